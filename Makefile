@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# One non-recursive makefile.
+#
+#   make             build/spoor, build/libspoor.{a,so}
+#   make demo        sets up what is missing, builds, and traces an example program for some seconds
+#   make check       sets up, builds, runs every test          (SAN=1: with ASan and UBSan; ONLY=word: those that match)
+#   make bench       measures beside the peers                 (Debian's bpftrace)
+#   make check-kernels   the same behaviour tests in Debian's kernel under QEMU
+#   make fuzz        each fuzz target for FUZZ_SECONDS (60)
+#   make install     DESTDIR, PREFIX
+#   make format      clang-format over the tree
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+CC     ?= gcc
+CLANG  ?= clang
+FUZZ_SECONDS ?= 60
+
+VERSION  := 0.1.0
+WARNINGS := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
+OPTIMISE ?= -O2
+CPPFLAGS += -Isrc -Iinclude -I$(BUILD)/gen -D_GNU_SOURCE -DSPOOR_VERSION='"$(VERSION)"'
+CFLAGS   += -std=gnu11 $(OPTIMISE) -g -fno-omit-frame-pointer $(WARNINGS)
+LDLIBS   := -lelf -ldw -lz -lpthread
+# The demangler: libiberty, linked statically (Debian: libiberty-dev).
+LDLIBS   += -liberty
+
+ifeq ($(SAN),1)
+BUILD    := build-san
+CFLAGS   += -fsanitize=address,undefined -fno-sanitize-recover=undefined
+LDFLAGS  += -fsanitize=address,undefined
+endif
+
+# libspoor is the recorder (src/recorder); everything else is the tracer.
+FOLDERS  := base type sym recorder reader lang bpf print vm kernel builtin probe session
+SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
+COMMANDS := $(wildcard src/cmd/*.c)
+OBJECTS  := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
+MAIN     := $(COMMANDS:src/%.c=$(BUILD)/obj/%.o)
+UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
+TARGETS  := $(patsubst tests/targets/%.c,$(BUILD)/targets/%,$(wildcard tests/targets/*.c))
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
+GENERATED := $(BUILD)/gen/syscalls.inc
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.PHONY: all demo check check-kernels bench fuzz install format clean setup tests
+
+all: $(BUILD)/spoor
+
+$(BUILD)/spoor: $(MAIN) $(BUILD)/libtracer.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/libtracer.a: $(OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/obj/%.o: src/%.c | $(GENERATED)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libtracer.a -lcmocka $(LDLIBS)
+
+$(BUILD)/targets/%: tests/targets/%.c
+	@mkdir -p $(@D)
+	$(CC) -Iinclude -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
+
+$(BUILD)/examples/%: examples/%.c
+	@mkdir -p $(@D)
+	$(CC) -Iinclude -std=gnu11 -O2 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
+
+demo: setup
+	@$(MAKE) --no-print-directory all $(EXAMPLES)
+	@examples/demo.sh $(BUILD)
+
+tests: all $(UNITS) $(TARGETS) $(EXAMPLES)
+
+check: setup
+	@$(MAKE) --no-print-directory tests
+	@tests/run $(BUILD) $(ONLY)
+
+setup:
+	@tools/setup build check
+
+clean:
+	rm -rf build build-san
+
+format:
+	clang-format -i $(wildcard src/*/*.[ch] include/spoor/*.h tests/*/*.[ch] examples/*.c)
+
+install: all
+	install -D -m 755 $(BUILD)/spoor $(DESTDIR)$(PREFIX)/bin/spoor
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/*.1
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor $(wildcard include/spoor/*.h)
+
+-include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(addsuffix .d,$(UNITS))

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The action table: what the reader does with each kind of event record. Made by lowering, one entry for
+ * each asynchronous call of each program; the record's `action` is the index. */
+#ifndef SPOOR_BPF_ACTION_H
+#define SPOOR_BPF_ACTION_H
+
+#include "bpf/image.h"
+#include "lang/registry.h"
+
+struct action_field {
+    const struct type *type;
+    uint32_t offset;  /* in the record */
+    bool is_packed;   /* a string: struct image_string at offset, its text elsewhere in the record */
+};
+
+struct action {
+    const struct builtin *builtin;
+    const struct node *call;
+    struct action_field *fields;
+    uint32_t field_count;
+    uint32_t size;           /* of a record without packed strings */
+    const char *probe;       /* text of the probe, for messages */
+};
+
+struct action_table {
+    struct action *items;
+    size_t count, room;
+};
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the compiler hands to a host: programs and maps, as data. No kernel calls, no IR.
+ *
+ * A program's instructions name maps by their index in the image; the host puts descriptors in when it
+ * loads (struct image_relocation). Line numbers refer to the script, so that a host can say which line of
+ * the script the verifier refused.
+ */
+#ifndef SPOOR_BPF_IMAGE_H
+#define SPOOR_BPF_IMAGE_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diagnostic.h"
+#include "type/type.h"
+
+struct image_map {
+    const char *name;          /* "@reads" of the script, or an internal name: "events" */
+    enum bpf_map_type type;    /* BPF_MAP_TYPE_… */
+    uint32_t key_size, value_size, max_entries, flags;
+    bool is_ring_per_cpu;      /* BPF_MAP_TYPE_ARRAY_OF_MAPS: one ring of value_size bytes per CPU */
+    /* Script maps only: the types behind the bytes, for printing and for JSON. */
+    const struct type *key;    /* NULL: keyless */
+    const struct type *value;
+    const void *initial;       /* array maps of one element: its bytes, frozen after; NULL: zeros, writable */
+};
+
+enum relocation_kind {
+    RELOCATION_MAP,      /* ld_imm64: the map */
+    RELOCATION_VALUE,    /* ld_imm64: address offset (in the second imm) of the only value of an array map */
+    RELOCATION_FUNCTION, /* ld_imm64 or call: the function with this index, insn-relative; resolved by emit */
+};
+
+struct image_relocation {
+    uint32_t instruction;
+    enum relocation_kind kind;
+    uint32_t map;
+};
+
+struct image_function { /* first instruction of a function; the program's own first */
+    uint32_t instruction;
+    const char *name;
+    uint8_t parameters; /* for its BTF prototype: 64-bit integers; returns a 64-bit integer */
+};
+
+struct image_line { /* instruction and all after it, until the next entry, come from this place */
+    uint32_t instruction;
+    struct place place;
+};
+
+struct image_program {
+    const char *name;               /* shown by the kernel, 15 characters are kept */
+    enum bpf_prog_type type;
+    uint32_t expected_attach_type;
+    bool sleepable;
+    uint32_t attach_btf_id;         /* tp_btf, fentry, iter; else 0 */
+    struct bpf_insn *instructions;
+    uint32_t count;
+    struct image_relocation *relocations;
+    uint32_t relocation_count;
+    struct image_function *functions;
+    uint32_t function_count;
+    struct image_line *lines;
+    uint32_t line_count;
+    uint32_t stack_bytes;           /* used by the deepest function, for -v */
+};
+
+/* A thing that can go wrong while a program runs, counted in the counters map at its index. The reader
+ * prints the difference whenever a counter has grown. */
+enum mishap_kind {
+    MISHAP_LOST,       /* the ring was full */
+    MISHAP_MAP_FULL,   /* update refused */
+    MISHAP_MAP_DELETE, /* delete of a missing key: reported only with -k */
+    MISHAP_LOOKUP,     /* read of a missing key: reported only with -k */
+    MISHAP_FAULT,      /* memory could not be read */
+    MISHAP_TRUNCATED,  /* a string did not fit */
+    MISHAP_DIVIDE,     /* division by zero */
+    MISHAP_SCRATCH,    /* no scratch memory: the whole event was dropped */
+    MISHAP_LOOP,       /* a loop reached its bound */
+    MISHAP_STACK,      /* the stack table is full */
+};
+struct mishap {
+    enum mishap_kind kind;
+    struct place place;
+    const char *probe; /* text of the probe whose block holds the place */
+    int map;           /* MISHAP_MAP_FULL: index of the map; else -1 */
+    const char *helper; /* "probe_read_user_str", "map_update_elem" …, or NULL */
+};
+
+/* The control page: the only value of the map "control", mapped by the host into user space. */
+struct image_control {
+    uint32_t stop;         /* not 0: programs return at once */
+    uint32_t unused;
+    uint64_t start;        /* boot clock when tracing began: `elapsed` counts from it */
+    uint64_t mishaps[];    /* one per mishap */
+};
+
+struct image {
+    struct image_map *maps;
+    size_t map_count, map_room;
+    struct image_program *programs;
+    size_t program_count, program_room;
+    struct mishap *mishaps;
+    size_t mishap_count, mishap_room;
+    int control, events, stacks; /* indices of the internal maps; -1: not used by any program */
+    int events_shared;           /* one ring for programs that may not use an array of them; or -1 */
+    int scratch_cpu, scratch_task, scratch_slots; /* memory of programs that run; or -1 (lower.h) */
+};
+
+/* Every event record begins with this; fields follow at the offsets of the action. */
+struct image_record {
+    uint64_t time;    /* boot clock, ns; 0 when nothing needs it and there is one ring */
+    uint32_t action;  /* index into the action table */
+    uint32_t length;  /* bytes, header included */
+};
+
+/* A string in a record: a u64 at the field's offset; text at `offset` of the record. */
+struct image_string {
+    uint32_t offset, length; /* length without NUL; length == capacity: truncated */
+};
+
+/* The value of the map "stacks", keyed by u64 id. */
+struct image_stack {
+    uint32_t bytes;       /* 8 * frames */
+    uint32_t kind;        /* 0 user, 1 kernel */
+    uint64_t frames[];
+};
+
+/* Disassembles for -d bpf: one instruction a line. Knows helper names. */
+void image_print(struct text *out, const struct image *image, const struct image_program *program);
+
+#endif

@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One program from one checked unit: what comes before the script's statements, what they share, and the ways
+ * out. Statements, expressions, memory, maps and events have files of their own.
+ *
+ *     entry        stop flag, the probe's gate, pid filter
+ *     (setup)      only with a predicate: what the predicate needs
+ *     predicate
+ *     setup        what the body needs: scratch memory, shared values
+ *     body
+ *     leave        gives scratch memory back, returns 0
+ *
+ * The invariant: a value kept in struct lower_state or lower_function is defined where it dominates every
+ * later use. */
+#include "bpf/lower_state.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+/* ---- functions ---- */
+
+void lower_enter_function(struct lowering *l, struct lower_function *function, const char *name,
+                          uint8_t parameters)
+{
+    struct lower_state *s = l->state;
+    function->parent = s->current;
+    function->saved = l->b;
+    function->depth = s->current ? s->current->depth + 1 : 0;
+    function->function = ir_function_new(l->b.program, name, parameters);
+    for (unsigned i = 0; i < SHARED_COUNT; i++)
+        function->shared_slot[i] = -1;
+    s->current = function;
+    l->b.function = function->function;
+    ir_enter(&l->b, function->function->first);
+    if (function->parent) {
+        function->outer = ir_parameter(&l->b, parameters - 1u);
+        function->setup = l->b.block;
+        function->start = ir_block_new(&l->b);
+        ir_enter(&l->b, function->start);
+    }
+}
+
+void lower_finish_function(struct lowering *l, struct lower_function *function)
+{
+    ir_enter(&l->b, function->setup);
+    ir_jump(&l->b, function->start);
+    ir_seal(&l->b, function->start);
+    if (function->parent) {
+        l->b = function->saved;
+        l->state->current = function->parent;
+    }
+}
+
+/* Code for a function's setup block is built between these two. */
+static struct ir_builder setup_enter(struct lowering *l, struct lower_function *function)
+{
+    struct ir_builder saved = l->b;
+    l->b.function = function->function;
+    ir_enter(&l->b, function->setup);
+    return saved;
+}
+
+static void setup_leave(struct lowering *l, struct lower_function *function, struct ir_builder saved)
+{
+    function->setup = l->b.block;
+    l->b = saved;
+}
+
+static struct ir *own_area(struct lowering *l, struct lower_function *function)
+{
+    if (!function->area) {
+        struct ir_builder saved = setup_enter(l, function);
+        function->area = ir_frame(&l->b, 8);
+        if (function->parent) {
+            ir_store(&l->b, function->area, 0, 8, function->outer);
+            function->area_bytes = 8;
+        }
+        setup_leave(l, function, saved);
+    }
+    return function->area;
+}
+
+int32_t lower_area_slot(struct lowering *l, struct lower_function *function)
+{
+    struct ir *area = own_area(l, function);
+    int32_t slot = (int32_t)function->area_bytes;
+    function->area_bytes += 8;
+    area->immediate = function->area_bytes;
+    struct ir_builder saved = setup_enter(l, function);
+    ir_store_constant(&l->b, area, slot, 8, 0);
+    setup_leave(l, function, saved);
+    return slot;
+}
+
+struct ir *lower_area(struct lowering *l, struct lower_function *home)
+{
+    struct lower_function *at = l->state->current;
+    if (at == home)
+        return own_area(l, home);
+    struct ir *area = at->outer;
+    own_area(l, at->parent);
+    for (at = at->parent; at != home; at = at->parent) {
+        own_area(l, at->parent);
+        area = ir_load(&l->b, area, 0, 8, false);
+    }
+    return area;
+}
+
+/* ---- shared values ---- */
+
+static struct ir *read_clock(struct lowering *l)
+{
+    return ir_call(&l->b, l->options->features->boot_clock ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns, 0);
+}
+
+struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition)
+{
+    struct ir_block *rare = ir_block_new(&l->b), *usual = ir_block_new(&l->b);
+    rare->unlikely = true;
+    ir_branch(&l->b, condition, rare, usual);
+    ir_seal(&l->b, usual);
+    ir_seal(&l->b, rare);
+    ir_enter(&l->b, usual);
+    return rare;
+}
+
+/* In the block `rare`: counts, and leaves without the script's statements. */
+static void no_scratch(struct lowering *l, struct ir_block *rare)
+{
+    struct ir_block *usual = l->b.block;
+    ir_enter(&l->b, rare);
+    lower_mishap(l, MISHAP_SCRATCH, l->b.place, -1, NULL);
+    ir_jump(&l->b, l->state->leave_early);
+    ir_enter(&l->b, usual);
+}
+
+static int internal_map(struct lowering *l, int *index, struct image_map map)
+{
+    if (*index < 0) {
+        *index = (int)l->image->map_count;
+        *arena_push(l->arena, l->image->maps, l->image->map_count, l->image->map_room) = map;
+    }
+    return *index;
+}
+
+static struct ir *acquire_per_cpu(struct lowering *l)
+{
+    int map = internal_map(l, &l->image->scratch_cpu,
+                           (struct image_map){.name = "scratch", .type = BPF_MAP_TYPE_PERCPU_ARRAY, .key_size = 4});
+    struct memory key = lower_temporary(l, 8, false);
+    ir_store_constant(&l->b, key.base, key.offset, 8, l->state->program_index);
+    struct ir *memory =
+        ir_call(&l->b, BPF_FUNC_map_lookup_elem, 2, ir_map(&l->b, (uint32_t)map), lower_address(l, key));
+    no_scratch(l, lower_unlikely(l, ir_binary_constant(&l->b, IR_EQ, memory, 0)));
+    return memory;
+}
+
+static struct ir *acquire_of_task(struct lowering *l)
+{
+    int map = internal_map(l, &l->image->scratch_task,
+                           (struct image_map){.name = "scratch_task", .type = BPF_MAP_TYPE_TASK_STORAGE,
+                                              .key_size = 4, .flags = BPF_F_NO_PREALLOC});
+    struct ir *task = ir_call(&l->b, BPF_FUNC_get_current_task_btf, 0);
+    struct ir *memory =
+        ir_call(&l->b, BPF_FUNC_task_storage_get, 4, ir_map(&l->b, (uint32_t)map), task, ir_constant(&l->b, 0),
+                ir_constant(&l->b, BPF_LOCAL_STORAGE_GET_F_CREATE));
+    no_scratch(l, lower_unlikely(l, ir_binary_constant(&l->b, IR_EQ, memory, 0)));
+    return memory;
+}
+
+/* A slot's first word says that it is taken. */
+static struct ir *acquire_slot(struct lowering *l)
+{
+    struct ir_builder *b = &l->b;
+    int map = internal_map(l, &l->image->scratch_slots,
+                           (struct image_map){.name = "scratch_slots", .type = BPF_MAP_TYPE_PERCPU_ARRAY,
+                                              .key_size = 4, .max_entries = SCRATCH_SLOTS});
+    struct memory key = lower_temporary(l, 8, false);
+    struct ir_block *found = ir_block_new(b);
+    uint32_t slot = ir_variable(b);
+    for (int i = 0; i < SCRATCH_SLOTS; i++) {
+        struct ir_block *next = ir_block_new(b), *attempt = ir_block_new(b);
+        ir_store_constant(b, key.base, key.offset, 8, i);
+        struct ir *memory =
+            ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, (uint32_t)map), lower_address(l, key));
+        ir_branch(b, memory, attempt, next);
+        ir_seal(b, attempt);
+        ir_enter(b, attempt);
+        struct ir *old = ir_atomic_compare(b, memory, 0, 8, ir_constant(b, 0), ir_constant(b, 1));
+        ir_write(b, slot, memory);
+        ir_branch(b, old, next, found);
+        ir_seal(b, next);
+        next->unlikely = true;
+        ir_enter(b, next);
+    }
+    lower_mishap(l, MISHAP_SCRATCH, b->place, -1, NULL);
+    ir_jump(b, l->state->leave_early);
+    ir_seal(b, found);
+    ir_enter(b, found);
+    return ir_read(b, slot);
+}
+
+static struct ir *make_shared(struct lowering *l, enum lower_shared which)
+{
+    static struct ir *(*const acquire[])(struct lowering *) = {
+        [SCRATCH_CPU] = acquire_per_cpu, [SCRATCH_TASK] = acquire_of_task, [SCRATCH_SLOT] = acquire_slot};
+    switch (which) {
+    case SHARED_CTX: return ir_context(&l->b);
+    case SHARED_TIME: return read_clock(l);
+    default: break;
+    }
+    l->state->scratch_in_predicate = l->state->in_predicate;
+    return acquire[l->state->scratch_kind](l);
+}
+
+static struct ir *shared_in(struct lowering *l, struct lower_function *function, enum lower_shared which)
+{
+    if (function->shared[which])
+        return function->shared[which];
+    if (!function->parent) {
+        /* The setup block works for the program itself, whichever function asks. */
+        struct lower_function *asking = l->state->current;
+        struct ir_builder saved = setup_enter(l, function);
+        l->state->current = function;
+        struct temporary_mark mark = lower_mark(l);
+        struct ir *value = make_shared(l, which);
+        lower_release(l, mark);
+        l->state->current = asking;
+        setup_leave(l, function, saved);
+        return function->shared[which] = value;
+    }
+    struct lower_function *parent = function->parent;
+    if (parent->shared_slot[which] < 0) {
+        struct ir *value = shared_in(l, parent, which);
+        int32_t slot = parent->shared_slot[which] = lower_area_slot(l, parent);
+        struct ir_builder saved = setup_enter(l, parent);
+        ir_store(&l->b, parent->area, slot, 8, value);
+        setup_leave(l, parent, saved);
+    }
+    struct ir_builder saved = setup_enter(l, function);
+    struct ir *value = ir_load(&l->b, function->outer, parent->shared_slot[which], 8, false);
+    setup_leave(l, function, saved);
+    return function->shared[which] = value;
+}
+
+struct ir *lower_shared_value(struct lowering *l, enum lower_shared which)
+{
+    return shared_in(l, l->state->current, which);
+}
+
+struct ir *lower_ctx(struct lowering *l)
+{
+    return lower_shared_value(l, SHARED_CTX);
+}
+
+struct ir *lower_control(struct lowering *l)
+{
+    return ir_map_value(&l->b, (uint32_t)l->image->control, 0);
+}
+
+struct ir *lower_pid_tgid(struct lowering *l)
+{
+    return ir_call(&l->b, BPF_FUNC_get_current_pid_tgid, 0); /* the passes keep one */
+}
+
+bool lower_is_preemptible(const struct lowering *l)
+{
+    return l->context->is_preemptible || l->is_sleepable;
+}
+
+/* Whether every way to the current block leads through `above`. The body of the program is reached from the setup
+ * block, also while the jump is not there yet. */
+bool lower_dominates(struct lowering *l, const struct ir_block *above)
+{
+    struct ir_function *function = l->b.function;
+    if (above->function != function)
+        return false;
+    struct ir_block **stack = arena_array(l->state->temporary, function->block_count + 1u, sizeof *stack);
+    bool *seen = arena_array(l->state->temporary, function->block_count + 1u, sizeof *seen);
+    size_t depth = 0;
+    stack[depth++] = l->b.block;
+    seen[l->b.block->number] = true;
+    while (depth) {
+        struct ir_block *block = stack[--depth];
+        if (block == above)
+            continue;
+        struct ir_block *open = block == l->state->main->start ? l->state->main->setup : NULL;
+        if (!block->predecessor_count && !open)
+            return false;
+        if (open && !seen[open->number]) {
+            seen[open->number] = true;
+            stack[depth++] = open;
+        }
+        for (size_t i = 0; i < block->predecessor_count; i++) {
+            struct ir_block *before = block->predecessors[i];
+            if (!seen[before->number]) {
+                seen[before->number] = true;
+                stack[depth++] = before;
+            }
+        }
+    }
+    return true;
+}
+
+struct ir *lower_time(struct lowering *l)
+{
+    struct lower_state *s = l->state;
+    if (s->current->parent || s->main->shared[SHARED_TIME])
+        return lower_shared_value(l, SHARED_TIME);
+    for (unsigned i = 0; i < s->time_count; i++)
+        if (lower_dominates(l, s->times[i]->block))
+            return s->times[i];
+    if (s->time_count == sizeof s->times / sizeof s->times[0])
+        return lower_shared_value(l, SHARED_TIME);
+    return s->times[s->time_count++] = read_clock(l);
+}
+
+/* ---- mishaps and ends ---- */
+
+static size_t mishap_index(struct lowering *l, const struct mishap *mishap)
+{
+    struct image *image = l->image;
+    for (size_t i = l->state->first_mishap; i < image->mishap_count; i++) {
+        const struct mishap *known = &image->mishaps[i];
+        if (known->kind == mishap->kind && known->map == mishap->map && known->place.begin == mishap->place.begin &&
+            known->place.end == mishap->place.end && known->helper == mishap->helper)
+            return i;
+    }
+    *arena_push(l->arena, image->mishaps, image->mishap_count, image->mishap_room) = *mishap;
+    return image->mishap_count - 1;
+}
+
+void lower_mishap(struct lowering *l, enum mishap_kind kind, struct place place, int map, const char *helper)
+{
+    struct mishap mishap = {.kind = kind, .place = place, .probe = l->probe, .map = map, .helper = helper};
+    size_t offset = offsetof(struct image_control, mishaps) + 8 * mishap_index(l, &mishap);
+    ir_atomic_add(&l->b, ir_map_value(&l->b, (uint32_t)l->image->control, (int32_t)offset), 0, 8,
+                  ir_constant(&l->b, 1));
+}
+
+void lower_leave(struct lowering *l)
+{
+    struct lower_state *s = l->state;
+    if (!s->current->parent) {
+        ir_jump(&l->b, s->in_predicate ? s->leave_predicate : s->leave);
+        return;
+    }
+    if (s->return_slot < 0)
+        s->return_slot = lower_area_slot(l, s->main);
+    ir_store_constant(&l->b, lower_area(l, s->main), s->return_slot, 8, 1);
+    s->current->may_return = true;
+    ir_return(&l->b, ir_constant(&l->b, 1));
+}
+
+struct ir *lower_return(struct lowering *l, struct node *value)
+{
+    if (value)
+        lower_discard(l, value);
+    if (!ir_ended(&l->b))
+        lower_leave(l);
+    return NULL;
+}
+
+struct ir_block *lower_statement_end(struct lowering *l)
+{
+    struct lower_statement *statement = l->state->statement;
+    if (!statement->end)
+        statement->end = ir_block_new(&l->b);
+    return statement->end;
+}
+
+/* ---- the program ---- */
+
+static bool follows_user_pointer(const struct lowering *l, const struct node *pointer)
+{
+    return pointer->type && pointer->type->kind == TYPE_POINTER && lower_space(l, pointer->type) == SPACE_USER;
+}
+
+struct search {
+    struct lowering *l;
+    bool found;
+};
+
+static bool visit_reader(struct node *node, void *state)
+{
+    struct search *search = state;
+    const struct builtin *builtin = lower_builtin(node);
+    if (builtin && builtin->flags & BUILTIN_READS_MEMORY)
+        search->found = true;
+    if (node->kind == NODE_FIELD && follows_user_pointer(search->l, node->field.object))
+        search->found = true;
+    if (node->kind == NODE_INDEX && follows_user_pointer(search->l, node->binary.left))
+        search->found = true;
+    if (node->kind == NODE_UNARY && node->unary.op == OPERATOR_DEREFERENCE &&
+        follows_user_pointer(search->l, node->unary.operand))
+        search->found = true;
+    return !search->found;
+}
+
+static bool wants_sleep(struct lowering *l)
+{
+    struct search search = {.l = l};
+    if (!l->context->may_sleep || !l->options->features->sleepable_uprobe)
+        return false;
+    if (l->state->unit->predicate)
+        node_walk(l->state->unit->predicate, visit_reader, &search);
+    node_walk(l->state->unit->body, visit_reader, &search);
+    return search.found;
+}
+
+static enum scratch_kind choose_scratch(const struct lowering *l)
+{
+    const struct features *features = l->options->features;
+    if (!lower_is_preemptible(l))
+        return SCRATCH_CPU;
+    if (features->task_storage)
+        return SCRATCH_TASK;
+    /* Kernels without these do not preempt programs at uprobes. */
+    return features->atomic_fetch ? SCRATCH_SLOT : SCRATCH_CPU;
+}
+
+static void lower_exit(struct lowering *l, struct ir_block *block, bool has_scratch)
+{
+    ir_seal(&l->b, block);
+    ir_enter(&l->b, block);
+    if (has_scratch && l->state->scratch_kind == SCRATCH_SLOT)
+        ir_store_constant(&l->b, l->state->main->shared[SHARED_SCRATCH], 0, 8, 0);
+    ir_return(&l->b, ir_constant(&l->b, 0));
+}
+
+/* The block after a new setup block of the program becomes the current one. */
+static void begin_setup(struct lowering *l)
+{
+    struct lower_function *main = l->state->main;
+    main->setup = l->b.block;
+    main->start = ir_block_new(&l->b);
+    ir_enter(&l->b, main->start);
+}
+
+static void end_setup(struct lowering *l)
+{
+    struct ir_block *block = l->b.block;
+    lower_finish_function(l, l->state->main);
+    ir_enter(&l->b, block);
+}
+
+static void lower_gates(struct lowering *l)
+{
+    struct ir_builder *b = &l->b;
+    b->comment = "stopped";
+    struct ir *stop = ir_load(b, lower_control(l), offsetof(struct image_control, stop), 4, false);
+    stop->is_volatile = true;
+    struct ir_block *go = ir_block_new(b);
+    ir_branch(b, stop, l->state->leave_early, go);
+    ir_seal(b, go);
+    ir_enter(b, go);
+    if (l->context->lower_gate) {
+        b->comment = "gate";
+        l->context->lower_gate(l, l->context);
+    }
+    if (l->options->pid_filter && !l->context->filters_pid) {
+        b->comment = "pid filter";
+        struct ir *pid = ir_binary_constant(b, IR_LSHR, lower_pid_tgid(l), 32);
+        struct ir_block *ours = ir_block_new(b);
+        ir_branch(b, ir_binary_constant(b, IR_EQ, pid, l->options->pid_filter), ours, l->state->leave_early);
+        ir_seal(b, ours);
+        ir_enter(b, ours);
+    }
+    b->comment = NULL;
+}
+
+static void lower_predicate(struct lowering *l, struct node *predicate)
+{
+    struct lower_state *s = l->state;
+    struct lower_statement statement = {.end = s->leave_predicate};
+    s->statement = &statement;
+    s->in_predicate = true;
+    begin_setup(l);
+    struct temporary_mark mark = lower_mark(l);
+    struct ir_block *yes = ir_block_new(&l->b);
+    l->b.comment = "predicate";
+    lower_branch(l, predicate, yes, s->leave_predicate);
+    ir_seal(&l->b, yes);
+    ir_enter(&l->b, yes);
+    l->b.comment = NULL;
+    lower_release(l, mark);
+    end_setup(l);
+    s->in_predicate = false;
+    s->statement = NULL;
+}
+
+static void lower_program(struct lowering *l, const char *name)
+{
+    struct lower_state *s = l->state;
+    const struct check_unit *unit = s->unit;
+    l->b.place = unit->body->place;
+    lower_enter_function(l, s->main, name, 1);
+    s->leave_early = ir_block_new(&l->b);
+    s->leave_predicate = ir_block_new(&l->b);
+    s->leave = ir_block_new(&l->b);
+    s->main->setup = l->b.block;
+    s->main->shared[SHARED_CTX] = ir_context(&l->b);
+    /* A gate may need a temporary, and may end the program by a return of its own. */
+    struct lower_statement statement = {.end = s->leave_early};
+    s->statement = &statement;
+    struct temporary_mark mark = lower_mark(l);
+    lower_gates(l);
+    lower_release(l, mark);
+    s->statement = NULL;
+    if (unit->predicate)
+        lower_predicate(l, unit->predicate);
+    begin_setup(l);
+    lower_statement(l, unit->body);
+    if (!ir_ended(&l->b))
+        ir_jump(&l->b, s->leave);
+    end_setup(l);
+    bool has_scratch = s->main->shared[SHARED_SCRATCH];
+    l->b.place = unit->body->place;
+    lower_exit(l, s->leave, has_scratch);
+    lower_exit(l, s->leave_predicate, s->scratch_in_predicate);
+    lower_exit(l, s->leave_early, false);
+}
+
+/* Instructions were made in memory that goes with the IR; what stays is copied. */
+static void keep_program(struct arena *arena, struct image_program *program)
+{
+#define KEEP(items, count)                                                                                   \
+    do {                                                                                                     \
+        void *copy = arena_array(arena, (count), sizeof *(items));                                           \
+        if (count)                                                                                           \
+            memcpy(copy, (items), (count) * sizeof *(items));                                                \
+        (items) = copy;                                                                                      \
+    } while (0)
+    KEEP(program->instructions, program->count);
+    KEEP(program->relocations, program->relocation_count);
+    KEEP(program->functions, program->function_count);
+    KEEP(program->lines, program->line_count);
+#undef KEEP
+    for (uint32_t i = 0; i < program->function_count; i++)
+        program->functions[i].name = arena_strdup(arena, program->functions[i].name);
+}
+
+static void size_scratch(struct lowering *l)
+{
+    const struct image *image = l->image;
+    const int indices[] = {[SCRATCH_CPU] = image->scratch_cpu,
+                           [SCRATCH_TASK] = image->scratch_task,
+                           [SCRATCH_SLOT] = image->scratch_slots};
+    int index = indices[l->state->scratch_kind];
+    if (index < 0 || !l->state->main->shared[SHARED_SCRATCH])
+        return;
+    struct image_map *map = &l->image->maps[index];
+    uint32_t bytes = l->state->scratch_peak > 8 ? l->state->scratch_peak : 8;
+    if (map->value_size < bytes)
+        map->value_size = bytes;
+    if (l->state->scratch_kind == SCRATCH_CPU && map->max_entries <= l->state->program_index)
+        map->max_entries = l->state->program_index + 1;
+}
+
+static int emit(struct lowering *l, const char *name, struct text *dump_ir, bool dump_raw)
+{
+    struct ir_program *ir = l->b.program;
+    struct image_program program = {
+        .name = arena_strdup(l->arena, name),
+        .type = l->context->program_type,
+        .expected_attach_type = l->context->expected_attach_type,
+        .sleepable = l->is_sleepable,
+        .attach_btf_id = l->context->attach_btf_id,
+    };
+    if (dump_ir && dump_raw)
+        ir_print(dump_ir, ir);
+    assert(!ir_check(l->state->temporary, ir));
+    ir_optimise(ir);
+    assert(!ir_check(l->state->temporary, ir));
+    if (dump_ir && !dump_raw)
+        ir_print(dump_ir, ir);
+    int result = ir_emit(ir, &program, l->options->registers_for_tests, l->diagnostics);
+    if (result)
+        return result;
+    keep_program(l->arena, &program);
+    *arena_push(l->arena, l->image->programs, l->image->program_count, l->image->program_room) = program;
+    return 0;
+}
+
+int lower_unit(struct arena *arena, struct image *image, struct action_table *actions,
+               struct diagnostics *diagnostics, const struct checker *checker, const struct check_unit *unit,
+               const struct lower_options *options, const char *program_name, struct text *dump_ir, bool dump_raw)
+{
+    struct arena temporary = {.out_of_memory = arena->out_of_memory};
+    struct lower_function main = {0};
+    struct lower_state state = {
+        .checker = checker,
+        .unit = unit,
+        .temporary = &temporary,
+        .main = &main,
+        .return_slot = -1,
+        .program_index = (uint32_t)image->program_count,
+        .first_mishap = image->mishap_count,
+    };
+    struct lowering lowering = {
+        .arena = arena,
+        .image = image,
+        .actions = actions,
+        .diagnostics = diagnostics,
+        .context = unit->context,
+        .options = options,
+        .probe = unit->probe,
+        .state = &state,
+        .b.program = ir_program_new(&temporary, options->features),
+    };
+    size_t errors = diagnostics->errors;
+    lowering.is_sleepable = wants_sleep(&lowering);
+    state.scratch_kind = choose_scratch(&lowering);
+    if (state.scratch_kind == SCRATCH_SLOT)
+        state.scratch_top = state.scratch_permanent = state.scratch_peak = 8;
+    lower_program(&lowering, program_name);
+    size_scratch(&lowering);
+    int result = diagnostics->errors > errors ? -EINVAL : emit(&lowering, program_name, dump_ir, dump_raw);
+    arena_free(&temporary);
+    return result;
+}

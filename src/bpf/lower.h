@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tree to IR: one program from one checked unit. This is also what builtins and probe kinds build code with.
+ *
+ * Scalars are IR values. Everything else is an address: struct memory. Temporaries are placed on the frame
+ * while they are small and the frame has room, else in scratch memory, which is private to the running
+ * program (per-CPU slot of the program; task storage where programs can be preempted).
+ */
+#ifndef SPOOR_BPF_LOWER_H
+#define SPOOR_BPF_LOWER_H
+
+#include "bpf/action.h"
+#include "bpf/image.h"
+#include "bpf/ir.h"
+#include "lang/check.h"
+
+/* Memory of ours, readable and writable directly: base[offset]. */
+struct memory {
+    struct ir *base;
+    int32_t offset;
+};
+
+struct lower_options {
+    const struct features *features;
+    uint32_t pid_filter;        /* 0: none */
+    uint32_t max_strlen;
+    uint32_t max_map_keys;      /* 4096 */
+    uint32_t ring_bytes;        /* of one ring, a power of two of pages */
+    uint32_t name_base;         /* first index of the variant's probe names; functions follow after site_count */
+    uint32_t user_frames;       /* frames of a stack without an explicit limit: 127 */
+    bool counts_lookups;        /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
+    unsigned registers_for_tests;
+};
+
+struct lowering {
+    struct ir_builder b;
+    struct arena *arena;
+    struct image *image;
+    struct action_table *actions;
+    struct diagnostics *diagnostics;
+    const struct probe_context *context;
+    const struct lower_options *options;
+    const char *probe;          /* text, for mishaps and actions */
+    bool is_sleepable;          /* decided before lowering begins */
+    struct lower_state *state;  /* private to lower*.c */
+};
+
+/* Compiles a unit and appends its program to the image (and maps that it needs). 0 or -errno with a
+ * diagnostic. `dump_ir` may be NULL; otherwise receives the IR after the passes (before, with dump_raw). */
+int lower_unit(struct arena *arena, struct image *image, struct action_table *actions,
+               struct diagnostics *diagnostics, const struct checker *checker, const struct check_unit *unit,
+               const struct lower_options *options, const char *program_name, struct text *dump_ir, bool dump_raw);
+
+/* After the last unit: sizes that depend on all of them. */
+void lower_finish(struct image *image);
+
+/* Before the first unit: the internal maps and the script's maps, types settled. */
+int lower_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
+               const struct checker *checker, const struct lower_options *options);
+
+/* ---- for builtins and probe kinds ---- */
+
+/* The value of a scalar expression, extended as its type says. An aggregation that reads as an integer
+ * (count() map in an expression) is summed over CPUs. */
+struct ir *lower_scalar(struct lowering *l, struct node *node);
+/* As a condition: not 0. Strings and others are diagnosed by the checker. */
+struct ir *lower_condition(struct lowering *l, struct node *node);
+/* Any expression in storage form to memory; `to` has room for type_storage(node->type). */
+void lower_into(struct lowering *l, struct node *node, struct memory to);
+/* As lower_into, converting to a wider type of the same kind first (string[4] into string[64]). */
+void lower_into_type(struct lowering *l, struct node *node, const struct type *type, struct memory to);
+/* Where a non-scalar expression is in storage form; a temporary if it is nowhere. Read only. */
+struct memory lower_memory(struct lowering *l, struct node *node);
+/* Zeroed on request; lives until the end of the statement. */
+struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed);
+
+/* What an argument of kind PARAMETER_POINTER points to: the value of a pointer or an integer, the address of an
+ * array or struct. *space: where it is; never SPACE_NONE. */
+struct ir *lower_pointer(struct lowering *l, struct node *node, enum address_space *space);
+
+/* Reading traced memory (kernel or user, as space says; SPACE_NONE: the context's). */
+/* `size` bytes to `to`; on failure the destination is zero and the mishap is counted. */
+void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *address, enum address_space space,
+                struct place place);
+/* The same with a size that is known only at run time; the caller has bounded it to the room at `to`, which is zeroed. */
+void lower_read_bounded(struct lowering *l, struct memory to, struct ir *size, struct ir *address,
+                        enum address_space space, struct place place);
+struct ir *lower_read_scalar(struct lowering *l, struct ir *address, const struct type *type,
+                             enum address_space space, struct place place);
+/* A NUL-terminated string of at most `capacity` bytes; the rest of the storage is zero when `padded`.
+ * Pages in what is not resident where the program can sleep. Returns the bytes used without NUL (0 … capacity).
+ * limit, or NULL: the script's own limit, NUL included: text is cut at limit - 1 bytes and that is what was asked
+ * for. Without it a text of more than `capacity` bytes fills all of them, without NUL: it counts as truncated.
+ * What cannot be read is counted and becomes the text <fault>. */
+struct ir *lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
+                             struct ir *address, enum address_space space, bool padded, struct place place);
+
+/* Maps of the script. Key in memory; NULL element address when missing (a branch is the caller's). */
+struct memory lower_map_key(struct lowering *l, struct node *map);                 /* NODE_MAP; storage form */
+struct ir *lower_map_lookup(struct lowering *l, struct map_symbol *map, struct memory key);
+/* The element, made with zeros if it is missing; code that follows runs with a valid address. When the map is
+ * full the mishap is counted and control goes to the end of the statement (lower_statement_end). */
+struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key, struct place place);
+/* The same with a histogram row appended to the key, which is one that lower_map_key() made: it has room. */
+struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memory key, struct ir *row,
+                         struct place place);
+/* base[offset] += value, 8 bytes of a per-CPU value; atomic where the program can be preempted. */
+void lower_add(struct lowering *l, struct ir *base, int32_t offset, struct ir *value);
+/* A loop over all elements, or any early end: jump to the end of the current statement. */
+struct ir_block *lower_statement_end(struct lowering *l);
+
+/* Counts a mishap at the node's place. */
+void lower_mishap(struct lowering *l, enum mishap_kind kind, struct place place, int map, const char *helper);
+
+/* An event record for the reader: node's builtin is called with it. Fields are nodes, or values made before. */
+struct event_field {
+    struct node *node;        /* evaluated into the record; or NULL: */
+    struct ir *value;         /* a scalar; or NULL: */
+    struct memory memory;     /* storage form of `type` */
+    const struct type *type;  /* needed when node is NULL */
+};
+void lower_event(struct lowering *l, struct node *call, const struct builtin *builtin,
+                 const struct event_field *fields, uint32_t count);
+
+/* Things computed once per run of the program and shared: */
+struct ir *lower_time(struct lowering *l);        /* boot clock, ns */
+struct ir *lower_pid_tgid(struct lowering *l);
+struct ir *lower_control(struct lowering *l);     /* address of struct image_control */
+struct ir *lower_ctx(struct lowering *l);         /* the program's context, also inside loop bodies */
+struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
+/* Interns the current stack; returns its id, 0 when it could not be taken. */
+struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place);
+
+#endif

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory: temporaries, copies, comparisons, and reading what is traced.
+ *
+ * Temporaries are given back at the end of their statement. On the frame they are a pool of objects of their own
+ * (so that the passes can tell them apart); scratch memory is used like a stack, and callbacks go on where the
+ * function around them stands.
+ *
+ * The invariant: whatever a helper is given to read was written before, on every way. */
+#include "bpf/lower_state.h"
+
+#include <assert.h>
+#include <string.h>
+
+static uint32_t round8(uint32_t bytes)
+{
+    return (bytes + 7) & ~7u;
+}
+
+/* ---- temporaries ---- */
+
+/* Frame bytes for temporaries of a function at each depth: a chain of functions has 512 bytes in all, and needs
+ * some for spilled values. */
+static uint32_t frame_budget(const struct lower_function *function)
+{
+    static const uint32_t budgets[] = {192, 96, 48};
+    return function->depth < sizeof budgets / sizeof budgets[0] ? budgets[function->depth] : 0;
+}
+
+static struct ir *take_frame(struct lowering *l, uint32_t bytes)
+{
+    struct lower_function *function = l->state->current;
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < function->object_count; i++) {
+        const struct frame_object *object = &function->objects[i];
+        if (!object->busy && object->bytes >= bytes &&
+            (best == SIZE_MAX || object->bytes < function->objects[best].bytes))
+            best = i;
+    }
+    if (best == SIZE_MAX) {
+        /* Scratch memory is not for what is needed to get it: keys of 8 bytes are always on the frame. */
+        if (bytes > 8 && function->frame_bytes + bytes > frame_budget(function))
+            return NULL;
+        function->frame_bytes += bytes;
+        *arena_push(l->state->temporary, function->objects, function->object_count, function->object_room) =
+            (struct frame_object){.address = ir_frame(&l->b, bytes), .bytes = bytes};
+        best = function->object_count - 1;
+    }
+    function->objects[best].busy = true;
+    *arena_push(l->state->temporary, function->taken, function->taken_count, function->taken_room) = best;
+    return function->objects[best].address;
+}
+
+struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent)
+{
+    struct lower_state *s = l->state;
+    bytes = round8(bytes);
+    struct memory memory = {.base = lower_shared_value(l, SHARED_SCRATCH), .offset = (int32_t)s->scratch_top};
+    if (bytes > SCRATCH_MOST || s->scratch_top + bytes > SCRATCH_MOST) {
+        if (!s->scratch_overflowed) {
+            diagnose_error(l->diagnostics, l->b.place,
+                           "the values of this statement need more than %d bytes of memory at once", SCRATCH_MOST);
+            diagnose_hint(l->diagnostics, "give strings a smaller limit: str(p, 64), or set a smaller max_strlen");
+        }
+        s->scratch_overflowed = true;
+        return memory;
+    }
+    s->scratch_top += bytes;
+    if (s->scratch_top > s->scratch_peak)
+        s->scratch_peak = s->scratch_top;
+    if (permanent)
+        s->scratch_permanent = s->scratch_top;
+    return memory;
+}
+
+struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
+{
+    bytes = bytes ? round8(bytes) : 8;
+    struct ir *frame = bytes <= FRAME_TEMPORARY_MOST ? take_frame(l, bytes) : NULL;
+    struct memory memory = frame ? (struct memory){.base = frame} : lower_scratch(l, bytes, false);
+    if (zeroed)
+        lower_zero(l, memory, bytes);
+    return memory;
+}
+
+struct temporary_mark lower_mark(struct lowering *l)
+{
+    return (struct temporary_mark){.function = l->state->current,
+                                   .taken = l->state->current->taken_count,
+                                   .scratch = l->state->scratch_top};
+}
+
+void lower_release(struct lowering *l, struct temporary_mark mark)
+{
+    struct lower_state *s = l->state;
+    assert(mark.function == s->current);
+    while (s->current->taken_count > mark.taken)
+        s->current->objects[s->current->taken[--s->current->taken_count]].busy = false;
+    s->scratch_top = mark.scratch > s->scratch_permanent ? mark.scratch : s->scratch_permanent;
+}
+
+/* ---- bytes ---- */
+
+struct ir *lower_address(struct lowering *l, struct memory memory)
+{
+    return ir_offset(&l->b, memory.base, memory.offset);
+}
+
+void lower_copy(struct lowering *l, struct memory to, struct memory from, uint32_t bytes)
+{
+    bytes = round8(bytes);
+    if (to.base == from.base && to.offset == from.offset)
+        return;
+    if (bytes <= COPY_INLINE_MOST)
+        ir_copy(&l->b, to.base, to.offset, from.base, from.offset, bytes);
+    else
+        ir_call(&l->b, BPF_FUNC_probe_read_kernel, 3, lower_address(l, to), ir_constant(&l->b, bytes),
+                lower_address(l, from));
+}
+
+void lower_zero(struct lowering *l, struct memory at, uint32_t bytes)
+{
+    bytes = round8(bytes);
+    if (bytes <= COPY_INLINE_MOST)
+        ir_zero(&l->b, at.base, at.offset, bytes);
+    else /* there is no helper that fills; one that cannot read at address 0 zeroes what it was given */
+        ir_call(&l->b, BPF_FUNC_probe_read_kernel, 3, lower_address(l, at), ir_constant(&l->b, bytes),
+                ir_constant(&l->b, 0));
+}
+
+struct ir *lower_load_scalar(struct lowering *l, struct memory at, const struct type *type)
+{
+    (void)type; /* storage is extended to 8 bytes already */
+    return ir_load(&l->b, at.base, at.offset, 8, false);
+}
+
+/* ---- comparisons ---- */
+
+static void go_unless_equal(struct lowering *l, struct ir *x, struct ir *y, struct ir_block *no)
+{
+    struct ir_block *equal = ir_block_new(&l->b);
+    ir_branch(&l->b, ir_binary(&l->b, IR_EQ, x, y), equal, no);
+    ir_seal(&l->b, equal);
+    ir_enter(&l->b, equal);
+}
+
+static int64_t literal_word(const struct node *literal, uint32_t offset)
+{
+    uint64_t word = 0;
+    if (offset < literal->string.length) {
+        size_t left = literal->string.length - offset;
+        memcpy(&word, literal->string.text + offset, left < 8 ? left : 8);
+    }
+    return (int64_t)word;
+}
+
+/* Word by word in a real loop, which ends early where a text ends. */
+static void compare_long(struct lowering *l, struct memory x, struct memory y, uint32_t bytes, bool is_text,
+                         struct ir_block *no)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t position = ir_variable(b);
+    struct ir_block *loop = ir_block_new(b), *body = ir_block_new(b), *yes = ir_block_new(b);
+    ir_write(b, position, ir_constant(b, 0));
+    ir_jump(b, loop);
+    ir_enter(b, loop);
+    struct ir *at = ir_read(b, position);
+    ir_branch(b, ir_binary_constant(b, IR_ULT, at, bytes), body, yes);
+    ir_seal(b, body);
+    ir_enter(b, body);
+    struct ir *x_word = ir_load(b, ir_binary(b, IR_ADD, x.base, at), x.offset, 8, false);
+    go_unless_equal(l, x_word, ir_load(b, ir_binary(b, IR_ADD, y.base, at), y.offset, 8, false), no);
+    ir_write(b, position, ir_binary_constant(b, IR_ADD, at, 8));
+    if (is_text)
+        ir_branch(b, ir_binary_constant(b, IR_LSHR, x_word, 56), loop, yes);
+    else
+        ir_jump(b, loop);
+    ir_seal(b, loop);
+    ir_seal(b, yes);
+    ir_enter(b, yes);
+}
+
+void lower_compare(struct lowering *l, struct memory x, const struct type *x_type, struct memory y,
+                   const struct type *y_type, const struct node *x_literal, const struct node *y_literal,
+                   struct ir_block *no)
+{
+    uint32_t x_bytes = type_storage(x_type), y_bytes = type_storage(y_type);
+    uint32_t bytes = x_bytes < y_bytes ? x_bytes : y_bytes;
+    bool is_text = x_type->kind == TYPE_STRING;
+    const struct node *literal = x_literal ? x_literal : y_literal;
+    if (literal) {
+        /* Its words up to the NUL; what follows that in storage is zero on both sides. */
+        struct memory other = x_literal ? y : x;
+        uint32_t other_bytes = x_literal ? y_bytes : x_bytes;
+        uint32_t end = round8((uint32_t)literal->string.length + 1);
+        if (literal->string.length > other_bytes) {
+            ir_jump(&l->b, no); /* it cannot be that long */
+            return;
+        }
+        if (end > other_bytes)
+            end = other_bytes;
+        for (uint32_t i = 0; i < end; i += 8)
+            go_unless_equal(l, ir_load(&l->b, other.base, other.offset + (int32_t)i, 8, false),
+                            ir_constant(&l->b, literal_word(literal, i)), no);
+        return;
+    }
+    if (bytes > 8 * UNROLLED_WORDS)
+        compare_long(l, x, y, bytes, is_text, no);
+    else
+        for (uint32_t i = 0; i < bytes; i += 8)
+            go_unless_equal(l, ir_load(&l->b, x.base, x.offset + (int32_t)i, 8, false),
+                            ir_load(&l->b, y.base, y.offset + (int32_t)i, 8, false), no);
+    if (x_bytes == y_bytes)
+        return;
+    /* When the shorter one is full the longer one must end where it does. */
+    struct memory longer = x_bytes > y_bytes ? x : y;
+    go_unless_equal(l, ir_load(&l->b, longer.base, longer.offset + (int32_t)bytes, 8, false),
+                    ir_constant(&l->b, 0), no);
+}
+
+/* ---- reading what is traced ---- */
+
+enum address_space lower_space(const struct lowering *l, const struct type *pointer)
+{
+    enum address_space space = pointer->kind == TYPE_POINTER ? pointer->space : SPACE_NONE;
+    if (space == SPACE_NONE)
+        space = l->context->space;
+    return space == SPACE_NONE ? SPACE_KERNEL : space;
+}
+
+static enum address_space resolve(const struct lowering *l, enum address_space space)
+{
+    return space == SPACE_NONE ? lower_space(l, &type_none) : space;
+}
+
+static const char *helper_text(enum bpf_func_id helper)
+{
+    return ir_helper_name(helper);
+}
+
+/* In a block that is rare and then goes on to `next`: code between these two. */
+static struct ir_block *rare_enter(struct lowering *l, struct ir *condition, struct ir_block **next)
+{
+    struct ir_block *rare = lower_unlikely(l, condition);
+    *next = ir_block_new(&l->b);
+    ir_jump(&l->b, *next);
+    ir_enter(&l->b, rare);
+    return rare;
+}
+
+static void rare_leave(struct lowering *l, struct ir_block *next)
+{
+    ir_jump(&l->b, next);
+    ir_seal(&l->b, next);
+    ir_enter(&l->b, next);
+}
+
+static struct ir *failed(struct lowering *l, struct ir *result)
+{
+    return ir_binary_constant(&l->b, IR_SLT, result, 0);
+}
+
+static void read_bytes(struct lowering *l, struct memory to, uint32_t size, struct ir *address,
+                       enum address_space space, struct place place)
+{
+    struct ir_builder *b = &l->b;
+    bool is_user = resolve(l, space) == SPACE_USER;
+    enum bpf_func_id helper = is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel;
+    struct ir *at = lower_address(l, to);
+    struct ir *result = ir_call(b, helper, 3, at, ir_constant(b, size), address);
+    struct ir_block *next, *inner;
+    rare_enter(l, failed(l, result), &next);
+    if (l->is_sleepable && is_user) {
+        result = ir_call(b, BPF_FUNC_copy_from_user, 3, at, ir_constant(b, size), address);
+        rare_enter(l, failed(l, result), &inner);
+        lower_mishap(l, MISHAP_FAULT, place, -1, helper_text(helper));
+        rare_leave(l, inner);
+    } else
+        lower_mishap(l, MISHAP_FAULT, place, -1, helper_text(helper));
+    rare_leave(l, next);
+}
+
+void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *address, enum address_space space,
+                struct place place)
+{
+    if (size % 8)
+        ir_store_constant(&l->b, to.base, to.offset + (int32_t)(size & ~7u), 8, 0);
+    read_bytes(l, to, size, address, space, place);
+}
+
+struct ir *lower_read_scalar(struct lowering *l, struct ir *address, const struct type *type,
+                             enum address_space space, struct place place)
+{
+    unsigned size = type->size == 1 || type->size == 2 || type->size == 4 ? type->size : 8;
+    struct memory word = lower_temporary(l, 8, false);
+    read_bytes(l, word, size, address, space, place);
+    struct ir *value = ir_load(&l->b, word.base, word.offset, size, type->is_signed);
+    return type->kind == TYPE_BOOL ? ir_binary_constant(&l->b, IR_NE, value, 0) : value;
+}
+
+/* ---- strings ---- */
+
+static void store_fault_text(struct lowering *l, struct memory to, uint32_t capacity)
+{
+    char text[8] = "<fault>";
+    uint64_t word;
+    if (capacity < sizeof text)
+        memset(text + capacity, 0, sizeof text - capacity);
+    memcpy(&word, text, 8);
+    ir_store_constant(&l->b, to.base, to.offset, 8, (int64_t)word);
+}
+
+static struct ir *at_most(struct lowering *l, struct ir *value, uint32_t most)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t variable = ir_variable(b);
+    struct ir_block *large = ir_block_new(b), *end = ir_block_new(b);
+    ir_write(b, variable, value);
+    ir_branch(b, ir_binary_constant(b, IR_UGT, value, most), large, end);
+    ir_seal(b, large);
+    ir_enter(b, large);
+    ir_write(b, variable, ir_constant(b, most));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, variable);
+}
+
+struct string_read {
+    struct memory to;
+    struct ir *at, *size, *address;
+    enum bpf_func_id helper;
+    uint32_t capacity;
+    uint32_t got; /* variable: what the helper said */
+};
+
+static void attempt(struct lowering *l, struct string_read *read)
+{
+    ir_write(&l->b, read->got, ir_call(&l->b, read->helper, 3, read->at, read->size, read->address));
+}
+
+/* Pages are brought in by reading one byte in a way that may sleep: the text's first page, then the one after
+ * it, in case the text crosses. */
+static void page_in(struct lowering *l, struct string_read *read, struct ir_block *done)
+{
+    struct ir_builder *b = &l->b;
+    struct memory byte = lower_temporary(l, 8, false);
+    struct ir *page = read->address;
+    for (int i = 0; i < 2; i++) {
+        if (i) {
+            page = ir_binary(b, IR_OR, page, ir_constant(b, 4095));
+            page = ir_binary_constant(b, IR_ADD, page, 1);
+        }
+        ir_call(b, BPF_FUNC_copy_from_user, 3, lower_address(l, byte), ir_constant(b, 1), page);
+        attempt(l, read);
+        struct ir_block *rest = ir_block_new(b);
+        rest->unlikely = true;
+        ir_branch(b, failed(l, ir_read(b, read->got)), rest, done);
+        ir_seal(b, rest);
+        ir_enter(b, rest);
+    }
+}
+
+/* All of the room was used: either the text fits exactly, or it goes on. The helper put a NUL over the last
+ * byte; the byte that belongs there tells. */
+static void check_truncated(struct lowering *l, struct string_read *read, uint32_t length, struct place place)
+{
+    struct ir_builder *b = &l->b;
+    bool is_user = read->helper == BPF_FUNC_probe_read_user_str;
+    struct memory byte = lower_temporary(l, 8, false);
+    struct ir *last = ir_binary_constant(b, IR_ADD, read->address, (int64_t)read->capacity - 1);
+    ir_store_constant(b, byte.base, byte.offset, 8, 0);
+    ir_call(b, is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel, 3, lower_address(l, byte),
+            ir_constant(b, 1), last);
+    struct ir *missing = ir_load(b, byte.base, byte.offset, 1, false);
+    struct ir_block *cut = ir_block_new(b), *end = ir_block_new(b);
+    ir_write(b, length, ir_constant(b, (int64_t)read->capacity - 1));
+    ir_branch(b, missing, cut, end);
+    ir_seal(b, cut);
+    ir_enter(b, cut);
+    ir_store(b, read->to.base, read->to.offset + (int32_t)read->capacity - 1, 1, missing);
+    lower_mishap(l, MISHAP_TRUNCATED, place, -1, helper_text(read->helper));
+    ir_write(b, length, ir_constant(b, read->capacity));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+}
+
+struct ir *lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
+                             struct ir *address, enum address_space space, bool padded, struct place place)
+{
+    struct ir_builder *b = &l->b;
+    struct packing *packing = l->state->packing;
+    bool is_packed = packing && packing->base == to.base && packing->offset == to.offset;
+    bool is_user = resolve(l, space) == SPACE_USER;
+    /* The verifier wants the frame written before a helper writes there by a length that varies. */
+    if ((padded && !is_packed) || (limit && to.base->op == IR_FRAME))
+        lower_zero(l, to, capacity);
+    struct string_read read = {
+        .to = to,
+        .at = lower_address(l, to),
+        .size = limit ? at_most(l, limit, capacity) : ir_constant(b, capacity),
+        .address = address,
+        .helper = is_user ? BPF_FUNC_probe_read_user_str : BPF_FUNC_probe_read_kernel_str,
+        .capacity = capacity,
+        .got = ir_variable(b),
+    };
+    uint32_t length = ir_variable(b);
+    struct ir_block *good = ir_block_new(b), *bad = ir_block_new(b), *end = ir_block_new(b);
+    bad->unlikely = true;
+    attempt(l, &read);
+    ir_branch(b, failed(l, ir_read(b, read.got)), bad, good);
+    ir_seal(b, bad);
+    ir_enter(b, bad);
+    if (l->is_sleepable && is_user)
+        page_in(l, &read, good);
+    lower_mishap(l, MISHAP_FAULT, place, -1, helper_text(read.helper));
+    store_fault_text(l, to, capacity);
+    ir_write(b, length, ir_constant(b, capacity < 7 ? capacity : 7));
+    ir_jump(b, end);
+    ir_seal(b, good);
+    ir_enter(b, good);
+    struct ir *got = ir_read(b, read.got);
+    if (limit) {
+        /* With room for nothing the helper says 0. */
+        ir_write(b, length, ir_binary(b, IR_SUB, got, ir_binary_constant(b, IR_NE, got, 0)));
+        ir_jump(b, end);
+    } else {
+        struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_EQ, got, capacity));
+        ir_write(b, length, ir_binary_constant(b, IR_SUB, got, 1));
+        ir_jump(b, end);
+        ir_enter(b, full);
+        check_truncated(l, &read, length, place);
+        ir_jump(b, end);
+    }
+    ir_seal(b, end);
+    ir_enter(b, end);
+    struct ir *result = ir_read(b, length);
+    if (is_packed) {
+        packing->length = result;
+        packing->block = b->block;
+    }
+    return result;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of lowering share; nobody else includes this.
+ *
+ * A program is one function, plus one for each loop body (callbacks). A callback finds what belongs to its
+ * surroundings through the *area* of the function around it: memory in that function's frame that holds
+ * captured variables and shared values; its address is the callback's last parameter, and its first word
+ * leads to the next area outwards.
+ *
+ * Every function has a setup block that stays open while the body is lowered: what must dominate the body
+ * (the scratch pointer, a shared value) is put there when it is first needed, so that nobody pays for what
+ * he does not use. */
+#ifndef SPOOR_BPF_LOWER_STATE_H
+#define SPOOR_BPF_LOWER_STATE_H
+
+#include "bpf/lower.h"
+
+enum {
+    FRAME_TEMPORARY_MOST = 64,   /* larger temporaries go to scratch memory */
+    COPY_INLINE_MOST = 128,      /* larger copies and fills go through a helper */
+    SCRATCH_MOST = 32000,        /* what a per-CPU map's value can be, nearly */
+    SCRATCH_SLOTS = 4,
+    PACKED_LEAST = 32,           /* strings of more bytes are packed into records */
+    UNROLLED_CPUS = 4,
+    UNROLLED_WORDS = 16,
+    LOOP_MOST = 1 << 23,         /* what bpf_loop takes */
+    LOOP_PLAIN_MOST = 4096,      /* the same where the verifier walks every iteration */
+    STACK_FRAMES_MOST = 127,
+};
+
+/* Values of the program that callbacks may need too. */
+enum lower_shared { SHARED_CTX, SHARED_SCRATCH, SHARED_TIME, SHARED_COUNT };
+
+struct frame_object {
+    struct ir *address;
+    uint32_t bytes;
+    bool busy;
+};
+
+struct lower_function {
+    struct lower_function *parent; /* NULL: the program itself */
+    struct ir_function *function;
+    unsigned depth;
+    struct ir_block *setup, *start; /* setup ends with a jump to start when the function is finished */
+    struct ir *area;                /* of this function; NULL: nothing in it */
+    uint32_t area_bytes;
+    struct ir *outer;               /* callbacks: the parent's area */
+    struct ir *shared[SHARED_COUNT];
+    int32_t shared_slot[SHARED_COUNT]; /* in the area; -1: not there */
+    struct frame_object *objects;
+    size_t object_count, object_room;
+    size_t *taken;                  /* objects in use, in order */
+    size_t taken_count, taken_room;
+    uint32_t frame_bytes;
+    bool may_return;                /* a callback that can end the program */
+    struct ir_builder saved;        /* of the parent */
+    uint32_t saved_loop_depth;
+};
+
+/* An unrolled loop: in the function that it stands in. */
+struct lower_loop {
+    struct lower_loop *outer;
+    struct lower_function *function;
+    struct ir_block *to_break, *to_continue; /* made when they are needed */
+};
+
+struct lower_statement {
+    struct ir_block *end; /* made when it is needed */
+};
+
+/* Where temporaries stood, to give them back. */
+struct temporary_mark {
+    struct lower_function *function;
+    size_t taken;
+    uint32_t scratch;
+};
+
+enum variable_kind { VARIABLE_VALUE, VARIABLE_SLOT, VARIABLE_FRAME, VARIABLE_SCRATCH };
+
+struct lowered_variable {
+    const struct lower_state *state;
+    struct lower_function *home;
+    enum variable_kind kind;
+    uint32_t number;  /* VALUE: of the IR */
+    int32_t offset;   /* SLOT: in the home's area; SCRATCH: in scratch memory */
+    struct ir *frame; /* FRAME */
+};
+
+/* A string that goes to its final place in a record: who writes it there can say how long it is. */
+struct packing {
+    struct ir *base;
+    int32_t offset;
+    struct ir *length;
+    struct ir_block *block; /* where the length was known */
+};
+
+enum scratch_kind { SCRATCH_CPU, SCRATCH_TASK, SCRATCH_SLOT };
+
+struct lower_state {
+    const struct checker *checker;
+    const struct check_unit *unit;
+    struct arena *temporary; /* of this unit's lowering */
+    struct lower_function *main, *current;
+    bool in_predicate;
+    struct ir_block *leave_early, *leave_predicate, *leave;
+    bool scratch_in_predicate; /* it was acquired before the predicate */
+    struct lower_statement *statement;
+    struct lower_loop *loop;
+    enum scratch_kind scratch_kind;
+    uint32_t scratch_top, scratch_permanent, scratch_peak;
+    bool scratch_overflowed;
+    int32_t return_slot; /* in the program's area; -1: no callback returns */
+    struct packing *packing;
+    struct ir *times[8]; /* the clock, where it was read */
+    unsigned time_count;
+    uint32_t program_index;
+    size_t first_mishap; /* of this program in the image */
+};
+
+/* ---- lower.c: functions, areas, shared values, ends ---- */
+void lower_enter_function(struct lowering *l, struct lower_function *function, const char *name,
+                          uint8_t parameters);
+void lower_finish_function(struct lowering *l, struct lower_function *function);
+struct ir *lower_shared_value(struct lowering *l, enum lower_shared which);
+/* 8 bytes in the area of a function, zero from the start. */
+int32_t lower_area_slot(struct lowering *l, struct lower_function *function);
+/* The address of an area, in the current function. */
+struct ir *lower_area(struct lowering *l, struct lower_function *home);
+bool lower_dominates(struct lowering *l, const struct ir_block *above);
+void lower_leave(struct lowering *l); /* ends the program from here */
+/* The condition of a branch whose other way is rare: enters the likely way, returns the unlikely block. */
+struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition);
+bool lower_is_preemptible(const struct lowering *l);
+
+/* ---- lower_memory.c ---- */
+struct temporary_mark lower_mark(struct lowering *l);
+void lower_release(struct lowering *l, struct temporary_mark mark);
+struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent);
+struct ir *lower_address(struct lowering *l, struct memory memory);
+void lower_copy(struct lowering *l, struct memory to, struct memory from, uint32_t bytes);
+void lower_zero(struct lowering *l, struct memory at, uint32_t bytes);
+struct ir *lower_load_scalar(struct lowering *l, struct memory at, const struct type *type);
+/* Goes to `no` when the two differ, falls through when they are equal. Types in storage form. */
+void lower_compare(struct lowering *l, struct memory x, const struct type *x_type, struct memory y,
+                   const struct type *y_type, const struct node *x_literal, const struct node *y_literal,
+                   struct ir_block *no);
+enum address_space lower_space(const struct lowering *l, const struct type *pointer);
+
+/* ---- lower_access.c: fields, elements, what pointers point to ---- */
+struct location { /* where a struct, array, tuple or string is */
+    bool is_direct; /* memory of ours, in `base` and `offset`; else an address in `space` */
+    struct ir *base;
+    int32_t offset;
+    enum address_space space;
+};
+bool lower_is_stored(const struct node *node); /* FIELD, INDEX or * of a traced object */
+struct location lower_location(struct lowering *l, struct node *node);
+struct ir *lower_access_scalar(struct lowering *l, struct node *node);
+void lower_access_into(struct lowering *l, struct node *node, struct memory to);
+
+/* ---- lower_expression.c ---- */
+void lower_branch(struct lowering *l, struct node *node, struct ir_block *yes, struct ir_block *no);
+struct ir *lower_convert(struct lowering *l, struct ir *value, const struct type *from, const struct type *to);
+struct ir *lower_operate(struct lowering *l, enum operator op, bool is_signed, struct ir *x,
+                         const struct type *x_type, struct ir *y, const struct type *y_type,
+                         const struct type *result, struct place place);
+void lower_convert_memory(struct lowering *l, struct memory from, const struct type *from_type, struct memory to,
+                          const struct type *to_type);
+const struct builtin *lower_builtin(const struct node *node);
+
+/* ---- lower_variable.c: assignments and variables ---- */
+struct ir *lower_variable_read(struct lowering *l, struct variable *variable);
+void lower_variable_write(struct lowering *l, struct variable *variable, struct ir *value);
+struct memory lower_variable_memory(struct lowering *l, struct variable *variable);
+struct ir *lower_assign(struct lowering *l, struct node *node, bool wanted);
+struct ir *lower_step(struct lowering *l, struct node *node, bool wanted);
+
+/* ---- lower_map.c ---- */
+struct ir *lower_map_read(struct lowering *l, struct node *map);
+void lower_map_read_into(struct lowering *l, struct node *map, struct memory to);
+struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *key, struct place place);
+void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory);
+
+/* ---- lower_statement.c ---- */
+void lower_statement(struct lowering *l, struct node *node);
+void lower_statements(struct lowering *l, const struct node_list *list);
+void lower_discard(struct lowering *l, struct node *node);
+
+/* ---- lower_loop.c ---- */
+void lower_loop_statement(struct lowering *l, struct node *node);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an action can do when its record arrives: write to the script's output, touch maps, ask for the end.
+ * Made by the session, handed to the act callback of builtins. */
+#ifndef SPOOR_BUILTIN_ACTOR_H
+#define SPOOR_BUILTIN_ACTOR_H
+
+#include "bpf/action.h"
+#include "bpf/host.h"
+#include "print/value.h"
+
+struct actor {
+    struct text *out;        /* the script's output; the session writes it away */
+    struct printer *printer; /* writes to out */
+    struct host *host;
+    const struct image *image;
+    bool is_json;
+    uint32_t max_cat_bytes;
+    size_t record_length;    /* of the record being acted on */
+    bool exit_requested;
+    int exit_code;
+    /* Writes out what is pending: before a child process writes to the same place. */
+    void (*flush)(struct actor *actor);
+    int output_descriptor;   /* where a child's output goes */
+    /* A failure while acting: printed on the error stream with the place of the call. */
+    void (*complain)(struct actor *actor, struct place place, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+};
+
+/* The bytes of a field in storage form, as the printer wants them. A record that is too short for its fields
+ * gives zeros. */
+const uint8_t *actor_field(const struct actor *actor, const struct action *action, uint32_t field,
+                           const uint8_t *record);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Aggregations: how one more value goes into a map's element on this CPU. The reader sums over the CPUs
+ * (print/map.h); rows of histograms are numbered as print/histogram.h says. */
+#include "bpf/lower.h"
+#include "builtin/all.h"
+#include "print/histogram.h"
+
+/* The element that the value goes into. */
+static struct ir *element(struct lowering *l, struct node *map)
+{
+    return lower_map_element(l, map->map.symbol, lower_map_key(l, map), map->place);
+}
+
+static void update_count(struct lowering *l, struct node *map, struct node *node)
+{
+    (void)node;
+    lower_add(l, element(l, map), 0, ir_constant(&l->b, 1));
+}
+
+static void update_sum(struct lowering *l, struct node *map, struct node *node)
+{
+    struct ir *value = lower_scalar(l, check_argument(node, 0));
+    lower_add(l, element(l, map), 0, value);
+}
+
+static void update_average(struct lowering *l, struct node *map, struct node *node)
+{
+    struct ir *value = lower_scalar(l, check_argument(node, 0));
+    struct ir *at = element(l, map);
+    lower_add(l, at, 0, value);
+    lower_add(l, at, 8, ir_constant(&l->b, 1));
+}
+
+/* The value is stored before the mark that says that there is one. data: the comparison that lets it in, for
+ * signed values; unsigned ones use the one beside it. */
+static void update_extreme(struct lowering *l, struct node *map, struct node *node, enum ir_op better)
+{
+    struct ir_builder *b = &l->b;
+    struct ir *value = lower_scalar(l, check_argument(node, 0));
+    struct ir *at = element(l, map);
+    struct ir_block *compare = ir_block_new(b), *store = ir_block_new(b), *end = ir_block_new(b);
+    ir_branch(b, ir_load(b, at, 8, 8, false), compare, store);
+    ir_seal(b, compare);
+    ir_enter(b, compare);
+    ir_branch(b, ir_binary(b, better, value, ir_load(b, at, 0, 8, false)), store, end);
+    ir_seal(b, store);
+    ir_enter(b, store);
+    ir_store(b, at, 0, 8, value);
+    ir_store_constant(b, at, 8, 8, 1);
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+}
+
+static bool is_signed(const struct node *call)
+{
+    const struct type *type = check_argument(call, 0)->type;
+    return type->is_signed;
+}
+
+static void update_min(struct lowering *l, struct node *map, struct node *node)
+{
+    update_extreme(l, map, node, is_signed(node) ? IR_SLT : IR_ULT);
+}
+
+static void update_max(struct lowering *l, struct node *map, struct node *node)
+{
+    update_extreme(l, map, node, is_signed(node) ? IR_SGT : IR_UGT);
+}
+
+/* ---- histograms ---- */
+
+/* floor(log2(v)) of v > 0 without a branch: the bits below the highest are filled, a multiplication by a de
+ * Bruijn number moves a different pattern into the top six bits for each length, a table names it. A branchy
+ * search is no slower to run, but the verifier would walk 64 paths for every histogram of the program. */
+enum { LOG2_ROWS = 64 };
+#define LOG2_MULTIPLIER 0x03f79d71b4cb0a89u
+
+static const uint8_t *log2_table(struct arena *arena)
+{
+    uint8_t *table = arena_alloc(arena, LOG2_ROWS);
+    for (unsigned position = 0; position < 64; position++) {
+        uint64_t filled = position == 63 ? UINT64_MAX : (2ull << position) - 1;
+        table[filled * LOG2_MULTIPLIER >> 58] = (uint8_t)position;
+    }
+    return table;
+}
+
+static struct ir *lower_log2(struct lowering *l, struct ir *value)
+{
+    static const char name[] = "log2";
+    struct ir_builder *b = &l->b;
+    struct image *image = l->image;
+    size_t map = 0;
+    while (map < image->map_count && image->maps[map].name != name)
+        map++;
+    if (map == image->map_count)
+        *arena_push(l->arena, image->maps, image->map_count, image->map_room) =
+            (struct image_map){.name = name, .type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = LOG2_ROWS,
+                               .max_entries = 1, .flags = BPF_F_RDONLY_PROG, .initial = log2_table(l->arena)};
+    for (int shift = 1; shift < 64; shift *= 2)
+        value = ir_binary(b, IR_OR, value, ir_binary_constant(b, IR_LSHR, value, shift));
+    value = ir_binary(b, IR_MUL, value, ir_constant(b, (int64_t)LOG2_MULTIPLIER));
+    struct ir *index = ir_binary_constant(b, IR_LSHR, value, 58);
+    return ir_load(b, ir_binary(b, IR_ADD, ir_map_value(b, (uint32_t)map, 0), index), 0, 1, false);
+}
+
+/* Adds one to a row: of the array of a keyless map, or of the element (key, row). `last` bounds the row for the
+ * verifier; it never applies. */
+static void add_row(struct lowering *l, struct node *map, struct ir *row, uint32_t last)
+{
+    struct ir_builder *b = &l->b;
+    struct map_symbol *symbol = map->map.symbol;
+    struct memory key = lower_map_key(l, map);
+    if (symbol->key) {
+        lower_add(l, lower_map_row(l, symbol, key, row, map->place), 0, ir_constant(b, 1));
+        return;
+    }
+    struct ir *rows = lower_map_element(l, symbol, key, map->place);
+    struct ir_block *inside = ir_block_new(b);
+    ir_branch(b, ir_binary_constant(b, IR_ULE, row, last), inside, lower_statement_end(l));
+    ir_seal(b, inside);
+    ir_enter(b, inside);
+    struct ir *at = ir_binary(b, IR_ADD, rows, ir_binary_constant(b, IR_SHL, row, 3));
+    lower_add(l, at, 0, ir_constant(b, 1));
+}
+
+/* row = condition ? (then the caller continues in *yes) : constant. Ends in the block where both meet. */
+struct row_choice {
+    uint32_t variable;
+    struct ir_block *meet;
+};
+
+static void choose_row(struct lowering *l, struct row_choice *choice, struct ir *condition, struct ir *row)
+{
+    struct ir_builder *b = &l->b;
+    struct ir_block *taken = ir_block_new(b), *rest = ir_block_new(b);
+    ir_branch(b, condition, taken, rest);
+    ir_seal(b, taken);
+    ir_seal(b, rest);
+    ir_enter(b, taken);
+    ir_write(b, choice->variable, row);
+    ir_jump(b, choice->meet);
+    ir_enter(b, rest);
+}
+
+static struct ir *finish_row(struct lowering *l, struct row_choice *choice, struct ir *row)
+{
+    struct ir_builder *b = &l->b;
+    ir_write(b, choice->variable, row);
+    ir_jump(b, choice->meet);
+    ir_seal(b, choice->meet);
+    ir_enter(b, choice->meet);
+    return ir_read(b, choice->variable);
+}
+
+static void update_hist(struct lowering *l, struct node *map, struct node *node)
+{
+    struct ir_builder *b = &l->b;
+    const struct type *type = map->map.symbol->value;
+    int64_t bits = type->step;
+    struct ir *value = lower_scalar(l, check_argument(node, 0));
+    struct row_choice choice = {ir_variable(b), ir_block_new(b)};
+    choose_row(l, &choice, ir_binary_constant(b, IR_SLT, value, 0), ir_constant(b, 0));
+    choose_row(l, &choice, ir_binary_constant(b, IR_ULT, value, 1ll << bits),
+               ir_binary_constant(b, IR_ADD, value, 1));
+    struct ir *shift = lower_log2(l, value), *row;
+    if (bits == 0)
+        row = ir_binary_constant(b, IR_ADD, shift, 2);
+    else {
+        shift = ir_binary_constant(b, IR_SUB, shift, bits);
+        struct ir *sub = ir_binary_constant(b, IR_AND, ir_binary(b, IR_LSHR, value, shift), (1ll << bits) - 1);
+        row = ir_binary_constant(b, IR_SHL, ir_binary_constant(b, IR_ADD, shift, 1), bits);
+        row = ir_binary_constant(b, IR_ADD, ir_binary(b, IR_ADD, row, sub), 1);
+    }
+    add_row(l, map, finish_row(l, &choice, row), type_histogram_rows(type) - 1);
+}
+
+static void update_lhist(struct lowering *l, struct node *map, struct node *node)
+{
+    struct ir_builder *b = &l->b;
+    const struct type *type = map->map.symbol->value;
+    uint32_t last = type_histogram_rows(type) - 1;
+    struct ir *value = lower_scalar(l, check_argument(node, 0));
+    struct row_choice choice = {ir_variable(b), ir_block_new(b)};
+    choose_row(l, &choice, ir_binary(b, IR_SLT, value, ir_constant(b, type->minimum)), ir_constant(b, 0));
+    choose_row(l, &choice, ir_binary(b, IR_SGE, value, ir_constant(b, type->maximum)), ir_constant(b, last));
+    struct ir *row = ir_binary(b, IR_SUB, value, ir_constant(b, type->minimum));
+    row = ir_binary(b, IR_UDIV, row, ir_constant(b, type->step));
+    add_row(l, map, finish_row(l, &choice, ir_binary_constant(b, IR_ADD, row, 1)), last);
+}
+
+/* ---- types ---- */
+
+/* data: enum type_kind. The aggregated value keeps its sign; count's is unsigned. */
+static const struct type *check_aggregation(struct checker *checker, struct node *node)
+{
+    struct node *value = check_argument(node, 0);
+    const struct type *type = value && value->type && value->type->is_signed ? &type_i64 : &type_u64;
+    return type_aggregation(checker->arena, (enum type_kind)node->call.builtin->data, type);
+}
+
+static const struct type *check_hist(struct checker *checker, struct node *node)
+{
+    struct node *bits = check_argument(node, 1);
+    struct type *type = arena_new(checker->arena, struct type);
+    *type = *type_aggregation(checker->arena, TYPE_HIST, &type_i64);
+    if (bits) {
+        if (bits->kind != NODE_INTEGER)
+            return type; /* not folded yet */
+        if (bits->integer.value > HISTOGRAM_BITS_MOST) {
+            check_error(checker, bits->place, "hist(): bits must be 0 to %d, found %lld", HISTOGRAM_BITS_MOST,
+                        (long long)bits->integer.value);
+            return NULL;
+        }
+        type->step = (int64_t)bits->integer.value;
+    }
+    return type;
+}
+
+enum { LHIST_ROWS_MOST = 1000 };
+
+static const struct type *check_lhist(struct checker *checker, struct node *node)
+{
+    int64_t bounds[3] = {0, 1, 1};
+    for (unsigned i = 0; i < 3; i++) {
+        struct node *bound = check_argument(node, i + 1);
+        if (bound && bound->kind == NODE_INTEGER)
+            bounds[i] = (int64_t)bound->integer.value;
+    }
+    if (bounds[2] <= 0) {
+        check_error(checker, check_argument(node, 3)->place, "lhist(): the step must be greater than 0, found %lld",
+                    (long long)bounds[2]);
+        return NULL;
+    }
+    if (bounds[0] >= bounds[1]) {
+        check_error(checker, check_argument(node, 2)->place,
+                    "lhist(): max must be greater than min, found min %lld and max %lld", (long long)bounds[0],
+                    (long long)bounds[1]);
+        return NULL;
+    }
+    if (((uint64_t)bounds[1] - (uint64_t)bounds[0]) / (uint64_t)bounds[2] > LHIST_ROWS_MOST) {
+        check_error(checker, node->place, "lhist(): more than %d rows", LHIST_ROWS_MOST);
+        check_hint(checker, "use a larger step, or hist()");
+        return NULL;
+    }
+    struct type *type = arena_new(checker->arena, struct type);
+    *type = *type_aggregation(checker->arena, TYPE_LHIST, &type_i64);
+    type->minimum = bounds[0];
+    type->maximum = bounds[1];
+    type->step = bounds[2];
+    return type;
+}
+
+#define AGGREGATION(name_, synopsis_, kind_, update_)                                                        \
+    {name_, synopsis_, BUILTIN_CALL | BUILTIN_AGGREGATION, 1, 1, {PARAMETER_INTEGER},                        \
+     .check = check_aggregation, .update = update_, .data = kind_}
+
+const struct builtin builtins_aggregation[] = {
+    {"count", "count()", BUILTIN_CALL | BUILTIN_AGGREGATION, 0, 0, .check = check_aggregation,
+     .update = update_count, .data = TYPE_COUNT},
+    AGGREGATION("sum", "sum(value)", TYPE_SUM, update_sum),
+    AGGREGATION("min", "min(value)", TYPE_MIN, update_min),
+    AGGREGATION("max", "max(value)", TYPE_MAX, update_max),
+    AGGREGATION("avg", "avg(value)", TYPE_AVG, update_average),
+    AGGREGATION("stats", "stats(value)", TYPE_STATS, update_average),
+    {"hist", "hist(value [, bits])", BUILTIN_CALL | BUILTIN_AGGREGATION, 1, 2,
+     {PARAMETER_INTEGER, PARAMETER_LITERAL_INTEGER}, .check = check_hist, .update = update_hist},
+    {"lhist", "lhist(value, min, max, step)", BUILTIN_CALL | BUILTIN_AGGREGATION, 4, 4,
+     {PARAMETER_INTEGER, PARAMETER_LITERAL_INTEGER, PARAMETER_LITERAL_INTEGER, PARAMETER_LITERAL_INTEGER},
+     .check = check_lhist, .update = update_lhist},
+    {0},
+};

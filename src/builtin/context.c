@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the probe hands to its action block. The probe kind knows where it is; here are only the names. */
+#include "bpf/lower.h"
+#include "builtin/all.h"
+#include "sym/machine.h"
+
+static const struct type *check_args(struct checker *checker, struct node *node)
+{
+    const struct probe_context *context = checker->unit->context;
+    if (context->args)
+        return context->args;
+    check_error(checker, node->place, "args is not available with %s%s%s", checker->unit->probe,
+                context->args_missing ? ": " : "", context->args_missing ? context->args_missing : "");
+    if (context->argument_count)
+        check_hint(checker, "use arg0 to arg%u", context->argument_count - 1);
+    return NULL;
+}
+
+static const struct type *check_argument_number(struct checker *checker, struct node *node)
+{
+    const struct probe_context *context = checker->unit->context;
+    uint32_t number = node->name.number;
+    if (number < context->argument_count && context->arguments[number])
+        return context->arguments[number];
+    if (context->argument_count)
+        check_error(checker, node->place, "%s has no arg%u: it has arg0 to arg%u", checker->unit->probe, number,
+                    context->argument_count - 1);
+    else
+        check_error(checker, node->place, "arg%u is not available with %s", number, checker->unit->probe);
+    return NULL;
+}
+
+static struct ir *lower_argument_number(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)into;
+    return l->context->lower_argument(l, l->context, node->name.number);
+}
+
+static const struct type *check_retval(struct checker *checker, struct node *node)
+{
+    if (checker->unit->context->retval)
+        return checker->unit->context->retval;
+    check_error(checker, node->place, "retval is not available with %s", checker->unit->probe);
+    check_hint(checker, "use a return probe: uretprobe, kretprobe");
+    return NULL;
+}
+
+static struct ir *lower_retval(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)node, (void)into;
+    return l->context->lower_retval(l, l->context);
+}
+
+static const struct type *check_ctx(struct checker *checker, struct node *node)
+{
+    if (checker->unit->context->ctx)
+        return checker->unit->context->ctx;
+    check_error(checker, node->place, "ctx is not available with %s", checker->unit->probe);
+    return NULL;
+}
+
+static struct ir *lower_context(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)node, (void)into;
+    return lower_ctx(l);
+}
+
+static const struct type *check_name(struct checker *checker, struct node *node)
+{
+    (void)node;
+    return type_simple(checker->arena, TYPE_NAME);
+}
+
+static const struct type *check_func(struct checker *checker, struct node *node)
+{
+    const struct probe_context *context = checker->unit->context;
+    if (context->site_count > 1 || context->site_function)
+        return type_simple(checker->arena, TYPE_NAME);
+    check_error(checker, node->place, "func is not available with %s: it is not at a function",
+                checker->unit->probe);
+    return NULL;
+}
+
+/* Names stand in the session's table: first the names of the variant's sites, then their functions. */
+static void lower_name(struct lowering *l, struct memory *into, uint32_t first)
+{
+    struct ir *site = l->context->site_count > 1 ? l->context->lower_site(l, l->context)
+                                                 : ir_constant(&l->b, 0);
+    if (into)
+        ir_store(&l->b, into->base, into->offset, 8, ir_binary_constant(&l->b, IR_ADD, site, first));
+}
+
+static struct ir *lower_probe(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)node;
+    lower_name(l, into, l->options->name_base);
+    return NULL;
+}
+
+static struct ir *lower_func(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)node;
+    lower_name(l, into, l->options->name_base + l->context->site_count);
+    return NULL;
+}
+
+static const struct type *check_reg(struct checker *checker, struct node *node)
+{
+    struct machine_register found;
+    const struct node *argument = check_argument(node, 0);
+    if (!checker->unit->context->has_registers) {
+        check_error(checker, node->place, "reg() is not available with %s: it has no registers",
+                    checker->unit->probe);
+        return NULL;
+    }
+    if (!machine_register_named(machine_here(), check_literal(argument), &found)) {
+        check_error(checker, argument->place, "'%s' is not a register of this machine", check_literal(argument));
+        check_hint(checker, "names are as in struct pt_regs without the r: ax, di, r8, ip, sp");
+        return NULL;
+    }
+    return &type_u64;
+}
+
+static struct ir *lower_reg(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct machine_register found;
+    (void)into;
+    if (!machine_register_named(machine_here(), check_literal(check_argument(node, 0)), &found))
+        return ir_constant(&l->b, 0); /* refused by check_reg */
+    return ir_load(&l->b, lower_ctx(l), found.offset, 8, false);
+}
+
+enum { EITHER = BUILTIN_BARE | BUILTIN_CALL };
+
+const struct builtin builtins_context[] = {
+    {"args", "args", BUILTIN_BARE | BUILTIN_USES_ARGS, .check = check_args},
+    {"arg", "arg0, arg1 …", BUILTIN_BARE | BUILTIN_NUMBERED | BUILTIN_USES_ARGUMENT,
+     .check = check_argument_number, .lower = lower_argument_number},
+    {"retval", "retval", EITHER | BUILTIN_USES_RETVAL, .check = check_retval, .lower = lower_retval},
+    {"ctx", "ctx", EITHER | BUILTIN_USES_CTX, .check = check_ctx, .lower = lower_context},
+    {"probe", "probe", EITHER | BUILTIN_USES_SITE, .check = check_name, .lower = lower_probe},
+    {"func", "func", EITHER | BUILTIN_USES_SITE, .check = check_func, .lower = lower_func},
+    {"reg", "reg(\"name\")", BUILTIN_CALL | BUILTIN_USES_REGISTERS, 1, 1, {PARAMETER_LITERAL_STRING},
+     .check = check_reg, .lower = lower_reg},
+    {0},
+};

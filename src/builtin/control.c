@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The end of a trace, asked for by the script. */
+#include <string.h>
+
+#include "bpf/lower.h"
+#include "builtin/actor.h"
+#include "builtin/all.h"
+
+static struct ir *lower_exit(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct node *code = check_argument(node, 0);
+    struct event_field field = {.value = code ? lower_scalar(l, code) : ir_constant(&l->b, 0),
+                                .type = &type_i64};
+    (void)into;
+    lower_event(l, node, node->call.builtin, &field, 1);
+    lower_return(l, NULL);
+    return NULL;
+}
+
+static void act_exit(struct actor *actor, const struct action *action, const uint8_t *record)
+{
+    int64_t code;
+    memcpy(&code, actor_field(actor, action, 0, record), sizeof code);
+    actor->exit_requested = true;
+    actor->exit_code = (int)code;
+}
+
+const struct builtin builtins_control[] = {
+    {"exit", "exit([code])", BUILTIN_CALL | BUILTIN_NO_LOOP | BUILTIN_ENDS, 0, 1, {PARAMETER_INTEGER},
+     .result = &type_none, .lower = lower_exit, .act = act_exit},
+    {0},
+};

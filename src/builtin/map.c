@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whole maps, and keys of maps. clear and zero happen when the reader gets to them: in order with printf. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/lower.h"
+#include "builtin/actor.h"
+#include "builtin/all.h"
+
+static struct ir *lower_map_action(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)into;
+    lower_event(l, node, node->call.builtin, NULL, 0);
+    return NULL;
+}
+
+static size_t map_of(const struct action *action)
+{
+    return (size_t)check_argument(action->call, 0)->map.symbol->index;
+}
+
+static void act_clear(struct actor *actor, const struct action *action, const uint8_t *record)
+{
+    (void)record;
+    if (actor->host->operations->map_clear(actor->host, map_of(action)))
+        actor->complain(actor, action->call->place, "the map could not be cleared");
+}
+
+static void act_zero(struct actor *actor, const struct action *action, const uint8_t *record)
+{
+    (void)record;
+    if (actor->host->operations->map_zero(actor->host, map_of(action)))
+        actor->complain(actor, action->call->place, "the map could not be zeroed");
+}
+
+/* delete(@m, key), and the older delete(@m[key]); the same two forms for has_key. Both end as a NODE_MAP with
+ * a key, kept in call.data. */
+static const struct type *check_key(struct checker *checker, struct node *node)
+{
+    struct node *map = check_argument(node, 0), *key = check_argument(node, 1);
+    if (map->kind != NODE_MAP) {
+        check_error(checker, map->place, "%s() needs a map, found a value of type '%s'", node->call.name,
+                    type_text(checker->arena, map->type));
+        return NULL;
+    }
+    if (key && map->map.key) {
+        check_error(checker, key->place, "%s() needs one key: either %s(@m[key]) or %s(@m, key)", node->call.name,
+                    node->call.name, node->call.name);
+        return NULL;
+    }
+    if (key) {
+        struct node *element = node_new(checker->arena, NODE_MAP, map->place);
+        element->map.name = map->map.name;
+        element->map.symbol = map->map.symbol;
+        element->map.key = key;
+        element->type = map->type;
+        node->call.data = element;
+    } else
+        node->call.data = map;
+    return &type_bool;
+}
+
+static bool is_histogram(const struct map_symbol *map)
+{
+    return map->value && (map->value->kind == TYPE_HIST || map->value->kind == TYPE_LHIST);
+}
+
+static struct ir *lower_delete(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct node *element = node->call.data;
+    struct map_symbol *map = element->map.symbol;
+    (void)into;
+    if (!map->key) { /* keyless: back to zero */
+        struct memory nothing = lower_map_key(l, element);
+        struct ir *value = lower_map_lookup(l, map, nothing);
+        struct ir_block *found = ir_block_new(&l->b), *end = ir_block_new(&l->b);
+        ir_branch(&l->b, value, found, end);
+        ir_seal(&l->b, found);
+        ir_enter(&l->b, found);
+        ir_zero(&l->b, value, 0, l->image->maps[map->index].value_size);
+        ir_jump(&l->b, end);
+        ir_seal(&l->b, end);
+        ir_enter(&l->b, end);
+        return ir_constant(&l->b, 1);
+    }
+    struct memory key = lower_map_key(l, element);
+    if (is_histogram(map)) { /* one element per row: left to the reader */
+        struct event_field field = {.memory = key, .type = map->key};
+        lower_event(l, node, node->call.builtin, &field, 1);
+        return ir_constant(&l->b, 1);
+    }
+    struct ir *result = ir_call(&l->b, BPF_FUNC_map_delete_elem, 2, ir_map(&l->b, (uint32_t)map->index),
+                                ir_offset(&l->b, key.base, key.offset));
+    return ir_binary_constant(&l->b, IR_EQ, ir_extend(&l->b, result, 4, true), 0);
+}
+
+static void act_delete_rows(struct actor *actor, const struct action *action, const uint8_t *record)
+{
+    const struct node *element = action->call->call.data;
+    size_t index = (size_t)element->map.symbol->index;
+    const struct image_map *map = &actor->image->maps[index];
+    size_t key_bytes = map->key_size;
+    uint8_t *key = calloc(1, key_bytes);
+    if (!key)
+        return;
+    memcpy(key, actor_field(actor, action, 0, record), key_bytes - 8);
+    for (uint64_t row = 0, rows = type_histogram_rows(map->value); row < rows; row++) {
+        memcpy(key + key_bytes - 8, &row, 8);
+        actor->host->operations->map_delete(actor->host, index, key);
+    }
+    free(key);
+}
+
+static struct ir *lower_has_key(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct node *element = node->call.data;
+    (void)into;
+    return ir_binary_constant(&l->b, IR_NE, lower_map_lookup(l, element->map.symbol, lower_map_key(l, element)), 0);
+}
+
+static const struct type *check_has_key(struct checker *checker, struct node *node)
+{
+    const struct type *type = check_key(checker, node);
+    const struct node *map = check_argument(node, 0);
+    if (type && map->map.symbol && is_histogram(map->map.symbol)) {
+        check_error(checker, map->place, "has_key() cannot look into a histogram");
+        return NULL;
+    }
+    return type;
+}
+
+const struct builtin builtins_map[] = {
+    {"clear", "clear(@map)", BUILTIN_CALL, 1, 1, {PARAMETER_MAP}, .result = &type_none, .lower = lower_map_action,
+     .act = act_clear},
+    {"zero", "zero(@map)", BUILTIN_CALL, 1, 1, {PARAMETER_MAP}, .result = &type_none, .lower = lower_map_action,
+     .act = act_zero},
+    {"delete", "delete(@map, key)", BUILTIN_CALL | BUILTIN_VALUE_UNUSED_OK, 1, 2, {PARAMETER_ANY, PARAMETER_ANY},
+     .check = check_key, .lower = lower_delete, .act = act_delete_rows},
+    {"has_key", "has_key(@map, key)", BUILTIN_CALL, 1, 2, {PARAMETER_ANY, PARAMETER_ANY}, .check = check_has_key,
+     .lower = lower_has_key},
+    {0},
+};

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a script says: the arguments travel in an event record, the text is made by the reader. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bpf/lower.h"
+#include "builtin/actor.h"
+#include "builtin/all.h"
+#include "print/format.h"
+#include "print/record.h"
+#include "print/snapshot.h"
+
+enum { PRINTF_ARGUMENTS = 64, JOIN_WORDS = 16 };
+
+const uint8_t *actor_field(const struct actor *actor, const struct action *action, uint32_t field,
+                           const uint8_t *record)
+{
+    static const uint8_t zeros[64];
+    const struct action_field *found = &action->fields[field];
+    size_t length = actor->record_length;
+    if (!found->is_packed)
+        return found->offset + type_storage(found->type) <= length ? record + found->offset : zeros;
+    struct image_string string;
+    if (found->offset + sizeof string > length)
+        return zeros;
+    memcpy(&string, record + found->offset, sizeof string);
+    /* The text ends in the record: by its NUL, or because it fills its capacity. */
+    if (string.length > found->type->size || string.offset > length || length - string.offset < string.length ||
+        (string.length < found->type->size && string.offset + string.length >= length))
+        return zeros;
+    return record + string.offset;
+}
+
+/* ---- printf, cat, system: a format and its arguments ---- */
+
+static const struct type *check_format(struct checker *checker, struct node *node)
+{
+    struct node *text = check_argument(node, 0);
+    const struct format *format = format_parse(checker->arena, text->string.text, text->string.length);
+    uint32_t supplied = node->call.arguments.count - 1;
+    const char *problem = format_count_problem(checker->arena, format, supplied);
+    if (problem) {
+        check_error(checker, node->place, "%s: %s", node->call.name, problem);
+        return NULL;
+    }
+    if (supplied > PRINTF_ARGUMENTS) {
+        check_error(checker, node->place, "%s: at most %d arguments can be printed at once", node->call.name,
+                    PRINTF_ARGUMENTS);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < supplied; i++) {
+        struct node *argument = check_argument(node, i + 1);
+        if (!argument->type || argument->type->kind == TYPE_NONE)
+            continue; /* not known in this pass, or already diagnosed */
+        if (!format_accepts(format_conversion(format, i), argument->type)) {
+            char conversion = format_conversion(format, i)->conversion;
+            check_error(checker, argument->place, "%s: unsupported format specifier for type '%s': %c",
+                        node->call.name, type_text(checker->arena, argument->type), conversion);
+            check_hint(checker, "%%s prints any value");
+        }
+    }
+    node->call.data = (void *)format;
+    return &type_none;
+}
+
+static struct ir *lower_format(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct event_field fields[PRINTF_ARGUMENTS] = {0};
+    uint32_t count = 0;
+    (void)into;
+    for (struct node *argument = node->call.arguments.first->next; argument; argument = argument->next)
+        fields[count++].node = argument;
+    lower_event(l, node, node->call.builtin, fields, count);
+    return NULL;
+}
+
+static void format_arguments(struct actor *actor, const struct action *action, const uint8_t *record,
+                             struct format_argument *arguments)
+{
+    for (uint32_t i = 0; i < action->field_count; i++)
+        arguments[i] = (struct format_argument){action->fields[i].type, actor_field(actor, action, i, record)};
+}
+
+static void act_printf(struct actor *actor, const struct action *action, const uint8_t *record)
+{
+    struct format_argument arguments[PRINTF_ARGUMENTS];
+    format_arguments(actor, action, record, arguments);
+    record_format(actor->printer, "printf", action->call->call.data, arguments, action->field_count);
+}
+
+/* The text of a format and its arguments, for those who do something else with it. */
+static void format_text(struct actor *actor, const struct action *action, const uint8_t *record, struct text *text)
+{
+    struct format_argument arguments[PRINTF_ARGUMENTS];
+    struct printer printer = *actor->printer;
+    printer.out = text;
+    printer.json = false;
+    printer.scratch = (struct text){0};
+    format_arguments(actor, action, record, arguments);
+    format_print(&printer, action->call->call.data, arguments, action->field_count);
+    printer_free(&printer);
+}
+
+static void act_cat(struct actor *actor, const struct action *action, const uint8_t *record)
+{
+    struct text path = {0}, content = {0};
+    format_text(actor, action, record, &path);
+    int descriptor = open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (descriptor < 0)
+        actor->complain(actor, action->call->place, "failed to open file '%s' (%s)", text_string(&path),
+                        strerror(errno));
+    else {
+        char part[4096];
+        ssize_t got;
+        while (content.length < actor->max_cat_bytes && (got = read(descriptor, part, sizeof part)) > 0) {
+            size_t room = actor->max_cat_bytes - content.length;
+            text_append(&content, part, (size_t)got < room ? (size_t)got : room);
+        }
+        close(descriptor);
+        record_text(actor->printer, "cat", text_string(&content), content.length);
+    }
+    text_free(&path);
+    text_free(&content);
+}
+
+static void act_system(struct actor *actor, const struct action *action, const uint8_t *record)
+{
+    struct text command = {0}, output = {0};
+    int ends[2] = {-1, -1}, status = 0;
+    format_text(actor, action, record, &command);
+    actor->flush(actor);
+    if (actor->is_json && pipe2(ends, O_CLOEXEC))
+        ends[0] = ends[1] = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        dup2(ends[1] >= 0 ? ends[1] : actor->output_descriptor, STDOUT_FILENO);
+        execl("/bin/sh", "sh", "-c", text_string(&command), (char *)NULL);
+        _exit(127);
+    }
+    if (ends[1] >= 0)
+        close(ends[1]);
+    if (child > 0 && ends[0] >= 0) {
+        char part[4096];
+        for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0 || (got < 0 && errno == EINTR);)
+            if (got > 0)
+                text_append(&output, part, (size_t)got);
+        record_text(actor->printer, "syscall", text_string(&output), output.length);
+    }
+    if (ends[0] >= 0)
+        close(ends[0]);
+    if (child < 0)
+        actor->complain(actor, action->call->place, "cannot start a command: %s", strerror(errno));
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status))
+        actor->complain(actor, action->call->place, "command exited with code %d (%s)", WEXITSTATUS(status),
+                        text_string(&command));
+    else if (child > 0 && WIFSIGNALED(status))
+        actor->complain(actor, action->call->place, "command was ended by signal %d (%s)", WTERMSIG(status),
+                        text_string(&command));
+    text_free(&command);
+    text_free(&output);
+}
+
+/* ---- print: a whole map, or a value ---- */
+
+static bool is_whole_map(const struct node *node)
+{
+    return node->kind == NODE_MAP && !node->map.key && node->map.symbol &&
+           (node->map.symbol->key || (node->map.symbol->value && type_is_aggregation(node->map.symbol->value)));
+}
+
+/* top and div: constants, 0 when not given. */
+static uint64_t print_number(const struct node *call, unsigned argument)
+{
+    const struct node *number = check_argument(call, argument);
+    return number && number->kind == NODE_INTEGER ? number->integer.value : 0;
+}
+
+static const struct type *check_print(struct checker *checker, struct node *node)
+{
+    struct node *what = check_argument(node, 0);
+    for (unsigned i = 1; i < node->call.arguments.count; i++) {
+        struct node *number = check_argument(node, i);
+        if (number->kind == NODE_INTEGER && (int64_t)number->integer.value < 0) {
+            check_error(checker, number->place, "print: top and div must not be negative");
+            return NULL;
+        }
+    }
+    if (!is_whole_map(what) && node->call.arguments.count > 1 && what->kind != NODE_MAP) {
+        check_error(checker, what->place, "print: top and div are for maps");
+        return NULL;
+    }
+    return &type_none;
+}
+
+static struct ir *lower_print(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct node *what = check_argument(node, 0);
+    struct event_field field = {.node = what};
+    (void)into;
+    bool whole = is_whole_map(what) || (what->kind == NODE_MAP && !what->map.key);
+    lower_event(l, node, node->call.builtin, &field, whole ? 0 : 1);
+    return NULL;
+}
+
+static void act_print(struct actor *actor, const struct action *action, const uint8_t *record)
+{
+    const struct node *what = check_argument(action->call, 0);
+    uint64_t top = print_number(action->call, 1), divisor = print_number(action->call, 2);
+    if (action->field_count)
+        record_value(actor->printer, action->fields[0].type, actor_field(actor, action, 0, record), divisor);
+    else if (snapshot_print(actor->printer, actor->host, actor->image, (size_t)what->map.symbol->index, top,
+                            divisor))
+        actor->complain(actor, action->call->place, "the map %s could not be read", what->map.name);
+}
+
+/* ---- join: an array of strings ---- */
+
+static struct ir *lower_join(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct ir *array = lower_scalar(l, check_argument(node, 0));
+    enum address_space space = check_argument(node, 0)->type->space;
+    struct event_field fields[JOIN_WORDS] = {0};
+    (void)into;
+    /* Every word is read, also those after the end of the array: it ends at the first NULL, and from there
+     * on nothing is followed. */
+    const struct type *pointer = type_pointer(l->arena, &type_i8, space);
+    const struct type *word = type_string(l->arena, l->options->max_strlen);
+    uint32_t living = ir_variable(&l->b);
+    ir_write(&l->b, living, ir_constant(&l->b, 1));
+    for (unsigned i = 0; i < JOIN_WORDS; i++) {
+        struct memory text = lower_temporary(l, type_storage(word), true);
+        struct ir_block *read = ir_block_new(&l->b), *skip = ir_block_new(&l->b);
+        struct ir_block *follow = ir_block_new(&l->b), *next = ir_block_new(&l->b);
+        ir_branch(&l->b, ir_read(&l->b, living), read, skip);
+        ir_seal(&l->b, read);
+        ir_enter(&l->b, read);
+        struct ir *address = lower_read_scalar(l, ir_binary_constant(&l->b, IR_ADD, array, 8 * (int)i), pointer,
+                                               space, node->place);
+        ir_branch(&l->b, address, follow, skip);
+        ir_seal(&l->b, follow);
+        ir_seal(&l->b, skip);
+        ir_enter(&l->b, follow);
+        lower_read_string(l, text, word->size, NULL, address, space, false, node->place);
+        ir_jump(&l->b, next);
+        ir_enter(&l->b, skip);
+        ir_write(&l->b, living, ir_constant(&l->b, 0));
+        ir_jump(&l->b, next);
+        ir_seal(&l->b, next);
+        ir_enter(&l->b, next);
+        fields[i] = (struct event_field){.memory = text, .type = word};
+    }
+    lower_event(l, node, node->call.builtin, fields, JOIN_WORDS);
+    return NULL;
+}
+
+static void act_join(struct actor *actor, const struct action *action, const uint8_t *record)
+{
+    const struct node *separator = check_argument(action->call, 1);
+    struct text text = {0};
+    for (uint32_t i = 0; i < action->field_count; i++) {
+        const char *word = (const char *)actor_field(actor, action, i, record);
+        size_t length = strnlen(word, action->fields[i].type->size);
+        if (!length)
+            break;
+        if (i)
+            text_add(&text, separator ? check_literal(separator) : " ");
+        text_append(&text, word, length);
+    }
+    text_char(&text, '\n');
+    record_text(actor->printer, "join", text_string(&text), text.length);
+    text_free(&text);
+}
+
+enum { FORMAT = BUILTIN_CALL | BUILTIN_VARIADIC };
+
+const struct builtin builtins_output[] = {
+    {"printf", "printf(format, ...)", FORMAT, 1, 0, {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
+     .check = check_format, .lower = lower_format, .act = act_printf},
+    {"cat", "cat(format, ...)", FORMAT, 1, 0, {PARAMETER_LITERAL_STRING, PARAMETER_ANY}, .check = check_format,
+     .lower = lower_format, .act = act_cat},
+    {"system", "system(format, ...)", FORMAT | BUILTIN_UNSAFE, 1, 0, {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
+     .check = check_format, .lower = lower_format, .act = act_system},
+    {"print", "print(value | @map [, top [, div]])", BUILTIN_CALL, 1, 3,
+     {PARAMETER_ANY, PARAMETER_LITERAL_INTEGER, PARAMETER_LITERAL_INTEGER}, .check = check_print,
+     .lower = lower_print, .act = act_print},
+    {"join", "join(array [, separator])", BUILTIN_CALL | BUILTIN_READS_MEMORY, 1, 2,
+     {PARAMETER_POINTER, PARAMETER_LITERAL_STRING}, .result = &type_none, .lower = lower_join, .act = act_join},
+    {0},
+};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who runs, and where: the current task and CPU. */
+#include "bpf/lower.h"
+#include "builtin/all.h"
+
+static struct ir *lower_pid(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)node, (void)into;
+    return ir_binary_constant(&l->b, IR_LSHR, lower_pid_tgid(l), 32);
+}
+
+static struct ir *lower_tid(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)node, (void)into;
+    return ir_extend(&l->b, lower_pid_tgid(l), 4, false);
+}
+
+static struct ir *lower_uid(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)node, (void)into;
+    return ir_extend(&l->b, ir_call(&l->b, BPF_FUNC_get_current_uid_gid, 0), 4, false);
+}
+
+static struct ir *lower_gid(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)node, (void)into;
+    return ir_binary_constant(&l->b, IR_LSHR, ir_call(&l->b, BPF_FUNC_get_current_uid_gid, 0), 32);
+}
+
+/* A helper without arguments whose result is the value: data is its number. */
+static struct ir *lower_helper(struct lowering *l, struct node *node, struct memory *into)
+{
+    const struct builtin *builtin = node->kind == NODE_CALL ? node->call.builtin : node->name.builtin;
+    (void)into;
+    struct ir *value = ir_call(&l->b, (enum bpf_func_id)builtin->data, 0);
+    return builtin->result && builtin->result->size < 8 ? ir_extend(&l->b, value, builtin->result->size, false)
+                                                        : value;
+}
+
+static struct ir *lower_username(struct lowering *l, struct node *node, struct memory *into)
+{
+    if (into)
+        ir_store(&l->b, into->base, into->offset, 8, lower_uid(l, node, NULL));
+    return NULL;
+}
+
+enum { COMM_BYTES = 16 };
+
+static const struct type *check_comm(struct checker *checker, struct node *node)
+{
+    (void)node;
+    return type_string(checker->arena, COMM_BYTES);
+}
+
+static struct ir *lower_comm(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)node;
+    if (into) /* the kernel fills all 16 bytes: the name, then zeros */
+        ir_call(&l->b, BPF_FUNC_get_current_comm, 2, ir_offset(&l->b, into->base, into->offset),
+                ir_constant(&l->b, COMM_BYTES));
+    return NULL;
+}
+
+static const struct type *check_username(struct checker *checker, struct node *node)
+{
+    (void)node;
+    return type_simple(checker->arena, TYPE_USERNAME);
+}
+
+static const struct type *check_curtask(struct checker *checker, struct node *node)
+{
+    (void)node;
+    const struct type *task =
+        checker->provider ? checker->provider->type(checker->provider->state, "struct task_struct") : NULL;
+    return type_pointer(checker->arena, task ? task : &type_none, SPACE_KERNEL);
+}
+
+static struct ir *lower_ncpus(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)node, (void)into;
+    return ir_constant(&l->b, l->options->features->cpus);
+}
+
+enum { EITHER = BUILTIN_BARE | BUILTIN_CALL };
+
+const struct builtin builtins_process[] = {
+    {"pid", "pid", EITHER, .result = &type_u32, .lower = lower_pid},
+    {"tid", "tid", EITHER, .result = &type_u32, .lower = lower_tid},
+    {"uid", "uid", EITHER, .result = &type_u64, .lower = lower_uid},
+    {"gid", "gid", EITHER, .result = &type_u64, .lower = lower_gid},
+    {"username", "username", EITHER, .check = check_username, .lower = lower_username},
+    {"comm", "comm", EITHER, .check = check_comm, .lower = lower_comm},
+    {"cgroup", "cgroup", EITHER, .result = &type_u64, .lower = lower_helper,
+     .data = BPF_FUNC_get_current_cgroup_id},
+    {"curtask", "curtask", EITHER, .check = check_curtask, .lower = lower_helper, .data = BPF_FUNC_get_current_task},
+    {"cpu", "cpu", EITHER, .result = &type_u32, .lower = lower_helper, .data = BPF_FUNC_get_smp_processor_id},
+    {"ncpus", "ncpus", EITHER, .result = &type_u64, .lower = lower_ncpus},
+    {"rand", "rand", EITHER, .result = &type_u32, .lower = lower_helper, .data = BPF_FUNC_get_prandom_u32},
+    {"jiffies", "jiffies", EITHER, .result = &type_u64, .lower = lower_helper, .data = BPF_FUNC_jiffies64},
+    {0},
+};

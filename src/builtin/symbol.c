@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Addresses, stacks and network addresses: carried as numbers, named by the reader. */
+#include <string.h>
+
+#include "bpf/lower.h"
+#include "builtin/all.h"
+
+static const struct type *check_simple(struct checker *checker, struct node *node)
+{
+    return type_simple(checker->arena, (enum type_kind)node->call.builtin->data);
+}
+
+static struct ir *lower_ksym(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct ir *address = lower_scalar(l, check_argument(node, 0));
+    if (into)
+        ir_store(&l->b, into->base, into->offset, 8, address);
+    return NULL;
+}
+
+static struct ir *user_pid(struct lowering *l)
+{
+    return ir_binary_constant(&l->b, IR_LSHR, lower_pid_tgid(l), 32);
+}
+
+static struct ir *lower_usym(struct lowering *l, struct node *node, struct memory *into)
+{
+    lower_ksym(l, node, into);
+    if (into)
+        ir_store(&l->b, into->base, into->offset + 8, 8, user_pid(l));
+    return NULL;
+}
+
+/* ---- names to addresses ---- */
+
+static const struct type *check_kaddr(struct checker *checker, struct node *node)
+{
+    struct node *name = check_argument(node, 0);
+    const struct type_provider *provider = checker->provider;
+    uint64_t address;
+    if (provider && provider->kernel_address &&
+        !provider->kernel_address(provider->state, check_literal(name), &address)) {
+        uint64_t *kept = arena_new(checker->arena, uint64_t);
+        *kept = address;
+        node->call.data = kept;
+        return &type_u64;
+    }
+    check_error(checker, name->place, "kaddr: the kernel has no symbol '%s', or hides its address",
+                check_literal(name));
+    check_hint(checker, "see /proc/kallsyms; addresses are hidden by kernel.kptr_restrict");
+    return NULL;
+}
+
+static struct ir *lower_kaddr(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)into;
+    const uint64_t *address = node->call.data;
+    return ir_constant(&l->b, address ? (int64_t)*address : 0);
+}
+
+static const struct type *check_uaddr(struct checker *checker, struct node *node)
+{
+    const struct probe_context *context = checker->unit->context;
+    struct node *name = check_argument(node, 0);
+    uint32_t size = 0;
+    if (!context->find_symbol) {
+        check_error(checker, node->place, "uaddr() is not available with %s: it is not in a program",
+                    checker->unit->probe);
+        check_hint(checker, "use it with uprobe, uretprobe or usdt");
+        return NULL;
+    }
+    if (!context->find_symbol(context, check_literal(name), &size)) {
+        check_error(checker, name->place, "uaddr: there is no symbol '%s' in the program of %s",
+                    check_literal(name), checker->unit->probe);
+        return NULL;
+    }
+    /* The symbol's size gives what it points to: a variable of 1, 2, 4 or 8 bytes, else bytes. */
+    bool whole = size == 1 || size == 2 || size == 4 || size == 8;
+    return type_pointer(checker->arena, type_integer(whole ? size : 1, false), SPACE_USER);
+}
+
+static struct ir *lower_uaddr(struct lowering *l, struct node *node, struct memory *into)
+{
+    (void)into;
+    return l->context->lower_symbol(l, l->context, check_literal(check_argument(node, 0)));
+}
+
+/* ---- stacks ---- */
+
+enum { STACK_FRAMES_MOST = 127 };
+static const char *const stack_modes[] = {"bpftrace", "perf", "raw"}; /* in the order of enum stack_mode */
+
+/* kstack, kstack(), kstack(n), kstack(mode), kstack(mode, n) */
+static const struct type *check_stack(struct checker *checker, struct node *node)
+{
+    bool is_call = node->kind == NODE_CALL;
+    const struct builtin *builtin = is_call ? node->call.builtin : node->name.builtin;
+    struct type *type = arena_new(checker->arena, struct type);
+    *type = *type_simple(checker->arena, (enum type_kind)builtin->data);
+    type->stack_frames = STACK_FRAMES_MOST;
+    for (unsigned i = 0; is_call && i < node->call.arguments.count; i++) {
+        struct node *argument = check_argument(node, i);
+        if (argument->kind == NODE_INTEGER) {
+            uint64_t frames = argument->integer.value;
+            if (frames == 0 || frames > STACK_FRAMES_MOST) {
+                check_error(checker, argument->place, "%s(): the number of frames must be 1 to %d, found %lld",
+                            builtin->name, STACK_FRAMES_MOST, (long long)frames);
+                return NULL;
+            }
+            type->stack_frames = (uint32_t)frames;
+            continue;
+        }
+        unsigned mode = 0;
+        while (mode < 3 && (argument->kind != NODE_NAME || strcmp(argument->name.name, stack_modes[mode])))
+            mode++;
+        if (mode == 3 || i > 0) {
+            check_error(checker, argument->place, "%s(): expected a mode (bpftrace, perf or raw) or a number of frames",
+                        builtin->name);
+            return NULL;
+        }
+        type->stack_mode = (enum stack_mode)mode;
+    }
+    return type;
+}
+
+static struct ir *lower_stack_builtin(struct lowering *l, struct node *node, struct memory *into)
+{
+    bool user = node->type->kind == TYPE_USTACK;
+    struct ir *id = lower_stack(l, user, node->type->stack_frames, node->place);
+    if (into)
+        ir_store(&l->b, into->base, into->offset, 8, id);
+    if (into && user)
+        ir_store(&l->b, into->base, into->offset + 8, 8, user_pid(l));
+    return NULL;
+}
+
+/* ---- network addresses ---- */
+
+enum { INET4_BYTES = 4, INET6_BYTES = 16, AF_INET6_NUMBER = 10 };
+
+static uint32_t address_bytes(const struct type *type)
+{
+    if (type->kind == TYPE_ARRAY || type->kind == TYPE_STRUCT || type->kind == TYPE_BUFFER)
+        return type->size == INET4_BYTES || type->size == INET6_BYTES ? type->size : 0;
+    return type->kind == TYPE_INTEGER ? INET4_BYTES : 0;
+}
+
+static const struct type *check_ntop(struct checker *checker, struct node *node)
+{
+    struct node *last = check_argument(node, node->call.arguments.count - 1);
+    if (!last->type || last->type->kind == TYPE_NONE)
+        return type_simple(checker->arena, TYPE_INET);
+    if (!address_bytes(last->type)) {
+        check_error(checker, last->place,
+                    "ntop() needs a 32-bit integer or an array of 4 or 16 bytes, found a value of type '%s'",
+                    type_text(checker->arena, last->type));
+        return NULL;
+    }
+    if (node->call.arguments.count == 2 && !type_is_number(check_argument(node, 0)->type)) {
+        check_error(checker, check_argument(node, 0)->place, "ntop(): the address family must be an integer");
+        return NULL;
+    }
+    return type_simple(checker->arena, TYPE_INET);
+}
+
+static struct ir *lower_ntop(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct ir_builder *b = &l->b;
+    struct node *last = check_argument(node, node->call.arguments.count - 1);
+    struct ir *family = node->call.arguments.count == 2 ? lower_scalar(l, check_argument(node, 0)) : NULL;
+    uint32_t bytes = address_bytes(last->type);
+    if (!into)
+        return NULL;
+    ir_store_constant(b, into->base, into->offset + 8, 8, 0);
+    ir_store_constant(b, into->base, into->offset + 16, 8, 0);
+    if (last->type->kind == TYPE_INTEGER)
+        ir_store(b, into->base, into->offset + 8, 4, lower_scalar(l, last));
+    else {
+        struct memory from = lower_memory(l, last);
+        int32_t skip = last->type->kind == TYPE_BUFFER ? 8 : 0; /* its length */
+        for (uint32_t i = 0; i < bytes; i += 4)
+            ir_store(b, into->base, into->offset + 8 + (int32_t)i, 4,
+                     ir_load(b, from.base, from.offset + skip + (int32_t)i, 4, false));
+    }
+    /* With a family the length is its own: 16 bytes for AF_INET6, else 4. */
+    struct ir *length = ir_constant(b, bytes);
+    if (family && bytes == INET6_BYTES) {
+        length = ir_binary_constant(b, IR_EQ, family, AF_INET6_NUMBER);
+        length = ir_binary_constant(b, IR_ADD, ir_binary_constant(b, IR_MUL, length, INET6_BYTES - INET4_BYTES),
+                                    INET4_BYTES);
+    }
+    ir_store(b, into->base, into->offset, 8, length);
+    return NULL;
+}
+
+enum { EITHER = BUILTIN_BARE | BUILTIN_CALL };
+
+const struct builtin builtins_symbol[] = {
+    {"ksym", "ksym(address)", BUILTIN_CALL, 1, 1, {PARAMETER_POINTER}, .check = check_simple, .lower = lower_ksym,
+     .data = TYPE_KSYM},
+    {"usym", "usym(address)", BUILTIN_CALL, 1, 1, {PARAMETER_POINTER}, .check = check_simple, .lower = lower_usym,
+     .data = TYPE_USYM},
+    {"kaddr", "kaddr(\"symbol\")", BUILTIN_CALL, 1, 1, {PARAMETER_LITERAL_STRING}, .check = check_kaddr,
+     .lower = lower_kaddr},
+    {"uaddr", "uaddr(\"symbol\")", BUILTIN_CALL, 1, 1, {PARAMETER_LITERAL_STRING}, .check = check_uaddr,
+     .lower = lower_uaddr},
+    {"kstack", "kstack([mode] [, frames])", EITHER, 0, 2, {PARAMETER_WORD, PARAMETER_WORD}, .check = check_stack,
+     .lower = lower_stack_builtin, .data = TYPE_KSTACK},
+    {"ustack", "ustack([mode] [, frames])", EITHER, 0, 2, {PARAMETER_WORD, PARAMETER_WORD}, .check = check_stack,
+     .lower = lower_stack_builtin, .data = TYPE_USTACK},
+    {"ntop", "ntop([family, ] address)", BUILTIN_CALL, 1, 2, {PARAMETER_ANY, PARAMETER_ANY}, .check = check_ntop,
+     .lower = lower_ntop},
+    {0},
+};

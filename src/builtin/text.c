@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text and bytes out of traced memory, and what can be asked of them. */
+#include <string.h>
+
+#include "bpf/lower.h"
+#include "builtin/all.h"
+
+/* An array of one-byte integers is text, as far as it has no NUL. */
+static bool is_char_array(const struct type *type)
+{
+    return type->kind == TYPE_ARRAY && type->target->kind == TYPE_INTEGER && type->target->size == 1;
+}
+
+/* A constant length argument, bounded; `fallback` when it is not a constant. */
+static uint32_t literal_length(const struct node *length, uint32_t fallback)
+{
+    if (!length || length->kind != NODE_INTEGER || length->integer.value > fallback)
+        return fallback;
+    return length->integer.value ? (uint32_t)length->integer.value : 1;
+}
+
+static const struct type *check_str(struct checker *checker, struct node *node)
+{
+    struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
+    const struct type *type = from->type;
+    if (!type || type->kind == TYPE_NONE)
+        return type_string(checker->arena, checker->max_strlen);
+    if (type->kind == TYPE_STRING)
+        return type;
+    if (!type_is_scalar(type) && !is_char_array(type)) {
+        check_error(checker, from->place, "str() needs an address or an array of characters, found a value of type '%s'",
+                    type_text(checker->arena, type));
+        return NULL;
+    }
+    return type_string(checker->arena,
+                       literal_length(length, is_char_array(type) ? type->count : checker->max_strlen));
+}
+
+static struct ir *lower_str(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
+    struct ir *limit = length && length->kind != NODE_INTEGER ? lower_scalar(l, length) : NULL;
+    if (from->type->kind == TYPE_STRING) {
+        if (into)
+            lower_into_type(l, from, node->type, *into);
+        return NULL;
+    }
+    enum address_space space = from->type->kind == TYPE_POINTER ? from->type->space : SPACE_NONE;
+    struct ir *address;
+    if (is_char_array(from->type)) {
+        struct memory memory = lower_memory(l, from);
+        address = ir_offset(&l->b, memory.base, memory.offset);
+        space = SPACE_BPF;
+    } else
+        address = lower_scalar(l, from);
+    if (into)
+        return lower_read_string(l, *into, node->type->size, limit, address, space, true, node->place);
+    return NULL;
+}
+
+/* ---- buf ---- */
+
+static const struct type *check_buf(struct checker *checker, struct node *node)
+{
+    struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
+    const struct type *type = from->type;
+    if (!type || type->kind == TYPE_NONE)
+        return type_buffer(checker->arena, checker->max_strlen);
+    if (type->kind == TYPE_ARRAY || type->kind == TYPE_STRUCT)
+        return type_buffer(checker->arena, literal_length(length, type->size ? type->size : 1));
+    if (!length) {
+        check_error(checker, node->place, "buf() needs a length for a value of type '%s'",
+                    type_text(checker->arena, type));
+        check_hint(checker, "buf(pointer, length)");
+        return NULL;
+    }
+    if (!type_is_scalar(type)) {
+        check_error(checker, from->place, "buf() needs an address or an array, found a value of type '%s'",
+                    type_text(checker->arena, type));
+        return NULL;
+    }
+    return type_buffer(checker->arena, literal_length(length, checker->max_strlen));
+}
+
+static struct ir *lower_buf(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct ir_builder *b = &l->b;
+    struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
+    uint32_t capacity = node->type->size;
+    if (!into)
+        return NULL;
+    enum address_space space = from->type->kind == TYPE_POINTER ? from->type->space : SPACE_NONE;
+    struct ir *address;
+    if (type_is_scalar(from->type))
+        address = lower_scalar(l, from);
+    else {
+        struct memory memory = lower_memory(l, from);
+        address = ir_offset(b, memory.base, memory.offset);
+        space = SPACE_BPF;
+    }
+    ir_zero(b, into->base, into->offset, type_storage(node->type));
+    struct memory bytes = {into->base, into->offset + 8};
+    if (!length || length->kind == NODE_INTEGER) {
+        ir_store_constant(b, into->base, into->offset, 8, capacity);
+        lower_read(l, bytes, capacity, address, space, node->place);
+        return NULL;
+    }
+    struct ir *wanted = lower_scalar(l, length);
+    uint32_t bounded = ir_variable(b);
+    struct ir_block *shorter = ir_block_new(b), *next = ir_block_new(b);
+    ir_write(b, bounded, ir_constant(b, capacity));
+    ir_branch(b, ir_binary_constant(b, IR_ULE, wanted, capacity), shorter, next);
+    ir_seal(b, shorter);
+    ir_enter(b, shorter);
+    ir_write(b, bounded, wanted);
+    ir_jump(b, next);
+    ir_seal(b, next);
+    ir_enter(b, next);
+    wanted = ir_read(b, bounded);
+    ir_store(b, into->base, into->offset, 8, wanted);
+    lower_read_bounded(l, bytes, wanted, address, space, node->place);
+    return NULL;
+}
+
+/* ---- comparison of beginnings ---- */
+
+/* Word `number` of a text; zeros behind its storage. */
+struct words {
+    const char *literal; /* or NULL: memory */
+    size_t literal_length;
+    struct memory memory;
+    uint32_t storage;
+};
+
+static struct words words_of(struct lowering *l, struct node *node)
+{
+    if (node->kind == NODE_STRING)
+        return (struct words){.literal = node->string.text, .literal_length = node->string.length};
+    return (struct words){.memory = lower_memory(l, node), .storage = type_storage(node->type)};
+}
+
+static struct ir *word(struct lowering *l, const struct words *words, uint32_t number)
+{
+    uint32_t begin = number * 8;
+    if (!words->literal)
+        return begin < words->storage
+                   ? ir_load(&l->b, words->memory.base, words->memory.offset + (int32_t)begin, 8, false)
+                   : ir_constant(&l->b, 0);
+    int64_t value = 0;
+    if (begin < words->literal_length) {
+        size_t length = words->literal_length - begin;
+        memcpy(&value, words->literal + begin, length < 8 ? length : 8);
+    }
+    return ir_constant(&l->b, value);
+}
+
+static const struct type *check_strncmp(struct checker *checker, struct node *node)
+{
+    struct node *length = check_argument(node, 2);
+    if (length->kind == NODE_INTEGER &&
+        ((int64_t)length->integer.value < 0 || length->integer.value > checker->max_strlen)) {
+        check_error(checker, length->place, "strncmp(): the length must be 0 to %u, found %lld",
+                    checker->max_strlen, (long long)length->integer.value);
+        return NULL;
+    }
+    return &type_u64;
+}
+
+/* 0 when the first n bytes are the same, else 1. Texts are padded with zeros, so words tell; a text ends
+ * where both do. */
+static struct ir *lower_strncmp(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct ir_builder *b = &l->b;
+    struct words left = words_of(l, check_argument(node, 0)), right = words_of(l, check_argument(node, 1));
+    uint32_t bytes = (uint32_t)check_argument(node, 2)->integer.value;
+    uint32_t longest = left.storage > right.storage ? left.storage : right.storage;
+    uint32_t literal = (uint32_t)(left.literal_length > right.literal_length ? left.literal_length
+                                                                             : right.literal_length) + 1;
+    if (literal > longest)
+        longest = literal;
+    (void)into;
+    uint32_t result = ir_variable(b);
+    struct ir_block *end = ir_block_new(b);
+    ir_write(b, result, ir_constant(b, 1));
+    for (uint32_t i = 0; i * 8 < bytes && i * 8 < longest; i++) {
+        struct ir *difference = ir_binary(b, IR_XOR, word(l, &left, i), word(l, &right, i));
+        uint32_t rest = bytes - i * 8;
+        if (rest < 8)
+            difference = ir_binary(b, IR_AND, difference, ir_constant(b, (int64_t)((1ull << rest * 8) - 1)));
+        struct ir_block *same = ir_block_new(b);
+        ir_branch(b, difference, end, same);
+        ir_seal(b, same);
+        ir_enter(b, same);
+    }
+    ir_write(b, result, ir_constant(b, 0));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, result);
+}
+
+const struct builtin builtins_text[] = {
+    {"str", "str(pointer [, length])", BUILTIN_CALL | BUILTIN_READS_MEMORY, 1, 2,
+     {PARAMETER_ANY, PARAMETER_INTEGER}, .check = check_str, .lower = lower_str},
+    {"buf", "buf(pointer [, length])", BUILTIN_CALL | BUILTIN_READS_MEMORY, 1, 2,
+     {PARAMETER_ANY, PARAMETER_INTEGER}, .check = check_buf, .lower = lower_buf},
+    {"strncmp", "strncmp(a, b, length)", BUILTIN_CALL, 3, 3,
+     {PARAMETER_STRING, PARAMETER_STRING, PARAMETER_LITERAL_INTEGER}, .check = check_strncmp,
+     .lower = lower_strncmp},
+    {0},
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arguments in, exit status out: the only folder that prints to the terminal and decides what is fatal. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/command.h"
+
+static int command_help(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    options_help(stdout);
+    return 0;
+}
+
+/* A first word that stands here is a command; a script of that name is ./NAME. */
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"help", command_help},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++)
+        if (!strcmp(argv[1], commands[i].name))
+            return commands[i].run(argc - 1, argv + 1);
+    struct options options = {0};
+    if (options_parse(&options, argc, argv))
+        return 1;
+    if (options.help) {
+        options_help(stdout);
+        return 0;
+    }
+    if (options.version) {
+        puts("spoor " SPOOR_VERSION);
+        return 0;
+    }
+    if (options.info)
+        return command_info(&options);
+    if (options.lists && !options.program)
+        return command_list(&options);
+    return command_script(&options);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs a script: reads its text, opens the output, hands both to a session. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "builtin/all.h"
+#include "cmd/command.h"
+
+void command_diagnose(const struct options *options, const struct diagnostics *diagnostics)
+{
+    struct text text = {0};
+    diagnostics_render(&text, diagnostics, DIAGNOSTIC_ERROR, options->session.colour);
+    if (!options->session.no_warnings)
+        diagnostics_render(&text, diagnostics, DIAGNOSTIC_WARNING, options->session.colour);
+    fputs(text_string(&text), stderr);
+    text_free(&text);
+}
+
+static int fail(const char *what, const char *name, int error)
+{
+    fprintf(stderr, "ERROR: %s '%s': %s\n", what, name, strerror(error));
+    return 1;
+}
+
+/* The whole text of a file or of the standard input. */
+static int read_text(const char *name, struct text *text)
+{
+    enum { LARGEST = 2 << 20 };
+    int descriptor = strcmp(name, "-") ? open(name, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+    if (descriptor < 0)
+        return errno;
+    char part[8192];
+    ssize_t got;
+    int error = 0;
+    while ((got = read(descriptor, part, sizeof part)) != 0 && text->length <= LARGEST) {
+        if (got > 0)
+            text_append(text, part, (size_t)got);
+        else if (errno != EINTR) {
+            error = errno;
+            break;
+        }
+    }
+    if (descriptor != STDIN_FILENO)
+        close(descriptor);
+    return text->failed ? ENOMEM : error;
+}
+
+static void report(void *state, const char *text)
+{
+    (void)state;
+    fputs(text, stderr);
+}
+
+static int print_probe(void *state, const char *name, const char *details)
+{
+    (void)state, (void)details;
+    puts(name);
+    return 0;
+}
+
+static int run(struct options *options, const struct source *source)
+{
+    struct session *session;
+    int status = 0;
+    options->session.source = source;
+    options->session.parameters = (struct parameters){options->parameters, options->parameter_count};
+    options->session.kinds = probe_kinds;
+    options->session.builtins = &builtin_table;
+    options->session.report = report;
+    options->session.check_only |= options->lists;
+    if (session_open(&options->session, &session))
+        return fail("cannot start", source->name, ENOMEM);
+    int error = session_compile(session);
+    if (!error && session_diagnostics(session)->errors)
+        error = -EINVAL;
+    bool compiled_only = options->session.dump || options->session.check_only;
+    if (error || compiled_only)
+        command_diagnose(options, session_diagnostics(session));
+    if (!error && options->session.dump)
+        fputs(session_dump(session), stdout);
+    else if (!error && options->lists)
+        session_probes(session, print_probe, NULL);
+    else if (!error && !compiled_only) {
+        struct diagnostics warnings = *session_diagnostics(session);
+        command_diagnose(options, &warnings); /* before the trace, so that nobody waits in vain */
+        error = session_run(session, &status);
+        struct diagnostics later = *session_diagnostics(session);
+        later.items += warnings.count;
+        later.count -= warnings.count;
+        command_diagnose(options, &later);
+    }
+    if (error && !session_diagnostics(session)->errors)
+        fail("the trace ended early", source->name, -error);
+    session_close(session);
+    return error ? 1 : status;
+}
+
+int command_script(struct options *options)
+{
+    struct text text = {0};
+    const char *name = options->program ? "stdin" : options->file;
+    if (!name) {
+        fputs("ERROR: no script: give a FILE, or -e PROGRAM\nHINT: spoor --help lists the options\n", stderr);
+        return 1;
+    }
+    if (options->program)
+        text_add(&text, options->program);
+    else {
+        int error = read_text(name, &text);
+        if (error)
+            return fail("cannot read the script", name, error);
+        if (!strcmp(name, "-"))
+            name = "stdin";
+    }
+    options->session.output = STDOUT_FILENO;
+    if (options->output) {
+        int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+        options->session.output = open(options->output, flags, 0644);
+        if (options->session.output < 0)
+            return fail("cannot write to", options->output, errno);
+    }
+    struct source source = {name, text_string(&text), text.length};
+    int status = run(options, &source);
+    text_free(&text);
+    if (options->output)
+        close(options->session.output);
+    return status;
+}

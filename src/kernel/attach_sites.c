@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ladder for uprobes and kprobes, from the cheapest rung to the one that always works:
+ *
+ *   one multi link for all sites                     closes in 30 ms, however many
+ *   one event of tracefs for all with one cookie     closes in 100 ms each
+ *   one perf event for each site                     closes in 100 ms each, strictly one after the other
+ *
+ * Cookies go through links to perf events, where the kernel has them; without, sites share an event whatever
+ * their cookies say, because no program will read them.
+ *
+ * A rung takes all sites or none, and the kernel does not say which one it dislikes: bisection finds out. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel/state.h"
+#include "kernel/syscalls.h"
+
+/* A multi link takes this many sites at once, so that an interruption is noticed in between. */
+enum { MULTI_CHUNK = 16384 };
+
+/* Could one site be the reason for this error? */
+static bool site_error(int error)
+{
+    return error == -524 || error == -EINVAL || error == -EILSEQ || error == -ESRCH || error == -ENOENT ||
+           error == -EOPNOTSUPP || error == -EIO || error == -EFAULT || error == -ERANGE ||
+           error == -EADDRNOTAVAIL;
+}
+
+/* ---- multi links ---- */
+
+/* The first site that makes a link over the sites up to it fail. */
+static int multi_bisect(const struct site_ladder *ladder, size_t first, size_t count, size_t *bad)
+{
+    size_t good = 0, failing = count; /* prefixes of these lengths */
+    while (good + 1 < failing) {
+        size_t middle = good + (failing - good) / 2;
+        int fd = ladder->multi(ladder, first, middle);
+        if (fd >= 0)
+            close(fd);
+        else if (!site_error(fd))
+            return fd;
+        if (fd >= 0)
+            good = middle;
+        else
+            failing = middle;
+        int error = attach_progress(ladder->request, middle, count);
+        if (error)
+            return error;
+    }
+    *bad = first + failing - 1;
+    return 0;
+}
+
+static int sites_by_multi(const struct site_ladder *ladder, size_t *bad)
+{
+    struct attachment *attachment = attachment_new(ladder->kernel);
+    if (!attachment)
+        return -ENOMEM;
+    int error = 0;
+    for (size_t first = 0; first < ladder->count && !error; first += MULTI_CHUNK) {
+        size_t count = ladder->count - first < MULTI_CHUNK ? ladder->count - first : MULTI_CHUNK;
+        error = attach_progress(ladder->request, first, ladder->count);
+        if (error)
+            break;
+        int fd = ladder->multi(ladder, first, count);
+        error = fd < 0 ? fd : attachment_add(attachment, fd);
+        if (fd < 0 && site_error(fd)) {
+            int other = multi_bisect(ladder, first, count, bad);
+            if (other)
+                error = other;
+        }
+    }
+    attachment_describe(attachment, "%s_multi %zu site%s %s", ladder->is_kprobe ? "kprobe" : "uprobe",
+                        ladder->count, ladder->count == 1 ? "" : "s", ladder->where);
+    return error;
+}
+
+/* ---- events ---- */
+
+static int event_of_group(const struct site_ladder *ladder, uint32_t id)
+{
+    struct perf_event_attr event = {
+        .type = PERF_TYPE_TRACEPOINT,
+        .size = sizeof event,
+        .config = id,
+        .sample_period = 1,
+        .wakeup_events = 1,
+        .disabled = 1,
+    };
+    return syscall_perf_event_open(&event, ladder->pid > 0 ? ladder->pid : -1,
+                                   ladder->pid > 0 ? -1 : (int)ladder->kernel->online[0]);
+}
+
+static int group_try(const struct site_ladder *ladder, const size_t *order, size_t count, bool has_cookie,
+                     size_t *bad)
+{
+    struct attachment *attachment = attachment_new(ladder->kernel);
+    if (!attachment)
+        return -ENOMEM;
+    uint32_t id;
+    int error = trace_events_make(ladder, attachment, order, count, &id, bad);
+    if (error)
+        return error;
+    int fd = event_of_group(ladder, id);
+    error = fd < 0 ? fd
+                   : attach_to_event(attachment, ladder->program, fd, has_cookie,
+                                     ladder->cookie(ladder, order[0]));
+    attachment_describe(attachment, "%s_events %zu site%s %s", ladder->is_kprobe ? "kprobe" : "uprobe", count,
+                        count == 1 ? "" : "s", ladder->where);
+    return error;
+}
+
+/* Attaches the sites of one cookie under one event of tracefs. *bad: place in order. */
+static int sites_by_group(const struct site_ladder *ladder, const size_t *order, size_t count, bool has_cookie,
+                          size_t *bad)
+{
+    size_t before = ladder->kernel->attachment_count;
+    int error = group_try(ladder, order, count, has_cookie, bad);
+    if (!error || *bad < count || !site_error(error))
+        return error;
+    size_t good = 0, failing = count;
+    while (good + 1 < failing) {
+        size_t middle = good + (failing - good) / 2, unused;
+        attachment_drop_from(ladder->kernel, before);
+        int other = group_try(ladder, order, middle, has_cookie, &unused);
+        if (other && !site_error(other))
+            return other;
+        if (other)
+            failing = middle;
+        else
+            good = middle;
+        other = attach_progress(ladder->request, middle, count);
+        if (other)
+            return other;
+    }
+    *bad = failing - 1;
+    return error;
+}
+
+static int sites_by_event(const struct site_ladder *ladder, const size_t *order, size_t count, bool has_cookie,
+                          size_t *bad)
+{
+    struct attachment *attachment = attachment_new(ladder->kernel);
+    if (!attachment)
+        return -ENOMEM;
+    int error = 0;
+    for (size_t i = 0; i < count && !error; i++) {
+        int fd = ladder->open(ladder, order[i]);
+        error = fd < 0 ? fd
+                       : attach_to_event(attachment, ladder->program, fd, has_cookie,
+                                         ladder->cookie(ladder, order[i]));
+        if (site_error(error))
+            *bad = i;
+        if (!error)
+            error = attach_progress(ladder->request, i + 1, count);
+    }
+    attachment_describe(attachment, "%s events %zu site%s %s%s", ladder->is_kprobe ? "kprobe" : "uprobe", count,
+                        count == 1 ? "" : "s", ladder->where, has_cookie ? " (links)" : "");
+    return error;
+}
+
+/* ---- choosing ---- */
+
+struct keyed_site {
+    uint64_t cookie;
+    size_t site;
+};
+
+static int keyed_site_compare(const void *a, const void *b)
+{
+    const struct keyed_site *x = a, *y = b;
+    if (x->cookie != y->cookie)
+        return x->cookie < y->cookie ? -1 : 1;
+    return x->site < y->site ? -1 : x->site > y->site;
+}
+
+/* Sites of one cookie stand next to each other in *order. */
+static int sites_sorted(const struct site_ladder *ladder, bool has_cookie, struct keyed_site **keyed,
+                        size_t **order)
+{
+    *keyed = calloc(ladder->count, sizeof **keyed);
+    *order = calloc(ladder->count, sizeof **order);
+    if (!*keyed || !*order)
+        return -ENOMEM;
+    for (size_t i = 0; i < ladder->count; i++)
+        (*keyed)[i] = (struct keyed_site){has_cookie ? ladder->cookie(ladder, i) : 0, i};
+    qsort(*keyed, ladder->count, sizeof **keyed, keyed_site_compare);
+    for (size_t i = 0; i < ladder->count; i++)
+        (*order)[i] = (*keyed)[i].site;
+    return 0;
+}
+
+static int sites_by_events(const struct site_ladder *ladder, size_t *bad)
+{
+    const struct features *features = &ladder->kernel->host.features;
+    /* A program that was loaded for multi links cannot be linked to a perf event. */
+    bool has_cookie =
+        features->perf_link && features->attach_cookie && !ladder->program->expected_attach_type;
+    bool has_pmu = features->probe_pmu, has_groups = features->trace_events;
+    if (!has_pmu && !has_groups)
+        return -EOPNOTSUPP;
+    struct keyed_site *keyed = NULL;
+    size_t *order = NULL;
+    int error = sites_sorted(ladder, has_cookie, &keyed, &order);
+    for (size_t first = 0, count; first < ladder->count && !error; first += count) {
+        count = 1;
+        while (first + count < ladder->count && keyed[first + count].cookie == keyed[first].cookie)
+            count++;
+        size_t at = count;
+        bool use_group = has_groups && (count > 1 || !has_pmu);
+        error = use_group ? sites_by_group(ladder, order + first, count, has_cookie, &at)
+                          : sites_by_event(ladder, order + first, count, has_cookie, &at);
+        if (error && at < count)
+            *bad = order[first + at];
+    }
+    free(keyed);
+    free(order);
+    return error;
+}
+
+int attach_sites(const struct site_ladder *ladder, size_t *bad)
+{
+    size_t before = ladder->kernel->attachment_count;
+    *bad = ladder->count;
+    if (!ladder->count)
+        return 0;
+    int error = ladder->multi ? sites_by_multi(ladder, bad) : sites_by_events(ladder, bad);
+    if (error)
+        attachment_drop_from(ladder->kernel, before);
+    return error;
+}

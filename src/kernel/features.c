@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What this kernel can do, found by trying: small programs, small maps, requests that are wrong in a way
+ * that only a kernel which knows them can complain about. Never by version: distributions add and remove
+ * features without telling. One attempt costs about 20 µs, all of them well under a millisecond, so nothing
+ * is remembered between runs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/btf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "kernel/state.h"
+#include "kernel/syscalls.h"
+
+#define INSTRUCTION(op, dst, src, o, i)                                                                      \
+    ((struct bpf_insn){.code = (op), .dst_reg = (dst), .src_reg = (src), .off = (o), .imm = (i)})
+#define MOVE_IMMEDIATE(dst, i) INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, i)
+#define CALL(helper) INSTRUCTION(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
+#define EXIT() INSTRUCTION(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
+enum { SLEEPABLE = 1U << 4 };
+
+struct attempt {
+    enum bpf_prog_type type;
+    uint32_t expected_attach_type, flags, attach_btf_id;
+    char *log;
+    uint32_t log_size;
+};
+
+/* A descriptor or -errno. */
+static int feature_load(const struct attempt *attempt, const struct bpf_insn *instructions, uint32_t count)
+{
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.prog_type = attempt->type;
+    attributes.insns = (uintptr_t)instructions;
+    attributes.insn_cnt = count;
+    attributes.license = (uintptr_t) "GPL";
+    attributes.expected_attach_type = attempt->expected_attach_type;
+    attributes.prog_flags = attempt->flags;
+    attributes.attach_btf_id = attempt->attach_btf_id;
+    if (attempt->log) {
+        attributes.log_buf = (uintptr_t)attempt->log;
+        attributes.log_size = attempt->log_size;
+        attributes.log_level = 1;
+    }
+    return syscall_program_load(&attributes);
+}
+
+static bool feature_loads(const struct attempt *attempt, const struct bpf_insn *instructions, uint32_t count)
+{
+    int fd = feature_load(attempt, instructions, count);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static const struct attempt kprobe_program = {.type = BPF_PROG_TYPE_KPROBE};
+static const struct attempt sleepable_program = {.type = BPF_PROG_TYPE_KPROBE, .flags = SLEEPABLE};
+
+/* A call without arguments. The verifier looks the helper up first (EINVAL) and misses the arguments after
+ * (EACCES). */
+static bool feature_helper(const struct attempt *attempt, int helper)
+{
+    const struct bpf_insn instructions[] = {CALL(helper), MOVE_IMMEDIATE(BPF_REG_0, 0), EXIT()};
+    int fd = feature_load(attempt, instructions, 3);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || fd == -EACCES;
+}
+
+static int feature_map(enum bpf_map_type type, uint32_t key, uint32_t value, uint32_t entries, int inner)
+{
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.map_type = type;
+    attributes.key_size = key;
+    attributes.value_size = value;
+    attributes.max_entries = entries;
+    attributes.inner_map_fd = inner >= 0 ? (uint32_t)inner : 0;
+    return syscall_bpf(BPF_MAP_CREATE, &attributes, sizeof attributes);
+}
+
+static bool feature_alu32_jmp32(void)
+{
+    const struct bpf_insn instructions[] = {
+        MOVE_IMMEDIATE(BPF_REG_0, 0),
+        INSTRUCTION(BPF_JMP32 | BPF_JEQ | BPF_K, BPF_REG_0, 0, 0, 0),
+        EXIT(),
+    };
+    return feature_loads(&kprobe_program, instructions, 3);
+}
+
+static bool feature_atomic_fetch(void)
+{
+    const struct bpf_insn instructions[] = {
+        INSTRUCTION(BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, -8, 0),
+        MOVE_IMMEDIATE(BPF_REG_1, 1),
+        INSTRUCTION(BPF_STX | BPF_DW | 0xc0, BPF_REG_10, BPF_REG_1, -8, 0x01), /* fetch and add */
+        MOVE_IMMEDIATE(BPF_REG_0, 0),
+        EXIT(),
+    };
+    return feature_loads(&kprobe_program, instructions, 5);
+}
+
+static bool feature_signed_division(void)
+{
+    const struct bpf_insn instructions[] = {
+        MOVE_IMMEDIATE(BPF_REG_0, -8),
+        INSTRUCTION(BPF_ALU64 | BPF_DIV | BPF_K, BPF_REG_0, 0, 1, 2), /* off 1: signed */
+        INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_0, BPF_REG_0, 32, 0), /* off 32: sign-extending */
+        EXIT(),
+    };
+    return feature_loads(&kprobe_program, instructions, 4);
+}
+
+static bool feature_loop(void)
+{
+    return feature_helper(&kprobe_program, 181);
+}
+
+static bool feature_for_each_map(void)
+{
+    return feature_helper(&kprobe_program, 164);
+}
+
+static bool feature_lookup_percpu(void)
+{
+    return feature_helper(&kprobe_program, 195);
+}
+
+static bool feature_ring_buffer(void)
+{
+    int fd = feature_map(BPF_MAP_TYPE_RINGBUF, 0, 0, (uint32_t)sysconf(_SC_PAGESIZE), -1);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static bool feature_ring_array_sleepable(void)
+{
+    int inner = feature_map(BPF_MAP_TYPE_RINGBUF, 0, 0, (uint32_t)sysconf(_SC_PAGESIZE), -1);
+    if (inner < 0)
+        return false;
+    int outer = feature_map(BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, 1, inner);
+    close(inner);
+    if (outer < 0)
+        return false;
+    const struct bpf_insn instructions[] = {
+        INSTRUCTION(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0),
+        INSTRUCTION(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, outer),
+        INSTRUCTION(0, 0, 0, 0, 0),
+        INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0),
+        INSTRUCTION(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4),
+        CALL(BPF_FUNC_map_lookup_elem),
+        MOVE_IMMEDIATE(BPF_REG_0, 0),
+        EXIT(),
+    };
+    bool answer = feature_loads(&sleepable_program, instructions, 8);
+    close(outer);
+    return answer;
+}
+
+static bool feature_task_storage(void)
+{
+    return feature_helper(&kprobe_program, 156);
+}
+
+static bool feature_attach_cookie(void)
+{
+    return feature_helper(&kprobe_program, 174);
+}
+
+static bool feature_func_ip(void)
+{
+    return feature_helper(&kprobe_program, 173);
+}
+
+static bool feature_sleepable_uprobe(void)
+{
+    const struct bpf_insn instructions[] = {MOVE_IMMEDIATE(BPF_REG_0, 0), EXIT()};
+    return feature_loads(&sleepable_program, instructions, 2) &&
+           feature_helper(&sleepable_program, BPF_FUNC_copy_from_user);
+}
+
+/* Links to places that cannot be: a kernel that knows the kind of link complains about the place (`known`),
+ * others about the request. */
+static bool feature_link(enum bpf_prog_type type, uint32_t expected_attach_type, struct link_create *link,
+                         int known)
+{
+    const struct bpf_insn instructions[] = {MOVE_IMMEDIATE(BPF_REG_0, 0), EXIT()};
+    const struct attempt attempt = {.type = type, .expected_attach_type = expected_attach_type};
+    int program = feature_load(&attempt, instructions, 2);
+    if (program < 0)
+        return false;
+    link->program = (uint32_t)program;
+    int answer = syscall_link_create(link);
+    if (answer >= 0)
+        close(answer);
+    close(program);
+    return answer >= 0 || answer == known;
+}
+
+static bool feature_uprobe_multi(void)
+{
+    uint64_t offset = 0; /* of "/": not a regular file, so EBADF */
+    struct link_create link = {.attach_type = ATTACH_UPROBE_MULTI};
+    link.uprobe_multi.path = (uintptr_t) "/";
+    link.uprobe_multi.offsets = (uintptr_t)&offset;
+    link.uprobe_multi.count = 1;
+    return feature_link(BPF_PROG_TYPE_KPROBE, ATTACH_UPROBE_MULTI, &link, -EBADF);
+}
+
+static bool feature_kprobe_multi(void)
+{
+    const char *symbol = "spoor_no_such_function";
+    struct link_create link = {.attach_type = ATTACH_KPROBE_MULTI};
+    link.kprobe_multi.symbols = (uintptr_t)&symbol;
+    link.kprobe_multi.count = 1;
+    return feature_link(BPF_PROG_TYPE_KPROBE, ATTACH_KPROBE_MULTI, &link, -ESRCH);
+}
+
+static bool feature_perf_link(void)
+{
+    struct link_create link = {.target = (uint32_t)-1, .attach_type = BPF_PERF_EVENT};
+    return feature_link(BPF_PROG_TYPE_TRACEPOINT, 0, &link, -EBADF);
+}
+
+int features_event_source(const char *name)
+{
+    char path[128], text[32];
+    snprintf(path, sizeof path, "/sys/bus/event_source/devices/%s/type", name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    ssize_t length = read(fd, text, sizeof text - 1);
+    int error = -errno;
+    close(fd);
+    if (length < 0)
+        return error;
+    text[length] = 0;
+    char *end;
+    long number = strtol(text, &end, 10);
+    return end == text || number < 0 || number > INT32_MAX ? -EBADMSG : (int)number;
+}
+
+static bool feature_probe_pmu(void)
+{
+    return features_event_source("uprobe") >= 0;
+}
+
+static bool feature_trace_events(void)
+{
+    /* Mounted or not, this directory exists wherever the kernel has tracefs. */
+    return !access("/sys/kernel/tracing", F_OK) || !access("/sys/kernel/debug/tracing", F_OK);
+}
+
+static bool feature_kprobe(void)
+{
+    return features_event_source("kprobe") >= 0 || !access("/sys/kernel/tracing/kprobe_events", F_OK) ||
+           !access("/sys/kernel/debug/tracing/kprobe_events", F_OK);
+}
+
+/* Type 1 is an integer in every kernel's BTF: what can be attached to by BTF complains about that, in words. */
+static bool feature_tracing(enum bpf_attach_type attach_type)
+{
+    char log[512] = "";
+    const struct bpf_insn instructions[] = {MOVE_IMMEDIATE(BPF_REG_0, 0), EXIT()};
+    const struct attempt attempt = {
+        .type = BPF_PROG_TYPE_TRACING,
+        .expected_attach_type = attach_type,
+        .attach_btf_id = 1,
+        .log = log,
+        .log_size = sizeof log,
+    };
+    int fd = feature_load(&attempt, instructions, 2);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || strstr(log, "is not a ");
+}
+
+static bool feature_tp_btf(void)
+{
+    return feature_tracing(BPF_TRACE_RAW_TP);
+}
+
+static bool feature_fentry(void)
+{
+    return feature_tracing(BPF_TRACE_FENTRY);
+}
+
+static bool feature_btf(void)
+{
+    return !access("/sys/kernel/btf/vmlinux", R_OK);
+}
+
+static bool feature_program_btf(void)
+{
+    struct { /* int main(void), linkage static */
+        struct btf_header header;
+        struct btf_type integer;
+        uint32_t encoding;
+        struct btf_type prototype, function;
+        char names[10];
+    } __attribute__((packed)) blob = {
+        .header = {.magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof blob.header},
+        .integer = {.name_off = 1, .info = BTF_KIND_INT << 24, .size = 4},
+        .encoding = (BTF_INT_SIGNED << 24) | 32,
+        .prototype = {.info = BTF_KIND_FUNC_PROTO << 24, .type = 1},
+        .function = {.name_off = 5, .info = BTF_KIND_FUNC << 24, .type = 2},
+        .names = "\0int\0main",
+    };
+    blob.header.type_len = sizeof blob - sizeof blob.header - sizeof blob.names;
+    blob.header.str_off = blob.header.type_len;
+    blob.header.str_len = sizeof blob.names;
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.btf = (uintptr_t)&blob;
+    attributes.btf_size = sizeof blob;
+    int fd = syscall_bpf(BPF_BTF_LOAD, &attributes, sizeof attributes);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static bool feature_boot_clock(void)
+{
+    return feature_helper(&kprobe_program, 125);
+}
+
+static bool feature_jiffies(void)
+{
+    return feature_helper(&kprobe_program, 118);
+}
+
+static bool feature_cgroup_id(void)
+{
+    return feature_helper(&kprobe_program, 80);
+}
+
+static bool feature_hardware_events(void)
+{
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_HARDWARE,
+        .size = sizeof attributes,
+        .config = PERF_COUNT_HW_CPU_CYCLES,
+        .disabled = 1,
+    };
+    int fd = syscall_perf_event_open(&attributes, 0, -1);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+struct feature_entry {
+    const char *name, *what;
+    size_t offset;
+    bool (*probe)(void);
+};
+static const struct feature_entry feature_table[] = {
+#define X(feature, text) {#feature, text, offsetof(struct features, feature), feature_##feature},
+    BPF_FEATURES(X)
+#undef X
+};
+enum { FEATURE_COUNT = sizeof feature_table / sizeof *feature_table };
+
+static bool *feature_flag(const struct features *features, size_t index)
+{
+    return (bool *)((char *)features + feature_table[index].offset);
+}
+
+/* The number after the last '-' or ',' of "0-3,8-11", plus one. */
+static unsigned feature_possible_cpus(void)
+{
+    char text[4096];
+    int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (length > 0) {
+        text[length] = 0;
+        const char *last = text;
+        for (const char *at = text; *at; at++)
+            if (*at == '-' || *at == ',')
+                last = at + 1;
+        char *end;
+        unsigned long number = strtoul(last, &end, 10);
+        if (end != last && number < 1U << 20)
+            return (unsigned)number + 1;
+    }
+    long configured = sysconf(_SC_NPROCESSORS_CONF);
+    return configured > 0 ? (unsigned)configured : 1;
+}
+
+int features_probe(struct features *features)
+{
+    memset(features, 0, sizeof *features);
+    features->cpus = feature_possible_cpus();
+    const struct bpf_insn instructions[] = {MOVE_IMMEDIATE(BPF_REG_0, 0), EXIT()};
+    int fd = feature_load(&kprobe_program, instructions, 2);
+    if (fd == -EPERM && permission_is_enough() && !permission_raise_memlock())
+        fd = feature_load(&kprobe_program, instructions, 2);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    for (size_t i = 0; i < FEATURE_COUNT; i++)
+        *feature_flag(features, i) = feature_table[i].probe();
+    return 0;
+}
+
+int features_without(struct features *features, const char *names, struct diagnostics *diagnostics)
+{
+    const char *at = names ? names : "";
+    while (*at) {
+        size_t length = strcspn(at, ", ");
+        if (length) {
+            char name[64];
+            snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, at);
+            struct nearest nearest = {.name = name};
+            size_t i = 0;
+            for (; i < FEATURE_COUNT && strcmp(feature_table[i].name, name); i++)
+                nearest_offer(&nearest, feature_table[i].name);
+            if (i == FEATURE_COUNT) {
+                diagnose_error(diagnostics, (struct place){0}, "Unknown feature '%s'", name);
+                if (nearest.best)
+                    diagnose_hint(diagnostics, "Did you mean '%s'?", nearest.best);
+                else
+                    diagnose_hint(diagnostics, "'spoor --info' lists the features.");
+                return -EINVAL;
+            }
+            *feature_flag(features, i) = false;
+        }
+        at += length;
+        at += *at != 0;
+    }
+    return 0;
+}
+
+void features_describe(const struct features *features, struct text *out)
+{
+    for (size_t i = 0; i < FEATURE_COUNT; i++)
+        text_printf(out, "  %-20s %-3s  %s\n", feature_table[i].name,
+                    *feature_flag(features, i) ? "yes" : "no", feature_table[i].what);
+    text_printf(out, "  %-20s %u\n", "possible CPUs", features->cpus);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opens and closes the kernel host, and holds its table of operations. What the operations do stands in the
+ * other files of this folder. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernel/state.h"
+#include "sym/tracefs.h"
+
+enum { LOG_SIZE = 1 << 20 };
+
+static struct image_control *kernel_control(struct host *host)
+{
+    return kernel_of(host)->control;
+}
+
+static int kernel_descriptor(struct host *host)
+{
+    return kernel_of(host)->rings.epoll;
+}
+
+static uint64_t kernel_disorder(struct host *host)
+{
+    return kernel_of(host)->rings.disorder;
+}
+
+static uint64_t kernel_clock(struct host *host)
+{
+    struct timespec now;
+    (void)host;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void kernel_close(struct host *host)
+{
+    struct kernel *kernel = kernel_of(host);
+    attachment_drop_from(kernel, 0);
+    free(kernel->attachments);
+    if (kernel->tracefs)
+        tracefs_close(kernel->tracefs);
+    for (size_t i = 0; i < kernel->program_count; i++) {
+        if (kernel->programs[i].fd >= 0)
+            close(kernel->programs[i].fd);
+        free(kernel->programs[i].log);
+    }
+    free(kernel->programs);
+    ring_close(&kernel->rings);
+    if (kernel->control)
+        munmap(kernel->control, kernel->control_size);
+    for (size_t i = 0; i < kernel->map_count; i++)
+        close(kernel->maps[i].fd);
+    free(kernel->maps);
+    free(kernel->online);
+    free(kernel);
+}
+
+static const struct host_operations kernel_operations = {
+    .create_maps = create_maps,
+    .load = load_program,
+    .run = load_run,
+    .map_each = map_each,
+    .map_lookup = map_lookup,
+    .map_delete = map_delete,
+    .map_clear = map_clear,
+    .map_zero = map_zero,
+    .control = kernel_control,
+    .descriptor = kernel_descriptor,
+    .consume = ring_consume,
+    .disorder = kernel_disorder,
+    .clock = kernel_clock,
+    .run_time = load_run_time,
+    .close = kernel_close,
+};
+
+/* The CPUs of a list like "0-3,8": those that are online. Without the file: as many as sysconf counts. */
+static int kernel_online(struct kernel *kernel)
+{
+    char text[4096];
+    unsigned possible = kernel->host.features.cpus;
+    kernel->online = calloc(possible, sizeof *kernel->online);
+    if (!kernel->online)
+        return -ENOMEM;
+    int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[length > 0 ? length : 0] = 0;
+    for (char *at = text, *end; *at; at = end + (*end == ',')) {
+        unsigned long first = strtoul(at, &end, 10), last = first;
+        if (end == at)
+            break;
+        if (*end == '-')
+            last = strtoul(end + 1, &end, 10);
+        for (; first <= last && first < possible && kernel->online_count < possible; first++)
+            kernel->online[kernel->online_count++] = (unsigned)first;
+    }
+    if (!kernel->online_count) {
+        long count = sysconf(_SC_NPROCESSORS_ONLN);
+        while (kernel->online_count < possible && (long)kernel->online_count < (count > 0 ? count : 1)) {
+            kernel->online[kernel->online_count] = (unsigned)kernel->online_count;
+            kernel->online_count++;
+        }
+    }
+    return 0;
+}
+
+/* What the kernel answered to the smallest of all programs. */
+static void kernel_explain(struct diagnostics *diagnostics, int error)
+{
+    struct place place = {0};
+    if (error == -EPERM || error == -EACCES) {
+        permission_explain(diagnostics, place, "Tracing");
+    } else if (error == -ENOSYS) {
+        diagnose_error(diagnostics, place, "This kernel has no bpf(2)");
+        diagnose_hint(diagnostics, "It was built without CONFIG_BPF_SYSCALL, or a sandbox hides it.");
+    } else {
+        diagnose_error(diagnostics, place, "The kernel does not load any BPF program: %s", strerror(-error));
+        diagnose_hint(diagnostics, "Programs of the kprobe type need CONFIG_BPF_EVENTS.");
+    }
+}
+
+int kernel_open(const struct kernel_options *options, struct diagnostics *diagnostics, struct kernel **out)
+{
+    struct kernel *kernel = calloc(1, sizeof *kernel);
+    if (!kernel)
+        return -ENOMEM;
+    kernel->host.operations = &kernel_operations;
+    kernel->verbose = options ? options->verbose : 0;
+    kernel->log_size = options && options->log_size >= 128 ? options->log_size : LOG_SIZE;
+    kernel->rings.epoll = -1;
+    int error = features_probe(&kernel->host.features);
+    if (error) {
+        kernel_explain(diagnostics, error);
+    } else if (!kernel->host.features.ring_buffer || !kernel->host.features.boot_clock) {
+        struct utsname name;
+        error = -ENOSYS;
+        diagnose_error(diagnostics, (struct place){0}, "This kernel (%s) is too old: Linux 5.10 or newer is needed",
+                       uname(&name) ? "unknown" : name.release);
+        diagnose_hint(diagnostics, "It has no BPF ring buffer or no boot clock for programs.");
+    }
+    if (!error && options && options->without)
+        error = features_without(&kernel->host.features, options->without, diagnostics);
+    if (!error)
+        error = kernel_online(kernel);
+    if (error) {
+        kernel_close(&kernel->host);
+        return error;
+    }
+    *out = kernel;
+    return 0;
+}
+
+struct host *kernel_host(struct kernel *kernel)
+{
+    return &kernel->host;
+}
+
+const char *kernel_log(struct kernel *kernel, size_t program)
+{
+    return program < kernel->program_count ? kernel->programs[program].log : NULL;
+}
+
+void kernel_describe(struct kernel *kernel, struct text *out)
+{
+    struct utsname name;
+    if (!uname(&name))
+        text_printf(out, "  %-20s %s %s\n", "kernel", name.release, name.machine);
+    permission_describe(out);
+    text_printf(out, "  %-20s %zu\n", "online CPUs", kernel->online_count);
+    features_describe(&kernel->host.features, out);
+}
+
+size_t kernel_attached(const struct kernel *kernel)
+{
+    return kernel->attachment_count;
+}
+
+void kernel_describe_attachments(const struct kernel *kernel, struct text *out)
+{
+    for (size_t i = 0; i < kernel->attachment_count; i++)
+        text_printf(out, "%s\n", kernel->attachments[i].description ? kernel->attachments[i].description : "?");
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The kernel as host: the only folder with bpf(2) and perf_event_open(2).
+ *
+ *   features.c   what this kernel can do, found by trying
+ *   syscalls.c   the two system calls, nothing else
+ *   load.c       maps and programs; what the verifier refused, in terms of the script
+ *   ring.c       event rings, merged by time
+ *   map.c        reading and changing maps
+ *   attach_*.c   ways to attach a program, each a ladder from the cheapest rung to the one that always works
+ *   leave.c      the end: a child closes what is slow to close
+ */
+#ifndef SPOOR_KERNEL_KERNEL_H
+#define SPOOR_KERNEL_KERNEL_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/host.h"
+
+struct perf_event_attr;
+
+struct kernel_options {
+    const char *without;  /* names of features to do without, comma separated: for tests and --no-feature; or NULL */
+    unsigned verbose;     /* keeps the verifier's log of every program: kernel_log() */
+    uint32_t log_size;    /* bytes for the verifier's log, default 1 MB */
+};
+
+struct kernel; /* its first member is struct host */
+
+/* Probes what is needed and returns. -EPERM with a diagnostic that names the missing capability; -ENOSYS for
+ * kernels before 5.10. */
+int kernel_open(const struct kernel_options *options, struct diagnostics *diagnostics, struct kernel **out);
+struct host *kernel_host(struct kernel *kernel);
+/* The verifier's log of a program, when verbose. NULL: none. */
+const char *kernel_log(struct kernel *kernel, size_t program);
+/* Text for --info: every feature with yes or no and why. */
+void kernel_describe(struct kernel *kernel, struct text *out);
+/* -EINVAL with a diagnostic for an unknown name in a --no-feature list. */
+int features_without(struct features *features, const char *names, struct diagnostics *diagnostics);
+
+/* ---- attaching: `program` is the index in the image of a loaded program. Descriptors belong to the kernel and
+ * are closed by kernel_leave or close. Each explains a failure in diagnostics at `place`. ---- */
+
+/* Called now and then during long work with steps done and to do; non-zero cancels with -EINTR. */
+typedef int kernel_progress(void *state, size_t done, size_t total);
+struct attach_request {
+    size_t program;
+    const char *name;      /* of the probe, for messages */
+    struct place place;
+    struct diagnostics *diagnostics;
+    kernel_progress *progress; /* or NULL */
+    void *state;
+};
+
+int kernel_attach_raw_tracepoint(struct kernel *kernel, const struct attach_request *request, const char *event);
+int kernel_attach_tracepoint(struct kernel *kernel, const struct attach_request *request, uint64_t event_id);
+/* On one CPU, or on every online one when cpu is -1; pid -1: all. */
+int kernel_attach_perf_event(struct kernel *kernel, const struct attach_request *request,
+                             const struct perf_event_attr *attributes, pid_t pid, int cpu);
+
+struct uprobe_site {
+    uint64_t offset;    /* in the file */
+    uint64_t semaphore; /* offset in the file of the 16-bit USDT semaphore; 0: none */
+    uint64_t cookie;
+    const char *name;   /* for messages */
+};
+/* pid 0: every process. Rungs: uprobe_multi link; perf events with links (few sites); many sites under one
+ * tracefs event. With cookies only where features say so. A bad site is found by checking and bisection and
+ * named; what can be attached is attached only if all can. */
+int kernel_attach_uprobes(struct kernel *kernel, const struct attach_request *request, const char *path,
+                          const struct uprobe_site *sites, size_t count, bool is_return, pid_t pid);
+
+struct kprobe_site {
+    const char *symbol; /* or NULL: address */
+    const char *module; /* or NULL */
+    uint64_t offset;    /* from symbol; or the address */
+    uint64_t cookie;
+};
+int kernel_attach_kprobes(struct kernel *kernel, const struct attach_request *request,
+                          const struct kprobe_site *sites, size_t count, bool is_return);
+
+size_t kernel_attached(const struct kernel *kernel);
+/* Which rung each attachment took, for -v and tests: "uprobe_multi 34 sites /usr/bin/x", one a line. */
+void kernel_describe_attachments(const struct kernel *kernel, struct text *out);
+
+/* Leaves fast: hands all attachment descriptors to a child in its own session that closes them in parallel.
+ * Programs must have been told to stop. After it only close() may be called. */
+void kernel_leave(struct kernel *kernel);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Why the kernel says no, as somebody can act on it: capabilities, lockdown, the limit on locked memory. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kernel/state.h"
+
+enum { HAS_PERFMON = 38, HAS_BPF = 39 }; /* capabilities; newer than some headers */
+
+static uint64_t permission_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {{0}};
+    if (syscall(SYS_capget, &header, data))
+        return 0;
+    return data[0].effective | (uint64_t)data[1].effective << 32;
+}
+
+static bool permission_has(uint64_t capabilities, int capability)
+{
+    return capabilities & 1ULL << capability;
+}
+
+bool permission_is_enough(void)
+{
+    uint64_t have = permission_capabilities();
+    return permission_has(have, CAP_SYS_ADMIN) ||
+           (permission_has(have, HAS_BPF) && permission_has(have, HAS_PERFMON));
+}
+
+static bool permission_in_user_namespace(void)
+{
+    char text[64] = "";
+    int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t length = read(fd, text, sizeof text - 1);
+    close(fd);
+    return length > 0 && !strstr(text, "4294967295");
+}
+
+/* "none", "integrity", "confidentiality"; "" where it cannot be read. */
+static void permission_lockdown(char *mode, size_t size)
+{
+    char text[128] = "";
+    mode[0] = 0;
+    int fd = open("/sys/kernel/security/lockdown", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t length = read(fd, text, sizeof text - 1);
+    close(fd);
+    const char *begin = length > 0 ? strchr(text, '[') : NULL;
+    const char *end = begin ? strchr(begin, ']') : NULL;
+    if (end && (size_t)(end - begin) < size) {
+        memcpy(mode, begin + 1, (size_t)(end - begin - 1));
+        mode[end - begin - 1] = 0;
+    }
+}
+
+int permission_raise_memlock(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_MEMLOCK, &limit))
+        return -errno;
+    if (limit.rlim_cur == RLIM_INFINITY)
+        return -EALREADY;
+    struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+    if (!setrlimit(RLIMIT_MEMLOCK, &all))
+        return 0;
+    if (limit.rlim_cur == limit.rlim_max)
+        return -EPERM;
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(RLIMIT_MEMLOCK, &limit) ? -errno : 0;
+}
+
+void permission_explain(struct diagnostics *diagnostics, struct place place, const char *what)
+{
+    uint64_t have = permission_capabilities();
+    char lockdown[32];
+    permission_lockdown(lockdown, sizeof lockdown);
+    if (!permission_is_enough()) {
+        diagnose_error(diagnostics, place, "%s needs the capabilities CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN",
+                       what);
+        if (!permission_has(have, HAS_BPF) && permission_has(have, HAS_PERFMON))
+            diagnose_hint(diagnostics, "CAP_BPF is missing. Run it as root.");
+        else if (permission_has(have, HAS_BPF))
+            diagnose_hint(diagnostics, "CAP_PERFMON is missing. Run it as root.");
+        else
+            diagnose_hint(diagnostics, "Run it as root.");
+        return;
+    }
+    struct rlimit limit;
+    diagnose_error(diagnostics, place, "%s: the kernel does not permit it", what);
+    if (!strcmp(lockdown, "confidentiality"))
+        diagnose_hint(diagnostics, "The kernel is locked down (confidentiality): it lets nobody read its memory. "
+                                   "Lockdown is set on the kernel's command line or by secure boot.");
+    else if (permission_in_user_namespace())
+        diagnose_hint(diagnostics, "This is root of a user namespace only (a container?). Run it as root of the "
+                                   "machine, or give the container CAP_BPF and CAP_PERFMON.");
+    else if (!strcmp(lockdown, "integrity"))
+        diagnose_hint(diagnostics, "The kernel is locked down (integrity), which forbids some kinds of probes.");
+    else if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY)
+        diagnose_hint(diagnostics, "Kernels before 5.11 count maps as locked memory: try 'ulimit -l unlimited'. "
+                                   "Otherwise a security module or a container forbids bpf(2).");
+    else
+        diagnose_hint(diagnostics, "A security module, a container or a locked-down kernel forbids it.");
+}
+
+void permission_describe(struct text *out)
+{
+    uint64_t have = permission_capabilities();
+    char lockdown[32];
+    permission_lockdown(lockdown, sizeof lockdown);
+    text_printf(out, "  %-20s CAP_BPF %s, CAP_PERFMON %s, CAP_SYS_ADMIN %s\n", "capabilities",
+                permission_has(have, HAS_BPF) ? "yes" : "no", permission_has(have, HAS_PERFMON) ? "yes" : "no",
+                permission_has(have, CAP_SYS_ADMIN) ? "yes" : "no");
+    text_printf(out, "  %-20s %s\n", "lockdown", lockdown[0] ? lockdown : "unknown");
+}

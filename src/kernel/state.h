@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of this folder share: one kernel host and what it owns. Nobody else includes it.
+ *
+ * Invariant: every descriptor in here belongs to the host and is in exactly one place, so that close and
+ * leave find each once. */
+#ifndef SPOOR_KERNEL_STATE_H
+#define SPOOR_KERNEL_STATE_H
+
+#include "kernel/kernel.h"
+
+struct tracefs;
+
+struct kernel_map {
+    int fd;
+    enum bpf_map_type type;
+    uint32_t key_size, value_size, max_entries;
+    uint32_t stride; /* of one value as bpf(2) copies it: rounded up to 8 where per CPU */
+    uint32_t values; /* how many there are of them: CPUs, or 1 */
+};
+
+struct kernel_program {
+    int fd; /* -1: not loaded */
+    enum bpf_prog_type type;
+    uint32_t expected_attach_type; /* as loaded: decides which attachments the kernel accepts */
+    char *log;
+};
+
+/* One ring of events and how far it has been read. */
+struct ring {
+    int fd;
+    uint32_t size;                 /* of its data, a power of two */
+    unsigned long *consumer;       /* mapped; ours to write */
+    const unsigned long *producer; /* mapped; the kernel's */
+    const uint8_t *data;           /* mapped twice in a row, so that no record is cut */
+    /* While consuming: */
+    unsigned long position, end, published; /* where we read; producer as seen; consumer as told */
+    const uint8_t *record;                  /* at position, NULL: none can be read */
+    uint32_t length;
+    uint64_t time;       /* of that record */
+    uint64_t busy_since; /* a reserved record that is not committed stands at position; 0: none */
+    bool given_up;       /* the others do not wait for it any longer */
+};
+struct rings {
+    struct ring *items;
+    uint32_t count;
+    int epoll;
+    uint64_t delivered_time, disorder;
+};
+
+struct attachment {
+    int *fds; /* in the order in which they are to be closed: links before what they are linked to */
+    size_t count, room;
+    char *group;       /* of tracefs events to be removed after; or NULL */
+    bool group_is_kprobe;
+    char *description; /* one line */
+};
+
+struct kernel {
+    struct host host;
+    unsigned verbose;
+    uint32_t log_size;
+    struct kernel_map *maps;
+    size_t map_count;
+    struct kernel_program *programs;
+    size_t program_count;
+    struct image_control *control;
+    size_t control_size;
+    struct rings rings;
+    struct attachment *attachments;
+    size_t attachment_count, attachment_room;
+    struct tracefs *tracefs; /* opened when an attachment needs it */
+    unsigned group_number;
+    unsigned *online; /* CPUs that were online at the start */
+    size_t online_count;
+};
+
+static inline struct kernel *kernel_of(struct host *host)
+{
+    return (struct kernel *)host;
+}
+
+/* features.c */
+int features_probe(struct features *features);
+void features_describe(const struct features *features, struct text *out);
+/* The type of a perf event source of /sys/bus/event_source/devices; -errno. */
+int features_event_source(const char *name);
+
+/* permission.c: why the kernel said EPERM, as the user can act on it. */
+void permission_explain(struct diagnostics *diagnostics, struct place place, const char *what);
+bool permission_is_enough(void);
+void permission_describe(struct text *out);
+/* Lifts the limit on locked memory, which kernels before 5.11 charge for maps. 0: it was raised. */
+int permission_raise_memlock(void);
+
+/* create.c, map.c, load.c, ring.c, run: the host's operations. */
+int create_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);
+int load_program(struct host *host, const struct image *image, size_t program, struct diagnostics *diagnostics);
+int load_run(struct host *host, size_t program);
+uint64_t load_run_time(struct host *host, size_t program, uint64_t *runs);
+int map_each(struct host *host, size_t map, host_element *element, void *state);
+int map_lookup(struct host *host, size_t map, const void *key, void *values);
+int map_delete(struct host *host, size_t map, const void *key);
+int map_clear(struct host *host, size_t map);
+int map_zero(struct host *host, size_t map);
+int ring_open(struct rings *rings, const int *fds, uint32_t count, uint32_t size);
+int ring_consume(struct host *host, bool drain, host_record *record, void *state);
+void ring_close(struct rings *rings);
+
+/* refusal.c: what the verifier wrote, in the script's terms. */
+void refusal_explain(struct diagnostics *diagnostics, const struct image_program *program, int error,
+                     const char *log);
+
+/* attach.c: the books, and what has a single site. */
+struct attachment *attachment_new(struct kernel *kernel);     /* NULL: out of memory */
+int attachment_add(struct attachment *attachment, int fd);    /* closes fd when it fails */
+void attachment_drop_from(struct kernel *kernel, size_t count); /* closes and forgets all but the first `count` */
+void attachment_describe(struct attachment *attachment, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The loaded program of a request; NULL with a diagnostic when it is not loaded. */
+const struct kernel_program *attach_program(struct kernel *kernel, const struct attach_request *request);
+/* Connects a program to a perf event: by a link with the cookie where has_cookie, else directly. Adds both
+ * descriptors to the attachment; `event` is closed when it fails. */
+int attach_to_event(struct attachment *attachment, const struct kernel_program *program, int event,
+                    bool has_cookie, uint64_t cookie);
+int attach_progress(const struct attach_request *request, size_t done, size_t total); /* 0 or -EINTR */
+const char *attach_error(int error);                                                  /* as strerror */
+
+/* attach_sites.c: the ladder below the multi links, alike for uprobes and kprobes. */
+struct site_ladder {
+    struct kernel *kernel;
+    const struct attach_request *request;
+    const struct kernel_program *program;
+    const void *sites;
+    size_t count;
+    pid_t pid;
+    bool is_kprobe, is_return;
+    const char *where; /* for descriptions: the path, or "kernel" */
+    void (*spec)(const struct site_ladder *ladder, size_t site, struct text *out); /* in a line of tracefs */
+    uint64_t (*cookie)(const struct site_ladder *ladder, size_t site);
+    int (*open)(const struct site_ladder *ladder, size_t site); /* one perf event for one site */
+    int (*multi)(const struct site_ladder *ladder, size_t first, size_t count); /* a link's descriptor */
+    void *state;
+};
+/* Attaches all sites or none; on failure *bad is the site that the kernel refuses, or count if it is none. */
+int attach_sites(const struct site_ladder *ladder, size_t *bad);
+
+/* trace_events.c: uprobe_events and kprobe_events of tracefs. */
+int trace_events_open(struct kernel *kernel); /* -errno: not reachable */
+/* Makes one event of several sites and puts the group's name into the attachment. On failure no event is
+ * left and *bad is the place in `order` of the site that the kernel refuses. */
+int trace_events_make(const struct site_ladder *ladder, struct attachment *attachment, const size_t *order,
+                      size_t count, uint32_t *id, size_t *bad);
+/* Removes a group's event. Only system calls: usable after fork. */
+void trace_events_remove(int directory, const char *group, bool is_kprobe);
+
+#endif

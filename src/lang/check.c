@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The checker's passes, its statements and its messages. See check.h for what it promises, check_state.h for how
+ * types settle. Not here: expressions, builtins, variables and maps. */
+#include "lang/check_state.h"
+
+/* Each pass carries types one assignment further against the order of the script. */
+enum { PASSES_MOST = 100 };
+
+/* ---- messages ---- */
+
+void check_error(struct checker *checker, struct place place, const char *format, ...)
+{
+    checker->state->hint_wanted = false;
+    if (!checker->is_reporting)
+        return;
+    struct text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&text, format, arguments);
+    va_end(arguments);
+    size_t before = checker->diagnostics->count;
+    diagnose_error(checker->diagnostics, place, "%s", text_string(&text));
+    text_free(&text);
+    /* Units are copies of the same blocks: what was said once has its hint already. */
+    checker->state->hint_wanted = checker->diagnostics->count > before;
+}
+
+void check_warning(struct checker *checker, struct place place, const char *format, ...)
+{
+    checker->state->hint_wanted = false;
+    if (!checker->is_reporting)
+        return;
+    struct text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&text, format, arguments);
+    va_end(arguments);
+    size_t before = checker->diagnostics->count;
+    diagnose_warning(checker->diagnostics, place, "%s", text_string(&text));
+    text_free(&text);
+    checker->state->hint_wanted = checker->diagnostics->count > before;
+}
+
+void check_hint(struct checker *checker, const char *format, ...)
+{
+    if (!checker->state->hint_wanted)
+        return;
+    struct text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&text, format, arguments);
+    va_end(arguments);
+    diagnose_hint(checker->diagnostics, "%s", text_string(&text));
+    text_free(&text);
+}
+
+void check_unresolved(struct checker *checker, struct place place)
+{
+    if (!checker->is_reporting || checker->state->is_unresolved)
+        return;
+    checker->state->is_unresolved = true;
+    checker->state->unresolved = place;
+}
+
+/* ---- scopes ---- */
+
+static size_t scope_enter(struct checker *checker)
+{
+    size_t outer = checker->state->scope_begin;
+    checker->state->scope_begin = checker->state->visible_count;
+    return outer;
+}
+
+static void scope_leave(struct checker *checker, size_t outer)
+{
+    struct check_state *state = checker->state;
+    while (state->visible_count > state->scope_begin) /* the names are there: setting them needs no memory */
+        table_put(&checker->variables, state->visible[--state->visible_count]->variable.name, NULL);
+    state->scope_begin = outer;
+}
+
+/* ---- statements ---- */
+
+static void check_statement(struct checker *checker, struct node *node);
+
+/* Control does not go on after it. */
+static bool statement_ends(const struct node *node)
+{
+    if (node->kind == NODE_RETURN || node->kind == NODE_BREAK || node->kind == NODE_CONTINUE)
+        return true;
+    if (node->kind != NODE_EXPRESSION || !node->unary.operand)
+        return false;
+    const struct node *operand = node->unary.operand;
+    const struct builtin *builtin = operand->kind == NODE_CALL   ? operand->call.builtin
+                                    : operand->kind == NODE_NAME ? operand->name.builtin
+                                                                 : NULL;
+    return builtin && (builtin->flags & BUILTIN_ENDS);
+}
+
+void check_block(struct checker *checker, struct node *block)
+{
+    if (!block)
+        return;
+    if (block->kind != NODE_BLOCK) {
+        check_statement(checker, block);
+        return;
+    }
+    size_t outer = scope_enter(checker);
+    bool has_ended = false, has_warned = false;
+    for (struct node *node = block->list.first; node; node = node->next) {
+        if (has_ended && !has_warned) {
+            check_warning(checker, node->place, "Unreachable statement");
+            has_warned = true;
+        }
+        check_statement(checker, node);
+        has_ended |= statement_ends(node);
+    }
+    scope_leave(checker, outer);
+    block->type = &type_none;
+}
+
+static void check_discard(struct checker *checker, struct node *node)
+{
+    struct node *operand = node->unary.operand;
+    const struct type *type = operand ? check_expression(checker, operand) : NULL;
+    if (!type || type->kind == TYPE_NONE || node->unary.is_silent)
+        return;
+    if (operand->kind == NODE_ASSIGN || operand->kind == NODE_STEP)
+        return;
+    const struct builtin *builtin = operand->kind == NODE_CALL   ? operand->call.builtin
+                                    : operand->kind == NODE_NAME ? operand->name.builtin
+                                                                 : NULL;
+    if (builtin && (builtin->flags & BUILTIN_VALUE_UNUSED_OK))
+        return;
+    check_warning(checker, operand->place, "Return value discarded.");
+    check_hint(checker, "assign it to _ to discard it silently: _ = ...");
+}
+
+static void check_let_statement(struct checker *checker, struct node *node)
+{
+    check_let(checker, node);
+}
+
+static void check_if(struct checker *checker, struct node *node)
+{
+    check_condition(checker, node->ternary.condition, "condition in if()");
+    check_block(checker, node->ternary.yes);
+    check_block(checker, node->ternary.no);
+}
+
+/* A loop's body becomes a function of its own, called back for each round; its condition belongs to it. */
+static void check_loop_body(struct checker *checker, struct node *node)
+{
+    checker->loop_depth++;
+    if (node->loop.condition)
+        check_condition(checker, node->loop.condition, "condition in while()");
+    check_block(checker, node->loop.body);
+    checker->loop_depth--;
+}
+
+static void check_loop(struct checker *checker, struct node *node, const struct type *variable)
+{
+    size_t outer = scope_enter(checker);
+    checker->state->callbacks++;
+    if (node->loop.variable) {
+        struct scratch *scratch = check_declare(checker, node->loop.variable);
+        if (variable && (!scratch->variable.type || !type_equal(scratch->variable.type, variable)))
+            check_variable_grow(checker, scratch, variable);
+        node->loop.variable->type = scratch->variable.type;
+    }
+    check_loop_body(checker, node);
+    checker->state->callbacks--;
+    scope_leave(checker, outer);
+}
+
+static void check_while(struct checker *checker, struct node *node)
+{
+    check_loop(checker, node, NULL);
+}
+
+static void check_bound(struct checker *checker, struct node *node, const char *which)
+{
+    const struct type *type = check_value(checker, node);
+    if (type && !type_is_number(type))
+        check_error(checker, node->place, "Loop range requires an integer for the %s value, found '%s'", which,
+                    type_text(checker->arena, type));
+}
+
+static void check_for_range(struct checker *checker, struct node *node)
+{
+    check_bound(checker, node->loop.from, "start");
+    check_bound(checker, node->loop.to, "end");
+    check_loop(checker, node, &type_i64);
+}
+
+/* ($key, value) of a map; NULL while it is not known. */
+static const struct type *map_pair(struct checker *checker, struct node *node, struct node *map)
+{
+    const struct type *key = map->map.symbol->key, *value = map->map.symbol->value;
+    if (!key || !value)
+        return NULL;
+    const struct type *pair[] = {key, check_readable(value)};
+    if (!pair[1]) {
+        check_error(checker, map->place, "Loops over maps of type '%s' are not supported",
+                    type_text(checker->arena, value));
+        check_hint(checker, "print(%s) shows it", map->map.name);
+        return NULL;
+    }
+    const struct type *old = node->loop.variable->type;
+    if (old && old->kind == TYPE_TUPLE && old->count == 2 && old->fields[0].type == pair[0] &&
+        old->fields[1].type == pair[1])
+        return old;
+    return type_tuple(checker->arena, pair, 2);
+}
+
+static void check_for_map(struct checker *checker, struct node *node)
+{
+    struct node *map = node->loop.map;
+    const struct type *pair = NULL;
+    if (map->map.key) {
+        check_error(checker, map->place, "A loop goes over a whole map, not over one of its elements");
+        check_hint(checker, "write: for (%s : %s)", node->loop.variable->variable.name, map->map.name);
+    }
+    map->type = check_map_argument(checker, map, true);
+    if (map->type && !check_is_whole_map(map)) {
+        check_error(checker, map->place, "%s has no keys to loop over", map->map.name);
+        check_hint(checker, "%s was used without a key at %s", map->map.name,
+                   check_where(checker, map->map.symbol->key_place));
+    } else if (map->type) {
+        pair = map_pair(checker, node, map);
+        if (!pair)
+            check_unresolved(checker, map->place);
+    }
+    check_loop(checker, node, pair);
+}
+
+static void check_unroll(struct checker *checker, struct node *node)
+{
+    enum { UNROLL_MOST = 100 };
+    struct node *count = node->loop.from;
+    int64_t value;
+    if (!check_value(checker, count)) {
+        check_unresolved(checker, count->place);
+    } else if (!type_is_number(count->type) || !check_constant(checker, count, &value)) {
+        check_error(checker, count->place, "unroll needs a constant number of rounds");
+        check_hint(checker, "for ($i : 0..n) takes any number");
+    } else if (value < 1) {
+        check_error(checker, count->place, "unroll minimum value is 1");
+    } else if (value > UNROLL_MOST) {
+        check_error(checker, count->place, "unroll maximum value is %d", UNROLL_MOST);
+    } else if (count->kind != NODE_INTEGER && count->kind != NODE_SIZEOF) {
+        fold_to_integer(count, (uint64_t)value, false, NULL);
+        check_expression(checker, count);
+    }
+    check_block(checker, node->loop.body);
+}
+
+static void check_jump(struct checker *checker, struct node *node)
+{
+    if (!checker->loop_depth)
+        check_error(checker, node->place, "%s must be inside a loop",
+                    node->kind == NODE_BREAK ? "break" : "continue");
+}
+
+static void check_return(struct checker *checker, struct node *node)
+{
+    if (!node->unary.operand)
+        return;
+    const struct type *type = check_value(checker, node->unary.operand);
+    if (type && !type_is_number(type))
+        check_error(checker, node->unary.operand->place, "A probe can only return an integer, found '%s'",
+                    type_text(checker->arena, type));
+}
+
+typedef void statement_checker(struct checker *checker, struct node *node);
+
+static statement_checker *const statement_checkers[] = {
+    [NODE_EXPRESSION] = check_discard, [NODE_LET] = check_let_statement, [NODE_BLOCK] = check_block,
+    [NODE_IF] = check_if,              [NODE_WHILE] = check_while,       [NODE_FOR_RANGE] = check_for_range,
+    [NODE_FOR_MAP] = check_for_map,    [NODE_UNROLL] = check_unroll,     [NODE_BREAK] = check_jump,
+    [NODE_CONTINUE] = check_jump,      [NODE_RETURN] = check_return,
+};
+
+static void check_statement(struct checker *checker, struct node *node)
+{
+    struct check_state *state = checker->state;
+    if ((size_t)node->kind >= sizeof statement_checkers / sizeof *statement_checkers ||
+        !statement_checkers[node->kind]) {
+        check_expression(checker, node);
+        return;
+    }
+    if (state->depth > 4 * (TREE_NESTING + TREE_CHAIN)) {
+        check_error(checker, node->place, "This statement is nested too deeply");
+        return;
+    }
+    state->depth++;
+    statement_checkers[node->kind](checker, node);
+    state->depth--;
+    node->type = &type_none;
+}
+
+/* ---- passes ---- */
+
+static void check_pass(struct checker *checker, struct check_unit *units, size_t count)
+{
+    struct check_state *state = checker->state;
+    checker->changed = false;
+    for (size_t i = 0; i < count; i++) {
+        checker->unit = &units[i];
+        checker->loop_depth = 0;
+        state->callbacks = 0;
+        state->depth = 0;
+        size_t outer = scope_enter(checker);
+        if (units[i].predicate)
+            check_condition(checker, units[i].predicate, "type for predicate");
+        check_block(checker, units[i].body);
+        scope_leave(checker, outer);
+    }
+    checker->unit = NULL;
+}
+
+static bool check_settle(struct checker *checker, struct check_unit *units, size_t count)
+{
+    unsigned passes = 0;
+    for (int phase = PHASE_OPEN; phase <= PHASE_DEFAULTS; phase++) {
+        checker->state->phase = (enum check_phase)phase;
+        do {
+            if (passes++ == PASSES_MOST)
+                return false;
+            check_pass(checker, units, count);
+        } while (checker->changed);
+    }
+    return true;
+}
+
+bool check_units(struct checker *checker, struct check_unit *units, size_t count)
+{
+    size_t errors = checker->diagnostics->errors;
+    checker->state = arena_new(checker->arena, struct check_state);
+    checker->is_reporting = false;
+    for (size_t i = 0; i < count; i++) {
+        fold(checker, units[i].predicate);
+        fold(checker, units[i].body);
+    }
+    bool settled = check_settle(checker, units, count);
+    checker->is_reporting = true;
+    check_pass(checker, units, count);
+    if (checker->diagnostics->errors == errors && (!settled || checker->changed)) {
+        struct place nowhere = count && units[0].body ? units[0].body->place : (struct place){0};
+        check_error(checker, nowhere, "The types of maps and variables depend on each other in too many steps");
+        check_hint(checker, "cast what is assigned to them, or assign them in the order in which they depend");
+    }
+    if (checker->diagnostics->errors == errors && checker->state->is_unresolved) {
+        check_error(checker, checker->state->unresolved, "The type of this value cannot be found out");
+        check_hint(checker, "it is only ever assigned from itself: assign a value of a known type somewhere");
+    }
+    checker->is_reporting = false;
+    return checker->diagnostics->errors == errors;
+}
+
+void checker_free(struct checker *checker)
+{
+    table_free(&checker->map_table);
+    table_free(&checker->variables);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Private to check*.c: what the parts of the checker share.
+ *
+ * Types only grow. Three phases make the outcome independent of the order of the script: first literals
+ * say nothing about a variable or map whose type nobody else knows, so that `$x = 0; $x = nsecs;` is a
+ * uint64; then they do; then what was declared and never assigned becomes an int64. The last pass reports. */
+#ifndef SPOOR_LANG_CHECK_STATE_H
+#define SPOOR_LANG_CHECK_STATE_H
+
+#include "lang/check.h"
+
+enum check_phase { PHASE_OPEN, PHASE_LITERALS, PHASE_DEFAULTS };
+
+/* A place where a type is being found: of a variable, of a map's key, of a map's value. */
+struct slot {
+    const struct type **type;
+    bool *number_pending; /* a literal number was assigned: nothing but a number will do */
+};
+
+struct scratch {
+    struct variable variable;  /* first: node->variable.symbol points here */
+    unsigned callbacks;        /* loop bodies around its declaration */
+    bool number_pending;
+};
+
+struct map_state {
+    struct map_symbol symbol;  /* first: node->map.symbol points here */
+    bool is_keyed;             /* when symbol.key_known; symbol.key may still be unknown */
+    bool key_pending, value_pending;
+    bool has_value_place;
+};
+
+struct check_state {
+    enum check_phase phase;
+    struct scratch **visible;  /* in order of declaration; a scope is a range of them */
+    size_t visible_count, visible_room;
+    size_t scope_begin;        /* first of the innermost scope */
+    unsigned callbacks;        /* loop bodies around: what becomes a callback */
+    unsigned depth;
+    bool hint_wanted;          /* the latest report is the newest diagnostic */
+    bool is_unresolved;        /* the reporting pass met a type that nobody knows */
+    struct place unresolved;
+};
+
+/* check_expression.c. All give the type that they put into the node, NULL while it is unknown or wrong. */
+const struct type *check_expression(struct checker *checker, struct node *node);
+/* An expression whose value is used: not type_none, and no aggregation that cannot be read. */
+const struct type *check_value(struct checker *checker, struct node *node);
+/* A condition; what says which: "if()". */
+void check_condition(struct checker *checker, struct node *node, const char *what);
+const struct type *check_string_type(struct checker *checker, const struct node *node, uint32_t capacity);
+const struct type *check_pointer_type(struct checker *checker, const struct node *node,
+                                      const struct type *target, enum address_space space);
+bool check_is_literal_number(const struct node *node); /* one without a sign of its own: 5, but not -5 */
+
+/* check_operator.c */
+const struct type *check_unary(struct checker *checker, struct node *node);
+const struct type *check_binary(struct checker *checker, struct node *node);
+/* The type of `left op right`, places for messages from node. */
+const struct type *check_operation(struct checker *checker, struct node *node, enum operator op,
+                                   struct node *left, struct node *right);
+
+/* check_access.c */
+const struct type *check_field(struct checker *checker, struct node *node);
+const struct type *check_index(struct checker *checker, struct node *node);
+const struct type *check_dereference(struct checker *checker, struct node *node);
+const struct type *check_cast(struct checker *checker, struct node *node);
+const struct type *check_sizeof(struct checker *checker, struct node *node);
+
+/* check_call.c */
+const struct type *check_call(struct checker *checker, struct node *node);
+const struct type *check_name(struct checker *checker, struct node *node);
+bool check_is_aggregation_call(struct checker *checker, const struct node *node);
+const struct type *check_aggregation_call(struct checker *checker, struct node *node);
+
+/* check_store.c */
+const struct type *check_variable(struct checker *checker, struct node *node);
+const struct type *check_map(struct checker *checker, struct node *node);          /* its value is read */
+const struct type *check_map_argument(struct checker *checker, struct node *node, bool whole_only);
+const struct type *check_assign(struct checker *checker, struct node *node);
+const struct type *check_step(struct checker *checker, struct node *node);
+void check_let(struct checker *checker, struct node *node);
+struct scratch *check_declare(struct checker *checker, struct node *node);
+void check_variable_grow(struct checker *checker, struct scratch *scratch, const struct type *type);
+struct map_state *check_map_symbol(struct checker *checker, struct node *node);
+const char *check_where(struct checker *checker, struct place place); /* "script.bt:3:7" */
+
+/* check.c */
+void check_block(struct checker *checker, struct node *block);
+void check_unresolved(struct checker *checker, struct place place);
+
+/* fold.c: one node whose children are folded. */
+void fold_node(struct checker *checker, struct node *node);
+struct constant {
+    uint64_t value;
+    bool is_unsigned; /* a value above INT64_MAX, or of an unsigned type */
+};
+bool fold_constant(const struct node *node, struct constant *constant);
+const struct type *fold_literal_type(const struct node *node); /* of a NODE_INTEGER */
+
+/* Makes a node a constant in place; its place and list link stay. */
+void fold_to_integer(struct node *node, uint64_t value, bool is_unsigned, const struct type *as_enum);
+
+#endif

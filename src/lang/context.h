@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an action block can read at its probe, told by the probe kind to the checker and to lowering.
+ *
+ * A probe kind expands an attach point to sites and groups sites whose contexts are alike into variants;
+ * each variant is one program, compiled from a copy of the block with this context. */
+#ifndef SPOOR_LANG_CONTEXT_H
+#define SPOOR_LANG_CONTEXT_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "type/type.h"
+
+struct ir;
+struct lowering;
+
+/* What a block reads of its context: found by scanning the tree before sites are grouped. */
+struct context_uses {
+    uint32_t arguments;       /* bit N: argN (bit 31: any above) */
+    bool args;                /* args, or a field of it */
+    const char *const *fields; /* names of the fields of args that are read; NULL-terminated; */
+    bool all_fields;          /* args is used as a whole */
+    bool retval, ctx, site;   /* site: probe or func */
+    bool registers;           /* reg() */
+    bool user_memory;         /* something reads text or memory through a pointer: str, buf, *p, p->f */
+};
+
+struct probe_context {
+    const char *kind;              /* "uprobe": for messages */
+    enum bpf_prog_type program_type;
+    uint32_t expected_attach_type;
+    uint32_t attach_btf_id;
+    enum address_space space;      /* of integers and untyped pointers that are followed */
+    bool is_preemptible;           /* program can be preempted or stopped in a fault: uprobe, uretprobe, usdt */
+    bool may_sleep;                /* may be loaded as sleepable */
+    bool has_registers;            /* ctx is a struct pt_regs: reg() works */
+    bool is_return;                /* retval exists in principle */
+    bool filters_pid;              /* attachment itself honours -p */
+    const struct type *ctx;        /* type of `ctx`; NULL: none */
+    const struct type *args;       /* struct of the arguments by name; NULL: none, and args_missing says why */
+    const char *args_missing;
+    const struct type *const *arguments; /* types of arg0…; NULL elements: that one cannot be read */
+    uint32_t argument_count;
+    const struct type *retval;     /* NULL: none */
+    uint32_t site_count;           /* sites of the variant; 1: the site is a constant */
+    const char *site_function;     /* not NULL: `func` of the only site */
+
+    /* Lowering. Each emits code into the current block. NULL where the matching type above is NULL. */
+    void (*lower_gate)(struct lowering *l, const struct probe_context *context);   /* first thing: return 0 unless
+                                                                                      the event is ours; optional */
+    struct ir *(*lower_site)(struct lowering *l, const struct probe_context *context); /* 0 … site_count - 1 */
+    struct ir *(*lower_argument)(struct lowering *l, const struct probe_context *context, unsigned number);
+    struct ir *(*lower_retval)(struct lowering *l, const struct probe_context *context);
+    /* A scalar field of args: its value. Any other field: the address of its bytes, readable directly. */
+    struct ir *(*lower_args_field)(struct lowering *l, const struct probe_context *context,
+                                   const struct field *field);
+    /* Symbols of the probed program, for uaddr(): is there one, and how large; its address at run time. NULL: the
+     * probe is not in a program. */
+    bool (*find_symbol)(const struct probe_context *context, const char *name, uint32_t *size);
+    struct ir *(*lower_symbol)(struct lowering *l, const struct probe_context *context, const char *name);
+    const void *data;              /* of the probe kind */
+};
+
+#endif

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Scripts and action blocks, and what all productions need: tokens, errors, recovery.
+ *
+ * Between blocks the script is text (attach points have their own rules), inside of predicates and blocks
+ * it is tokens. The border is lexer.position: no token may be read beyond the brace that ends a block. */
+#include "lang/parse.h"
+#include "lang/parser.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { LARGEST_SOURCE = 1 << 20, MOST_REPORTS = 20, LONGEST_QUOTE = 40 };
+
+bool parser_failed(const struct parser *parser)
+{
+    return parser->token.kind == TOKEN_FAILED;
+}
+
+/* Whether one more may be reported. The bound keeps a hopeless text from flooding the user, and the
+ * reports' own search for doubles from taking long. */
+static bool parser_may_report(struct parser *parser, struct place place)
+{
+    if (parser->gave_up)
+        return false;
+    if (parser->reports++ < MOST_REPORTS)
+        return true;
+    parser->gave_up = true;
+    diagnose_error(parser->diagnostics, place, "Too many errors: the rest of the script was not looked at");
+    return false;
+}
+
+static void parser_vreport(struct parser *parser, enum severity severity, struct place place,
+                           const char *format, va_list arguments)
+{
+    parser->hint_wanted = parser_may_report(parser, place);
+    if (!parser->hint_wanted)
+        return;
+    struct text text = {0};
+    text_vprintf(&text, format, arguments);
+    (severity == DIAGNOSTIC_ERROR ? diagnose_error : diagnose_warning)(parser->diagnostics, place, "%s",
+                                                                       text_string(&text));
+    text_free(&text);
+}
+
+void parser_report(struct parser *parser, enum severity severity, struct place place, const char *format, ...)
+{
+    parser->hint_wanted = false;
+    if (parser_failed(parser))
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    parser_vreport(parser, severity, place, format, arguments);
+    va_end(arguments);
+}
+
+void parser_hint(struct parser *parser, const char *hint)
+{
+    if (hint && parser->hint_wanted)
+        diagnose_hint(parser->diagnostics, "%s", hint);
+}
+
+static void parser_set_failed(struct parser *parser)
+{
+    parser->failed = parser->token;
+    parser->token.kind = TOKEN_FAILED;
+}
+
+void parser_fail(struct parser *parser, struct place place, const char *format, ...)
+{
+    parser->hint_wanted = false;
+    if (parser_failed(parser))
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    parser_vreport(parser, DIAGNOSTIC_ERROR, place, format, arguments);
+    va_end(arguments);
+    parser_set_failed(parser);
+}
+
+void parser_unsupported(struct parser *parser, struct place place, const char *what)
+{
+    parser_fail(parser, place, "%s not supported yet", what);
+}
+
+/* The text of a place for a message: short, and only what a terminal can show. */
+static const char *parser_quote(struct parser *parser, struct place place)
+{
+    const char *text = parser->source->text + place.begin;
+    size_t length = place.end - place.begin;
+    bool is_cut = length > LONGEST_QUOTE;
+    if (is_cut)
+        for (length = LONGEST_QUOTE; length && (text[length] & 0xc0) == 0x80;)
+            length--;
+    char *quote = arena_alloc(parser->arena, length + 4);
+    for (size_t i = 0; i < length; i++)
+        quote[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i];
+    if (is_cut)
+        strcpy(quote + length, "...");
+    return quote;
+}
+
+void parser_fail_expected(struct parser *parser, const char *wanted)
+{
+    parser->hint_wanted = false;
+    if (parser_failed(parser))
+        return;
+    struct place place = parser->token.place;
+    if (parser->token.kind == TOKEN_END)
+        parser_fail(parser, place, "syntax: expected %s, found the end of the script", wanted);
+    else
+        parser_fail(parser, place, "syntax: expected %s, found '%s'", wanted, parser_quote(parser, place));
+}
+
+void parser_advance(struct parser *parser)
+{
+    if (parser_failed(parser))
+        return;
+    parser->previous = parser->token.place;
+    if (parser->gave_up)
+        parser->lexer.position = (uint32_t)parser->source->length;
+    parser->token = lexer_next(&parser->lexer);
+    const struct token *token = &parser->token;
+    if (!token->error)
+        return;
+    parser_report(parser, DIAGNOSTIC_ERROR, token->place, "%s: '%s'", token->error,
+                  parser_quote(parser, token->place));
+    parser_hint(parser, token->hint);
+    if (token->kind == TOKEN_ERROR)
+        parser_set_failed(parser);
+}
+
+bool parser_accept(struct parser *parser, enum token_kind kind)
+{
+    if (parser->token.kind != kind)
+        return false;
+    parser_advance(parser);
+    return true;
+}
+
+bool parser_expect(struct parser *parser, enum token_kind kind)
+{
+    if (parser_accept(parser, kind))
+        return true;
+    char wanted[16] = "";
+    strcat(strcat(strcpy(wanted, "'"), token_kind_text(kind)), "'");
+    parser_fail_expected(parser, wanted);
+    return false;
+}
+
+struct place parser_since(const struct parser *parser, struct place first)
+{
+    return place_between(first, parser->previous);
+}
+
+const char *parser_word(struct parser *parser, struct place place)
+{
+    return arena_copy(parser->arena, parser->source->text + place.begin, place.end - place.begin);
+}
+
+bool parser_enter(struct parser *parser)
+{
+    if (++parser->nesting <= TREE_NESTING)
+        return true;
+    parser_fail(parser, parser->token.place, "Nested too deeply: more than %d levels", TREE_NESTING);
+    return false;
+}
+
+bool parser_link(struct parser *parser)
+{
+    if (++parser->chain <= TREE_CHAIN)
+        return true;
+    parser_fail(parser, parser->token.place, "Statement is too long: more than %d operators or branches",
+                TREE_CHAIN);
+    parser_hint(parser, "keep a part of it in a scratch variable, or use a map as a table");
+    return false;
+}
+
+static char parser_at(const struct parser *parser, uint32_t position)
+{
+    return position < parser->source->length ? parser->source->text[position] : 0;
+}
+
+static bool parser_at_end(const struct parser *parser)
+{
+    return parser->gave_up || parser->lexer.position >= parser->source->length;
+}
+
+/* Blanks and comments between attach points. */
+static void parser_skip_blanks(struct parser *parser)
+{
+    if (lexer_skip_blanks(&parser->lexer))
+        return;
+    struct token token = lexer_next(&parser->lexer); /* has the text of the error, and goes to the end */
+    parser_report(parser, DIAGNOSTIC_ERROR, token.place, "%s", token.error);
+    parser_hint(parser, token.hint);
+}
+
+/* Behind an error before a block: at the { of the block, over anything else, or at the end. */
+static void parser_find_block(struct parser *parser, uint32_t from)
+{
+    bool quoted = false;
+    for (; parser_at(parser, from) && (quoted || parser_at(parser, from) != '{'); from++)
+        if (parser_at(parser, from) == '"' || parser_at(parser, from) == '\n')
+            quoted = parser_at(parser, from) == '"' && !quoted;
+    parser->lexer.position = from;
+}
+
+/* predicate: '/' expression '/'       the second slash is the one that a '{' follows */
+static struct node *parse_predicate(struct parser *parser)
+{
+    parser->lexer.position++;
+    parser->lexer.in_predicate = true;
+    parser_advance(parser);
+    struct node *predicate = parse_expression(parser);
+    if (parser->token.kind == TOKEN_PREDICATE_END)
+        return parser->lexer.in_predicate = false, predicate;
+    if (!parser_failed(parser)) {
+        parser_fail_expected(parser, "'/' at the end of the predicate");
+        parser_hint(parser, "a predicate stands between slashes before the block: /pid == 1/ { ... }");
+    }
+    parser->lexer.in_predicate = false;
+    parser_find_block(parser, parser->failed.place.begin);
+    return NULL;
+}
+
+/* attach points: attach_point? (',' attach_point?)* */
+static struct attach_point *parse_attach_points(struct parser *parser)
+{
+    struct attach_point *first = NULL, **last = &first;
+    for (;;) {
+        parser_skip_blanks(parser);
+        char c = parser_at(parser, parser->lexer.position);
+        if (c == ',') {
+            parser->lexer.position++;
+            continue;
+        }
+        if (parser_at_end(parser) || c == '{' || c == '/')
+            return first;
+        struct attach_point *attach_point = parse_attach_point(parser, false);
+        if (!attach_point)
+            return first;
+        *last = attach_point;
+        last = &attach_point->next;
+        parser_skip_blanks(parser);
+        c = parser_at(parser, parser->lexer.position);
+        if (c == ',' || c == '{' || c == '/' || parser_at_end(parser))
+            continue;
+        struct place place = {parser->source, parser->lexer.position, parser->lexer.position + 1};
+        parser_fail(parser, place, "syntax: expected '{' after the probe");
+        parser_hint(parser, "a probe is followed by its block: interval:s:1 { ... }; several probes are "
+                            "separated by commas");
+        return first;
+    }
+}
+
+/* action block: attach_points predicate? body */
+static struct action_block *parse_action_block(struct parser *parser)
+{
+    struct action_block *block = arena_new(parser->arena, struct action_block);
+    parser->nesting = parser->chain = 0;
+    parser->token = parser->failed = (struct token){.kind = TOKEN_END};
+    block->place = (struct place){parser->source, parser->lexer.position, parser->lexer.position};
+    block->attach_points = parse_attach_points(parser);
+    if (parser_failed(parser)) {
+        parser_find_block(parser, parser->lexer.position);
+        parser->token.kind = TOKEN_END;
+    } else {
+        if (!block->attach_points && !parser_at_end(parser)) {
+            struct place place = {parser->source, parser->lexer.position, parser->lexer.position + 1};
+            parser_report(parser, DIAGNOSTIC_ERROR, place, "A probe is missing before the block");
+            parser_hint(parser, "for example interval:s:1 { ... }; spoor -l lists the probes");
+        }
+        if (parser_at(parser, parser->lexer.position) == '/')
+            block->predicate = parse_predicate(parser);
+        parser->token = (struct token){.kind = TOKEN_END};
+        parser_skip_blanks(parser);
+        if (block->attach_points && parser_at_end(parser) && !parser->failed.place.source) {
+            uint32_t end = (uint32_t)parser->source->length;
+            parser_report(parser, DIAGNOSTIC_ERROR, (struct place){parser->source, end, end},
+                          "syntax: expected '{', found the end of the script");
+            parser_hint(parser, "a probe is followed by its block: interval:s:1 { ... }");
+        }
+    }
+    if (parser_at_end(parser))
+        return NULL;
+    parser_advance(parser); /* the { */
+    block->body = parse_body(parser);
+    block->place.end = block->body->place.end;
+    return block;
+}
+
+/* What belongs to the language but not to this compiler yet. Its text is passed over up to the end that
+ * its form has. */
+static const struct later {
+    const char *word;
+    const char *message;
+    char follows;       /* the next character must be this; 0: must not continue an attach point */
+    bool ends_at_brace; /* or else at the first ; outside of braces */
+    bool any_follows;   /* there is no probe kind of that name, whatever comes */
+} later_forms[] = {
+    {"struct", "C definitions are", 0, true, true},
+    {"union", "C definitions are", 0, true, true},
+    {"enum", "C definitions are", 0, true, true},
+    {"typedef", "C definitions are", 0, false, true},
+    {"config", "A config block is", '=', true, false},
+    {"import", "import is", '"', false, false},
+    {"macro", "Macros are", 0, true, false},
+    {"fn", "Subprograms (fn) are", 0, true, false},
+    {"let", "Map declarations are", '@', false, false},
+};
+
+/* Over tokens to a ; outside of braces, or (ends_at_brace) to the } of the first block and a ; behind it. */
+static void parser_pass_over(struct parser *parser, bool ends_at_brace)
+{
+    unsigned depth = 0;
+    for (;;) {
+        struct token token = lexer_next(&parser->lexer);
+        if (token.kind == TOKEN_END || (token.kind == TOKEN_SEMICOLON && !depth))
+            return;
+        depth += token.kind == TOKEN_BRACE_OPEN;
+        if (token.kind != TOKEN_BRACE_CLOSE || (depth && --depth) || !ends_at_brace)
+            continue;
+        struct lexer ahead = parser->lexer;
+        struct token next = lexer_next(&ahead);
+        bool attribute = token_is_word(&next) && next.place.end - next.place.begin == 13 &&
+                         !memcmp(parser->source->text + next.place.begin, "__attribute__", 13);
+        if (next.kind == TOKEN_SEMICOLON)
+            parser->lexer = ahead;
+        if (!attribute)
+            return;
+    }
+}
+
+/* Reports and passes over a form of later_forms, a line of the preprocessor, or a name before a probe. */
+static bool parse_later_form(struct parser *parser)
+{
+    uint32_t begin = parser->lexer.position;
+    const char *text = parser->source->text + begin;
+    size_t left = parser->source->length - begin;
+    struct place place = {parser->source, begin, begin + 1};
+    if (*text == '#') {
+        const char *end = text;
+        do {
+            const char *next = memchr(end, '\n', left - (size_t)(end - text));
+            end = next ? next + 1 : text + left;
+        } while (end < text + left && end - text > 1 && end[-2] == '\\');
+        parser->lexer.position += (uint32_t)(end - text);
+        place.end = (uint32_t)(begin + strcspn(text, " \t\n"));
+        parser_report(parser, DIAGNOSTIC_ERROR, place, "'%s' is not supported yet",
+                      parser_quote(parser, place));
+        return true;
+    }
+    struct lexer ahead = parser->lexer;
+    struct token word = lexer_next(&ahead);
+    if (!token_is_word(&word))
+        return false;
+    size_t length = word.place.end - word.place.begin;
+    char adjacent = parser_at(parser, ahead.position);
+    if (!lexer_skip_blanks(&ahead))
+        return false;
+    char follows = parser_at(parser, ahead.position);
+    for (size_t i = 0; i < sizeof later_forms / sizeof later_forms[0]; i++) {
+        const struct later *form = &later_forms[i];
+        if (strlen(form->word) != length || memcmp(form->word, text, length))
+            continue;
+        if (!form->any_follows &&
+            (form->follows ? follows != form->follows : strchr(":,/{", follows) != NULL))
+            continue;
+        parser_report(parser, DIAGNOSTIC_ERROR, word.place, "%s not supported yet", form->message);
+        parser->lexer.position = word.place.end;
+        parser_pass_over(parser, form->ends_at_brace);
+        return true;
+    }
+    if (adjacent != '=')
+        return false;
+    parser_report(parser, DIAGNOSTIC_ERROR, word.place, "Names of probes are not supported yet");
+    parser->lexer.position = word.place.end + 1;
+    return true;
+}
+
+static bool source_check(struct diagnostics *diagnostics, const struct source *source)
+{
+    struct place place = {source, 0, 0};
+    if (source->length > LARGEST_SOURCE) {
+        place.source = NULL;
+        diagnose_error(diagnostics, place, "%s: the script is larger than 1 MiB", source->name);
+        return false;
+    }
+    const char *nul = memchr(source->text, 0, source->length);
+    if (!nul)
+        return true;
+    place.source = NULL;
+    diagnose_error(diagnostics, place, "%s: the script holds a NUL byte: it is not a text", source->name);
+    return false;
+}
+
+static struct parser parser_begin(struct arena *arena, struct diagnostics *diagnostics,
+                                  const struct source *source, const struct parameters *parameters)
+{
+    return (struct parser){
+        .arena = arena,
+        .diagnostics = diagnostics,
+        .source = source,
+        .parameters = parameters,
+        .lexer = {.source = source},
+        .token = {.kind = TOKEN_END, .place = {source, 0, 0}},
+        .previous = {source, 0, 0},
+    };
+}
+
+/* script: '#!' line? (action_block | later_form)* */
+struct script *script_parse(struct arena *arena, struct diagnostics *diagnostics, const struct source *source,
+                            const struct parameters *parameters)
+{
+    struct script *script = arena_new(arena, struct script);
+    struct action_block **last = &script->blocks;
+    script->source = source;
+    if (!source_check(diagnostics, source))
+        return script;
+
+    struct parser parser = parser_begin(arena, diagnostics, source, parameters);
+    size_t errors_before = diagnostics->errors;
+    if (source->length >= 2 && !memcmp(source->text, "#!", 2))
+        while (!parser_at_end(&parser) && parser_at(&parser, parser.lexer.position) != '\n')
+            parser.lexer.position++;
+    for (;;) {
+        parser.token = (struct token){.kind = TOKEN_END};
+        parser_skip_blanks(&parser);
+        if (parser_at_end(&parser))
+            break;
+        char c = parser_at(&parser, parser.lexer.position);
+        if (c == '}' || c == ';') {
+            struct place place = {source, parser.lexer.position, parser.lexer.position + 1};
+            if (c == '}')
+                parser_report(&parser, DIAGNOSTIC_ERROR, place, "syntax: '}' without a '{' before it");
+            parser.lexer.position++;
+            continue;
+        }
+        if (parse_later_form(&parser))
+            continue;
+        struct action_block *block = parse_action_block(&parser);
+        if (!block)
+            continue;
+        *last = block;
+        last = &block->next;
+        script->block_count++;
+    }
+    if (!script->block_count && diagnostics->errors == errors_before) {
+        diagnose_error(diagnostics, (struct place){0}, "No probes in the script");
+        diagnose_hint(diagnostics, "a script is made of probes with blocks: BEGIN { printf(\"hello\\n\"); }");
+    }
+    return script;
+}
+
+struct attach_point *attach_point_parse(struct arena *arena, struct diagnostics *diagnostics,
+                                        const struct source *source, const struct parameters *parameters)
+{
+    if (!source_check(diagnostics, source))
+        return NULL;
+    struct parser parser = parser_begin(arena, diagnostics, source, parameters);
+    size_t errors_before = diagnostics->errors;
+    lexer_skip_blanks(&parser.lexer);
+    if (parser_at_end(&parser)) {
+        diagnose_error(diagnostics, (struct place){0}, "The name of a probe is missing");
+        return NULL;
+    }
+    struct attach_point *attach_point = parse_attach_point(&parser, true);
+    lexer_skip_blanks(&parser.lexer);
+    if (attach_point && !parser_at_end(&parser)) {
+        struct place place = {source, parser.lexer.position, (uint32_t)source->length};
+        parser_report(&parser, DIAGNOSTIC_ERROR, place,
+                      "One probe is expected here, and this does not belong to it");
+        parser_hint(&parser, "a text with blanks, commas or braces is put between double quotes");
+    }
+    return diagnostics->errors == errors_before ? attach_point : NULL;
+}

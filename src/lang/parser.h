@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the parser share: parse.c (scripts, blocks), parse_attach.c (attach points),
+ * parse_statement.c, parse_expression.c. Nobody else includes this.
+ *
+ * Errors: parser_fail reports and puts TOKEN_FAILED in the place of the current token. No production
+ * accepts that token and nothing more is reported, so all of them come back by themselves, each with some
+ * node; the statement (or block) that called them then recovers. A production never returns NULL. */
+#ifndef SPOOR_LANG_PARSER_H
+#define SPOOR_LANG_PARSER_H
+
+#include "lang/lexer.h"
+#include "lang/parse.h"
+
+struct parser {
+    struct arena *arena;
+    struct diagnostics *diagnostics;
+    const struct source *source;
+    const struct parameters *parameters; /* or NULL */
+    struct lexer lexer;                  /* behind token */
+    struct token token;                  /* the current one */
+    struct token failed;                 /* what was current when token became TOKEN_FAILED */
+    struct place previous;               /* of the token that was accepted last */
+    unsigned nesting, chain;             /* against TREE_NESTING and TREE_CHAIN */
+    unsigned reports;                    /* what was reported by this parser: bounded */
+    bool gave_up;                        /* too many: from here on the script is at its end */
+    bool hint_wanted;                    /* the last report was not dropped */
+
+    /* Attach points: how far the search for a colon behind a slash got, and whether it found one. Kept so
+     * that a text full of slashes is not searched from each of them. */
+    uint32_t colon_searched;
+    bool colon_found;
+};
+
+/* parse.c: tokens and errors */
+void parser_advance(struct parser *parser);
+bool parser_accept(struct parser *parser, enum token_kind kind); /* advances over it if it is current */
+bool parser_expect(struct parser *parser, enum token_kind kind); /* or fails: "syntax: expected …" */
+/* Fails at the current token because something else was expected: wanted is put after "syntax: expected ". */
+void parser_fail_expected(struct parser *parser, const char *wanted);
+void parser_fail(struct parser *parser, struct place place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void parser_unsupported(struct parser *parser, struct place place, const char *what); /* fails */
+/* Reports, and parsing goes on as if nothing had been. */
+void parser_report(struct parser *parser, enum severity severity, struct place place, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void parser_hint(struct parser *parser, const char *hint); /* for what was reported last */
+bool parser_failed(const struct parser *parser);
+struct place parser_since(const struct parser *parser, struct place first); /* first … last accepted token */
+const char *parser_word(struct parser *parser, struct place place);         /* the text at a place */
+/* One level deeper, or a failure; leave with parser->nesting-- also then. */
+bool parser_enter(struct parser *parser);
+bool parser_link(struct parser *parser); /* one more in a chain, or a failure */
+
+/* parse_expression.c */
+struct node *parse_expression(struct parser *parser);
+bool parse_type_name(struct parser *parser, struct type_name *name); /* current token: its first word */
+enum operator parse_assignment_operator(enum token_kind kind, bool *is_assignment);
+
+/* parse_statement.c. A body ends at its brace, which stays current: behind it there are no tokens. */
+struct node *parse_block(struct parser *parser);
+struct node *parse_body(struct parser *parser);
+
+/* parse_attach.c. At lexer.position; NULL: there is none, or it was wrong. */
+struct attach_point *parse_attach_point(struct parser *parser, bool is_pattern);
+
+#endif

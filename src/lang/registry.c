@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finding a builtin by its name. */
+#include "lang/registry.h"
+
+#include <string.h>
+
+enum { NUMBER_MOST = 9999 }; /* far above any argument that a probe has */
+
+/* The digits behind a numbered builtin's name, as in arg12. */
+static bool builtin_number(const char *digits, uint32_t *number)
+{
+    if (!digits[0] || (digits[0] == '0' && digits[1]))
+        return false;
+    uint32_t value = 0;
+    for (; *digits; digits++) {
+        if (*digits < '0' || *digits > '9')
+            return false;
+        value = value * 10 + (uint32_t)(*digits - '0');
+        if (value > NUMBER_MOST)
+            return false;
+    }
+    *number = value;
+    return true;
+}
+
+const struct builtin *builtin_find(const struct builtin_table *table, const char *name, uint32_t *number)
+{
+    if (!table || !name)
+        return NULL;
+    const struct builtin *numbered = NULL;
+    for (size_t i = 0; i < table->count; i++) {
+        for (const struct builtin *builtin = table->families[i]; builtin->name; builtin++) {
+            if (builtin->flags & BUILTIN_NUMBERED) {
+                size_t length = strlen(builtin->name);
+                uint32_t found;
+                if (strncmp(name, builtin->name, length) == 0 && builtin_number(name + length, &found)) {
+                    numbered = builtin;
+                    if (number)
+                        *number = found;
+                }
+            } else if (strcmp(name, builtin->name) == 0) {
+                return builtin;
+            }
+        }
+    }
+    return numbered;
+}
+
+void builtin_suggest(const struct builtin_table *table, struct nearest *nearest, unsigned flags)
+{
+    for (size_t i = 0; table && i < table->count; i++)
+        for (const struct builtin *builtin = table->families[i]; builtin->name; builtin++)
+            if (builtin->flags & flags)
+                nearest_offer(nearest, builtin->name);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See map.h. A map is first turned into a list of lines (one per key), each with the number that it is
+ * ordered by; the list is sorted, its last `top` printed. The rows of a keyed histogram, which come as
+ * entries of their own, are brought together by their keys' bytes. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* qsort_r */
+#endif
+#include "print/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "print/histogram.h"
+#include "print/json.h"
+
+struct line {
+    const struct map_entry *entry; /* keyed histogram: the first of its rows in `by_key` */
+    size_t first, rows;            /* of a keyed histogram: where in `by_key`, and how many */
+    uint64_t rank;                 /* ascending */
+    size_t arrival;
+};
+
+struct lines {
+    const struct map_snapshot *map;
+    struct line *items;
+    size_t count;
+    const struct map_entry **by_key; /* entries of a keyed histogram, equal keys together */
+};
+
+static uint64_t word_at(const void *bytes, size_t offset)
+{
+    uint64_t word;
+    memcpy(&word, (const uint8_t *)bytes + offset, 8);
+    return word;
+}
+
+static bool is_histogram(const struct type *type)
+{
+    return type->kind == TYPE_HIST || type->kind == TYPE_LHIST;
+}
+
+static bool is_keyed(const struct map_snapshot *map)
+{
+    return map->key && map->key->kind != TYPE_NONE;
+}
+
+/* Aggregations. */
+
+void aggregation_sum(const struct type *type, const void *per_cpu, unsigned cpus, void *out)
+{
+    size_t size = type_storage(type), words = size / 8;
+    const uint8_t *value = per_cpu;
+    uint64_t *sum = out;
+    if (!cpus) {
+        memset(out, 0, size);
+        return;
+    }
+    memcpy(out, per_cpu, size);
+    if (!type_is_per_cpu(type))
+        return;
+    bool extreme = type->kind == TYPE_MIN || type->kind == TYPE_MAX;
+    for (unsigned cpu = 1; cpu < cpus; cpu++) {
+        value += size;
+        if (!extreme) {
+            for (size_t i = 0; i < words; i++)
+                sum[i] += word_at(value, i * 8);
+            continue;
+        }
+        uint64_t candidate = word_at(value, 0);
+        if (!word_at(value, 8))
+            continue;
+        bool less = type->is_signed ? (int64_t)candidate < (int64_t)sum[0] : candidate < sum[0];
+        if (!sum[1] || (candidate != sum[0] && less == (type->kind == TYPE_MIN)))
+            sum[0] = candidate;
+        sum[1] = 1;
+    }
+    if (extreme && !sum[1])
+        sum[0] = 0;
+}
+
+uint64_t aggregation_sum_row(const uint64_t *per_cpu, unsigned cpus)
+{
+    uint64_t sum = 0;
+    for (unsigned cpu = 0; cpu < cpus; cpu++)
+        sum += per_cpu[cpu];
+    return sum;
+}
+
+uint64_t aggregation_integer(const struct type *type, const void *bytes)
+{
+    uint64_t value = word_at(bytes, 0);
+    switch (type->kind) {
+    case TYPE_MIN:
+    case TYPE_MAX: return word_at(bytes, 8) ? value : 0;
+    case TYPE_AVG:
+    case TYPE_STATS: {
+        uint64_t count = word_at(bytes, 8);
+        if (!count)
+            return 0;
+        if (type->is_signed && (int64_t)value < 0)
+            return 0 - (0 - value) / count;
+        return value / count;
+    }
+    default: return value;
+    }
+}
+
+/* Order. */
+
+static int compare_words(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+int map_key_compare(const struct type *type, const void *a, const void *b)
+{
+    if (type_is_scalar(type)) {
+        uint64_t bias = type->is_signed ? UINT64_C(1) << 63 : 0;
+        return compare_words(word_at(a, 0) ^ bias, word_at(b, 0) ^ bias);
+    }
+    switch (type->kind) {
+    case TYPE_STRING: return memcmp(a, b, type->size);
+    case TYPE_NAME: return compare_words(word_at(a, 0), word_at(b, 0));
+    case TYPE_TUPLE:
+        for (uint32_t i = 0; i < type->count; i++) {
+            const struct field *field = &type->fields[i];
+            int order = map_key_compare(field->type, (const uint8_t *)a + field->offset,
+                                        (const uint8_t *)b + field->offset);
+            if (order)
+                return order;
+        }
+        return 0;
+    default: return 0; /* the order in which the map gave them */
+    }
+}
+
+/* The number by which a value is ordered, made so that unsigned comparison is right; 0: by key only. */
+static uint64_t value_rank(const struct type *type, const void *value)
+{
+    uint64_t bias = type->is_signed ? UINT64_C(1) << 63 : 0;
+    switch (type->kind) {
+    case TYPE_INTEGER:
+    case TYPE_ENUM: return word_at(value, 0) ^ bias;
+    case TYPE_COUNT:
+    case TYPE_SUM:
+    case TYPE_AVG:
+    case TYPE_STATS: return aggregation_integer(type, value) ^ bias;
+    case TYPE_MIN:
+    case TYPE_MAX: return aggregation_integer(type, value);
+    default: return 0;
+    }
+}
+
+static int compare_lines(const void *a, const void *b, void *context)
+{
+    const struct line *x = a, *y = b;
+    const struct map_snapshot *map = context;
+    int order = compare_words(x->rank, y->rank);
+    if (!order)
+        order = map_key_compare(map->key, x->entry->key, y->entry->key);
+    return order ? order : compare_words(x->arrival, y->arrival);
+}
+
+/* Entries of a keyed histogram by the bytes of the key without the row. */
+static int compare_key_bytes(const void *a, const void *b, void *context)
+{
+    const struct map_entry *x = *(const struct map_entry *const *)a;
+    const struct map_entry *y = *(const struct map_entry *const *)b;
+    int order = memcmp(x->key, y->key, *(const size_t *)context);
+    return order ? order : compare_words((uintptr_t)x, (uintptr_t)y);
+}
+
+static void lines_from_histogram(struct lines *lines, size_t key_size)
+{
+    const struct map_snapshot *map = lines->map;
+    for (size_t i = 0; i < map->count; i++)
+        lines->by_key[i] = &map->entries[i];
+    qsort_r(lines->by_key, map->count, sizeof *lines->by_key, compare_key_bytes, &key_size);
+    for (size_t i = 0; i < map->count; i++) {
+        const struct map_entry *entry = lines->by_key[i];
+        struct line *line = lines->count ? &lines->items[lines->count - 1] : NULL;
+        if (!line || memcmp(line->entry->key, entry->key, key_size) != 0) {
+            line = &lines->items[lines->count++];
+            *line = (struct line){.entry = entry, .first = i, .arrival = (size_t)(entry - map->entries)};
+        }
+        line->rows++;
+        line->rank += word_at(entry->value, 0);
+    }
+}
+
+static void lines_from_entries(struct lines *lines)
+{
+    const struct map_snapshot *map = lines->map;
+    for (size_t i = 0; i < map->count; i++) {
+        const struct map_entry *entry = &map->entries[i];
+        lines->items[i] =
+            (struct line){.entry = entry, .rank = value_rank(map->value, entry->value), .arrival = i};
+    }
+    lines->count = map->count;
+}
+
+/* Output. */
+
+static void print_map_value(struct printer *printer, const struct lines *lines, const struct line *line,
+                            uint64_t *counts, uint64_t divisor)
+{
+    const struct map_snapshot *map = lines->map;
+    if (!counts) {
+        print_value_divided(printer, map->value, line->entry->value, divisor);
+        return;
+    }
+    uint32_t rows = type_histogram_rows(map->value);
+    size_t key_size = type_storage(map->key);
+    memset(counts, 0, rows * sizeof *counts);
+    for (size_t i = 0; i < line->rows; i++) {
+        const struct map_entry *entry = lines->by_key[line->first + i];
+        uint64_t row = word_at(entry->key, key_size);
+        if (row < rows)
+            counts[row] += word_at(entry->value, 0);
+    }
+    print_histogram(printer, map->value, counts, divisor);
+}
+
+/* name[key] and what stands between it and the value. */
+static void print_head(struct printer *printer, const struct map_snapshot *map, const void *key)
+{
+    struct text *out = printer->out;
+    text_add(out, map->name);
+    if (key) {
+        text_char(out, '[');
+        print_key(printer, map->key, key);
+        text_char(out, ']');
+    }
+    text_add(out, is_histogram(map->value) ? ":\n" : ": ");
+}
+
+static void print_lines(struct printer *printer, const struct lines *lines, size_t skip, uint64_t *counts,
+                        uint64_t divisor)
+{
+    struct text *out = printer->out;
+    for (size_t i = skip; i < lines->count; i++) {
+        const struct line *line = &lines->items[i];
+        if (printer->json) {
+            text_add(out, i == skip ? "\"" : ", \"");
+            print_key(printer, lines->map->key, line->entry->key);
+            text_add(out, "\": ");
+        } else {
+            print_head(printer, lines->map, line->entry->key);
+        }
+        print_map_value(printer, lines, line, counts, divisor);
+        if (!printer->json)
+            text_char(out, '\n');
+    }
+}
+
+static void begin_json(struct printer *printer, const struct map_snapshot *map)
+{
+    bool stats = map->value->kind == TYPE_AVG || map->value->kind == TYPE_STATS;
+    text_add(printer->out, "{\"type\": ");
+    json_string(printer->out, is_histogram(map->value) ? "hist" : stats ? "stats" : "map");
+    text_add(printer->out, ", \"data\": {");
+    json_string(printer->out, map->name);
+    text_add(printer->out, ": ");
+}
+
+static void end_json(struct printer *printer)
+{
+    text_add(printer->out, "}}\n");
+}
+
+static int print_scalar_map(struct printer *printer, const struct map_snapshot *map, uint64_t divisor)
+{
+    void *zero = NULL;
+    const void *value;
+    if (map->count) {
+        value = map->entries[0].value;
+    } else {
+        value = zero = calloc(1, type_storage(map->value) + 8);
+        if (!zero)
+            return -ENOMEM;
+    }
+    if (printer->json)
+        begin_json(printer, map);
+    else
+        print_head(printer, map, NULL);
+    print_value_divided(printer, map->value, value, divisor);
+    if (printer->json)
+        end_json(printer);
+    else
+        text_char(printer->out, '\n');
+    free(zero);
+    return 0;
+}
+
+int print_map(struct printer *printer, const struct map_snapshot *map, size_t top, uint64_t divisor)
+{
+    if (!is_keyed(map))
+        return print_scalar_map(printer, map, divisor);
+    if (!map->count)
+        return 0;
+    int status = -ENOMEM;
+    bool histogram = is_histogram(map->value);
+    uint64_t *counts = histogram ? calloc(type_histogram_rows(map->value), sizeof *counts) : NULL;
+    struct lines lines = {.map = map, .items = calloc(map->count, sizeof *lines.items)};
+    if (histogram)
+        lines.by_key = calloc(map->count, sizeof(struct map_entry *));
+    if (!lines.items || (histogram && (!counts || !lines.by_key)))
+        goto out;
+    if (histogram)
+        lines_from_histogram(&lines, type_storage(map->key));
+    else
+        lines_from_entries(&lines);
+    qsort_r(lines.items, lines.count, sizeof *lines.items, compare_lines, (void *)map);
+    if (printer->json) {
+        begin_json(printer, map);
+        text_char(printer->out, '{');
+    }
+    print_lines(printer, &lines, top && top < lines.count ? lines.count - top : 0, counts, divisor);
+    if (printer->json) {
+        text_char(printer->out, '}');
+        end_json(printer);
+    }
+    status = 0;
+out:
+    free(counts);
+    free(lines.items);
+    free(lines.by_key);
+    return status;
+}

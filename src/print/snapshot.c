@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "print/snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Elements one after another in one buffer: key, then the summed value, both as wide as the map has them. */
+struct snapshot {
+    const struct image_map *map;
+    unsigned cpus;
+    bool per_cpu, rows; /* rows: a keyed histogram, one element per row */
+    size_t key_bytes, value_bytes;
+    uint8_t *bytes;
+    size_t count, room;
+};
+
+static int snapshot_element(void *state, const uint8_t *key, const uint8_t *values)
+{
+    struct snapshot *snapshot = state;
+    size_t size = snapshot->key_bytes + snapshot->value_bytes;
+    if (snapshot->count == snapshot->room) {
+        size_t room = snapshot->room ? snapshot->room * 2 : 64;
+        uint8_t *bytes = size && room > SIZE_MAX / size ? NULL : realloc(snapshot->bytes, room * size);
+        if (!bytes)
+            return -ENOMEM;
+        snapshot->bytes = bytes;
+        snapshot->room = room;
+    }
+    uint8_t *at = snapshot->bytes + snapshot->count * size;
+    if (key)
+        memcpy(at, key, snapshot->key_bytes);
+    at += snapshot->key_bytes;
+    if (snapshot->rows) {
+        uint64_t sum = aggregation_sum_row((const uint64_t *)(const void *)values, snapshot->cpus);
+        memcpy(at, &sum, sizeof sum);
+    } else if (snapshot->per_cpu)
+        aggregation_sum(snapshot->map->value, values, snapshot->cpus, at);
+    else
+        memcpy(at, values, snapshot->value_bytes);
+    snapshot->count++;
+    return 0;
+}
+
+int snapshot_print(struct printer *printer, struct host *host, const struct image *image, size_t index,
+                   uint64_t top, uint64_t divisor)
+{
+    const struct image_map *map = &image->maps[index];
+    bool histogram = map->value->kind == TYPE_HIST || map->value->kind == TYPE_LHIST;
+    struct snapshot snapshot = {
+        .map = map,
+        .cpus = host->features.cpus,
+        .per_cpu = type_is_per_cpu(map->value),
+        .rows = histogram && map->key,
+        .key_bytes = map->key ? map->key_size : 0,
+        .value_bytes = map->value_size,
+    };
+    int error = host->operations->map_each(host, index, snapshot_element, &snapshot);
+    struct map_entry *entries = calloc(snapshot.count + 1, sizeof *entries);
+    if (!error && entries) {
+        size_t size = snapshot.key_bytes + snapshot.value_bytes;
+        for (size_t i = 0; i < snapshot.count; i++)
+            entries[i] = (struct map_entry){snapshot.bytes + i * size, snapshot.bytes + i * size + snapshot.key_bytes};
+        struct map_snapshot printed = {map->name, map->key, map->value, entries, snapshot.count};
+        error = print_map(printer, &printed, (size_t)top, divisor);
+    } else if (!error)
+        error = -ENOMEM;
+    free(entries);
+    free(snapshot.bytes);
+    return error;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Prints a map of a host: reads it, sums over the CPUs, hands it to print_map. */
+#ifndef SPOOR_PRINT_SNAPSHOT_H
+#define SPOOR_PRINT_SNAPSHOT_H
+
+#include "bpf/host.h"
+#include "print/map.h"
+
+/* 0; -ENOMEM; or what the host said. */
+int snapshot_print(struct printer *printer, struct host *host, const struct image *image, size_t map,
+                   uint64_t top, uint64_t divisor);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One value as text or as JSON: a type, and the bytes in the storage layout that type.h describes.
+ *
+ * What is only a number in the bytes (a stack id, a symbol's address, a probe's index) gets its name from
+ * the callbacks of struct print_names; without them, or when they know nothing, the number is printed.
+ * Bytes and types may come from a hostile program: nothing is read beyond type_storage(type) bytes.
+ * Nothing is allocated per value except growth of the texts. */
+#ifndef SPOOR_PRINT_VALUE_H
+#define SPOOR_PRINT_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "type/type.h"
+
+/* What an address is. Strings live until the next call into print_names. */
+struct print_symbol {
+    const char *name;   /* NULL: the address is in `module`, in no known function */
+    uint64_t offset;    /* from the start of name */
+    const char *module; /* path of the file, or kernel module; NULL: unknown */
+};
+
+/* Names for numbers. Every callback may be NULL; owner is handed to each. */
+struct print_names {
+    void *owner;
+    /* False: nothing is known about the address. */
+    bool (*kernel_symbol)(void *owner, uint64_t address, struct print_symbol *out);
+    bool (*user_symbol)(void *owner, uint32_t pid, uint64_t address, struct print_symbol *out);
+    /* The frames of a stack, innermost first; the count. 0: no such stack. They live until the next call. */
+    size_t (*stack)(void *owner, enum type_kind kind, uint64_t id, const uint64_t **frames);
+    /* TYPE_NAME: the probe or function with this index; NULL: no such name. */
+    const char *(*name)(void *owner, uint64_t index);
+    const char *(*username)(void *owner, uint64_t uid); /* NULL: no such user */
+    /* CLOCK_REALTIME - CLOCK_BOOTTIME in nanoseconds, for timestamps. */
+    int64_t (*boot_to_wall)(void *owner);
+};
+
+struct printer {
+    struct text *out;
+    const struct print_names *names; /* or NULL */
+    const char *trunc_trailer;       /* after a string that filled its buffer; NULL: ".." */
+    bool json;
+    struct text scratch; /* internal; zero-initialise, printer_free() */
+};
+void printer_free(struct printer *printer);
+
+/* The value as `print` would write it, without a newline at the end; as JSON when printer->json.
+ * An aggregation's bytes are already summed over the CPUs (aggregation_sum in print/map.h); a hist or lhist
+ * has its array of rows, and prints as the rows, each with its newline (JSON: the array of buckets). */
+void print_value(struct printer *printer, const struct type *type, const void *bytes);
+/* The same with integers and averages divided (print's third argument; 0 counts as 1). */
+void print_value_divided(struct printer *printer, const struct type *type, const void *bytes,
+                         uint64_t divisor);
+/* Always the text form, also in a JSON printer: what %s of printf and the keys of JSON objects are made of.
+ */
+void print_text(struct printer *printer, const struct type *type, const void *bytes);
+/* A map's key: a tuple without its outermost parentheses. In text "a, b"; in JSON the inside of a string,
+ * escaped, "a,b" (the caller writes the quotes). */
+void print_key(struct printer *printer, const struct type *type, const void *bytes);
+
+/* The three forms of printf's %r, %rx and %rh: printable characters and \xNN, all \xNN, "NN NN". */
+enum buffer_form { BUFFER_ASCII, BUFFER_ESCAPED, BUFFER_HEX };
+void print_buffer(struct printer *printer, const struct type *type, const void *bytes, enum buffer_form form);
+
+/* The number in a scalar's storage, sign- or zero-extended as it is stored. */
+uint64_t value_integer(const struct type *type, const void *bytes);
+/* The text in a string's storage, without what follows its NUL. *truncated: there was no NUL. */
+size_t value_string_length(const struct type *type, const void *bytes, bool *truncated);
+
+/* strftime with %f (microseconds, 6 digits), %l (milliseconds, 3 digits) and %k (nanoseconds, 9 digits) of
+ * the second, of a time in ns since 1970, local time. */
+void print_time(struct text *out, const char *format, int64_t wall_ns);
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The shelf of probe kinds. A new kind is a file and a line here; sorted by name, as the list is. */
+#include "probe/all.h"
+
+const struct probe_kind *const probe_kinds[] = {
+    &probe_kind_begin,    &probe_kind_end,       &probe_kind_hardware,      &probe_kind_interval,
+    &probe_kind_kprobe,   &probe_kind_kretprobe, &probe_kind_profile,       &probe_kind_rawtracepoint,
+    &probe_kind_software, &probe_kind_tracepoint, &probe_kind_uprobe,       &probe_kind_uretprobe,
+    &probe_kind_usdt,     NULL,
+};

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The kinds, one by one. all.c puts them on the shelf; nobody outside this folder includes this. */
+#ifndef SPOOR_PROBE_ALL_H
+#define SPOOR_PROBE_ALL_H
+
+#include <errno.h>
+
+#include "probe/kind.h"
+
+extern const struct probe_kind probe_kind_begin, probe_kind_end;
+extern const struct probe_kind probe_kind_hardware, probe_kind_software;
+extern const struct probe_kind probe_kind_interval, probe_kind_profile;
+extern const struct probe_kind probe_kind_kprobe, probe_kind_kretprobe;
+extern const struct probe_kind probe_kind_rawtracepoint, probe_kind_tracepoint;
+extern const struct probe_kind probe_kind_uprobe, probe_kind_uretprobe;
+extern const struct probe_kind probe_kind_usdt;
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From an attach point to kinds: look-up by name or alias, wildcards in the kind's name, and the engine of
+ * the list command. Works over whatever table of kinds it is handed. */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "probe/kind.h"
+#include "probe/point.h"
+#include "sym/glob.h"
+
+const struct probe_kind *probe_kind_find(const struct probe_kind *const *kinds, const char *name)
+{
+    for (; *kinds; kinds++) {
+        if (!strcasecmp((*kinds)->name, name))
+            return *kinds;
+        for (const char *const *alias = (*kinds)->aliases; alias && *alias; alias++)
+            if (!strcasecmp(*alias, name))
+                return *kinds;
+    }
+    return NULL;
+}
+
+static const char *lower_case(struct probe_environment *environment, const char *text)
+{
+    char *copy = arena_strdup(environment->arena, text);
+    for (char *p = copy; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return copy;
+}
+
+static bool kind_matches(const struct probe_kind *kind, const char *pattern)
+{
+    if (glob_match(pattern, kind->name))
+        return true;
+    for (const char *const *alias = kind->aliases; alias && *alias; alias++)
+        if (!strcasecmp(*alias, pattern))
+            return true;
+    return false;
+}
+
+static int unknown_kind(struct probe_environment *environment, const struct probe_kind *const *kinds,
+                        const struct attach_point *point, const char *name)
+{
+    struct nearest nearest = {.name = lower_case(environment, name)};
+    struct text all = {0};
+    for (size_t i = 0; kinds[i]; i++) {
+        nearest_offer(&nearest, kinds[i]->name);
+        text_printf(&all, "%s%s", i ? ", " : "", kinds[i]->name);
+    }
+    diagnose_error(environment->diagnostics, point_place(point, 0), "Invalid probe type: %s", name);
+    if (nearest.best)
+        diagnose_hint(environment->diagnostics, "did you mean '%s'?", nearest.best);
+    else
+        diagnose_hint(environment->diagnostics, "probe types are %s", text_string(&all));
+    text_free(&all);
+    return -EINVAL;
+}
+
+/* Every kind that fits, quietly: a kind that has no such name is no error while another one has. */
+static int expand_kinds(struct probe_environment *environment, const struct probe_kind *const *kinds,
+                        const char *pattern, const struct attach_point *point, struct probe_sites *sites)
+{
+    struct diagnostics quiet = {.arena = environment->arena}, *loud = environment->diagnostics;
+    size_t found = 0, matching = 0;
+    environment->diagnostics = &quiet;
+    for (size_t i = 0; kinds[i]; i++) {
+        /* A kind that only counts or times fits no name pattern. */
+        if (!kinds[i]->attach || !kind_matches(kinds[i], pattern))
+            continue;
+        matching++;
+        size_t before = sites[i].count;
+        if (kinds[i]->expand(kinds[i], environment, point, &sites[i]))
+            sites[i].count = before;
+        found += sites[i].count - before;
+    }
+    environment->diagnostics = loud;
+    if (!matching)
+        return unknown_kind(environment, kinds, point, pattern);
+    if (found)
+        return 0;
+    diagnose_error(loud, point->place, "No matches for %s.", point_name(environment, pattern, point));
+    diagnose_hint(loud, "`spoor -l '%s'` lists what a pattern matches",
+                  point_name(environment, pattern, point));
+    return -ENOENT;
+}
+
+int probe_expand(struct probe_environment *environment, const struct probe_kind *const *kinds,
+                 const struct attach_point *point, struct probe_sites *sites)
+{
+    const char *name = point_piece(point, 0);
+    if (!name)
+        name = "";
+    if (point_is_pattern(point, 0))
+        return expand_kinds(environment, kinds, lower_case(environment, name), point, sites);
+    const struct probe_kind *kind = probe_kind_find(kinds, name);
+    if (!kind)
+        return unknown_kind(environment, kinds, point, name);
+    for (size_t i = 0; kinds[i]; i++)
+        if (kinds[i] == kind)
+            return kind->expand(kind, environment, point, &sites[i]);
+    return -EINVAL;
+}
+
+int probe_list(struct probe_environment *environment, const struct probe_kind *const *kinds,
+               const struct attach_point *pattern, bool verbose, probe_visitor *visit, void *state)
+{
+    struct attach_piece all[] = {{.text = "*"}, {.text = "*"}};
+    struct attach_point whole = {.text = "*", .pieces = all, .piece_count = 1};
+    if (!pattern) {
+        pattern = &whole;
+    } else if (pattern->piece_count == 1) {
+        all[1] = pattern->pieces[0];
+        whole = *pattern;
+        whole.pieces = all;
+        whole.piece_count = 2;
+        pattern = &whole;
+    }
+    const char *name = point_piece(pattern, 0);
+    name = name ? lower_case(environment, name) : "*";
+    bool known = false;
+    for (size_t i = 0; kinds[i]; i++) {
+        if (!kind_matches(kinds[i], name))
+            continue;
+        known = true;
+        int error = kinds[i]->list ? kinds[i]->list(kinds[i], environment, pattern, verbose, visit, state) : 0;
+        if (error)
+            return error;
+    }
+    return known ? 0 : unknown_kind(environment, kinds, pattern, name);
+}

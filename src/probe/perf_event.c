@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Programs on perf events. -p is not given to the kernel here: a perf event follows one thread, and we mean
+ * the whole process; the program filters by itself. */
+#include "probe/perf_event.h"
+
+#include <stdio.h>
+
+#include "sym/btf.h"
+
+static void perf_event_fill(struct probe_environment *environment, const struct context_uses *uses,
+                            struct probe_variant *variant)
+{
+    const struct perf_site *site = variant->sites[0].detail;
+    struct probe_context *context = &variant->context;
+    context->program_type = BPF_PROG_TYPE_PERF_EVENT;
+    context->space = SPACE_KERNEL;
+    context->has_registers = true; /* struct bpf_perf_event_data begins with them */
+    context->filters_pid = site->on_one_cpu; /* a clock of ours: not an event of the process */
+    context->args_missing = "it has no arguments";
+    if (uses->ctx) {
+        struct btf_file *btf = probe_btf(environment);
+        const struct type *data = btf ? btf_file_type(btf, "struct bpf_perf_event_data_kern") : NULL;
+        context->ctx = type_pointer(environment->arena, data ? data : &type_none, SPACE_KERNEL);
+    }
+}
+
+int perf_event_plan(const struct probe_kind *kind, struct probe_environment *environment,
+                    const struct context_uses *uses, const struct probe_sites *sites,
+                    struct probe_variants *variants)
+{
+    return probe_plan_simple(kind, environment, uses, sites, variants, perf_event_fill);
+}
+
+/* The first CPU that is online; CPU 0 may not be. */
+static int online_cpu(void)
+{
+    unsigned cpu = 0;
+    FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%u", &cpu) != 1)
+        cpu = 0;
+    fclose(file);
+    return (int)cpu;
+}
+
+int perf_event_attach(struct probe_environment *environment, struct kernel *kernel,
+                      const struct probe_variant *variant, struct attach_request *request)
+{
+    (void)environment;
+    for (size_t i = 0; i < variant->count; i++) {
+        const struct perf_site *site = variant->sites[i].detail;
+        request->name = variant->sites[i].name;
+        request->place = variant->sites[i].place;
+        int error = kernel_attach_perf_event(kernel, request, &site->attributes, -1,
+                                             site->on_one_cpu ? online_cpu() : -1);
+        if (error)
+            return error;
+    }
+    return 0;
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* usdt: probes that a program's author placed. Each site says in its note where its arguments are, and sites of
+ * one probe may differ; sites whose arguments (of those that the block reads) lie at the same places share a
+ * variant. lower_argument and the form's text in the key must say the same things. */
+#include <ctype.h>
+#include <string.h>
+
+#include "bpf/lower.h"
+#include "probe/all.h"
+#include "probe/point.h"
+#include "probe/user.h"
+#include "sym/machine.h"
+#include "sym/usdt.h"
+
+struct usdt_detail {
+    struct user_site user; /* first: what user.c reads */
+    uint64_t address;
+    struct usdt_arguments arguments;
+    const struct usdt_declared *declared; /* arguments.count of them, or NULL */
+};
+
+struct usdt_search {
+    struct probe_environment *environment;
+    const struct probe_kind *kind;
+    const struct attach_point *point;
+    size_t provider, name; /* pieces; provider 0: any */
+    struct probe_sites *sites;
+    struct elf_file *file;
+    const char *path, *shown;
+    struct nearest nearest;
+    size_t probes; /* in all files, matching or not */
+};
+
+static const struct usdt_declared *usdt_declared_copy(struct arena *arena, const struct usdt_site *site,
+                                                      unsigned count)
+{
+    if (!site->declared_count || site->declared_count < count)
+        return NULL;
+    struct usdt_declared *declared = arena_array(arena, site->declared_count, sizeof *declared);
+    for (unsigned i = 0; i < site->declared_count; i++)
+        declared[i] = (struct usdt_declared){arena_strdup(arena, site->declared[i].type),
+                                             arena_strdup(arena, site->declared[i].name)};
+    return declared;
+}
+
+static struct usdt_detail *usdt_detail_new(struct arena *arena, struct elf_file *file, const char *path,
+                                           const struct usdt_site *site)
+{
+    struct usdt_detail *detail = arena_new(arena, struct usdt_detail);
+    detail->user =
+        (struct user_site){.path = path, .offset = site->offset, .semaphore = site->semaphore_offset};
+    detail->address = site->address;
+    /* A note that cannot be read leaves a probe that fires, with no arguments. */
+    if (usdt_site_arguments(file, site, &detail->arguments))
+        detail->arguments.count = 0;
+    detail->declared = usdt_declared_copy(arena, site, detail->arguments.count);
+    return detail;
+}
+
+static int usdt_site_visit(void *state, const struct usdt_site *site)
+{
+    struct usdt_search *search = state;
+    struct arena *arena = search->environment->arena;
+    search->probes++;
+    if (!point_matches(search->point, search->name, site->name) ||
+        (search->provider && !point_matches(search->point, search->provider, site->provider))) {
+        const char *before = search->nearest.best;
+        nearest_offer(&search->nearest, site->name);
+        if (search->nearest.best != before)
+            search->nearest.best = arena_strdup(arena, site->name);
+        return 0;
+    }
+    probe_site_add(search->environment, search->sites, search->point,
+                   arena_printf(arena, "usdt:%s:%s:%s", search->shown, site->provider, site->name), NULL,
+                   usdt_detail_new(arena, search->file, search->path, site));
+    return 0;
+}
+
+static int usdt_file(void *state, struct elf_file *file, const char *path, const char *shown)
+{
+    struct usdt_search *search = state;
+    struct usdt_probes probes = {0};
+    int error = usdt_read(file, &probes);
+    search->file = file;
+    search->path = path;
+    search->shown = shown;
+    if (error == -ENOMEM)
+        return error;
+    if (!error)
+        error = usdt_each(&probes, NULL, NULL, usdt_site_visit, search);
+    else
+        error = 0; /* notes that make no sense are no probes; what is missing is said by the caller */
+    if (probes.damaged)
+        diagnose_warning(search->environment->diagnostics, search->point->place,
+                         "%zu of the USDT notes in '%s' make no sense and are left out", probes.damaged, shown);
+    usdt_free(&probes);
+    return error;
+}
+
+static int usdt_mapped(void *state, pid_t pid, const char *path)
+{
+    (void)state, (void)pid, (void)path;
+    return 1;
+}
+
+/* With -p the binary may be left out, so PROVIDER:NAME and BINARY:NAME look alike: it is a binary if there is
+ * such a file. */
+static int usdt_files(struct usdt_search *search, user_file_visitor *visit)
+{
+    struct probe_environment *environment = search->environment;
+    const struct attach_point *point = search->point;
+    static struct attach_piece everywhere[] = {{.text = "usdt"}, {.text = "*"}};
+    struct attach_point mapped = *point;
+    mapped.pieces = everywhere;
+    mapped.piece_count = 2;
+    if (point->piece_count == 2 || !point_piece(point, 1))
+        return user_each_file(environment, search->kind, environment->pid ? &mapped : point,
+                              environment->pid ? 1 : 0, false, visit, search);
+    int error = user_each_file(environment, search->kind, point, 1,
+                               environment->pid && point->piece_count == 3, visit, search);
+    if (error != -ENOENT || !environment->pid || point->piece_count != 3 || search->probes)
+        return error;
+    search->provider = 1;
+    return user_each_file(environment, search->kind, &mapped, 1, false, visit, search);
+}
+
+static int usdt_expand(const struct probe_kind *kind, struct probe_environment *environment,
+                       const struct attach_point *point, struct probe_sites *sites)
+{
+    if (!point_count(environment, kind, point, environment->pid ? 1 : 2, 3))
+        return -EINVAL;
+    size_t last = point->piece_count - 1;
+    if (!point_piece(point, last)) {
+        diagnose_error(environment->diagnostics, point->place, "usdt needs a probe's name: %s", kind->forms);
+        return -EINVAL;
+    }
+    struct usdt_search search = {
+        .environment = environment,
+        .kind = kind,
+        .point = point,
+        .provider = last == 3 ? 2 : 0,
+        .name = last,
+        .sites = sites,
+        .nearest = {.name = point_piece(point, last)},
+    };
+    size_t before = sites->count, errors = environment->diagnostics->errors;
+    int error = usdt_files(&search, usdt_file);
+    if (!error && sites->count == before) {
+        error = point_no_match(environment, kind, point, &search.nearest);
+        if (!search.probes)
+            diagnose_hint(environment->diagnostics,
+                          "there is no USDT probe at all: the program may have been built without them");
+    } else if (error && environment->diagnostics->errors == errors) {
+        diagnose_error(environment->diagnostics, point->place, "%s: %s", point->text, strerror(-error));
+    }
+    return error;
+}
+
+/* ---- types ---- */
+
+/* The type that the author wrote, as far as it says more than width and sign: pointers and bool. */
+static const struct type *usdt_declared_type(struct arena *arena, const char *text)
+{
+    static const struct {
+        const char *name;
+        const struct type *type;
+    } targets[] = {
+        {"char", &type_i8},          {"signed char", &type_i8},   {"int8_t", &type_i8},
+        {"unsigned char", &type_u8}, {"uint8_t", &type_u8},       {"short", &type_i16},
+        {"int16_t", &type_i16},      {"unsigned short", &type_u16}, {"uint16_t", &type_u16},
+        {"int", &type_i32},          {"int32_t", &type_i32},      {"unsigned", &type_u32},
+        {"unsigned int", &type_u32}, {"uint32_t", &type_u32},     {"long", &type_i64},
+        {"long long", &type_i64},    {"int64_t", &type_i64},      {"ssize_t", &type_i64},
+        {"unsigned long", &type_u64}, {"uint64_t", &type_u64},    {"size_t", &type_u64},
+        {"unsigned long long", &type_u64}, {"bool", &type_bool},  {"_Bool", &type_bool},
+    };
+    char word[64];
+    size_t length = 0;
+    unsigned stars = 0;
+    for (const char *p = text; *p;) { /* words joined by one blank, without qualifiers */
+        size_t n = strcspn(p, " \t*");
+        bool skip = !n || (n == 5 && !strncmp(p, "const", n)) || (n == 8 && !strncmp(p, "volatile", n)) ||
+                    (n == 8 && !strncmp(p, "restrict", n));
+        if (!skip && length + n + 2 < sizeof word) {
+            if (length)
+                word[length++] = ' ';
+            memcpy(word + length, p, n);
+            length += n;
+        }
+        p += n;
+        if (*p)
+            stars += *p++ == '*';
+    }
+    word[length] = 0;
+    const struct type *type = NULL;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (!strcmp(word, targets[i].name))
+            type = targets[i].type;
+    if (!stars)
+        return type == &type_bool ? type : NULL;
+    if (!type)
+        type = &type_none;
+    for (unsigned i = 0; i < stars && i < 4; i++)
+        type = type_pointer(arena, type, SPACE_USER);
+    return type;
+}
+
+static const struct type *usdt_type(struct arena *arena, const struct usdt_detail *detail, unsigned number)
+{
+    const struct usdt_argument *argument = &detail->arguments.items[number];
+    if (argument->kind == USDT_UNSUPPORTED || argument->is_float)
+        return NULL;
+    const struct type *type =
+        detail->declared ? usdt_declared_type(arena, detail->declared[number].type) : NULL;
+    return type && type->size == argument->size ? type : type_integer(argument->size, argument->is_signed);
+}
+
+/* ---- grouping ---- */
+
+static bool usdt_reads(const struct context_uses *uses, const struct usdt_detail *detail, unsigned number)
+{
+    if (number < 31 ? uses->arguments & 1u << number : uses->arguments >> 31)
+        return true;
+    if (!uses->args || !detail->declared)
+        return false;
+    if (uses->all_fields)
+        return true;
+    for (const char *const *name = uses->fields; name && *name; name++)
+        if (!strcmp(*name, detail->declared[number].name))
+            return true;
+    return false;
+}
+
+/* Where a pc-relative operand lies, seen from the site: what the program adds to the instruction pointer. */
+static int64_t usdt_distance(const struct usdt_detail *detail, const struct usdt_argument *argument)
+{
+    return (int64_t)((uint64_t)argument->displacement - detail->address);
+}
+
+static void usdt_key(struct probe_environment *environment, const struct context_uses *uses,
+                     const struct probe_site *site, struct text *key)
+{
+    const struct usdt_detail *detail = site->detail;
+    (void)environment;
+    if (uses->arguments || uses->args)
+        text_printf(key, "%u%s", detail->arguments.count, detail->declared ? "+" : "-");
+    for (unsigned i = 0; i < detail->arguments.count; i++) {
+        const struct usdt_argument *a = &detail->arguments.items[i];
+        if (!usdt_reads(uses, detail, i))
+            continue;
+        text_printf(key, "|%u:%d:%u:%d:%d:", i, (int)a->kind, a->size, a->is_signed, a->is_float);
+        if (detail->declared)
+            text_printf(key, "%s %s:", detail->declared[i].type, detail->declared[i].name);
+        if (a->kind == USDT_CONSTANT)
+            text_printf(key, "%lld", (long long)a->constant);
+        else if (a->kind == USDT_REGISTER)
+            text_printf(key, "%u.%u", a->base.offset, a->base.width);
+        else if (a->kind == USDT_MEMORY && a->is_pc_relative)
+            text_printf(key, "pc%lld", (long long)usdt_distance(detail, a));
+        else if (a->kind == USDT_MEMORY)
+            text_printf(key, "%d.%u.%u %d.%u.%u %u %lld", a->has_base, a->base.offset, a->base.width,
+                        a->has_index, a->index.offset, a->index.width, a->scale, (long long)a->displacement);
+    }
+}
+
+/* ---- what a block reads ---- */
+
+static struct ir *usdt_register(struct lowering *l, struct machine_register from, unsigned size, bool is_signed)
+{
+    return ir_load(&l->b, lower_ctx(l), from.offset, from.width < size ? from.width : size, is_signed);
+}
+
+static struct ir *usdt_address(struct lowering *l, const struct usdt_detail *detail,
+                               const struct usdt_argument *a)
+{
+    if (a->is_pc_relative) {
+        /* At the site the instruction pointer is the site's address plus the load bias. */
+        struct ir *ip = usdt_register(l, machine_register_instruction(machine_here()), 8, false);
+        return ir_binary_constant(&l->b, IR_ADD, ip, usdt_distance(detail, a));
+    }
+    struct ir *address = a->has_base ? usdt_register(l, a->base, 8, false) : NULL;
+    if (a->has_index) {
+        struct ir *index = usdt_register(l, a->index, 8, false);
+        if (a->scale > 1)
+            index = ir_binary_constant(&l->b, IR_MUL, index, a->scale);
+        address = address ? ir_binary(&l->b, IR_ADD, address, index) : index;
+    }
+    if (!address)
+        return ir_constant(&l->b, a->displacement);
+    return a->displacement ? ir_binary_constant(&l->b, IR_ADD, address, a->displacement) : address;
+}
+
+static struct ir *usdt_argument(struct lowering *l, const struct probe_context *context, unsigned number)
+{
+    const struct usdt_detail *detail = context->data;
+    const struct usdt_argument *a = &detail->arguments.items[number];
+    switch (a->kind) {
+    case USDT_CONSTANT:
+        return ir_extend(&l->b, ir_constant(&l->b, a->constant), a->size, a->is_signed);
+    case USDT_REGISTER: return usdt_register(l, a->base, a->size, a->is_signed);
+    case USDT_MEMORY:
+        return lower_read_scalar(l, usdt_address(l, detail, a), context->arguments[number], SPACE_USER,
+                                 l->b.place);
+    case USDT_UNSUPPORTED: break; /* its type is NULL: the checker refused it */
+    }
+    return ir_constant(&l->b, 0);
+}
+
+/* In our struct of arguments a field's offset is 8 * its number. */
+static struct ir *usdt_field(struct lowering *l, const struct probe_context *context, const struct field *field)
+{
+    return usdt_argument(l, context, field->offset / 8);
+}
+
+static const struct type *usdt_args(struct arena *arena, const struct probe_site *site,
+                                    const struct type *const *types)
+{
+    const struct usdt_detail *detail = site->detail;
+    struct field *fields = arena_array(arena, detail->arguments.count + 1, sizeof *fields);
+    struct type *args = arena_new(arena, struct type);
+    args->kind = TYPE_STRUCT;
+    args->name = site->name;
+    args->fields = fields;
+    for (unsigned i = 0; i < detail->arguments.count; i++)
+        if (types[i])
+            fields[args->count++] =
+                (struct field){.name = detail->declared[i].name, .type = types[i], .offset = 8 * i};
+    args->size = 8 * detail->arguments.count;
+    return args;
+}
+
+static void usdt_fill(struct probe_environment *environment, const struct context_uses *uses,
+                      struct probe_variant *variant)
+{
+    const struct usdt_detail *detail = variant->sites[0].detail;
+    struct probe_context *context = &variant->context;
+    unsigned count = detail->arguments.count;
+    user_context(environment, uses, variant);
+    const struct type **types = arena_array(environment->arena, count + 1, sizeof *types);
+    for (unsigned i = 0; i < count; i++)
+        types[i] = usdt_type(environment->arena, detail, i);
+    context->data = detail;
+    context->arguments = types;
+    context->argument_count = count;
+    context->lower_argument = usdt_argument;
+    if (detail->declared) {
+        context->args = usdt_args(environment->arena, &variant->sites[0], types);
+        context->lower_args_field = usdt_field;
+    } else {
+        context->args_missing = "the probe's note names no arguments";
+    }
+}
+
+static int usdt_plan(const struct probe_kind *kind, struct probe_environment *environment,
+                     const struct context_uses *uses, const struct probe_sites *sites,
+                     struct probe_variants *variants)
+{
+    return probe_plan_grouped(kind, environment, uses, sites, variants, user_sites_apart(environment, uses),
+                              usdt_key, usdt_fill);
+}
+
+static int usdt_attach(struct probe_environment *environment, struct kernel *kernel,
+                       const struct probe_variant *variant, struct attach_request *request)
+{
+    return user_attach(kernel, environment, variant, request, false);
+}
+
+/* ---- listing ---- */
+
+struct usdt_listing {
+    struct usdt_search search; /* first */
+    bool verbose;
+    struct text line, previous, details;
+    struct usdt_detail *detail; /* of the probe being listed */
+    size_t sites;
+    probe_visitor *visit;
+    void *state;
+};
+
+/* The probe that was collected; its sites came one after another. */
+static int usdt_list_flush(struct usdt_listing *listing)
+{
+    if (!listing->sites)
+        return 0;
+    struct arena *arena = listing->search.environment->arena;
+    text_clear(&listing->details);
+    const struct usdt_detail *detail = listing->detail;
+    for (unsigned i = 0; listing->verbose && i < detail->arguments.count; i++) {
+        const struct type *type = usdt_type(arena, detail, i);
+        if (detail->declared)
+            text_printf(&listing->details, "    %s %s\n", detail->declared[i].type, detail->declared[i].name);
+        else
+            text_printf(&listing->details, "    %s arg%u\n", type ? type_text(arena, type) : "unreadable", i);
+    }
+    if (listing->verbose)
+        text_printf(&listing->details, "    # %zu site%s%s\n", listing->sites, listing->sites == 1 ? "" : "s",
+                    detail->user.semaphore ? ", semaphore" : "");
+    listing->sites = 0;
+    return listing->visit(listing->state, text_string(&listing->previous),
+                          listing->verbose ? text_string(&listing->details) : NULL);
+}
+
+static int usdt_list_site(void *state, const struct usdt_site *site)
+{
+    struct usdt_listing *listing = state;
+    struct usdt_search *search = &listing->search;
+    int error = 0;
+    search->probes++;
+    if ((search->name && !point_matches(search->point, search->name, site->name)) ||
+        (search->provider && !point_matches(search->point, search->provider, site->provider)))
+        return 0;
+    text_clear(&listing->line);
+    text_printf(&listing->line, "usdt:%s:%s:%s", search->shown, site->provider, site->name);
+    if (listing->sites && strcmp(text_string(&listing->line), text_string(&listing->previous)) != 0)
+        error = usdt_list_flush(listing);
+    if (!listing->sites++) {
+        text_clear(&listing->previous);
+        text_add(&listing->previous, text_string(&listing->line));
+        listing->detail = usdt_detail_new(search->environment->arena, search->file, search->path, site);
+    }
+    return error;
+}
+
+static int usdt_list_file(void *state, struct elf_file *file, const char *path, const char *shown)
+{
+    struct usdt_listing *listing = state;
+    struct usdt_probes probes = {0};
+    listing->search.file = file;
+    listing->search.path = path;
+    listing->search.shown = shown;
+    int error = usdt_read(file, &probes);
+    error = error == -ENOMEM ? error : error ? 0 : usdt_each(&probes, NULL, NULL, usdt_list_site, listing);
+    if (!error)
+        error = usdt_list_flush(listing);
+    usdt_free(&probes);
+    return error;
+}
+
+static int usdt_list(const struct probe_kind *kind, struct probe_environment *environment,
+                     const struct attach_point *pattern, bool verbose, probe_visitor *visit, void *state)
+{
+    bool is_vague = point_is_pattern(pattern, 0);
+    size_t pieces = pattern->piece_count;
+    /* A bare word may be a file (usdt:./x) or, with -p, a probe's name. */
+    bool is_file = pieces == 2 && (!environment->pid || strchr(pattern->pieces[1].text, '/'));
+    if (!environment->pid && (pieces < 2 || (pieces == 2 && is_vague)))
+        return 0;
+    struct usdt_listing listing = {
+        .search = {.environment = environment,
+                   .kind = kind,
+                   .point = pattern,
+                   .provider = pieces == 4 ? 2 : 0,
+                   .name = is_file ? 0 : pieces - 1},
+        .verbose = verbose,
+        .visit = visit,
+        .state = state,
+    };
+    int error = is_file ? user_each_file(environment, kind, pattern, 1, is_vague, usdt_list_file, &listing)
+                        : usdt_files(&listing.search, usdt_list_file);
+    if (error == -ENOENT && is_vague)
+        error = 0;
+    text_free(&listing.line);
+    text_free(&listing.previous);
+    text_free(&listing.details);
+    return error;
+}
+
+const struct probe_kind probe_kind_usdt = {
+    .name = "usdt",
+    .aliases = (const char *const[]){"U", NULL},
+    .forms = "usdt:BINARY:[PROVIDER:]NAME",
+    .what = "a probe that a program's author placed",
+    .expand = usdt_expand,
+    .plan = usdt_plan,
+    .attach = usdt_attach,
+    .list = usdt_list,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command of -c: forked first, so that its pid is known, and let go when everything is attached. Two pipes:
+ * one holds the child back, the other brings the error when the command cannot be executed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "session/state.h"
+
+enum { WORDS_MOST = 4096 };
+
+/* Words as a shell would see them, without its expansions: blanks, '…', "…" and \c. */
+static char **split(struct arena *arena, const char *command)
+{
+    char **words = NULL;
+    size_t count = 0, room = 0;
+    struct text word = {0};
+    bool inside = false;
+    char quote = 0;
+    for (const char *at = command; count < WORDS_MOST; at++) {
+        bool blank = strchr(" \t\n", *at) != NULL; /* also the NUL at the end */
+        if (!*at || (!quote && blank)) {
+            if (inside)
+                *arena_push(arena, words, count, room) = arena_strdup(arena, text_string(&word));
+            text_clear(&word);
+            inside = false;
+            if (!*at)
+                break;
+        } else if (*at == quote)
+            quote = 0;
+        else if (!quote && (*at == '\'' || *at == '"')) {
+            quote = *at;
+            inside = true;
+        } else {
+            if (*at == '\\' && quote != '\'' && at[1])
+                at++;
+            text_char(&word, *at);
+            inside = true;
+        }
+    }
+    *arena_push(arena, words, count, room) = NULL;
+    text_free(&word);
+    return words;
+}
+
+int child_start(struct session *session)
+{
+    char **words = split(&session->arena, session->options.command);
+    int go[2], failed[2];
+    if (!words[0]) {
+        diagnose_error(&session->diagnostics, (struct place){0}, "the command of -c is empty");
+        return -EINVAL;
+    }
+    if (pipe2(go, O_CLOEXEC))
+        return -errno;
+    if (pipe2(failed, O_CLOEXEC)) {
+        int error = -errno;
+        close(go[0]);
+        close(go[1]);
+        return error;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        char ready;
+        sigset_t none;
+        close(go[1]);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        if (read(go[0], &ready, 1) != 1)
+            _exit(127); /* the tracer is gone */
+        execvp(words[0], words);
+        int error = errno;
+        if (write(failed[1], &error, sizeof error) < 0)
+            _exit(126);
+        _exit(127);
+    }
+    int error = pid < 0 ? -errno : 0;
+    close(go[0]);
+    close(failed[1]);
+    if (error) {
+        close(go[1]);
+        close(failed[0]);
+        return error;
+    }
+    session->child = (struct session_child){.pid = pid, .go = go[1], .failed = failed[0],
+                                            .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
+    return 0;
+}
+
+int child_release(struct session *session)
+{
+    struct session_child *child = &session->child;
+    int error = 0;
+    if (write(child->go, "", 1) != 1)
+        error = errno;
+    else if (read(child->failed, &error, sizeof error) != sizeof error)
+        error = 0; /* closed by exec */
+    close(child->go);
+    close(child->failed);
+    child->go = child->failed = -1;
+    if (error)
+        diagnose_error(&session->diagnostics, (struct place){0}, "cannot execute the command '%s': %s",
+                       session->options.command, strerror(error));
+    return -error;
+}
+
+void child_end(struct session *session)
+{
+    struct session_child *child = &session->child;
+    if (child->go >= 0) { /* never released: it ends by itself when the pipe closes */
+        close(child->go);
+        close(child->failed);
+    } else if (child->pid > 0)
+        kill(child->pid, SIGTERM);
+    if (child->pid > 0)
+        while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    if (child->pidfd >= 0)
+        close(child->pidfd);
+    *child = (struct session_child){.pidfd = -1, .go = -1, .failed = -1};
+}

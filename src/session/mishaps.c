@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What went wrong inside programs: counters that the programs raise and we read. A counter is told at once
+ * when it first moves, then at most once a second, and for the last time at the end, always with the place in
+ * the script and how often it happened since it was told. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "print/record.h"
+#include "session/state.h"
+
+enum { ALWAYS, WHEN_WARNING }; /* WHEN_WARNING: only with -k */
+enum { TELL_INTERVAL_NS = 1000000000 };
+
+static const struct {
+    const char *message;
+    int when;
+    const char *helper;
+    int retcode;
+} texts[] = {
+    [MISHAP_LOST] = {"Lost %llu events of %s: the reader could not keep up", ALWAYS, NULL, 0},
+    [MISHAP_MAP_FULL] = {"Map full; can't update element. Try increasing max_map_keys config or manually setting "
+                         "the max entries in a map declaration e.g. `let @a = hash(5000)`",
+                         ALWAYS, "map_update_elem", -7},
+    [MISHAP_MAP_DELETE] = {"Can't delete map element because it does not exist.", WHEN_WARNING, "map_delete_elem", -2},
+    [MISHAP_LOOKUP] = {"Can't lookup map element because it does not exist.", WHEN_WARNING, "map_lookup_elem", 0},
+    [MISHAP_FAULT] = {"Memory could not be read", ALWAYS, "probe_read", -14},
+    [MISHAP_TRUNCATED] = {"A string was cut: it is longer than max_strlen allows", WHEN_WARNING, NULL, 0},
+    [MISHAP_DIVIDE] = {"Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as "
+                       "the result.",
+                       ALWAYS, NULL, 0},
+    [MISHAP_SCRATCH] = {"Events were dropped: no scratch memory was free", ALWAYS, NULL, 0},
+    [MISHAP_LOOP] = {"A loop was ended: it reached the largest number of rounds that the kernel allows", ALWAYS,
+                     NULL, 0},
+    [MISHAP_STACK] = {"Stacks were not recorded: the stack table is full", ALWAYS, NULL, 0},
+};
+
+int mishaps_init(struct session *session)
+{
+    session->mishaps = calloc(session->image.mishap_count + 1, sizeof *session->mishaps);
+    return session->mishaps ? 0 : -ENOMEM;
+}
+
+static void tell_lost(struct session *session, const struct mishap *mishap, uint64_t count)
+{
+    struct text text = {0};
+    if (session->options.is_json) {
+        record_lost_events(&session->out, count, mishap->probe);
+        session_flush(session);
+        return;
+    }
+    text_printf(&text, texts[MISHAP_LOST].message, (unsigned long long)count, mishap->probe);
+    session_report(session, "%s\n", text_string(&text));
+    text_free(&text);
+}
+
+static void tell(struct session *session, const struct mishap *mishap, uint64_t count)
+{
+    const char *message = texts[mishap->kind].message;
+    const char *helper = mishap->helper ? mishap->helper : texts[mishap->kind].helper;
+    if (mishap->kind == MISHAP_LOST) {
+        tell_lost(session, mishap, count);
+        return;
+    }
+    struct position at = {0, 0};
+    if (mishap->place.source)
+        at = source_position(mishap->place.source, mishap->place.begin);
+    if (session->options.is_json) {
+        struct record_problem problem = {.kind = helper ? "helper_error" : "runtime_error",
+                                         .message = message,
+                                         .helper = helper,
+                                         .return_code = texts[mishap->kind].retcode,
+                                         .file = mishap->place.source ? mishap->place.source->name : "",
+                                         .line = at.line,
+                                         .column = at.column};
+        record_problem(&session->out, &problem);
+        session_flush(session);
+        return;
+    }
+    struct text text = {0};
+    struct diagnostic diagnostic = {.severity = DIAGNOSTIC_WARNING, .place = mishap->place, .message = message};
+    struct text more = {0};
+    if (helper)
+        text_printf(&more, "%s\nAdditional Info - helper: %s, retcode: %d", message, helper,
+                    texts[mishap->kind].retcode);
+    else
+        text_add(&more, message);
+    if (count > 1)
+        text_printf(&more, "%s%llu times in %s", helper ? ", " : " ", (unsigned long long)count, mishap->probe);
+    else
+        text_printf(&more, "%sin %s", helper ? ", " : " ", mishap->probe);
+    diagnostic.message = text_string(&more);
+    diagnostic_render(&text, &diagnostic, session->options.colour);
+    session_report(session, "%s", text_string(&text));
+    text_free(&more);
+    text_free(&text);
+}
+
+void mishaps_tell(struct session *session, bool last)
+{
+    const struct image_control *control = session->host->operations->control(session->host);
+    if (!control || !session->mishaps)
+        return;
+    struct timespec clock;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &clock);
+    uint64_t now = (uint64_t)clock.tv_sec * 1000000000 + (uint64_t)clock.tv_nsec;
+    bool due = last || now - session->mishap_time >= TELL_INTERVAL_NS;
+    for (size_t i = 0; i < session->image.mishap_count; i++) {
+        const struct mishap *mishap = &session->image.mishaps[i];
+        struct mishap_state *state = &session->mishaps[i];
+        uint64_t value = __atomic_load_n(&control->mishaps[i], __ATOMIC_RELAXED);
+        if (value == state->told || (!due && state->told))
+            continue;
+        if (!session->options.no_warnings && (texts[mishap->kind].when == ALWAYS || session->options.warns))
+            tell(session, mishap, value - state->told);
+        state->told = value;
+    }
+    if (due)
+        session->mishap_time = now;
+}

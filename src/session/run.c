@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of a trace: load, begin, attach, the loop, end.
+ *
+ * Everything that the script prints goes through session->out and is written whole; a reader that went away
+ * (EPIPE) ends the trace. Records are acted on in time order; after exit() those that follow are dropped
+ * until the end probes run. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "print/record.h"
+#include "print/snapshot.h"
+#include "session/state.h"
+
+enum {
+    FLUSH_BYTES = 64 << 10,
+    WAIT_SHORTEST_MS = 1, /* between looks at the rings: doubles while nothing comes */
+    WAIT_LONGEST_MS = 20,
+    OUTPUT_RETRY_MS = 100,
+};
+
+/* ---- output ---- */
+
+void session_flush(struct session *session)
+{
+    const char *at = session->out.bytes;
+    size_t left = session->out.length;
+    while (left && !session->broken_output) {
+        ssize_t written = write(session->options.output, at, left);
+        if (written > 0) {
+            at += written;
+            left -= (size_t)written;
+        } else if (written < 0 && errno == EAGAIN) {
+            struct pollfd ready = {session->options.output, POLLOUT, 0};
+            poll(&ready, 1, OUTPUT_RETRY_MS);
+        } else if (written < 0 && errno != EINTR) {
+            session->broken_output = true;
+            if (errno != EPIPE)
+                diagnose_error(&session->diagnostics, (struct place){0}, "cannot write the output: %s",
+                               strerror(errno));
+        }
+    }
+    text_clear(&session->out);
+}
+
+void session_report(struct session *session, const char *format, ...)
+{
+    struct text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&text, format, arguments);
+    va_end(arguments);
+    session_flush(session); /* what was printed before stands before it */
+    session->options.report(session->options.state, text_string(&text));
+    text_free(&text);
+}
+
+static struct session *session_of(struct actor *actor)
+{
+    return (struct session *)((char *)actor - offsetof(struct session, actor));
+}
+
+static void actor_flush(struct actor *actor)
+{
+    session_flush(session_of(actor));
+}
+
+static void actor_complain(struct actor *actor, struct place place, const char *format, ...)
+{
+    struct session *session = session_of(actor);
+    struct text message = {0}, text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&message, format, arguments);
+    va_end(arguments);
+    struct diagnostic diagnostic = {.severity = DIAGNOSTIC_ERROR, .place = place, .message = text_string(&message)};
+    diagnostic_render(&text, &diagnostic, session->options.colour);
+    session_report(session, "%s", text_string(&text));
+    text_free(&message);
+    text_free(&text);
+}
+
+/* ---- records ---- */
+
+static int act(void *state, const uint8_t *record, size_t length)
+{
+    struct session *session = state;
+    struct image_record header;
+    if (length < sizeof header)
+        return 0;
+    memcpy(&header, record, sizeof header);
+    if (header.action >= session->actions.count || (session->actor.exit_requested && !session->at_end))
+        return 0;
+    const struct action *action = &session->actions.items[header.action];
+    session->actor.record_length = length;
+    action->builtin->act(&session->actor, action, record);
+    if (session->out.length >= FLUSH_BYTES || session->options.unbuffered)
+        session_flush(session);
+    return session->broken_output ? -EPIPE : 0;
+}
+
+static int consume(struct session *session, bool drain)
+{
+    int count = session->host->operations->consume(session->host, drain, act, session);
+    mishaps_tell(session, false);
+    session_flush(session);
+    return count;
+}
+
+/* ---- the beginning ---- */
+
+static int load(struct session *session)
+{
+    const struct host_operations *host = session->host->operations;
+    int error = host->create_maps(session->host, &session->image, &session->diagnostics);
+    for (size_t i = 0; !error && i < session->image.program_count; i++) {
+        error = host->load(session->host, &session->image, i, &session->diagnostics);
+        if (session->options.is_verbose && kernel_log(session->kernel, i))
+            session_report(session, "%s\n", kernel_log(session->kernel, i));
+    }
+    return error;
+}
+
+static void run_special(struct session *session, enum probe_time time)
+{
+    for (size_t i = 0; i < session->unit_count; i++)
+        if (session->units[i].variant->kind->time == time)
+            session->host->operations->run(session->host, session->units[i].program);
+}
+
+/* True when a signal asked for the end. */
+static bool interrupted(struct session *session)
+{
+    struct signalfd_siginfo signal;
+    while (read(session->signals, &signal, sizeof signal) == sizeof signal)
+        session->interrupted = true;
+    return session->interrupted;
+}
+
+static int attach_progress(void *state, size_t done, size_t total)
+{
+    struct session *session = state;
+    (void)done, (void)total;
+    return interrupted(session);
+}
+
+static int attach(struct session *session)
+{
+    session->environment.pid = session->options.pid ? session->options.pid : session->child.pid;
+    for (size_t i = 0; i < session->unit_count; i++) {
+        const struct probe_variant *variant = session->units[i].variant;
+        if (variant->kind->time != PROBE_EVENT)
+            continue;
+        struct attach_request request = {
+            .program = session->units[i].program,
+            .name = variant->sites[0].name,
+            .place = variant->sites[0].place,
+            .diagnostics = &session->diagnostics,
+            .progress = attach_progress,
+            .state = session,
+        };
+        int error = variant->kind->attach(&session->environment, session->kernel, variant, &request);
+        if (error == -EINTR || interrupted(session))
+            return -EINTR;
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static void tell_attached(struct session *session)
+{
+    if (session->options.is_json) {
+        record_attached_probes(&session->out, session->probe_count);
+        session_flush(session);
+    } else if (!session->options.is_quiet)
+        session_report(session, "Attached %zu probe%s\n", session->probe_count, session->probe_count == 1 ? "" : "s");
+    /* For test suites written for other tracers of this language. */
+    if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED")) {
+        text_add(&session->out, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
+        session_flush(session);
+    }
+    if (session->options.is_verbose) {
+        struct text text = {0};
+        kernel_describe_attachments(session->kernel, &text);
+        session_report(session, "%s", text_string(&text));
+        text_free(&text);
+    }
+}
+
+static bool has_events(const struct session *session)
+{
+    for (size_t i = 0; i < session->unit_count; i++)
+        if (session->units[i].variant->kind->time == PROBE_EVENT)
+            return true;
+    return false;
+}
+
+/* ---- the loop ---- */
+
+/* Sleeps until something may have happened; true: the trace is over. */
+static bool wait_for_events(struct session *session, int wait_ms)
+{
+    enum { SIGNALS, RINGS, PROCESS, CHILD, COUNT };
+    struct pollfd descriptors[COUNT] = {
+        [SIGNALS] = {session->signals, POLLIN, 0},
+        [RINGS] = {session->host->operations->descriptor(session->host), POLLIN, 0},
+        [PROCESS] = {session->process, POLLIN, 0},
+        [CHILD] = {session->child.pidfd, POLLIN, 0},
+    };
+    poll(descriptors, COUNT, wait_ms);
+    if (descriptors[SIGNALS].revents && interrupted(session))
+        return true;
+    return descriptors[PROCESS].revents || descriptors[CHILD].revents;
+}
+
+static void loop(struct session *session)
+{
+    int wait_ms = WAIT_SHORTEST_MS;
+    bool over = false;
+    while (!over && !session->actor.exit_requested && !session->broken_output) {
+        over = wait_for_events(session, wait_ms);
+        int count = consume(session, false);
+        if (count > 0)
+            wait_ms = WAIT_SHORTEST_MS;
+        else if (wait_ms < WAIT_LONGEST_MS)
+            wait_ms *= 2;
+    }
+}
+
+/* ---- the end ---- */
+
+static void print_maps(struct session *session)
+{
+    if (!session->options.is_json)
+        text_add(&session->out, "\n\n");
+    size_t count = session->image.map_count;
+    const char *last = "";
+    /* In order of their names; there are few, so the next one is sought each time. */
+    for (size_t k = 0; k < count && !session->options.keep_maps_quiet; k++) {
+        size_t next = count;
+        for (size_t i = 0; i < count; i++) {
+            const struct image_map *map = &session->image.maps[i];
+            if (map->name[0] == '@' && map->value && strcmp(map->name, last) > 0 &&
+                (next == count || strcmp(map->name, session->image.maps[next].name) < 0))
+                next = i;
+        }
+        if (next == count)
+            break;
+        last = session->image.maps[next].name;
+        if (snapshot_print(&session->printer, session->host, &session->image, next, 0, 0))
+            session_report(session, "WARNING: the map %s could not be read\n", last);
+        if (session->out.length >= FLUSH_BYTES)
+            session_flush(session);
+    }
+    session_flush(session);
+}
+
+static void end(struct session *session)
+{
+    struct image_control *control = session->host->operations->control(session->host);
+    if (control)
+        __atomic_store_n(&control->stop, 1, __ATOMIC_SEQ_CST);
+    consume(session, true);
+    session->at_end = true;
+    run_special(session, PROBE_AT_END);
+    consume(session, true);
+    if (!session->broken_output)
+        print_maps(session);
+    mishaps_tell(session, true);
+    uint64_t disorder = session->host->operations->disorder(session->host);
+    if (disorder && !session->options.no_warnings && !session->options.is_json)
+        session_report(session, "WARNING: %llu records came too late to be printed in the order of time\n",
+                       (unsigned long long)disorder);
+    if (session->options.is_verbose)
+        for (size_t i = 0; i < session->unit_count; i++) {
+            uint64_t runs = 0, ns = session->host->operations->run_time(session->host, session->units[i].program, &runs);
+            if (runs)
+                session_report(session, "%s: %llu runs, %llu ns each\n", session->units[i].variant->sites[0].name,
+                               (unsigned long long)runs, (unsigned long long)(ns / runs));
+        }
+    kernel_leave(session->kernel);
+}
+
+static int prepare(struct session *session)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    session->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (session->signals < 0)
+        return -errno;
+    if (session->options.pid) {
+        session->process = (int)syscall(SYS_pidfd_open, session->options.pid, 0);
+        if (session->process < 0) {
+            diagnose_error(&session->diagnostics, (struct place){0}, "there is no process %d",
+                           (int)session->options.pid);
+            return -ESRCH;
+        }
+    }
+    names_init(session);
+    session->printer = (struct printer){.out = &session->out, .names = &session->print_names,
+                                        .json = session->options.is_json};
+    session->actor = (struct actor){
+        .out = &session->out,
+        .printer = &session->printer,
+        .host = session->host,
+        .image = &session->image,
+        .is_json = session->options.is_json,
+        .max_cat_bytes = session->options.max_cat_bytes,
+        .flush = actor_flush,
+        .complain = actor_complain,
+        .output_descriptor = session->options.output,
+    };
+    return mishaps_init(session);
+}
+
+static int run(struct session *session)
+{
+    int error = prepare(session);
+    if (!error)
+        error = load(session);
+    if (!error && session->options.command)
+        error = child_start(session);
+    if (error)
+        return error;
+    struct image_control *control = session->host->operations->control(session->host);
+    if (control)
+        control->start = session->host->operations->clock(session->host);
+    run_special(session, PROBE_AT_BEGIN);
+    consume(session, true);
+    if (!session->actor.exit_requested)
+        error = attach(session);
+    if (!error && !session->actor.exit_requested && session->options.command)
+        error = child_release(session);
+    if (error && error != -EINTR) {
+        kernel_leave(session->kernel);
+        return error;
+    }
+    if (!error) {
+        tell_attached(session);
+        if (has_events(session))
+            loop(session);
+    }
+    end(session);
+    return 0;
+}
+
+int session_run(struct session *session, int *status)
+{
+    jmp_buf out_of_memory;
+    if (arena_guard(&session->arena, out_of_memory))
+        return -ENOMEM;
+    int error = run(session);
+    child_end(session);
+    session_flush(session);
+    *status = session->actor.exit_code;
+    return session->diagnostics.errors && !error ? -EIO : error;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One running trace: compile, load, attach, poll, act, leave. On any host, with any builtins and probe kinds:
+ * both are handed in as tables.
+ *
+ *   compile.c   text → tree → variants → typed tree → image
+ *   run.c       load, begin, attach, the loop, end
+ *   mishaps.c   what went wrong inside programs, told when it grows
+ *   names.c     names for the numbers in records: symbols, stacks, users, probes
+ *   child.c     the command of -c
+ */
+#ifndef SPOOR_SESSION_SESSION_H
+#define SPOOR_SESSION_SESSION_H
+
+#include "lang/parse.h"
+#include "lang/registry.h"
+#include "probe/kind.h"
+
+enum session_stage { STAGE_NONE, STAGE_AST, STAGE_TYPES, STAGE_IR_RAW, STAGE_IR, STAGE_BPF };
+
+struct session_options {
+    const struct source *source;
+    struct parameters parameters;
+    const struct probe_kind *const *kinds; /* NULL-terminated */
+    const struct builtin_table *builtins;
+    pid_t pid;             /* -p; 0: none */
+    const char *command;   /* -c; NULL: none */
+    const char *without;   /* --no-feature; NULL: none */
+    bool is_unsafe, is_json, is_quiet, is_verbose, warns; /* warns: -k */
+    bool check_only;       /* --check: nothing is asked of the kernel */
+    bool no_warnings;
+    enum session_stage dump;
+    uint32_t max_strlen, max_map_keys, ring_bytes, max_cat_bytes; /* 0: the default */
+    bool keep_maps_quiet;  /* do not print maps at the end */
+    int output;            /* where the script's output goes */
+    bool unbuffered;       /* write each record at once: -B line, -B none */
+    /* What is said beside the output: banners, warnings, run-time errors. Whole lines. */
+    void (*report)(void *state, const char *text);
+    void *state;
+    bool colour;
+};
+
+struct session;
+
+/* 0, or -ENOMEM. The options must live as long as the session. */
+int session_open(const struct session_options *options, struct session **out);
+/* 0; or -errno with errors in session_diagnostics. With a dump stage: session_dump has its text. */
+int session_compile(struct session *session);
+/* Runs until the script, a signal, the command or the process ends it. *status: what to exit with. 0 or -errno
+ * with errors in session_diagnostics. SIGINT and SIGTERM are taken over while it runs. */
+int session_run(struct session *session, int *status);
+const struct diagnostics *session_diagnostics(const struct session *session);
+const char *session_dump(const struct session *session);
+void session_close(struct session *session);
+
+/* For -l with a script: the names of all its probes. */
+int session_probes(struct session *session, probe_visitor *visit, void *state);
+
+#endif

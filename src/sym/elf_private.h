@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What elf.c and elf_symbols.c share; nobody else includes this. */
+#ifndef SPOOR_SYM_ELF_PRIVATE_H
+#define SPOOR_SYM_ELF_PRIVATE_H
+
+#include <elf.h>
+
+#include "sym/elf.h"
+
+struct elf_symbols {
+    struct elf_symbol *items; /* in the order of the tables; functions and data, named and defined */
+    size_t count, room;
+    struct elf_symbol *
+        *sorted; /* functions by (address, name), each (address, name) once; NULL until needed */
+    size_t sorted_count;
+    char *names[2]; /* the string tables that names point into */
+    int state;      /* 0: not read; 1: read; else the error that reading gave */
+};
+
+struct elf_file {
+    int fd; /* -1: bytes */
+    const uint8_t *bytes;
+    uint64_t size;
+    Elf64_Ehdr header;
+    Elf64_Phdr *segments;
+    size_t segment_count;
+    Elf64_Shdr *sections;
+    size_t section_count;
+    char *section_names;
+    uint64_t section_names_size;
+    uint8_t build_id[64];
+    size_t build_id_size;
+    enum machine machine;
+    enum elf_kind kind;
+    struct elf_symbols symbols;
+};
+
+void elf_symbols_free(struct elf_symbols *symbols);
+
+#endif

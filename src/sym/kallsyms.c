@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The whole of /proc/kallsyms in one block of memory, cut into names where it stands, and an array of symbols
+ * sorted by address that point into it. Names are found by walking: it is rare, and an index would cost more
+ * than it saves. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* strchrnul */
+#endif
+#include "sym/kallsyms.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sym/glob.h"
+
+enum { FILE_LARGEST = 256 << 20 };
+
+struct entry {
+    uint64_t address;
+    uint32_t name, module; /* offsets into text; module 0: the kernel itself */
+    char kind;
+};
+
+struct kallsyms {
+    char *path;
+    char *text; /* text[0] is NUL: the empty name */
+    struct entry *entries;
+    size_t count;
+    bool loaded, hidden, is_exact;
+    time_t loaded_at;
+    /* Texts of before a reload: answers given out point into them. */
+    struct old {
+        struct old *next;
+        char *text;
+    } * olds;
+};
+
+int kallsyms_open(const char *path, struct kallsyms **out)
+{
+    struct kallsyms *kallsyms = calloc(1, sizeof *kallsyms);
+    if (!kallsyms)
+        return -ENOMEM;
+    kallsyms->path = strdup(path ? path : "/proc/kallsyms");
+    if (!kallsyms->path) {
+        free(kallsyms);
+        return -ENOMEM;
+    }
+    *out = kallsyms;
+    return 0;
+}
+
+void kallsyms_close(struct kallsyms *kallsyms)
+{
+    if (!kallsyms)
+        return;
+    for (struct old *next, *old = kallsyms->olds; old; old = next) {
+        next = old->next;
+        free(old->text);
+        free(old);
+    }
+    free(kallsyms->entries);
+    free(kallsyms->text);
+    free(kallsyms->path);
+    free(kallsyms);
+}
+
+/* A NUL in front and behind. */
+static int read_whole(const char *path, char **out, size_t *size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    size_t room = 8 << 20, used = 1; /* a kernel's symbols are 5 MB; pages not reached cost nothing */
+    char *text = malloc(room);
+    int error = text ? 0 : -ENOMEM;
+    while (!error) {
+        if (room - used < 64 << 10) {
+            char *grown = room < FILE_LARGEST ? realloc(text, room *= 2) : NULL;
+            if (!grown) {
+                error = -ENOMEM;
+                break;
+            }
+            text = grown;
+        }
+        ssize_t got = read(fd, text + used, room - used - 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            error = -errno;
+        if (got <= 0)
+            break;
+        used += (size_t)got;
+    }
+    close(fd);
+    if (error) {
+        free(text);
+        return error;
+    }
+    text[0] = text[used] = '\0';
+    char *fitted = realloc(text, used + 1);
+    *out = fitted ? fitted : text;
+    *size = used;
+    return 0;
+}
+
+static uint64_t hexadecimal(const char **at)
+{
+    uint64_t value = 0;
+    for (; isxdigit((unsigned char)**at); ++*at) {
+        unsigned char c = (unsigned char)**at;
+        value = value << 4 | (c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+    }
+    return value;
+}
+
+/* "address kind name [\t[module]]\n". Cuts the line in place; false: it is no such line. */
+static bool entry_parse(char *text, char *line, char *end, struct entry *out)
+{
+    const char *at = line;
+    out->address = hexadecimal(&at);
+    if (at == line || end - at < 4 || at[0] != ' ' || at[2] != ' ')
+        return false;
+    out->kind = at[1];
+    char *name = (char *)at + 3;
+    out->name = (uint32_t)(name - text);
+    out->module = 0;
+    *end = '\0';
+    char *tab = strchr(name, '\t');
+    if (!tab)
+        return *name;
+    *tab = '\0';
+    if (tab[1] == '[' && end[-1] == ']') {
+        end[-1] = '\0';
+        out->module = (uint32_t)(tab + 2 - text);
+    }
+    return *name;
+}
+
+static bool is_text(char kind)
+{
+    return kind == 't' || kind == 'T' || kind == 'w' || kind == 'W';
+}
+
+/* Text symbols before data at one address, global before local; then by place in the file. */
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    if (is_text(x->kind) != is_text(y->kind))
+        return is_text(x->kind) ? -1 : 1;
+    bool x_local = islower((unsigned char)x->kind), y_local = islower((unsigned char)y->kind);
+    if (x_local != y_local)
+        return x_local ? 1 : -1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int entries_fill(struct kallsyms *kallsyms, char *text, size_t size)
+{
+    size_t lines = 1, count = 0;
+    for (const char *at = text + 1; (at = memchr(at, '\n', (size_t)(text + size - at))); at++)
+        lines++;
+    struct entry *entries = malloc(lines * sizeof *entries);
+    if (!entries)
+        return -ENOMEM;
+    bool hidden = true, sorted = true;
+    for (char *line = text + 1, *next; line < text + size; line = next) {
+        char *end = strchrnul(line, '\n');
+        next = end + 1;
+        if (!entry_parse(text, line, end, &entries[count]))
+            continue;
+        hidden &= !entries[count].address;
+        sorted &= !count || compare_entries(&entries[count - 1], &entries[count]) <= 0;
+        count++;
+    }
+    if (!sorted && !hidden)
+        qsort(entries, count, sizeof *entries, compare_entries);
+    free(kallsyms->entries);
+    kallsyms->entries = entries;
+    kallsyms->count = count;
+    kallsyms->hidden = hidden;
+    return 0;
+}
+
+static time_t seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec;
+}
+
+static int kallsyms_load(struct kallsyms *kallsyms)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int error = read_whole(kallsyms->path, &text, &size);
+    if (error)
+        return error;
+    struct old *old = kallsyms->text ? malloc(sizeof *old) : NULL;
+    error = kallsyms->text && !old ? -ENOMEM : entries_fill(kallsyms, text, size);
+    if (error) {
+        free(old);
+        free(text);
+        return error;
+    }
+    if (old) {
+        *old = (struct old){kallsyms->olds, kallsyms->text};
+        kallsyms->olds = old;
+    }
+    kallsyms->text = text;
+    kallsyms->loaded = true;
+    kallsyms->loaded_at = seconds_now();
+    return 0;
+}
+
+static int kallsyms_need(struct kallsyms *kallsyms)
+{
+    return kallsyms->loaded ? 0 : kallsyms_load(kallsyms);
+}
+
+static const struct entry *entry_at(const struct kallsyms *kallsyms, uint64_t address)
+{
+    size_t low = 0, high = kallsyms->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (kallsyms->entries[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low)
+        return NULL;
+    /* The first of those at one address: text, global. */
+    const struct entry *entry = &kallsyms->entries[low - 1];
+    while (entry > kallsyms->entries && entry[-1].address == entry->address)
+        entry--;
+    return entry;
+}
+
+/* Symbols have no sizes; what lies further behind one than any function or table reaches is in none. */
+static bool entry_reaches(const struct entry *entry, uint64_t address)
+{
+    enum { REACH = 2 << 20 };
+    return entry && entry->address && address - entry->address < REACH;
+}
+
+int kallsyms_resolve(struct kallsyms *kallsyms, uint64_t address, struct kernel_symbol *out)
+{
+    enum { OLDS_MAX = 16 };
+    int error = kallsyms_need(kallsyms);
+    if (error)
+        return error;
+    if (kallsyms->hidden)
+        return -EPERM;
+    const struct entry *entry = entry_at(kallsyms, address);
+    if (!entry_reaches(entry, address) && address >> 63 && seconds_now() > kallsyms->loaded_at) {
+        size_t olds = 0;
+        for (const struct old *old = kallsyms->olds; old; old = old->next)
+            olds++;
+        if (olds < OLDS_MAX && (error = kallsyms_load(kallsyms)))
+            return error;
+        entry = entry_at(kallsyms, address);
+    }
+    if (!entry_reaches(entry, address))
+        return -ENOENT;
+    *out = (struct kernel_symbol){.name = kallsyms->text + entry->name,
+                                  .module = kallsyms->text + entry->module,
+                                  .address = entry->address,
+                                  .offset = address - entry->address};
+    return 0;
+}
+
+int kallsyms_address(struct kallsyms *kallsyms, const char *name, uint64_t *address)
+{
+    int error = kallsyms_need(kallsyms);
+    if (error)
+        return error;
+    const char *colon = strchr(name, ':');
+    const char *symbol = colon ? colon + 1 : name;
+    for (size_t i = 0; i < kallsyms->count; i++) {
+        const struct entry *entry = &kallsyms->entries[i];
+        if (strcmp(kallsyms->text + entry->name, symbol))
+            continue;
+        const char *module = kallsyms->text + entry->module;
+        if (colon && (strncmp(module, name, (size_t)(colon - name)) || module[colon - name]))
+            continue;
+        if (kallsyms->hidden)
+            return -EPERM;
+        *address = entry->address;
+        return 0;
+    }
+    return -ENOENT;
+}
+
+/* ---- functions ---- */
+
+struct function {
+    const char *name, *module;
+};
+
+static int compare_functions(const void *a, const void *b)
+{
+    const struct function *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : strcmp(x->module, y->module);
+}
+
+static int visit_functions(struct function *functions, size_t count, kallsyms_visitor *visit, void *context)
+{
+    int result = 0;
+    if (count)
+        qsort(functions, count, sizeof *functions, compare_functions);
+    for (size_t i = 0; i < count && !result; i++)
+        if (!i || compare_functions(&functions[i - 1], &functions[i]))
+            result = visit(context, functions[i].name, functions[i].module);
+    return result;
+}
+
+/* Lines "name" or "name [module]"; the text is cut up. */
+static int visit_filter_functions(char *text, const char *pattern, kallsyms_visitor *visit, void *context)
+{
+    size_t lines = 1, count = 0;
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        lines++;
+    struct function *functions = malloc(lines * sizeof *functions);
+    if (!functions)
+        return -ENOMEM;
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char *module = strpbrk(line, " \t");
+        if (module) {
+            *module++ = '\0';
+            module += strspn(module, " \t[");
+            module[strcspn(module, "]")] = '\0';
+        }
+        if (*line && glob_match(pattern, line))
+            functions[count++] = (struct function){line, module ? module : ""};
+    }
+    int result = visit_functions(functions, count, visit, context);
+    free(functions);
+    return result;
+}
+
+int kallsyms_each_function(struct kallsyms *kallsyms, const struct tracefs *tracefs, const char *pattern,
+                           kallsyms_visitor *visit, void *context)
+{
+    struct text text = {0};
+    int result = tracefs ? tracefs_read(tracefs, "available_filter_functions", &text) : -ENOENT;
+    kallsyms->is_exact = !result && text.length;
+    if (kallsyms->is_exact) {
+        result = visit_filter_functions(text.bytes, pattern, visit, context);
+        text_free(&text);
+        return result;
+    }
+    text_free(&text);
+    result = kallsyms_need(kallsyms);
+    if (result)
+        return result;
+    struct function *functions = malloc((kallsyms->count + 1) * sizeof *functions);
+    if (!functions)
+        return -ENOMEM;
+    size_t count = 0;
+    for (size_t i = 0; i < kallsyms->count; i++) {
+        const struct entry *entry = &kallsyms->entries[i];
+        if (is_text(entry->kind) && glob_match(pattern, kallsyms->text + entry->name))
+            functions[count++] =
+                (struct function){kallsyms->text + entry->name, kallsyms->text + entry->module};
+    }
+    result = visit_functions(functions, count, visit, context);
+    free(functions);
+    return result;
+}
+
+bool kallsyms_is_exact(const struct kallsyms *kallsyms)
+{
+    return kallsyms->is_exact;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* /proc: what a process has mapped, runs and is called. Answers are snapshots. Paths are as the process sees
+ * them; proc_path gives the same file through /proc/PID/root, which also works for containers. */
+#ifndef SPOOR_SYM_PROC_H
+#define SPOOR_SYM_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/text.h"
+
+struct proc_mapping {
+    uint64_t start, end; /* [start, end) at run time */
+    uint64_t offset;     /* of start, in the file */
+    uint64_t device;     /* (major << 32 | minor) */
+    uint64_t inode;      /* 0: no file */
+    const char *path;    /* "" when anonymous; "[vdso]", "[heap]"; without " (deleted)" */
+    bool readable, writable, executable, is_private;
+    bool is_deleted;
+};
+
+struct proc_maps {
+    struct proc_mapping *items; /* by start address */
+    size_t count;
+    char *names;
+};
+
+/* -ESRCH: no such process (or gone). */
+int proc_maps_read(pid_t pid, struct proc_maps *out);
+/* The text of a maps file: takes over nothing, for tests. */
+int proc_maps_parse(const char *text, struct proc_maps *out);
+void proc_maps_free(struct proc_maps *maps);
+const struct proc_mapping *proc_maps_find(const struct proc_maps *maps, uint64_t address);
+
+bool proc_exists(pid_t pid);
+int proc_executable(pid_t pid, struct text *out); /* as the process sees it, without " (deleted)" */
+int proc_comm(pid_t pid, struct text *out);
+int proc_start_time(pid_t pid, uint64_t *ticks); /* tells a process from a later one with the same id */
+/* A path of the process, opened from outside: "/proc/PID/root" + path, or path itself when that is the same
+ * file or when pid is 0. */
+int proc_path(pid_t pid, const char *path, struct text *out);
+
+/* ELF files that a process has mapped executable, each (device, inode) once, the executable first; path
+ * usable from here. pid -1: of all processes. Non-zero stops. */
+typedef int proc_file_visitor(void *context, pid_t pid, const char *path);
+int proc_each_file(pid_t pid, proc_file_visitor *visit, void *context);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The text of a tracepoint's format file. A line that declares a field:
+ *
+ *   field := "field:" declaration ";" "offset:" number ";" "size:" number ";" [ "signed:" ("0" | "1") ";" ]
+ *   declaration := [ "__data_loc" | "__rel_loc" ] type-words [ "[]" ] name [ "[" [count] "]" ]
+ *
+ * Size and sign are the kernel's word and count; the words of the type only say what it means. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memmem, memrchr, strchrnul */
+#endif
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "sym/tracefs.h"
+
+enum { FIELD_LARGEST = 1 << 20, FIELDS_MAX = 4096 };
+
+static const struct {
+    const char *words;
+    uint8_t size;
+    bool is_signed;
+} c_integers[] = {
+    {"char", 1, true},
+    {"signed char", 1, true},
+    {"unsigned char", 1, false},
+    {"u8", 1, false},
+    {"__u8", 1, false},
+    {"s8", 1, true},
+    {"short", 2, true},
+    {"unsigned short", 2, false},
+    {"umode_t", 2, false},
+    {"u16", 2, false},
+    {"__u16", 2, false},
+    {"s16", 2, true},
+    {"int", 4, true},
+    {"unsigned", 4, false},
+    {"unsigned int", 4, false},
+    {"u32", 4, false},
+    {"__u32", 4, false},
+    {"s32", 4, true},
+    {"__s32", 4, true},
+    {"pid_t", 4, true},
+    {"uid_t", 4, false},
+    {"gid_t", 4, false},
+    {"qid_t", 4, false},
+    {"key_t", 4, true},
+    {"mqd_t", 4, true},
+    {"clockid_t", 4, true},
+    {"timer_t", 4, true},
+    {"key_serial_t", 4, true},
+    {"rwf_t", 4, true},
+    {"__kernel_timer_t", 4, true},
+    {"long", 8, true},
+    {"unsigned long", 8, false},
+    {"u64", 8, false},
+    {"__u64", 8, false},
+    {"s64", 8, true},
+    {"__s64", 8, true},
+    {"size_t", 8, false},
+    {"ssize_t", 8, true},
+    {"loff_t", 8, true},
+    {"off_t", 8, true},
+    {"long long", 8, true},
+    {"unsigned long long", 8, false},
+    {"aio_context_t", 8, false},
+};
+
+/* ---- text ---- */
+
+/* A part of the format's text. */
+struct span {
+    const char *at, *end;
+};
+
+static struct span span_trim(struct span span)
+{
+    while (span.at < span.end && isspace((unsigned char)*span.at))
+        span.at++;
+    while (span.end > span.at && isspace((unsigned char)span.end[-1]))
+        span.end--;
+    return span;
+}
+
+static bool span_is(struct span span, const char *word)
+{
+    size_t length = strlen(word);
+    return (size_t)(span.end - span.at) == length && !memcmp(span.at, word, length);
+}
+
+/* Removes a word from the front. */
+static bool span_take_word(struct span *span, const char *word)
+{
+    struct span first = *span;
+    const char *at = span->at;
+    while (at < span->end && !isspace((unsigned char)*at))
+        at++;
+    first.end = at;
+    if (!span_is(first, word))
+        return false;
+    *span = span_trim((struct span){at, span->end});
+    return true;
+}
+
+static bool is_identifier(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Removes the identifier at the end and gives it. */
+static bool span_take_name(struct span *span, struct span *name)
+{
+    const char *begin = span->end;
+    while (begin > span->at && is_identifier(begin[-1]))
+        begin--;
+    *name = (struct span){begin, span->end};
+    *span = span_trim((struct span){span->at, begin});
+    return name->at < name->end && !isdigit((unsigned char)*name->at);
+}
+
+/* The number behind key in one line. */
+static bool span_number(struct span line, const char *key, uint32_t *out)
+{
+    const char *at = memmem(line.at, (size_t)(line.end - line.at), key, strlen(key));
+    if (!at)
+        return false;
+    uint64_t value = 0;
+    at += strlen(key);
+    const char *first = at;
+    for (; at < line.end && isdigit((unsigned char)*at); at++)
+        if ((value = value * 10 + (unsigned)(*at - '0')) > FIELD_LARGEST)
+            return false;
+    *out = (uint32_t)value;
+    return at > first;
+}
+
+struct declaration {
+    struct span words; /* the type, without qualifiers, stars and brackets */
+    struct span name;
+    bool is_array, is_pointer, data_loc, rel_loc;
+    bool is_deep;   /* a pointer to a pointer */
+    uint32_t count; /* of an array; 0: not said */
+    uint32_t offset, size;
+    bool is_signed;
+};
+
+/* Cuts "type name[count]" into its parts. */
+static bool declaration_split(struct span text, struct declaration *out)
+{
+    text = span_trim(text);
+    out->data_loc = span_take_word(&text, "__data_loc");
+    out->rel_loc = !out->data_loc && span_take_word(&text, "__rel_loc");
+    if (text.at == text.end)
+        return false;
+    if (text.end[-1] == ')') { /* a pointer to a function: void (*name)(int) */
+        const char *star = memmem(text.at, (size_t)(text.end - text.at), "(*", 2);
+        if (!star)
+            return false;
+        struct span name = span_trim((struct span){star + 2, text.end});
+        const char *end = name.at;
+        while (end < name.end && is_identifier(*end))
+            end++;
+        name.end = end;
+        out->name = name;
+        out->is_pointer = true;
+        return name.at < name.end;
+    }
+    if (text.end[-1] == ']') {
+        const char *open = memrchr(text.at, '[', (size_t)(text.end - text.at));
+        if (!open)
+            return false;
+        out->is_array = true;
+        span_number((struct span){open, text.end}, "[", &out->count);
+        text = span_trim((struct span){text.at, open});
+    }
+    if (!span_take_name(&text, &out->name))
+        return false;
+    if (text.end - text.at >= 2 && !memcmp(text.end - 2, "[]", 2)) { /* __data_loc char[] name */
+        out->is_array = true;
+        text = span_trim((struct span){text.at, text.end - 2});
+    }
+    /* Stars, and the qualifiers among them, belong to the pointer. */
+    for (const char *at = text.at; at < text.end; at++)
+        if (*at == '*') {
+            out->is_pointer = true;
+            out->is_deep = memchr(at + 1, '*', (size_t)(text.end - at - 1));
+            text = span_trim((struct span){text.at, at});
+        }
+    while (span_take_word(&text, "const") || span_take_word(&text, "volatile"))
+        ;
+    out->words = text;
+    return true;
+}
+
+/* ---- types ---- */
+
+struct format_reader {
+    struct arena *arena;
+    const struct tracefs_types *types;
+    enum address_space space;
+};
+
+static void struct_complete(struct type *type, void *provider)
+{
+    const struct tracefs_types *types = provider;
+    const struct type *real = types->find(types->context, type->name);
+    if (!real || real->kind != TYPE_STRUCT || real == type)
+        return;
+    type_complete(real);
+    type->size = real->size;
+    type->is_union = real->is_union;
+    type->fields = real->fields;
+    type->count = real->count;
+}
+
+/* "struct file", known by name until somebody looks inside. */
+static const struct type *struct_by_name(const struct format_reader *reader, struct span words, uint32_t size)
+{
+    struct type *type = arena_new(reader->arena, struct type);
+    type->kind = TYPE_STRUCT;
+    type->size = size;
+    type->is_union = words.at[0] == 'u';
+    type->name = arena_copy(reader->arena, words.at, (size_t)(words.end - words.at));
+    if (reader->types) {
+        type->complete = struct_complete;
+        type->provider = (void *)reader->types;
+    }
+    return type;
+}
+
+static bool is_struct(struct span words)
+{
+    return span_take_word(&words, "struct") || span_take_word(&words, "union");
+}
+
+static const struct type *integer_by_words(struct span words)
+{
+    for (size_t i = 0; i < sizeof c_integers / sizeof *c_integers; i++)
+        if (span_is(words, c_integers[i].words))
+            return type_integer(c_integers[i].size, c_integers[i].is_signed);
+    return NULL;
+}
+
+static const struct type *pointer_to(const struct format_reader *reader,
+                                     const struct declaration *declaration)
+{
+    const struct type *target = &type_none;
+    if (declaration->is_deep)
+        target = type_pointer(reader->arena, &type_none, reader->space);
+    else if (is_struct(declaration->words))
+        target = struct_by_name(reader, declaration->words, 0);
+    else if (integer_by_words(declaration->words))
+        target = integer_by_words(declaration->words);
+    return type_pointer(reader->arena, target, reader->space);
+}
+
+static bool is_scalar_size(uint32_t size)
+{
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+/* size bytes of count elements; count 0: as many as the element's type makes of them. */
+static const struct type *array_of(const struct format_reader *reader, const struct declaration *declaration,
+                                   uint32_t size)
+{
+    const struct type *element = integer_by_words(declaration->words);
+    uint32_t count = declaration->count, width = element ? element->size : 1;
+    if (declaration->is_pointer)
+        width = 8;
+    if (count && size % count == 0 && is_scalar_size(size / count))
+        width = size / count;
+    if (declaration->is_pointer && width == 8)
+        element = pointer_to(reader, declaration);
+    else if (!element || element->size != width)
+        element = type_integer(width, declaration->is_signed);
+    return type_array(reader->arena, element, size / width);
+}
+
+static const struct type *field_type(const struct format_reader *reader,
+                                     const struct declaration *declaration)
+{
+    uint32_t size = declaration->size;
+    if (declaration->data_loc)
+        return array_of(reader, declaration, 0);
+    if (declaration->rel_loc)
+        return &type_u32;
+    if (declaration->is_array)
+        return array_of(reader, declaration, size);
+    if (declaration->is_pointer && size == 8)
+        return pointer_to(reader, declaration);
+    if (is_struct(declaration->words))
+        return struct_by_name(reader, declaration->words, size);
+    const struct type *named = integer_by_words(declaration->words);
+    if (named && size == 8 && named->size < 8)
+        return named;
+    if (is_scalar_size(size))
+        return type_integer(size, declaration->is_signed);
+    return type_array(reader->arena, &type_u8, size);
+}
+
+/* One line. False: it declares no field; *damaged: it tries to, and cannot be understood. */
+static bool field_read(const struct format_reader *reader, struct span line, struct field *out, uint32_t *end,
+                       bool *damaged)
+{
+    static const char key[] = "field:";
+    line = span_trim(line);
+    if (line.end - line.at < (ptrdiff_t)sizeof key || memcmp(line.at, key, sizeof key - 1))
+        return false;
+    const char *semicolon = memchr(line.at, ';', (size_t)(line.end - line.at));
+    struct declaration declaration = {0};
+    uint32_t is_signed = 0;
+    if (!semicolon || !declaration_split((struct span){line.at + sizeof key - 1, semicolon}, &declaration) ||
+        !span_number((struct span){semicolon, line.end}, "offset:", &declaration.offset) ||
+        !span_number((struct span){semicolon, line.end}, "size:", &declaration.size)) {
+        *damaged = true;
+        return false;
+    }
+    span_number((struct span){semicolon, line.end}, "signed:", &is_signed);
+    declaration.is_signed = is_signed;
+    declaration.data_loc &= declaration.size == 4;
+    *out = (struct field){.name = arena_copy(reader->arena, declaration.name.at,
+                                             (size_t)(declaration.name.end - declaration.name.at)),
+                          .type = field_type(reader, &declaration),
+                          .offset = declaration.offset,
+                          .data_loc = declaration.data_loc};
+    if (declaration.offset + declaration.size > *end)
+        *end = declaration.offset + declaration.size;
+    return true;
+}
+
+int tracefs_format_parse(struct arena *arena, const struct tracefs_types *types, const char *subsystem,
+                         const char *event, const char *text, const struct type **out)
+{
+    const struct format_reader reader = {
+        .arena = arena, .types = types, .space = strcmp(subsystem, "syscalls") ? SPACE_KERNEL : SPACE_USER};
+    struct field *fields = NULL;
+    size_t count = 0, room = 0;
+    uint32_t size = 0;
+    bool damaged = false;
+    for (const char *at = text; *at;) {
+        const char *end = strchrnul(at, '\n');
+        struct field field;
+        if (field_read(&reader, (struct span){at, end}, &field, &size, &damaged))
+            *arena_push(arena, fields, count, room) = field;
+        if (damaged || count > FIELDS_MAX)
+            return -EBADMSG;
+        at = *end ? end + 1 : end;
+    }
+    if (!count)
+        return -EBADMSG;
+    struct type *type = arena_new(arena, struct type);
+    type->kind = TYPE_STRUCT;
+    type->size = size;
+    type->name = arena_printf(arena, "tracepoint:%s:%s", subsystem, event);
+    type->fields = fields;
+    type->count = (uint32_t)count;
+    *out = type;
+    return 0;
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Types: making, comparing, joining, measuring, looking inside and naming them.
+ *
+ * Types read from debug information are untrusted: they may be deep, wide, or point at themselves. Every
+ * walk here is bounded by a depth or by a budget of steps, and two things are only called equal when the
+ * walk ended. */
+#include "type/type.h"
+
+#include <string.h>
+
+enum {
+    TYPE_DEPTH = 32,    /* nesting that any walk follows */
+    TYPE_BUDGET = 4096, /* steps of one comparison or search */
+    HISTOGRAM_ROWS_MOST = 1 << 20,
+};
+
+const struct type type_none = {.kind = TYPE_NONE};
+const struct type type_bool = {.kind = TYPE_BOOL, .size = 1};
+const struct type type_string_empty = {.kind = TYPE_STRING, .size = 1};
+const struct type type_i8 = {.kind = TYPE_INTEGER, .size = 1, .is_signed = true};
+const struct type type_i16 = {.kind = TYPE_INTEGER, .size = 2, .is_signed = true};
+const struct type type_i32 = {.kind = TYPE_INTEGER, .size = 4, .is_signed = true};
+const struct type type_i64 = {.kind = TYPE_INTEGER, .size = 8, .is_signed = true};
+const struct type type_u8 = {.kind = TYPE_INTEGER, .size = 1};
+const struct type type_u16 = {.kind = TYPE_INTEGER, .size = 2};
+const struct type type_u32 = {.kind = TYPE_INTEGER, .size = 4};
+const struct type type_u64 = {.kind = TYPE_INTEGER, .size = 8};
+
+/* What a kind is called, how many bytes of storage it takes when that is fixed (0: it depends), and what
+ * sizeof says of it. In the order of enum type_kind. */
+static const struct kind_facts {
+    const char *name;
+    uint8_t storage, size;
+} kind_facts[] = {
+    [TYPE_NONE] = {"void", 0, 0},           [TYPE_INTEGER] = {"int", 8, 8},
+    [TYPE_BOOL] = {"bool", 8, 1},           [TYPE_ENUM] = {"enum", 8, 4},
+    [TYPE_POINTER] = {"pointer", 8, 8},     [TYPE_STRING] = {"string", 0, 0},
+    [TYPE_BUFFER] = {"buffer", 0, 0},       [TYPE_ARRAY] = {"array", 0, 0},
+    [TYPE_STRUCT] = {"struct", 0, 0},       [TYPE_TUPLE] = {"tuple", 0, 0},
+    [TYPE_KSYM] = {"ksym_t", 8, 8},         [TYPE_USYM] = {"usym_t", 16, 16},
+    [TYPE_KSTACK] = {"kstack_t", 8, 8},     [TYPE_USTACK] = {"ustack_t", 16, 16},
+    [TYPE_INET] = {"inet", 24, 24},         [TYPE_TIMESTAMP] = {"timestamp", 8, 8},
+    [TYPE_USERNAME] = {"username_t", 8, 8}, [TYPE_NAME] = {"string", 8, 8},
+    [TYPE_COUNT] = {"count_t", 8, 8},       [TYPE_SUM] = {"sum_t", 8, 8},
+    [TYPE_MIN] = {"min_t", 16, 8},          [TYPE_MAX] = {"max_t", 16, 8},
+    [TYPE_AVG] = {"avg_t", 16, 8},          [TYPE_STATS] = {"stats_t", 16, 8},
+    [TYPE_HIST] = {"hist_t", 0, 8},         [TYPE_LHIST] = {"lhist_t", 0, 8},
+};
+
+static uint32_t round_to_word(uint64_t bytes)
+{
+    uint64_t rounded = (bytes + 7) & ~(uint64_t)7;
+    return rounded > UINT32_MAX - 7 ? UINT32_MAX - 7 : (uint32_t)rounded;
+}
+
+const struct type *type_integer(unsigned bytes, bool is_signed)
+{
+    switch (bytes) {
+    case 1: return is_signed ? &type_i8 : &type_u8;
+    case 2: return is_signed ? &type_i16 : &type_u16;
+    case 4: return is_signed ? &type_i32 : &type_u32;
+    default: return is_signed ? &type_i64 : &type_u64;
+    }
+}
+
+static struct type *type_new(struct arena *arena, enum type_kind kind, uint32_t size)
+{
+    struct type *type = arena_new(arena, struct type);
+    type->kind = kind;
+    type->size = size;
+    return type;
+}
+
+const struct type *type_pointer(struct arena *arena, const struct type *target, enum address_space space)
+{
+    struct type *type = type_new(arena, TYPE_POINTER, 8);
+    type->target = target;
+    type->space = space;
+    return type;
+}
+
+const struct type *type_string(struct arena *arena, uint32_t capacity)
+{
+    return type_new(arena, TYPE_STRING, capacity ? capacity : 1);
+}
+
+const struct type *type_buffer(struct arena *arena, uint32_t capacity)
+{
+    return type_new(arena, TYPE_BUFFER, capacity);
+}
+
+const struct type *type_array(struct arena *arena, const struct type *element, uint32_t count)
+{
+    uint64_t size = (uint64_t)element->size * count;
+    struct type *type = type_new(arena, TYPE_ARRAY, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size);
+    type->target = element;
+    type->count = count;
+    return type;
+}
+
+const struct type *type_tuple(struct arena *arena, const struct type *const *elements, uint32_t count)
+{
+    struct field *fields = arena_array(arena, count, sizeof *fields);
+    uint64_t offset = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        fields[i].name = "";
+        fields[i].type = elements[i];
+        fields[i].offset = round_to_word(offset);
+        offset += type_storage(elements[i]);
+    }
+    struct type *type = type_new(arena, TYPE_TUPLE, round_to_word(offset));
+    type->fields = fields;
+    type->count = count;
+    return type;
+}
+
+const struct type *type_simple(struct arena *arena, enum type_kind kind)
+{
+    return type_new(arena, kind, kind_facts[kind].size);
+}
+
+const struct type *type_aggregation(struct arena *arena, enum type_kind kind, const struct type *value)
+{
+    struct type *type = type_new(arena, kind, kind_facts[kind].size);
+    type->target = value;
+    type->is_signed = kind != TYPE_COUNT && value && value->is_signed;
+    return type;
+}
+
+bool type_is_scalar(const struct type *type)
+{
+    return type->kind >= TYPE_INTEGER && type->kind <= TYPE_POINTER;
+}
+
+bool type_is_number(const struct type *type)
+{
+    return type->kind >= TYPE_INTEGER && type->kind <= TYPE_ENUM;
+}
+
+bool type_is_aggregation(const struct type *type)
+{
+    return type->kind >= TYPE_COUNT && type->kind <= TYPE_LHIST;
+}
+
+bool type_is_per_cpu(const struct type *type)
+{
+    return type_is_aggregation(type);
+}
+
+bool type_reads_as_integer(const struct type *type)
+{
+    return type->kind >= TYPE_COUNT && type->kind <= TYPE_STATS;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool has_name(const struct type *type)
+{
+    return type->name && type->name[0];
+}
+
+static bool equal_within(const struct type *a, const struct type *b, unsigned depth, unsigned *budget);
+
+static bool fields_equal(const struct type *a, const struct type *b, unsigned depth, unsigned *budget)
+{
+    if (a->count != b->count)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct field *x = &a->fields[i], *y = &b->fields[i];
+        if (x->offset != y->offset || x->bit_offset != y->bit_offset || x->bit_size != y->bit_size ||
+            x->data_loc != y->data_loc || !same_text(x->name, y->name) ||
+            !equal_within(x->type, y->type, depth, budget))
+            return false;
+    }
+    return true;
+}
+
+/* A struct with a name is that name: looking inside could go round in circles, and would complete types
+ * that nobody asked for. */
+static bool structs_equal(const struct type *a, const struct type *b, unsigned depth, unsigned *budget)
+{
+    if (a->size != b->size || a->is_union != b->is_union || !same_text(a->name, b->name))
+        return false;
+    return has_name(a) || fields_equal(a, b, depth, budget);
+}
+
+static bool equal_within(const struct type *a, const struct type *b, unsigned depth, unsigned *budget)
+{
+    if (a == b)
+        return true;
+    if (!a || !b || a->kind != b->kind || !depth || !*budget)
+        return false;
+    --*budget;
+    switch (a->kind) {
+    case TYPE_INTEGER: return a->size == b->size && a->is_signed == b->is_signed;
+    case TYPE_ENUM:
+        if (a->size != b->size || a->is_signed != b->is_signed || !same_text(a->name, b->name))
+            return false;
+        if (has_name(a))
+            return true;
+        if (a->count != b->count)
+            return false;
+        for (uint32_t i = 0; i < a->count; i++)
+            if (a->enumerators[i].value != b->enumerators[i].value ||
+                !same_text(a->enumerators[i].name, b->enumerators[i].name))
+                return false;
+        return true;
+    case TYPE_POINTER: return a->space == b->space && equal_within(a->target, b->target, depth - 1, budget);
+    case TYPE_STRING:
+    case TYPE_BUFFER: return a->size == b->size;
+    case TYPE_ARRAY: return a->count == b->count && equal_within(a->target, b->target, depth - 1, budget);
+    case TYPE_STRUCT: return structs_equal(a, b, depth - 1, budget);
+    case TYPE_TUPLE: return fields_equal(a, b, depth - 1, budget);
+    case TYPE_KSTACK:
+    case TYPE_USTACK: return a->stack_mode == b->stack_mode && a->stack_frames == b->stack_frames;
+    case TYPE_TIMESTAMP: return same_text(a->format, b->format);
+    case TYPE_SUM:
+    case TYPE_MIN:
+    case TYPE_MAX:
+    case TYPE_AVG:
+    case TYPE_STATS: return a->is_signed == b->is_signed;
+    case TYPE_HIST: return a->step == b->step;
+    case TYPE_LHIST: return a->minimum == b->minimum && a->maximum == b->maximum && a->step == b->step;
+    default: return true;
+    }
+}
+
+bool type_equal(const struct type *a, const struct type *b)
+{
+    unsigned budget = TYPE_BUDGET;
+    return equal_within(a, b, TYPE_DEPTH, &budget);
+}
+
+/* The integer that holds every value of both; int64 when none does. */
+static const struct type *common_integer(const struct type *a, const struct type *b)
+{
+    unsigned signed_size = 0, unsigned_size = 0;
+    const struct type *both[] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        unsigned size = both[i]->kind == TYPE_BOOL ? 1 : both[i]->size;
+        unsigned *which = both[i]->is_signed ? &signed_size : &unsigned_size;
+        /* A bool is 0 or 1: it fits every integer, signed or not. */
+        if (both[i]->kind != TYPE_BOOL && *which < size)
+            *which = size;
+    }
+    if (!signed_size)
+        return type_integer(unsigned_size, false);
+    if (unsigned_size >= signed_size)
+        return type_integer(unsigned_size >= 4 ? 8 : unsigned_size * 2, true);
+    return type_integer(signed_size, true);
+}
+
+static bool is_void(const struct type *type)
+{
+    return !type || type->kind == TYPE_NONE;
+}
+
+/* void* takes the other's target, an unknown space the other's space; kernel and user text under one
+ * pointer is a pointer of unknown space. */
+static const struct type *common_pointer(struct arena *arena, const struct type *a, const struct type *b)
+{
+    const struct type *target = a->target;
+    if (is_void(target))
+        target = b->target;
+    else if (!is_void(b->target) && !type_equal(a->target, b->target))
+        return NULL;
+    enum address_space space = a->space;
+    if (space == SPACE_NONE)
+        space = b->space;
+    else if (b->space != SPACE_NONE && b->space != space)
+        space = SPACE_NONE;
+    if (target == a->target && space == a->space)
+        return a;
+    if (target == b->target && space == b->space)
+        return b;
+    return type_pointer(arena, target, space);
+}
+
+static const struct type *common_within(struct arena *arena, const struct type *a, const struct type *b,
+                                        unsigned depth)
+{
+    if (!depth)
+        return NULL;
+    if (type_equal(a, b))
+        return a;
+    if (type_is_number(a) && type_is_number(b))
+        return common_integer(a, b);
+    if (a->kind != b->kind)
+        return NULL;
+    switch (a->kind) {
+    case TYPE_POINTER: return common_pointer(arena, a, b);
+    case TYPE_STRING:
+    case TYPE_BUFFER: return a->size >= b->size ? a : b;
+    case TYPE_TUPLE: {
+        if (a->count != b->count)
+            return NULL;
+        const struct type **elements = arena_array(arena, a->count, sizeof *elements);
+        for (uint32_t i = 0; i < a->count; i++) {
+            elements[i] = common_within(arena, a->fields[i].type, b->fields[i].type, depth - 1);
+            if (!elements[i] || !same_text(a->fields[i].name, b->fields[i].name))
+                return NULL;
+        }
+        struct type *tuple = (struct type *)type_tuple(arena, elements, a->count);
+        struct field *fields = (struct field *)tuple->fields;
+        for (uint32_t i = 0; i < a->count; i++)
+            fields[i].name = a->fields[i].name;
+        return tuple;
+    }
+    case TYPE_SUM:
+    case TYPE_MIN:
+    case TYPE_MAX:
+    case TYPE_AVG:
+    case TYPE_STATS: /* they differ in sign: a negative value must keep its meaning */
+        return a->is_signed ? a : b;
+    default: return NULL;
+    }
+}
+
+const struct type *type_common(struct arena *arena, const struct type *a, const struct type *b)
+{
+    return common_within(arena, a, b, TYPE_DEPTH);
+}
+
+uint32_t type_storage(const struct type *type)
+{
+    switch (type->kind) {
+    case TYPE_STRING:
+    case TYPE_ARRAY:
+    case TYPE_STRUCT:
+    case TYPE_TUPLE: return round_to_word(type->size);
+    case TYPE_BUFFER: return round_to_word((uint64_t)type->size + 8);
+    case TYPE_HIST:
+    case TYPE_LHIST: return type_histogram_rows(type) * 8;
+    default: return kind_facts[type->kind].storage;
+    }
+}
+
+uint32_t type_histogram_rows(const struct type *type)
+{
+    if (type->kind == TYPE_HIST) {
+        unsigned bits = type->step < 0 ? 0 : type->step > 5 ? 5 : (unsigned)type->step;
+        return ((64 - bits) << bits) + 1;
+    }
+    if (type->step <= 0 || type->maximum <= type->minimum)
+        return 2;
+    uint64_t range = (uint64_t)type->maximum - (uint64_t)type->minimum;
+    uint64_t rows = (range - 1) / (uint64_t)type->step + 1;
+    return rows > HISTOGRAM_ROWS_MOST - 2 ? HISTOGRAM_ROWS_MOST : (uint32_t)rows + 2;
+}
+
+void type_complete(const struct type *type)
+{
+    if (!type->complete)
+        return;
+    struct type *open = (struct type *)type; /* the one change that a shared type undergoes */
+    void (*complete)(struct type *, void *) = open->complete;
+    open->complete = NULL;
+    complete(open, open->provider);
+}
+
+static bool find_within(const struct type *type, const char *name, uint32_t base, struct field *out,
+                        unsigned depth, unsigned *budget)
+{
+    type_complete(type);
+    for (uint32_t i = 0; i < type->count; i++) {
+        if (!*budget)
+            return false;
+        --*budget;
+        const struct field *field = &type->fields[i];
+        if (field->name && field->name[0]) {
+            if (strcmp(field->name, name) != 0)
+                continue;
+            *out = *field;
+            out->offset += base;
+            return true;
+        }
+        if (field->type && field->type->kind == TYPE_STRUCT && depth &&
+            find_within(field->type, name, base + field->offset, out, depth - 1, budget))
+            return true;
+    }
+    return false;
+}
+
+bool type_find_field(const struct type *type, const char *name, struct field *out)
+{
+    /* Wide enough for the widest structs, and an end for those that contain themselves. */
+    unsigned budget = TYPE_BUDGET * 16;
+    if ((type->kind != TYPE_STRUCT && type->kind != TYPE_TUPLE) || !name[0])
+        return false;
+    return find_within(type, name, 0, out, TYPE_DEPTH, &budget);
+}
+
+const char *type_enumerator(const struct type *type, int64_t value)
+{
+    if (type->kind != TYPE_ENUM)
+        return NULL;
+    for (uint32_t i = 0; i < type->count; i++)
+        if (type->enumerators[i].value == value)
+            return type->enumerators[i].name;
+    return NULL;
+}
+
+static void describe_within(struct text *out, const struct type *type, unsigned depth);
+
+static void describe_tuple(struct text *out, const struct type *type, unsigned depth)
+{
+    text_char(out, '(');
+    for (uint32_t i = 0; i < type->count; i++) {
+        if (i)
+            text_char(out, ',');
+        if (type->fields[i].name && type->fields[i].name[0])
+            text_printf(out, "%s=", type->fields[i].name);
+        describe_within(out, type->fields[i].type, depth - 1);
+    }
+    text_char(out, ')');
+}
+
+static void describe_pointer(struct text *out, const struct type *type, unsigned depth)
+{
+    unsigned stars = 0;
+    while (type && type->kind == TYPE_POINTER && stars < TYPE_DEPTH) {
+        stars++;
+        type = type->target;
+    }
+    if (type)
+        describe_within(out, type, depth - 1);
+    else
+        text_add(out, "void");
+    text_char(out, ' ');
+    text_fill(out, '*', stars);
+}
+
+static void describe_within(struct text *out, const struct type *type, unsigned depth)
+{
+    if (!depth || out->length > 4096) { /* nobody reads on */
+        text_add(out, "...");
+        return;
+    }
+    switch (type->kind) {
+    case TYPE_INTEGER: text_printf(out, "%sint%u", type->is_signed ? "" : "u", type->size * 8); break;
+    case TYPE_STRING:
+    case TYPE_BUFFER: text_printf(out, "%s[%u]", kind_facts[type->kind].name, type->size); break;
+    case TYPE_POINTER: describe_pointer(out, type, depth); break;
+    case TYPE_ARRAY:
+        describe_within(out, type->target, depth - 1);
+        text_printf(out, "[%u]", type->count);
+        break;
+    case TYPE_TUPLE: describe_tuple(out, type, depth); break;
+    case TYPE_ENUM:
+    case TYPE_STRUCT:
+        /* A probe's args are named after the probe, which says more than "struct". */
+        if (has_name(type) && strchr(type->name, ':'))
+            text_add(out, type->name);
+        else
+            text_printf(out, "%s%s%s", type->is_union ? "union" : kind_facts[type->kind].name,
+                        has_name(type) ? " " : "", has_name(type) ? type->name : "");
+        break;
+    default: text_add(out, kind_facts[type->kind].name); break;
+    }
+}
+
+void type_describe(struct text *out, const struct type *type)
+{
+    describe_within(out, type, TYPE_DEPTH);
+}
+
+const char *type_text(struct arena *arena, const struct type *type)
+{
+    struct text text = {0};
+    type_describe(&text, type);
+    const char *copy = arena_copy(arena, text_string(&text), text.length);
+    text_free(&text);
+    return copy;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a value is: kind, width, sign, address space, fields, enumerators.
+ *
+ * Types come from literals and expressions of the script, from kernel BTF, tracefs formats, notes and
+ * debug information. They are made in an arena, never changed after they are shared, and compared by
+ * structure (type_equal). All code that looks at bytes of a value asks here how it is laid out.
+ *
+ * The one storage rule: in map keys, map values, tuples and event records every scalar (integer, bool,
+ * enum, pointer) takes 8 bytes, sign- or zero-extended as its type says, and everything else is padded
+ * with zeros to a multiple of 8. So equality is a compare of words and keys are unique.
+ * `size` is what the language calls sizeof (and the width in traced memory); type_storage() is the bytes
+ * in our own memory.
+ *
+ *   kind                    storage
+ *   scalar                  8
+ *   string[N]               N rounded up to 8; text, NUL if shorter, zeros; full without NUL = truncated
+ *   buffer[N]               u64 length used, then N bytes rounded up to 8
+ *   array, struct           the bytes as in traced memory, rounded up to 8
+ *   tuple                   its fields in order, each at a multiple of 8
+ *   ksym                    u64 address
+ *   usym                    u64 address, u64 pid
+ *   kstack                  u64 stack id (0: failed unwind)
+ *   ustack                  u64 stack id, u64 pid
+ *   inet                    u64 bytes used (4 or 16), 16 bytes address
+ *   timestamp               u64 ns since boot (format: the type's)
+ *   username                u64 uid
+ *   name                    u64 index into the session's name table (probe, func)
+ *   count, sum              u64 / s64 total                                         per CPU
+ *   min, max                value, u64 set                                          per CPU
+ *   avg, stats              total, u64 count  (total signed as .is_signed says)     per CPU
+ *   hist, lhist             u64 per row, keyless; keyed maps have key (key, u64 row) and a u64 value
+ */
+#ifndef SPOOR_TYPE_TYPE_H
+#define SPOOR_TYPE_TYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+
+enum type_kind {
+    TYPE_NONE, /* void: no value */
+    TYPE_INTEGER,
+    TYPE_BOOL,
+    TYPE_ENUM,
+    TYPE_POINTER,
+    TYPE_STRING,
+    TYPE_BUFFER,
+    TYPE_ARRAY,
+    TYPE_STRUCT, /* struct, union, and a probe's args */
+    TYPE_TUPLE,
+    TYPE_KSYM,
+    TYPE_USYM,
+    TYPE_KSTACK,
+    TYPE_USTACK,
+    TYPE_INET,
+    TYPE_TIMESTAMP,
+    TYPE_USERNAME,
+    TYPE_NAME,
+    TYPE_COUNT, /* aggregations: only as the value of a map; TYPE_COUNT is the first, TYPE_LHIST the last */
+    TYPE_SUM,
+    TYPE_MIN,
+    TYPE_MAX,
+    TYPE_AVG,
+    TYPE_STATS,
+    TYPE_HIST,
+    TYPE_LHIST,
+};
+
+/* Where a pointer points. SPACE_NONE: unknown, the probe decides. SPACE_BPF: our own memory (maps, stack). */
+enum address_space { SPACE_NONE, SPACE_KERNEL, SPACE_USER, SPACE_BPF };
+
+/* How a stack is printed. */
+enum stack_mode { STACK_BPFTRACE, STACK_PERF, STACK_RAW };
+
+struct type;
+
+struct field {
+    const char *name; /* "" for an anonymous member and for tuple elements */
+    const struct type *type;
+    uint32_t offset;  /* bytes from the start: in traced memory for a struct, in storage for a tuple */
+    uint8_t bit_offset, bit_size; /* of a bit-field, from the least significant bit of the byte at offset;
+                                     bit_size 0: not a bit-field */
+    bool data_loc;    /* tracefs __data_loc: the field holds (length << 16 | offset) of the real data */
+};
+
+struct enumerator {
+    const char *name;
+    int64_t value;
+};
+
+struct type {
+    enum type_kind kind;
+    uint32_t size; /* sizeof, bytes; string and buffer: capacity N */
+    bool is_signed;
+    enum address_space space;    /* pointer */
+    enum stack_mode stack_mode;  /* kstack, ustack */
+    uint32_t stack_frames;       /* kstack, ustack: most frames wanted */
+    const char *name;            /* struct, union, enum, typedef name: "task_struct"; else NULL */
+    bool is_union;
+    const struct type *target;   /* pointer, array: the element; aggregation: the value aggregated */
+    uint32_t count;              /* array: elements; tuple, struct: fields; enum: enumerators */
+    const struct field *fields;  /* struct, tuple */
+    const struct enumerator *enumerators;
+    int64_t minimum, maximum, step; /* lhist; hist: step = k, the bits of sub-buckets (0..5) */
+    const char *format;          /* timestamp: strftime format */
+    /* A struct known by name only until somebody looks inside: complete(type) fills count and fields, or
+     * leaves them empty. Call type_complete(), never this. */
+    void (*complete)(struct type *type, void *provider);
+    void *provider;
+};
+
+/* Singletons. */
+extern const struct type type_none, type_bool, type_string_empty;
+extern const struct type type_i8, type_i16, type_i32, type_i64, type_u8, type_u16, type_u32, type_u64;
+
+const struct type *type_integer(unsigned bytes, bool is_signed); /* 1, 2, 4 or 8: a singleton */
+const struct type *type_pointer(struct arena *arena, const struct type *target, enum address_space space);
+const struct type *type_string(struct arena *arena, uint32_t capacity); /* at least 1 */
+const struct type *type_buffer(struct arena *arena, uint32_t capacity);
+const struct type *type_array(struct arena *arena, const struct type *element, uint32_t count);
+const struct type *type_tuple(struct arena *arena, const struct type *const *elements, uint32_t count);
+const struct type *type_simple(struct arena *arena, enum type_kind kind); /* ksym, usym, inet, name, … */
+const struct type *type_aggregation(struct arena *arena, enum type_kind kind, const struct type *value);
+
+bool type_is_scalar(const struct type *type);      /* integer, bool, enum, pointer: lives in a register */
+bool type_is_number(const struct type *type);      /* integer, bool, enum */
+bool type_is_aggregation(const struct type *type); /* count … lhist */
+bool type_is_per_cpu(const struct type *type);     /* its map is per-CPU: the same set */
+/* An aggregation that reads as an integer in expressions: count, sum, min, max, avg (and stats as avg). */
+bool type_reads_as_integer(const struct type *type);
+bool type_equal(const struct type *a, const struct type *b);
+
+/* The smallest type that holds both: wider integer, longer string, tuple by field; NULL when there is none.
+ * bool with integer gives integer; pointers must have equal targets or one be void*. */
+const struct type *type_common(struct arena *arena, const struct type *a, const struct type *b);
+
+uint32_t type_storage(const struct type *type);
+/* Rows of a hist or lhist, overflow rows included. hist with k sub-bucket bits; see print/histogram. */
+uint32_t type_histogram_rows(const struct type *type);
+
+void type_complete(const struct type *type);
+/* Finds a member, looking into anonymous members; offset is the sum. False: there is none. */
+bool type_find_field(const struct type *type, const char *name, struct field *out);
+const char *type_enumerator(const struct type *type, int64_t value); /* NULL: no such value */
+
+/* As a C programmer or the language writes it: "uint64", "string[64]", "struct task_struct *",
+ * "(int64,string[16])", "count_t". */
+void type_describe(struct text *out, const struct type *type);
+const char *type_text(struct arena *arena, const struct type *type);
+
+#endif
