@@ -12,7 +12,9 @@
 
 BUILD  ?= build
 PREFIX ?= /usr/local
-CC     ?= gcc
+ifeq ($(origin CC),default)
+CC     := gcc
+endif
 CLANG  ?= clang
 FUZZ_SECONDS ?= 60
 
@@ -49,31 +51,43 @@ GENERATED := $(BUILD)/gen/syscalls.inc
 all: $(BUILD)/spoor
 
 $(BUILD)/spoor: $(MAIN) $(BUILD)/libtracer.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@echo '  LD   $@'
+	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/libtracer.a: $(OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	@$(AR) rcs $@ $^
 
 $(BUILD)/obj/%.o: src/%.c | $(GENERATED)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	@echo '  CC   $<'
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The system calls of this machine, by number: see src/sym/syscalls.c.
+$(BUILD)/gen/syscalls.inc:
+	@mkdir -p $(@D)
+	@echo '#include <asm/unistd.h>' | $(CC) -E -dM - | \
+		sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9][0-9]*\)$$/SYSCALL(\1, \2)/p' | sort > $@
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libtracer.a -lcmocka $(LDLIBS)
+	@echo '  LD   $@'
+	@$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libtracer.a -lcmocka $(LDLIBS)
 
 $(BUILD)/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
-	$(CC) -Iinclude -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
+	@$(CC) -Iinclude -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
 
 $(BUILD)/examples/%: examples/%.c
 	@mkdir -p $(@D)
-	$(CC) -Iinclude -std=gnu11 -O2 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
+	@$(CC) -Iinclude -std=gnu11 -O2 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
 
 demo: setup
 	@$(MAKE) --no-print-directory all $(EXAMPLES)
 	@examples/demo.sh $(BUILD)
+
+bench: all $(TARGETS)
+	@bench/run $(BUILD)
 
 tests: all $(UNITS) $(TARGETS) $(EXAMPLES)
 

@@ -98,7 +98,8 @@ static uint8_t size_code(unsigned size)
 
 static int32_t frame_offset(const struct ir *leaf)
 {
-    return frame_object(leaf)->offset + leaf->offset;
+    const struct ir *object = frame_object(leaf);
+    return leaf == object ? object->offset : object->offset + leaf->offset;
 }
 
 static void put_leaf(struct emitter *e, unsigned to, const struct ir *leaf)
@@ -459,13 +460,14 @@ static void put_bodies(struct emitter *e, const struct ir_function *function)
 static const struct ir_block *destination(const struct emitter *e, const struct ir_block *block)
 {
     const struct ir_function *function = block->function;
+    const struct ir_block *first = block;
     for (uint32_t steps = 0; steps < function->block_count; steps++) {
         const struct body *body = &e->bodies[block->number];
         if (body->begin != body->end || block->last->op != IR_JUMP || block == function->first)
             return block;
         block = block->last->to[0];
     }
-    return block;
+    return first; /* an endless loop without code: its blocks stay */
 }
 
 static const struct ir_block *following(const struct emitter *e, const struct ir_block *block)
@@ -541,7 +543,7 @@ static int put_blocks(struct emitter *e, const struct ir_function *function)
             put_branch(e, block->last, next);
         } else if (block->last->op == IR_JUMP) {
             const struct ir_block *to = destination(e, block->last->to[0]);
-            if (to != next || body->start == e->code_count)
+            if (to != next)
                 put_always(e, to);
         } else {
             put_code(e, (struct item){.instruction.code = BPF_JMP | BPF_EXIT, .place = e->place});

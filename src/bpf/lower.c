@@ -444,7 +444,7 @@ static void end_setup(struct lowering *l)
     ir_enter(&l->b, block);
 }
 
-static void lower_gates(struct lowering *l)
+static void lower_stop_test(struct lowering *l)
 {
     struct ir_builder *b = &l->b;
     b->comment = "stopped";
@@ -454,6 +454,13 @@ static void lower_gates(struct lowering *l)
     ir_branch(b, stop, l->state->leave_early, go);
     ir_seal(b, go);
     ir_enter(b, go);
+}
+
+static void lower_gates(struct lowering *l)
+{
+    struct ir_builder *b = &l->b;
+    if (!l->context->ignores_stop)
+        lower_stop_test(l);
     if (l->context->lower_gate) {
         b->comment = "gate";
         l->context->lower_gate(l, l->context);
@@ -587,12 +594,11 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
                const struct lower_options *options, const char *program_name, struct text *dump_ir, bool dump_raw)
 {
     struct arena temporary = {.out_of_memory = arena->out_of_memory};
-    struct lower_function main = {0};
     struct lower_state state = {
         .checker = checker,
         .unit = unit,
         .temporary = &temporary,
-        .main = &main,
+        .main = arena_new(&temporary, struct lower_function),
         .return_slot = -1,
         .program_index = (uint32_t)image->program_count,
         .first_mishap = image->mishap_count,

@@ -259,18 +259,18 @@ static struct ir *failed(struct lowering *l, struct ir *result)
     return ir_binary_constant(&l->b, IR_SLT, result, 0);
 }
 
-static void read_bytes(struct lowering *l, struct memory to, uint32_t size, struct ir *address,
+static void read_bytes(struct lowering *l, struct memory to, struct ir *size, struct ir *address,
                        enum address_space space, struct place place)
 {
     struct ir_builder *b = &l->b;
     bool is_user = resolve(l, space) == SPACE_USER;
     enum bpf_func_id helper = is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel;
     struct ir *at = lower_address(l, to);
-    struct ir *result = ir_call(b, helper, 3, at, ir_constant(b, size), address);
+    struct ir *result = ir_call(b, helper, 3, at, size, address);
     struct ir_block *next, *inner;
     rare_enter(l, failed(l, result), &next);
     if (l->is_sleepable && is_user) {
-        result = ir_call(b, BPF_FUNC_copy_from_user, 3, at, ir_constant(b, size), address);
+        result = ir_call(b, BPF_FUNC_copy_from_user, 3, at, size, address);
         rare_enter(l, failed(l, result), &inner);
         lower_mishap(l, MISHAP_FAULT, place, -1, helper_text(helper));
         rare_leave(l, inner);
@@ -284,6 +284,12 @@ void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *
 {
     if (size % 8)
         ir_store_constant(&l->b, to.base, to.offset + (int32_t)(size & ~7u), 8, 0);
+    read_bytes(l, to, ir_constant(&l->b, size), address, space, place);
+}
+
+void lower_read_bounded(struct lowering *l, struct memory to, struct ir *size, struct ir *address,
+                        enum address_space space, struct place place)
+{
     read_bytes(l, to, size, address, space, place);
 }
 
@@ -292,7 +298,7 @@ struct ir *lower_read_scalar(struct lowering *l, struct ir *address, const struc
 {
     unsigned size = type->size == 1 || type->size == 2 || type->size == 4 ? type->size : 8;
     struct memory word = lower_temporary(l, 8, false);
-    read_bytes(l, word, size, address, space, place);
+    read_bytes(l, word, ir_constant(&l->b, size), address, space, place);
     struct ir *value = ir_load(&l->b, word.base, word.offset, size, type->is_signed);
     return type->kind == TYPE_BOOL ? ir_binary_constant(&l->b, IR_NE, value, 0) : value;
 }

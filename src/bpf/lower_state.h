@@ -53,7 +53,6 @@ struct lower_function {
     uint32_t frame_bytes;
     bool may_return;                /* a callback that can end the program */
     struct ir_builder saved;        /* of the parent */
-    uint32_t saved_loop_depth;
 };
 
 /* An unrolled loop: in the function that it stands in. */
@@ -77,7 +76,7 @@ struct temporary_mark {
 enum variable_kind { VARIABLE_VALUE, VARIABLE_SLOT, VARIABLE_FRAME, VARIABLE_SCRATCH };
 
 struct lowered_variable {
-    const struct lower_state *state;
+    uint32_t program; /* of the image, where this is */
     struct lower_function *home;
     enum variable_kind kind;
     uint32_t number;  /* VALUE: of the IR */

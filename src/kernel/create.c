@@ -82,7 +82,38 @@ static int map_create_ring(const char *name, uint32_t size)
     return map_create(&attributes);
 }
 
-/* Room for the outer map's slots. Every CPU that is online has its own ring; CPUs that come later share the
+/* Puts a ring into every slot, by one call where the kernel can: each call waits for a grace period, about
+ * 10 ms, which on a machine with many CPUs would take a second. */
+static int map_fill_rings(const struct kernel *kernel, const struct kernel_map *made, const int *rings)
+{
+    uint32_t slots = made->max_entries, *keys = calloc(slots, 2 * sizeof *keys);
+    if (!keys)
+        return -ENOMEM;
+    int *values = (int *)(keys + slots);
+    for (uint32_t cpu = 0; cpu < slots; cpu++) {
+        size_t ring = 0;
+        while (ring < kernel->online_count && kernel->online[ring] != cpu)
+            ring++;
+        keys[cpu] = cpu;
+        values[cpu] = rings[ring < kernel->online_count ? ring : 0];
+    }
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.batch.keys = (uintptr_t)keys;
+    attributes.batch.values = (uintptr_t)values;
+    attributes.batch.count = slots;
+    attributes.batch.map_fd = (uint32_t)made->fd;
+    int error = syscall_bpf(BPF_MAP_UPDATE_BATCH, &attributes, sizeof attributes);
+    if (error) { /* a kernel without batches for such maps */
+        error = 0;
+        for (uint32_t cpu = 0; cpu < slots && !error; cpu++)
+            error = syscall_map_update(made->fd, &keys[cpu], &values[cpu], BPF_ANY);
+    }
+    free(keys);
+    return error;
+}
+
+/* Every CPU that is online has its own ring; CPUs that come later share the
  * first one, which several writers may. */
 static int map_create_rings(struct kernel *kernel, const struct image_map *map, struct kernel_map *made,
                             int **rings, uint32_t *ring_count)
@@ -113,12 +144,7 @@ static int map_create_rings(struct kernel *kernel, const struct image_map *map, 
         error = made->fd;
         goto failed;
     }
-    for (uint32_t cpu = 0; cpu < made->max_entries && !error; cpu++) {
-        uint32_t slot = 0;
-        while (slot < kernel->online_count && kernel->online[slot] != cpu)
-            slot++;
-        error = syscall_map_update(made->fd, &cpu, &fds[slot < count ? slot : 0], BPF_ANY);
-    }
+    error = map_fill_rings(kernel, made, fds);
     if (error)
         goto failed; /* the outer map is closed with all others */
     *rings = fds;

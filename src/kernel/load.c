@@ -75,11 +75,11 @@ static int load_btf(const struct kernel *kernel, const struct image_program *pro
         return -ENOENT;
     attributes->prog_btf_fd = (uint32_t)fd;
     attributes->func_info_rec_size = sizeof(struct bpf_func_info);
-    attributes->func_info = (uintptr_t)blob.func_info;
-    attributes->func_info_cnt = blob.func_info_count;
+    attributes->func_info = (uintptr_t)blob.functions;
+    attributes->func_info_cnt = blob.function_count;
     attributes->line_info_rec_size = sizeof(struct bpf_line_info);
-    attributes->line_info = (uintptr_t)blob.line_info;
-    attributes->line_info_cnt = blob.line_info_count;
+    attributes->line_info = (uintptr_t)blob.lines;
+    attributes->line_info_cnt = blob.line_count;
     return fd;
 }
 

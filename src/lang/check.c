@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The checker's passes, its statements and its messages. See check.h for what it promises, check_state.h for how
- * types settle. Not here: expressions, builtins, variables and maps. */
+/* The checker's passes, its statements and its messages. See check.h for what it promises, check_state.h for
+ * how types settle. Not here: expressions, builtins, variables and maps. */
 #include "lang/check_state.h"
 
 /* Each pass carries types one assignment further against the order of the script. */
@@ -182,8 +182,8 @@ static void check_bound(struct checker *checker, struct node *node, const char *
 {
     const struct type *type = check_value(checker, node);
     if (type && !type_is_number(type))
-        check_error(checker, node->place, "Loop range requires an integer for the %s value, found '%s'", which,
-                    type_text(checker->arena, type));
+        check_error(checker, node->place, "Loop range requires an integer for the %s value, found '%s'",
+                    which, type_text(checker->arena, type));
 }
 
 static void check_for_range(struct checker *checker, struct node *node)
@@ -275,10 +275,12 @@ static void check_return(struct checker *checker, struct node *node)
 typedef void statement_checker(struct checker *checker, struct node *node);
 
 static statement_checker *const statement_checkers[] = {
-    [NODE_EXPRESSION] = check_discard, [NODE_LET] = check_let_statement, [NODE_BLOCK] = check_block,
-    [NODE_IF] = check_if,              [NODE_WHILE] = check_while,       [NODE_FOR_RANGE] = check_for_range,
-    [NODE_FOR_MAP] = check_for_map,    [NODE_UNROLL] = check_unroll,     [NODE_BREAK] = check_jump,
-    [NODE_CONTINUE] = check_jump,      [NODE_RETURN] = check_return,
+    [NODE_EXPRESSION] = check_discard, [NODE_LET] = check_let_statement,
+    [NODE_BLOCK] = check_block,        [NODE_IF] = check_if,
+    [NODE_WHILE] = check_while,        [NODE_FOR_RANGE] = check_for_range,
+    [NODE_FOR_MAP] = check_for_map,    [NODE_UNROLL] = check_unroll,
+    [NODE_BREAK] = check_jump,         [NODE_CONTINUE] = check_jump,
+    [NODE_RETURN] = check_return,
 };
 
 static void check_statement(struct checker *checker, struct node *node)
@@ -347,8 +349,10 @@ bool check_units(struct checker *checker, struct check_unit *units, size_t count
     check_pass(checker, units, count);
     if (checker->diagnostics->errors == errors && (!settled || checker->changed)) {
         struct place nowhere = count && units[0].body ? units[0].body->place : (struct place){0};
-        check_error(checker, nowhere, "The types of maps and variables depend on each other in too many steps");
-        check_hint(checker, "cast what is assigned to them, or assign them in the order in which they depend");
+        check_error(checker, nowhere,
+                    "The types of maps and variables depend on each other in too many steps");
+        check_hint(checker,
+                   "cast what is assigned to them, or assign them in the order in which they depend");
     }
     if (checker->diagnostics->errors == errors && checker->state->is_unresolved) {
         check_error(checker, checker->state->unresolved, "The type of this value cannot be found out");

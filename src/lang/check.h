@@ -7,6 +7,7 @@
  *   it reads as (its symbol->value tells the aggregation), except as argument of a builtin that takes maps.
  *   A value may be narrower than the variable, map, tuple element or branch that it goes to: convert.
  *   A char array in traced memory is a string: node->type is string[N], field.found.type the array.
+ *   A field with data_loc is a pointer to its first element: the address behind the location.
  *   Pointers have an address space, unless neither their provider nor the probe knows one.
  *   Builtins' bare names are NODE_NAME with name.builtin; enumerators, sizeof and parameters are INTEGER or
  *   STRING. Tuple elements are NODE_FIELD without a name, also where the script wrote [1]. */

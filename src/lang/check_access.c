@@ -37,7 +37,8 @@ static bool is_text_array(const struct type *type)
 }
 
 /* What a value of `type` in memory is in the language. */
-static const struct type *type_loaded(struct checker *checker, const struct node *node, const struct type *type)
+static const struct type *type_loaded(struct checker *checker, const struct node *node,
+                                      const struct type *type)
 {
     if (type->kind == TYPE_POINTER && type->space == SPACE_NONE) {
         enum address_space space = memory_space(checker, node);
@@ -49,7 +50,8 @@ static const struct type *type_loaded(struct checker *checker, const struct node
         return check_string_type(checker, node, type->count);
     if (type->kind != TYPE_NONE && !type_is_aggregation(type))
         return type;
-    check_error(checker, node->place, "A value of this type cannot be read: '%s'", type_text(checker->arena, type));
+    check_error(checker, node->place, "A value of this type cannot be read: '%s'",
+                type_text(checker->arena, type));
     return NULL;
 }
 
@@ -71,8 +73,9 @@ static const struct type *tuple_element(struct checker *checker, struct node *no
 {
     uint32_t element = node->field.element;
     if (tuple->kind != TYPE_TUPLE) {
-        check_error(checker, node->place, "Can not access element %u of expression of type '%s': it is not a tuple",
-                    element, type_text(checker->arena, tuple));
+        check_error(checker, node->place,
+                    "Can not access element %u of expression of type '%s': it is not a tuple", element,
+                    type_text(checker->arena, tuple));
         return NULL;
     }
     if (element >= tuple->count) {
@@ -122,10 +125,11 @@ static const struct type *field_of(struct checker *checker, struct node *node, c
     if (object->kind == TYPE_POINTER && object->target)
         object = object->target;
     if (object->kind != TYPE_STRUCT) {
-        check_error(checker, node->place, "Can not access field '%s' on expression of type '%s'", node->field.name,
-                    type_text(checker->arena, object));
+        check_error(checker, node->place, "Can not access field '%s' on expression of type '%s'",
+                    node->field.name, type_text(checker->arena, object));
         if (type_is_number(object))
-            check_hint(checker, "cast it to a pointer to a struct first: ((struct x *)...).%s", node->field.name);
+            check_hint(checker, "cast it to a pointer to a struct first: ((struct x *)...).%s",
+                       node->field.name);
         return NULL;
     }
     type_complete(object);
@@ -137,7 +141,8 @@ static const struct type *field_of(struct checker *checker, struct node *node, c
     node->field.found = found;
     /* The location of a dynamic array stands for the address of its first element. */
     if (found.data_loc)
-        return check_pointer_type(checker, node, found.type->target ? found.type->target : &type_i8, SPACE_KERNEL);
+        return check_pointer_type(checker, node, found.type->target ? found.type->target : &type_i8,
+                                  SPACE_KERNEL);
     return type_loaded(checker, node, found.type);
 }
 
@@ -177,7 +182,8 @@ static bool target_is_readable(struct checker *checker, const struct node *node,
         type_complete(target);
     if (target && target->kind != TYPE_NONE && (target->kind != TYPE_STRUCT || target->size))
         return true;
-    check_error(checker, node->place, "Can not dereference a pointer of type '%s': what it points to is not known",
+    check_error(checker, node->place,
+                "Can not dereference a pointer of type '%s': what it points to is not known",
                 type_text(checker->arena, pointer));
     check_hint(checker, "cast it first, for instance to (uint64 *)");
     return false;
@@ -193,7 +199,8 @@ const struct type *check_index(struct checker *checker, struct node *node)
         return index_tuple(checker, node, object);
     if (object->kind != TYPE_POINTER && object->kind != TYPE_ARRAY && object->kind != TYPE_STRING) {
         check_error(checker, node->place,
-                    "The array index operator [] can only be used on arrays, pointers, strings and tuples, found '%s'",
+                    "The array index operator [] can only be used on arrays, pointers, strings and tuples, "
+                    "found '%s'",
                     type_text(checker->arena, object));
         return NULL;
     }
@@ -212,7 +219,8 @@ const struct type *check_index(struct checker *checker, struct node *node)
                     (long long)number, count);
         return NULL;
     }
-    return object->kind == TYPE_ARRAY && object->target ? type_loaded(checker, node, object->target) : &type_i8;
+    return object->kind == TYPE_ARRAY && object->target ? type_loaded(checker, node, object->target)
+                                                        : &type_i8;
 }
 
 const struct type *check_dereference(struct checker *checker, struct node *node)
@@ -244,8 +252,8 @@ static const struct type *type_of_name(struct checker *checker, const struct typ
         return NULL;
     if (type == &type_string_empty && !name->pointers) /* string[N] is one string */
         return type_string(checker->arena, name->array && name->array != UINT32_MAX ? name->array
-                                           : checker->max_strlen                   ? checker->max_strlen
-                                                                                   : 1024);
+                                           : checker->max_strlen                    ? checker->max_strlen
+                                                                                    : 1024);
     for (uint32_t i = 0; i < name->pointers; i++)
         type = type_pointer(checker->arena, type, SPACE_NONE);
     if (name->array)
@@ -260,8 +268,8 @@ const struct type *check_type_name(struct checker *checker, const struct type_na
         return type;
     check_error(checker, name->place, "Cannot resolve unknown type \"%s\"", name->name);
     struct nearest nearest = {.name = name->name};
-    static const char *const words[] = {"bool", "string", "int8", "int16", "int32", "int64",
-                                        "uint8", "uint16", "uint32", "uint64"};
+    static const char *const words[] = {"bool",  "string", "int8",   "int16",  "int32",
+                                        "int64", "uint8",  "uint16", "uint32", "uint64"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         nearest_offer(&nearest, words[i]);
     if (nearest.best)
@@ -271,7 +279,8 @@ const struct type *check_type_name(struct checker *checker, const struct type_na
 
 /* ---- casts ---- */
 
-/* An array of integers, as the target of a cast or its operand. Its bytes must fit the word that a register is. */
+/* An array of integers, as the target of a cast or its operand. Its bytes must fit the word that a register
+ * is. */
 static bool is_integer_array(const struct type *type)
 {
     return type->kind == TYPE_ARRAY && type->target && type_is_number(type->target) && type->target->size &&
@@ -293,7 +302,8 @@ static bool cast_is_allowed(const struct type *from, const struct type *to)
 }
 
 /* (int8[])x: as many elements as x has. */
-static const struct type *cast_open_array(struct checker *checker, const struct type *to, const struct type *from)
+static const struct type *cast_open_array(struct checker *checker, const struct type *to,
+                                          const struct type *from)
 {
     if (to->kind != TYPE_ARRAY || to->count || !to->target->size || from->size < to->target->size)
         return to;
@@ -326,8 +336,8 @@ const struct type *check_cast(struct checker *checker, struct node *node)
     }
     to = cast_open_array(checker, to, from);
     if (!cast_is_allowed(from, to)) {
-        check_error(checker, node->place, "Cannot cast from \"%s\" to \"%s\"", type_text(checker->arena, from),
-                    type_text(checker->arena, to));
+        check_error(checker, node->place, "Cannot cast from \"%s\" to \"%s\"",
+                    type_text(checker->arena, from), type_text(checker->arena, to));
         if (to->kind == TYPE_STRUCT)
             check_hint(checker, "cast to a pointer to it: (%s *)", type_text(checker->arena, to));
         return NULL;

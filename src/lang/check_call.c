@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builtins, with and without parentheses: names, flags, numbers and kinds of arguments. What a builtin means is
- * the business of its entry in the registry. */
+/* Builtins, with and without parentheses: names, flags, numbers and kinds of arguments. What a builtin means
+ * is the business of its entry in the registry. */
 #include "lang/check_state.h"
 
 struct node *check_argument(const struct node *call, unsigned number)
@@ -24,7 +24,8 @@ static bool builtin_allowed(struct checker *checker, const struct node *node, co
 {
     const char *call = node->kind == NODE_CALL ? "()" : "";
     if ((builtin->flags & BUILTIN_UNSAFE) && !checker->is_unsafe) {
-        check_error(checker, node->place, "%s%s is an unsafe function being used in safe mode", builtin->name, call);
+        check_error(checker, node->place, "%s%s is an unsafe function being used in safe mode", builtin->name,
+                    call);
         check_hint(checker, "run with --unsafe to allow it");
         return false;
     }
@@ -37,7 +38,8 @@ static bool builtin_allowed(struct checker *checker, const struct node *node, co
 }
 
 /* Its result: the builtin's own check has the last word. A pointer without a space gets the probe's. */
-static const struct type *builtin_result(struct checker *checker, struct node *node, const struct builtin *builtin)
+static const struct type *builtin_result(struct checker *checker, struct node *node,
+                                         const struct builtin *builtin)
 {
     const struct type *type = builtin->check ? builtin->check(checker, node) : builtin->result;
     const struct probe_context *context = checker->unit ? checker->unit->context : NULL;
@@ -64,8 +66,9 @@ static bool find_enumerator(struct checker *checker, struct node *node)
 {
     const struct type_provider *provider = checker->provider;
     int64_t value;
-    const struct type *type =
-        provider && provider->enumerator ? provider->enumerator(provider->state, node->name.name, &value) : NULL;
+    const struct type *type = provider && provider->enumerator
+                                  ? provider->enumerator(provider->state, node->name.name, &value)
+                                  : NULL;
     if (!type)
         return false;
     fold_to_integer(node, (uint64_t)value, type->size == 8 && !type->is_signed, type);
@@ -85,7 +88,8 @@ const struct type *check_name(struct checker *checker, struct node *node)
         return check_expression(checker, node);
     check_error(checker, node->place, "Unknown identifier: '%s'", node->name.name);
     if (builtin)
-        check_hint(checker, "%s is a function: %s", node->name.name, builtin->synopsis ? builtin->synopsis : "()");
+        check_hint(checker, "%s is a function: %s", node->name.name,
+                   builtin->synopsis ? builtin->synopsis : "()");
     else
         suggest_name(checker, node->name.name, BUILTIN_BARE);
     return NULL;
@@ -93,7 +97,8 @@ const struct type *check_name(struct checker *checker, struct node *node)
 
 /* ---- arguments ---- */
 
-static bool check_argument_count(struct checker *checker, const struct node *node, const struct builtin *builtin)
+static bool check_argument_count(struct checker *checker, const struct node *node,
+                                 const struct builtin *builtin)
 {
     uint32_t found = node->call.arguments.count;
     unsigned least = builtin->least, most = builtin->most;
@@ -109,7 +114,8 @@ static bool check_argument_count(struct checker *checker, const struct node *nod
         text_printf(&wanted, "%u argument%s", least, least == 1 ? "" : "s");
     else
         text_printf(&wanted, most == least + 1 ? "%u or %u arguments" : "%u to %u arguments", least, most);
-    check_error(checker, node->place, "%s() requires %s, found %u", builtin->name, text_string(&wanted), found);
+    check_error(checker, node->place, "%s() requires %s, found %u", builtin->name, text_string(&wanted),
+                found);
     text_free(&wanted);
     if (builtin->synopsis)
         check_hint(checker, "%s", builtin->synopsis);
@@ -188,7 +194,8 @@ static const struct type *check_call_argument(struct checker *checker, const str
     if (argument->kind == NODE_MAP && kind == PARAMETER_ANY && !(builtin->flags & BUILTIN_VARIADIC))
         return argument->type = check_map_argument(checker, argument, false);
     if (kind == PARAMETER_MAP) {
-        check_error(checker, argument->place, "%s() expects a map as its %s argument", builtin->name, ordinal);
+        check_error(checker, argument->place, "%s() expects a map as its %s argument", builtin->name,
+                    ordinal);
         if (builtin->synopsis)
             check_hint(checker, "%s", builtin->synopsis);
         return NULL;
@@ -203,18 +210,20 @@ static const struct type *check_call_argument(struct checker *checker, const str
 
 /* ---- calls ---- */
 
-static const struct type *check_call_of(struct checker *checker, struct node *node, const struct builtin *builtin)
+static const struct type *check_call_of(struct checker *checker, struct node *node,
+                                        const struct builtin *builtin)
 {
-    bool is_right = builtin_allowed(checker, node, builtin) && check_argument_count(checker, node, builtin);
+    bool is_allowed = builtin_allowed(checker, node, builtin) && check_argument_count(checker, node, builtin);
+    bool is_known = is_allowed;
     unsigned number = 0;
     for (struct node *argument = node->call.arguments.first; argument; argument = argument->next, number++)
-        if (!is_right) /* what is inside may be wrong as well */
-            (void)(argument->kind == NODE_MAP || check_expression(checker, argument));
-        else
-            is_right &= check_call_argument(checker, builtin, argument, number) != NULL;
-    if (!is_right)
-        return builtin->result; /* so that one mistake is one message */
-    return builtin_result(checker, node, builtin);
+        if (is_allowed)
+            is_known &= check_call_argument(checker, builtin, argument, number) != NULL;
+        else if (argument->kind != NODE_MAP) /* what is inside may be wrong as well */
+            check_expression(checker, argument);
+    /* Although something is wrong, or not known yet: the type that it has in any case, so that one mistake is
+     * one message. */
+    return is_known ? builtin_result(checker, node, builtin) : builtin->result;
 }
 
 bool check_is_aggregation_call(struct checker *checker, const struct node *node)

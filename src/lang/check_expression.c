@@ -3,8 +3,8 @@
  * of their own are in the files next to this one. */
 #include "lang/check_state.h"
 
-/* A tuple goes to map keys, values and records: larger than this helps nobody, and the sizes of tuples of maps of
- * tuples would double with every line. */
+/* A tuple goes to map keys, values and records: larger than this helps nobody, and the sizes of tuples of
+ * maps of tuples would double with every line. */
 enum { TUPLE_BYTES = 64 << 10, TUPLE_ELEMENTS = 256, TUPLE_DEPTH = 16 };
 
 const struct type *check_readable(const struct type *type)
@@ -159,7 +159,7 @@ static const struct type *ternary_common(struct checker *checker, struct node *y
 static const struct type *check_ternary(struct checker *checker, struct node *node)
 {
     struct node *condition = node->ternary.condition, *yes = node->ternary.yes, *no = node->ternary.no;
-    check_condition(checker, condition, "condition of ?:");
+    check_condition(checker, condition, "condition");
     if (yes != condition)
         check_expression(checker, yes);
     check_expression(checker, no);
@@ -186,15 +186,12 @@ static const struct type *check_ternary(struct checker *checker, struct node *no
 typedef const struct type *expression_checker(struct checker *checker, struct node *node);
 
 static expression_checker *const expression_checkers[] = {
-    [NODE_INTEGER] = check_integer,     [NODE_BOOL] = check_bool,
-    [NODE_STRING] = check_string,       [NODE_NAME] = check_name,
-    [NODE_VARIABLE] = check_variable,   [NODE_MAP] = check_map,
-    [NODE_PARAMETER] = check_parameter, [NODE_CALL] = check_call,
-    [NODE_UNARY] = check_unary,         [NODE_BINARY] = check_binary,
-    [NODE_TERNARY] = check_ternary,     [NODE_ASSIGN] = check_assign,
-    [NODE_STEP] = check_step,           [NODE_FIELD] = check_field,
-    [NODE_INDEX] = check_index,         [NODE_CAST] = check_cast,
-    [NODE_TUPLE] = check_tuple,         [NODE_SIZEOF] = check_sizeof,
+    [NODE_INTEGER] = check_integer,     [NODE_BOOL] = check_bool,         [NODE_STRING] = check_string,
+    [NODE_NAME] = check_name,           [NODE_VARIABLE] = check_variable, [NODE_MAP] = check_map,
+    [NODE_PARAMETER] = check_parameter, [NODE_CALL] = check_call,         [NODE_UNARY] = check_unary,
+    [NODE_BINARY] = check_binary,       [NODE_TERNARY] = check_ternary,   [NODE_ASSIGN] = check_assign,
+    [NODE_STEP] = check_step,           [NODE_FIELD] = check_field,       [NODE_INDEX] = check_index,
+    [NODE_CAST] = check_cast,           [NODE_TUPLE] = check_tuple,       [NODE_SIZEOF] = check_sizeof,
 };
 
 const struct type *check_expression(struct checker *checker, struct node *node)

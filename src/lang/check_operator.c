@@ -1,34 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Unary and binary operators.
  *
- * Sums, products, quotients and shifts to the left have 64 bits, so that `$n + 1` never wraps at a width that the
- * script did not choose; differences are signed. A literal without a sign takes that of the other side. */
+ * Sums, products, quotients and shifts to the left have 64 bits, so that `$n + 1` never wraps at a width that
+ * the script did not choose; differences are signed. A literal without a sign takes that of the other side.
+ */
 #include "lang/check_state.h"
 
 enum operator_class {
-    CLASS_NONE, CLASS_WIDE, CLASS_BITS, CLASS_SHIFT, CLASS_EQUALITY, CLASS_ORDER, CLASS_LOGICAL,
+    CLASS_NONE,
+    CLASS_WIDE,
+    CLASS_BITS,
+    CLASS_SHIFT,
+    CLASS_EQUALITY,
+    CLASS_ORDER,
+    CLASS_LOGICAL,
 };
 
 static const uint8_t operator_classes[OPERATOR_ADDRESS + 1] = {
-    [OPERATOR_ADD] = CLASS_WIDE,    [OPERATOR_SUB] = CLASS_WIDE,
-    [OPERATOR_MUL] = CLASS_WIDE,    [OPERATOR_DIV] = CLASS_WIDE,
-    [OPERATOR_MOD] = CLASS_BITS,    [OPERATOR_AND] = CLASS_BITS,
-    [OPERATOR_OR] = CLASS_BITS,     [OPERATOR_XOR] = CLASS_BITS,
-    [OPERATOR_SHL] = CLASS_SHIFT,   [OPERATOR_SHR] = CLASS_SHIFT,
-    [OPERATOR_EQ] = CLASS_EQUALITY, [OPERATOR_NE] = CLASS_EQUALITY,
-    [OPERATOR_LT] = CLASS_ORDER,    [OPERATOR_LE] = CLASS_ORDER,
-    [OPERATOR_GT] = CLASS_ORDER,    [OPERATOR_GE] = CLASS_ORDER,
-    [OPERATOR_LOGICAL_AND] = CLASS_LOGICAL, [OPERATOR_LOGICAL_OR] = CLASS_LOGICAL,
+    [OPERATOR_ADD] = CLASS_WIDE,
+    [OPERATOR_SUB] = CLASS_WIDE,
+    [OPERATOR_MUL] = CLASS_WIDE,
+    [OPERATOR_DIV] = CLASS_WIDE,
+    [OPERATOR_MOD] = CLASS_BITS,
+    [OPERATOR_AND] = CLASS_BITS,
+    [OPERATOR_OR] = CLASS_BITS,
+    [OPERATOR_XOR] = CLASS_BITS,
+    [OPERATOR_SHL] = CLASS_SHIFT,
+    [OPERATOR_SHR] = CLASS_SHIFT,
+    [OPERATOR_EQ] = CLASS_EQUALITY,
+    [OPERATOR_NE] = CLASS_EQUALITY,
+    [OPERATOR_LT] = CLASS_ORDER,
+    [OPERATOR_LE] = CLASS_ORDER,
+    [OPERATOR_GT] = CLASS_ORDER,
+    [OPERATOR_GE] = CLASS_ORDER,
+    [OPERATOR_LOGICAL_AND] = CLASS_LOGICAL,
+    [OPERATOR_LOGICAL_OR] = CLASS_LOGICAL,
 };
 
 bool check_is_signed(const struct node *binary)
 {
     const struct node *left = binary->binary.left, *right = binary->binary.right;
-    bool left_signed = left->type && left->type->is_signed, right_signed = right->type && right->type->is_signed;
+    bool left_signed = left->type && left->type->is_signed,
+         right_signed = right->type && right->type->is_signed;
     if (operator_classes[binary->binary.op] == CLASS_SHIFT)
         return left_signed;
     /* Beside a pointer the other side is an address or a distance. */
-    if ((left->type && left->type->kind == TYPE_POINTER) || (right->type && right->type->kind == TYPE_POINTER))
+    if ((left->type && left->type->kind == TYPE_POINTER) ||
+        (right->type && right->type->kind == TYPE_POINTER))
         return false;
     return left_signed || right_signed;
 }
@@ -37,7 +55,10 @@ bool check_is_signed(const struct node *binary)
 
 static const struct type *unsigned_literal_type(uint64_t value)
 {
-    return value <= UINT8_MAX ? &type_u8 : value <= UINT16_MAX ? &type_u16 : value <= UINT32_MAX ? &type_u32 : &type_u64;
+    return value <= UINT8_MAX    ? &type_u8
+           : value <= UINT16_MAX ? &type_u16
+           : value <= UINT32_MAX ? &type_u32
+                                 : &type_u64;
 }
 
 static bool is_unsigned_integer(const struct type *type)
@@ -73,7 +94,8 @@ static const struct type *operand_error(struct checker *checker, struct node *no
                                         const struct node *left, const struct node *right)
 {
     check_error(checker, node->place, "The %s operator can not be used on expressions of types '%s', '%s'",
-                operator_text(op), type_text(checker->arena, left->type), type_text(checker->arena, right->type));
+                operator_text(op), type_text(checker->arena, left->type),
+                type_text(checker->arena, right->type));
     if (left->type->kind == TYPE_POINTER || right->type->kind == TYPE_POINTER)
         check_hint(checker, "cast the pointer to an integer first: (uint64)...");
     return NULL;
@@ -84,8 +106,9 @@ static void warn_signs(struct checker *checker, struct node *node, enum operator
 {
     check_warning(checker, node->place,
                   "%s of integers of different signs: '%s' and '%s' can lead to undefined behavior",
-                  operator_classes[op] == CLASS_ORDER || operator_classes[op] == CLASS_EQUALITY ? "comparison"
-                                                                                              : "arithmetic",
+                  operator_classes[op] == CLASS_ORDER || operator_classes[op] == CLASS_EQUALITY
+                      ? "comparison"
+                      : "arithmetic",
                   type_text(checker->arena, left), type_text(checker->arena, right));
     check_hint(checker, "the values are taken as int64; cast one side to choose");
 }
@@ -150,7 +173,8 @@ static const struct type *arithmetic(struct checker *checker, struct node *node,
     /* The bits of &, | and ^ are the same either way. */
     if ((class == CLASS_WIDE || op == OPERATOR_MOD) && signs_clash(a, b))
         warn_signs(checker, node, op, a, b);
-    return class == CLASS_WIDE ? type_integer(8, a->is_signed || b->is_signed) : type_common(checker->arena, a, b);
+    return class == CLASS_WIDE ? type_integer(8, a->is_signed || b->is_signed)
+                               : type_common(checker->arena, a, b);
 }
 
 /* ---- comparisons ---- */
@@ -192,8 +216,9 @@ static const struct type *comparison(struct checker *checker, struct node *node,
     check_error(checker, node->place, "Type mismatch for '%s': comparing '%s' with '%s'", operator_text(op),
                 type_text(checker->arena, a), type_text(checker->arena, b));
     if (a->kind == TYPE_NAME || b->kind == TYPE_NAME)
-        check_hint(checker, "the names of probes and functions are made when they are printed: they can be keys "
-                            "and values, but not compared with text");
+        check_hint(checker,
+                   "the names of probes and functions are made when they are printed: they can be keys "
+                   "and values, but not compared with text");
     return NULL;
 }
 

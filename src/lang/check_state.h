@@ -18,27 +18,27 @@ struct slot {
 };
 
 struct scratch {
-    struct variable variable;  /* first: node->variable.symbol points here */
-    unsigned callbacks;        /* loop bodies around its declaration */
+    struct variable variable; /* first: node->variable.symbol points here */
+    unsigned callbacks;       /* loop bodies around its declaration */
     bool number_pending;
 };
 
 struct map_state {
-    struct map_symbol symbol;  /* first: node->map.symbol points here */
-    bool is_keyed;             /* when symbol.key_known; symbol.key may still be unknown */
+    struct map_symbol symbol; /* first: node->map.symbol points here */
+    bool is_keyed;            /* when symbol.key_known; symbol.key may still be unknown */
     bool key_pending, value_pending;
     bool has_value_place;
 };
 
 struct check_state {
     enum check_phase phase;
-    struct scratch **visible;  /* in order of declaration; a scope is a range of them */
+    struct scratch **visible; /* in order of declaration; a scope is a range of them */
     size_t visible_count, visible_room;
-    size_t scope_begin;        /* first of the innermost scope */
-    unsigned callbacks;        /* loop bodies around: what becomes a callback */
+    size_t scope_begin; /* first of the innermost scope */
+    unsigned callbacks; /* loop bodies around: what becomes a callback */
     unsigned depth;
-    bool hint_wanted;          /* the latest report is the newest diagnostic */
-    bool is_unresolved;        /* the reporting pass met a type that nobody knows */
+    bool hint_wanted;   /* the latest report is the newest diagnostic */
+    bool is_unresolved; /* the reporting pass met a type that nobody knows */
     struct place unresolved;
 };
 
@@ -75,7 +75,7 @@ const struct type *check_aggregation_call(struct checker *checker, struct node *
 
 /* check_store.c */
 const struct type *check_variable(struct checker *checker, struct node *node);
-const struct type *check_map(struct checker *checker, struct node *node);          /* its value is read */
+const struct type *check_map(struct checker *checker, struct node *node); /* its value is read */
 const struct type *check_map_argument(struct checker *checker, struct node *node, bool whole_only);
 const struct type *check_assign(struct checker *checker, struct node *node);
 const struct type *check_step(struct checker *checker, struct node *node);

@@ -40,7 +40,8 @@ static bool holds_literal(const struct node *node)
 }
 
 /* A literal without a sign is at home in any integer that is wide enough. */
-static const struct type *joined_literal(struct checker *checker, const struct type *old, const struct node *node)
+static const struct type *joined_literal(struct checker *checker, const struct type *old,
+                                         const struct node *node)
 {
     if (old->kind != TYPE_INTEGER || old->is_signed)
         return type_common(checker->arena, old, fold_literal_type(node));
@@ -49,12 +50,24 @@ static const struct type *joined_literal(struct checker *checker, const struct t
     return size > old->size ? type_integer(size, false) : old;
 }
 
+/* Pointers into different address spaces that share a place can only be told apart as numbers: whoever
+ * follows one of them must say where it points. */
+static bool is_number_of_pointers(const struct type *old, const struct type *pointer)
+{
+    if (old->kind == TYPE_INTEGER)
+        return old->size == 8 && !old->is_signed;
+    return old->kind == TYPE_POINTER && old->space != pointer->space && old->space != SPACE_NONE &&
+           pointer->space != SPACE_NONE;
+}
+
 /* The type that holds what `old` holds and the node's value; NULL: there is none. */
 static const struct type *joined(struct checker *checker, const struct type *old, const struct node *node)
 {
     const struct type *type = node->type;
     if (check_is_literal_number(node))
         return joined_literal(checker, old, node);
+    if (type->kind == TYPE_POINTER && is_number_of_pointers(old, type))
+        return &type_u64;
     if (node->kind != NODE_TUPLE || old->kind != TYPE_TUPLE || type->kind != TYPE_TUPLE ||
         old->count != type->count)
         return type_common(checker->arena, old, type);
@@ -113,7 +126,8 @@ static void undefined_variable(struct checker *checker, const struct node *node)
     if (nearest.best)
         check_hint(checker, "did you mean '%s'?", nearest.best);
     else
-        check_hint(checker, "a variable lives in the block that assigned it first: declare it outside with let %s;",
+        check_hint(checker,
+                   "a variable lives in the block that assigned it first: declare it outside with let %s;",
                    node->variable.name);
 }
 
@@ -124,8 +138,8 @@ struct scratch *check_declare(struct checker *checker, struct node *node)
     struct scratch *scratch = (struct scratch *)node->variable.symbol;
     const struct scratch *old = scratch_visible(checker, name);
     if (old) {
-        check_error(checker, node->place, "Variable %s was already declared. Variable shadowing is not allowed.",
-                    name);
+        check_error(checker, node->place,
+                    "Variable %s was already declared. Variable shadowing is not allowed.", name);
         check_hint(checker, "%s was declared at %s", name, check_where(checker, old->variable.place));
     }
     if (!scratch) {
@@ -178,7 +192,8 @@ static bool fits_declared(struct checker *checker, const struct type *type, cons
     if (type->kind == TYPE_INTEGER && node->type->kind == TYPE_INTEGER && !check_is_literal_number(node) &&
         node->kind != NODE_INTEGER)
         return node->type->size <= type->size; /* a value that changes its sign keeps its bits, as in C */
-    if (type->kind == TYPE_INTEGER && !type->is_signed && node->kind == NODE_INTEGER && (int64_t)node->integer.value < 0)
+    if (type->kind == TYPE_INTEGER && !type->is_signed && node->kind == NODE_INTEGER &&
+        (int64_t)node->integer.value < 0)
         return node->integer.is_unsigned && type->size == 8;
     if (type->kind == TYPE_POINTER)
         return true;
@@ -190,13 +205,15 @@ static void variable_store(struct checker *checker, struct node *node, struct sc
 {
     struct variable *variable = &scratch->variable;
     struct slot slot = {&variable->type, &scratch->number_pending};
-    if (variable->type_fixed ? fits_declared(checker, variable->type, value) : slot_join(checker, slot, value))
+    if (variable->type_fixed ? fits_declared(checker, variable->type, value)
+                             : slot_join(checker, slot, value))
         return;
     if (!variable->type)
         return; /* found out later */
-    check_error(checker, node->place,
-                "Type mismatch for %s: trying to assign value of type '%s' when variable already has a type '%s'",
-                variable->name, type_text(checker->arena, value->type), type_text(checker->arena, variable->type));
+    check_error(
+        checker, node->place,
+        "Type mismatch for %s: trying to assign value of type '%s' when variable already has a type '%s'",
+        variable->name, type_text(checker->arena, value->type), type_text(checker->arena, variable->type));
     check_hint(checker, "%s got its type at %s", variable->name, check_where(checker, variable->place));
 }
 
@@ -213,6 +230,8 @@ void check_let(struct checker *checker, struct node *node)
         fixed = NULL;
     }
     if (fixed && !scratch->variable.type_fixed) {
+        if (fixed->kind == TYPE_POINTER && fixed->space == SPACE_NONE && checker->unit->context)
+            fixed = check_pointer_type(checker, target, fixed->target, checker->unit->context->space);
         scratch->variable.type = fixed;
         scratch->variable.type_fixed = true;
         checker->changed = true;
@@ -266,7 +285,8 @@ static bool key_is_storable(struct checker *checker, const struct node *key)
     const struct type *type = key->type;
     if (type_storage(type) && type->kind != TYPE_TIMESTAMP)
         return true;
-    check_error(checker, key->place, "A value of type '%s' cannot be a map key", type_text(checker->arena, type));
+    check_error(checker, key->place, "A value of type '%s' cannot be a map key",
+                type_text(checker->arena, type));
     return false;
 }
 
@@ -280,10 +300,12 @@ static bool map_key_join(struct checker *checker, struct map_state *map, struct 
         return true;
     if (!map->symbol.key)
         return true;
-    check_error(checker, key->place,
-                "Argument mismatch for %s: trying to access with arguments: '%s' when map expects arguments: '%s'",
-                map->symbol.name, type_text(checker->arena, key->type), type_text(checker->arena, map->symbol.key));
-    check_hint(checker, "%s was first used at %s", map->symbol.name, check_where(checker, map->symbol.key_place));
+    check_error(
+        checker, key->place,
+        "Argument mismatch for %s: trying to access with arguments: '%s' when map expects arguments: '%s'",
+        map->symbol.name, type_text(checker->arena, key->type), type_text(checker->arena, map->symbol.key));
+    check_hint(checker, "%s was first used at %s", map->symbol.name,
+               check_where(checker, map->symbol.key_place));
     return false;
 }
 
@@ -342,8 +364,8 @@ const struct type *check_map(struct checker *checker, struct node *node)
         return NULL;
     const struct type *type = check_readable(map->symbol.value);
     if (!type) {
-        check_error(checker, node->place, "The value of %s ('%s') cannot be read in an expression", node->map.name,
-                    type_text(checker->arena, map->symbol.value));
+        check_error(checker, node->place, "The value of %s ('%s') cannot be read in an expression",
+                    node->map.name, type_text(checker->arena, map->symbol.value));
         check_hint(checker, "print(%s) shows it", node->map.name);
     }
     return type;
@@ -372,7 +394,8 @@ static bool is_histogram_clash(const struct type *a, const struct type *b)
     return a && a->kind == b->kind && (a->kind == TYPE_HIST || a->kind == TYPE_LHIST);
 }
 
-static void map_store(struct checker *checker, struct node *node, struct map_state *map, const struct node *value)
+static void map_store(struct checker *checker, struct node *node, struct map_state *map,
+                      const struct node *value)
 {
     struct map_symbol *symbol = &map->symbol;
     struct slot slot = {&symbol->value, &map->value_pending};
@@ -389,13 +412,15 @@ static void map_store(struct checker *checker, struct node *node, struct map_sta
         return;
     if (is_histogram_clash(symbol->value, value->type))
         check_error(checker, node->place,
-                    symbol->value->kind == TYPE_HIST ? "Different number of bits in a single hist unsupported: %s"
-                                                     : "Different lhist bounds in a single map unsupported: %s",
+                    symbol->value->kind == TYPE_HIST
+                        ? "Different number of bits in a single hist unsupported: %s"
+                        : "Different lhist bounds in a single map unsupported: %s",
                     symbol->name);
     else
-        check_error(checker, node->place,
-                    "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'",
-                    symbol->name, type_text(checker->arena, value->type), type_text(checker->arena, symbol->value));
+        check_error(
+            checker, node->place,
+            "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'",
+            symbol->name, type_text(checker->arena, value->type), type_text(checker->arena, symbol->value));
     check_hint(checker, "%s got its type at %s", symbol->name, check_where(checker, symbol->value_place));
 }
 
@@ -435,14 +460,16 @@ static const struct type *assign_variable(struct checker *checker, struct node *
             return NULL;
         target->type = scratch->variable.type;
         type = check_operation(checker, node, node->assign.op, target, value);
-        if (type && scratch->variable.type_fixed && type_is_number(type) && type_is_number(scratch->variable.type))
+        if (type && scratch->variable.type_fixed && type_is_number(type) &&
+            type_is_number(scratch->variable.type))
             type = scratch->variable.type; /* wraps at the width that was asked for */
         if (type)
             variable_store(checker, node, scratch, &(struct node){.kind = NODE_CAST, .type = type});
         return target->type = scratch->variable.type;
     }
-    struct scratch *scratch = scratch_visible(checker, target->variable.name) ? scratch_use(checker, target)
-                                                                             : check_declare(checker, target);
+    struct scratch *scratch = scratch_visible(checker, target->variable.name)
+                                  ? scratch_use(checker, target)
+                                  : check_declare(checker, target);
     if (type)
         variable_store(checker, node, scratch, value);
     return target->type = scratch->variable.type;
@@ -506,8 +533,8 @@ const struct type *check_step(struct checker *checker, struct node *node)
             return NULL;
     } else if (!stepped(type, node->step.op)) {
         check_error(checker, node->place, "The %s operator can not be used on %s of type '%s'",
-                    node->step.op == OPERATOR_ADD ? "++" : "--", map ? target->map.name : target->variable.name,
-                    type_text(checker->arena, type));
+                    node->step.op == OPERATOR_ADD ? "++" : "--",
+                    map ? target->map.name : target->variable.name, type_text(checker->arena, type));
         return NULL;
     } else {
         slot_join_type(checker, slot, stepped(type, node->step.op));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a block reads of its context, found by names alone: there are no types yet. Where only types could tell,
- * the answer is the safe one: it may read memory, all fields are needed. */
+/* What a block reads of its context, found by names alone: there are no types yet. Where only types could
+ * tell, the answer is the safe one: it may read memory, all fields are needed. */
 #include <string.h>
 
 #include "lang/check.h"
@@ -15,7 +15,8 @@ struct uses_scan {
 };
 
 /* The builtin that a node is, if it is one. */
-static const struct builtin *node_builtin(const struct uses_scan *scan, const struct node *node, uint32_t *number)
+static const struct builtin *node_builtin(const struct uses_scan *scan, const struct node *node,
+                                          uint32_t *number)
 {
     if (node->kind == NODE_NAME)
         return builtin_find(scan->builtins, node->name.name, number);

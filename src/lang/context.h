@@ -36,6 +36,7 @@ struct probe_context {
     bool may_sleep;                /* may be loaded as sleepable */
     bool has_registers;            /* ctx is a struct pt_regs: reg() works */
     bool is_return;                /* retval exists in principle */
+    bool ignores_stop;             /* runs also after the trace was stopped: end */
     bool filters_pid;              /* attachment itself honours -p */
     const struct type *ctx;        /* type of `ctx`; NULL: none */
     const struct type *args;       /* struct of the arguments by name; NULL: none, and args_missing says why */

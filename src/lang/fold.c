@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Constant folding, in place and children first. Arithmetic is that of the machine that runs programs: 64 bits,
- * overflow wraps, shift counts count modulo 64. A division by a constant zero stays as it is, for the
+/* Constant folding, in place and children first. Arithmetic is that of the machine that runs programs: 64
+ * bits, overflow wraps, shift counts count modulo 64. A division by a constant zero stays as it is, for the
  * checker to refuse. What only a discarded branch says is not checked any more. */
 #include <errno.h>
 #include <stdlib.h>
@@ -114,8 +114,9 @@ static void fold_parameter(struct checker *checker, struct node *node, bool is_t
     }
     const char *text = number <= count ? parameters->values[number - 1] : NULL;
     if (!text) {
-        diagnose_warning(checker->diagnostics, node->place, "Positional parameter $%llu is not given: it is %s",
-                         (unsigned long long)number, is_text ? "an empty string" : "0");
+        diagnose_warning(checker->diagnostics, node->place,
+                         "Positional parameter $%llu is not given: it is %s", (unsigned long long)number,
+                         is_text ? "an empty string" : "0");
         diagnose_hint(checker->diagnostics, "parameters follow the script: %zu given", count);
         text = is_text ? "" : "0";
     }
@@ -171,9 +172,7 @@ static void fold_arithmetic(struct node *node, struct constant left, struct cons
     bool is_unsigned = (left.is_unsigned || right.is_unsigned) && (left.is_unsigned || a <= INT64_MAX) &&
                        (right.is_unsigned || b <= INT64_MAX);
     if (is_comparison(op)) {
-        int order = a == b                                               ? 0
-                    : (is_unsigned ? a < b : (int64_t)a < (int64_t)b) ? -1
-                                                                         : 1;
+        int order = a == b ? 0 : (is_unsigned ? a < b : (int64_t)a < (int64_t)b) ? -1 : 1;
         fold_to_bool(node, compared(op, order));
         return;
     }
@@ -301,7 +300,8 @@ static void fold_call(struct checker *checker, struct node *node, unsigned depth
     const struct builtin *builtin = builtin_find(checker->builtins, node->call.name, NULL);
     unsigned number = 0;
     for (struct node *argument = node->call.arguments.first; argument; argument = argument->next, number++)
-        if (builtin && argument->kind == NODE_PARAMETER && argument->integer.value && wants_text(builtin, number))
+        if (builtin && argument->kind == NODE_PARAMETER && argument->integer.value &&
+            wants_text(builtin, number))
             fold_parameter(checker, argument, true);
     fold_list(checker, &node->call.arguments, depth);
 }

@@ -18,12 +18,14 @@ bool parser_failed(const struct parser *parser)
 
 /* Whether one more may be reported. The bound keeps a hopeless text from flooding the user, and the
  * reports' own search for doubles from taking long. */
-static bool parser_may_report(struct parser *parser, struct place place)
+static bool parser_may_report(struct parser *parser, enum severity severity, struct place place)
 {
     if (parser->gave_up)
         return false;
-    if (parser->reports++ < MOST_REPORTS)
-        return true;
+    if (parser->reports < MOST_REPORTS)
+        return parser->reports++, true;
+    if (severity == DIAGNOSTIC_WARNING)
+        return false;
     parser->gave_up = true;
     diagnose_error(parser->diagnostics, place, "Too many errors: the rest of the script was not looked at");
     return false;
@@ -32,7 +34,7 @@ static bool parser_may_report(struct parser *parser, struct place place)
 static void parser_vreport(struct parser *parser, enum severity severity, struct place place,
                            const char *format, va_list arguments)
 {
-    parser->hint_wanted = parser_may_report(parser, place);
+    parser->hint_wanted = parser_may_report(parser, severity, place);
     if (!parser->hint_wanted)
         return;
     struct text text = {0};

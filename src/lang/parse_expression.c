@@ -4,7 +4,10 @@
  * A place of a node covers its whole text, also the parentheses around it. */
 #include "lang/parser.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "lang/type_word.h"
 
 /* Binary operators: a higher level binds tighter; 0 is none. All of them are left-associative. */
 static const struct {
@@ -58,28 +61,20 @@ static const char *const later_expressions[TOKEN_KINDS] = {
     [TOKEN_TYPEINFO] = "typeinfo is",
 };
 
-/* Words that can only be types; any other name may be one too. */
-static const char *const type_words[] = {
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "string", "void",
-};
+enum { MOST_POINTERS = 16, LONGEST_TYPE_WORD = 24 };
 
-/* Words that C types are made of: several in a row are one name. */
-static const char *const c_type_words[] = {"unsigned", "signed", "long", "short", "int", "char"};
-
-enum { MOST_POINTERS = 16 };
-
-static bool token_is_any_of(const struct token *token, const char *const *words, size_t count)
+/* Whether a word, alone or behind the words of a type before it, can only name a type; any other name may
+ * name one too. */
+static bool token_is_type_word(const struct token *token, const char *before)
 {
+    char words[2 * LONGEST_TYPE_WORD + 2];
     size_t length = token->place.end - token->place.begin;
-    const char *text = token->place.source ? token->place.source->text + token->place.begin : "";
-    if (token->kind != TOKEN_NAME)
+    if (token->kind != TOKEN_NAME || length > LONGEST_TYPE_WORD || strlen(before) > LONGEST_TYPE_WORD)
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (strlen(words[i]) == length && !memcmp(words[i], text, length))
-            return true;
-    return false;
+    snprintf(words, sizeof words, "%s%s%.*s", before, *before ? " " : "", (int)length,
+             token->place.source->text + token->place.begin);
+    return type_word_find(words) != NULL;
 }
-#define token_is_one_of(token, words) token_is_any_of(token, words, sizeof(words) / sizeof(words)[0])
 
 static struct node *parser_node(struct parser *parser, enum node_kind kind, struct place first)
 {
@@ -114,7 +109,7 @@ static bool parse_plain_number(struct parser *parser, uint32_t *number)
     return true;
 }
 
-/* type: ('struct' | 'union' | 'enum') name stars | c_type_word+ stars | name stars
+/* type: ('struct' | 'union' | 'enum') name stars | type_word+ stars | name stars
  * stars: '*'* ('[' number? ']')? */
 bool parse_type_name(struct parser *parser, struct type_name *name)
 {
@@ -130,11 +125,9 @@ bool parse_type_name(struct parser *parser, struct type_name *name)
         name->name = arena_printf(parser->arena, "%s %s", keyword, parser_word(parser, tag));
         parser_advance(parser);
     } else if (kind == TOKEN_NAME) {
-        bool is_c = token_is_one_of(&parser->token, c_type_words);
         name->name = parser_word(parser, first);
         parser_advance(parser);
-        for (unsigned words = 1; is_c && words < 4 && token_is_one_of(&parser->token, c_type_words);
-             words++) {
+        while (token_is_type_word(&parser->token, name->name)) { /* unsigned long */
             name->name =
                 arena_printf(parser->arena, "%s %s", name->name, parser_word(parser, parser->token.place));
             parser_advance(parser);
@@ -192,7 +185,7 @@ static enum type_guess parser_guess_type(const struct parser *parser)
         return TYPE_SURE;
     if (token.kind != TOKEN_NAME)
         return TYPE_NO;
-    if (token_is_one_of(&token, type_words) || token_is_one_of(&token, c_type_words))
+    if (token_is_type_word(&token, ""))
         return TYPE_SURE;
     token = lexer_next(&ahead);
     bool has_star = token.kind == TOKEN_MUL;

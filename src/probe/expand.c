@@ -10,16 +10,21 @@
 #include "probe/point.h"
 #include "sym/glob.h"
 
+/* Without case, except where two aliases differ in nothing else: u is uprobe, U is usdt. */
 const struct probe_kind *probe_kind_find(const struct probe_kind *const *kinds, const char *name)
 {
+    const struct probe_kind *loose = NULL;
     for (; *kinds; kinds++) {
         if (!strcasecmp((*kinds)->name, name))
             return *kinds;
-        for (const char *const *alias = (*kinds)->aliases; alias && *alias; alias++)
-            if (!strcasecmp(*alias, name))
+        for (const char *const *alias = (*kinds)->aliases; alias && *alias; alias++) {
+            if (!strcmp(*alias, name))
                 return *kinds;
+            if (!loose && !strcasecmp(*alias, name))
+                loose = *kinds;
+        }
     }
-    return NULL;
+    return loose;
 }
 
 static const char *lower_case(struct probe_environment *environment, const char *text)
@@ -28,16 +33,6 @@ static const char *lower_case(struct probe_environment *environment, const char 
     for (char *p = copy; *p; p++)
         *p = (char)tolower((unsigned char)*p);
     return copy;
-}
-
-static bool kind_matches(const struct probe_kind *kind, const char *pattern)
-{
-    if (glob_match(pattern, kind->name))
-        return true;
-    for (const char *const *alias = kind->aliases; alias && *alias; alias++)
-        if (!strcasecmp(*alias, pattern))
-            return true;
-    return false;
 }
 
 static int unknown_kind(struct probe_environment *environment, const struct probe_kind *const *kinds,
@@ -67,7 +62,7 @@ static int expand_kinds(struct probe_environment *environment, const struct prob
     environment->diagnostics = &quiet;
     for (size_t i = 0; kinds[i]; i++) {
         /* A kind that only counts or times fits no name pattern. */
-        if (!kinds[i]->attach || !kind_matches(kinds[i], pattern))
+        if (!kinds[i]->attach || !glob_match(pattern, kinds[i]->name))
             continue;
         matching++;
         size_t before = sites[i].count;
@@ -118,10 +113,11 @@ int probe_list(struct probe_environment *environment, const struct probe_kind *c
         pattern = &whole;
     }
     const char *name = point_piece(pattern, 0);
+    const struct probe_kind *only = name ? probe_kind_find(kinds, name) : NULL;
     name = name ? lower_case(environment, name) : "*";
     bool known = false;
     for (size_t i = 0; kinds[i]; i++) {
-        if (!kind_matches(kinds[i], name))
+        if (only ? kinds[i] != only : !glob_match(name, kinds[i]->name))
             continue;
         known = true;
         int error = kinds[i]->list ? kinds[i]->list(kinds[i], environment, pattern, verbose, visit, state) : 0;

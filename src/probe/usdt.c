@@ -97,19 +97,13 @@ static int usdt_file(void *state, struct elf_file *file, const char *path, const
     return error;
 }
 
-static int usdt_mapped(void *state, pid_t pid, const char *path)
-{
-    (void)state, (void)pid, (void)path;
-    return 1;
-}
-
 /* With -p the binary may be left out, so PROVIDER:NAME and BINARY:NAME look alike: it is a binary if there is
  * such a file. */
 static int usdt_files(struct usdt_search *search, user_file_visitor *visit)
 {
     struct probe_environment *environment = search->environment;
     const struct attach_point *point = search->point;
-    static struct attach_piece everywhere[] = {{.text = "usdt"}, {.text = "*"}};
+    struct attach_piece everywhere[] = {{.text = "usdt"}, {.text = "*"}};
     struct attach_point mapped = *point;
     mapped.pieces = everywhere;
     mapped.piece_count = 2;

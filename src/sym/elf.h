@@ -55,10 +55,11 @@ struct elf_symbol {
     bool is_function;
     bool is_ifunc; /* its code chooses the function at load time: a probe there fires once */
     bool is_global;
+    bool is_old_version; /* foo@V1 where programs linked today get foo@@V2 */
 };
 
-/* The function of that name (of several the global one, else the first; a plain function before an ifunc).
- * -ENOENT: there is none. */
+/* The function of that name; of several: the version that is linked today, a plain function before an ifunc,
+ * a global one before a local one, the first. -ENOENT: there is none. */
 int elf_file_function(struct elf_file *file, const char *name, struct elf_symbol *out);
 /* The same over functions and data. */
 int elf_file_symbol(struct elf_file *file, const char *name, struct elf_symbol *out);

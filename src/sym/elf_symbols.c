@@ -39,8 +39,34 @@ static bool symbol_from_entry(const struct elf_file *file, const Elf64_Sym *entr
     return true;
 }
 
-static int symbols_read_table(struct elf_file *file, const Elf64_Shdr *table, char **names_out)
+/* The version of each dynamic symbol is a number in a table beside it; its top bit says: not for new
+ * programs. Empty when there is no such table. */
+static int versions_read(const struct elf_file *file, size_t table, uint16_t **out, size_t *count)
 {
+    *out = NULL;
+    *count = 0;
+    for (size_t i = 0; i < file->section_count; i++) {
+        const Elf64_Shdr *section = &file->sections[i];
+        struct elf_section versions;
+        if (section->sh_type != SHT_GNU_versym || section->sh_link != table)
+            continue;
+        void *bytes = NULL;
+        size_t size;
+        elf_file_section(file, i, &versions);
+        int error = elf_file_section_read(file, &versions, &bytes, &size);
+        if (error)
+            return error == -ENOMEM ? error : 0;
+        *out = bytes;
+        *count = size / sizeof **out;
+        return 0;
+    }
+    return 0;
+}
+
+static int symbols_read_table(struct elf_file *file, size_t index, char **names_out)
+{
+    enum { VERSION_HIDDEN = 0x8000 };
+    const Elf64_Shdr *table = &file->sections[index];
     struct elf_symbols *symbols = &file->symbols;
     if (table->sh_entsize != sizeof(Elf64_Sym) || table->sh_link >= file->section_count)
         return -EBADMSG;
@@ -60,10 +86,17 @@ static int symbols_read_table(struct elf_file *file, const Elf64_Shdr *table, ch
         return error == -ENOENT ? 0 : error; /* NOBITS: the table is in a separate debug file */
     }
     *names_out = names;
-    size_t count = size / sizeof(Elf64_Sym);
+    uint16_t *versions;
+    size_t version_count, count = size / sizeof(Elf64_Sym);
+    error = versions_read(file, index, &versions, &version_count);
+    if (error) {
+        free(entries);
+        return error;
+    }
     struct elf_symbol *grown = realloc(symbols->items, (symbols->count + count + 1) * sizeof *grown);
     if (!grown) {
         free(entries);
+        free(versions);
         return -ENOMEM;
     }
     symbols->items = grown;
@@ -71,9 +104,13 @@ static int symbols_read_table(struct elf_file *file, const Elf64_Shdr *table, ch
     for (size_t i = 0; i < count; i++) {
         Elf64_Sym entry;
         memcpy(&entry, (char *)entries + i * sizeof entry, sizeof entry);
-        if (symbol_from_entry(file, &entry, names, names_size, &grown[symbols->count]))
-            symbols->count++;
+        struct elf_symbol *symbol = &grown[symbols->count];
+        if (!symbol_from_entry(file, &entry, names, names_size, symbol))
+            continue;
+        symbol->is_old_version = i < version_count && versions[i] & VERSION_HIDDEN;
+        symbols->count++;
     }
+    free(versions);
     free(entries);
     /* Only now cut the versions off: a name may be the tail of another. Overlong names are nobody's. */
     size_t kept = before;
@@ -83,8 +120,10 @@ static int symbols_read_table(struct elf_file *file, const Elf64_Shdr *table, ch
         if (length > NAME_MAX_LENGTH)
             continue;
         char *version = memchr(name, '@', length);
-        if (version)
+        if (version) {
+            grown[i].is_old_version = version[1] && version[1] != '@';
             *version = '\0';
+        }
         if (*name)
             grown[kept++] = grown[i];
     }
@@ -104,7 +143,7 @@ static int symbols_read(struct elf_file *file)
     for (size_t w = 0; w < 2 && !error; w++)
         for (size_t i = 0; i < file->section_count; i++)
             if (file->sections[i].sh_type == wanted[w]) {
-                error = symbols_read_table(file, &file->sections[i], &symbols->names[w]);
+                error = symbols_read_table(file, i, &symbols->names[w]);
                 break; /* there is at most one of each */
             }
     symbols->state = error ? error : 1;
@@ -155,7 +194,8 @@ static int symbols_find(struct elf_file *file, const char *name, bool functions_
         if (symbol->name[0] != name[0] || strcmp(symbol->name, name) ||
             (functions_only && (!symbol->is_function || !symbol->has_offset)))
             continue;
-        int rank = symbol->is_global + 2 * !symbol->is_ifunc + 4 * symbol->is_function;
+        int rank =
+            symbol->is_global + 2 * !symbol->is_ifunc + 4 * !symbol->is_old_version + 8 * symbol->is_function;
         if (rank > best_rank) {
             best = symbol;
             best_rank = rank;
@@ -214,13 +254,15 @@ int elf_file_nearest(struct elf_file *file, uint64_t address, struct elf_symbol 
     }
     /* low: the first behind the address. A function that contains it may have smaller ones inside it. */
     const struct elf_symbol *best = NULL;
+    uint64_t offset;
+    bool in_file = !elf_file_offset(file, address, &offset);
     uint64_t unsized_start = low ? sorted[low - 1]->address : 0;
     for (size_t i = low, steps = 0; i-- > 0 && steps < NEAREST_STEPS; steps++) {
         const struct elf_symbol *symbol = sorted[i];
         if (best && symbol->address != best->address)
             break;
-        bool contains =
-            symbol->size ? address - symbol->address < symbol->size : symbol->address == unsized_start;
+        bool contains = symbol->size ? address - symbol->address < symbol->size
+                                     : symbol->address == unsized_start && in_file;
         if (contains && (!best || symbol_is_plainer(symbol, best)))
             best = symbol;
     }

@@ -2,9 +2,6 @@
 /* The whole of /proc/kallsyms in one block of memory, cut into names where it stands, and an array of symbols
  * sorted by address that point into it. Names are found by walking: it is rare, and an index would cost more
  * than it saves. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* strchrnul */
-#endif
 #include "sym/kallsyms.h"
 
 #include <ctype.h>

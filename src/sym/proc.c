@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading and parsing /proc/PID. A process may end between any two reads: that is -ESRCH, and nothing else.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* strchrnul */
-#endif
 #include "sym/proc.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The numbers of <asm/unistd.h>, as the Makefile found them (gen/syscall_numbers.h: one line SYSCALL(name,
+/* The numbers of <asm/unistd.h>, as the Makefile found them (syscalls.inc: one line SYSCALL(name,
  * number) each), with the few names that the kernel's tracepoints spell differently, and with system calls
  * that are younger than the headers of the machine that we are built on. Numbers from 424 on are the same on
  * all machines. */
@@ -16,7 +16,7 @@ struct syscall {
 
 static const struct syscall syscall_table[] = {
 #define SYSCALL(name, number) {#name, number},
-#include "gen/syscall_numbers.h"
+#include "syscalls.inc"
 #undef SYSCALL
 #ifdef __x86_64__
     {"uretprobe", 335},         {"uprobe", 336},

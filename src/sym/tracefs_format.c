@@ -5,11 +5,9 @@
  *   declaration := [ "__data_loc" | "__rel_loc" ] type-words [ "[]" ] name [ "[" [count] "]" ]
  *
  * Size and sign are the kernel's word and count; the words of the type only say what it means. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* memmem, memrchr, strchrnul */
-#endif
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sym/tracefs.h"
@@ -203,12 +201,15 @@ struct format_reader {
 static void struct_complete(struct type *type, void *provider)
 {
     const struct tracefs_types *types = provider;
-    const struct type *real = types->find(types->context, type->name);
+    char name[256];
+    if (snprintf(name, sizeof name, "%s %s", type->is_union ? "union" : "struct", type->name) >=
+        (int)sizeof name)
+        return;
+    const struct type *real = types->find(types->context, name);
     if (!real || real->kind != TYPE_STRUCT || real == type)
         return;
     type_complete(real);
     type->size = real->size;
-    type->is_union = real->is_union;
     type->fields = real->fields;
     type->count = real->count;
 }
@@ -220,6 +221,8 @@ static const struct type *struct_by_name(const struct format_reader *reader, str
     type->kind = TYPE_STRUCT;
     type->size = size;
     type->is_union = words.at[0] == 'u';
+    if (!span_take_word(&words, "struct"))
+        span_take_word(&words, "union");
     type->name = arena_copy(reader->arena, words.at, (size_t)(words.end - words.at));
     if (reader->types) {
         type->complete = struct_complete;

@@ -101,7 +101,7 @@ static bool x86_offset(struct cursor *cursor, struct usdt_argument *out)
             const char *begin = cursor->at;
             while (cursor->at < cursor->end && is_name(*cursor->at))
                 cursor->at++;
-            if (cursor->at == begin || out->symbol_end)
+            if (cursor->at == begin || *begin == '@' || out->symbol_end)
                 return false;
             out->symbol_begin = (uint16_t)(begin - cursor->start);
             out->symbol_end = (uint16_t)(cursor->at - cursor->start);

@@ -139,7 +139,7 @@ static void test_strings(void **state)
 }
 
 /* Kinds of all tokens of a text; ends the list with TOKEN_END. */
-static void expect_tokens(const char *text, bool in_predicate, ...)
+static void expect_tokens(const char *text, int in_predicate, ...)
 {
     struct held *held = hold(text, strlen(text));
     held->lexer.in_predicate = in_predicate;

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Builds a BTF blob for a program: one 64-bit integer type, a prototype per number of parameters, a function
+ * per function, the script's lines as strings.
+ *
+ * The kernel checks names (C identifiers) and order (lines ascending, one at each function's start), so names
+ * are mended here and places without a line get an empty one. */
+#include "bpf/btf_write.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <linux/btf.h>
+#include <string.h>
+
+enum { STRINGS_LIMIT = 8 << 20, LINE_LIMIT = 400, MOST_PARAMETERS = 5, NAME_LIMIT = 100, COLUMN_LIMIT = 1023 };
+
+struct writer {
+    struct arena *arena;
+    uint32_t *words; /* types */
+    size_t word_count, word_room;
+    char *strings;
+    size_t string_count, string_room;
+    uint32_t type_count;
+};
+
+static void word(struct writer *w, uint32_t value)
+{
+    *arena_push(w->arena, w->words, w->word_count, w->word_room) = value;
+}
+
+static uint32_t string(struct writer *w, const char *bytes, size_t length)
+{
+    uint32_t offset = (uint32_t)w->string_count;
+    for (size_t i = 0; i < length; i++)
+        *arena_push(w->arena, w->strings, w->string_count, w->string_room) = bytes[i];
+    *arena_push(w->arena, w->strings, w->string_count, w->string_room) = 0;
+    return offset;
+}
+
+static uint32_t type(struct writer *w, uint32_t name, uint32_t kind, uint32_t count, uint32_t size_or_type)
+{
+    word(w, name);
+    word(w, kind << 24 | count);
+    word(w, size_or_type);
+    return ++w->type_count;
+}
+
+/* Letters, digits and underscores, not beginning with a digit. */
+static uint32_t identifier(struct writer *w, const char *name)
+{
+    char text[NAME_LIMIT];
+    size_t length = 0;
+    if (!name || !*name)
+        name = "program";
+    if (isdigit((unsigned char)*name))
+        text[length++] = '_';
+    for (; *name && length < sizeof text; name++)
+        text[length++] = (char)(isalnum((unsigned char)*name) ? *name : '_');
+    return string(w, text, length);
+}
+
+struct line { /* of a source: where its text is among the strings */
+    const struct source *source;
+    unsigned number;
+    uint32_t text;
+};
+
+static uint32_t line_text(struct writer *w, struct place place)
+{
+    const struct source *source = place.source;
+    size_t begin = place.begin, end = place.begin;
+    while (begin && source->text[begin - 1] != '\n')
+        begin--;
+    while (end < source->length && source->text[end] != '\n')
+        end++;
+    while (begin < end && isspace((unsigned char)source->text[begin]))
+        begin++;
+    if (end - begin > LINE_LIMIT)
+        end = begin + LINE_LIMIT;
+    return string(w, source->text + begin, end - begin);
+}
+
+static void write_lines(struct writer *w, const struct image_program *program, struct btf_blob *out)
+{
+    out->lines = arena_array(w->arena, (size_t)program->line_count + program->function_count, sizeof *out->lines);
+    struct line *lines = NULL;
+    size_t line_count = 0, line_room = 0;
+    const struct source *named = NULL;
+    uint32_t file = 0, function = 0;
+    for (uint32_t i = 0; i < program->line_count || function < program->function_count;) {
+        /* A function whose first instruction has no line of its own gets an empty one. */
+        uint32_t start = function < program->function_count ? program->functions[function].instruction : UINT32_MAX;
+        uint32_t at = i < program->line_count ? program->lines[i].instruction : UINT32_MAX;
+        struct bpf_line_info *line = &out->lines[out->line_count++];
+        function += start <= at;
+        if (start < at) {
+            line->insn_off = start;
+            continue;
+        }
+        struct place place = program->lines[i++].place;
+        line->insn_off = at;
+        if (!place.source || place.begin > place.source->length)
+            continue;
+        if (place.source != named) {
+            named = place.source;
+            file = string(w, named->name, strlen(named->name));
+        }
+        struct position position = source_position(place.source, place.begin);
+        const struct line *known = NULL;
+        for (size_t k = line_count; k-- > 0 && !known;)
+            if (lines[k].source == place.source && lines[k].number == position.line)
+                known = &lines[k];
+        if (!known) {
+            struct line *added = arena_push(w->arena, lines, line_count, line_room);
+            *added = (struct line){place.source, position.line, line_text(w, place)};
+            known = added;
+        }
+        line->file_name_off = file;
+        line->line_off = known->text;
+        line->line_col =
+            position.line << 10 | (position.column < COLUMN_LIMIT ? position.column : (unsigned)COLUMN_LIMIT);
+    }
+}
+
+int btf_write(struct arena *arena, const struct image_program *program, struct btf_blob *out)
+{
+    struct writer w = {.arena = arena};
+    uint32_t prototypes[MOST_PARAMETERS + 1] = {0};
+    *out = (struct btf_blob){0};
+    string(&w, "", 0);
+    uint32_t integer = type(&w, string(&w, "u64", 3), BTF_KIND_INT, 0, 8);
+    word(&w, 64); /* bits; no sign, offset 0 */
+    uint32_t parameter_names[MOST_PARAMETERS];
+    for (unsigned i = 0; i < MOST_PARAMETERS; i++) {
+        const char name[2] = {'a', (char)('0' + i)};
+        parameter_names[i] = string(&w, name, sizeof name);
+    }
+    out->functions = arena_array(arena, program->function_count, sizeof *out->functions);
+    out->function_count = program->function_count;
+    for (uint32_t i = 0; i < program->function_count; i++) {
+        const struct image_function *function = &program->functions[i];
+        unsigned count = function->parameters < MOST_PARAMETERS ? function->parameters : MOST_PARAMETERS;
+        if (!prototypes[count]) {
+            prototypes[count] = type(&w, 0, BTF_KIND_FUNC_PROTO, count, integer);
+            for (unsigned k = 0; k < count; k++) {
+                word(&w, parameter_names[k]);
+                word(&w, integer);
+            }
+        }
+        out->functions[i].insn_off = function->instruction;
+        out->functions[i].type_id =
+            type(&w, identifier(&w, function->name), BTF_KIND_FUNC, BTF_FUNC_STATIC, prototypes[count]);
+    }
+    if (program->line_count)
+        write_lines(&w, program, out);
+    if (w.string_count > STRINGS_LIMIT || w.word_count > STRINGS_LIMIT / 4)
+        return -E2BIG;
+    struct btf_header header = {.magic = BTF_MAGIC,
+                                .version = BTF_VERSION,
+                                .hdr_len = sizeof header,
+                                .type_len = (uint32_t)(w.word_count * sizeof *w.words),
+                                .str_off = (uint32_t)(w.word_count * sizeof *w.words),
+                                .str_len = (uint32_t)w.string_count};
+    out->size = (uint32_t)sizeof header + header.type_len + header.str_len;
+    out->bytes = arena_alloc(arena, out->size);
+    memcpy(out->bytes, &header, sizeof header);
+    memcpy((char *)out->bytes + sizeof header, w.words, header.type_len);
+    memcpy((char *)out->bytes + sizeof header + header.type_len, w.strings, header.str_len);
+    return 0;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loops whose number of turns is not known: the body becomes a function that the kernel calls back.
+ *
+ *     while          bpf_loop; the callback tests the condition first
+ *     for a..b       bpf_loop; the callback computes the variable from its index
+ *     for @map       bpf_for_each_map_elem
+ *
+ * A callback returns 1 to stop the loop. To leave the whole program it also sets the flag `return_slot`, which is
+ * tested after the call. Before Linux 5.17 the first two are loops that call the same function, with a bound that
+ * the verifier can walk. */
+#include "bpf/lower_state.h"
+
+#include <assert.h>
+
+/* A callback is built between these two. Its own statements' temporaries go on above ours. */
+static struct lower_function *callback_begin(struct lowering *l, struct lower_statement *statement, const char *name,
+                                             uint8_t parameters)
+{
+    struct lower_function *callback = arena_new(l->state->temporary, struct lower_function);
+    lower_enter_function(l, callback, name, parameters);
+    /* Whatever cannot go on in a condition stops the loop. */
+    *statement = (struct lower_statement){0};
+    l->state->statement = statement;
+    return callback;
+}
+
+static void callback_end(struct lowering *l, struct lower_function *callback, struct lower_statement *statement,
+                         struct lower_statement *outer)
+{
+    struct ir_builder *b = &l->b;
+    if (!ir_ended(b))
+        ir_return(b, ir_constant(b, 0));
+    if (statement->end) {
+        ir_seal(b, statement->end);
+        ir_enter(b, statement->end);
+        ir_return(b, ir_constant(b, 1));
+    }
+    lower_finish_function(l, callback);
+    l->state->statement = outer;
+}
+
+/* After the call: `return` inside of the loop ends what is around it too. */
+static void pass_on_return(struct lowering *l, const struct lower_function *callback)
+{
+    struct lower_state *s = l->state;
+    struct ir_builder *b = &l->b;
+    if (!callback->may_return)
+        return;
+    struct ir *flag = ir_load(b, lower_area(l, s->main), s->return_slot, 8, false);
+    struct ir_block *leave = ir_block_new(b), *stay = ir_block_new(b);
+    flag->is_volatile = true;
+    ir_branch(b, flag, leave, stay);
+    ir_seal(b, leave);
+    ir_enter(b, leave);
+    lower_leave(l);
+    ir_seal(b, stay);
+    ir_enter(b, stay);
+}
+
+static struct ir *area_argument(struct lowering *l)
+{
+    struct ir *area = l->state->current->area;
+    return area ? area : ir_constant(&l->b, 0);
+}
+
+/* The loop itself, where the kernel has none: index = 0 … turns - 1, or until the callback returns not 0. The
+ * value is how often it was called. */
+static struct ir *loop_plainly(struct lowering *l, struct ir *turns, const struct lower_function *callback)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t index = ir_variable(b);
+    struct ir_block *loop = ir_block_new(b), *test = ir_block_new(b), *body = ir_block_new(b);
+    struct ir_block *end = ir_block_new(b);
+    ir_write(b, index, ir_constant(b, 0));
+    ir_jump(b, loop);
+    ir_enter(b, loop);
+    struct ir *at = ir_read(b, index);
+    ir_branch(b, ir_binary_constant(b, IR_ULT, at, LOOP_PLAIN_MOST), test, end);
+    ir_seal(b, test);
+    ir_enter(b, test);
+    ir_branch(b, ir_binary(b, IR_ULT, at, turns), body, end);
+    ir_seal(b, body);
+    ir_enter(b, body);
+    struct ir *stop = ir_call_local(b, callback->function, 2, at, area_argument(l));
+    ir_write(b, index, ir_binary_constant(b, IR_ADD, at, 1));
+    ir_branch(b, stop, end, loop);
+    ir_seal(b, loop);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, index);
+}
+
+/* Calls back `turns` times (unsigned; NULL: until it stops itself). More than is possible is counted. */
+static void call_loop(struct lowering *l, struct ir *turns, const struct lower_function *callback,
+                      struct place place)
+{
+    struct ir_builder *b = &l->b;
+    bool has_loop = l->options->features->loop, is_endless = !turns;
+    uint32_t most = has_loop ? LOOP_MOST : LOOP_PLAIN_MOST;
+    if (is_endless)
+        turns = ir_constant(b, most);
+    struct ir *done;
+    uint32_t bounded = ir_variable(b);
+    struct ir_block *large = ir_block_new(b), *call = ir_block_new(b);
+    ir_write(b, bounded, turns);
+    ir_branch(b, ir_binary_constant(b, IR_UGT, turns, most), large, call);
+    ir_seal(b, large);
+    ir_enter(b, large);
+    ir_write(b, bounded, ir_constant(b, most));
+    ir_jump(b, call);
+    ir_seal(b, call);
+    ir_enter(b, call);
+    struct ir *wanted = ir_read(b, bounded);
+    if (has_loop)
+        done = ir_call(b, BPF_FUNC_loop, 4, wanted, ir_function_address(b, callback->function), area_argument(l),
+                       ir_constant(b, 0));
+    else
+        done = loop_plainly(l, wanted, callback);
+    if (!is_endless && turns->op == IR_CONSTANT && (uint64_t)turns->immediate <= most)
+        return;
+    struct ir_block *end = ir_block_new(b);
+    struct ir *reached = ir_binary_constant(b, IR_UGE, done, most);
+    if (!is_endless)
+        reached = ir_binary(b, IR_AND, reached, ir_binary_constant(b, IR_UGT, turns, most));
+    struct ir_block *bound = lower_unlikely(l, reached);
+    ir_jump(b, end);
+    ir_enter(b, bound);
+    lower_mishap(l, MISHAP_LOOP, place, -1, NULL);
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+}
+
+static void lower_while(struct lowering *l, struct node *node)
+{
+    struct ir_builder *b = &l->b;
+    struct lower_statement statement, *outer = l->state->statement;
+    struct lower_function *callback = callback_begin(l, &statement, "while_body", 2);
+    struct temporary_mark mark = lower_mark(l);
+    struct ir_block *yes = ir_block_new(b), *no = ir_block_new(b);
+    lower_branch(l, node->loop.condition, yes, no);
+    ir_seal(b, yes);
+    ir_seal(b, no);
+    ir_enter(b, no);
+    ir_return(b, ir_constant(b, 1));
+    ir_enter(b, yes);
+    lower_statement(l, node->loop.body);
+    lower_release(l, mark);
+    callback_end(l, callback, &statement, outer);
+    call_loop(l, NULL, callback, node->place);
+    pass_on_return(l, callback);
+}
+
+static void lower_for_range(struct lowering *l, struct node *node)
+{
+    struct ir_builder *b = &l->b;
+    struct variable *variable = node->loop.variable->variable.symbol;
+    struct lower_function *around = l->state->current;
+    struct lower_statement statement, *outer = l->state->statement;
+    struct ir *from = lower_scalar(l, node->loop.from), *to = lower_scalar(l, node->loop.to);
+    bool is_constant = from->op == IR_CONSTANT;
+    int32_t slot = 0;
+    if (!is_constant) {
+        slot = lower_area_slot(l, around);
+        ir_store(b, around->area, slot, 8, from);
+    }
+    struct lower_function *callback = callback_begin(l, &statement, "for_body", 2);
+    struct ir *first =
+        is_constant ? ir_constant(b, from->immediate) : ir_load(b, lower_area(l, around), slot, 8, false);
+    struct ir *index = ir_parameter(b, 0);
+    lower_variable_write(l, variable, ir_binary(b, IR_ADD, first, index));
+    lower_statement(l, node->loop.body);
+    callback_end(l, callback, &statement, outer);
+    /* Nothing to do is common enough to be tested: from..to with to <= from. */
+    struct ir_block *some = ir_block_new(b), *end = ir_block_new(b);
+    ir_branch(b, ir_binary(b, IR_SLT, from, to), some, end);
+    ir_seal(b, some);
+    ir_enter(b, some);
+    call_loop(l, ir_binary(b, IR_SUB, to, from), callback, node->place);
+    pass_on_return(l, callback);
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+}
+
+/* $kv = (key, value): callback(map, key, value, area). */
+static void bind_element(struct lowering *l, struct variable *variable, struct map_symbol *map, struct place place)
+{
+    struct ir_builder *b = &l->b;
+    const struct type *tuple = variable->type;
+    if (!tuple || tuple->kind != TYPE_TUPLE || tuple->count != 2)
+        return; /* never read */
+    struct memory key = {.base = ir_parameter(b, 1)}, value = {.base = ir_parameter(b, 2)};
+    struct memory to = lower_variable_memory(l, variable);
+    const struct field *key_field = &tuple->fields[0], *value_field = &tuple->fields[1];
+    lower_convert_memory(l, key, map->key, (struct memory){to.base, to.offset + (int32_t)key_field->offset},
+                         key_field->type);
+    struct memory value_to = {to.base, to.offset + (int32_t)value_field->offset};
+    if (!type_is_aggregation(map->value)) {
+        lower_convert_memory(l, value, map->value, value_to, value_field->type);
+        return;
+    }
+    struct ir *sum = lower_map_sum(l, map, key.base, place);
+    ir_store(b, value_to.base, value_to.offset, 8, sum);
+}
+
+static void lower_for_map(struct lowering *l, struct node *node)
+{
+    struct ir_builder *b = &l->b;
+    struct map_symbol *map = node->loop.map->map.symbol;
+    struct lower_statement statement, *outer = l->state->statement;
+    if (!l->options->features->for_each_map) {
+        diagnose_error(l->diagnostics, node->place, "for over a map needs Linux 5.13 or newer");
+        diagnose_hint(l->diagnostics, "print(%s) in an interval probe shows the same elements", map->name);
+        return;
+    }
+    if (map->index < 0)
+        return;
+    struct lower_function *callback = callback_begin(l, &statement, "for_body", 4);
+    bind_element(l, node->loop.variable->variable.symbol, map, node->loop.map->place);
+    lower_statement(l, node->loop.body);
+    callback_end(l, callback, &statement, outer);
+    ir_call(b, BPF_FUNC_for_each_map_elem, 4, ir_map(b, (uint32_t)map->index),
+            ir_function_address(b, callback->function), area_argument(l), ir_constant(b, 0));
+    pass_on_return(l, callback);
+}
+
+void lower_loop_statement(struct lowering *l, struct node *node)
+{
+    /* An unrolled loop around it is not the one that `break` inside leaves. */
+    struct lower_loop *loop = l->state->loop;
+    l->state->loop = NULL;
+    if (node->kind == NODE_WHILE)
+        lower_while(l, node);
+    else if (node->kind == NODE_FOR_RANGE)
+        lower_for_range(l, node);
+    else
+        lower_for_map(l, node);
+    l->state->loop = loop;
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Maps of the script: which kernel map each becomes, and what is done with their elements.
+ *
+ * Aggregations have a value per CPU; everything else is shared. A map without key is the only element of an array,
+ * whose memory a program reaches without a look-up unless it is per CPU. Rows of keyed histograms are elements of
+ * their own, with the row at the end of the key. */
+#include "bpf/lower_state.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { PER_CPU_VALUE_MOST = 32768, KEY_WORD = 8 };
+
+static bool has_rows(const struct type *value)
+{
+    return value->kind == TYPE_HIST || value->kind == TYPE_LHIST;
+}
+
+/* ---- maps of the image ---- */
+
+static struct image_map describe_map(const struct map_symbol *symbol, const struct lower_options *options)
+{
+    bool is_per_cpu = type_is_per_cpu(symbol->value);
+    struct image_map map = {
+        .name = symbol->name,
+        .key = symbol->key,
+        .value = symbol->value,
+        .value_size = type_storage(symbol->value),
+    };
+    if (!symbol->key) {
+        map.type = is_per_cpu ? BPF_MAP_TYPE_PERCPU_ARRAY : BPF_MAP_TYPE_ARRAY;
+        map.key_size = 4;
+        map.max_entries = 1;
+        if (has_rows(symbol->value))
+            map.value_size = 8 * type_histogram_rows(symbol->value);
+    } else {
+        map.type = is_per_cpu ? BPF_MAP_TYPE_PERCPU_HASH : BPF_MAP_TYPE_HASH;
+        map.key_size = type_storage(symbol->key);
+        map.max_entries = symbol->max_entries ? symbol->max_entries : options->max_map_keys;
+        if (has_rows(symbol->value)) {
+            map.key_size += KEY_WORD;
+            map.value_size = 8;
+        }
+    }
+    if (!map.key_size)
+        map.key_size = KEY_WORD;
+    if (!map.value_size)
+        map.value_size = 8;
+    return map;
+}
+
+int lower_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
+               const struct checker *checker, const struct lower_options *options)
+{
+    size_t errors = diagnostics->errors;
+    image->events = image->stacks = image->events_shared = -1;
+    image->scratch_cpu = image->scratch_task = image->scratch_slots = -1;
+    image->control = (int)image->map_count;
+    *arena_push(arena, image->maps, image->map_count, image->map_room) = (struct image_map){
+        .name = "control",
+        .type = BPF_MAP_TYPE_ARRAY,
+        .key_size = 4,
+        .value_size = sizeof(struct image_control),
+        .max_entries = 1,
+        .flags = BPF_F_MMAPABLE,
+    };
+    for (size_t i = 0; i < checker->map_count; i++) {
+        struct map_symbol *symbol = checker->maps[i];
+        symbol->index = -1;
+        if (!symbol->value)
+            continue; /* nothing is ever in it */
+        struct image_map map = describe_map(symbol, options);
+        if (type_is_per_cpu(symbol->value) && map.value_size > PER_CPU_VALUE_MOST) {
+            diagnose_error(diagnostics, symbol->first, "%s needs %u bytes per CPU; the kernel has room for %d",
+                           symbol->name, map.value_size, PER_CPU_VALUE_MOST);
+            diagnose_hint(diagnostics, "use fewer rows");
+        }
+        symbol->index = (int)image->map_count;
+        *arena_push(arena, image->maps, image->map_count, image->map_room) = map;
+    }
+    return diagnostics->errors > errors ? -EINVAL : 0;
+}
+
+void lower_finish(struct image *image)
+{
+    if (image->control >= 0)
+        image->maps[image->control].value_size =
+            (uint32_t)(sizeof(struct image_control) + sizeof(uint64_t) * image->mishap_count);
+}
+
+/* ---- keys and elements ---- */
+
+static struct ir *map_of(struct lowering *l, const struct map_symbol *symbol)
+{
+    return ir_map(&l->b, (uint32_t)symbol->index);
+}
+
+static bool is_direct(const struct map_symbol *symbol)
+{
+    return !symbol->key && !type_is_per_cpu(symbol->value);
+}
+
+struct memory lower_map_key(struct lowering *l, struct node *map)
+{
+    const struct map_symbol *symbol = map->map.symbol;
+    const struct type *type = symbol->key;
+    struct node *key = map->map.key;
+    struct memory memory;
+    if (!type || !key) {
+        memory = lower_temporary(l, KEY_WORD, false);
+        if (!is_direct(symbol))
+            ir_store_constant(&l->b, memory.base, memory.offset, KEY_WORD, 0);
+        return memory;
+    }
+    bool rows = has_rows(symbol->value);
+    if (!rows && !type_is_scalar(type) && type_equal(key->type, type) && key->kind == NODE_VARIABLE)
+        return lower_memory(l, key);
+    uint32_t bytes = type_storage(type);
+    memory = lower_temporary(l, (bytes ? bytes : KEY_WORD) + (rows ? KEY_WORD : 0), !bytes);
+    if (bytes)
+        lower_into_type(l, key, type, memory);
+    return memory;
+}
+
+struct ir *lower_map_lookup(struct lowering *l, struct map_symbol *map, struct memory key)
+{
+    if (is_direct(map))
+        return ir_map_value(&l->b, (uint32_t)map->index, 0);
+    return ir_call(&l->b, BPF_FUNC_map_lookup_elem, 2, map_of(l, map), lower_address(l, key));
+}
+
+/* The key's memory holds all of the kernel's key. */
+static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struct memory key, struct place place)
+{
+    struct ir_builder *b = &l->b;
+    struct ir *found = lower_map_lookup(l, map, key);
+    if (is_direct(map))
+        return found;
+    const struct image_map *described = &l->image->maps[map->index];
+    uint32_t element = ir_variable(b);
+    struct ir_block *end = ir_block_new(b);
+    struct ir_block *missing = lower_unlikely(l, ir_binary_constant(b, IR_EQ, found, 0));
+    ir_write(b, element, found);
+    ir_jump(b, end);
+    ir_enter(b, missing);
+    if (map->key) {
+        struct memory zeros = lower_temporary(l, described->value_size, true);
+        ir_call(b, BPF_FUNC_map_update_elem, 4, map_of(l, map), lower_address(l, key), lower_address(l, zeros),
+                ir_constant(b, BPF_NOEXIST));
+        struct ir *made = lower_map_lookup(l, map, key);
+        struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_EQ, made, 0));
+        ir_write(b, element, made);
+        ir_jump(b, end);
+        ir_enter(b, full);
+        lower_mishap(l, MISHAP_MAP_FULL, place, map->index, "map_update_elem");
+    }
+    ir_jump(b, lower_statement_end(l));
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, element);
+}
+
+struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key, struct place place)
+{
+    return find_or_make(l, map, key, place);
+}
+
+struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memory key, struct ir *row,
+                         struct place place)
+{
+    struct ir_builder *b = &l->b;
+    if (map->key) {
+        uint32_t bytes = type_storage(map->key);
+        ir_store(b, key.base, key.offset + (int32_t)(bytes ? bytes : KEY_WORD), 8, row);
+        return find_or_make(l, map, key, place);
+    }
+    struct ir *rows = find_or_make(l, map, key, place);
+    struct ir_block *inside = ir_block_new(b);
+    ir_branch(b, ir_binary_constant(b, IR_ULT, row, type_histogram_rows(map->value)), inside,
+              lower_statement_end(l));
+    ir_seal(b, inside);
+    ir_enter(b, inside);
+    return ir_binary(b, IR_ADD, rows, ir_binary_constant(b, IR_SHL, row, 3));
+}
+
+void lower_add(struct lowering *l, struct ir *base, int32_t offset, struct ir *value)
+{
+    struct ir_builder *b = &l->b;
+    if (lower_is_preemptible(l))
+        ir_atomic_add(b, base, offset, 8, value);
+    else
+        ir_store(b, base, offset, 8, ir_binary(b, IR_ADD, ir_load(b, base, offset, 8, false), value));
+}
+
+/* ---- reading ---- */
+
+/* Code between these two runs with the element; on the other way out the element was missing. */
+struct found {
+    struct ir *element;
+    struct ir_block *missing, *end;
+};
+
+static struct found find(struct lowering *l, struct node *map)
+{
+    struct ir_builder *b = &l->b;
+    struct map_symbol *symbol = map->map.symbol;
+    struct memory key = lower_map_key(l, map);
+    struct found found = {.element = lower_map_lookup(l, symbol, key), .end = ir_block_new(b)};
+    struct ir_block *present = ir_block_new(b);
+    found.missing = ir_block_new(b);
+    ir_branch(b, found.element, present, found.missing);
+    ir_seal(b, present);
+    ir_seal(b, found.missing);
+    ir_enter(b, present);
+    return found;
+}
+
+static void not_found(struct lowering *l, const struct found *found, struct place place)
+{
+    ir_jump(&l->b, found->end);
+    ir_enter(&l->b, found->missing);
+    if (l->options->counts_lookups)
+        lower_mishap(l, MISHAP_LOOKUP, place, -1, "map_lookup_elem");
+}
+
+static void find_end(struct lowering *l, const struct found *found)
+{
+    ir_jump(&l->b, found->end);
+    ir_seal(&l->b, found->end);
+    ir_enter(&l->b, found->end);
+}
+
+struct ir *lower_map_read(struct lowering *l, struct node *map)
+{
+    struct ir_builder *b = &l->b;
+    struct map_symbol *symbol = map->map.symbol;
+    if (type_is_aggregation(symbol->value))
+        return lower_map_sum(l, symbol, lower_address(l, lower_map_key(l, map)), map->place);
+    if (is_direct(symbol))
+        return ir_load(b, ir_map_value(b, (uint32_t)symbol->index, 0), 0, 8, false);
+    uint32_t value = ir_variable(b);
+    struct found found = find(l, map);
+    ir_write(b, value, ir_load(b, found.element, 0, 8, false));
+    not_found(l, &found, map->place);
+    ir_write(b, value, ir_constant(b, 0));
+    find_end(l, &found);
+    return ir_read(b, value);
+}
+
+void lower_map_read_into(struct lowering *l, struct node *map, struct memory to)
+{
+    struct map_symbol *symbol = map->map.symbol;
+    const struct type *type = map->type;
+    if (is_direct(symbol)) {
+        struct memory value = {.base = ir_map_value(&l->b, (uint32_t)symbol->index, 0)};
+        lower_convert_memory(l, value, symbol->value, to, type);
+        return;
+    }
+    struct found found = find(l, map);
+    lower_convert_memory(l, (struct memory){.base = found.element}, symbol->value, to, type);
+    not_found(l, &found, map->place);
+    lower_zero(l, to, type_storage(type));
+    find_end(l, &found);
+}
+
+/* ---- sums over CPUs ---- */
+
+struct sum {
+    const struct type *type;
+    uint32_t total, second; /* variables: the sum or extreme; how many, or whether there is one */
+};
+
+static void add_value(struct lowering *l, const struct sum *sum, struct ir *element)
+{
+    struct ir_builder *b = &l->b;
+    bool is_signed = sum->type->target && sum->type->target->is_signed;
+    struct ir *value = ir_load(b, element, 0, 8, false), *total = ir_read(b, sum->total);
+    if (sum->type->kind != TYPE_MIN && sum->type->kind != TYPE_MAX) {
+        ir_write(b, sum->total, ir_binary(b, IR_ADD, total, value));
+        if (sum->type->kind == TYPE_AVG || sum->type->kind == TYPE_STATS)
+            ir_write(b, sum->second,
+                     ir_binary(b, IR_ADD, ir_read(b, sum->second), ir_load(b, element, 8, 8, false)));
+        return;
+    }
+    static const enum ir_op better[2][2] = {{IR_ULT, IR_UGT}, {IR_SLT, IR_SGT}};
+    enum ir_op op = better[is_signed][sum->type->kind == TYPE_MAX];
+    struct ir_block *set = ir_block_new(b), *compare = ir_block_new(b), *take = ir_block_new(b);
+    struct ir_block *end = ir_block_new(b);
+    ir_branch(b, ir_load(b, element, 8, 8, false), set, end);
+    ir_seal(b, set);
+    ir_enter(b, set);
+    ir_branch(b, ir_read(b, sum->second), compare, take);
+    ir_seal(b, compare);
+    ir_enter(b, compare);
+    ir_branch(b, ir_binary(b, op, value, total), take, end);
+    ir_seal(b, take);
+    ir_enter(b, take);
+    ir_write(b, sum->total, value);
+    ir_write(b, sum->second, ir_constant(b, 1));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+}
+
+static void add_cpu(struct lowering *l, const struct sum *sum, struct map_symbol *map, struct ir *key,
+                    struct ir *cpu)
+{
+    struct ir_builder *b = &l->b;
+    struct ir *element = cpu ? ir_call(b, BPF_FUNC_map_lookup_percpu_elem, 3, map_of(l, map), key, cpu)
+                             : ir_call(b, BPF_FUNC_map_lookup_elem, 2, map_of(l, map), key);
+    struct ir_block *present = ir_block_new(b), *end = ir_block_new(b);
+    ir_branch(b, element, present, end);
+    ir_seal(b, present);
+    ir_enter(b, present);
+    add_value(l, sum, element);
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+}
+
+static void add_cpus_in_loop(struct lowering *l, const struct sum *sum, struct map_symbol *map, struct ir *key,
+                             unsigned cpus)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t cpu = ir_variable(b);
+    struct ir_block *loop = ir_block_new(b), *body = ir_block_new(b), *end = ir_block_new(b);
+    ir_write(b, cpu, ir_constant(b, 0));
+    ir_jump(b, loop);
+    ir_enter(b, loop);
+    struct ir *at = ir_read(b, cpu);
+    ir_branch(b, ir_binary_constant(b, IR_ULT, at, cpus), body, end);
+    ir_seal(b, body);
+    ir_enter(b, body);
+    add_cpu(l, sum, map, key, at);
+    ir_write(b, cpu, ir_binary_constant(b, IR_ADD, ir_read(b, cpu), 1));
+    ir_jump(b, loop);
+    ir_seal(b, loop);
+    ir_seal(b, end);
+    ir_enter(b, end);
+}
+
+/* total / count, or 0 while there is nothing. */
+static struct ir *average(struct lowering *l, const struct sum *sum)
+{
+    struct ir_builder *b = &l->b;
+    bool is_signed = sum->type->target && sum->type->target->is_signed;
+    struct ir *total = ir_read(b, sum->total), *count = ir_read(b, sum->second);
+    return ir_binary(b, is_signed ? IR_SDIV : IR_UDIV, total, count); /* x / 0 is 0 in eBPF */
+}
+
+struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *key, struct place place)
+{
+    struct ir_builder *b = &l->b;
+    const struct features *features = l->options->features;
+    struct sum sum = {.type = map->value, .total = ir_variable(b), .second = ir_variable(b)};
+    ir_write(b, sum.total, ir_constant(b, 0));
+    ir_write(b, sum.second, ir_constant(b, 0));
+    if (!features->lookup_percpu) {
+        diagnose_warning(l->diagnostics, place, "%s is read on this CPU only, not summed over all", map->name);
+        diagnose_hint(l->diagnostics, "reading an aggregation in a program needs Linux 5.19; print() has all CPUs");
+        add_cpu(l, &sum, map, key, NULL);
+    } else if (features->cpus <= UNROLLED_CPUS)
+        for (unsigned cpu = 0; cpu < features->cpus; cpu++)
+            add_cpu(l, &sum, map, key, ir_constant(b, cpu));
+    else
+        add_cpus_in_loop(l, &sum, map, key, features->cpus);
+    if (sum.type->kind == TYPE_AVG || sum.type->kind == TYPE_STATS)
+        return average(l, &sum);
+    return ir_read(b, sum.total);
+}
+
+/* ---- writing ---- */
+
+void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory)
+{
+    struct ir_builder *b = &l->b;
+    struct map_symbol *symbol = map->map.symbol;
+    if (is_direct(symbol)) {
+        struct ir *at = ir_map_value(b, (uint32_t)symbol->index, 0);
+        if (value)
+            ir_store(b, at, 0, 8, value);
+        else
+            lower_copy(l, (struct memory){.base = at}, memory, type_storage(symbol->value));
+        return;
+    }
+    struct memory key = lower_map_key(l, map);
+    if (value) {
+        memory = lower_temporary(l, 8, false);
+        ir_store(b, memory.base, memory.offset, 8, value);
+    }
+    struct ir *result = ir_call(b, BPF_FUNC_map_update_elem, 4, map_of(l, symbol), lower_address(l, key),
+                                lower_address(l, memory), ir_constant(b, BPF_ANY));
+    struct ir_block *end = ir_block_new(b);
+    struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_SLT, result, 0));
+    ir_jump(b, end);
+    ir_enter(b, full);
+    lower_mishap(l, MISHAP_MAP_FULL, map->place, symbol->index, "map_update_elem");
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+}

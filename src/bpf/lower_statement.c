@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statements. Loops that are not unrolled are in lower_loop.c.
+ *
+ * Each statement gives back its temporaries, and has an end to which code inside of it can jump when it cannot go
+ * on (a map is full, no record is free). */
+#include "bpf/lower_state.h"
+
+#include <assert.h>
+
+void lower_discard(struct lowering *l, struct node *node)
+{
+    const struct builtin *builtin = lower_builtin(node);
+    struct place place = l->b.place;
+    l->b.place = node->place;
+    if (builtin) {
+        const char *comment = l->b.comment;
+        l->b.comment = builtin->name;
+        if (builtin->lower)
+            builtin->lower(l, node, NULL);
+        l->b.comment = comment;
+    } else if (node->kind == NODE_ASSIGN)
+        lower_assign(l, node, false);
+    else if (node->kind == NODE_STEP)
+        lower_step(l, node, false);
+    else if (node->kind == NODE_TERNARY) {
+        struct ir_block *yes = ir_block_new(&l->b), *no = ir_block_new(&l->b), *end = ir_block_new(&l->b);
+        lower_branch(l, node->ternary.condition, yes, no);
+        ir_seal(&l->b, yes);
+        ir_seal(&l->b, no);
+        ir_enter(&l->b, yes);
+        lower_discard(l, node->ternary.yes);
+        if (!ir_ended(&l->b))
+            ir_jump(&l->b, end);
+        ir_enter(&l->b, no);
+        lower_discard(l, node->ternary.no);
+        if (!ir_ended(&l->b))
+            ir_jump(&l->b, end);
+        ir_seal(&l->b, end);
+        ir_enter(&l->b, end);
+    } else if (type_is_scalar(node->type) || type_is_aggregation(node->type))
+        lower_scalar(l, node);
+    else if (node->type->kind != TYPE_NONE)
+        lower_memory(l, node);
+    l->b.place = place;
+}
+
+static void statement_expression(struct lowering *l, struct node *node)
+{
+    lower_discard(l, node->unary.operand);
+}
+
+static void statement_let(struct lowering *l, struct node *node)
+{
+    struct variable *variable = node->let.target->variable.symbol;
+    struct node *value = node->let.value;
+    if (!variable->type || variable->type->kind == TYPE_NONE)
+        return; /* declared, and never used */
+    if (!type_is_scalar(variable->type)) {
+        struct memory memory = lower_variable_memory(l, variable);
+        if (value)
+            lower_into_type(l, value, variable->type, memory);
+        else
+            lower_zero(l, memory, type_storage(variable->type));
+        return;
+    }
+    struct ir *result = value ? lower_convert(l, lower_scalar(l, value), value->type, variable->type)
+                              : ir_constant(&l->b, 0);
+    lower_variable_write(l, variable, result);
+}
+
+static void statement_block(struct lowering *l, struct node *node)
+{
+    lower_statements(l, &node->list);
+}
+
+static void statement_if(struct lowering *l, struct node *node)
+{
+    struct ir_builder *b = &l->b;
+    struct ir_block *yes = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *no = node->ternary.no ? ir_block_new(b) : end;
+    lower_branch(l, node->ternary.condition, yes, no);
+    ir_seal(b, yes);
+    ir_enter(b, yes);
+    lower_statement(l, node->ternary.yes);
+    if (!ir_ended(b))
+        ir_jump(b, end);
+    if (node->ternary.no) {
+        ir_seal(b, no);
+        ir_enter(b, no);
+        lower_statement(l, node->ternary.no);
+        if (!ir_ended(b))
+            ir_jump(b, end);
+    }
+    ir_seal(b, end);
+    ir_enter(b, end);
+}
+
+/* The body, as often as it says. */
+static void statement_unroll(struct lowering *l, struct node *node)
+{
+    struct ir_builder *b = &l->b;
+    struct lower_loop loop = {.outer = l->state->loop, .function = l->state->current};
+    uint64_t count = node->loop.from->integer.value;
+    l->state->loop = &loop;
+    for (uint64_t i = 0; i < count && !ir_ended(b); i++) {
+        loop.to_continue = NULL;
+        lower_statement(l, node->loop.body);
+        if (!loop.to_continue)
+            continue;
+        if (!ir_ended(b))
+            ir_jump(b, loop.to_continue);
+        ir_seal(b, loop.to_continue);
+        ir_enter(b, loop.to_continue);
+    }
+    l->state->loop = loop.outer;
+    if (!loop.to_break)
+        return;
+    if (!ir_ended(b))
+        ir_jump(b, loop.to_break);
+    ir_seal(b, loop.to_break);
+    ir_enter(b, loop.to_break);
+}
+
+/* Out of an unrolled loop by a jump; out of a callback by its return value: 1 stops the loop. */
+static void leave_loop(struct lowering *l, bool is_break)
+{
+    struct lower_loop *loop = l->state->loop;
+    if (!loop || loop->function != l->state->current) {
+        if (!l->state->current->parent)
+            return; /* outside of a loop: the checker has said so */
+        ir_return(&l->b, ir_constant(&l->b, is_break));
+        return;
+    }
+    struct ir_block **to = is_break ? &loop->to_break : &loop->to_continue;
+    if (!*to)
+        *to = ir_block_new(&l->b);
+    ir_jump(&l->b, *to);
+}
+
+static void statement_break(struct lowering *l, struct node *node)
+{
+    (void)node;
+    leave_loop(l, true);
+}
+
+static void statement_continue(struct lowering *l, struct node *node)
+{
+    (void)node;
+    leave_loop(l, false);
+}
+
+static void statement_return(struct lowering *l, struct node *node)
+{
+    lower_return(l, node->unary.operand);
+}
+
+static const struct {
+    void (*lower)(struct lowering *, struct node *);
+    const char *comment;
+} statements[] = {
+    [NODE_EXPRESSION] = {statement_expression, NULL},
+    [NODE_LET] = {statement_let, "let"},
+    [NODE_BLOCK] = {statement_block, NULL},
+    [NODE_IF] = {statement_if, "if"},
+    [NODE_WHILE] = {lower_loop_statement, "while"},
+    [NODE_FOR_RANGE] = {lower_loop_statement, "for"},
+    [NODE_FOR_MAP] = {lower_loop_statement, "for"},
+    [NODE_UNROLL] = {statement_unroll, "unroll"},
+    [NODE_BREAK] = {statement_break, "break"},
+    [NODE_CONTINUE] = {statement_continue, "continue"},
+    [NODE_RETURN] = {statement_return, "return"},
+};
+
+void lower_statement(struct lowering *l, struct node *node)
+{
+    struct lower_state *s = l->state;
+    struct lower_statement statement = {0}, *outer = s->statement;
+    struct temporary_mark mark = lower_mark(l);
+    const char *comment = l->b.comment;
+    s->statement = &statement;
+    l->b.place = node->place;
+    if (node->kind < sizeof statements / sizeof statements[0] && statements[node->kind].lower) {
+        l->b.comment = statements[node->kind].comment;
+        statements[node->kind].lower(l, node);
+    } else /* an expression where a statement stands */
+        lower_discard(l, node);
+    if (statement.end) {
+        if (!ir_ended(&l->b))
+            ir_jump(&l->b, statement.end);
+        ir_seal(&l->b, statement.end);
+        ir_enter(&l->b, statement.end);
+    }
+    lower_release(l, mark);
+    l->b.comment = comment;
+    s->statement = outer;
+}
+
+void lower_statements(struct lowering *l, const struct node_list *list)
+{
+    for (struct node *node = list->first; node && !ir_ended(&l->b); node = node->next)
+        lower_statement(l, node);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Scratch variables and assignments.
+ *
+ * A scalar is an SSA variable, or 8 bytes of its function's area when a loop body captures it. Anything else is
+ * on the frame while it is small and not captured, else in scratch memory for as long as the program runs. */
+#include "bpf/lower_state.h"
+
+#include <assert.h>
+
+static struct lowered_variable *find_home(struct lowering *l, struct variable *variable)
+{
+    struct lower_state *s = l->state;
+    struct lowered_variable *lowered = variable->lowered;
+    struct lower_function *home = s->current;
+    if (lowered && lowered->program == s->program_index && (lowered->home == home || variable->captured))
+        return lowered;
+    const struct type *type = variable->type;
+    uint32_t bytes = type_storage(type);
+    lowered = arena_new(l->arena, struct lowered_variable);
+    lowered->program = s->program_index;
+    lowered->home = home;
+    if (type_is_scalar(type) && !variable->captured) {
+        lowered->kind = VARIABLE_VALUE;
+        lowered->number = ir_variable(&l->b);
+        ir_write(&l->b, lowered->number, ir_constant(&l->b, 0));
+    } else if (type_is_scalar(type)) {
+        lowered->kind = VARIABLE_SLOT;
+        lowered->offset = lower_area_slot(l, home);
+    } else if (bytes <= FRAME_TEMPORARY_MOST && !variable->captured && !home->parent &&
+               home->frame_bytes + bytes <= 128) {
+        lowered->kind = VARIABLE_FRAME;
+        lowered->frame = ir_frame(&l->b, bytes ? bytes : 8);
+        home->frame_bytes += bytes;
+    } else {
+        lowered->kind = VARIABLE_SCRATCH;
+        lowered->offset = lower_scratch(l, bytes ? bytes : 8, true).offset;
+    }
+    variable->lowered = lowered;
+    return lowered;
+}
+
+struct ir *lower_variable_read(struct lowering *l, struct variable *variable)
+{
+    const struct lowered_variable *lowered = find_home(l, variable);
+    if (lowered->kind == VARIABLE_VALUE)
+        return ir_read(&l->b, lowered->number);
+    assert(lowered->kind == VARIABLE_SLOT);
+    return ir_load(&l->b, lower_area(l, lowered->home), lowered->offset, 8, false);
+}
+
+void lower_variable_write(struct lowering *l, struct variable *variable, struct ir *value)
+{
+    const struct lowered_variable *lowered = find_home(l, variable);
+    if (lowered->kind == VARIABLE_VALUE)
+        ir_write(&l->b, lowered->number, value);
+    else
+        ir_store(&l->b, lower_area(l, lowered->home), lowered->offset, 8, value);
+}
+
+struct memory lower_variable_memory(struct lowering *l, struct variable *variable)
+{
+    const struct lowered_variable *lowered = find_home(l, variable);
+    if (lowered->kind == VARIABLE_FRAME)
+        return (struct memory){.base = lowered->frame};
+    if (lowered->kind == VARIABLE_SCRATCH)
+        return (struct memory){.base = lower_shared_value(l, SHARED_SCRATCH), .offset = lowered->offset};
+    struct memory memory = lower_temporary(l, 8, false);
+    ir_store(&l->b, memory.base, memory.offset, 8, lower_variable_read(l, variable));
+    return memory;
+}
+
+struct mention {
+    const struct variable *variable;
+    bool found;
+};
+
+static bool visit_mention(struct node *node, void *state)
+{
+    struct mention *mention = state;
+    if (node->kind == NODE_VARIABLE && node->variable.symbol == mention->variable)
+        mention->found = true;
+    return !mention->found;
+}
+
+static void assign_memory(struct lowering *l, struct variable *variable, struct node *value)
+{
+    struct mention mention = {.variable = variable};
+    node_walk(value, visit_mention, &mention);
+    if (!mention.found) {
+        lower_into_type(l, value, variable->type, lower_variable_memory(l, variable));
+        return;
+    }
+    /* $t = ($t.1, $t.0): the old value is read until the new one is whole. */
+    struct memory memory = lower_temporary(l, type_storage(variable->type), false);
+    lower_into_type(l, value, variable->type, memory);
+    lower_copy(l, lower_variable_memory(l, variable), memory, type_storage(variable->type));
+}
+
+static struct ir *assign_variable(struct lowering *l, struct node *node)
+{
+    struct variable *variable = node->assign.target->variable.symbol;
+    struct node *value = node->assign.value;
+    if (!type_is_scalar(variable->type)) {
+        assign_memory(l, variable, value);
+        return NULL;
+    }
+    struct ir *result = lower_scalar(l, value);
+    if (node->assign.op == OPERATOR_NONE)
+        result = lower_convert(l, result, value->type, variable->type);
+    else
+        result = lower_operate(l, node->assign.op, variable->type->is_signed, lower_variable_read(l, variable),
+                               variable->type, result, value->type, variable->type, node->place);
+    lower_variable_write(l, variable, result);
+    return result;
+}
+
+/* The integer that a pointer steps by, or the integer itself. */
+static struct ir *scaled(struct lowering *l, const struct type *target, struct ir *value)
+{
+    if (target->kind != TYPE_POINTER || !target->target || target->target->size < 2)
+        return value;
+    return ir_binary_constant(&l->b, IR_MUL, value, target->target->size);
+}
+
+/* Where the value of a map's element is, made if it is missing. Key and value are evaluated before. */
+static struct memory element(struct lowering *l, struct node *map, struct place place)
+{
+    struct memory key = lower_map_key(l, map);
+    return (struct memory){.base = lower_map_element(l, map->map.symbol, key, place)};
+}
+
+/* @m op= value. Other CPUs work on the same element: sums are atomic, and so lose nothing. */
+static struct ir *update_map(struct lowering *l, struct node *map, enum operator op, struct ir *value,
+                             const struct type *value_type, struct place place, bool wanted, bool want_old)
+{
+    struct ir_builder *b = &l->b;
+    const struct type *type = map->map.symbol->value;
+    struct memory at = element(l, map, place);
+    if ((op == OPERATOR_ADD || op == OPERATOR_SUB) && type_storage(type) == 8 && type->size == 8) {
+        struct ir *by = scaled(l, type, value);
+        if (op == OPERATOR_SUB)
+            by = ir_unary(b, IR_NEG, by);
+        struct ir *old = wanted ? ir_load(b, at.base, at.offset, 8, false) : NULL;
+        ir_atomic_add(b, at.base, at.offset, 8, by);
+        return !wanted ? NULL : want_old ? old : ir_binary(b, IR_ADD, old, by);
+    }
+    struct ir *old = ir_load(b, at.base, at.offset, 8, false);
+    struct ir *result = lower_operate(l, op, type->is_signed, old, type, value, value_type, type, place);
+    ir_store(b, at.base, at.offset, 8, result);
+    return want_old ? old : result;
+}
+
+static struct ir *assign_map(struct lowering *l, struct node *node, bool wanted)
+{
+    struct node *map = node->assign.target, *value = node->assign.value;
+    const struct type *type = map->map.symbol->value;
+    const struct builtin *builtin = value->kind == NODE_CALL ? value->call.builtin : NULL;
+    if (builtin && builtin->flags & BUILTIN_AGGREGATION) {
+        builtin->update(l, map, value);
+        return NULL;
+    }
+    if (!type_is_scalar(type)) {
+        struct memory memory = {0};
+        if (type_equal(value->type, type))
+            memory = lower_memory(l, value);
+        else
+            lower_into_type(l, value, type, memory = lower_temporary(l, type_storage(type), false));
+        lower_map_write(l, map, NULL, memory);
+        return NULL;
+    }
+    struct ir *result = lower_scalar(l, value);
+    if (node->assign.op != OPERATOR_NONE)
+        return update_map(l, map, node->assign.op, result, value->type, node->place, wanted, false);
+    result = lower_convert(l, result, value->type, type);
+    lower_map_write(l, map, result, (struct memory){0});
+    return result;
+}
+
+struct ir *lower_assign(struct lowering *l, struct node *node, bool wanted)
+{
+    return node->assign.target->kind == NODE_MAP ? assign_map(l, node, wanted) : assign_variable(l, node);
+}
+
+struct ir *lower_step(struct lowering *l, struct node *node, bool wanted)
+{
+    struct node *target = node->step.target;
+    struct ir *one = ir_constant(&l->b, 1);
+    if (target->kind == NODE_MAP)
+        return update_map(l, target, node->step.op, one, &type_i64, node->place, wanted, !node->step.is_prefix);
+    struct variable *variable = target->variable.symbol;
+    struct ir *old = lower_variable_read(l, variable);
+    struct ir *result = lower_operate(l, node->step.op, variable->type->is_signed, old, variable->type, one,
+                                      &type_i64, variable->type, node->place);
+    lower_variable_write(l, variable, result);
+    return node->step.is_prefix ? result : old;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Leaves without waiting. Closing what is attached takes the kernel up to a tenth of a second for each perf
+ * event; whoever pressed Ctrl-C shall have the prompt back at once.
+ *
+ * A grandchild of ours, in a session of its own, with none of our descriptors but the attachments, holds them
+ * while we close ours (which is quick then) and closes them after. It has no file of the user's open, so that
+ * a pipe from us ends with us. Invariant: the grandchild closes nothing before we have closed everything, or
+ * the slow close would be ours. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernel/state.h"
+#include "sym/tracefs.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+enum { HELPERS_MAX = 16, FDS_PER_HELPER = 4 };
+
+struct leaving {
+    const struct kernel *kernel;
+    int *fds; /* of all attachments, in their order */
+    size_t count;
+    int *kept; /* the same and others that the child needs, sorted */
+    size_t kept_count;
+    int directory; /* tracefs; -1: not needed */
+};
+
+static int fd_compare(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static void leave_close_range(unsigned first, unsigned last)
+{
+    if (first > last)
+        return;
+    if (!syscall(SYS_close_range, first, last, 0))
+        return;
+    /* Before Linux 5.9, or forbidden by a sandbox. */
+    long limit = sysconf(_SC_OPEN_MAX);
+    for (unsigned fd = first; fd <= last && fd < (limit > 0 ? (unsigned long)limit : 1024); fd++)
+        close((int)fd);
+}
+
+/* Closes every descriptor that is not kept. */
+static void leave_close_others(const struct leaving *leaving)
+{
+    unsigned next = 0;
+    for (size_t i = 0; i < leaving->kept_count; i++) {
+        unsigned kept = (unsigned)leaving->kept[i];
+        if (kept > next)
+            leave_close_range(next, kept - 1);
+        next = kept + 1;
+    }
+    leave_close_range(next, ~0U);
+}
+
+static void leave_unmap(const struct kernel *kernel)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (uint32_t i = 0; i < kernel->rings.count; i++) {
+        const struct ring *ring = &kernel->rings.items[i];
+        munmap(ring->consumer, page);
+        munmap((void *)((uintptr_t)ring->data - page), page + 2 * (size_t)ring->size);
+    }
+    if (kernel->control)
+        munmap(kernel->control, kernel->control_size);
+}
+
+static void leave_signals(void)
+{
+    for (int number = 1; number < 64; number++)
+        signal(number, SIG_DFL);
+    signal(SIGHUP, SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Closes from helpers that share our table of descriptors: a close waits for the kernel, not for the CPU. */
+static void leave_close_all(const struct leaving *leaving)
+{
+    size_t helpers = leaving->count / FDS_PER_HELPER;
+    if (helpers > HELPERS_MAX)
+        helpers = HELPERS_MAX;
+    for (size_t helper = 0; helper < helpers; helper++) {
+        /* By number, because the C library's fork cannot share descriptors. */
+        long pid = syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+        if (pid < 0)
+            break; /* what it would have closed is closed below */
+        if (pid == 0) {
+            for (size_t i = helper; i < leaving->count; i += helpers)
+                close(leaving->fds[i]);
+            _exit(0);
+        }
+    }
+    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+        ;
+    for (size_t i = 0; i < leaving->count; i++)
+        close(leaving->fds[i]);
+}
+
+static void leave_child(const struct leaving *leaving, int parent_gone)
+{
+    setsid();
+    leave_signals();
+    prctl(PR_SET_NAME, "spoor-leaving");
+    if (chdir("/"))
+        return; /* cannot be; and then nothing is lost: our exit closes everything */
+    leave_unmap(leaving->kernel);
+    leave_close_others(leaving);
+    char byte;
+    while (read(parent_gone, &byte, 1) < 0 && errno == EINTR)
+        ;
+    leave_close_all(leaving);
+    for (size_t i = 0; i < leaving->kernel->attachment_count; i++) {
+        const struct attachment *attachment = &leaving->kernel->attachments[i];
+        if (attachment->group)
+            trace_events_remove(leaving->directory, attachment->group, attachment->group_is_kprobe);
+    }
+}
+
+static int leave_prepare(struct leaving *leaving, const struct kernel *kernel, int parent_gone)
+{
+    *leaving = (struct leaving){.kernel = kernel, .directory = -1};
+    for (size_t i = 0; i < kernel->attachment_count; i++)
+        leaving->count += kernel->attachments[i].count;
+    leaving->fds = calloc(leaving->count + 1, sizeof(int));
+    leaving->kept = calloc(leaving->count + 2, sizeof(int));
+    if (!leaving->fds || !leaving->kept)
+        return -ENOMEM;
+    size_t at = 0;
+    for (size_t i = 0; i < kernel->attachment_count; i++)
+        for (size_t k = 0; k < kernel->attachments[i].count; k++)
+            leaving->fds[at++] = kernel->attachments[i].fds[k];
+    memcpy(leaving->kept, leaving->fds, leaving->count * sizeof(int));
+    leaving->kept_count = leaving->count;
+    leaving->kept[leaving->kept_count++] = parent_gone;
+    if (kernel->tracefs) {
+        leaving->directory = tracefs_directory(kernel->tracefs);
+        leaving->kept[leaving->kept_count++] = leaving->directory;
+    }
+    qsort(leaving->kept, leaving->kept_count, sizeof(int), fd_compare);
+    return 0;
+}
+
+/* 0 when a grandchild holds the descriptors. */
+static int leave_hand_over(const struct kernel *kernel, int pipes[2])
+{
+    struct leaving leaving;
+    int error = leave_prepare(&leaving, kernel, pipes[0]);
+    pid_t child = error ? -1 : fork();
+    if (child == 0) {
+        /* Twice, so that nobody has to wait for the one that works. */
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            leave_child(&leaving, pipes[0]);
+            _exit(0);
+        }
+        _exit(grandchild < 0 ? 1 : 0);
+    }
+    if (child > 0) {
+        int status;
+        pid_t answer;
+        while ((answer = waitpid(child, &status, 0)) < 0 && errno == EINTR)
+            ;
+        /* Somebody else may have waited for it (SIGCHLD ignored): then take it as done. */
+        error = answer == child && (!WIFEXITED(status) || WEXITSTATUS(status)) ? -EAGAIN : 0;
+    } else if (!error) {
+        error = -EAGAIN;
+    }
+    free(leaving.fds);
+    free(leaving.kept);
+    return error;
+}
+
+/* Ours only; the kernel's work is the grandchild's. */
+static void leave_forget(struct kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->attachment_count; i++) {
+        free(kernel->attachments[i].group);
+        kernel->attachments[i].group = NULL;
+    }
+    attachment_drop_from(kernel, 0);
+}
+
+void kernel_leave(struct kernel *kernel)
+{
+    int pipes[2];
+    if (!kernel->attachment_count)
+        return;
+    if (pipe(pipes)) {
+        attachment_drop_from(kernel, 0);
+        return;
+    }
+    fcntl(pipes[0], F_SETFD, FD_CLOEXEC);
+    fcntl(pipes[1], F_SETFD, FD_CLOEXEC);
+    bool handed_over = !leave_hand_over(kernel, pipes);
+    close(pipes[0]);
+    if (handed_over)
+        leave_forget(kernel);
+    else
+        attachment_drop_from(kernel, 0);
+    close(pipes[1]); /* the grandchild begins */
+}

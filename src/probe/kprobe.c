@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* kprobe and kretprobe: functions of the kernel by name, pattern, or address.
+ *
+ * Which site a program is at is told by the cookie where attachments carry one, else by the function's
+ * address, through a tree of comparisons: one attachment of many functions knows no cookies before
+ * kprobe_multi. Where neither works, each site is a variant. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/lower.h"
+#include "probe/all.h"
+#include "probe/point.h"
+#include "sym/btf.h"
+#include "sym/kallsyms.h"
+#include "sym/machine.h"
+
+enum { BY_LINK = 8 /* up to so many functions get a link, and a cookie, each */ };
+
+struct kprobe_detail { /* of a site */
+    struct kprobe_site site; /* without cookie */
+    uint64_t address;        /* of the function, 0: not known */
+};
+
+/* How the sites of a variant are told apart; the variant's detail. */
+enum kprobe_tell { TELL_NOTHING, TELL_COOKIE, TELL_ADDRESS };
+struct kprobe_address {
+    uint64_t address;
+    uint32_t site;
+};
+struct kprobe_group {
+    enum kprobe_tell tell;
+    struct kprobe_address *addresses; /* TELL_ADDRESS: sorted */
+    size_t count;
+};
+
+static bool is_return(const struct probe_kind *kind)
+{
+    return kind == &probe_kind_kretprobe;
+}
+
+/* ---- sites ---- */
+
+struct kprobe_search {
+    struct probe_environment *environment;
+    const struct probe_kind *kind;
+    const struct attach_point *point;
+    size_t function; /* piece */
+    struct probe_sites *sites;
+    struct nearest nearest;
+    bool is_pattern;
+};
+
+static void kprobe_add(struct kprobe_search *search, const char *spelling, const char *function,
+                       struct kprobe_site site)
+{
+    struct arena *arena = search->environment->arena;
+    struct kallsyms *kallsyms = probe_kallsyms(search->environment);
+    struct kprobe_detail *detail = arena_new(arena, struct kprobe_detail);
+    detail->site = site;
+    if (site.symbol && !site.offset && kallsyms) {
+        const char *name = site.module ? arena_printf(arena, "%s:%s", site.module, site.symbol) : site.symbol;
+        if (kallsyms_address(kallsyms, name, &detail->address))
+            detail->address = 0;
+    }
+    probe_site_add(search->environment, search->sites, search->point, spelling, function, detail);
+}
+
+static int kprobe_match(void *state, const char *name, const char *module)
+{
+    struct kprobe_search *search = state;
+    struct arena *arena = search->environment->arena;
+    bool named = search->function == 2; /* the module was asked for */
+    if (named && !point_matches(search->point, 1, module[0] ? module : "vmlinux"))
+        return 0;
+    if (!point_matches(search->point, search->function, name)) {
+        if (!search->is_pattern) {
+            const char *before = search->nearest.best;
+            nearest_offer(&search->nearest, name);
+            if (search->nearest.best != before)
+                search->nearest.best = arena_strdup(arena, name);
+        }
+        return 0;
+    }
+    const char *function = arena_strdup(arena, name);
+    const char *from = module[0] ? arena_strdup(arena, module) : NULL;
+    const char *spelling = named ? arena_printf(arena, "%s:%s:%s", search->kind->name, from ? from : "vmlinux",
+                                                function)
+                                 : arena_printf(arena, "%s:%s", search->kind->name, function);
+    kprobe_add(search, spelling, function, (struct kprobe_site){.symbol = function, .module = from});
+    return 0;
+}
+
+static int kprobe_address(struct kprobe_search *search, const char *text, uint64_t address)
+{
+    struct probe_environment *environment = search->environment;
+    struct kallsyms *kallsyms = probe_kallsyms(environment);
+    struct kernel_symbol symbol;
+    if (!environment->is_unsafe || is_return(search->kind)) {
+        diagnose_error(environment->diagnostics, point_place(search->point, search->function),
+                       is_return(search->kind) ? "kretprobe needs a function's name, not an address"
+                                               : "kprobe at address %s is unsafe: it may not be the start of "
+                                                 "an instruction",
+                       text);
+        diagnose_hint(environment->diagnostics,
+                      is_return(search->kind) ? "write %s" : "write %s, or use --unsafe", search->kind->forms);
+        return -EPERM;
+    }
+    bool known = kallsyms && !kallsyms_resolve(kallsyms, address, &symbol);
+    kprobe_add(search, point_name(environment, search->kind->name, search->point),
+               known ? arena_strdup(environment->arena, symbol.name) : NULL,
+               (struct kprobe_site){.offset = address});
+    return 0;
+}
+
+static int kprobe_named(struct kprobe_search *search, const char *text)
+{
+    struct probe_environment *environment = search->environment;
+    struct kallsyms *kallsyms = probe_kallsyms(environment);
+    const char *module = search->function == 2 ? point_piece(search->point, 1) : NULL;
+    uint64_t offset, address;
+    const char *name = point_split_offset(environment, text, &offset);
+    if (module && !strcmp(module, "vmlinux"))
+        module = NULL;
+    if (offset && is_return(search->kind)) {
+        diagnose_error(environment->diagnostics, point_place(search->point, search->function),
+                       "kretprobe takes no offset: a function returns as a whole");
+        diagnose_hint(environment->diagnostics, "write kretprobe:%s", name);
+        return -EINVAL;
+    }
+    const char *full = module ? arena_printf(environment->arena, "%s:%s", module, name) : name;
+    int error = kallsyms ? kallsyms_address(kallsyms, full, &address) : 0;
+    if (error && error != -EPERM) {
+        search->nearest.name = name;
+        kallsyms_each_function(kallsyms, probe_tracefs(environment), NULL, kprobe_match, search);
+        return point_no_match(environment, search->kind, search->point, &search->nearest);
+    }
+    kprobe_add(search, point_name(environment, search->kind->name, search->point), name,
+               (struct kprobe_site){.symbol = name, .module = module, .offset = offset});
+    return 0;
+}
+
+static int kprobe_expand(const struct probe_kind *kind, struct probe_environment *environment,
+                         const struct attach_point *point, struct probe_sites *sites)
+{
+    if (!point_count(environment, kind, point, 1, 2))
+        return -EINVAL;
+    if (!environment->features.kprobe) {
+        diagnose_error(environment->diagnostics, point->place, "this kernel has no %ss: %s cannot be attached",
+                       kind->name, point->text);
+        diagnose_hint(environment->diagnostics,
+                      "it was built without CONFIG_KPROBES, or lockdown forbids them; tracepoint and "
+                      "rawtracepoint probes work without");
+        return -ENOTSUP;
+    }
+    size_t last = point->piece_count - 1, before = sites->count;
+    const char *text = point_piece(point, last);
+    if (!text) {
+        diagnose_error(environment->diagnostics, point->place, "%s needs a function: %s", kind->name,
+                       kind->forms);
+        return -EINVAL;
+    }
+    struct kprobe_search search = {environment, kind, point, last, sites, {.name = text},
+                                   point_is_pattern(point, last) || (last == 2 && point_is_pattern(point, 1))};
+    uint64_t address;
+    if (!search.is_pattern)
+        return point_number(text, &address) ? kprobe_address(&search, text, address)
+                                            : kprobe_named(&search, text);
+    struct kallsyms *kallsyms = probe_kallsyms(environment);
+    int error = kallsyms ? kallsyms_each_function(kallsyms, probe_tracefs(environment),
+                                                  point_is_pattern(point, last) ? text : NULL, kprobe_match,
+                                                  &search)
+                         : -ENOENT;
+    if (error) {
+        diagnose_error(environment->diagnostics, point->place, "cannot list the kernel's functions: %s",
+                       strerror(-error));
+        return error;
+    }
+    return sites->count == before ? point_no_match(environment, kind, point, NULL) : 0;
+}
+
+/* ---- what a block reads ---- */
+
+static struct ir *kprobe_argument(struct lowering *l, const struct probe_context *context, unsigned number)
+{
+    struct machine_register found;
+    (void)context;
+    if (!machine_register_argument(machine_here(), number, &found))
+        return ir_constant(&l->b, 0);
+    return ir_load(&l->b, lower_ctx(l), found.offset, 8, false);
+}
+
+static struct ir *kprobe_retval(struct lowering *l, const struct probe_context *context)
+{
+    (void)context;
+    return ir_load(&l->b, lower_ctx(l), machine_register_return(machine_here()).offset, 8, false);
+}
+
+static struct ir *kprobe_cookie(struct lowering *l, const struct probe_context *context)
+{
+    (void)context;
+    struct ir *cookie = ir_call(&l->b, BPF_FUNC_get_attach_cookie, 1, lower_ctx(l));
+    return ir_binary_constant(&l->b, IR_SUB, cookie, 1);
+}
+
+/* Code that leaves the site of `address` (one of count sorted ones) in the variable and goes to `done`. */
+static void kprobe_tree(struct lowering *l, struct ir *address, const struct kprobe_address *sorted,
+                        size_t count, uint32_t variable, struct ir_block *done)
+{
+    if (count == 1) {
+        ir_write(&l->b, variable, ir_constant(&l->b, sorted[0].site));
+        ir_jump(&l->b, done);
+        return;
+    }
+    size_t half = count / 2;
+    struct ir_block *below = ir_block_new(&l->b), *above = ir_block_new(&l->b);
+    struct ir *middle = ir_constant(&l->b, (int64_t)sorted[half].address);
+    ir_branch(&l->b, ir_binary(&l->b, IR_ULT, address, middle), below, above);
+    ir_seal(&l->b, below);
+    ir_seal(&l->b, above);
+    ir_enter(&l->b, below);
+    kprobe_tree(l, address, sorted, half, variable, done);
+    ir_enter(&l->b, above);
+    kprobe_tree(l, address, sorted + half, count - half, variable, done);
+}
+
+static struct ir *kprobe_site_by_address(struct lowering *l, const struct probe_context *context)
+{
+    const struct kprobe_group *group = context->data;
+    struct ir *address = ir_call(&l->b, BPF_FUNC_get_func_ip, 1, lower_ctx(l));
+    struct ir_block *done = ir_block_new(&l->b);
+    uint32_t variable = ir_variable(&l->b);
+    kprobe_tree(l, address, group->addresses, group->count, variable, done);
+    ir_seal(&l->b, done);
+    ir_enter(&l->b, done);
+    return ir_read(&l->b, variable);
+}
+
+/* ---- planning ---- */
+
+static int compare_addresses(const void *a, const void *b)
+{
+    const struct kprobe_address *x = a, *y = b;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static bool has_offsets(const struct probe_sites *sites)
+{
+    for (size_t i = 0; i < sites->count; i++) {
+        const struct kprobe_detail *detail = sites->items[i].detail;
+        if (detail->site.offset || !detail->site.symbol)
+            return true;
+    }
+    return false;
+}
+
+/* One kprobe_multi link serves many whole functions. */
+static bool goes_multi(const struct probe_environment *environment, const struct probe_sites *sites)
+{
+    return environment->features.kprobe_multi && sites->count > 1 && !has_offsets(sites);
+}
+
+static enum kprobe_tell kprobe_tell(const struct probe_environment *environment,
+                                    const struct context_uses *uses, const struct probe_sites *sites)
+{
+    const struct features *features = &environment->features;
+    if (!uses->site || sites->count < 2)
+        return TELL_NOTHING;
+    if (features->attach_cookie &&
+        (goes_multi(environment, sites) || (features->perf_link && sites->count <= BY_LINK)))
+        return TELL_COOKIE;
+    for (size_t i = 0; i < sites->count; i++)
+        if (!((const struct kprobe_detail *)sites->items[i].detail)->address)
+            return TELL_NOTHING;
+    return features->func_ip ? TELL_ADDRESS : TELL_NOTHING;
+}
+
+static void kprobe_tell_fill(struct probe_environment *environment, const struct context_uses *uses,
+                             struct probe_variant *variant)
+{
+    const struct probe_sites sites = {variant->sites, variant->count, variant->count};
+    struct kprobe_group *group = arena_new(environment->arena, struct kprobe_group);
+    group->tell = kprobe_tell(environment, uses, &sites);
+    if (group->tell == TELL_ADDRESS) {
+        group->addresses = arena_array(environment->arena, variant->count, sizeof *group->addresses);
+        for (size_t i = 0; i < variant->count; i++)
+            group->addresses[group->count++] = (struct kprobe_address){
+                ((const struct kprobe_detail *)variant->sites[i].detail)->address, (uint32_t)i};
+        qsort(group->addresses, group->count, sizeof *group->addresses, compare_addresses);
+    }
+    variant->detail = group;
+    variant->context.data = group;
+    variant->context.lower_site = group->tell == TELL_ADDRESS ? kprobe_site_by_address : kprobe_cookie;
+    variant->context.expected_attach_type = goes_multi(environment, &sites) ? BPF_TRACE_KPROBE_MULTI : 0;
+}
+
+static void kprobe_fill(struct probe_environment *environment, const struct context_uses *uses,
+                        struct probe_variant *variant)
+{
+    struct probe_context *context = &variant->context;
+    struct machine_register found;
+    kprobe_tell_fill(environment, uses, variant);
+    context->program_type = BPF_PROG_TYPE_KPROBE;
+    context->space = SPACE_KERNEL;
+    context->has_registers = true;
+    if (uses->ctx) {
+        struct btf_file *btf = probe_btf(environment);
+        const struct type *registers = btf ? btf_file_type(btf, "struct pt_regs") : NULL;
+        context->ctx = type_pointer(environment->arena, registers ? registers : &type_none, SPACE_KERNEL);
+    }
+    if (is_return(variant->kind)) {
+        context->args_missing = "the arguments are gone when a function returns";
+        context->is_return = true;
+        context->retval = &type_u64;
+        context->lower_retval = kprobe_retval;
+        return;
+    }
+    unsigned count = 0;
+    while (machine_register_argument(machine_here(), count, &found))
+        count++;
+    const struct type **types = arena_array(environment->arena, count + 1, sizeof *types);
+    for (unsigned i = 0; i < count; i++)
+        types[i] = &type_u64;
+    context->args_missing = "a kprobe sees registers, not named arguments";
+    context->arguments = types;
+    context->argument_count = count;
+    context->lower_argument = kprobe_argument;
+}
+
+static void kprobe_key(struct probe_environment *environment, const struct context_uses *uses,
+                       const struct probe_site *site, struct text *key)
+{
+    (void)environment;
+    text_add(key, uses->site && !site->function ? "address" : "function");
+}
+
+static int kprobe_plan(const struct probe_kind *kind, struct probe_environment *environment,
+                       const struct context_uses *uses, const struct probe_sites *sites,
+                       struct probe_variants *variants)
+{
+    bool apart = uses->site && sites->count > 1 && kprobe_tell(environment, uses, sites) == TELL_NOTHING;
+    return probe_plan_grouped(kind, environment, uses, sites, variants, apart, kprobe_key, kprobe_fill);
+}
+
+static int kprobe_attach(struct probe_environment *environment, struct kernel *kernel,
+                         const struct probe_variant *variant, struct attach_request *request)
+{
+    const struct kprobe_group *group = variant->detail;
+    struct kprobe_site *sites = arena_array(environment->arena, variant->count, sizeof *sites);
+    for (size_t i = 0; i < variant->count; i++) {
+        sites[i] = ((const struct kprobe_detail *)variant->sites[i].detail)->site;
+        sites[i].cookie = group->tell == TELL_COOKIE ? i + 1 : 0;
+    }
+    return kernel_attach_kprobes(kernel, request, sites, variant->count, is_return(variant->kind));
+}
+
+/* ---- listing ---- */
+
+struct kprobe_listing {
+    const struct probe_kind *kind;
+    const struct attach_point *pattern;
+    struct text line;
+    probe_visitor *visit;
+    void *state;
+};
+
+static int kprobe_list_function(void *state, const char *name, const char *module)
+{
+    struct kprobe_listing *listing = state;
+    bool named = listing->pattern->piece_count > 2;
+    const char *from = module[0] ? module : "vmlinux";
+    if (!point_matches(listing->pattern, named ? 2 : 1, name) ||
+        (named && !point_matches(listing->pattern, 1, from)))
+        return 0;
+    text_clear(&listing->line);
+    if (named)
+        text_printf(&listing->line, "%s:%s:%s", listing->kind->name, from, name);
+    else
+        text_printf(&listing->line, "%s:%s", listing->kind->name, name);
+    return listing->visit(listing->state, text_string(&listing->line), NULL);
+}
+
+/* A kernel with kprobes offers them to perf; one without has none to list. */
+static int kprobe_list(const struct probe_kind *kind, struct probe_environment *environment,
+                       const struct attach_point *pattern, bool verbose, probe_visitor *visit, void *state)
+{
+    (void)verbose;
+    struct kallsyms *kallsyms = probe_kallsyms(environment);
+    if (pattern->piece_count > 3 || !kallsyms || access("/sys/bus/event_source/devices/kprobe", F_OK))
+        return 0;
+    struct kprobe_listing listing = {.kind = kind, .pattern = pattern, .visit = visit, .state = state};
+    int error =
+        kallsyms_each_function(kallsyms, probe_tracefs(environment), NULL, kprobe_list_function, &listing);
+    text_free(&listing.line);
+    return error;
+}
+
+const struct probe_kind probe_kind_kprobe = {
+    .name = "kprobe",
+    .aliases = (const char *const[]){"k", NULL},
+    .forms = "kprobe:[MODULE:]FUNCTION[+OFFSET]",
+    .what = "a function of the kernel is called",
+    .expand = kprobe_expand,
+    .plan = kprobe_plan,
+    .attach = kprobe_attach,
+    .list = kprobe_list,
+};
+
+const struct probe_kind probe_kind_kretprobe = {
+    .name = "kretprobe",
+    .aliases = (const char *const[]){"kr", NULL},
+    .forms = "kretprobe:[MODULE:]FUNCTION",
+    .what = "a function of the kernel returns",
+    .expand = kprobe_expand,
+    .plan = kprobe_plan,
+    .attach = kprobe_attach,
+    .list = kprobe_list,
+};
