@@ -72,6 +72,9 @@ void lower_into_type(struct lowering *l, struct node *node, const struct type *t
 struct memory lower_memory(struct lowering *l, struct node *node);
 /* Zeroed on request; lives until the end of the statement. */
 struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed);
+/* As a temporary, never on the frame, where the verifier wants aligned accesses. Not zeroed. permanent: lives as long
+ * as the program runs. */
+struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent);
 
 /* What an argument of kind PARAMETER_POINTER points to: the value of a pointer or an integer, the address of an
  * array or struct. *space: where it is; never SPACE_NONE. */
@@ -115,8 +118,10 @@ void lower_mishap(struct lowering *l, enum mishap_kind kind, struct place place,
 struct event_field {
     struct node *node;        /* evaluated into the record; or NULL: */
     struct ir *value;         /* a scalar; or NULL: */
+    struct ir *address;       /* of text to read into the record (0: empty text), in `space`; or NULL: */
     struct memory memory;     /* storage form of `type` */
     const struct type *type;  /* needed when node is NULL */
+    enum address_space space;
 };
 void lower_event(struct lowering *l, struct node *call, const struct builtin *builtin,
                  const struct event_field *fields, uint32_t count);
@@ -129,5 +134,18 @@ struct ir *lower_ctx(struct lowering *l);         /* the program's context, also
 struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
 /* Interns the current stack; returns its id, 0 when it could not be taken. */
 struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place);
+
+/* ---- loops for builtins ---- */
+
+/* The first index from 0 for which test answers LOWER_FOUND, or -1; LOWER_STOP ends the search. test is built into a
+ * function of its own: it sees values from around it only as `carried`, in the order in which they were given. */
+enum { LOWER_GO_ON, LOWER_FOUND, LOWER_STOP, LOWER_CARRIED = 4 };
+typedef struct ir *lower_test(struct lowering *l, struct ir *index, struct ir *const *carried, void *state);
+struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carried, unsigned count, lower_test *test,
+                      void *state, struct place place);
+/* How many elements a hash map has. */
+struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct place place);
+/* How many frames the interned stack has. */
+struct ir *lower_stack_length(struct lowering *l, struct ir *id);
 
 #endif

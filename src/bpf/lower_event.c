@@ -134,6 +134,28 @@ static bool is_harmless(const struct node *node)
     return node->type->kind == TYPE_STRING || node->type->kind == TYPE_NAME || node->type->kind == TYPE_USERNAME;
 }
 
+/* Text at an address that may be 0; its length. */
+static struct ir *read_text(struct lowering *l, const struct event_field *field, struct memory to,
+                            struct place place)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t length = ir_variable(b);
+    struct ir_block *read = ir_block_new(b), *none = ir_block_new(b), *end = ir_block_new(b);
+    ir_branch(b, field->address, read, none);
+    ir_seal(b, read);
+    ir_seal(b, none);
+    ir_enter(b, read);
+    ir_write(b, length, lower_read_string(l, to, field->type->size, NULL, field->address, field->space, false, place));
+    ir_jump(b, end);
+    ir_enter(b, none);
+    ir_store_constant(b, to.base, to.offset, 8, 0);
+    ir_write(b, length, ir_constant(b, 0));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, length);
+}
+
 static void send_constant(struct lowering *l, struct node *call, const struct action *action, uint32_t number,
                           const struct event_field *fields)
 {
@@ -143,8 +165,13 @@ static void send_constant(struct lowering *l, struct node *call, const struct ac
     struct memory *memories = arena_array(l->state->temporary, count, sizeof *memories);
     for (uint32_t i = 0; i < count; i++) {
         struct node *node = fields[i].node;
-        if (!node)
+        if (!node) {
+            if (fields[i].address) {
+                memories[i] = lower_temporary(l, type_storage(action->fields[i].type), true);
+                read_text(l, &fields[i], memories[i], call->place);
+            }
             continue;
+        }
         if (type_is_scalar(action->fields[i].type) || type_is_aggregation(action->fields[i].type))
             values[i] = lower_scalar(l, node);
         else if (!is_harmless(node))
@@ -254,7 +281,10 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
             lower_into_type(l, fields[i].node, field->type, to);
         else if (fields[i].value)
             ir_store(b, to.base, to.offset, 8, fields[i].value);
-        else
+        else if (fields[i].address) {
+            lower_zero(l, to, type_storage(field->type));
+            read_text(l, &fields[i], to, call->place);
+        } else
             lower_copy(l, to, fields[i].memory, type_storage(field->type));
     }
     struct ir *cursor = ir_constant(b, action->size);
@@ -270,6 +300,8 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
         struct ir *length;
         if (fields[i].node)
             length = pack_string(l, fields[i].node, to, capacity);
+        else if (fields[i].address)
+            length = read_text(l, &fields[i], to, call->place);
         else
             length = lower_read_string(l, to, capacity, NULL, lower_address(l, fields[i].memory), SPACE_BPF, false,
                                        call->place);
@@ -363,6 +395,13 @@ static struct ir *hash_frames(struct lowering *l, struct memory frames, struct i
     return ir_binary_constant(b, IR_OR, hash, 1); /* never 0, which says that there is no stack */
 }
 
+/* Frames between the program and the event that called it: where the kernel calls programs directly, they are
+ * the program and bpf_trace_run; the others start at the event's own registers. */
+static int64_t own_frames(const struct lowering *l)
+{
+    return l->context->program_type == BPF_PROG_TYPE_RAW_TRACEPOINT ? 2 : 0;
+}
+
 struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place)
 {
     struct ir_builder *b = &l->b;
@@ -376,7 +415,7 @@ struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct pl
     struct ir_block *end = ir_block_new(b), *taken = ir_block_new(b);
     ir_write(b, id, ir_constant(b, 0));
     struct ir *bytes = ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, list),
-                               ir_constant(b, 8 * most), ir_constant(b, user ? BPF_F_USER_STACK : 0));
+                               ir_constant(b, 8 * most), ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
     ir_branch(b, ir_binary_constant(b, IR_SGT, bytes, 0), taken, end);
     ir_seal(b, taken);
     ir_enter(b, taken);
@@ -413,4 +452,24 @@ struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct pl
     ir_seal(b, end);
     ir_enter(b, end);
     return ir_read(b, id);
+}
+
+struct ir *lower_stack_length(struct lowering *l, struct ir *id)
+{
+    struct ir_builder *b = &l->b;
+    struct memory key = lower_temporary(l, 8, false);
+    uint32_t length = ir_variable(b), map = stack_map(l);
+    struct ir_block *found = ir_block_new(b), *end = ir_block_new(b);
+    ir_store(b, key.base, key.offset, 8, id);
+    ir_write(b, length, ir_constant(b, 0));
+    struct ir *stack = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, map), lower_address(l, key));
+    ir_branch(b, ir_binary_constant(b, IR_NE, stack, 0), found, end);
+    ir_seal(b, found);
+    ir_enter(b, found);
+    struct ir *bytes = ir_load(b, stack, offsetof(struct image_stack, bytes), 4, false);
+    ir_write(b, length, ir_binary_constant(b, IR_LSHR, bytes, 3));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, length);
 }

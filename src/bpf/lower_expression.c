@@ -145,6 +145,7 @@ static void branch_on_equality(struct lowering *l, struct node *node, struct ir_
     struct node *left = node->binary.left, *right = node->binary.right;
     const struct type *x_type = left->type, *y_type = right->type;
     struct memory x, y;
+    struct temporary_mark mark = lower_mark(l);
     if (x_type->kind == TYPE_STRING && y_type->kind == TYPE_STRING) {
         const struct node *literal = literal_of(left) ? literal_of(left) : literal_of(right);
         x = literal == left ? (struct memory){0} : lower_memory(l, left);
@@ -170,6 +171,7 @@ static void branch_on_equality(struct lowering *l, struct node *node, struct ir_
         lower_compare(l, x, common, y, common, NULL, NULL, different);
     }
     ir_jump(&l->b, equal);
+    lower_release(l, mark);
 }
 
 void lower_branch(struct lowering *l, struct node *node, struct ir_block *yes, struct ir_block *no)
@@ -190,7 +192,7 @@ void lower_branch(struct lowering *l, struct node *node, struct ir_block *yes, s
     } else if (is_comparison(node) && !reads_as_scalar(node->binary.left->type)) {
         bool is_equality = node->binary.op == OPERATOR_EQ;
         branch_on_equality(l, node, is_equality ? yes : no, is_equality ? no : yes);
-    } else
+    } else if (node->kind != NODE_MAP || !lower_map_branch(l, node, yes, no))
         ir_branch(b, lower_scalar(l, node), yes, no);
     b->place = place;
 }
@@ -354,7 +356,10 @@ struct ir *lower_scalar(struct lowering *l, struct node *node)
         node->kind < sizeof scalars / sizeof scalars[0] ? scalars[node->kind] : NULL;
     assert(lower);
     l->b.place = node->place;
+    struct temporary_mark mark = lower_mark(l);
     struct ir *value = lower(l, node);
+    if (node->kind != NODE_UNARY || node->unary.op != OPERATOR_ADDRESS)
+        lower_release(l, mark); /* the value is all that is left of it */
     l->b.place = place;
     return value;
 }
@@ -454,6 +459,7 @@ static void aggregate_into(struct lowering *l, struct node *node, struct memory 
 void lower_into_type(struct lowering *l, struct node *node, const struct type *type, struct memory to)
 {
     struct place place = l->b.place;
+    struct temporary_mark mark = lower_mark(l);
     l->b.place = node->place;
     if (type_is_scalar(type) && reads_as_scalar(node->type)) {
         struct ir *value = lower_scalar(l, node);
@@ -478,6 +484,7 @@ void lower_into_type(struct lowering *l, struct node *node, const struct type *t
         lower_zero(l, (struct memory){to.base, to.offset + (int32_t)have}, type_storage(type) - have);
     } else
         lower_convert_memory(l, lower_memory(l, node), node->type, to, type);
+    lower_release(l, mark);
     l->b.place = place;
 }
 

@@ -225,16 +225,79 @@ static void lower_for_map(struct lowering *l, struct node *node)
     pass_on_return(l, callback);
 }
 
+/* ---- for builtins ---- */
+
+struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carried, unsigned count, lower_test *test,
+                      void *state, struct place place)
+{
+    struct ir_builder *b = &l->b;
+    struct lower_function *around = l->state->current;
+    struct lower_statement statement, *outer = l->state->statement;
+    struct ir *values[LOWER_CARRIED];
+    int32_t slots[LOWER_CARRIED], result = lower_area_slot(l, around);
+    assert(count <= LOWER_CARRIED);
+    for (unsigned i = 0; i < count; i++) {
+        slots[i] = lower_area_slot(l, around);
+        ir_store(b, around->area, slots[i], 8, carried[i]);
+    }
+    ir_store_constant(b, around->area, result, 8, -1);
+    struct lower_function *callback = callback_begin(l, &statement, "find", 2);
+    struct ir *area = lower_area(l, around), *index = ir_parameter(b, 0);
+    for (unsigned i = 0; i < count; i++)
+        values[i] = ir_load(b, area, slots[i], 8, false);
+    struct ir_block *inside = ir_block_new(b), *outside = ir_block_new(b);
+    struct ir_block *found = ir_block_new(b), *not_found = ir_block_new(b);
+    /* The kernel keeps the index below `turns`, but its verifier does not know that. */
+    ir_branch(b, ir_binary_constant(b, IR_ULT, index, turns), inside, outside);
+    ir_seal(b, inside);
+    ir_seal(b, outside);
+    ir_enter(b, outside);
+    ir_return(b, ir_constant(b, 1));
+    ir_enter(b, inside);
+    struct ir *answer = test(l, index, values, state);
+    ir_branch(b, ir_binary_constant(b, IR_EQ, answer, LOWER_FOUND), found, not_found);
+    ir_seal(b, found);
+    ir_seal(b, not_found);
+    ir_enter(b, found);
+    ir_store(b, area, result, 8, index);
+    ir_return(b, ir_constant(b, 1));
+    ir_enter(b, not_found);
+    ir_return(b, ir_binary_constant(b, IR_NE, answer, LOWER_GO_ON));
+    callback_end(l, callback, &statement, outer);
+    call_loop(l, ir_constant(b, turns), callback, place);
+    struct ir *at = ir_load(b, around->area, result, 8, false);
+    at->is_volatile = true;
+    return at;
+}
+
+struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct place place)
+{
+    struct ir_builder *b = &l->b;
+    struct lower_function *around = l->state->current;
+    struct lower_statement statement, *outer = l->state->statement;
+    if (!l->options->features->for_each_map) {
+        diagnose_error(l->diagnostics, place, "len() of a map needs Linux 5.13 or newer");
+        return ir_constant(b, 0);
+    }
+    int32_t slot = lower_area_slot(l, around);
+    ir_store_constant(b, around->area, slot, 8, 0);
+    struct lower_function *callback = callback_begin(l, &statement, "len", 4);
+    struct ir *area = lower_area(l, around), *length = ir_load(b, area, slot, 8, false);
+    ir_store(b, area, slot, 8, ir_binary_constant(b, IR_ADD, length, 1));
+    callback_end(l, callback, &statement, outer);
+    ir_call(b, BPF_FUNC_for_each_map_elem, 4, ir_map(b, (uint32_t)map->index),
+            ir_function_address(b, callback->function), around->area, ir_constant(b, 0));
+    struct ir *counted = ir_load(b, around->area, slot, 8, false);
+    counted->is_volatile = true;
+    return counted;
+}
+
 void lower_loop_statement(struct lowering *l, struct node *node)
 {
-    /* An unrolled loop around it is not the one that `break` inside leaves. */
-    struct lower_loop *loop = l->state->loop;
-    l->state->loop = NULL;
     if (node->kind == NODE_WHILE)
         lower_while(l, node);
     else if (node->kind == NODE_FOR_RANGE)
         lower_for_range(l, node);
     else
         lower_for_map(l, node);
-    l->state->loop = loop;
 }

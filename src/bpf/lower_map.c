@@ -247,6 +247,23 @@ struct ir *lower_map_read(struct lowering *l, struct node *map)
     return ir_read(b, value);
 }
 
+/* As a condition, when a missing element can go its own way; false when there is no such thing. */
+bool lower_map_branch(struct lowering *l, struct node *map, struct ir_block *yes, struct ir_block *no)
+{
+    const struct map_symbol *symbol = map->map.symbol;
+    if (is_direct(symbol) || type_is_aggregation(symbol->value) || !type_is_scalar(symbol->value))
+        return false;
+    struct temporary_mark mark = lower_mark(l);
+    struct found found = find(l, map);
+    ir_branch(&l->b, ir_load(&l->b, found.element, 0, 8, false), yes, no);
+    ir_enter(&l->b, found.missing);
+    if (l->options->counts_lookups)
+        lower_mishap(l, MISHAP_LOOKUP, map->place, -1, "map_lookup_elem");
+    ir_jump(&l->b, no);
+    lower_release(l, mark);
+    return true;
+}
+
 void lower_map_read_into(struct lowering *l, struct node *map, struct memory to)
 {
     struct map_symbol *symbol = map->map.symbol;

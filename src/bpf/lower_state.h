@@ -55,13 +55,6 @@ struct lower_function {
     struct ir_builder saved;        /* of the parent */
 };
 
-/* An unrolled loop: in the function that it stands in. */
-struct lower_loop {
-    struct lower_loop *outer;
-    struct lower_function *function;
-    struct ir_block *to_break, *to_continue; /* made when they are needed */
-};
-
 struct lower_statement {
     struct ir_block *end; /* made when it is needed */
 };
@@ -103,7 +96,6 @@ struct lower_state {
     struct ir_block *leave_early, *leave_predicate, *leave;
     bool scratch_in_predicate; /* it was acquired before the predicate */
     struct lower_statement *statement;
-    struct lower_loop *loop;
     enum scratch_kind scratch_kind;
     uint32_t scratch_top, scratch_permanent, scratch_peak;
     bool scratch_overflowed;
@@ -133,7 +125,6 @@ bool lower_is_preemptible(const struct lowering *l);
 /* ---- lower_memory.c ---- */
 struct temporary_mark lower_mark(struct lowering *l);
 void lower_release(struct lowering *l, struct temporary_mark mark);
-struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent);
 struct ir *lower_address(struct lowering *l, struct memory memory);
 void lower_copy(struct lowering *l, struct memory to, struct memory from, uint32_t bytes);
 void lower_zero(struct lowering *l, struct memory at, uint32_t bytes);
@@ -175,6 +166,7 @@ struct ir *lower_step(struct lowering *l, struct node *node, bool wanted);
 
 /* ---- lower_map.c ---- */
 struct ir *lower_map_read(struct lowering *l, struct node *map);
+bool lower_map_branch(struct lowering *l, struct node *map, struct ir_block *yes, struct ir_block *no);
 void lower_map_read_into(struct lowering *l, struct node *map, struct memory to);
 struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *key, struct place place);
 void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory);

@@ -95,58 +95,31 @@ static void statement_if(struct lowering *l, struct node *node)
     ir_enter(b, end);
 }
 
-/* The body, as often as it says. */
+/* The body, as often as it says. It is no loop for `break` and `continue`: these mean the one around it. */
 static void statement_unroll(struct lowering *l, struct node *node)
 {
-    struct ir_builder *b = &l->b;
-    struct lower_loop loop = {.outer = l->state->loop, .function = l->state->current};
     uint64_t count = node->loop.from->integer.value;
-    l->state->loop = &loop;
-    for (uint64_t i = 0; i < count && !ir_ended(b); i++) {
-        loop.to_continue = NULL;
+    for (uint64_t i = 0; i < count && !ir_ended(&l->b); i++)
         lower_statement(l, node->loop.body);
-        if (!loop.to_continue)
-            continue;
-        if (!ir_ended(b))
-            ir_jump(b, loop.to_continue);
-        ir_seal(b, loop.to_continue);
-        ir_enter(b, loop.to_continue);
-    }
-    l->state->loop = loop.outer;
-    if (!loop.to_break)
-        return;
-    if (!ir_ended(b))
-        ir_jump(b, loop.to_break);
-    ir_seal(b, loop.to_break);
-    ir_enter(b, loop.to_break);
 }
 
-/* Out of an unrolled loop by a jump; out of a callback by its return value: 1 stops the loop. */
-static void leave_loop(struct lowering *l, bool is_break)
+/* Out of a callback by its return value: 1 stops the loop. */
+static void leave_turn(struct lowering *l, bool is_break)
 {
-    struct lower_loop *loop = l->state->loop;
-    if (!loop || loop->function != l->state->current) {
-        if (!l->state->current->parent)
-            return; /* outside of a loop: the checker has said so */
-        ir_return(&l->b, ir_constant(&l->b, is_break));
-        return;
-    }
-    struct ir_block **to = is_break ? &loop->to_break : &loop->to_continue;
-    if (!*to)
-        *to = ir_block_new(&l->b);
-    ir_jump(&l->b, *to);
+    assert(l->state->current->parent); /* the checker knows where loops are */
+    ir_return(&l->b, ir_constant(&l->b, is_break));
 }
 
 static void statement_break(struct lowering *l, struct node *node)
 {
     (void)node;
-    leave_loop(l, true);
+    leave_turn(l, true);
 }
 
 static void statement_continue(struct lowering *l, struct node *node)
 {
     (void)node;
-    leave_loop(l, false);
+    leave_turn(l, false);
 }
 
 static void statement_return(struct lowering *l, struct node *node)

@@ -129,6 +129,35 @@ static const struct type *check_has_key(struct checker *checker, struct node *no
     return type;
 }
 
+static const struct type *check_len(struct checker *checker, struct node *node)
+{
+    struct node *what = check_argument(node, 0);
+    if (what->kind == NODE_MAP && !what->map.key && what->map.symbol) {
+        if (what->map.symbol->key_known && !what->map.symbol->key)
+            check_error(checker, what->place, "len() needs a map with keys: %s has none", what->map.name);
+        else if (is_histogram(what->map.symbol))
+            check_error(checker, what->place, "len() cannot count the keys of a histogram");
+        else
+            return &type_u64;
+        return NULL;
+    }
+    if (what->type->kind == TYPE_KSTACK || what->type->kind == TYPE_USTACK)
+        return &type_u64;
+    check_error(checker, what->place, "len() needs a map or a stack, found a value of type '%s'",
+                type_text(checker->arena, what->type));
+    return NULL;
+}
+
+static struct ir *lower_len(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct node *what = check_argument(node, 0);
+    (void)into;
+    if (what->kind == NODE_MAP && !what->map.key)
+        return lower_map_length(l, what->map.symbol, node->place);
+    struct memory stack = lower_memory(l, what);
+    return lower_stack_length(l, ir_load(&l->b, stack.base, stack.offset, 8, false));
+}
+
 const struct builtin builtins_map[] = {
     {"clear", "clear(@map)", BUILTIN_CALL, 1, 1, {PARAMETER_MAP}, .result = &type_none, .lower = lower_map_action,
      .act = act_clear},
@@ -138,5 +167,6 @@ const struct builtin builtins_map[] = {
      .check = check_key, .lower = lower_delete, .act = act_delete_rows},
     {"has_key", "has_key(@map, key)", BUILTIN_CALL, 1, 2, {PARAMETER_ANY, PARAMETER_ANY}, .check = check_has_key,
      .lower = lower_has_key},
+    {"len", "len(@map | stack)", BUILTIN_CALL, 1, 1, {PARAMETER_ANY}, .check = check_len, .lower = lower_len},
     {0},
 };

@@ -199,13 +199,92 @@ static struct ir *lower_strncmp(struct lowering *l, struct node *node, struct me
     return ir_read(b, result);
 }
 
+/* ---- search ---- */
+
+/* What the search compares: the words of the needle, at every byte of the haystack. */
+struct search {
+    struct words needle;  /* its memory, if it has any, is carried in */
+    uint32_t needle_words;
+};
+
+/* The bytes of a word before its first NUL, as a mask. */
+static struct ir *mask_of(struct lowering *l, struct ir *word, struct ir **ends)
+{
+    struct ir_builder *b = &l->b;
+    struct ir *ones = ir_constant(b, 0x0101010101010101), *tops = ir_constant(b, (int64_t)0x8080808080808080);
+    struct ir *zeros = ir_binary(b, IR_AND, ir_binary(b, IR_SUB, word, ones), ir_unary(b, IR_NOT, word));
+    zeros = ir_binary(b, IR_AND, zeros, tops);
+    *ends = zeros;
+    /* The lowest marked byte is the first NUL. Without one: 0 - 1, all bytes. */
+    struct ir *lowest = ir_binary(b, IR_AND, zeros, ir_unary(b, IR_NEG, zeros));
+    return ir_binary_constant(b, IR_SUB, ir_binary_constant(b, IR_LSHR, lowest, 7), 1);
+}
+
+static struct ir *search_test(struct lowering *l, struct ir *index, struct ir *const *carried, void *state)
+{
+    struct ir_builder *b = &l->b;
+    struct search *search = state;
+    struct words needle = search->needle;
+    struct ir *at = ir_binary(b, IR_ADD, carried[0], index);
+    uint32_t answer = ir_variable(b);
+    struct ir_block *differs = ir_block_new(b), *same = ir_block_new(b), *end = ir_block_new(b);
+    if (!needle.literal)
+        needle.memory = (struct memory){.base = carried[1]};
+    for (uint32_t i = 0; i < search->needle_words; i++) {
+        struct ir *wanted = word(l, &needle, i), *ends;
+        struct ir *mask = mask_of(l, wanted, &ends);
+        struct ir *found = ir_load(b, at, (int32_t)i * 8, 8, false);
+        struct ir *difference = ir_binary(b, IR_AND, ir_binary(b, IR_XOR, found, wanted), mask);
+        struct ir_block *equal = ir_block_new(b), *more = ir_block_new(b);
+        ir_branch(b, difference, differs, equal);
+        ir_seal(b, equal);
+        ir_enter(b, equal);
+        ir_branch(b, ends, same, more); /* the needle ends in this word */
+        ir_seal(b, more);
+        ir_enter(b, more);
+    }
+    ir_jump(b, same);
+    ir_seal(b, same);
+    ir_enter(b, same);
+    ir_write(b, answer, ir_constant(b, LOWER_FOUND));
+    ir_jump(b, end);
+    ir_seal(b, differs);
+    ir_enter(b, differs); /* behind the haystack's end nothing can be found */
+    struct ir *over = ir_binary_constant(b, IR_EQ, ir_load(b, at, 0, 1, false), 0);
+    ir_write(b, answer, ir_binary_constant(b, IR_MUL, over, LOWER_STOP));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, answer);
+}
+
+static struct ir *lower_strcontains(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct node *haystack = check_argument(node, 0), *needle = check_argument(node, 1);
+    uint32_t bytes = type_storage(haystack->type);
+    struct search search = {.needle = words_of(l, needle), .needle_words = type_storage(needle->type) / 8};
+    /* A copy with zeros behind it: words are compared from every byte on. */
+    uint32_t behind = type_storage(needle->type) + 8;
+    struct memory copy = lower_scratch(l, bytes + behind, false);
+    (void)into;
+    lower_into(l, haystack, copy);
+    ir_zero(&l->b, copy.base, copy.offset + (int32_t)bytes, behind);
+    struct ir *carried[2] = {ir_offset(&l->b, copy.base, copy.offset), NULL};
+    if (!search.needle.literal)
+        carried[1] = ir_offset(&l->b, search.needle.memory.base, search.needle.memory.offset);
+    struct ir *found = lower_find(l, bytes, carried, carried[1] ? 2 : 1, search_test, &search, node->place);
+    return ir_binary_constant(&l->b, IR_SGE, found, 0);
+}
+
 const struct builtin builtins_text[] = {
     {"str", "str(pointer [, length])", BUILTIN_CALL | BUILTIN_READS_MEMORY, 1, 2,
-     {PARAMETER_ANY, PARAMETER_INTEGER}, .check = check_str, .lower = lower_str},
+     {PARAMETER_TEXT, PARAMETER_INTEGER}, .check = check_str, .lower = lower_str},
     {"buf", "buf(pointer [, length])", BUILTIN_CALL | BUILTIN_READS_MEMORY, 1, 2,
-     {PARAMETER_ANY, PARAMETER_INTEGER}, .check = check_buf, .lower = lower_buf},
+     {PARAMETER_POINTER, PARAMETER_INTEGER}, .check = check_buf, .lower = lower_buf},
     {"strncmp", "strncmp(a, b, length)", BUILTIN_CALL, 3, 3,
      {PARAMETER_STRING, PARAMETER_STRING, PARAMETER_LITERAL_INTEGER}, .check = check_strncmp,
      .lower = lower_strncmp},
+    {"strcontains", "strcontains(haystack, needle)", BUILTIN_CALL, 2, 2, {PARAMETER_STRING, PARAMETER_STRING},
+     .result = &type_bool, .lower = lower_strcontains},
     {0},
 };

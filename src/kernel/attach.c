@@ -124,7 +124,8 @@ static int attach_finish(struct kernel *kernel, size_t before, int error)
     return error;
 }
 
-int kernel_attach_raw_tracepoint(struct kernel *kernel, const struct attach_request *request, const char *event)
+int kernel_attach_raw_tracepoint(struct kernel *kernel, const struct attach_request *request,
+                                 const char *event)
 {
     const struct kernel_program *program = attach_program(kernel, request);
     if (!program)
@@ -179,17 +180,21 @@ int kernel_attach_tracepoint(struct kernel *kernel, const struct attach_request 
     int error = fd < 0 ? fd : attach_to_event(attachment, program, fd, false, 0);
     attachment_describe(attachment, "tracepoint %s", request->name);
     if (error == -EACCES && fd >= 0) {
-        diagnose_error(request->diagnostics, request->place, "%s: the program reads past the event's last field",
-                       request->name);
+        diagnose_error(request->diagnostics, request->place,
+                       "%s: the program reads past the event's last field", request->name);
     } else if (error == -ENOENT || (error == -EINVAL && fd < 0)) {
         diagnose_error(request->diagnostics, request->place, "%s: the kernel has no such tracepoint",
                        request->name);
         diagnose_hint(request->diagnostics, "'spoor -l \"tracepoint:*\"' lists them.");
     } else if (error == -EPERM || error == -EACCES) {
         permission_explain(request->diagnostics, request->place, request->name);
+    } else if (error == -EEXIST) {
+        diagnose_error(request->diagnostics, request->place, "%s: the program is attached there already",
+                       request->name);
     } else if (error == -E2BIG) {
         diagnose_error(request->diagnostics, request->place,
-                       "%s: the kernel allows 64 programs at one tracepoint, and all are taken", request->name);
+                       "%s: the kernel allows 64 programs at one tracepoint, and all are taken",
+                       request->name);
     } else if (error) {
         diagnose_error(request->diagnostics, request->place, "%s cannot be attached: %s", request->name,
                        attach_error(error));
@@ -204,8 +209,9 @@ static void perf_event_explain(const struct attach_request *request, const struc
     if ((error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV) && is_hardware) {
         diagnose_error(request->diagnostics, request->place, "%s: this machine has no such hardware event",
                        request->name);
-        diagnose_hint(request->diagnostics, "Virtual machines often have no performance monitoring unit. Software "
-                                            "events work everywhere.");
+        diagnose_hint(request->diagnostics,
+                      "Virtual machines often have no performance monitoring unit. Software "
+                      "events work everywhere.");
     } else if (error == -EPERM || error == -EACCES) {
         permission_explain(request->diagnostics, request->place, request->name);
     } else if (error == -ESRCH) {
@@ -217,7 +223,8 @@ static void perf_event_explain(const struct attach_request *request, const struc
     } else if (error == -EINVAL) {
         diagnose_error(request->diagnostics, request->place, "%s: the kernel refuses this rate or event",
                        request->name);
-        diagnose_hint(request->diagnostics, "/proc/sys/kernel/perf_event_max_sample_rate is the highest frequency.");
+        diagnose_hint(request->diagnostics,
+                      "/proc/sys/kernel/perf_event_max_sample_rate is the highest frequency.");
     } else if (error != -EINTR) {
         diagnose_error(request->diagnostics, request->place, "%s cannot be attached: %s", request->name,
                        attach_error(error));

@@ -110,7 +110,8 @@ static void kprobe_explain(const struct attach_request *request, const struct kp
         {-ESRCH, "the kernel has no function of that name, or it cannot be probed",
          "'spoor -l \"kprobe:*NAME*\"' searches the names."},
         {-EINVAL, "the kernel forbids probes there", "Functions that probes themselves need are excluded."},
-        {-EILSEQ, "the offset is not that of an instruction", "Offsets are those of instructions' first bytes."},
+        {-EILSEQ, "the offset is not that of an instruction",
+         "Offsets are those of instructions' first bytes."},
         {-EADDRNOTAVAIL, "the name stands for several functions", "Give the address instead."},
         {-ERANGE, "the offset lies outside of the function", "Offsets count from the function's first byte."},
         {-EBUSY, "something else has changed the instruction", "Live patching and ftrace do."},
@@ -145,8 +146,9 @@ int kernel_attach_kprobes(struct kernel *kernel, const struct attach_request *re
         return -EINVAL;
     if (!kernel->host.features.kprobe) {
         diagnose_error(request->diagnostics, request->place, "%s: this kernel has no kprobes", request->name);
-        diagnose_hint(request->diagnostics, "It was built without CONFIG_KPROBES. Tracepoints and raw tracepoints "
-                                            "work: 'spoor -l \"tracepoint:*\"' lists them.");
+        diagnose_hint(request->diagnostics,
+                      "It was built without CONFIG_KPROBES. Tracepoints and raw tracepoints "
+                      "work: 'spoor -l \"tracepoint:*\"' lists them.");
         return -EOPNOTSUPP;
     }
     struct site_ladder ladder = {
@@ -163,7 +165,8 @@ int kernel_attach_kprobes(struct kernel *kernel, const struct attach_request *re
         .open = kprobe_open,
     };
     if (program->expected_attach_type == ATTACH_KPROBE_MULTI) {
-        /* It was promised a multi link when it was loaded; direct attachment to an event works nevertheless. */
+        /* It was promised a multi link when it was loaded; direct attachment to an event works nevertheless.
+         */
         if (kernel->host.features.kprobe_multi && kprobe_multi_takes(sites, count))
             ladder.multi = kprobe_multi;
     }

@@ -61,9 +61,6 @@ static int sites_by_multi(const struct site_ladder *ladder, size_t *bad)
     int error = 0;
     for (size_t first = 0; first < ladder->count && !error; first += MULTI_CHUNK) {
         size_t count = ladder->count - first < MULTI_CHUNK ? ladder->count - first : MULTI_CHUNK;
-        error = attach_progress(ladder->request, first, ladder->count);
-        if (error)
-            break;
         int fd = ladder->multi(ladder, first, count);
         error = fd < 0 ? fd : attachment_add(attachment, fd);
         if (fd < 0 && site_error(fd)) {
@@ -71,6 +68,8 @@ static int sites_by_multi(const struct site_ladder *ladder, size_t *bad)
             if (other)
                 error = other;
         }
+        if (!error)
+            error = attach_progress(ladder->request, first + count, ladder->count);
     }
     attachment_describe(attachment, "%s_multi %zu site%s %s", ladder->is_kprobe ? "kprobe" : "uprobe",
                         ladder->count, ladder->count == 1 ? "" : "s", ladder->where);
@@ -113,8 +112,8 @@ static int group_try(const struct site_ladder *ladder, const size_t *order, size
 }
 
 /* Attaches the sites of one cookie under one event of tracefs. *bad: place in order. */
-static int sites_by_group(const struct site_ladder *ladder, const size_t *order, size_t count, bool has_cookie,
-                          size_t *bad)
+static int sites_by_group(const struct site_ladder *ladder, const size_t *order, size_t count,
+                          bool has_cookie, size_t *bad)
 {
     size_t before = ladder->kernel->attachment_count;
     int error = group_try(ladder, order, count, has_cookie, bad);
@@ -139,8 +138,8 @@ static int sites_by_group(const struct site_ladder *ladder, const size_t *order,
     return error;
 }
 
-static int sites_by_event(const struct site_ladder *ladder, const size_t *order, size_t count, bool has_cookie,
-                          size_t *bad)
+static int sites_by_event(const struct site_ladder *ladder, const size_t *order, size_t count,
+                          bool has_cookie, size_t *bad)
 {
     struct attachment *attachment = attachment_new(ladder->kernel);
     if (!attachment)
@@ -156,8 +155,8 @@ static int sites_by_event(const struct site_ladder *ladder, const size_t *order,
         if (!error)
             error = attach_progress(ladder->request, i + 1, count);
     }
-    attachment_describe(attachment, "%s events %zu site%s %s%s", ladder->is_kprobe ? "kprobe" : "uprobe", count,
-                        count == 1 ? "" : "s", ladder->where, has_cookie ? " (links)" : "");
+    attachment_describe(attachment, "%s events %zu site%s %s%s", ladder->is_kprobe ? "kprobe" : "uprobe",
+                        count, count == 1 ? "" : "s", ladder->where, has_cookie ? " (links)" : "");
     return error;
 }
 
@@ -226,7 +225,9 @@ int attach_sites(const struct site_ladder *ladder, size_t *bad)
     *bad = ladder->count;
     if (!ladder->count)
         return 0;
-    int error = ladder->multi ? sites_by_multi(ladder, bad) : sites_by_events(ladder, bad);
+    int error = attach_progress(ladder->request, 0, ladder->count);
+    if (!error)
+        error = ladder->multi ? sites_by_multi(ladder, bad) : sites_by_events(ladder, bad);
     if (error)
         attachment_drop_from(ladder->kernel, before);
     return error;

@@ -157,8 +157,9 @@ static int uprobe_check(const struct attach_request *request, const struct uprob
     uint8_t code[16];
     ssize_t length = site->offset < file->size ? pread(file->fd, code, sizeof code, (off_t)site->offset) : 0;
     if (length <= 0) {
-        diagnose_error(request->diagnostics, request->place, "%s: %s is at offset 0x%llx, but %s has only 0x%llx "
-                                                             "bytes",
+        diagnose_error(request->diagnostics, request->place,
+                       "%s: %s is at offset 0x%llx, but %s has only 0x%llx "
+                       "bytes",
                        request->name, name, (unsigned long long)site->offset, file->path,
                        (unsigned long long)file->size);
         return -EINVAL;
@@ -166,15 +167,17 @@ static int uprobe_check(const struct attach_request *request, const struct uprob
     if (site->semaphore && (file->size < 2 || site->semaphore > file->size - 2)) {
         diagnose_error(request->diagnostics, request->place, "%s: the semaphore of %s lies outside of %s",
                        request->name, name, file->path);
-        diagnose_hint(request->diagnostics, "The file's USDT note is damaged, or the file was stripped wrongly.");
+        diagnose_hint(request->diagnostics,
+                      "The file's USDT note is damaged, or the file was stripped wrongly.");
         return -EINVAL;
     }
     const char *what = uprobe_refused(code, (size_t)length);
     if (what) {
         diagnose_error(request->diagnostics, request->place, "%s: no uprobe can stand at %s: there is %s",
                        request->name, name, what);
-        diagnose_hint(request->diagnostics, "Probe another place of the function. An offset must be that of an "
-                                            "instruction's first byte.");
+        diagnose_hint(request->diagnostics,
+                      "Probe another place of the function. An offset must be that of an "
+                      "instruction's first byte.");
         return -EOPNOTSUPP;
     }
     return 0;
@@ -189,8 +192,8 @@ static int uprobe_file_open(struct uprobe_file *file, const struct attach_reques
     if (!error && !S_ISREG(status.st_mode))
         error = -EINVAL;
     if (error) {
-        diagnose_error(request->diagnostics, request->place, "%s: %s cannot be probed: %s", request->name, path,
-                       error == -EINVAL ? "not a regular file" : strerror(-error));
+        diagnose_error(request->diagnostics, request->place, "%s: %s cannot be probed: %s", request->name,
+                       path, error == -EINVAL ? "not a regular file" : strerror(-error));
         if (file->fd >= 0)
             close(file->fd);
         return error;
@@ -211,19 +214,22 @@ static void uprobe_explain(const struct attach_request *request, const struct up
         diagnose_error(request->diagnostics, request->place, "%s: there is no process %d", request->name,
                        (int)pid);
     } else if (bad && error == -524) {
-        diagnose_error(request->diagnostics, request->place,
-                       "%s: no uprobe can stand at %s (offset 0x%llx): the kernel cannot step its instruction",
-                       request->name, uprobe_site_name(bad, buffer), (unsigned long long)bad->offset);
+        diagnose_error(
+            request->diagnostics, request->place,
+            "%s: no uprobe can stand at %s (offset 0x%llx): the kernel cannot step its instruction",
+            request->name, uprobe_site_name(bad, buffer), (unsigned long long)bad->offset);
         diagnose_hint(request->diagnostics, "Probe another place of the function.");
     } else if (bad && bad->semaphore && error == -EINVAL) {
-        diagnose_error(request->diagnostics, request->place,
-                       "%s: the kernel refuses %s (offset 0x%llx): somebody else probes the same place without "
-                       "its semaphore or with another one",
-                       request->name, uprobe_site_name(bad, buffer), (unsigned long long)bad->offset);
+        diagnose_error(
+            request->diagnostics, request->place,
+            "%s: the kernel refuses %s (offset 0x%llx): somebody else probes the same place without "
+            "its semaphore or with another one",
+            request->name, uprobe_site_name(bad, buffer), (unsigned long long)bad->offset);
         diagnose_hint(request->diagnostics, "Stop the other tracer first.");
     } else if (bad) {
-        diagnose_error(request->diagnostics, request->place, "%s: the kernel refuses a uprobe at %s (offset "
-                                                             "0x%llx): %s",
+        diagnose_error(request->diagnostics, request->place,
+                       "%s: the kernel refuses a uprobe at %s (offset "
+                       "0x%llx): %s",
                        request->name, uprobe_site_name(bad, buffer), (unsigned long long)bad->offset,
                        attach_error(error));
     } else if (error == -EPERM || error == -EACCES) {
@@ -252,7 +258,8 @@ int kernel_attach_uprobes(struct kernel *kernel, const struct attach_request *re
             error = attach_progress(request, i, count);
     }
     if (!error) {
-        bool use_multi = program->expected_attach_type == ATTACH_UPROBE_MULTI && kernel->host.features.uprobe_multi;
+        bool use_multi =
+            program->expected_attach_type == ATTACH_UPROBE_MULTI && kernel->host.features.uprobe_multi;
         struct site_ladder ladder = {
             .kernel = kernel,
             .request = request,

@@ -207,8 +207,9 @@ static void map_explain(struct diagnostics *diagnostics, const struct image_map 
     case EPERM: permission_explain(diagnostics, place, what); break;
     case ENOMEM:
         diagnose_error(diagnostics, place, "There is not enough memory for the map '%s'", map->name);
-        diagnose_hint(diagnostics, "It asks for %u elements of %u bytes%s. Give it fewer elements, or the rings "
-                                   "fewer pages.",
+        diagnose_hint(diagnostics,
+                      "It asks for %u elements of %u bytes%s. Give it fewer elements, or the rings "
+                      "fewer pages.",
                       map->max_entries, map->key_size + map->value_size,
                       map_is_percpu(map->type) ? " for each CPU" : "");
         break;
@@ -220,7 +221,8 @@ static void map_explain(struct diagnostics *diagnostics, const struct image_map 
     default:
         diagnose_error(diagnostics, place, "The kernel cannot make the map '%s': %s", map->name,
                        strerror(-error));
-        diagnose_hint(diagnostics, "Map type %d, keys of %u bytes, values of %u bytes, %u elements, flags %#x.",
+        diagnose_hint(diagnostics,
+                      "Map type %d, keys of %u bytes, values of %u bytes, %u elements, flags %#x.",
                       (int)map->type, map->key_size, map->value_size, map->max_entries, map->flags);
     }
 }

@@ -109,7 +109,7 @@ static bool feature_signed_division(void)
 {
     const struct bpf_insn instructions[] = {
         MOVE_IMMEDIATE(BPF_REG_0, -8),
-        INSTRUCTION(BPF_ALU64 | BPF_DIV | BPF_K, BPF_REG_0, 0, 1, 2), /* off 1: signed */
+        INSTRUCTION(BPF_ALU64 | BPF_DIV | BPF_K, BPF_REG_0, 0, 1, 2),          /* off 1: signed */
         INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_0, BPF_REG_0, 32, 0), /* off 32: sign-extending */
         EXIT(),
     };
@@ -263,7 +263,8 @@ static bool feature_kprobe(void)
            !access("/sys/kernel/debug/tracing/kprobe_events", F_OK);
 }
 
-/* Type 1 is an integer in every kernel's BTF: what can be attached to by BTF complains about that, in words. */
+/* Type 1 is an integer in every kernel's BTF: what can be attached to by BTF complains about that, in words.
+ */
 static bool feature_tracing(enum bpf_attach_type attach_type)
 {
     char log[512] = "";
@@ -417,7 +418,8 @@ int features_without(struct features *features, const char *names, struct diagno
         size_t length = strcspn(at, ", ");
         if (length) {
             char name[64];
-            snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, at);
+            snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1,
+                     at);
             struct nearest nearest = {.name = name};
             size_t i = 0;
             for (; i < FEATURE_COUNT && strcmp(feature_table[i].name, name); i++)
@@ -438,10 +440,12 @@ int features_without(struct features *features, const char *names, struct diagno
     return 0;
 }
 
-void features_describe(const struct features *features, struct text *out)
+void features_describe(const struct features *probed, const struct features *used, struct text *out)
 {
-    for (size_t i = 0; i < FEATURE_COUNT; i++)
-        text_printf(out, "  %-20s %-3s  %s\n", feature_table[i].name,
-                    *feature_flag(features, i) ? "yes" : "no", feature_table[i].what);
-    text_printf(out, "  %-20s %u\n", "possible CPUs", features->cpus);
+    for (size_t i = 0; i < FEATURE_COUNT; i++) {
+        bool has = *feature_flag(probed, i), uses = *feature_flag(used, i);
+        text_printf(out, "  %-20s %-3s  %s%s\n", feature_table[i].name, has ? "yes" : "no",
+                    feature_table[i].what, has && !uses ? " (left out on request)" : "");
+    }
+    text_printf(out, "  %-20s %u\n", "possible CPUs", used->cpus);
 }

@@ -141,10 +141,12 @@ int kernel_open(const struct kernel_options *options, struct diagnostics *diagno
     } else if (!kernel->host.features.ring_buffer || !kernel->host.features.boot_clock) {
         struct utsname name;
         error = -ENOSYS;
-        diagnose_error(diagnostics, (struct place){0}, "This kernel (%s) is too old: Linux 5.10 or newer is needed",
+        diagnose_error(diagnostics, (struct place){0},
+                       "This kernel (%s) is too old: Linux 5.10 or newer is needed",
                        uname(&name) ? "unknown" : name.release);
         diagnose_hint(diagnostics, "It has no BPF ring buffer or no boot clock for programs.");
     }
+    kernel->probed = kernel->host.features;
     if (!error && options && options->without)
         error = features_without(&kernel->host.features, options->without, diagnostics);
     if (!error)
@@ -174,7 +176,7 @@ void kernel_describe(struct kernel *kernel, struct text *out)
         text_printf(out, "  %-20s %s %s\n", "kernel", name.release, name.machine);
     permission_describe(out);
     text_printf(out, "  %-20s %zu\n", "online CPUs", kernel->online_count);
-    features_describe(&kernel->host.features, out);
+    features_describe(&kernel->probed, &kernel->host.features, out);
 }
 
 size_t kernel_attached(const struct kernel *kernel)
@@ -185,5 +187,6 @@ size_t kernel_attached(const struct kernel *kernel)
 void kernel_describe_attachments(const struct kernel *kernel, struct text *out)
 {
     for (size_t i = 0; i < kernel->attachment_count; i++)
-        text_printf(out, "%s\n", kernel->attachments[i].description ? kernel->attachments[i].description : "?");
+        text_printf(out, "%s\n",
+                    kernel->attachments[i].description ? kernel->attachments[i].description : "?");
 }

@@ -20,9 +20,10 @@
 struct perf_event_attr;
 
 struct kernel_options {
-    const char *without;  /* names of features to do without, comma separated: for tests and --no-feature; or NULL */
-    unsigned verbose;     /* keeps the verifier's log of every program: kernel_log() */
-    uint32_t log_size;    /* bytes for the verifier's log, default 1 MB */
+    const char
+        *without; /* names of features to do without, comma separated: for tests and --no-feature; or NULL */
+    unsigned verbose;  /* keeps the verifier's log of every program: kernel_log() */
+    uint32_t log_size; /* bytes for the verifier's log, default 1 MB */
 };
 
 struct kernel; /* its first member is struct host */
@@ -38,21 +39,22 @@ void kernel_describe(struct kernel *kernel, struct text *out);
 /* -EINVAL with a diagnostic for an unknown name in a --no-feature list. */
 int features_without(struct features *features, const char *names, struct diagnostics *diagnostics);
 
-/* ---- attaching: `program` is the index in the image of a loaded program. Descriptors belong to the kernel and
- * are closed by kernel_leave or close. Each explains a failure in diagnostics at `place`. ---- */
+/* ---- attaching: `program` is the index in the image of a loaded program. Descriptors belong to the kernel
+ * and are closed by kernel_leave or close. Each explains a failure in diagnostics at `place`. ---- */
 
 /* Called now and then during long work with steps done and to do; non-zero cancels with -EINTR. */
 typedef int kernel_progress(void *state, size_t done, size_t total);
 struct attach_request {
     size_t program;
-    const char *name;      /* of the probe, for messages */
+    const char *name; /* of the probe, for messages */
     struct place place;
     struct diagnostics *diagnostics;
     kernel_progress *progress; /* or NULL */
     void *state;
 };
 
-int kernel_attach_raw_tracepoint(struct kernel *kernel, const struct attach_request *request, const char *event);
+int kernel_attach_raw_tracepoint(struct kernel *kernel, const struct attach_request *request,
+                                 const char *event);
 int kernel_attach_tracepoint(struct kernel *kernel, const struct attach_request *request, uint64_t event_id);
 /* On one CPU, or on every online one when cpu is -1; pid -1: all. */
 int kernel_attach_perf_event(struct kernel *kernel, const struct attach_request *request,
@@ -62,7 +64,7 @@ struct uprobe_site {
     uint64_t offset;    /* in the file */
     uint64_t semaphore; /* offset in the file of the 16-bit USDT semaphore; 0: none */
     uint64_t cookie;
-    const char *name;   /* for messages */
+    const char *name; /* for messages */
 };
 /* pid 0: every process. Rungs: uprobe_multi link; perf events with links (few sites); many sites under one
  * tracefs event. With cookies only where features say so. A bad site is found by checking and bisection and

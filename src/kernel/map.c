@@ -52,8 +52,8 @@ static int map_each_in_array(const struct kernel_map *map, host_element *element
 }
 
 /* One batched call. 0: more may follow; -ENOENT: that was the end; both may have given elements. */
-static int map_batch(const struct kernel_map *map, enum bpf_cmd command, const void *in, void *out, void *keys,
-                     void *values, uint32_t *count)
+static int map_batch(const struct kernel_map *map, enum bpf_cmd command, const void *in, void *out,
+                     void *keys, void *values, uint32_t *count)
 {
     union bpf_attr attributes;
     memset(&attributes, 0, sizeof attributes);
@@ -120,7 +120,8 @@ static int map_each_batched(const struct kernel_map *map, enum bpf_cmd command, 
 static int map_each_by_key(const struct kernel_map *map, host_element *element, void *state)
 {
     size_t value_bytes = map_value_bytes(map);
-    uint8_t *keys = calloc(2, map->key_size ? map->key_size : 1), *values = calloc(1, value_bytes ? value_bytes : 1);
+    uint8_t *keys = calloc(2, map->key_size ? map->key_size : 1),
+            *values = calloc(1, value_bytes ? value_bytes : 1);
     struct table seen = {0};
     uint64_t steps = 4 * (uint64_t)map->max_entries + 1024; /* restarts included */
     int error = keys && values ? 0 : -ENOMEM;
@@ -198,7 +199,8 @@ static int map_zero_element(void *state, const uint8_t *key, const uint8_t *valu
     struct map_change *change = state;
     uint32_t zero = 0;
     (void)values;
-    int error = syscall_map_update(change->map->fd, key ? (const void *)key : &zero, change->zeros, BPF_EXIST);
+    int error =
+        syscall_map_update(change->map->fd, key ? (const void *)key : &zero, change->zeros, BPF_EXIST);
     return error == -ENOENT ? 0 : error; /* deleted meanwhile */
 }
 

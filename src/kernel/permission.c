@@ -84,8 +84,8 @@ void permission_explain(struct diagnostics *diagnostics, struct place place, con
     char lockdown[32];
     permission_lockdown(lockdown, sizeof lockdown);
     if (!permission_is_enough()) {
-        diagnose_error(diagnostics, place, "%s needs the capabilities CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN",
-                       what);
+        diagnose_error(diagnostics, place,
+                       "%s needs the capabilities CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN", what);
         if (!permission_has(have, HAS_BPF) && permission_has(have, HAS_PERFMON))
             diagnose_hint(diagnostics, "CAP_BPF is missing. Run it as root.");
         else if (permission_has(have, HAS_BPF))
@@ -97,16 +97,20 @@ void permission_explain(struct diagnostics *diagnostics, struct place place, con
     struct rlimit limit;
     diagnose_error(diagnostics, place, "%s: the kernel does not permit it", what);
     if (!strcmp(lockdown, "confidentiality"))
-        diagnose_hint(diagnostics, "The kernel is locked down (confidentiality): it lets nobody read its memory. "
-                                   "Lockdown is set on the kernel's command line or by secure boot.");
+        diagnose_hint(diagnostics,
+                      "The kernel is locked down (confidentiality): it lets nobody read its memory. "
+                      "Lockdown is set on the kernel's command line or by secure boot.");
     else if (permission_in_user_namespace())
-        diagnose_hint(diagnostics, "This is root of a user namespace only (a container?). Run it as root of the "
-                                   "machine, or give the container CAP_BPF and CAP_PERFMON.");
+        diagnose_hint(diagnostics,
+                      "This is root of a user namespace only (a container?). Run it as root of the "
+                      "machine, or give the container CAP_BPF and CAP_PERFMON.");
     else if (!strcmp(lockdown, "integrity"))
-        diagnose_hint(diagnostics, "The kernel is locked down (integrity), which forbids some kinds of probes.");
+        diagnose_hint(diagnostics,
+                      "The kernel is locked down (integrity), which forbids some kinds of probes.");
     else if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY)
-        diagnose_hint(diagnostics, "Kernels before 5.11 count maps as locked memory: try 'ulimit -l unlimited'. "
-                                   "Otherwise a security module or a container forbids bpf(2).");
+        diagnose_hint(diagnostics,
+                      "Kernels before 5.11 count maps as locked memory: try 'ulimit -l unlimited'. "
+                      "Otherwise a security module or a container forbids bpf(2).");
     else
         diagnose_hint(diagnostics, "A security module, a container or a locked-down kernel forbids it.");
 }
@@ -117,7 +121,8 @@ void permission_describe(struct text *out)
     char lockdown[32];
     permission_lockdown(lockdown, sizeof lockdown);
     text_printf(out, "  %-20s CAP_BPF %s, CAP_PERFMON %s, CAP_SYS_ADMIN %s\n", "capabilities",
-                permission_has(have, HAS_BPF) ? "yes" : "no", permission_has(have, HAS_PERFMON) ? "yes" : "no",
+                permission_has(have, HAS_BPF) ? "yes" : "no",
+                permission_has(have, HAS_PERFMON) ? "yes" : "no",
                 permission_has(have, CAP_SYS_ADMIN) ? "yes" : "no");
     text_printf(out, "  %-20s %s\n", "lockdown", lockdown[0] ? lockdown : "unknown");
 }

@@ -19,18 +19,22 @@ static const char our_fault[] =
 static const struct {
     const char *piece, *hint;
 } refusal_hints[] = {
-    {"too large. Processed", "The verifier gave up: a loop does too much. Lower its bound, or do less in it."},
+    {"too large. Processed",
+     "The verifier gave up: a loop does too much. Lower its bound, or do less in it."},
     {"too complex", "Lower the bound of the loops, or split the block into several."},
     {"infinite loop", "The verifier cannot see that the loop ends: give it a constant bound."},
     {"back-edge", "This kernel allows no such loop: use unroll()."},
-    {"unknown func", "This kernel does not have that function for this kind of probe ('spoor --info' lists what it "
-                     "has)."},
-    {"invalid func", "This kernel does not have that function for this kind of probe ('spoor --info' lists what "
-                     "it has)."},
+    {"unknown func",
+     "This kernel does not have that function for this kind of probe ('spoor --info' lists what it "
+     "has)."},
+    {"invalid func",
+     "This kernel does not have that function for this kind of probe ('spoor --info' lists what "
+     "it has)."},
     {"cannot use helper", "This kernel does not allow that function for this kind of probe."},
     {"combined stack size", "Use shorter strings, or fewer variables that hold them."},
     {"stack size", "Use shorter strings, or fewer variables that hold them."},
-    {"Sleepable programs", "A kind of map that sleepable programs may not use: try --no-feature sleepable_uprobe."},
+    {"Sleepable programs",
+     "A kind of map that sleepable programs may not use: try --no-feature sleepable_uprobe."},
     {"invalid bpf_context access", "The probe's arguments end before this one."},
     {"program of this type", "This kernel does not allow it for this kind of probe."},
 };
@@ -66,9 +70,9 @@ struct refusal {
 
 static struct refusal refusal_find(const char *log)
 {
-    static const char *const not_sentences[] = {"processed ", "verification time ", "stack depth ", ";",
-                                                "Validating ", "Func#", "from ", "max_states", "mark_precise",
-                                                "func#", "last_idx", "regs=", "parent "};
+    static const char *const not_sentences[] = {
+        "processed ", "verification time ", "stack depth ", ";",        "Validating ", "Func#",  "from ",
+        "max_states", "mark_precise",       "func#",        "last_idx", "regs=",       "parent "};
     struct refusal refusal = {.instruction = -1};
     for (const char *line = log; *line;) {
         size_t length = strcspn(line, "\n");
@@ -114,8 +118,9 @@ static void refusal_without_log(struct diagnostics *diagnostics, const struct im
     case ENOMEM: diagnose_error(diagnostics, place, "There is not enough memory to load the program"); break;
     case EINVAL:
         diagnose_error(diagnostics, place, "The kernel does not know this kind of program");
-        diagnose_hint(diagnostics, "Program type %d, attach type %u%s. 'spoor --info' says what this kernel can do.",
-                      (int)program->type, program->expected_attach_type, program->sleepable ? ", sleepable" : "");
+        diagnose_hint(
+            diagnostics, "Program type %d, attach type %u%s. 'spoor --info' says what this kernel can do.",
+            (int)program->type, program->expected_attach_type, program->sleepable ? ", sleepable" : "");
         break;
     case EAGAIN:
         diagnose_error(diagnostics, place, "Loading the program was interrupted by signals again and again");

@@ -8,7 +8,8 @@
  * ring, and makes the others wait for PATIENCE, no longer. What comes too late after all is delivered and
  * counted as disorder.
  *
- * Within one ring the order of reservation is kept. Invariant: `published` <= `position` <= `end` <= producer. */
+ * Within one ring the order of reservation is kept. Invariant: `published` <= `position` <= `end` <=
+ * producer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

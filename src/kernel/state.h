@@ -50,13 +50,14 @@ struct rings {
 struct attachment {
     int *fds; /* in the order in which they are to be closed: links before what they are linked to */
     size_t count, room;
-    char *group;       /* of tracefs events to be removed after; or NULL */
+    char *group; /* of tracefs events to be removed after; or NULL */
     bool group_is_kprobe;
     char *description; /* one line */
 };
 
 struct kernel {
     struct host host;
+    struct features probed; /* before options left some out */
     unsigned verbose;
     uint32_t log_size;
     struct kernel_map *maps;
@@ -81,7 +82,8 @@ static inline struct kernel *kernel_of(struct host *host)
 
 /* features.c */
 int features_probe(struct features *features);
-void features_describe(const struct features *features, struct text *out);
+/* probed: as the kernel is; used: with those left out that nobody wanted. */
+void features_describe(const struct features *probed, const struct features *used, struct text *out);
 /* The type of a perf event source of /sys/bus/event_source/devices; -errno. */
 int features_event_source(const char *name);
 
@@ -94,7 +96,8 @@ int permission_raise_memlock(void);
 
 /* create.c, map.c, load.c, ring.c, run: the host's operations. */
 int create_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);
-int load_program(struct host *host, const struct image *image, size_t program, struct diagnostics *diagnostics);
+int load_program(struct host *host, const struct image *image, size_t program,
+                 struct diagnostics *diagnostics);
 int load_run(struct host *host, size_t program);
 uint64_t load_run_time(struct host *host, size_t program, uint64_t *runs);
 int map_each(struct host *host, size_t map, host_element *element, void *state);
@@ -111,9 +114,10 @@ void refusal_explain(struct diagnostics *diagnostics, const struct image_program
                      const char *log);
 
 /* attach.c: the books, and what has a single site. */
-struct attachment *attachment_new(struct kernel *kernel);     /* NULL: out of memory */
-int attachment_add(struct attachment *attachment, int fd);    /* closes fd when it fails */
-void attachment_drop_from(struct kernel *kernel, size_t count); /* closes and forgets all but the first `count` */
+struct attachment *attachment_new(struct kernel *kernel);  /* NULL: out of memory */
+int attachment_add(struct attachment *attachment, int fd); /* closes fd when it fails */
+void attachment_drop_from(struct kernel *kernel,
+                          size_t count); /* closes and forgets all but the first `count` */
 void attachment_describe(struct attachment *attachment, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The loaded program of a request; NULL with a diagnostic when it is not loaded. */

@@ -17,7 +17,8 @@ static uint64_t address(const void *pointer)
     return (uint64_t)(uintptr_t)pointer;
 }
 
-/* Thousands of probes take thousands of descriptors; what is usual allows 1024, what is permitted far more. */
+/* Thousands of probes take thousands of descriptors; what is usual allows 1024, what is permitted far more.
+ */
 static bool more_descriptors(void)
 {
     struct rlimit limit;

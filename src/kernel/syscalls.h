@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The two system calls behind everything in this folder, and the parts of their interface that older
- * headers lack. No policy, but for two things: a load that a signal interrupted is repeated, and when there are
- * no descriptors left the limit is raised as far as it may be. */
+ * headers lack. No policy, but for two things: a load that a signal interrupted is repeated, and when there
+ * are no descriptors left the limit is raised as far as it may be. */
 #ifndef SPOOR_KERNEL_SYSCALLS_H
 #define SPOOR_KERNEL_SYSCALLS_H
 

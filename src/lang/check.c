@@ -197,7 +197,7 @@ static void check_for_range(struct checker *checker, struct node *node)
 static const struct type *map_pair(struct checker *checker, struct node *node, struct node *map)
 {
     const struct type *key = map->map.symbol->key, *value = map->map.symbol->value;
-    if (!key || !value)
+    if (!check_is_settled(key) || !check_is_settled(value))
         return NULL;
     const struct type *pair[] = {key, check_readable(value)};
     if (!pair[1]) {
@@ -356,7 +356,7 @@ bool check_units(struct checker *checker, struct check_unit *units, size_t count
     }
     if (checker->diagnostics->errors == errors && checker->state->is_unresolved) {
         check_error(checker, checker->state->unresolved, "The type of this value cannot be found out");
-        check_hint(checker, "it is only ever assigned from itself: assign a value of a known type somewhere");
+        check_hint(checker, "nothing that is assigned to it tells: assign a value of a known type somewhere");
     }
     checker->is_reporting = false;
     return checker->diagnostics->errors == errors;

@@ -95,7 +95,7 @@ static void unknown_field(struct checker *checker, const struct node *node, cons
         return;
     }
     const struct node *of = node->field.object;
-    if (of->kind == NODE_NAME)
+    if (of->kind == NODE_NAME && of->type->kind == TYPE_STRUCT)
         check_error(checker, node->place, "'%s' does not contain a field named '%s'", of->name.name,
                     node->field.name);
     else

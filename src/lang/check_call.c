@@ -132,6 +132,7 @@ static const struct {
     [PARAMETER_LITERAL_STRING] = {"a string literal"},
     [PARAMETER_LITERAL_INTEGER] = {"an integer constant"},
     [PARAMETER_MAP] = {"a map"},
+    [PARAMETER_WORD] = {"a word or an integer constant"},
     [PARAMETER_ANY] = {"a value"},
     [PARAMETER_TEXT] = {"a pointer, an integer or a string"},
 };
@@ -169,6 +170,7 @@ static bool argument_fits(struct checker *checker, struct node *argument, enum p
     case PARAMETER_TEXT: return is_address(type) || type->kind == TYPE_STRING;
     case PARAMETER_STRING: return type->kind == TYPE_STRING;
     case PARAMETER_LITERAL_STRING: return argument->kind == NODE_STRING;
+    case PARAMETER_WORD:
     case PARAMETER_LITERAL_INTEGER:
         if (!type_is_number(type) || !check_constant(checker, argument, &value))
             return false;
@@ -200,6 +202,8 @@ static const struct type *check_call_argument(struct checker *checker, const str
             check_hint(checker, "%s", builtin->synopsis);
         return NULL;
     }
+    if (kind == PARAMETER_WORD && argument->kind == NODE_NAME)
+        return argument->type = &type_none; /* the builtin knows its words */
     const struct type *type = check_value(checker, argument);
     if (!type || argument_fits(checker, argument, kind))
         return argument->type;

@@ -208,6 +208,8 @@ const struct type *check_expression(struct checker *checker, struct node *node)
     state->depth++;
     const struct type *type = expression_checkers[node->kind](checker, node);
     state->depth--;
+    if (!type) /* there was a message, or there will be one: nothing goes on without a type */
+        check_unresolved(checker, node->place);
     return node->type = type;
 }
 

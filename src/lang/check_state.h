@@ -82,6 +82,7 @@ const struct type *check_step(struct checker *checker, struct node *node);
 void check_let(struct checker *checker, struct node *node);
 struct scratch *check_declare(struct checker *checker, struct node *node);
 void check_variable_grow(struct checker *checker, struct scratch *scratch, const struct type *type);
+bool check_is_settled(const struct type *type); /* known, and without elements that literals left open */
 struct map_state *check_map_symbol(struct checker *checker, struct node *node);
 const char *check_where(struct checker *checker, struct place place); /* "script.bt:3:7" */
 

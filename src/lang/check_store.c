@@ -29,6 +29,18 @@ static bool grow(struct checker *checker, struct slot slot, const struct type *t
     return true;
 }
 
+/* In the first phase literals leave their place in a tuple open: its type there is type_none. Such a type
+ * stays in its slot; who reads the variable or map does not know its type yet. */
+static bool has_open_element(const struct type *type)
+{
+    if (type->kind != TYPE_TUPLE)
+        return type->kind == TYPE_NONE;
+    for (uint32_t i = 0; i < type->count; i++)
+        if (has_open_element(type->fields[i].type))
+            return true;
+    return false;
+}
+
 static bool holds_literal(const struct node *node)
 {
     if (node->kind != NODE_TUPLE)
@@ -37,6 +49,20 @@ static bool holds_literal(const struct node *node)
         if (holds_literal(element))
             return true;
     return false;
+}
+
+/* What a node says about a type that nobody else has told yet. */
+static const struct type *first_type(struct checker *checker, const struct node *node)
+{
+    if (checker->state->phase != PHASE_OPEN || !holds_literal(node))
+        return check_is_literal_number(node) ? fold_literal_type(node) : node->type;
+    if (node->kind != NODE_TUPLE)
+        return &type_none;
+    const struct type **elements = arena_array(checker->arena, node->list.count, sizeof *elements);
+    uint32_t i = 0;
+    for (const struct node *element = node->list.first; element; element = element->next)
+        elements[i++] = first_type(checker, element);
+    return type_tuple(checker->arena, elements, i);
 }
 
 /* A literal without a sign is at home in any integer that is wide enough. */
@@ -64,6 +90,8 @@ static bool is_number_of_pointers(const struct type *old, const struct type *poi
 static const struct type *joined(struct checker *checker, const struct type *old, const struct node *node)
 {
     const struct type *type = node->type;
+    if (old->kind == TYPE_NONE)
+        return first_type(checker, node);
     if (check_is_literal_number(node))
         return joined_literal(checker, old, node);
     if (type->kind == TYPE_POINTER && is_number_of_pointers(old, type))
@@ -93,13 +121,13 @@ static bool slot_join(struct checker *checker, struct slot slot, const struct no
         const struct type *type = joined(checker, old, node);
         return type && grow(checker, slot, type);
     }
-    if (checker->state->phase == PHASE_OPEN && holds_literal(node)) {
-        *slot.number_pending |= check_is_literal_number(node);
+    if (checker->state->phase == PHASE_OPEN && check_is_literal_number(node)) {
+        *slot.number_pending = true;
         return true;
     }
     if (*slot.number_pending && !type_is_number(node->type))
         return false;
-    return grow(checker, slot, check_is_literal_number(node) ? fold_literal_type(node) : node->type);
+    return grow(checker, slot, first_type(checker, node));
 }
 
 /* The same for a type that no node stands for: of `+=` and `++`. */
@@ -116,12 +144,18 @@ static struct scratch *scratch_visible(struct checker *checker, const char *name
     return table_find(&checker->variables, name);
 }
 
+/* One letter behind the sigil is near to every other letter. */
+static bool is_telling(const char *name)
+{
+    return strlen(name) > 2;
+}
+
 static void undefined_variable(struct checker *checker, const struct node *node)
 {
     struct check_state *state = checker->state;
     check_error(checker, node->place, "Undefined or undeclared variable: %s", node->variable.name);
     struct nearest nearest = {.name = node->variable.name};
-    for (size_t i = 0; i < state->visible_count; i++)
+    for (size_t i = 0; i < state->visible_count && is_telling(node->variable.name); i++)
         nearest_offer(&nearest, state->visible[i]->variable.name);
     if (nearest.best)
         check_hint(checker, "did you mean '%s'?", nearest.best);
@@ -178,9 +212,13 @@ static struct scratch *scratch_use(struct checker *checker, struct node *node)
 const struct type *check_variable(struct checker *checker, struct node *node)
 {
     struct scratch *scratch = scratch_use(checker, node);
-    if (scratch && !scratch->variable.type)
-        check_unresolved(checker, node->place);
-    return scratch ? scratch->variable.type : NULL;
+    if (!scratch)
+        return NULL;
+    const struct type *type = scratch->variable.type;
+    if (type && !has_open_element(type))
+        return type;
+    check_unresolved(checker, node->place);
+    return NULL;
 }
 
 /* Whether a value may go to a variable whose type was declared. */
@@ -326,6 +364,11 @@ bool check_map_key(struct checker *checker, struct map_symbol *symbol, struct no
     return map_is_keyed(checker, map, key->place, true) && map_key_join(checker, map, key);
 }
 
+bool check_is_settled(const struct type *type)
+{
+    return type && !has_open_element(type);
+}
+
 bool check_is_whole_map(const struct node *node)
 {
     const struct map_state *map = node->kind == NODE_MAP ? (const struct map_state *)node->map.symbol : NULL;
@@ -337,7 +380,7 @@ static void undefined_map(struct checker *checker, const struct node *node)
     check_error(checker, node->place, "Undefined map: %s", node->map.name);
     struct nearest nearest = {.name = node->map.name};
     for (size_t i = 0; i < checker->map_count; i++)
-        if (checker->maps[i]->is_written)
+        if (checker->maps[i]->is_written && is_telling(node->map.name))
             nearest_offer(&nearest, checker->maps[i]->name);
     if (nearest.best)
         check_hint(checker, "did you mean '%s'?", nearest.best);
@@ -363,6 +406,8 @@ const struct type *check_map(struct checker *checker, struct node *node)
     if (!map_is_defined(checker, map, node))
         return NULL;
     const struct type *type = check_readable(map->symbol.value);
+    if (type && has_open_element(type))
+        return NULL;
     if (!type) {
         check_error(checker, node->place, "The value of %s ('%s') cannot be read in an expression",
                     node->map.name, type_text(checker->arena, map->symbol.value));
@@ -386,6 +431,8 @@ const struct type *check_map_argument(struct checker *checker, struct node *node
     if (whole_only || check_is_whole_map(node))
         return &type_none;
     const struct type *type = check_readable(map->symbol.value);
+    if (type && has_open_element(type))
+        return NULL;
     return type ? type : map->symbol.value;
 }
 
@@ -447,7 +494,9 @@ static const struct type *assign_map(struct checker *checker, struct node *node)
     target->type = map->symbol.value;
     if (is_aggregation)
         return &type_none;
-    return map->symbol.value ? check_readable(map->symbol.value) : NULL;
+    if (!map->symbol.value || has_open_element(map->symbol.value))
+        return NULL;
+    return check_readable(map->symbol.value);
 }
 
 static const struct type *assign_variable(struct checker *checker, struct node *node)
@@ -472,7 +521,8 @@ static const struct type *assign_variable(struct checker *checker, struct node *
                                   : check_declare(checker, target);
     if (type)
         variable_store(checker, node, scratch, value);
-    return target->type = scratch->variable.type;
+    type = scratch->variable.type;
+    return target->type = type && has_open_element(type) ? NULL : type;
 }
 
 const struct type *check_assign(struct checker *checker, struct node *node)

@@ -3,8 +3,11 @@
 #include "probe/all.h"
 
 const struct probe_kind *const probe_kinds[] = {
-    &probe_kind_begin,    &probe_kind_end,       &probe_kind_hardware,      &probe_kind_interval,
-    &probe_kind_kprobe,   &probe_kind_kretprobe, &probe_kind_profile,       &probe_kind_rawtracepoint,
-    &probe_kind_software, &probe_kind_tracepoint, &probe_kind_uprobe,       &probe_kind_uretprobe,
+    &probe_kind_begin,    &probe_kind_end,
+    &probe_kind_hardware, &probe_kind_interval,
+    &probe_kind_kprobe,   &probe_kind_kretprobe,
+    &probe_kind_profile,  &probe_kind_rawtracepoint,
+    &probe_kind_software, &probe_kind_tracepoint,
+    &probe_kind_uprobe,   &probe_kind_uretprobe,
     &probe_kind_usdt,     NULL,
 };

@@ -12,14 +12,14 @@ struct counter {
     uint32_t count; /* events between two firings, when the script gives none */
 };
 
-/* Sorted by name; an alias is an entry of its own. */
+/* Sorted as the list is, by name and ':'; an alias is an entry of its own. */
 static const struct counter software_counters[] = {
     {"alignment-faults", PERF_COUNT_SW_ALIGNMENT_FAULTS, 1},
     {"bpf-output", PERF_COUNT_SW_BPF_OUTPUT, 1},
     {"context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES, 1000},
-    {"cpu", PERF_COUNT_SW_CPU_CLOCK, 1000000},
     {"cpu-clock", PERF_COUNT_SW_CPU_CLOCK, 1000000},
     {"cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS, 1},
+    {"cpu", PERF_COUNT_SW_CPU_CLOCK, 1000000},
     {"cs", PERF_COUNT_SW_CONTEXT_SWITCHES, 1000},
     {"dummy", PERF_COUNT_SW_DUMMY, 1},
     {"emulation-faults", PERF_COUNT_SW_EMULATION_FAULTS, 1},
@@ -108,7 +108,8 @@ static int counter_list(const struct probe_kind *kind, struct probe_environment 
             continue;
         const char *details =
             verbose ? arena_printf(environment->arena, "    every %u events\n", counter->count) : NULL;
-        int stop = visit(state, arena_printf(environment->arena, "%s:%s:", kind->name, counter->name), details);
+        int stop =
+            visit(state, arena_printf(environment->arena, "%s:%s:", kind->name, counter->name), details);
         if (stop)
             return stop;
     }

@@ -120,7 +120,8 @@ int probe_list(struct probe_environment *environment, const struct probe_kind *c
         if (only ? kinds[i] != only : !glob_match(name, kinds[i]->name))
             continue;
         known = true;
-        int error = kinds[i]->list ? kinds[i]->list(kinds[i], environment, pattern, verbose, visit, state) : 0;
+        int error =
+            kinds[i]->list ? kinds[i]->list(kinds[i], environment, pattern, verbose, visit, state) : 0;
         if (error)
             return error;
     }

@@ -118,9 +118,9 @@ struct probe_site *probe_site_add(struct probe_environment *environment, struct 
     return site;
 }
 
-struct probe_variant *probe_variant_add(struct probe_environment *environment, struct probe_variants *variants,
-                                        const struct probe_kind *kind, const struct probe_site *sites,
-                                        size_t count)
+struct probe_variant *probe_variant_add(struct probe_environment *environment,
+                                        struct probe_variants *variants, const struct probe_kind *kind,
+                                        const struct probe_site *sites, size_t count)
 {
     struct probe_site *copy = arena_array(environment->arena, count ? count : 1, sizeof *copy);
     if (count)
@@ -130,7 +130,10 @@ struct probe_variant *probe_variant_add(struct probe_environment *environment, s
     *variant = (struct probe_variant){.kind = kind, .sites = copy, .count = count};
     variant->context.kind = kind->name;
     variant->context.site_count = (uint32_t)count;
-    variant->context.site_function = count == 1 ? copy[0].function : NULL;
+    variant->context.site_function = count ? copy[0].function : NULL;
+    for (size_t i = 0; i < count; i++)
+        if (!copy[i].function)
+            variant->context.site_function = NULL;
     return variant;
 }
 
@@ -177,8 +180,7 @@ int probe_plan_grouped(const struct probe_kind *kind, struct probe_environment *
     table_free(&table);
     text_free(&text);
     for (size_t i = 0; i < count && !error; i++) {
-        struct probe_site *members =
-            arena_array(environment->arena, groups[i]->count, sizeof *members);
+        struct probe_site *members = arena_array(environment->arena, groups[i]->count, sizeof *members);
         for (size_t j = 0; j < groups[i]->count; j++)
             members[j] = sites->items[groups[i]->items[j]];
         fill(environment, uses, probe_variant_add(environment, variants, kind, members, groups[i]->count));

@@ -24,41 +24,43 @@ struct probe_environment {
     struct arena *arena;
     struct diagnostics *diagnostics;
     struct features features;
-    pid_t pid;             /* -p, or the child of -c; 0: none */
+    pid_t pid; /* -p, or the child of -c; 0: none */
     bool is_unsafe;
-    struct btf_file *btf;  /* use probe_btf() */
-    struct tracefs *tracefs; /* use probe_tracefs() */
+    struct btf_file *btf;      /* use probe_btf() */
+    struct tracefs *tracefs;   /* use probe_tracefs() */
     struct kallsyms *kallsyms; /* use probe_kallsyms() */
     bool btf_failed, tracefs_failed, kallsyms_failed;
-    int tracefs_error;       /* why probe_tracefs() said no: -errno */
+    int tracefs_error;            /* why probe_tracefs() said no: -errno */
     struct probe_module *modules; /* use probe_module_btf() */
     size_t module_count, module_room;
     bool modules_read;
 };
-struct btf_file *probe_btf(struct probe_environment *environment);         /* NULL: the kernel has none */
-struct tracefs *probe_tracefs(struct probe_environment *environment);      /* NULL: not reachable */
-struct kallsyms *probe_kallsyms(struct probe_environment *environment);    /* NULL: not readable */
+struct btf_file *probe_btf(struct probe_environment *environment);      /* NULL: the kernel has none */
+struct tracefs *probe_tracefs(struct probe_environment *environment);   /* NULL: not reachable */
+struct kallsyms *probe_kallsyms(struct probe_environment *environment); /* NULL: not readable */
 /* The BTF of the n-th module that has one, and its name; NULL: there are no more. */
 struct btf_file *probe_module_btf(struct probe_environment *environment, size_t n, const char **name);
 void probe_environment_close(struct probe_environment *environment);
 
 struct probe_site {
-    const char *name;      /* "uprobe:/bin/x:main": what the builtin `probe` prints */
-    const char *function;  /* what `func` prints; NULL: none */
-    struct place place;    /* of the attach point */
-    const void *detail;    /* of the kind */
+    const char *name;     /* "uprobe:/bin/x:main": what the builtin `probe` prints */
+    const char *function; /* what `func` prints; NULL: none */
+    struct place place;   /* of the attach point */
+    const void *detail;   /* of the kind */
 };
 struct probe_sites {
     struct probe_site *items;
     size_t count, room;
 };
 
-/* Sites that one compiled program serves. */
+/* Sites that one compiled program serves. The first context.site_count of them have the names and functions
+ * that the block can tell apart; those behind them share a name with one before (a USDT probe of several
+ * places). context.site_function is set when every site has a function, so that `func` means something. */
 struct probe_variant {
     const struct probe_kind *kind;
     struct probe_site *sites;
     size_t count;
-    struct probe_context context; /* site_count == count */
+    struct probe_context context; /* site_count <= count */
     void *detail;                 /* of the kind */
 };
 struct probe_variants {
@@ -68,7 +70,8 @@ struct probe_variants {
 
 enum probe_time { PROBE_EVENT, PROBE_AT_BEGIN, PROBE_AT_END };
 
-typedef int probe_visitor(void *state, const char *name, const char *details); /* details: lines for -lv, or NULL */
+typedef int probe_visitor(void *state, const char *name,
+                          const char *details); /* details: lines for -lv, or NULL */
 
 struct probe_kind {
     const char *name;
@@ -76,8 +79,8 @@ struct probe_kind {
     const char *forms;          /* "uprobe:BINARY:FUNCTION[+OFFSET]": for messages and help */
     const char *what;           /* one line for help */
     enum probe_time time;
-    /* The sites that the attach point means, wildcards expanded. 0 or -errno with a diagnostic; no match for a
-     * plain name is an error with the nearest name. */
+    /* The sites that the attach point means, wildcards expanded. 0 or -errno with a diagnostic; no match for
+     * a plain name is an error with the nearest name. */
     int (*expand)(const struct probe_kind *kind, struct probe_environment *environment,
                   const struct attach_point *point, struct probe_sites *sites);
     /* Groups the sites so that each group's context is alike as far as the block uses it. */
@@ -87,7 +90,8 @@ struct probe_kind {
     /* NULL for begin and end: the session runs those. */
     int (*attach)(struct probe_environment *environment, struct kernel *kernel,
                   const struct probe_variant *variant, struct attach_request *request);
-    /* Every name that matches the pattern (pieces may be wildcards or missing). Sorted. verbose: with details. */
+    /* Every name that matches the pattern (pieces may be wildcards or missing). Sorted. verbose: with
+     * details. */
     int (*list)(const struct probe_kind *kind, struct probe_environment *environment,
                 const struct attach_point *pattern, bool verbose, probe_visitor *visit, void *state);
 };
@@ -114,9 +118,9 @@ struct probe_site *probe_site_add(struct probe_environment *environment, struct 
                                   const struct attach_point *point, const char *name, const char *function,
                                   const void *detail);
 /* One variant with all sites, context zeroed but for kind and site_count. */
-struct probe_variant *probe_variant_add(struct probe_environment *environment, struct probe_variants *variants,
-                                        const struct probe_kind *kind, const struct probe_site *sites,
-                                        size_t count);
+struct probe_variant *probe_variant_add(struct probe_environment *environment,
+                                        struct probe_variants *variants, const struct probe_kind *kind,
+                                        const struct probe_site *sites, size_t count);
 /* plan for kinds that cannot tell sites apart while the program runs: one variant, or, when the block asks
  * which site it is at (uses->site), one per site. fill completes each context. */
 typedef void probe_fill(struct probe_environment *environment, const struct context_uses *uses,

@@ -17,7 +17,7 @@
 
 enum { BY_LINK = 8 /* up to so many functions get a link, and a cookie, each */ };
 
-struct kprobe_detail { /* of a site */
+struct kprobe_detail {       /* of a site */
     struct kprobe_site site; /* without cookie */
     uint64_t address;        /* of the function, 0: not known */
 };
@@ -84,9 +84,9 @@ static int kprobe_match(void *state, const char *name, const char *module)
     }
     const char *function = arena_strdup(arena, name);
     const char *from = module[0] ? arena_strdup(arena, module) : NULL;
-    const char *spelling = named ? arena_printf(arena, "%s:%s:%s", search->kind->name, from ? from : "vmlinux",
-                                                function)
-                                 : arena_printf(arena, "%s:%s", search->kind->name, function);
+    const char *spelling =
+        named ? arena_printf(arena, "%s:%s:%s", search->kind->name, from ? from : "vmlinux", function)
+              : arena_printf(arena, "%s:%s", search->kind->name, function);
     kprobe_add(search, spelling, function, (struct kprobe_site){.symbol = function, .module = from});
     return 0;
 }
@@ -103,7 +103,8 @@ static int kprobe_address(struct kprobe_search *search, const char *text, uint64
                                                  "an instruction",
                        text);
         diagnose_hint(environment->diagnostics,
-                      is_return(search->kind) ? "write %s" : "write %s, or use --unsafe", search->kind->forms);
+                      is_return(search->kind) ? "write %s" : "write %s, or use --unsafe",
+                      search->kind->forms);
         return -EPERM;
     }
     bool known = kallsyms && !kallsyms_resolve(kallsyms, address, &symbol);
@@ -146,8 +147,8 @@ static int kprobe_expand(const struct probe_kind *kind, struct probe_environment
     if (!point_count(environment, kind, point, 1, 2))
         return -EINVAL;
     if (!environment->features.kprobe) {
-        diagnose_error(environment->diagnostics, point->place, "this kernel has no %ss: %s cannot be attached",
-                       kind->name, point->text);
+        diagnose_error(environment->diagnostics, point->place,
+                       "this kernel has no %ss: %s cannot be attached", kind->name, point->text);
         diagnose_hint(environment->diagnostics,
                       "it was built without CONFIG_KPROBES, or lockdown forbids them; tracepoint and "
                       "rawtracepoint probes work without");
@@ -160,17 +161,23 @@ static int kprobe_expand(const struct probe_kind *kind, struct probe_environment
                        kind->forms);
         return -EINVAL;
     }
-    struct kprobe_search search = {environment, kind, point, last, sites, {.name = text},
-                                   point_is_pattern(point, last) || (last == 2 && point_is_pattern(point, 1))};
+    struct kprobe_search search = {environment,
+                                   kind,
+                                   point,
+                                   last,
+                                   sites,
+                                   {.name = text},
+                                   point_is_pattern(point, last) ||
+                                       (last == 2 && point_is_pattern(point, 1))};
     uint64_t address;
     if (!search.is_pattern)
         return point_number(text, &address) ? kprobe_address(&search, text, address)
                                             : kprobe_named(&search, text);
     struct kallsyms *kallsyms = probe_kallsyms(environment);
-    int error = kallsyms ? kallsyms_each_function(kallsyms, probe_tracefs(environment),
-                                                  point_is_pattern(point, last) ? text : NULL, kprobe_match,
-                                                  &search)
-                         : -ENOENT;
+    int error =
+        kallsyms ? kallsyms_each_function(kallsyms, probe_tracefs(environment),
+                                          point_is_pattern(point, last) ? text : NULL, kprobe_match, &search)
+                 : -ENOENT;
     if (error) {
         diagnose_error(environment->diagnostics, point->place, "cannot list the kernel's functions: %s",
                        strerror(-error));

@@ -14,7 +14,7 @@ static void perf_event_fill(struct probe_environment *environment, const struct 
     struct probe_context *context = &variant->context;
     context->program_type = BPF_PROG_TYPE_PERF_EVENT;
     context->space = SPACE_KERNEL;
-    context->has_registers = true; /* struct bpf_perf_event_data begins with them */
+    context->has_registers = true;           /* struct bpf_perf_event_data begins with them */
     context->filters_pid = site->on_one_cpu; /* a clock of ours: not an event of the process */
     context->args_missing = "it has no arguments";
     if (uses->ctx) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kinds that run on perf events share: timers and counters. A site's detail is a struct perf_site. */
+/* What the kinds that run on perf events share: timers and counters. A site's detail is a struct perf_site.
+ */
 #ifndef SPOOR_PROBE_PERF_EVENT_H
 #define SPOOR_PROBE_PERF_EVENT_H
 

@@ -2,8 +2,8 @@
 /* rawtracepoint: the hook of a tracepoint with the arguments that the kernel's code passes to it.
  *
  * Types come from the kernel's BTF (typedef btf_trace_EVENT), names of arguments from the function that the
- * hook's iterator is, which BTF keeps under __bpf_trace_EVENT or __traceiter_EVENT. Without BTF the hook can still be
- * attached: arguments are then plain words. */
+ * hook's iterator is, which BTF keeps under __bpf_trace_EVENT or __traceiter_EVENT. Without BTF the hook can
+ * still be attached: arguments are then plain words. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +70,8 @@ static int raw_expand(const struct probe_kind *kind, struct probe_environment *e
     const char *event = point_piece(point, last), *module;
     size_t before = sites->count;
     if (!event) {
-        diagnose_error(environment->diagnostics, point->place, "rawtracepoint needs an event: %s", kind->forms);
+        diagnose_error(environment->diagnostics, point->place, "rawtracepoint needs an event: %s",
+                       kind->forms);
         return -EINVAL;
     }
     struct raw_search search = {environment, kind, point, last, sites, NULL, NULL, {.name = event}};
@@ -135,7 +136,8 @@ static struct ir *raw_argument(struct lowering *l, const struct probe_context *c
     return type->size < 8 ? ir_extend(&l->b, word, type->size, type->is_signed) : word;
 }
 
-static struct ir *raw_field(struct lowering *l, const struct probe_context *context, const struct field *field)
+static struct ir *raw_field(struct lowering *l, const struct probe_context *context,
+                            const struct field *field)
 {
     return raw_argument(l, context, field->offset / 8);
 }
@@ -152,7 +154,8 @@ static void raw_fill(struct probe_environment *environment, const struct context
     context->lower_argument = raw_argument;
     if (uses->ctx)
         context->ctx = type_pointer(arena, &type_u64, SPACE_KERNEL);
-    bool is_known = (uses->args || uses->arguments) && raw_arguments(environment, variant->sites[0].detail, &known);
+    bool is_known =
+        (uses->args || uses->arguments) && raw_arguments(environment, variant->sites[0].detail, &known);
     uint32_t count = is_known && known.types.count < WORDS ? known.types.count : WORDS;
     const struct type **types = arena_array(arena, count + 1, sizeof *types);
     for (uint32_t i = 0; i < count; i++) {
@@ -172,8 +175,8 @@ static void raw_fill(struct probe_environment *environment, const struct context
     args->fields = fields;
     for (uint32_t i = 0; i < count; i++)
         if (types[i] && known.names.parameters[i + 1].name[0])
-            fields[args->count++] = (struct field){
-                .name = known.names.parameters[i + 1].name, .type = types[i], .offset = 8 * i};
+            fields[args->count++] =
+                (struct field){.name = known.names.parameters[i + 1].name, .type = types[i], .offset = 8 * i};
     context->args = args;
     context->lower_args_field = raw_field;
 }

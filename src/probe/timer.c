@@ -89,8 +89,8 @@ static int timer_list(const struct probe_kind *kind, struct probe_environment *e
     for (size_t i = 0; i < TIMER_UNITS; i++) {
         if (!point_matches(pattern, 1, timer_units[i].name))
             continue;
-        int stop = visit(state, arena_printf(environment->arena, "%s:%s:", kind->name, timer_units[i].name),
-                         NULL);
+        int stop =
+            visit(state, arena_printf(environment->arena, "%s:%s:", kind->name, timer_units[i].name), NULL);
         if (stop)
             return stop;
     }

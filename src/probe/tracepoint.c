@@ -16,8 +16,8 @@
 #include "sym/tracefs.h"
 
 enum {
-    SYSCALLS_NARROW = 2,   /* up to so many system calls of one block go by perf tracepoints */
-    RECORD_HEAD = 8,       /* bytes of a record that a program may not read */
+    SYSCALLS_NARROW = 2, /* up to so many system calls of one block go by perf tracepoints */
+    RECORD_HEAD = 8,     /* bytes of a record that a program may not read */
 };
 
 static const char enter[] = "sys_enter_", leave[] = "sys_exit_";
@@ -32,7 +32,8 @@ static struct tracefs *tracepoint_open(struct probe_environment *environment, st
     diagnose_error(environment->diagnostics, place, "cannot read the kernel's tracepoints: %s",
                    strerror(-environment->tracefs_error));
     if (environment->tracefs_error == -ENOENT)
-        diagnose_hint(environment->diagnostics, "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing");
+        diagnose_hint(environment->diagnostics,
+                      "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing");
     else
         diagnose_hint(environment->diagnostics,
                       "/sys/kernel/tracing is readable by root; run as root or make it readable");
@@ -91,7 +92,9 @@ static int tracepoint_expand(const struct probe_kind *kind, struct probe_environ
     if (!tracefs)
         return environment->tracefs_error;
     const char *subsystem = point_piece(point, 1), *event = point_piece(point, 2);
-    struct tracepoint_search search = {environment, point, sites,
+    struct tracepoint_search search = {environment,
+                                       point,
+                                       sites,
                                        point_is_pattern(point, 1) || point_is_pattern(point, 2),
                                        {.name = event ? event : ""}};
     uint32_t id;
@@ -103,7 +106,8 @@ static int tracepoint_expand(const struct probe_kind *kind, struct probe_environ
     }
     if (!search.is_pattern && !strchr(subsystem, '/') && !strchr(event, '/') && subsystem[0] != '.' &&
         event[0] != '.' && !tracefs_event_id(tracefs, subsystem, event, &id))
-        return tracepoint_match(&search, subsystem, event); /* the usual case without a walk over all events */
+        return tracepoint_match(&search, subsystem,
+                                event); /* the usual case without a walk over all events */
     int error = tracefs_each_event(tracefs, NULL, NULL, tracepoint_match, &search);
     if (error) {
         diagnose_error(environment->diagnostics, point->place, "cannot list the kernel's tracepoints: %s",
@@ -205,7 +209,8 @@ static struct probe_sites tracepoint_fitting(struct probe_environment *environme
 
 /* ---- perf tracepoints ---- */
 
-static struct ir *perf_field(struct lowering *l, const struct probe_context *context, const struct field *field)
+static struct ir *perf_field(struct lowering *l, const struct probe_context *context,
+                             const struct field *field)
 {
     const struct type *type = field->type;
     struct ir *ctx = lower_ctx(l);
@@ -248,8 +253,7 @@ static void perf_fill(struct probe_environment *environment, const struct contex
     context->args_missing = "its fields are not known";
     context->lower_args_field = perf_field;
     if (uses->ctx)
-        context->ctx =
-            type_pointer(environment->arena, site->args ? site->args : &type_none, SPACE_KERNEL);
+        context->ctx = type_pointer(environment->arena, site->args ? site->args : &type_none, SPACE_KERNEL);
 }
 
 static void perf_key(struct probe_environment *environment, const struct context_uses *uses,
@@ -298,8 +302,8 @@ static int tracepoint_plan(const struct probe_kind *kind, struct probe_environme
     struct probe_sites dispatch = {0}, raw = {0}, perf = {0}, sites;
     bool needs_record = uses->args || uses->ctx;
     for (size_t i = 0; i < all->count && needs_record; i++) {
-        int error = tracepoint_args(environment, (struct tracepoint_site *)all->items[i].detail,
-                                    all->items[i].place);
+        int error =
+            tracepoint_args(environment, (struct tracepoint_site *)all->items[i].detail, all->items[i].place);
         if (error)
             return error;
     }
@@ -416,7 +420,8 @@ static int tracepoint_list_event(void *state, const char *subsystem, const char 
 }
 
 static int tracepoint_list(const struct probe_kind *kind, struct probe_environment *environment,
-                           const struct attach_point *pattern, bool verbose, probe_visitor *visit, void *state)
+                           const struct attach_point *pattern, bool verbose, probe_visitor *visit,
+                           void *state)
 {
     (void)kind;
     bool is_vague = point_is_pattern(pattern, 0);
@@ -424,11 +429,8 @@ static int tracepoint_list(const struct probe_kind *kind, struct probe_environme
         return 0;
     if (is_vague ? !probe_tracefs(environment) : !tracepoint_open(environment, pattern->place))
         return is_vague ? 0 : environment->tracefs_error;
-    struct tracepoint_listing listing = {.environment = environment,
-                                         .pattern = pattern,
-                                         .verbose = verbose,
-                                         .visit = visit,
-                                         .state = state};
+    struct tracepoint_listing listing = {
+        .environment = environment, .pattern = pattern, .verbose = verbose, .visit = visit, .state = state};
     int error = tracefs_each_event(environment->tracefs, NULL, NULL, tracepoint_list_event, &listing);
     text_free(&listing.line);
     text_free(&listing.format);

@@ -21,9 +21,9 @@ enum tracepoint_way {
 };
 struct tracepoint_detail {
     enum tracepoint_way way;
-    uint32_t map;      /* dispatch: the table's map in the image, set when lowering begins */
-    uint32_t status;   /* dispatch: offset in task_struct of the word that tells 32-bit calls … */
-    uint32_t compat;   /* … and its bit; 0: there are none */
+    uint32_t map;    /* dispatch: the table's map in the image, set when lowering begins */
+    uint32_t status; /* dispatch: offset in task_struct of the word that tells 32-bit calls … */
+    uint32_t compat; /* … and its bit; 0: there are none */
 };
 
 bool tracepoint_reads_field(const struct context_uses *uses, const char *name);

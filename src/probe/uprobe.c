@@ -15,7 +15,7 @@ struct uprobe_search {
     struct probe_environment *environment;
     const struct probe_kind *kind;
     const struct attach_point *point;
-    size_t piece;         /* that names the function */
+    size_t piece; /* that names the function */
     struct probe_sites *sites;
     struct nearest nearest;
     struct elf_file *file;
@@ -105,8 +105,9 @@ static int uprobe_function(struct uprobe_search *search, const char *text, const
     if (symbol.is_ifunc) {
         diagnose_warning(diagnostics, place, "%s chooses one of several functions when the program is loaded",
                          name);
-        diagnose_hint(diagnostics, "the probe fires at that choice; for calls probe the functions chosen "
-                                   "from: a pattern like *%s* finds them",
+        diagnose_hint(diagnostics,
+                      "the probe fires at that choice; for calls probe the functions chosen "
+                      "from: a pattern like *%s* finds them",
                       name);
     }
     uprobe_add(search, text, symbol.name, symbol.offset + offset);
@@ -155,8 +156,8 @@ static int uprobe_expand(const struct probe_kind *kind, struct probe_environment
         .point = point,
         .piece = last,
         .sites = sites,
-        .nearest = {.name = point->pieces[last].quoted ? text
-                                                       : point_split_offset(environment, text, &ignored)},
+        .nearest = {.name =
+                        point->pieces[last].quoted ? text : point_split_offset(environment, text, &ignored)},
     };
     size_t before = sites->count, errors = environment->diagnostics->errors;
     int error = user_each_file(environment, kind, point, last - 1, false, uprobe_file, &search);

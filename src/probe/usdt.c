@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* usdt: probes that a program's author placed. Each site says in its note where its arguments are, and sites of
- * one probe may differ; sites whose arguments (of those that the block reads) lie at the same places share a
- * variant. lower_argument and the form's text in the key must say the same things. */
+/* usdt: probes that a program's author placed. Each site says in its note where its arguments are, and sites
+ * of one probe may differ; sites whose arguments (of those that the block reads) lie at the same places share
+ * a variant. lower_argument and the form's text in the key must say the same things. */
 #include <ctype.h>
 #include <string.h>
 
@@ -92,7 +92,8 @@ static int usdt_file(void *state, struct elf_file *file, const char *path, const
         error = 0; /* notes that make no sense are no probes; what is missing is said by the caller */
     if (probes.damaged)
         diagnose_warning(search->environment->diagnostics, search->point->place,
-                         "%zu of the USDT notes in '%s' make no sense and are left out", probes.damaged, shown);
+                         "%zu of the USDT notes in '%s' make no sense and are left out", probes.damaged,
+                         shown);
     usdt_free(&probes);
     return error;
 }
@@ -159,14 +160,18 @@ static const struct type *usdt_declared_type(struct arena *arena, const char *te
         const char *name;
         const struct type *type;
     } targets[] = {
-        {"char", &type_i8},          {"signed char", &type_i8},   {"int8_t", &type_i8},
-        {"unsigned char", &type_u8}, {"uint8_t", &type_u8},       {"short", &type_i16},
-        {"int16_t", &type_i16},      {"unsigned short", &type_u16}, {"uint16_t", &type_u16},
-        {"int", &type_i32},          {"int32_t", &type_i32},      {"unsigned", &type_u32},
-        {"unsigned int", &type_u32}, {"uint32_t", &type_u32},     {"long", &type_i64},
-        {"long long", &type_i64},    {"int64_t", &type_i64},      {"ssize_t", &type_i64},
-        {"unsigned long", &type_u64}, {"uint64_t", &type_u64},    {"size_t", &type_u64},
-        {"unsigned long long", &type_u64}, {"bool", &type_bool},  {"_Bool", &type_bool},
+        {"char", &type_i8},           {"signed char", &type_i8},
+        {"int8_t", &type_i8},         {"unsigned char", &type_u8},
+        {"uint8_t", &type_u8},        {"short", &type_i16},
+        {"int16_t", &type_i16},       {"unsigned short", &type_u16},
+        {"uint16_t", &type_u16},      {"int", &type_i32},
+        {"int32_t", &type_i32},       {"unsigned", &type_u32},
+        {"unsigned int", &type_u32},  {"uint32_t", &type_u32},
+        {"long", &type_i64},          {"long long", &type_i64},
+        {"int64_t", &type_i64},       {"ssize_t", &type_i64},
+        {"unsigned long", &type_u64}, {"uint64_t", &type_u64},
+        {"size_t", &type_u64},        {"unsigned long long", &type_u64},
+        {"bool", &type_bool},         {"_Bool", &type_bool},
     };
     char word[64];
     size_t length = 0;
@@ -235,7 +240,8 @@ static void usdt_key(struct probe_environment *environment, const struct context
                      const struct probe_site *site, struct text *key)
 {
     const struct usdt_detail *detail = site->detail;
-    (void)environment;
+    if (user_sites_apart(environment, uses))
+        text_printf(key, "%s ", site->name);
     if (uses->arguments || uses->args)
         text_printf(key, "%u%s", detail->arguments.count, detail->declared ? "+" : "-");
     for (unsigned i = 0; i < detail->arguments.count; i++) {
@@ -259,7 +265,8 @@ static void usdt_key(struct probe_environment *environment, const struct context
 
 /* ---- what a block reads ---- */
 
-static struct ir *usdt_register(struct lowering *l, struct machine_register from, unsigned size, bool is_signed)
+static struct ir *usdt_register(struct lowering *l, struct machine_register from, unsigned size,
+                                bool is_signed)
 {
     return ir_load(&l->b, lower_ctx(l), from.offset, from.width < size ? from.width : size, is_signed);
 }
@@ -289,8 +296,7 @@ static struct ir *usdt_argument(struct lowering *l, const struct probe_context *
     const struct usdt_detail *detail = context->data;
     const struct usdt_argument *a = &detail->arguments.items[number];
     switch (a->kind) {
-    case USDT_CONSTANT:
-        return ir_extend(&l->b, ir_constant(&l->b, a->constant), a->size, a->is_signed);
+    case USDT_CONSTANT: return ir_extend(&l->b, ir_constant(&l->b, a->constant), a->size, a->is_signed);
     case USDT_REGISTER: return usdt_register(l, a->base, a->size, a->is_signed);
     case USDT_MEMORY:
         return lower_read_scalar(l, usdt_address(l, detail, a), context->arguments[number], SPACE_USER,
@@ -301,7 +307,8 @@ static struct ir *usdt_argument(struct lowering *l, const struct probe_context *
 }
 
 /* In our struct of arguments a field's offset is 8 * its number. */
-static struct ir *usdt_field(struct lowering *l, const struct probe_context *context, const struct field *field)
+static struct ir *usdt_field(struct lowering *l, const struct probe_context *context,
+                             const struct field *field)
 {
     return usdt_argument(l, context, field->offset / 8);
 }
@@ -349,8 +356,7 @@ static int usdt_plan(const struct probe_kind *kind, struct probe_environment *en
                      const struct context_uses *uses, const struct probe_sites *sites,
                      struct probe_variants *variants)
 {
-    return probe_plan_grouped(kind, environment, uses, sites, variants, user_sites_apart(environment, uses),
-                              usdt_key, usdt_fill);
+    return probe_plan_grouped(kind, environment, uses, sites, variants, false, usdt_key, usdt_fill);
 }
 
 static int usdt_attach(struct probe_environment *environment, struct kernel *kernel,

@@ -53,9 +53,7 @@ static int unreadable(const struct walk *walk, const char *path, int error)
     case -EFBIG:
         diagnose_error(diagnostics, place, "'%s' is damaged: its ELF tables make no sense", path);
         break;
-    default:
-        diagnose_error(diagnostics, place, "cannot read '%s': %s", path, strerror(-error));
-        break;
+    default: diagnose_error(diagnostics, place, "cannot read '%s': %s", path, strerror(-error)); break;
     }
     return error;
 }
@@ -159,10 +157,48 @@ static struct ir *user_site(struct lowering *l, const struct probe_context *cont
     return ir_binary_constant(&l->b, IR_SUB, cookie, 1);
 }
 
+/* What a variant keeps for attaching. */
+struct user_group {
+    bool asks;         /* the block asks which site it is at */
+    uint32_t *numbers; /* by site: what it answers */
+};
+
+/* Sites of one name are one to the block: the first of each name come first, in their order, and
+ * site_count says how many there are. Only a probe with several places has them; functions differ. */
+static void user_number_sites(struct probe_environment *environment, struct probe_variant *variant,
+                              uint32_t *numbers)
+{
+    struct probe_site *sites = arena_array(environment->arena, variant->count, sizeof *sites);
+    struct table names = {0};
+    size_t distinct = 0, last = variant->count;
+    for (size_t i = 0; i < variant->count; i++) {
+        const struct probe_site *site = &variant->sites[i];
+        const uint32_t *number = site->function ? NULL : table_find(&names, site->name);
+        if (number) {
+            sites[--last] = *site;
+            numbers[last] = *number;
+            continue;
+        }
+        numbers[distinct] = (uint32_t)distinct;
+        sites[distinct] = *site;
+        if (!site->function)
+            table_put(&names, site->name, &numbers[distinct]); /* without memory they stay apart */
+        distinct++;
+    }
+    table_free(&names);
+    variant->sites = sites;
+    variant->context.site_count = (uint32_t)distinct;
+}
+
 void user_context(struct probe_environment *environment, const struct context_uses *uses,
                   struct probe_variant *variant)
 {
     struct probe_context *context = &variant->context;
+    struct user_group *group = arena_new(environment->arena, struct user_group);
+    group->asks = uses->site;
+    group->numbers = arena_array(environment->arena, variant->count, sizeof *group->numbers);
+    user_number_sites(environment, variant, group->numbers);
+    variant->detail = group;
     context->program_type = BPF_PROG_TYPE_KPROBE;
     context->expected_attach_type = environment->features.uprobe_multi ? ATTACH_UPROBE_MULTI : 0;
     context->space = SPACE_USER;
@@ -178,45 +214,48 @@ void user_context(struct probe_environment *environment, const struct context_us
         const struct type *registers = btf ? btf_file_type(btf, "struct pt_regs") : NULL;
         context->ctx = type_pointer(environment->arena, registers ? registers : &type_none, SPACE_KERNEL);
     }
-    bool *asks = arena_new(environment->arena, bool);
-    *asks = uses->site;
-    variant->detail = asks;
 }
 
-/* The sites of one file, which lie together. */
-static size_t same_file(const struct probe_variant *variant, size_t first)
+struct user_place { /* a site, sorted by file */
+    const char *path;
+    size_t index;
+};
+
+static int compare_places(const void *a, const void *b)
 {
-    const struct user_site *site = variant->sites[first].detail;
-    size_t end = first + 1;
-    for (; end < variant->count; end++) {
-        const struct user_site *other = variant->sites[end].detail;
-        if (strcmp(site->path, other->path) != 0)
-            break;
-    }
-    return end;
+    const struct user_place *x = a, *y = b;
+    int order = strcmp(x->path, y->path);
+    return order ? order : x->index < y->index ? -1 : x->index > y->index;
 }
 
 int user_attach(struct kernel *kernel, const struct probe_environment *environment,
                 const struct probe_variant *variant, struct attach_request *request, bool is_return)
 {
-    const bool *asks = variant->detail;
+    const struct user_group *group = variant->detail;
+    struct user_place *places = arena_array(environment->arena, variant->count, sizeof *places);
     struct uprobe_site *sites = arena_array(environment->arena, variant->count, sizeof *sites);
+    for (size_t i = 0; i < variant->count; i++)
+        places[i] = (struct user_place){((const struct user_site *)variant->sites[i].detail)->path, i};
+    qsort(places, variant->count, sizeof *places, compare_places);
+    bool asks = group->asks && variant->context.site_count > 1;
     for (size_t i = 0; i < variant->count; i++) {
-        const struct user_site *site = variant->sites[i].detail;
+        const struct probe_site *site = &variant->sites[places[i].index];
+        const struct user_site *at = site->detail;
         sites[i] = (struct uprobe_site){
-            .offset = site->offset,
-            .semaphore = site->semaphore,
-            .cookie = *asks && variant->count > 1 ? i + 1 : 0,
-            .name = variant->sites[i].name,
+            .offset = at->offset,
+            .semaphore = at->semaphore,
+            .cookie = asks ? (uint64_t)group->numbers[places[i].index] + 1 : 0,
+            .name = site->name,
         };
     }
     pid_t pid = variant->context.filters_pid ? environment->pid : 0;
     for (size_t i = 0, end; i < variant->count; i = end) {
-        const struct user_site *site = variant->sites[i].detail;
-        end = same_file(variant, i);
-        request->name = variant->sites[i].name;
-        request->place = variant->sites[i].place;
-        int error = kernel_attach_uprobes(kernel, request, site->path, sites + i, end - i, is_return, pid);
+        for (end = i + 1; end < variant->count && !strcmp(places[end].path, places[i].path); end++)
+            ;
+        request->name = sites[i].name;
+        request->place = variant->sites[places[i].index].place;
+        int error =
+            kernel_attach_uprobes(kernel, request, places[i].path, sites + i, end - i, is_return, pid);
         if (error)
             return error;
     }

@@ -20,11 +20,13 @@ struct user_site {
 typedef int user_file_visitor(void *state, struct elf_file *file, const char *path, const char *shown);
 
 /* Opens every file that piece n means, each once: a path, a command, a library, a pattern, "*" for all that
- * is mapped now; a missing piece (n == 0: no piece at all) means the program of -p. A pattern passes over files that are not ELF files of this
- * machine; one file that cannot be read is an error. 0 even when there was no file that a pattern matched: the caller
- * says what it missed. quiet: -ENOENT without a diagnostic when the word means no file. */
+ * is mapped now; a missing piece (n == 0: no piece at all) means the program of -p. A pattern passes over
+ * files that are not ELF files of this machine; one file that cannot be read is an error. 0 even when there
+ * was no file that a pattern matched: the caller says what it missed. quiet: -ENOENT without a diagnostic
+ * when the word means no file. */
 int user_each_file(struct probe_environment *environment, const struct probe_kind *kind,
-                   const struct attach_point *point, size_t n, bool quiet, user_file_visitor *visit, void *state);
+                   const struct attach_point *point, size_t n, bool quiet, user_file_visitor *visit,
+                   void *state);
 
 /* Program type, attach type, registers, space; ctx as struct pt_regs. */
 void user_context(struct probe_environment *environment, const struct context_uses *uses,

@@ -7,9 +7,10 @@
 #include "sym/btf_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 64, FIELDS_MAX = 65535 };
+enum { DEPTH_MAX = 64, TRACE_NAME_MAX = 256 };
 
 static const struct type *btf_make(struct btf_file *file, uint32_t id, unsigned depth);
 
@@ -330,19 +331,40 @@ int btf_file_function(struct btf_file *file, const char *name, struct btf_protot
     return record ? btf_prototype_fill(file, record->type, 0, out) : -ENOENT;
 }
 
+/* The typedef of a hook is a prototype without names; functions that the kernel makes of the same prototype
+ * have them. */
+static void btf_name_parameters(struct btf_file *file, const char *event, struct btf_prototype *hook)
+{
+    static const char *const prefixes[] = {"__probestub_", "__traceiter_", "__bpf_trace_"};
+    char name[TRACE_NAME_MAX];
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        struct btf_prototype same;
+        if (snprintf(name, sizeof name, "%s%s", prefixes[i], event) >= (int)sizeof name ||
+            btf_file_function(file, name, &same) || same.count != hook->count + 1)
+            continue;
+        struct btf_parameter *named = arena_array(file->arena, hook->count, sizeof *named);
+        for (uint32_t k = 0; k < hook->count; k++)
+            named[k] = (struct btf_parameter){same.parameters[k + 1].name, hook->parameters[k].type};
+        hook->parameters = named;
+        return;
+    }
+}
+
 int btf_file_tracepoint(struct btf_file *file, const char *event, struct btf_prototype *out)
 {
-    char name[256];
-    if (strlen(event) > sizeof name - sizeof BTF_TRACE_PREFIX)
+    char name[TRACE_NAME_MAX];
+    *out = (struct btf_prototype){0};
+    if (snprintf(name, sizeof name, BTF_TRACE_PREFIX "%s", event) >= (int)sizeof name)
         return -ENOENT;
-    memcpy(name, BTF_TRACE_PREFIX, sizeof BTF_TRACE_PREFIX - 1);
-    strcpy(name + sizeof BTF_TRACE_PREFIX - 1, event);
-    *out = (struct btf_prototype){.id = btf_file_id(file, BTF_NAME_TYPEDEF, name)};
+    out->id = btf_file_id(file, BTF_NAME_TYPEDEF, name);
     const struct btf_type *record = btf_record(file, out->id);
     if (!record)
         return -ENOENT;
     record = btf_record(file, btf_strip(file, record->type)); /* typedef of a pointer to the prototype */
     if (!record || BTF_INFO_KIND(record->info) != BTF_KIND_PTR)
         return -ENOENT;
-    return btf_prototype_fill(file, btf_strip(file, record->type), 1, out);
+    int error = btf_prototype_fill(file, btf_strip(file, record->type), 1, out);
+    if (!error && out->count && !*out->parameters[0].name)
+        btf_name_parameters(file, event, out);
+    return error;
 }

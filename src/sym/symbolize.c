@@ -26,7 +26,7 @@
 
 enum {
     PROCESSES_MAX = 256,
-    FILES_MAX = 128,
+    FILES_MAX = 64,
     READS_A_SECOND = 8,
     VDSO_LARGEST = 64 << 10,
     MANGLED_MAX = 4096,

@@ -187,7 +187,7 @@ static bool declaration_split(struct span text, struct declaration *out)
     while (span_take_word(&text, "const") || span_take_word(&text, "volatile"))
         ;
     out->words = text;
-    return true;
+    return text.at < text.end;
 }
 
 /* ---- types ---- */

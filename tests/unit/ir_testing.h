@@ -2,8 +2,9 @@
 /* Random programs for the tests of src/bpf, with three ways to run them: as a tree here, as intermediate
  * representation here, as eBPF in the kernel. The tree is the truth.
  *
- * A random program has a few variables and some input words. It assigns, branches, loops a constant number of times,
- * calls a helper and a function of its own, and at its end writes each variable to the output words. */
+ * A random program has a few variables and some input words. It assigns, branches, loops a constant number of
+ * times, calls a helper and a function of its own, and at its end writes each variable to the output words.
+ */
 #ifndef SPOOR_TESTS_IR_TESTING_H
 #define SPOOR_TESTS_IR_TESTING_H
 
@@ -53,8 +54,22 @@ static inline int64_t random_value(struct random *r)
     }
 }
 
-enum tree_kind { TREE_CONSTANT, TREE_VARIABLE, TREE_INPUT, TREE_BINARY, TREE_UNARY, TREE_EXTEND, TREE_SWAP,
-                 TREE_ASSIGN, TREE_IF, TREE_LOOP, TREE_HELPER, TREE_CALL, TREE_BLOCK, TREE_MEMORY };
+enum tree_kind {
+    TREE_CONSTANT,
+    TREE_VARIABLE,
+    TREE_INPUT,
+    TREE_BINARY,
+    TREE_UNARY,
+    TREE_EXTEND,
+    TREE_SWAP,
+    TREE_ASSIGN,
+    TREE_IF,
+    TREE_LOOP,
+    TREE_HELPER,
+    TREE_CALL,
+    TREE_BLOCK,
+    TREE_MEMORY
+};
 
 struct tree {
     enum tree_kind kind;
@@ -176,22 +191,27 @@ static inline void tree_run(const struct tree *block, int64_t *variables, const 
         int64_t *variable = &variables[tree->variable];
         switch (tree->kind) {
         case TREE_ASSIGN: *variable = tree_evaluate(tree->a, variables, inputs); break;
-        case TREE_IF: tree_run(tree_evaluate(tree->a, variables, inputs) ? tree->b : tree->c, variables, inputs); break;
+        case TREE_IF:
+            tree_run(tree_evaluate(tree->a, variables, inputs) ? tree->b : tree->c, variables, inputs);
+            break;
         case TREE_LOOP:
             for (int64_t i = 0; i < tree->value; i++)
                 tree_run(tree->b, variables, inputs);
             break;
         case TREE_CALL: {
-            int64_t x = tree_evaluate(tree->a, variables, inputs), y = tree_evaluate(tree->b, variables, inputs);
+            int64_t x = tree_evaluate(tree->a, variables, inputs),
+                    y = tree_evaluate(tree->b, variables, inputs);
             *variable = function_value(x, y);
             break;
         }
         case TREE_MEMORY: {
-            int64_t x = tree_evaluate(tree->a, variables, inputs), y = tree_evaluate(tree->b, variables, inputs);
+            int64_t x = tree_evaluate(tree->a, variables, inputs),
+                    y = tree_evaluate(tree->b, variables, inputs);
             int64_t old = tree->size == 4 ? (uint32_t)x : x;
             if (tree->value == 0) { /* add */
                 int64_t sum = (int64_t)((uint64_t)x + (uint64_t)y);
-                *variable = tree->size == 4 ? (int64_t)(((uint64_t)x & ~(uint64_t)UINT32_MAX) | (uint32_t)sum) : sum;
+                *variable =
+                    tree->size == 4 ? (int64_t)(((uint64_t)x & ~(uint64_t)UINT32_MAX) | (uint32_t)sum) : sum;
             } else {
                 *variable = old; /* exchange, compare */
             }
@@ -217,7 +237,8 @@ static inline struct ir *build_expression(struct building *g, const struct tree 
     switch (tree->kind) {
     case TREE_CONSTANT: return ir_constant(b, tree->value);
     case TREE_VARIABLE: return ir_read(b, g->variables[tree->variable]);
-    case TREE_INPUT: return ir_load(b, ir_context(b), (int32_t)tree->variable * 8, tree->size, tree->is_signed);
+    case TREE_INPUT:
+        return ir_load(b, ir_context(b), (int32_t)tree->variable * 8, tree->size, tree->is_signed);
     case TREE_BINARY: {
         struct ir *x = build_expression(g, tree->a);
         return ir_binary(b, tree->op, x, build_expression(g, tree->b));
@@ -319,7 +340,8 @@ static inline struct ir_program *build_program(struct arena *arena, const struct
     for (unsigned i = 0; i < VARIABLES; i++) {
         g.variables[i] = ir_variable(&g.b);
         if (i % 3) /* the others begin as zero */
-            ir_write(&g.b, g.variables[i], ir_load(&g.b, ir_context(&g.b), (int32_t)(i % INPUTS) * 8, 8, false));
+            ir_write(&g.b, g.variables[i],
+                     ir_load(&g.b, ir_context(&g.b), (int32_t)(i % INPUTS) * 8, 8, false));
     }
     build_block(&g, block);
     for (unsigned i = 0; i < VARIABLES; i++)
@@ -358,7 +380,8 @@ static inline bool ir_run(const struct ir_function *function, int64_t *parameter
             values[ir->number] = phis[count++];
         for (; ir; ir = ir->next) {
             int64_t *v = &values[ir->number];
-            int64_t a = ir->a ? values[ir_resolve(ir->a)->number] : 0, b = ir->b ? values[ir_resolve(ir->b)->number] : 0;
+            int64_t a = ir->a ? values[ir_resolve(ir->a)->number] : 0,
+                    b = ir->b ? values[ir_resolve(ir->b)->number] : 0;
             char *memory = (char *)(uintptr_t)a + ir->offset;
             if (ir_is_binary(ir->op) || ir_is_compare(ir->op)) {
                 *v = ir_fold_binary(ir->op, a, b);
@@ -430,12 +453,13 @@ static inline bool ir_run(const struct ir_function *function, int64_t *parameter
 
 /* eBPF, in the kernel */
 
-static inline int kernel_load(const struct image_program *program, enum bpf_prog_type type, char *log, size_t size)
+static inline int kernel_load(const struct image_program *program, enum bpf_prog_type type, char *log,
+                              size_t size)
 {
     union bpf_attr attr = {.prog_type = type,
                            .insns = (uintptr_t)program->instructions,
                            .insn_cnt = program->count,
-                           .license = (uintptr_t)"GPL",
+                           .license = (uintptr_t) "GPL",
                            .log_buf = (uintptr_t)log,
                            .log_size = (uint32_t)size,
                            .log_level = log ? 1 : 0,
@@ -460,11 +484,13 @@ static inline bool kernel_available(void)
 
 static inline int kernel_run(int fd, void *context, uint32_t size)
 {
-    union bpf_attr attr = {.test = {.prog_fd = (uint32_t)fd, .ctx_in = (uintptr_t)context, .ctx_size_in = size}};
+    union bpf_attr attr = {
+        .test = {.prog_fd = (uint32_t)fd, .ctx_in = (uintptr_t)context, .ctx_size_in = size}};
     return syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof attr) < 0 ? -errno : (int)attr.test.retval;
 }
 
-static const struct features features_all = {.alu32_jmp32 = true, .atomic_fetch = true, .signed_division = true};
+static const struct features features_all = {
+    .alu32_jmp32 = true, .atomic_fetch = true, .signed_division = true};
 static const struct features features_v1 = {.atomic_fetch = true};
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Probe kinds without attaching: what attach points expand to, how sites are grouped, what is listed, and what
- * is said about mistakes. Files are real ones of the machine; tests that need one say so and skip. */
+/* Probe kinds without attaching: what attach points expand to, how sites are grouped, what is listed, and
+ * what is said about mistakes. Files are real ones of the machine; tests that need one say so and skip. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -68,7 +68,8 @@ static const struct attach_point *point(struct fixture *f, const char *text)
 }
 
 /* Expands; the sites of all kinds that it found, in one list. */
-static int expand(struct fixture *f, const char *text, struct probe_sites *out, const struct probe_kind **kind)
+static int expand(struct fixture *f, const char *text, struct probe_sites *out,
+                  const struct probe_kind **kind)
 {
     memset(f->sites, 0, sizeof f->sites);
     int error = probe_expand(&f->environment, probe_kinds, point(f, text), f->sites);
@@ -145,10 +146,10 @@ static bool lacks_tracefs(struct fixture *f)
 static void test_names_and_aliases(void **state)
 {
     static const char *const pairs[][2] = {
-        {"BEGIN", "begin"},   {"end", "end"},        {"u", "uprobe"},         {"U", "usdt"},
-        {"ur", "uretprobe"},  {"UR", "uretprobe"},   {"t", "tracepoint"},     {"T", "tracepoint"},
-        {"rt", "rawtracepoint"}, {"k", "kprobe"},    {"kr", "kretprobe"},     {"p", "profile"},
-        {"i", "interval"},    {"s", "software"},     {"h", "hardware"},       {"UProbe", "uprobe"},
+        {"BEGIN", "begin"},      {"end", "end"},      {"u", "uprobe"},     {"U", "usdt"},
+        {"ur", "uretprobe"},     {"UR", "uretprobe"}, {"t", "tracepoint"}, {"T", "tracepoint"},
+        {"rt", "rawtracepoint"}, {"k", "kprobe"},     {"kr", "kretprobe"}, {"p", "profile"},
+        {"i", "interval"},       {"s", "software"},   {"h", "hardware"},   {"UProbe", "uprobe"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
@@ -310,7 +311,8 @@ static void test_uprobe_address(void **state)
     assert_int_equal(((const struct user_site *)sites.items[0].detail)->offset, symbol.offset);
     assert_string_equal(sites.items[0].function, "readline");
     error_of(&f, "uprobe:/bin/bash:0xffffffffffff", "load bias");
-    error_of(&f, arena_printf(&f.arena, "uprobe:/bin/bash:readline+%llu", (unsigned long long)symbol.size), NULL);
+    error_of(&f, arena_printf(&f.arena, "uprobe:/bin/bash:readline+%llu", (unsigned long long)symbol.size),
+             NULL);
     elf_file_close(file);
     teardown(&f);
 }
@@ -360,7 +362,8 @@ static void test_uprobe_context(void **state)
     assert_int_equal(context->program_type, BPF_PROG_TYPE_KPROBE);
     assert_int_equal(context->expected_attach_type, 48);
     assert_int_equal(context->space, SPACE_USER);
-    assert_true(context->is_preemptible && context->may_sleep && context->has_registers && context->filters_pid);
+    assert_true(context->is_preemptible && context->may_sleep && context->has_registers &&
+                context->filters_pid);
     assert_true(context->argument_count >= 6);
     assert_ptr_equal(context->arguments[0], &type_u64);
     assert_null(context->retval);
@@ -430,8 +433,7 @@ static void test_usdt_names(void **state)
     const char *base = arena_printf(&f.arena, "usdt:%s:", postgres);
     assert_int_equal(expand(&f, arena_printf(&f.arena, "%squery__start", base), &sites, NULL), 0);
     assert_int_equal(sites.count, 1);
-    assert_string_equal(sites.items[0].name,
-                        arena_printf(&f.arena, "%spostgresql:query__start", base));
+    assert_string_equal(sites.items[0].name, arena_printf(&f.arena, "%spostgresql:query__start", base));
     const struct user_site *at = sites.items[0].detail;
     assert_int_not_equal(at->offset, 0);
     assert_int_not_equal(at->semaphore, 0);
@@ -690,9 +692,9 @@ static int collect(void *state, const char *name, const char *details)
 static size_t list(struct fixture *f, const char *pattern, bool verbose, struct collected *out)
 {
     *out = (struct collected){.arena = &f->arena};
-    assert_int_equal(probe_list(&f->environment, probe_kinds, pattern ? point(f, pattern) : NULL, verbose, collect,
-                                out),
-                     0);
+    assert_int_equal(
+        probe_list(&f->environment, probe_kinds, pattern ? point(f, pattern) : NULL, verbose, collect, out),
+        0);
     return out->count;
 }
 
@@ -707,7 +709,8 @@ static void test_list_all(void **state)
     list(&f, NULL, false, &found);
     clock_gettime(CLOCK_MONOTONIC, &after);
     print_message("%zu probes in %.0f ms\n", found.count,
-                  (double)(after.tv_sec - before.tv_sec) * 1e3 + (double)(after.tv_nsec - before.tv_nsec) / 1e6);
+                  (double)(after.tv_sec - before.tv_sec) * 1e3 +
+                      (double)(after.tv_nsec - before.tv_nsec) / 1e6);
     assert_true(found.count > 30);
     for (size_t i = 1; i < found.count; i++)
         if (strcmp(found.names[i - 1], found.names[i]) >= 0)
@@ -782,8 +785,8 @@ static void test_list_stops(void **state)
     setup(&f);
     assert_int_equal(probe_list(&f.environment, probe_kinds, NULL, true, stop_at_third, &count), 7);
     assert_int_equal(count, 3);
-    assert_int_equal(probe_list(&f.environment, probe_kinds, point(&f, "blah:x"), false, stop_at_third, &count),
-                     -EINVAL);
+    assert_int_equal(
+        probe_list(&f.environment, probe_kinds, point(&f, "blah:x"), false, stop_at_third, &count), -EINVAL);
     teardown(&f);
 }
 
@@ -811,17 +814,28 @@ static void test_kind_patterns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_and_aliases), cmocka_unit_test(test_unknown_kind),
-        cmocka_unit_test(test_special),           cmocka_unit_test(test_timer),
-        cmocka_unit_test(test_counters),          cmocka_unit_test(test_uprobe_names),
-        cmocka_unit_test(test_uprobe_address),    cmocka_unit_test(test_uprobe_patterns),
-        cmocka_unit_test(test_uprobe_context),    cmocka_unit_test(test_uprobe_errors),
-        cmocka_unit_test(test_uprobe_of_process), cmocka_unit_test(test_usdt_names),
-        cmocka_unit_test(test_usdt_grouping),     cmocka_unit_test(test_tracepoint_names),
-        cmocka_unit_test(test_tracepoint_syscalls), cmocka_unit_test(test_tracepoint_ways),
-        cmocka_unit_test(test_rawtracepoint),     cmocka_unit_test(test_kprobe),
-        cmocka_unit_test(test_list_all),          cmocka_unit_test(test_list_patterns),
-        cmocka_unit_test(test_list_stops),        cmocka_unit_test(test_kind_patterns),
+        cmocka_unit_test(test_names_and_aliases),
+        cmocka_unit_test(test_unknown_kind),
+        cmocka_unit_test(test_special),
+        cmocka_unit_test(test_timer),
+        cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_uprobe_names),
+        cmocka_unit_test(test_uprobe_address),
+        cmocka_unit_test(test_uprobe_patterns),
+        cmocka_unit_test(test_uprobe_context),
+        cmocka_unit_test(test_uprobe_errors),
+        cmocka_unit_test(test_uprobe_of_process),
+        cmocka_unit_test(test_usdt_names),
+        cmocka_unit_test(test_usdt_grouping),
+        cmocka_unit_test(test_tracepoint_names),
+        cmocka_unit_test(test_tracepoint_syscalls),
+        cmocka_unit_test(test_tracepoint_ways),
+        cmocka_unit_test(test_rawtracepoint),
+        cmocka_unit_test(test_kprobe),
+        cmocka_unit_test(test_list_all),
+        cmocka_unit_test(test_list_patterns),
+        cmocka_unit_test(test_list_stops),
+        cmocka_unit_test(test_kind_patterns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

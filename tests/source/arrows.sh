@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A folder of src may include only itself and the folders below it. The recorder is for nobody but itself: what
+# it shares with the reader is its format header. The compiler and the session know no builtin and no kind of probe.
+cd "$1/src" || exit 1
+awk '
+    BEGIN {
+        count = split("cmd session probe builtin kernel vm print bpf lang reader recorder sym type base", order, " ")
+        for (i = 1; i <= count; i++)
+            rank[order[i]] = i
+    }
+    /^[ \t]*#[ \t]*include[ \t]*"/ {
+        split(FILENAME, from, "/")
+        split($0, quoted, "\"")
+        if (split(quoted[2], to, "/") < 2 || !(to[1] in rank))
+            next # generated, or a public header
+        if (rank[to[1]] < rank[from[1]]) {
+            printf "%s:%d: %s may not include %s: the arrows run %s\n", FILENAME, FNR, from[1], quoted[2], "cmd → … → base"
+            bad = 1
+        }
+        if (to[1] == "recorder" && from[1] != "recorder" && quoted[2] != "recorder/format.h") {
+            printf "%s:%d: nobody includes the recorder\n", FILENAME, FNR
+            bad = 1
+        }
+        if (from[1] == "session" && to[1] == "builtin" && quoted[2] != "builtin/actor.h" ||
+            (from[1] == "session" && to[1] == "probe" && quoted[2] !~ /^probe\/(kind|point|expand)\.h$/)) {
+            printf "%s:%d: the session is handed its builtins and probe kinds, it names none\n", FILENAME, FNR
+            bad = 1
+        }
+    }
+    END { exit bad }
+' $(find . -name '*.[ch]' | sed 's#^\./##') || exit 1
+
+# Names of builtins and probe kinds as string literals: the registries of src/builtin and src/probe say which.
+names="tracepoint|uprobe|uretprobe|kprobe|kretprobe|usdt|rawtracepoint|profile|interval|software|hardware"
+names="$names|printf|strncmp|ustack|kstack|lhist|nsecs|comm|strftime|has_key"
+grep -nE "\"($names)\"" lang/*.[ch] bpf/*.[ch] session/*.[ch] | grep -vE '/\*.*"|^[^:]*:[0-9]*: *\*' && echo "these name a builtin or a probe kind" && exit 1
+exit 0

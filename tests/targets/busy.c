@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls busy_call(i, "text") as often as asked, from as many threads as asked: busy COUNT [THREADS] [CALLS
+ * BEFORE A PAUSE OF 1 ms]. Each thread has its own name: busy-0, busy-1, … */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static long count = 1, burst;
+
+__attribute__((noinline, noclone, noipa, used)) long busy_call(long i, const char *text)
+{
+    __asm__ volatile("" ::: "memory");
+    return i + !text;
+}
+
+static void *work(void *number)
+{
+    char name[16];
+    snprintf(name, sizeof name, "busy-%d", (int)(long)number);
+    pthread_setname_np(pthread_self(), name);
+    for (long i = 0; i < count; i++) {
+        busy_call(i, "text");
+        if (burst && i % burst == burst - 1)
+            usleep(1000);
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    enum { THREADS_MOST = 64 };
+    pthread_t threads[THREADS_MOST];
+    count = argc > 1 ? atol(argv[1]) : 1;
+    long number = argc > 2 ? atol(argv[2]) : 1;
+    burst = argc > 3 ? atol(argv[3]) : 0;
+    if (number < 1 || number > THREADS_MOST)
+        return 2;
+    for (long i = 0; i < number; i++)
+        pthread_create(&threads[i], NULL, work, (void *)i);
+    for (long i = 0; i < number; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
