@@ -42,6 +42,7 @@ MAIN     := $(COMMANDS:src/%.c=$(BUILD)/obj/%.o)
 UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
 TARGETS  := $(patsubst tests/targets/%.c,$(BUILD)/targets/%,$(wildcard tests/targets/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
+FUZZERS  := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 GENERATED := $(BUILD)/gen/syscalls.inc
 
 .DEFAULT_GOAL := all
@@ -66,8 +67,8 @@ $(BUILD)/obj/%.o: src/%.c | $(GENERATED)
 # The system calls of this machine, by number: see src/sym/syscalls.c.
 $(BUILD)/gen/syscalls.inc:
 	@mkdir -p $(@D)
-	@echo '#include <asm/unistd.h>' | $(CC) -E -dM - | \
-		sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9][0-9]*\)$$/SYSCALL(\1, \2)/p' | sort > $@
+	@echo '#include <asm/unistd.h>' | $(CC) -E -dM - | sed -nE -e '/__NR_(syscalls|arch_specific_syscall) /d' \
+		-e 's/^#define __NR_([a-z0-9_]+) .*/SYSCALL(\1, __NR_\1)/p' | sort > $@
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a
 	@mkdir -p $(@D)
@@ -94,6 +95,17 @@ tests: all $(UNITS) $(TARGETS) $(EXAMPLES)
 check: setup
 	@$(MAKE) --no-print-directory tests
 	@tests/run $(BUILD) $(ONLY)
+
+# Everything is compiled again with clang, for coverage and with sanitizers.
+fuzz: setup
+	@$(MAKE) --no-print-directory BUILD=build-fuzz CC=$(CLANG) OPTIMISE="-O1 -fsanitize=fuzzer-no-link,address,undefined" \
+		$(FUZZERS:%=build-fuzz/fuzz/%)
+	@for fuzzer in $(FUZZERS); do tests/fuzz/run build-fuzz/fuzz/$$fuzzer $(FUZZ_SECONDS) || exit 1; done
+
+$(BUILD)/fuzz/%: tests/fuzz/%_fuzz.c $(BUILD)/libtracer.a
+	@mkdir -p $(@D)
+	@echo '  LD   $@'
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -o $@ $< $(BUILD)/libtracer.a $(LDLIBS)
 
 setup:
 	@tools/setup build check

@@ -356,6 +356,22 @@ static unsigned register_of(const struct scan *scan, const struct ir *ir)
     return ir->block ? scan->values[ir->number].reg : (unsigned)REGISTER_NONE;
 }
 
+/* The phi that this value will be has no register yet: one that both can have. */
+static bool wish_with_phi(struct scan *scan, struct value *value, const struct value *phi)
+{
+    for (uint32_t i = 0; i < phi->ir->argument_count && i < WISHES; i++) {
+        unsigned other = register_of(scan, phi->ir->arguments[i]);
+        if (other < REGISTER_COUNT && may_use(scan, phi, other) && is_free(&scan->out->occupied[other], phi) &&
+            try_register(scan, value, other))
+            return true;
+    }
+    for (unsigned i = 0; i < REGISTER_COUNT; i++)
+        if (may_use(scan, phi, short_order[i]) && is_free(&scan->out->occupied[short_order[i]], phi) &&
+            try_register(scan, value, short_order[i]))
+            return true;
+    return false;
+}
+
 /* Registers that save a move, best first: where users want it, where it comes from. */
 static bool try_wishes(struct scan *scan, struct value *value)
 {
@@ -376,11 +392,8 @@ static bool try_wishes(struct scan *scan, struct value *value)
             wish = 0;
         if (try_register(scan, value, wish))
             return true;
-        /* Another argument of the same phi already sits somewhere: the phi will want to sit there. */
-        if (user->op == IR_PHI)
-            for (uint32_t k = 0; k < user->argument_count && k < WISHES; k++)
-                if (try_register(scan, value, register_of(scan, user->arguments[k])))
-                    return true;
+        if (user->op == IR_PHI && wish == REGISTER_NONE && wish_with_phi(scan, value, &scan->values[user->number]))
+            return true;
         /* What a user turns into an argument starts out where that argument goes. */
         if ((ir_is_binary(user->op) || user->op == IR_EXTEND || user->op == IR_NEG || user->op == IR_BSWAP) &&
             value->uses[i].index == 0 && !value->crosses_call) {

@@ -2,12 +2,13 @@
 /* One program from one checked unit: what comes before the script's statements, what they share, and the ways
  * out. Statements, expressions, memory, maps and events have files of their own.
  *
- *     entry        stop flag, the probe's gate, pid filter
- *     (setup)      only with a predicate: what the predicate needs
+ *     entry        stop flag
+ *     gate         the probe's own, pid filter
  *     predicate
- *     setup        what the body needs: scratch memory, shared values
  *     body
- *     leave        gives scratch memory back, returns 0
+ *
+ * Each of the last three has a setup block before it, for scratch memory and shared values, and an end behind it,
+ * which gives scratch memory back and returns 0.
  *
  * The invariant: a value kept in struct lower_state or lower_function is defined where it dominates every
  * later use. */
@@ -209,7 +210,7 @@ static struct ir *make_shared(struct lowering *l, enum lower_shared which)
     case SHARED_TIME: return read_clock(l);
     default: break;
     }
-    l->state->scratch_in_predicate = l->state->in_predicate;
+    l->state->scratch_phase = l->state->phase;
     return acquire[l->state->scratch_kind](l);
 }
 
@@ -342,7 +343,7 @@ void lower_leave(struct lowering *l)
 {
     struct lower_state *s = l->state;
     if (!s->current->parent) {
-        ir_jump(&l->b, s->in_predicate ? s->leave_predicate : s->leave);
+        ir_jump(&l->b, s->leave[s->phase]);
         return;
     }
     if (s->return_slot < 0)
@@ -419,6 +420,26 @@ static enum scratch_kind choose_scratch(const struct lowering *l)
     return features->atomic_fetch ? SCRATCH_SLOT : SCRATCH_CPU;
 }
 
+/* The code of one phase: a setup block, which stays open, and the block after it, which is now the current one. */
+static struct lower_statement begin_phase(struct lowering *l, enum lower_phase phase)
+{
+    struct lower_state *s = l->state;
+    struct lower_function *main = s->main;
+    s->phase = phase;
+    s->leave[phase] = ir_block_new(&l->b);
+    main->setup = l->b.block;
+    main->start = ir_block_new(&l->b);
+    ir_enter(&l->b, main->start);
+    return (struct lower_statement){.end = s->leave[phase]};
+}
+
+static void end_phase(struct lowering *l)
+{
+    struct ir_block *block = l->b.block;
+    lower_finish_function(l, l->state->main);
+    ir_enter(&l->b, block);
+}
+
 static void lower_exit(struct lowering *l, struct ir_block *block, bool has_scratch)
 {
     ir_seal(&l->b, block);
@@ -428,23 +449,7 @@ static void lower_exit(struct lowering *l, struct ir_block *block, bool has_scra
     ir_return(&l->b, ir_constant(&l->b, 0));
 }
 
-/* The block after a new setup block of the program becomes the current one. */
-static void begin_setup(struct lowering *l)
-{
-    struct lower_function *main = l->state->main;
-    main->setup = l->b.block;
-    main->start = ir_block_new(&l->b);
-    ir_enter(&l->b, main->start);
-}
-
-static void end_setup(struct lowering *l)
-{
-    struct ir_block *block = l->b.block;
-    lower_finish_function(l, l->state->main);
-    ir_enter(&l->b, block);
-}
-
-static void lower_stop_test(struct lowering *l)
+static void test_stop(struct lowering *l)
 {
     struct ir_builder *b = &l->b;
     b->comment = "stopped";
@@ -454,46 +459,60 @@ static void lower_stop_test(struct lowering *l)
     ir_branch(b, stop, l->state->leave_early, go);
     ir_seal(b, go);
     ir_enter(b, go);
+    b->comment = NULL;
+}
+
+static void test_pid(struct lowering *l)
+{
+    struct ir_builder *b = &l->b;
+    b->comment = "pid filter";
+    struct ir *pid = ir_binary_constant(b, IR_LSHR, lower_pid_tgid(l), 32);
+    struct ir_block *ours = ir_block_new(b);
+    ir_branch(b, ir_binary_constant(b, IR_EQ, pid, l->options->pid_filter), ours, l->state->leave[PHASE_GATE]);
+    ir_seal(b, ours);
+    ir_enter(b, ours);
+    b->comment = NULL;
 }
 
 static void lower_gates(struct lowering *l)
 {
-    struct ir_builder *b = &l->b;
-    if (!l->context->ignores_stop)
-        lower_stop_test(l);
-    if (l->context->lower_gate) {
-        b->comment = "gate";
+    struct lower_statement statement = begin_phase(l, PHASE_GATE);
+    struct temporary_mark mark = lower_mark(l);
+    l->state->statement = &statement;
+    l->b.comment = "gate";
+    if (l->context->lower_gate)
         l->context->lower_gate(l, l->context);
-    }
-    if (l->options->pid_filter && !l->context->filters_pid) {
-        b->comment = "pid filter";
-        struct ir *pid = ir_binary_constant(b, IR_LSHR, lower_pid_tgid(l), 32);
-        struct ir_block *ours = ir_block_new(b);
-        ir_branch(b, ir_binary_constant(b, IR_EQ, pid, l->options->pid_filter), ours, l->state->leave_early);
-        ir_seal(b, ours);
-        ir_enter(b, ours);
-    }
-    b->comment = NULL;
+    l->b.comment = NULL;
+    if (l->options->pid_filter && !l->context->filters_pid)
+        test_pid(l);
+    lower_release(l, mark);
+    l->state->statement = NULL;
+    end_phase(l);
 }
 
 static void lower_predicate(struct lowering *l, struct node *predicate)
 {
-    struct lower_state *s = l->state;
-    struct lower_statement statement = {.end = s->leave_predicate};
-    s->statement = &statement;
-    s->in_predicate = true;
-    begin_setup(l);
+    struct lower_statement statement = begin_phase(l, PHASE_PREDICATE);
     struct temporary_mark mark = lower_mark(l);
+    l->state->statement = &statement;
     struct ir_block *yes = ir_block_new(&l->b);
     l->b.comment = "predicate";
-    lower_branch(l, predicate, yes, s->leave_predicate);
+    lower_branch(l, predicate, yes, l->state->leave[PHASE_PREDICATE]);
     ir_seal(&l->b, yes);
     ir_enter(&l->b, yes);
     l->b.comment = NULL;
     lower_release(l, mark);
-    end_setup(l);
-    s->in_predicate = false;
-    s->statement = NULL;
+    l->state->statement = NULL;
+    end_phase(l);
+}
+
+static void lower_body(struct lowering *l, struct node *body)
+{
+    begin_phase(l, PHASE_BODY);
+    lower_statement(l, body);
+    if (!ir_ended(&l->b))
+        ir_jump(&l->b, l->state->leave[PHASE_BODY]);
+    end_phase(l);
 }
 
 static void lower_program(struct lowering *l, const char *name)
@@ -502,29 +521,17 @@ static void lower_program(struct lowering *l, const char *name)
     const struct check_unit *unit = s->unit;
     l->b.place = unit->body->place;
     lower_enter_function(l, s->main, name, 1);
-    s->leave_early = ir_block_new(&l->b);
-    s->leave_predicate = ir_block_new(&l->b);
-    s->leave = ir_block_new(&l->b);
-    s->main->setup = l->b.block;
     s->main->shared[SHARED_CTX] = ir_context(&l->b);
-    /* A gate may need a temporary, and may end the program by a return of its own. */
-    struct lower_statement statement = {.end = s->leave_early};
-    s->statement = &statement;
-    struct temporary_mark mark = lower_mark(l);
+    s->leave_early = ir_block_new(&l->b);
+    test_stop(l);
     lower_gates(l);
-    lower_release(l, mark);
-    s->statement = NULL;
     if (unit->predicate)
         lower_predicate(l, unit->predicate);
-    begin_setup(l);
-    lower_statement(l, unit->body);
-    if (!ir_ended(&l->b))
-        ir_jump(&l->b, s->leave);
-    end_setup(l);
-    bool has_scratch = s->main->shared[SHARED_SCRATCH];
+    lower_body(l, unit->body);
     l->b.place = unit->body->place;
-    lower_exit(l, s->leave, has_scratch);
-    lower_exit(l, s->leave_predicate, s->scratch_in_predicate);
+    for (enum lower_phase phase = PHASE_GATE; phase < PHASE_COUNT; phase++)
+        if (s->leave[phase])
+            lower_exit(l, s->leave[phase], s->main->shared[SHARED_SCRATCH] && s->scratch_phase <= phase);
     lower_exit(l, s->leave_early, false);
 }
 

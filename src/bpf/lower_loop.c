@@ -65,7 +65,8 @@ static struct ir *area_argument(struct lowering *l)
 
 /* The loop itself, where the kernel has none: index = 0 … turns - 1, or until the callback returns not 0. The
  * value is how often it was called. */
-static struct ir *loop_plainly(struct lowering *l, struct ir *turns, const struct lower_function *callback)
+static struct ir *loop_plainly(struct lowering *l, struct ir *turns, uint32_t most,
+                               const struct lower_function *callback)
 {
     struct ir_builder *b = &l->b;
     uint32_t index = ir_variable(b);
@@ -75,7 +76,7 @@ static struct ir *loop_plainly(struct lowering *l, struct ir *turns, const struc
     ir_jump(b, loop);
     ir_enter(b, loop);
     struct ir *at = ir_read(b, index);
-    ir_branch(b, ir_binary_constant(b, IR_ULT, at, LOOP_PLAIN_MOST), test, end);
+    ir_branch(b, ir_binary_constant(b, IR_ULT, at, most), test, end);
     ir_seal(b, test);
     ir_enter(b, test);
     ir_branch(b, ir_binary(b, IR_ULT, at, turns), body, end);
@@ -96,7 +97,9 @@ static void call_loop(struct lowering *l, struct ir *turns, const struct lower_f
 {
     struct ir_builder *b = &l->b;
     bool has_loop = l->options->features->loop, is_endless = !turns;
-    uint32_t most = has_loop ? LOOP_MOST : LOOP_PLAIN_MOST;
+    uint32_t most = has_loop                    ? LOOP_MOST
+                    : l->state->current->parent ? LOOP_PLAIN_INNER_MOST
+                                                : LOOP_PLAIN_MOST;
     if (is_endless)
         turns = ir_constant(b, most);
     struct ir *done;
@@ -115,7 +118,7 @@ static void call_loop(struct lowering *l, struct ir *turns, const struct lower_f
         done = ir_call(b, BPF_FUNC_loop, 4, wanted, ir_function_address(b, callback->function), area_argument(l),
                        ir_constant(b, 0));
     else
-        done = loop_plainly(l, wanted, callback);
+        done = loop_plainly(l, wanted, most, callback);
     if (!is_endless && turns->op == IR_CONSTANT && (uint64_t)turns->immediate <= most)
         return;
     struct ir_block *end = ir_block_new(b);

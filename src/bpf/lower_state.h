@@ -23,7 +23,8 @@ enum {
     UNROLLED_CPUS = 4,
     UNROLLED_WORDS = 16,
     LOOP_MOST = 1 << 23,         /* what bpf_loop takes */
-    LOOP_PLAIN_MOST = 4096,      /* the same where the verifier walks every iteration */
+    LOOP_PLAIN_MOST = 1024,      /* the same where the verifier walks every turn; inside of another one: */
+    LOOP_PLAIN_INNER_MOST = 32,
     STACK_FRAMES_MOST = 127,
 };
 
@@ -85,6 +86,10 @@ struct packing {
     struct ir_block *block; /* where the length was known */
 };
 
+/* Each part of a program has setup and end of its own: what a later part acquires an earlier one's end does not
+ * give back. */
+enum lower_phase { PHASE_GATE, PHASE_PREDICATE, PHASE_BODY, PHASE_COUNT };
+
 enum scratch_kind { SCRATCH_CPU, SCRATCH_TASK, SCRATCH_SLOT };
 
 struct lower_state {
@@ -92,9 +97,9 @@ struct lower_state {
     const struct check_unit *unit;
     struct arena *temporary; /* of this unit's lowering */
     struct lower_function *main, *current;
-    bool in_predicate;
-    struct ir_block *leave_early, *leave_predicate, *leave;
-    bool scratch_in_predicate; /* it was acquired before the predicate */
+    enum lower_phase phase, scratch_phase; /* now; when scratch memory was acquired */
+    struct ir_block *leave_early;          /* nothing to give back */
+    struct ir_block *leave[PHASE_COUNT];
     struct lower_statement *statement;
     enum scratch_kind scratch_kind;
     uint32_t scratch_top, scratch_permanent, scratch_peak;

@@ -107,6 +107,14 @@ static bool is_access(const struct ir *ir)
     return ir->op >= IR_LOAD && ir->op <= IR_ATOMIC_COMPARE;
 }
 
+/* The kernel rewrites loads from the context, and knows no sign-extending ones there. */
+static bool is_context(const struct ir *base)
+{
+    while (base->op == IR_ADD && base->b->op == IR_CONSTANT)
+        base = base->a;
+    return base->op == IR_CONTEXT;
+}
+
 static void lower_missing(struct ir_function *function)
 {
     bool v4 = function->program->features->signed_division;
@@ -128,7 +136,7 @@ static void lower_missing(struct ir_function *function)
                 ir->b = ir_constant_before(ir, -1);
             } else if ((ir->op == IR_SDIV || ir->op == IR_SMOD) && !v4) {
                 lower_signed_division(ir);
-            } else if (ir->op == IR_LOAD && ir->is_signed && !v4) {
+            } else if (ir->op == IR_LOAD && ir->is_signed && (!v4 || is_context(ir->a))) {
                 struct ir *load = before(ir, IR_LOAD, ir->a, NULL);
                 load->offset = ir->offset;
                 load->size = ir->size;
@@ -397,6 +405,20 @@ static void split_critical_edges(struct ir_function *function)
     }
 }
 
+/* A block that only leaves, at one side of a branch: a condition not met. */
+static bool is_exit(const struct ir_block *block)
+{
+    return block->last->op == IR_RETURN && block->first == block->last;
+}
+
+static bool is_exit_stub(const struct ir_block *block)
+{
+    if (!is_exit(block) || block->predecessor_count != 1)
+        return false;
+    const struct ir *branch = block->predecessors[0]->last;
+    return branch->op == IR_BRANCH && !is_exit(branch->to[branch->to[0] == block]);
+}
+
 /* The order of emission: unlikely blocks, and those reached only from them, after the straight line. */
 static void place_blocks(struct ir_function *function)
 {
@@ -407,7 +429,7 @@ static void place_blocks(struct ir_function *function)
         bool unlikely = block->predecessor_count > 0;
         for (size_t i = 0; i < block->predecessor_count; i++)
             unlikely &= block->predecessors[i]->unlikely;
-        block->unlikely = block != function->first && (block->unlikely || unlikely);
+        block->unlikely = block != function->first && (block->unlikely || unlikely || is_exit_stub(block));
         *ends[block->unlikely] = block;
         ends[block->unlikely] = &block->next;
         function->last = block;

@@ -48,6 +48,14 @@ static const struct type *check_key(struct checker *checker, struct node *node)
                     node->call.name, node->call.name);
         return NULL;
     }
+    if (!key && check_is_whole_map(map)) {
+        check_error(checker, map->place, "%s() needs a key: %s(%s, key)", node->call.name, node->call.name,
+                    map->map.name);
+        check_hint(checker, "clear(%s) removes all keys", map->map.name);
+        return NULL;
+    }
+    if (key && !check_map_key(checker, map->map.symbol, key))
+        return NULL;
     if (key) {
         struct node *element = node_new(checker->arena, NODE_MAP, map->place);
         element->map.name = map->map.name;

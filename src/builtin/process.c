@@ -55,9 +55,13 @@ static const struct type *check_comm(struct checker *checker, struct node *node)
 static struct ir *lower_comm(struct lowering *l, struct node *node, struct memory *into)
 {
     (void)node;
-    if (into) /* the kernel fills all 16 bytes: the name, then zeros */
-        ir_call(&l->b, BPF_FUNC_get_current_comm, 2, ir_offset(&l->b, into->base, into->offset),
-                ir_constant(&l->b, COMM_BYTES));
+    if (!into)
+        return NULL;
+    /* Kernels such as 6.1 write the name and its NUL and leave what follows as it was. */
+    for (int32_t at = 0; at < COMM_BYTES; at += 8)
+        ir_store_constant(&l->b, into->base, into->offset + at, 8, 0);
+    ir_call(&l->b, BPF_FUNC_get_current_comm, 2, ir_offset(&l->b, into->base, into->offset),
+            ir_constant(&l->b, COMM_BYTES));
     return NULL;
 }
 

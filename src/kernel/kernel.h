@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernel as host: the only folder with bpf(2) and perf_event_open(2).
  *
- *   features.c   what this kernel can do, found by trying
- *   syscalls.c   the two system calls, nothing else
- *   load.c       maps and programs; what the verifier refused, in terms of the script
- *   ring.c       event rings, merged by time
- *   map.c        reading and changing maps
- *   attach_*.c   ways to attach a program, each a ladder from the cheapest rung to the one that always works
- *   leave.c      the end: a child closes what is slow to close
+ *   syscalls.c       the two system calls, nothing else
+ *   features.c       what this kernel can do, found by trying
+ *   permission.c     why it says no
+ *   kernel.c         opening, closing, the table of operations
+ *   create.c         maps, made and filled
+ *   map.c            maps, read and changed
+ *   load.c           programs
+ *   refusal.c        what the verifier refused, in terms of the script
+ *   ring.c           event rings, merged by time
+ *   attach.c         the books of what is attached; tracepoints and perf events
+ *   attach_sites.c   the ladder for many sites, from the cheapest rung to the one that always works
+ *   attach_uprobe.c, attach_kprobe.c   what the two have of their own on it
+ *   trace_events.c   many sites under one event of tracefs
+ *   leave.c          the end: a child closes what is slow to close
+ *   state.h          what they share; private
  */
 #ifndef SPOOR_KERNEL_KERNEL_H
 #define SPOOR_KERNEL_KERNEL_H

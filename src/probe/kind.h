@@ -70,8 +70,9 @@ struct probe_variants {
 
 enum probe_time { PROBE_EVENT, PROBE_AT_BEGIN, PROBE_AT_END };
 
-typedef int probe_visitor(void *state, const char *name,
-                          const char *details); /* details: lines for -lv, or NULL */
+/* name: "uprobe:/bin/x:main". details: for -lv, lines that end in a newline ("    int dfd\n"); NULL: none.
+ * Both live until the call returns. */
+typedef int probe_visitor(void *state, const char *name, const char *details);
 
 struct probe_kind {
     const char *name;

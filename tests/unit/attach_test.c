@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "sym/btf.h"
 #include "sym/tracefs.h"
 
 /* ---- attaching ---- */
@@ -32,6 +33,39 @@ static void test_raw_tracepoint(void **state)
     assert_int_equal(kernel_attached(f.kernel), 1);
     request.program = PROGRAM_EVENT;
     assert_int_equal(kernel_attach_raw_tracepoint(f.kernel, &request, "sys_enter"), -EINVAL);
+    fixture_close(&f);
+}
+
+/* The hook's type says where the program goes. */
+static void test_tp_btf(void **state)
+{
+    (void)state;
+    NEED_ROOT();
+    struct fixture f;
+    fixture_open(&f, NULL);
+    struct btf_file *btf;
+    struct btf_prototype hook;
+    if (!f.host->features.tp_btf || btf_file_open(NULL, NULL, &f.arena, &btf)) {
+        fixture_close(&f);
+        skip();
+    }
+    assert_int_equal(btf_file_tracepoint(btf, "sys_enter", &hook), 0);
+    btf_file_close(btf);
+    struct image_program typed = programs[PROGRAM_COUNT];
+    typed.type = BPF_PROG_TYPE_TRACING;
+    typed.expected_attach_type = BPF_TRACE_RAW_TP;
+    typed.attach_btf_id = hook.id;
+    struct image one = image;
+    one.programs = &typed;
+    one.program_count = 1;
+    int error = f.host->operations->load(f.host, &one, 0, &f.diagnostics);
+    if (error)
+        fixture_print(&f);
+    assert_int_equal(error, 0);
+    struct attach_request request = request_of(&f, 0);
+    assert_int_equal(kernel_attach_raw_tracepoint(f.kernel, &request, "sys_enter"), 0);
+    syscall(SYS_getppid);
+    assert_true(counted(&f, 0) > 0);
     fixture_close(&f);
 }
 
@@ -608,12 +642,19 @@ static void test_sweep(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_raw_tracepoint), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_tracepoint),     cmocka_unit_test(test_perf_event),
-        cmocka_unit_test(test_uprobe_rungs),   cmocka_unit_test(test_uprobe_slow_rung),
-        cmocka_unit_test(test_uprobe_pid),     cmocka_unit_test(test_uprobe_path),
-        cmocka_unit_test(test_uprobe_bad),     cmocka_unit_test(test_kprobe),
-        cmocka_unit_test(test_leave),          cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_raw_tracepoint),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_tp_btf),
+        cmocka_unit_test(test_tracepoint),
+        cmocka_unit_test(test_perf_event),
+        cmocka_unit_test(test_uprobe_rungs),
+        cmocka_unit_test(test_uprobe_slow_rung),
+        cmocka_unit_test(test_uprobe_pid),
+        cmocka_unit_test(test_uprobe_path),
+        cmocka_unit_test(test_uprobe_bad),
+        cmocka_unit_test(test_kprobe),
+        cmocka_unit_test(test_leave),
+        cmocka_unit_test(test_sweep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

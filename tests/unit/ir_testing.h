@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <setjmp.h>
 #include <linux/bpf.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -487,6 +488,52 @@ static inline int kernel_run(int fd, void *context, uint32_t size)
     union bpf_attr attr = {
         .test = {.prog_fd = (uint32_t)fd, .ctx_in = (uintptr_t)context, .ctx_size_in = size}};
     return syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof attr) < 0 ? -errno : (int)attr.test.retval;
+}
+
+/* Fixtures */
+
+static inline int arena_setup(void **state)
+{
+    static jmp_buf nowhere;
+    struct arena *arena = calloc(1, sizeof *arena);
+    if (!arena || arena_guard(arena, nowhere))
+        abort();
+    *state = arena;
+    return 0;
+}
+
+static inline int arena_teardown(void **state)
+{
+    arena_free(*state);
+    free(*state);
+    return 0;
+}
+
+/* A program of one function with the builder in its entry block. */
+static inline struct ir_builder builder_new(struct arena *arena, const struct features *features)
+{
+    struct ir_builder b = {.program = ir_program_new(arena, features)};
+    b.function = ir_function_new(b.program, "main", 1);
+    b.block = b.function->first;
+    return b;
+}
+
+static inline unsigned count_op(const struct ir_function *function, enum ir_op op)
+{
+    unsigned count = 0;
+    for (const struct ir_block *block = function->first; block; block = block->next)
+        for (const struct ir *ir = block->first; ir; ir = ir->next)
+            count += ir->op == op;
+    return count;
+}
+
+static inline unsigned count_helper(const struct ir_function *function, int64_t helper)
+{
+    unsigned count = 0;
+    for (const struct ir_block *block = function->first; block; block = block->next)
+        for (const struct ir *ir = block->first; ir; ir = ir->next)
+            count += ir->op == IR_CALL && ir->immediate == helper;
+    return count;
 }
 
 static const struct features features_all = {

@@ -208,7 +208,9 @@ static void fixture_print(struct fixture *f)
     text_free(&text);
 }
 
-__attribute__((unused)) static void fixture_open_with(struct fixture *f, const struct kernel_options *options)
+__attribute__((unused)) /* Without maps. */
+static void
+fixture_open_bare(struct fixture *f, const struct kernel_options *options)
 {
     memset(f, 0, sizeof *f);
     if (arena_guard(&f->arena, f->nowhere))
@@ -216,6 +218,11 @@ __attribute__((unused)) static void fixture_open_with(struct fixture *f, const s
     f->diagnostics.arena = &f->arena;
     assert_int_equal(kernel_open(options, &f->diagnostics, &f->kernel), 0);
     f->host = kernel_host(f->kernel);
+}
+
+static void fixture_open_with(struct fixture *f, const struct kernel_options *options)
+{
+    fixture_open_bare(f, options);
     struct image mine = image;
     mine.map_count -= !f->host->features.task_storage; /* it is the last map */
     int error = f->host->operations->create_maps(f->host, &mine, &f->diagnostics);

@@ -3,6 +3,7 @@
  * without; the merge of rings and the texts are tested on memory of ours. Attaching: attach_test.c. */
 #include "kernel_fixture.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -253,12 +254,7 @@ static void test_map_too_large(void **state)
     (void)state;
     NEED_ROOT();
     struct fixture f;
-    memset(&f, 0, sizeof f);
-    if (arena_guard(&f.arena, f.nowhere))
-        fail();
-    f.diagnostics.arena = &f.arena;
-    assert_int_equal(kernel_open(NULL, &f.diagnostics, &f.kernel), 0);
-    f.host = kernel_host(f.kernel);
+    fixture_open_bare(&f, NULL);
     struct image_map large[] = {maps[MAP_CONTROL],
                                 maps[MAP_EVENTS],
                                 {.name = "@large",
@@ -352,6 +348,49 @@ static void test_lost(void **state)
         assert_int_equal(f.host->operations->consume(f.host, true, see_event, &events), 700);
     }
     run_everywhere();
+    fixture_close(&f);
+}
+
+/* One ring for all CPUs, as sleepable programs get where they may not use an array of rings; without times.
+ */
+static void test_single_ring(void **state)
+{
+    (void)state;
+    NEED_ROOT();
+    static struct bpf_insn code[] = {
+        STORE_IMM(BPF_DW, 10, -24, 0),
+        STORE_IMM(BPF_W, 10, -16, 7),
+        STORE_IMM(BPF_W, 10, -12, 24),
+        STORE_IMM(BPF_DW, 10, -8, 3),
+        LOAD64(1),
+        COPY(2, 10),
+        ADD(2, -24),
+        MOV(3, 24),
+        MOV(4, 0),
+        HELPER(130),
+        MOV(0, 0),
+        EXIT,
+    };
+    static struct image_relocation relocations[] = {{4, RELOCATION_MAP, 0}};
+    struct image_map ring = {.name = "events", .type = BPF_MAP_TYPE_RINGBUF, .max_entries = RING};
+    struct image_program program = {.name = "one ring",
+                                    PROGRAM(BPF_PROG_TYPE_RAW_TRACEPOINT, code, relocations)};
+    struct image one = {
+        .maps = &ring, .map_count = 1, .programs = &program, .program_count = 1, .control = -1, .stacks = -1};
+    struct fixture f;
+    fixture_open_bare(&f, NULL);
+    assert_int_equal(f.host->operations->create_maps(f.host, &one, &f.diagnostics), 0);
+    assert_int_equal(f.host->operations->load(f.host, &one, 0, &f.diagnostics), 0);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(f.host->operations->run(f.host, 0), 0);
+    /* The program asked for a wake-up. */
+    struct pollfd ready = {.fd = f.host->operations->descriptor(f.host), .events = POLLIN};
+    assert_int_equal(poll(&ready, 1, 1000), 1);
+    struct events events = {0};
+    assert_int_equal(f.host->operations->consume(f.host, false, see_event, &events), 5);
+    assert_int_equal(f.host->operations->consume(f.host, false, see_event, &events), 0);
+    assert_int_equal(poll(&ready, 1, 0), 0);
+    assert_int_equal(f.host->operations->disorder(f.host), 0);
     fixture_close(&f);
 }
 
@@ -554,7 +593,8 @@ int main(void)
         cmocka_unit_test(test_hash),          cmocka_unit_test(test_hash_busy),
         cmocka_unit_test(test_percpu),        cmocka_unit_test(test_array_and_begin),
         cmocka_unit_test(test_map_too_large), cmocka_unit_test(test_rings),
-        cmocka_unit_test(test_lost),          cmocka_unit_test(test_refusal),
+        cmocka_unit_test(test_lost),          cmocka_unit_test(test_single_ring),
+        cmocka_unit_test(test_refusal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

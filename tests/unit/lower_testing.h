@@ -489,7 +489,7 @@ static inline int testing_load(struct testing *t)
                                .insn_cnt = program->count,
                                .license = (uintptr_t) "GPL",
                                .prog_flags = t->may_sleep ? BPF_F_SLEEPABLE : 0,
-                               .log_level = 1,
+                               .log_level = 4, /* what it cost; all of the log only after a refusal */
                                .log_buf = (uintptr_t)t->log,
                                .log_size = sizeof t->log};
         if (!btf_write(&t->arena, program, &blob)) {
@@ -506,12 +506,14 @@ static inline int testing_load(struct testing *t)
             attr.line_info_rec_size = sizeof(struct bpf_line_info);
         }
         t->programs[i] = testing_bpf(BPF_PROG_LOAD, &attr);
+        if (t->programs[i] < 0) {
+            attr.log_level = 1;
+            t->programs[i] = testing_bpf(BPF_PROG_LOAD, &attr);
+        }
         if (attr.prog_btf_fd)
             close((int)attr.prog_btf_fd);
-        if (t->programs[i] < 0) {
-            attr.log_size = sizeof t->log;
+        if (t->programs[i] < 0)
             return t->programs[i];
-        }
     }
     return 0;
 }
@@ -602,8 +604,10 @@ static inline void testing_end(struct testing *t)
     for (unsigned i = 0; i < PROGRAMS_MOST; i++)
         if (t->programs[i] >= 0)
             close(t->programs[i]);
+    for (unsigned i = 0; i < t->ring_count; i++)
+        close(t->rings[i]);
     for (unsigned i = 0; i < MAPS_MOST; i++)
-        if (t->maps[i] >= 0)
+        if (t->maps[i] >= 0 && t->image.maps[i].type != BPF_MAP_TYPE_RINGBUF)
             close(t->maps[i]);
     text_free(&t->dump);
     checker_free(&t->checker);

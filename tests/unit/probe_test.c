@@ -100,7 +100,7 @@ static size_t plan(struct fixture *f, const char *text, const struct context_use
     size_t planned = 0;
     for (size_t i = 0; i < f->variants.count; i++) {
         const struct probe_variant *variant = &f->variants.items[i];
-        assert_int_equal(variant->count, variant->context.site_count);
+        assert_true(variant->context.site_count >= 1 && variant->context.site_count <= variant->count);
         assert_ptr_equal(variant->kind, kind);
         assert_true(variant->context.program_type != 0);
         planned += variant->count;
@@ -459,6 +459,12 @@ static void test_usdt_grouping(void **state)
     /* nobody reads arguments: one program */
     assert_int_equal(plan(&f, done, &uses), 1);
     assert_int_equal(f.variants.items[0].count, 3);
+    assert_int_equal(f.variants.items[0].context.site_count, 1); /* one name */
+    assert_null(f.variants.items[0].context.site_function);
+    assert_int_equal(plan(&f, arena_printf(&f.arena, "usdt:%s:query__rewrite__*", postgres), &uses), 1);
+    assert_int_equal(f.variants.items[0].count, 6);
+    assert_int_equal(f.variants.items[0].context.site_count, 2);
+    assert_string_not_equal(f.variants.items[0].sites[0].name, f.variants.items[0].sites[1].name);
     /* three sites: %rbx, %r12, %rbx */
     uses.arguments = 1;
     assert_int_equal(plan(&f, done, &uses), 2);
@@ -478,7 +484,8 @@ static void test_usdt_grouping(void **state)
     assert_true(f.variants.items[0].context.arguments[0]->is_signed);
     f.environment.features.attach_cookie = false;
     uses.arguments = 0;
-    assert_int_equal(plan(&f, done, &uses), 3);
+    assert_int_equal(plan(&f, done, &uses), 1);
+    assert_int_equal(plan(&f, arena_printf(&f.arena, "usdt:%s:query__rewrite__*", postgres), &uses), 2);
     uses.site = false;
     assert_int_equal(plan(&f, done, &uses), 1);
     teardown(&f);

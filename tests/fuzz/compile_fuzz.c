@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fuzz target: script text through the whole compiler, to eBPF: lexer, parser, checker with the real builtins,
+ * lowering, passes, registers, emission. Only probe kinds that read no files; nothing reaches the kernel. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "builtin/all.h"
+#include "probe/all.h"
+#include "session/session.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void ignore(void *state, const char *text)
+{
+    (void)state, (void)text;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct probe_kind *const kinds[] = {&probe_kind_begin,    &probe_kind_end,      &probe_kind_interval,
+                                                     &probe_kind_profile,  &probe_kind_software, NULL};
+    static const char *const values[] = {"12", "word", "-1"};
+    enum { LONGEST = 4096 };
+    if (size > LONGEST)
+        return 0;
+    char *text = malloc(size + 1); /* of exactly its size, so that every read too far is seen */
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    text[size] = 0;
+    struct source source = {"fuzz", text, size};
+    struct session_options options = {
+        .source = &source,
+        .parameters = {values, sizeof values / sizeof values[0]},
+        .kinds = kinds,
+        .builtins = &builtin_table,
+        .is_unsafe = true,
+        .check_only = true,
+        .report = ignore,
+    };
+    struct session *session;
+    if (!session_open(&options, &session)) {
+        struct text out = {0};
+        session_compile(session);
+        diagnostics_render(&out, session_diagnostics(session), DIAGNOSTIC_ERROR, false);
+        text_free(&out);
+        session_close(session);
+    }
+    free(text);
+    return 0;
+}
