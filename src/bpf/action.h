@@ -9,8 +9,8 @@
 
 struct action_field {
     const struct type *type;
-    uint32_t offset;  /* in the record */
-    bool is_packed;   /* a string: struct image_string at offset, its text elsewhere in the record */
+    uint32_t offset; /* in the record */
+    bool is_packed;  /* a string: struct image_string at offset, its text elsewhere in the record */
 };
 
 struct action {
@@ -18,8 +18,8 @@ struct action {
     const struct node *call;
     struct action_field *fields;
     uint32_t field_count;
-    uint32_t size;           /* of a record without packed strings */
-    const char *probe;       /* text of the probe, for messages */
+    uint32_t size;     /* of a record without packed strings */
+    const char *probe; /* text of the probe, for messages */
 };
 
 struct action_table {

@@ -2,8 +2,8 @@
 /* Gives registers to the values of a selected function (machine.h).
  *
  * Linear scan over exact live ranges: values in the order of their first position, each into the first
- * register of its wish list that holds nothing at any of its positions. A value that is live across a call can
- * only live in r6 to r9. Where there is none free, the cheapest of the competitors is spilled: its uses
+ * register of its wish list that holds nothing at any of its positions. A value that is live across a call
+ * can only live in r6 to r9. Where there is none free, the cheapest of the competitors is spilled: its uses
  * become leaves (machine.h: reloaded from a slot, or made again), the function is scanned anew.
  *
  * Positions: each block and each instruction takes four. An instruction reads at 0, a call clobbers at 1, the
@@ -18,7 +18,9 @@
 #include <string.h>
 
 enum { READ = 0, CLOBBER = 1, RESULT = 2, HELD = 3, STEP = 4 };
-enum { WISHES = 8 }; /* users looked at when a register is chosen: enough to be good, few enough to be quick */
+enum {
+    WISHES = 8
+}; /* users looked at when a register is chosen: enough to be good, few enough to be quick */
 
 /* The first `limit` of these are used in tests; so some of both kinds are there. */
 static const uint8_t limit_order[REGISTER_COUNT] = {0, 6, 1, 7, 2, 8, 3, 9, 4, 5};
@@ -50,16 +52,16 @@ struct scan {
     struct arena *arena;
     struct allocation *out;
     struct flow flow;
-    uint16_t usable; /* registers, as bits */
+    uint16_t usable;      /* registers, as bits */
     struct value *values; /* by value number */
     uint32_t value_count;
     struct value **order; /* those that need a register, by first position */
     uint32_t order_count;
-    uint32_t *position;      /* by value number: of the instruction */
+    uint32_t *position; /* by value number: of the instruction */
     uint32_t *block_begin, *block_end;
-    uint32_t *calls, call_count;         /* clobbering positions, ascending */
-    uint32_t *r0_taken, r0_taken_count;  /* where only r0 is clobbered */
-    uint32_t *stamp;         /* by block number: live there, for the value in hand */
+    uint32_t *calls, call_count;        /* clobbering positions, ascending */
+    uint32_t *r0_taken, r0_taken_count; /* where only r0 is clobbered */
+    uint32_t *stamp;                    /* by block number: live there, for the value in hand */
     uint32_t *stack;
     struct live_range *found; /* ranges of the value in hand */
     size_t found_count, found_room;
@@ -235,8 +237,8 @@ static void find_ranges(struct scan *scan, struct value *value)
             live_out_of(scan, value, user->block->predecessors[value->uses[i].index]);
             continue;
         }
-        uint32_t end = scan->position[user->number] +
-                       (held_past_result(user, value->uses[i].index) ? HELD : READ + 1);
+        uint32_t end =
+            scan->position[user->number] + (held_past_result(user, value->uses[i].index) ? HELD : READ + 1);
         if (user->block == ir->block) {
             found_add(scan, value->begin, end);
             continue;
@@ -271,7 +273,8 @@ static bool is_short(const struct scan *scan, const struct value *value)
 {
     const struct ir *ir = value->ir;
     if (ir_is_leaf(ir))
-        return value->use_count <= 1 && ir->next && value->use_count && value->uses[0].user->block == ir->block &&
+        return value->use_count <= 1 && ir->next && value->use_count &&
+               value->uses[0].user->block == ir->block &&
                scan->position[value->uses[0].user->number] <= scan->position[ir->number] + 4 * STEP;
     return value->use_count == 1 && ir->next == value->uses[0].user && ir->next->op == IR_STORE &&
            ir->next->a->op == IR_FRAME && value->uses[0].index == 1;
@@ -293,8 +296,8 @@ static size_t first_after(const struct occupation *occupation, uint32_t position
 }
 
 /* The first value found in the register at any position of this one, from *from on; NULL: none. */
-static struct ir *next_conflict(const struct occupation *occupation, const struct value *value, uint32_t *range,
-                                size_t *at)
+static struct ir *next_conflict(const struct occupation *occupation, const struct value *value,
+                                uint32_t *range, size_t *at)
 {
     for (; *range < value->range_count; ++*range, *at = SIZE_MAX) {
         const struct live_range *mine = &value->ranges[*range];
@@ -322,8 +325,7 @@ static void occupy(struct scan *scan, struct value *value, unsigned reg)
         size_t k = occupation->count - 1;
         for (; k && occupation->ranges[k - 1].begin > value->ranges[i].begin; k--)
             occupation->ranges[k] = occupation->ranges[k - 1];
-        occupation->ranges[k] =
-            (struct live_range){value->ranges[i].begin, value->ranges[i].end, value->ir};
+        occupation->ranges[k] = (struct live_range){value->ranges[i].begin, value->ranges[i].end, value->ir};
     }
 }
 
@@ -361,8 +363,8 @@ static bool wish_with_phi(struct scan *scan, struct value *value, const struct v
 {
     for (uint32_t i = 0; i < phi->ir->argument_count && i < WISHES; i++) {
         unsigned other = register_of(scan, phi->ir->arguments[i]);
-        if (other < REGISTER_COUNT && may_use(scan, phi, other) && is_free(&scan->out->occupied[other], phi) &&
-            try_register(scan, value, other))
+        if (other < REGISTER_COUNT && may_use(scan, phi, other) &&
+            is_free(&scan->out->occupied[other], phi) && try_register(scan, value, other))
             return true;
     }
     for (unsigned i = 0; i < REGISTER_COUNT; i++)
@@ -392,7 +394,8 @@ static bool try_wishes(struct scan *scan, struct value *value)
             wish = 0;
         if (try_register(scan, value, wish))
             return true;
-        if (user->op == IR_PHI && wish == REGISTER_NONE && wish_with_phi(scan, value, &scan->values[user->number]))
+        if (user->op == IR_PHI && wish == REGISTER_NONE &&
+            wish_with_phi(scan, value, &scan->values[user->number]))
             return true;
         /* What a user turns into an argument starts out where that argument goes. */
         if ((ir_is_binary(user->op) || user->op == IR_EXTEND || user->op == IR_NEG || user->op == IR_BSWAP) &&
@@ -440,7 +443,8 @@ static int evict(struct scan *scan, struct value *value)
         size_t at = SIZE_MAX;
         float sum = 0;
         bool possible = true;
-        for (const struct ir *holder; possible && (holder = next_conflict(&scan->out->occupied[reg], value, &range, &at));) {
+        for (const struct ir *holder;
+             possible && (holder = next_conflict(&scan->out->occupied[reg], value, &range, &at));) {
             possible = !scan->values[holder->number].unspillable;
             sum += cost(&scan->values[holder->number]);
         }
@@ -516,8 +520,8 @@ static bool read_by_sibling(const struct value *value)
     return false;
 }
 
-/* A phi in memory: each predecessor stores its argument. Where another phi of the block reads this one, on the
- * very edge that would overwrite it, the stores go to a second slot, copied at the block's beginning. */
+/* A phi in memory: each predecessor stores its argument. Where another phi of the block reads this one, on
+ * the very edge that would overwrite it, the stores go to a second slot, copied at the block's beginning. */
 static void spill_phi(struct scan *scan, struct ir *phi, struct ir *slot, bool twice)
 {
     struct ir *incoming = twice ? slot_new(scan) : slot;

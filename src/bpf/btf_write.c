@@ -11,7 +11,13 @@
 #include <linux/btf.h>
 #include <string.h>
 
-enum { STRINGS_LIMIT = 8 << 20, LINE_LIMIT = 400, MOST_PARAMETERS = 5, NAME_LIMIT = 100, COLUMN_LIMIT = 1023 };
+enum {
+    STRINGS_LIMIT = 8 << 20,
+    LINE_LIMIT = 400,
+    MOST_PARAMETERS = 5,
+    NAME_LIMIT = 100,
+    COLUMN_LIMIT = 1023
+};
 
 struct writer {
     struct arena *arena;
@@ -81,14 +87,16 @@ static uint32_t line_text(struct writer *w, struct place place)
 
 static void write_lines(struct writer *w, const struct image_program *program, struct btf_blob *out)
 {
-    out->lines = arena_array(w->arena, (size_t)program->line_count + program->function_count, sizeof *out->lines);
+    out->lines =
+        arena_array(w->arena, (size_t)program->line_count + program->function_count, sizeof *out->lines);
     struct line *lines = NULL;
     size_t line_count = 0, line_room = 0;
     const struct source *named = NULL;
     uint32_t file = 0, function = 0;
     for (uint32_t i = 0; i < program->line_count || function < program->function_count;) {
         /* A function whose first instruction has no line of its own gets an empty one. */
-        uint32_t start = function < program->function_count ? program->functions[function].instruction : UINT32_MAX;
+        uint32_t start =
+            function < program->function_count ? program->functions[function].instruction : UINT32_MAX;
         uint32_t at = i < program->line_count ? program->lines[i].instruction : UINT32_MAX;
         struct bpf_line_info *line = &out->lines[out->line_count++];
         function += start <= at;

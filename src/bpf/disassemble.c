@@ -31,8 +31,8 @@ static unsigned bits_of(uint8_t code)
 
 static void print_unknown(struct text *out, const struct bpf_insn *insn)
 {
-    text_printf(out, "unknown instruction %02x %x %x %d %#x", insn->code, insn->dst_reg, insn->src_reg, insn->off,
-                (unsigned)insn->imm);
+    text_printf(out, "unknown instruction %02x %x %x %d %#x", insn->code, insn->dst_reg, insn->src_reg,
+                insn->off, (unsigned)insn->imm);
 }
 
 static void print_arithmetic(struct text *out, const struct bpf_insn *insn)
@@ -51,8 +51,8 @@ static void print_arithmetic(struct text *out, const struct bpf_insn *insn)
     else if (operation == BPF_MOV && from_register && insn->off)
         text_printf(out, "%c%u = (s%d)%c%u", r, insn->dst_reg, insn->off, r, insn->src_reg);
     else if (from_register)
-        text_printf(out, "%c%u %s%s %c%u", r, insn->dst_reg, operation != BPF_MOV && insn->off ? "s" : "", sign, r,
-                    insn->src_reg);
+        text_printf(out, "%c%u %s%s %c%u", r, insn->dst_reg, operation != BPF_MOV && insn->off ? "s" : "",
+                    sign, r, insn->src_reg);
     else
         text_printf(out, "%c%u %s%s %d", r, insn->dst_reg, operation != BPF_MOV && insn->off ? "s" : "", sign,
                     insn->imm);
@@ -67,12 +67,12 @@ static void print_atomic(struct text *out, const struct bpf_insn *insn)
         text_printf(out, "lock *(u%u *)(r%u %+d) += r%u", bits, insn->dst_reg, insn->off, insn->src_reg);
         break;
     case BPF_XCHG:
-        text_printf(out, "r%u = atomic%s_xchg((u%u *)(r%u %+d), r%u)", insn->src_reg, suffix, bits, insn->dst_reg,
-                    insn->off, insn->src_reg);
+        text_printf(out, "r%u = atomic%s_xchg((u%u *)(r%u %+d), r%u)", insn->src_reg, suffix, bits,
+                    insn->dst_reg, insn->off, insn->src_reg);
         break;
     case BPF_CMPXCHG:
-        text_printf(out, "r0 = atomic%s_cmpxchg((u%u *)(r%u %+d), r0, r%u)", suffix, bits, insn->dst_reg, insn->off,
-                    insn->src_reg);
+        text_printf(out, "r0 = atomic%s_cmpxchg((u%u *)(r%u %+d), r0, r%u)", suffix, bits, insn->dst_reg,
+                    insn->off, insn->src_reg);
         break;
     default: print_unknown(out, insn); break;
     }
@@ -112,13 +112,16 @@ static void print_jump(struct text *out, const struct bpf_insn *insn)
     } else if (!condition) {
         print_unknown(out, insn);
     } else if (insn->code & BPF_X) {
-        text_printf(out, "if %c%u %s %c%u goto %+d", r, insn->dst_reg, condition, r, insn->src_reg, insn->off);
+        text_printf(out, "if %c%u %s %c%u goto %+d", r, insn->dst_reg, condition, r, insn->src_reg,
+                    insn->off);
     } else {
-        text_printf(out, "if %c%u %s 0x%x goto %+d", r, insn->dst_reg, condition, (unsigned)insn->imm, insn->off);
+        text_printf(out, "if %c%u %s 0x%x goto %+d", r, insn->dst_reg, condition, (unsigned)insn->imm,
+                    insn->off);
     }
 }
 
-static void print_wide(struct text *out, const struct image *image, const struct image_program *program, uint32_t at)
+static void print_wide(struct text *out, const struct image *image, const struct image_program *program,
+                       uint32_t at)
 {
     const struct bpf_insn *insn = &program->instructions[at];
     uint64_t value = (uint32_t)insn->imm;
@@ -144,8 +147,8 @@ static void print_wide(struct text *out, const struct image *image, const struct
         text_printf(out, "%#" PRIx64 " ll", value);
 }
 
-static void print_instruction(struct text *out, const struct image *image, const struct image_program *program,
-                              uint32_t at)
+static void print_instruction(struct text *out, const struct image *image,
+                              const struct image_program *program, uint32_t at)
 {
     const struct bpf_insn *insn = &program->instructions[at];
     switch (BPF_CLASS(insn->code)) {
@@ -176,8 +179,8 @@ static void print_line(struct text *out, struct place place)
         end++;
     while (begin < end && (source->text[begin] == ' ' || source->text[begin] == '\t'))
         begin++;
-    text_printf(out, "; %s:%u: %.*s\n", source->name, source_position(source, place.begin).line, (int)(end - begin),
-                source->text + begin);
+    text_printf(out, "; %s:%u: %.*s\n", source->name, source_position(source, place.begin).line,
+                (int)(end - begin), source->text + begin);
 }
 
 void image_print(struct text *out, const struct image *image, const struct image_program *program)
@@ -185,13 +188,14 @@ void image_print(struct text *out, const struct image *image, const struct image
     uint32_t line = 0, function = 0;
     struct place shown = {0};
     for (uint32_t i = 0; i < program->count; i++) {
-        for (; function < program->function_count && program->functions[function].instruction <= i; function++)
+        for (; function < program->function_count && program->functions[function].instruction <= i;
+             function++)
             text_printf(out, "%s:\n", program->functions[function].name);
         for (; line < program->line_count && program->lines[line].instruction <= i; line++) {
             struct place place = program->lines[line].place;
-            if (place.source && (place.source != shown.source ||
-                                 source_position(place.source, place.begin).line !=
-                                     source_position(shown.source, shown.begin).line)) {
+            if (place.source &&
+                (place.source != shown.source || source_position(place.source, place.begin).line !=
+                                                     source_position(shown.source, shown.begin).line)) {
                 print_line(out, place);
                 shown = place;
             }

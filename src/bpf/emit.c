@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes eBPF from selected functions with registers (machine.h).
  *
- * First the body of each block, with the moves that parameters, calls and phis need; then the blocks one after the
- * other, with jumps only where a block does not follow, blocks without code left out; then the functions
- * that the program reaches, and the distances of jumps and calls. Only the frame's and the jumps' limits
- * can fail here, and they are reported. */
+ * First the body of each block, with the moves that parameters, calls and phis need; then the blocks one
+ * after the other, with jumps only where a block does not follow, blocks without code left out; then the
+ * functions that the program reaches, and the distances of jumps and calls. Only the frame's and the jumps'
+ * limits can fail here, and they are reported. */
 #include "bpf/machine.h"
 
 #include <assert.h>
@@ -40,9 +40,9 @@ struct body {
 struct emitted { /* a function */
     struct ir_function *function;
     size_t start;
-    uint32_t stack;       /* its own frame */
-    uint32_t chain;       /* with what it calls */
-    unsigned state;       /* of the search for chains: 0 new, 1 open, 2 done */
+    uint32_t stack; /* its own frame */
+    uint32_t chain; /* with what it calls */
+    unsigned state; /* of the search for chains: 0 new, 1 open, 2 done */
 };
 
 struct emitter {
@@ -66,7 +66,8 @@ struct emitter {
     size_t function_count, function_room;
 };
 
-static struct item *put(struct emitter *e, uint8_t code, unsigned to, unsigned from, int32_t offset, int32_t immediate)
+static struct item *put(struct emitter *e, uint8_t code, unsigned to, unsigned from, int32_t offset,
+                        int32_t immediate)
 {
     struct item *item = arena_push(e->arena, e->items, e->item_count, e->item_room);
     item->instruction = (struct bpf_insn){.code = code,
@@ -245,7 +246,8 @@ static void put_parameters(struct emitter *e, const struct ir_block *entry)
     size_t count = 0;
     for (const struct ir *ir = entry->first; ir; ir = ir->next) {
         if (is_parameter_spill(ir))
-            put(e, BPF_STX | BPF_MEM | BPF_DW, REGISTER_FRAME, 1 + (unsigned)ir->b->immediate, frame_offset(ir->a), 0);
+            put(e, BPF_STX | BPF_MEM | BPF_DW, REGISTER_FRAME, 1 + (unsigned)ir->b->immediate,
+                frame_offset(ir->a), 0);
         unsigned reg = allocation_register(&e->allocation, ir);
         if (is_parameter(ir) && reg != REGISTER_NONE && count < REGISTER_COUNT)
             moves[count++] = (struct move){.to = reg, .from = 1 + (unsigned)ir->immediate};
@@ -291,14 +293,14 @@ static void put_call(struct emitter *e, const struct ir *ir)
 /* Arithmetic */
 
 static const uint8_t binary_codes[] = {
-    [IR_ADD] = BPF_ADD,  [IR_SUB] = BPF_SUB,  [IR_MUL] = BPF_MUL, [IR_UDIV] = BPF_DIV, [IR_SDIV] = BPF_DIV,
-    [IR_UMOD] = BPF_MOD, [IR_SMOD] = BPF_MOD, [IR_AND] = BPF_AND, [IR_OR] = BPF_OR,    [IR_XOR] = BPF_XOR,
+    [IR_ADD] = BPF_ADD,  [IR_SUB] = BPF_SUB,  [IR_MUL] = BPF_MUL,   [IR_UDIV] = BPF_DIV, [IR_SDIV] = BPF_DIV,
+    [IR_UMOD] = BPF_MOD, [IR_SMOD] = BPF_MOD, [IR_AND] = BPF_AND,   [IR_OR] = BPF_OR,    [IR_XOR] = BPF_XOR,
     [IR_SHL] = BPF_LSH,  [IR_LSHR] = BPF_RSH, [IR_ASHR] = BPF_ARSH,
 };
 
 static const uint8_t jump_codes[] = {
-    [IR_AND] = BPF_JSET, [IR_EQ] = BPF_JEQ,  [IR_NE] = BPF_JNE,   [IR_ULT] = BPF_JLT,
-    [IR_ULE] = BPF_JLE,  [IR_UGT] = BPF_JGT, [IR_UGE] = BPF_JGE,  [IR_SLT] = BPF_JSLT,
+    [IR_AND] = BPF_JSET, [IR_EQ] = BPF_JEQ,   [IR_NE] = BPF_JNE,   [IR_ULT] = BPF_JLT,
+    [IR_ULE] = BPF_JLE,  [IR_UGT] = BPF_JGT,  [IR_UGE] = BPF_JGE,  [IR_SLT] = BPF_JSLT,
     [IR_SLE] = BPF_JSLE, [IR_SGT] = BPF_JSGT, [IR_SGE] = BPF_JSGE,
 };
 
@@ -394,7 +396,10 @@ static void put_access(struct emitter *e, const struct ir *ir)
         put(e, BPF_STX | BPF_ATOMIC | size, base, to, offset, BPF_XCHG);
         break;
     default:
+        /* On success the machine may leave r0 alone: its upper half must already be that of the old value. */
         put_operand(e, 0, ir->b);
+        if (ir->size == 4)
+            put(e, BPF_ALU | BPF_MOV | BPF_X, 0, 0, 0, 0);
         put(e, BPF_STX | BPF_ATOMIC | size, base, register_of(e, ir->c), offset, BPF_CMPXCHG);
         put_move(e, register_of(e, ir), 0);
         break;
@@ -622,8 +627,8 @@ static uint32_t rounded_stack(uint32_t bytes)
     return bytes ? (bytes + 31) & ~31u : 32; /* as the verifier counts */
 }
 
-/* The deepest chain of frames from each function. A function is done when all that it calls are; no recursion, for
- * a script may define as many functions as it likes. */
+/* The deepest chain of frames from each function. A function is done when all that it calls are; no
+ * recursion, for a script may define as many functions as it likes. */
 static int find_chains(struct emitter *e)
 {
     size_t *stack = arena_array(e->arena, 2 * e->function_count + 2, sizeof *stack), depth = 0;
@@ -673,9 +678,10 @@ static int check_stack(struct emitter *e)
     if (status)
         return status;
     if (e->functions[0].chain > STACK_LIMIT) {
-        diagnose_error(e->diagnostics, e->functions[0].function->first->last->place,
-                       "the program for this probe and its loops need %u bytes of stack; the kernel allows %d",
-                       e->functions[0].chain, STACK_LIMIT);
+        diagnose_error(
+            e->diagnostics, e->functions[0].function->first->last->place,
+            "the program for this probe and its loops need %u bytes of stack; the kernel allows %d",
+            e->functions[0].chain, STACK_LIMIT);
         diagnose_hint(e->diagnostics, "nest fewer loops, or use fewer variables at the same time");
         return -E2BIG;
     }
@@ -709,10 +715,10 @@ static void fill_image(struct emitter *e, struct image_program *out)
         if (item->kind == ITEM_FUNCTION)
             insn->imm = (int32_t)((int64_t)emitted_find(e, item->callee)->start - (int64_t)i - 1);
         else if (item->kind != ITEM_PLAIN)
-            out->relocations[relocations++] = (struct image_relocation){
-                .instruction = (uint32_t)i,
-                .kind = item->kind == ITEM_MAP ? RELOCATION_MAP : RELOCATION_VALUE,
-                .map = item->map};
+            out->relocations[relocations++] =
+                (struct image_relocation){.instruction = (uint32_t)i,
+                                          .kind = item->kind == ITEM_MAP ? RELOCATION_MAP : RELOCATION_VALUE,
+                                          .map = item->map};
         bool starts = next_function < e->function_count && e->functions[next_function].start == i;
         if (starts) {
             out->functions[next_function] =

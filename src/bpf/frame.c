@@ -3,7 +3,8 @@
  *
  * An object is needed from its first access to its last, on every path; objects that are never needed at the
  * same time share bytes. An object whose address goes anywhere but into an access or a call is needed
- * always. Which words are taken when is kept per word of 8 bytes, as ranges of positions in emission order. */
+ * always. Which words are taken when is kept per word of 8 bytes, as ranges of positions in emission order.
+ */
 #include "bpf/machine.h"
 
 #include <string.h>
@@ -17,12 +18,12 @@ struct frame {
     struct arena *arena;
     struct ir_function *function;
     struct allocation *allocation;
-    uint32_t *index;  /* of an object in allocation->objects, + 1, by value number */
-    bool *escapes;    /* by object */
-    size_t columns;   /* 64-bit words of a set of objects */
+    uint32_t *index;                 /* of an object in allocation->objects, + 1, by value number */
+    bool *escapes;                   /* by object */
+    size_t columns;                  /* 64-bit words of a set of objects */
     uint64_t *before, *after, *here; /* sets by block: accessed on the way in, on the way out, inside */
     uint32_t *first, *last;          /* accesses inside a block, of the block in hand, by object */
-    struct live_range *ranges; /* of the object in hand */
+    struct live_range *ranges;       /* of the object in hand */
     size_t range_count, range_room;
     struct word *words;
     size_t word_count, word_room;
@@ -32,7 +33,8 @@ static size_t object_index(struct frame *frame, struct ir *object)
 {
     struct allocation *allocation = frame->allocation;
     if (!frame->index[object->number]) {
-        *arena_push(frame->arena, allocation->objects, allocation->object_count, allocation->object_room) = object;
+        *arena_push(frame->arena, allocation->objects, allocation->object_count, allocation->object_room) =
+            object;
         frame->index[object->number] = (uint32_t)allocation->object_count;
     }
     return frame->index[object->number] - 1;
@@ -238,7 +240,8 @@ uint32_t frame_layout(struct allocation *allocation)
                     range.begin = frame.first[object];
                 if (!(frame.after[row + column] & bit))
                     range.end = frame.last[object];
-                *arena_push(frame.arena, spans[object].ranges, spans[object].count, spans[object].room) = range;
+                *arena_push(frame.arena, spans[object].ranges, spans[object].count, spans[object].room) =
+                    range;
             }
         }
     }

@@ -92,7 +92,7 @@ struct mishap {
 /* The control page: the only value of the map "control", mapped by the host into user space. */
 struct image_control {
     uint32_t stop;         /* not 0: programs return at once */
-    uint32_t unused;
+    uint32_t zero;         /* always 0, and the verifier cannot know it */
     uint64_t start;        /* boot clock when tracing began: `elapsed` counts from it */
     uint64_t mishaps[];    /* one per mishap */
 };

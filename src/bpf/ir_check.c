@@ -10,12 +10,12 @@ static const struct shape {
     uint8_t operands;
     bool sized;
 } shapes[] = {
-    [IR_ADD ... IR_ASHR] = {2, false},
+    [IR_ADD... IR_ASHR] = {2, false},
     [IR_NEG] = {1, false},
     [IR_NOT] = {1, false},
     [IR_BSWAP] = {1, true},
     [IR_EXTEND] = {1, true},
-    [IR_EQ ... IR_SGE] = {2, false},
+    [IR_EQ... IR_SGE] = {2, false},
     [IR_LOAD] = {1, true},
     [IR_STORE] = {2, true},
     [IR_ATOMIC_ADD] = {2, true},
@@ -49,7 +49,8 @@ static bool has_predecessor(const struct ir_block *block, const struct ir_block 
 
 static const char *check_form(struct check *check, struct ir *ir)
 {
-    const struct shape shape = (size_t)ir->op < sizeof shapes / sizeof *shapes ? shapes[ir->op] : (struct shape){0};
+    const struct shape shape =
+        (size_t)ir->op < sizeof shapes / sizeof *shapes ? shapes[ir->op] : (struct shape){0};
     const bool listed = ir->op == IR_PHI || ir->op == IR_CALL || ir->op == IR_CALL_LOCAL;
     const struct ir_block *block = ir->block;
     if (ir->number >= check->function->value_count)

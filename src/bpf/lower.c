@@ -7,8 +7,8 @@
  *     predicate
  *     body
  *
- * Each of the last three has a setup block before it, for scratch memory and shared values, and an end behind it,
- * which gives scratch memory back and returns 0.
+ * Each of the last three has a setup block before it, for scratch memory and shared values, and an end behind
+ * it, which gives scratch memory back and returns 0.
  *
  * The invariant: a value kept in struct lower_state or lower_function is defined where it dominates every
  * later use. */
@@ -81,6 +81,13 @@ static struct ir *own_area(struct lowering *l, struct lower_function *function)
     return function->area;
 }
 
+struct ir *lower_unknown(struct lowering *l, struct ir *value)
+{
+    struct ir *zero = ir_load(&l->b, lower_control(l), offsetof(struct image_control, zero), 4, false);
+    zero->is_volatile = true;
+    return ir_binary(&l->b, IR_ADD, value, zero);
+}
+
 int32_t lower_area_slot(struct lowering *l, struct lower_function *function)
 {
     struct ir *area = own_area(l, function);
@@ -88,7 +95,7 @@ int32_t lower_area_slot(struct lowering *l, struct lower_function *function)
     function->area_bytes += 8;
     area->immediate = function->area_bytes;
     struct ir_builder saved = setup_enter(l, function);
-    ir_store_constant(&l->b, area, slot, 8, 0);
+    ir_store(&l->b, area, slot, 8, lower_unknown(l, ir_constant(&l->b, 0)));
     setup_leave(l, function, saved);
     return slot;
 }
@@ -111,7 +118,8 @@ struct ir *lower_area(struct lowering *l, struct lower_function *home)
 
 static struct ir *read_clock(struct lowering *l)
 {
-    return ir_call(&l->b, l->options->features->boot_clock ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns, 0);
+    return ir_call(&l->b,
+                   l->options->features->boot_clock ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns, 0);
 }
 
 struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition)
@@ -146,8 +154,9 @@ static int internal_map(struct lowering *l, int *index, struct image_map map)
 
 static struct ir *acquire_per_cpu(struct lowering *l)
 {
-    int map = internal_map(l, &l->image->scratch_cpu,
-                           (struct image_map){.name = "scratch", .type = BPF_MAP_TYPE_PERCPU_ARRAY, .key_size = 4});
+    int map =
+        internal_map(l, &l->image->scratch_cpu,
+                     (struct image_map){.name = "scratch", .type = BPF_MAP_TYPE_PERCPU_ARRAY, .key_size = 4});
     struct memory key = lower_temporary(l, 8, false);
     ir_store_constant(&l->b, key.base, key.offset, 8, l->state->program_index);
     struct ir *memory =
@@ -159,12 +168,13 @@ static struct ir *acquire_per_cpu(struct lowering *l)
 static struct ir *acquire_of_task(struct lowering *l)
 {
     int map = internal_map(l, &l->image->scratch_task,
-                           (struct image_map){.name = "scratch_task", .type = BPF_MAP_TYPE_TASK_STORAGE,
-                                              .key_size = 4, .flags = BPF_F_NO_PREALLOC});
+                           (struct image_map){.name = "scratch_task",
+                                              .type = BPF_MAP_TYPE_TASK_STORAGE,
+                                              .key_size = 4,
+                                              .flags = BPF_F_NO_PREALLOC});
     struct ir *task = ir_call(&l->b, BPF_FUNC_get_current_task_btf, 0);
-    struct ir *memory =
-        ir_call(&l->b, BPF_FUNC_task_storage_get, 4, ir_map(&l->b, (uint32_t)map), task, ir_constant(&l->b, 0),
-                ir_constant(&l->b, BPF_LOCAL_STORAGE_GET_F_CREATE));
+    struct ir *memory = ir_call(&l->b, BPF_FUNC_task_storage_get, 4, ir_map(&l->b, (uint32_t)map), task,
+                                ir_constant(&l->b, 0), ir_constant(&l->b, BPF_LOCAL_STORAGE_GET_F_CREATE));
     no_scratch(l, lower_unlikely(l, ir_binary_constant(&l->b, IR_EQ, memory, 0)));
     return memory;
 }
@@ -174,8 +184,10 @@ static struct ir *acquire_slot(struct lowering *l)
 {
     struct ir_builder *b = &l->b;
     int map = internal_map(l, &l->image->scratch_slots,
-                           (struct image_map){.name = "scratch_slots", .type = BPF_MAP_TYPE_PERCPU_ARRAY,
-                                              .key_size = 4, .max_entries = SCRATCH_SLOTS});
+                           (struct image_map){.name = "scratch_slots",
+                                              .type = BPF_MAP_TYPE_PERCPU_ARRAY,
+                                              .key_size = 4,
+                                              .max_entries = SCRATCH_SLOTS});
     struct memory key = lower_temporary(l, 8, false);
     struct ir_block *found = ir_block_new(b);
     uint32_t slot = ir_variable(b);
@@ -269,8 +281,8 @@ bool lower_is_preemptible(const struct lowering *l)
     return l->context->is_preemptible || l->is_sleepable;
 }
 
-/* Whether every way to the current block leads through `above`. The body of the program is reached from the setup
- * block, also while the jump is not there yet. */
+/* Whether every way to the current block leads through `above`. The body of the program is reached from the
+ * setup block, also while the jump is not there yet. */
 bool lower_dominates(struct lowering *l, const struct ir_block *above)
 {
     struct ir_function *function = l->b.function;
@@ -323,8 +335,9 @@ static size_t mishap_index(struct lowering *l, const struct mishap *mishap)
     struct image *image = l->image;
     for (size_t i = l->state->first_mishap; i < image->mishap_count; i++) {
         const struct mishap *known = &image->mishaps[i];
-        if (known->kind == mishap->kind && known->map == mishap->map && known->place.begin == mishap->place.begin &&
-            known->place.end == mishap->place.end && known->helper == mishap->helper)
+        if (known->kind == mishap->kind && known->map == mishap->map &&
+            known->place.begin == mishap->place.begin && known->place.end == mishap->place.end &&
+            known->helper == mishap->helper)
             return i;
     }
     *arena_push(l->arena, image->mishaps, image->mishap_count, image->mishap_room) = *mishap;
@@ -374,7 +387,8 @@ struct ir_block *lower_statement_end(struct lowering *l)
 
 static bool follows_user_pointer(const struct lowering *l, const struct node *pointer)
 {
-    return pointer->type && pointer->type->kind == TYPE_POINTER && lower_space(l, pointer->type) == SPACE_USER;
+    return pointer->type && pointer->type->kind == TYPE_POINTER &&
+           lower_space(l, pointer->type) == SPACE_USER;
 }
 
 struct search {
@@ -420,7 +434,8 @@ static enum scratch_kind choose_scratch(const struct lowering *l)
     return features->atomic_fetch ? SCRATCH_SLOT : SCRATCH_CPU;
 }
 
-/* The code of one phase: a setup block, which stays open, and the block after it, which is now the current one. */
+/* The code of one phase: a setup block, which stays open, and the block after it, which is now the current
+ * one. */
 static struct lower_statement begin_phase(struct lowering *l, enum lower_phase phase)
 {
     struct lower_state *s = l->state;
@@ -468,7 +483,8 @@ static void test_pid(struct lowering *l)
     b->comment = "pid filter";
     struct ir *pid = ir_binary_constant(b, IR_LSHR, lower_pid_tgid(l), 32);
     struct ir_block *ours = ir_block_new(b);
-    ir_branch(b, ir_binary_constant(b, IR_EQ, pid, l->options->pid_filter), ours, l->state->leave[PHASE_GATE]);
+    ir_branch(b, ir_binary_constant(b, IR_EQ, pid, l->options->pid_filter), ours,
+              l->state->leave[PHASE_GATE]);
     ir_seal(b, ours);
     ir_enter(b, ours);
     b->comment = NULL;
@@ -598,7 +614,8 @@ static int emit(struct lowering *l, const char *name, struct text *dump_ir, bool
 
 int lower_unit(struct arena *arena, struct image *image, struct action_table *actions,
                struct diagnostics *diagnostics, const struct checker *checker, const struct check_unit *unit,
-               const struct lower_options *options, const char *program_name, struct text *dump_ir, bool dump_raw)
+               const struct lower_options *options, const char *program_name, struct text *dump_ir,
+               bool dump_raw)
 {
     struct arena temporary = {.out_of_memory = arena->out_of_memory};
     struct lower_state state = {

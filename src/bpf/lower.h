@@ -21,13 +21,13 @@ struct memory {
 
 struct lower_options {
     const struct features *features;
-    uint32_t pid_filter;        /* 0: none */
+    uint32_t pid_filter; /* 0: none */
     uint32_t max_strlen;
-    uint32_t max_map_keys;      /* 4096 */
-    uint32_t ring_bytes;        /* of one ring, a power of two of pages */
-    uint32_t name_base;         /* first index of the variant's probe names; functions follow after site_count */
-    uint32_t user_frames;       /* frames of a stack without an explicit limit: 127 */
-    bool counts_lookups;        /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
+    uint32_t max_map_keys; /* 4096 */
+    uint32_t ring_bytes;   /* of one ring, a power of two of pages */
+    uint32_t name_base;    /* first index of the variant's probe names; functions follow after site_count */
+    uint32_t user_frames;  /* frames of a stack without an explicit limit: 127 */
+    bool counts_lookups;   /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
     unsigned registers_for_tests;
 };
 
@@ -39,16 +39,17 @@ struct lowering {
     struct diagnostics *diagnostics;
     const struct probe_context *context;
     const struct lower_options *options;
-    const char *probe;          /* text, for mishaps and actions */
-    bool is_sleepable;          /* decided before lowering begins */
-    struct lower_state *state;  /* private to lower*.c */
+    const char *probe;         /* text, for mishaps and actions */
+    bool is_sleepable;         /* decided before lowering begins */
+    struct lower_state *state; /* private to lower*.c */
 };
 
 /* Compiles a unit and appends its program to the image (and maps that it needs). 0 or -errno with a
  * diagnostic. `dump_ir` may be NULL; otherwise receives the IR after the passes (before, with dump_raw). */
 int lower_unit(struct arena *arena, struct image *image, struct action_table *actions,
                struct diagnostics *diagnostics, const struct checker *checker, const struct check_unit *unit,
-               const struct lower_options *options, const char *program_name, struct text *dump_ir, bool dump_raw);
+               const struct lower_options *options, const char *program_name, struct text *dump_ir,
+               bool dump_raw);
 
 /* After the last unit: sizes that depend on all of them. */
 void lower_finish(struct image *image);
@@ -72,37 +73,39 @@ void lower_into_type(struct lowering *l, struct node *node, const struct type *t
 struct memory lower_memory(struct lowering *l, struct node *node);
 /* Zeroed on request; lives until the end of the statement. */
 struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed);
-/* As a temporary, never on the frame, where the verifier wants aligned accesses. Not zeroed. permanent: lives as long
- * as the program runs. */
+/* As a temporary, never on the frame, where the verifier wants aligned accesses. Not zeroed. permanent: lives
+ * as long as the program runs. */
 struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent);
 
-/* What an argument of kind PARAMETER_POINTER points to: the value of a pointer or an integer, the address of an
- * array or struct. *space: where it is; never SPACE_NONE. */
+/* What an argument of kind PARAMETER_POINTER points to: the value of a pointer or an integer, the address of
+ * an array or struct. *space: where it is; SPACE_NONE: the address tells. */
 struct ir *lower_pointer(struct lowering *l, struct node *node, enum address_space *space);
 
 /* Reading traced memory (kernel or user, as space says; SPACE_NONE: the context's). */
 /* `size` bytes to `to`; on failure the destination is zero and the mishap is counted. */
-void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *address, enum address_space space,
-                struct place place);
-/* The same with a size that is known only at run time; the caller has bounded it to the room at `to`, which is zeroed. */
+void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *address,
+                enum address_space space, struct place place);
+/* The same with a size that is known only at run time; the caller has bounded it to the room at `to`, which
+ * is zeroed. */
 void lower_read_bounded(struct lowering *l, struct memory to, struct ir *size, struct ir *address,
                         enum address_space space, struct place place);
 struct ir *lower_read_scalar(struct lowering *l, struct ir *address, const struct type *type,
                              enum address_space space, struct place place);
 /* A NUL-terminated string of at most `capacity` bytes; the rest of the storage is zero when `padded`.
- * Pages in what is not resident where the program can sleep. Returns the bytes used without NUL (0 … capacity).
- * limit, or NULL: the script's own limit, NUL included: text is cut at limit - 1 bytes and that is what was asked
- * for. Without it a text of more than `capacity` bytes fills all of them, without NUL: it counts as truncated.
- * What cannot be read is counted and becomes the text <fault>. */
+ * Pages in what is not resident where the program can sleep. Returns the bytes used without NUL (0 …
+ * capacity). limit, or NULL: the script's own limit, NUL included: text is cut at limit - 1 bytes and that is
+ * what was asked for. Without it a text of more than `capacity` bytes fills all of them, without NUL: it
+ * counts as truncated. What cannot be read is counted and becomes the text <fault>. */
 struct ir *lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
                              struct ir *address, enum address_space space, bool padded, struct place place);
 
 /* Maps of the script. Key in memory; NULL element address when missing (a branch is the caller's). */
-struct memory lower_map_key(struct lowering *l, struct node *map);                 /* NODE_MAP; storage form */
+struct memory lower_map_key(struct lowering *l, struct node *map); /* NODE_MAP; storage form */
 struct ir *lower_map_lookup(struct lowering *l, struct map_symbol *map, struct memory key);
 /* The element, made with zeros if it is missing; code that follows runs with a valid address. When the map is
  * full the mishap is counted and control goes to the end of the statement (lower_statement_end). */
-struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key, struct place place);
+struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key,
+                             struct place place);
 /* The same with a histogram row appended to the key, which is one that lower_map_key() made: it has room. */
 struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memory key, struct ir *row,
                          struct place place);
@@ -114,35 +117,37 @@ struct ir_block *lower_statement_end(struct lowering *l);
 /* Counts a mishap at the node's place. */
 void lower_mishap(struct lowering *l, enum mishap_kind kind, struct place place, int map, const char *helper);
 
-/* An event record for the reader: node's builtin is called with it. Fields are nodes, or values made before. */
+/* An event record for the reader: node's builtin is called with it. Fields are nodes, or values made before.
+ */
 struct event_field {
-    struct node *node;        /* evaluated into the record; or NULL: */
-    struct ir *value;         /* a scalar; or NULL: */
-    struct ir *address;       /* of text to read into the record (0: empty text), in `space`; or NULL: */
-    struct memory memory;     /* storage form of `type` */
-    const struct type *type;  /* needed when node is NULL */
+    struct node *node;       /* evaluated into the record; or NULL: */
+    struct ir *value;        /* a scalar; or NULL: */
+    struct ir *address;      /* of text to read into the record (0: empty text), in `space`; or NULL: */
+    struct memory memory;    /* storage form of `type` */
+    const struct type *type; /* needed when node is NULL */
     enum address_space space;
 };
 void lower_event(struct lowering *l, struct node *call, const struct builtin *builtin,
                  const struct event_field *fields, uint32_t count);
 
 /* Things computed once per run of the program and shared: */
-struct ir *lower_time(struct lowering *l);        /* boot clock, ns */
+struct ir *lower_time(struct lowering *l); /* boot clock, ns */
 struct ir *lower_pid_tgid(struct lowering *l);
-struct ir *lower_control(struct lowering *l);     /* address of struct image_control */
-struct ir *lower_ctx(struct lowering *l);         /* the program's context, also inside loop bodies */
+struct ir *lower_control(struct lowering *l); /* address of struct image_control */
+struct ir *lower_ctx(struct lowering *l);     /* the program's context, also inside loop bodies */
 struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
 /* Interns the current stack; returns its id, 0 when it could not be taken. */
 struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place);
 
 /* ---- loops for builtins ---- */
 
-/* The first index from 0 for which test answers LOWER_FOUND, or -1; LOWER_STOP ends the search. test is built into a
- * function of its own: it sees values from around it only as `carried`, in the order in which they were given. */
+/* The first index from 0 for which test answers LOWER_FOUND, or -1; LOWER_STOP ends the search. test is built
+ * into a function of its own: it sees values from around it only as `carried`, in the order in which they
+ * were given. */
 enum { LOWER_GO_ON, LOWER_FOUND, LOWER_STOP, LOWER_CARRIED = 4 };
 typedef struct ir *lower_test(struct lowering *l, struct ir *index, struct ir *const *carried, void *state);
-struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carried, unsigned count, lower_test *test,
-                      void *state, struct place place);
+struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carried, unsigned count,
+                      lower_test *test, void *state, struct place place);
 /* How many elements a hash map has. */
 struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct place place);
 /* How many frames the interned stack has. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fields, elements and what pointers point to. A chain such as p->a.b[2].c is followed to an address first; only
- * what is asked for is read in the end.
+/* Fields, elements and what pointers point to. A chain such as p->a.b[2].c is followed to an address first;
+ * only what is asked for is read in the end.
  *
  * Does not decide which fields exist: the checker did. */
 #include "bpf/lower_state.h"
@@ -33,10 +33,10 @@ static struct location location_of_field(struct lowering *l, struct node *node)
     if (object->type->kind == TYPE_POINTER)
         return location_of_pointer(l, object, (int32_t)found->offset);
     struct location location = lower_location(l, object);
-    location.offset += object->type->kind == TYPE_TUPLE && node->field.element < object->type->count &&
-                               !node->field.name
-                           ? (int32_t)object->type->fields[node->field.element].offset
-                           : (int32_t)found->offset;
+    location.offset +=
+        object->type->kind == TYPE_TUPLE && node->field.element < object->type->count && !node->field.name
+            ? (int32_t)object->type->fields[node->field.element].offset
+            : (int32_t)found->offset;
     return location;
 }
 
@@ -69,7 +69,8 @@ static struct location location_of_element(struct lowering *l, struct node *node
     struct location location = is_pointer ? location_of_pointer(l, left, 0) : lower_location(l, left);
     struct ir *index = lower_scalar(l, node->binary.right);
     int64_t offset = index->op == IR_CONSTANT ? index->immediate * (int64_t)size : -1;
-    if (index->op == IR_CONSTANT && offset >= 0 && offset <= 4096 && (is_pointer || index->immediate < count)) {
+    if (index->op == IR_CONSTANT && offset >= 0 && offset <= 4096 &&
+        (is_pointer || index->immediate < count)) {
         location.offset += (int32_t)offset;
         return location;
     }
@@ -94,7 +95,8 @@ struct location lower_location(struct lowering *l, struct node *node)
     if (lower_is_stored(node))
         return location_of_pointer(l, node->unary.operand, 0);
     struct memory memory = lower_memory(l, node);
-    return (struct location){.is_direct = true, .base = memory.base, .offset = memory.offset, .space = SPACE_BPF};
+    return (struct location){
+        .is_direct = true, .base = memory.base, .offset = memory.offset, .space = SPACE_BPF};
 }
 
 static struct ir *address_of(struct lowering *l, const struct location *location)
@@ -108,8 +110,8 @@ static bool is_tuple_element(const struct node *node)
 }
 
 /* The bytes that hold the field are read as one word, then shifted to the top and back. */
-static struct ir *read_bit_field(struct lowering *l, const struct location *location, const struct field *field,
-                                 struct place place)
+static struct ir *read_bit_field(struct lowering *l, const struct location *location,
+                                 const struct field *field, struct place place)
 {
     struct ir_builder *b = &l->b;
     struct memory word = lower_temporary(l, 8, true);

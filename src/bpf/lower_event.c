@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events for the reader, and stacks.
  *
- * A record of constant size is reserved in the ring and filled there, but only after everything that can fault,
- * sleep or fail was evaluated: nothing is held reserved across that. A record with long strings is built in scratch
- * memory: fixed part first, then the strings, each read straight into its place behind the one before, and sent at
- * its true length. */
+ * A record of constant size is reserved in the ring and filled there, but only after everything that can
+ * fault, sleep or fail was evaluated: nothing is held reserved across that. A record with long strings is
+ * built in scratch memory: fixed part first, then the strings, each read straight into its place behind the
+ * one before, and sent at its true length. */
 #include "bpf/lower_state.h"
 
 #include <stdlib.h>
@@ -75,12 +75,15 @@ static uint32_t ring_map(struct lowering *l, bool is_shared)
 {
     int *index = is_shared ? &l->image->events_shared : &l->image->events;
     if (*index < 0) {
-        struct image_map map = {.name = "events", .type = BPF_MAP_TYPE_ARRAY_OF_MAPS, .key_size = 4,
+        struct image_map map = {.name = "events",
+                                .type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+                                .key_size = 4,
                                 .value_size = l->options->ring_bytes,
-                                .max_entries = l->options->features->cpus, .is_ring_per_cpu = true};
+                                .max_entries = l->options->features->cpus,
+                                .is_ring_per_cpu = true};
         if (is_shared)
-            map = (struct image_map){.name = "events_shared", .type = BPF_MAP_TYPE_RINGBUF,
-                                     .max_entries = l->options->ring_bytes};
+            map = (struct image_map){
+                .name = "events_shared", .type = BPF_MAP_TYPE_RINGBUF, .max_entries = l->options->ring_bytes};
         *index = (int)l->image->map_count;
         *arena_push(l->arena, l->image->maps, l->image->map_count, l->image->map_room) = map;
     }
@@ -121,7 +124,8 @@ static struct ir *record_time(struct lowering *l)
 
 /* ---- records of constant size ---- */
 
-/* Things that can be written into reserved memory: they read nothing that can fault, and come to their end. */
+/* Things that can be written into reserved memory: they read nothing that can fault, and come to their end.
+ */
 static bool is_harmless(const struct node *node)
 {
     const struct builtin *builtin = lower_builtin(node);
@@ -131,7 +135,8 @@ static bool is_harmless(const struct node *node)
         return false;
     if (node->kind == NODE_CALL && node->call.arguments.count)
         return false;
-    return node->type->kind == TYPE_STRING || node->type->kind == TYPE_NAME || node->type->kind == TYPE_USERNAME;
+    return node->type->kind == TYPE_STRING || node->type->kind == TYPE_NAME ||
+           node->type->kind == TYPE_USERNAME;
 }
 
 /* Text at an address that may be 0; its length. */
@@ -145,7 +150,8 @@ static struct ir *read_text(struct lowering *l, const struct event_field *field,
     ir_seal(b, read);
     ir_seal(b, none);
     ir_enter(b, read);
-    ir_write(b, length, lower_read_string(l, to, field->type->size, NULL, field->address, field->space, false, place));
+    ir_write(b, length,
+             lower_read_string(l, to, field->type->size, NULL, field->address, field->space, false, place));
     ir_jump(b, end);
     ir_enter(b, none);
     ir_store_constant(b, to.base, to.offset, 8, 0);
@@ -179,7 +185,8 @@ static void send_constant(struct lowering *l, struct node *call, const struct ac
     }
     struct ir *time = record_time(l);
     struct ir *here = ring(l, call);
-    struct ir *record = ir_call(b, BPF_FUNC_ringbuf_reserve, 3, here, ir_constant(b, action->size), ir_constant(b, 0));
+    struct ir *record =
+        ir_call(b, BPF_FUNC_ringbuf_reserve, 3, here, ir_constant(b, action->size), ir_constant(b, 0));
     struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_EQ, record, 0));
     ir_store(b, record, offsetof(struct image_record, time), 8, time);
     ir_store_constant(b, record, offsetof(struct image_record, action), 8,
@@ -303,8 +310,8 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
         else if (fields[i].address)
             length = read_text(l, &fields[i], to, call->place);
         else
-            length = lower_read_string(l, to, capacity, NULL, lower_address(l, fields[i].memory), SPACE_BPF, false,
-                                       call->place);
+            length = lower_read_string(l, to, capacity, NULL, lower_address(l, fields[i].memory), SPACE_BPF,
+                                       false, call->place);
         int32_t string = record.offset + (int32_t)field->offset;
         ir_store(b, record.base, string + (int32_t)offsetof(struct image_string, offset), 4, cursor);
         ir_store(b, record.base, string + (int32_t)offsetof(struct image_string, length), 4, length);
@@ -312,7 +319,8 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
         cursor = advance(l, call, record, cursor, length, end);
     }
     ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_record, time), 8, record_time(l));
-    ir_store_constant(b, record.base, record.offset + (int32_t)offsetof(struct image_record, action), 4, number);
+    ir_store_constant(b, record.base, record.offset + (int32_t)offsetof(struct image_record, action), 4,
+                      number);
     struct ir *here = ring(l, call);
     struct ir *result = ir_call(b, BPF_FUNC_ringbuf_output, 4, here, lower_address(l, record), cursor,
                                 ir_constant(b, NO_WAKEUP));
@@ -355,8 +363,8 @@ static uint32_t stack_map(struct lowering *l)
     return (uint32_t)*index;
 }
 
-/* Four frames a turn, each in a lane of its own, so that the multiplications overlap. The words after the last
- * frame are zero. */
+/* Four frames a turn, each in a lane of its own, so that the multiplications overlap. The words after the
+ * last frame are zero. */
 static struct ir *hash_frames(struct lowering *l, struct memory frames, struct ir *bytes)
 {
     struct ir_builder *b = &l->b;
@@ -408,14 +416,14 @@ struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct pl
     uint32_t most = frames && frames < STACK_FRAMES_MOST ? frames : STACK_FRAMES_MOST, map = stack_map(l);
     int32_t head = sizeof(struct image_stack);
     /* Behind the frames: zeros up to a whole turn of the hash. */
-    struct memory stack =
-        lower_scratch(l, (uint32_t)head + 8 * (STACK_FRAMES_MOST + STACK_LANES), false);
+    struct memory stack = lower_scratch(l, (uint32_t)head + 8 * (STACK_FRAMES_MOST + STACK_LANES), false);
     struct memory list = {.base = stack.base, .offset = stack.offset + head};
     uint32_t id = ir_variable(b);
     struct ir_block *end = ir_block_new(b), *taken = ir_block_new(b);
     ir_write(b, id, ir_constant(b, 0));
-    struct ir *bytes = ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, list),
-                               ir_constant(b, 8 * most), ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
+    struct ir *bytes =
+        ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, list), ir_constant(b, 8 * most),
+                ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
     ir_branch(b, ir_binary_constant(b, IR_SGT, bytes, 0), taken, end);
     ir_seal(b, taken);
     ir_enter(b, taken);

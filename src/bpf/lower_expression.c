@@ -9,9 +9,7 @@
 
 const struct builtin *lower_builtin(const struct node *node)
 {
-    return node->kind == NODE_CALL   ? node->call.builtin
-           : node->kind == NODE_NAME ? node->name.builtin
-                                     : NULL;
+    return node->kind == NODE_CALL ? node->call.builtin : node->kind == NODE_NAME ? node->name.builtin : NULL;
 }
 
 /* ---- conversions of scalars ---- */
@@ -55,12 +53,14 @@ struct ir *lower_convert(struct lowering *l, struct ir *value, const struct type
 static const struct {
     enum ir_op of_signed, of_unsigned;
 } operations[] = {
-    [OPERATOR_ADD] = {IR_ADD, IR_ADD},   [OPERATOR_SUB] = {IR_SUB, IR_SUB},   [OPERATOR_MUL] = {IR_MUL, IR_MUL},
-    [OPERATOR_DIV] = {IR_SDIV, IR_UDIV}, [OPERATOR_MOD] = {IR_SMOD, IR_UMOD}, [OPERATOR_AND] = {IR_AND, IR_AND},
-    [OPERATOR_OR] = {IR_OR, IR_OR},      [OPERATOR_XOR] = {IR_XOR, IR_XOR},   [OPERATOR_SHL] = {IR_SHL, IR_SHL},
-    [OPERATOR_SHR] = {IR_ASHR, IR_LSHR}, [OPERATOR_EQ] = {IR_EQ, IR_EQ},      [OPERATOR_NE] = {IR_NE, IR_NE},
-    [OPERATOR_LT] = {IR_SLT, IR_ULT},    [OPERATOR_LE] = {IR_SLE, IR_ULE},    [OPERATOR_GT] = {IR_SGT, IR_UGT},
-    [OPERATOR_GE] = {IR_SGE, IR_UGE},
+    [OPERATOR_ADD] = {IR_ADD, IR_ADD},   [OPERATOR_SUB] = {IR_SUB, IR_SUB},
+    [OPERATOR_MUL] = {IR_MUL, IR_MUL},   [OPERATOR_DIV] = {IR_SDIV, IR_UDIV},
+    [OPERATOR_MOD] = {IR_SMOD, IR_UMOD}, [OPERATOR_AND] = {IR_AND, IR_AND},
+    [OPERATOR_OR] = {IR_OR, IR_OR},      [OPERATOR_XOR] = {IR_XOR, IR_XOR},
+    [OPERATOR_SHL] = {IR_SHL, IR_SHL},   [OPERATOR_SHR] = {IR_ASHR, IR_LSHR},
+    [OPERATOR_EQ] = {IR_EQ, IR_EQ},      [OPERATOR_NE] = {IR_NE, IR_NE},
+    [OPERATOR_LT] = {IR_SLT, IR_ULT},    [OPERATOR_LE] = {IR_SLE, IR_ULE},
+    [OPERATOR_GT] = {IR_SGT, IR_UGT},    [OPERATOR_GE] = {IR_SGE, IR_UGE},
 };
 
 /* By zero: counted, and the result is 1. */
@@ -96,7 +96,8 @@ static struct ir *operate_on_pointers(struct lowering *l, enum operator op, stru
     bool x_points = x_type->kind == TYPE_POINTER, y_points = y_type->kind == TYPE_POINTER;
     if (x_points && y_points) {
         struct ir *difference = ir_binary(b, IR_SUB, x, y);
-        return step_of(x_type) == 1 ? difference : ir_binary_constant(b, IR_SDIV, difference, step_of(x_type));
+        return step_of(x_type) == 1 ? difference
+                                    : ir_binary_constant(b, IR_SDIV, difference, step_of(x_type));
     }
     if (x_points)
         y = ir_binary_constant(b, IR_MUL, y, step_of(x_type));
@@ -116,7 +117,7 @@ struct ir *lower_operate(struct lowering *l, enum operator op, bool is_signed, s
     if (op >= OPERATOR_EQ && op <= OPERATOR_GE)
         return ir_binary(&l->b, operation, x, y);
     struct ir *value = op == OPERATOR_DIV || op == OPERATOR_MOD ? divide(l, operation, x, y, place)
-                                                               : ir_binary(&l->b, operation, x, y);
+                                                                : ir_binary(&l->b, operation, x, y);
     return extend(l, value, result);
 }
 
@@ -137,8 +138,8 @@ static const struct node *literal_of(const struct node *node)
     return node->kind == NODE_STRING ? node : NULL;
 }
 
-/* Equality of what does not fit a register. Both sides are brought to one type first, unless they are strings,
- * which compare as they are. */
+/* Equality of what does not fit a register. Both sides are brought to one type first, unless they are
+ * strings, which compare as they are. */
 static void branch_on_equality(struct lowering *l, struct node *node, struct ir_block *equal,
                                struct ir_block *different)
 {
@@ -181,8 +182,8 @@ void lower_branch(struct lowering *l, struct node *node, struct ir_block *yes, s
     b->place = node->place;
     if (node->kind == NODE_UNARY && node->unary.op == OPERATOR_NOT)
         lower_branch(l, node->unary.operand, no, yes);
-    else if (node->kind == NODE_BINARY && (node->binary.op == OPERATOR_LOGICAL_AND ||
-                                           node->binary.op == OPERATOR_LOGICAL_OR)) {
+    else if (node->kind == NODE_BINARY &&
+             (node->binary.op == OPERATOR_LOGICAL_AND || node->binary.op == OPERATOR_LOGICAL_OR)) {
         struct ir_block *second = ir_block_new(b);
         bool is_and = node->binary.op == OPERATOR_LOGICAL_AND;
         lower_branch(l, node->binary.left, is_and ? second : yes, is_and ? no : second);
@@ -266,7 +267,8 @@ static struct ir *scalar_binary(struct lowering *l, struct node *node)
         (is_comparison(node) && !reads_as_scalar(left->type)))
         return branch_value(l, node);
     struct ir *x = lower_scalar(l, left), *y = lower_scalar(l, right);
-    return lower_operate(l, op, check_is_signed(node), x, left->type, y, right->type, node->type, node->place);
+    return lower_operate(l, op, check_is_signed(node), x, left->type, y, right->type, node->type,
+                         node->place);
 }
 
 /* Both ways of a ternary, and what is done in each. */
@@ -342,10 +344,10 @@ static struct ir *scalar_cast(struct lowering *l, struct node *node)
 }
 
 static struct ir *(*const scalars[])(struct lowering *, struct node *) = {
-    [NODE_INTEGER] = scalar_integer, [NODE_BOOL] = scalar_integer,      [NODE_NAME] = scalar_builtin,
-    [NODE_CALL] = scalar_builtin,    [NODE_VARIABLE] = scalar_variable, [NODE_MAP] = lower_map_read,
-    [NODE_UNARY] = scalar_unary,     [NODE_BINARY] = scalar_binary,     [NODE_TERNARY] = scalar_ternary,
-    [NODE_ASSIGN] = scalar_assign,   [NODE_STEP] = scalar_step,         [NODE_FIELD] = lower_access_scalar,
+    [NODE_INTEGER] = scalar_integer,    [NODE_BOOL] = scalar_integer,      [NODE_NAME] = scalar_builtin,
+    [NODE_CALL] = scalar_builtin,       [NODE_VARIABLE] = scalar_variable, [NODE_MAP] = lower_map_read,
+    [NODE_UNARY] = scalar_unary,        [NODE_BINARY] = scalar_binary,     [NODE_TERNARY] = scalar_ternary,
+    [NODE_ASSIGN] = scalar_assign,      [NODE_STEP] = scalar_step,         [NODE_FIELD] = lower_access_scalar,
     [NODE_INDEX] = lower_access_scalar, [NODE_CAST] = scalar_cast,
 };
 
@@ -381,14 +383,15 @@ static void store_literal(struct lowering *l, const struct node *literal, uint32
     }
 }
 
-void lower_convert_memory(struct lowering *l, struct memory from, const struct type *from_type, struct memory to,
-                          const struct type *to_type)
+void lower_convert_memory(struct lowering *l, struct memory from, const struct type *from_type,
+                          struct memory to, const struct type *to_type)
 {
     uint32_t have = type_storage(from_type), want = type_storage(to_type);
     if (type_is_scalar(to_type) && type_is_scalar(from_type)) {
         struct ir *value = ir_load(&l->b, from.base, from.offset, 8, false);
         ir_store(&l->b, to.base, to.offset, 8, lower_convert(l, value, from_type, to_type));
-    } else if (to_type->kind == TYPE_TUPLE && from_type->kind == TYPE_TUPLE && to_type->count == from_type->count) {
+    } else if (to_type->kind == TYPE_TUPLE && from_type->kind == TYPE_TUPLE &&
+               to_type->count == from_type->count) {
         for (uint32_t i = 0; i < to_type->count; i++) {
             const struct field *x = &from_type->fields[i], *y = &to_type->fields[i];
             lower_convert_memory(l, (struct memory){from.base, from.offset + (int32_t)x->offset}, x->type,

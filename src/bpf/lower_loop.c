@@ -5,16 +5,16 @@
  *     for a..b       bpf_loop; the callback computes the variable from its index
  *     for @map       bpf_for_each_map_elem
  *
- * A callback returns 1 to stop the loop. To leave the whole program it also sets the flag `return_slot`, which is
- * tested after the call. Before Linux 5.17 the first two are loops that call the same function, with a bound that
- * the verifier can walk. */
+ * A callback returns 1 to stop the loop. To leave the whole program it also sets the flag `return_slot`,
+ * which is tested after the call. Before Linux 5.17 the first two are loops that call the same function, with
+ * a bound that the verifier can walk. */
 #include "bpf/lower_state.h"
 
 #include <assert.h>
 
 /* A callback is built between these two. Its own statements' temporaries go on above ours. */
-static struct lower_function *callback_begin(struct lowering *l, struct lower_statement *statement, const char *name,
-                                             uint8_t parameters)
+static struct lower_function *callback_begin(struct lowering *l, struct lower_statement *statement,
+                                             const char *name, uint8_t parameters)
 {
     struct lower_function *callback = arena_new(l->state->temporary, struct lower_function);
     lower_enter_function(l, callback, name, parameters);
@@ -24,8 +24,8 @@ static struct lower_function *callback_begin(struct lowering *l, struct lower_st
     return callback;
 }
 
-static void callback_end(struct lowering *l, struct lower_function *callback, struct lower_statement *statement,
-                         struct lower_statement *outer)
+static void callback_end(struct lowering *l, struct lower_function *callback,
+                         struct lower_statement *statement, struct lower_statement *outer)
 {
     struct ir_builder *b = &l->b;
     if (!ir_ended(b))
@@ -115,8 +115,8 @@ static void call_loop(struct lowering *l, struct ir *turns, const struct lower_f
     ir_enter(b, call);
     struct ir *wanted = ir_read(b, bounded);
     if (has_loop)
-        done = ir_call(b, BPF_FUNC_loop, 4, wanted, ir_function_address(b, callback->function), area_argument(l),
-                       ir_constant(b, 0));
+        done = ir_call(b, BPF_FUNC_loop, 4, wanted, ir_function_address(b, callback->function),
+                       area_argument(l), ir_constant(b, 0));
     else
         done = loop_plainly(l, wanted, most, callback);
     if (!is_endless && turns->op == IR_CONSTANT && (uint64_t)turns->immediate <= most)
@@ -187,7 +187,8 @@ static void lower_for_range(struct lowering *l, struct node *node)
 }
 
 /* $kv = (key, value): callback(map, key, value, area). */
-static void bind_element(struct lowering *l, struct variable *variable, struct map_symbol *map, struct place place)
+static void bind_element(struct lowering *l, struct variable *variable, struct map_symbol *map,
+                         struct place place)
 {
     struct ir_builder *b = &l->b;
     const struct type *tuple = variable->type;
@@ -230,8 +231,8 @@ static void lower_for_map(struct lowering *l, struct node *node)
 
 /* ---- for builtins ---- */
 
-struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carried, unsigned count, lower_test *test,
-                      void *state, struct place place)
+struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carried, unsigned count,
+                      lower_test *test, void *state, struct place place)
 {
     struct ir_builder *b = &l->b;
     struct lower_function *around = l->state->current;
@@ -283,7 +284,7 @@ struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct p
         return ir_constant(b, 0);
     }
     int32_t slot = lower_area_slot(l, around);
-    ir_store_constant(b, around->area, slot, 8, 0);
+    ir_store(b, around->area, slot, 8, lower_unknown(l, ir_constant(b, 0)));
     struct lower_function *callback = callback_begin(l, &statement, "len", 4);
     struct ir *area = lower_area(l, around), *length = ir_load(b, area, slot, 8, false);
     ir_store(b, area, slot, 8, ir_binary_constant(b, IR_ADD, length, 1));

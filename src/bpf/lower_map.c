@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Maps of the script: which kernel map each becomes, and what is done with their elements.
  *
- * Aggregations have a value per CPU; everything else is shared. A map without key is the only element of an array,
- * whose memory a program reaches without a look-up unless it is per CPU. Rows of keyed histograms are elements of
- * their own, with the row at the end of the key. */
+ * Aggregations have a value per CPU; everything else is shared. A map without key is the only element of an
+ * array, whose memory a program reaches without a look-up unless it is per CPU. Rows of keyed histograms are
+ * elements of their own, with the row at the end of the key. */
 #include "bpf/lower_state.h"
 
 #include <errno.h>
@@ -71,8 +71,9 @@ int lower_maps(struct arena *arena, struct image *image, struct diagnostics *dia
             continue; /* nothing is ever in it */
         struct image_map map = describe_map(symbol, options);
         if (type_is_per_cpu(symbol->value) && map.value_size > PER_CPU_VALUE_MOST) {
-            diagnose_error(diagnostics, symbol->first, "%s needs %u bytes per CPU; the kernel has room for %d",
-                           symbol->name, map.value_size, PER_CPU_VALUE_MOST);
+            diagnose_error(diagnostics, symbol->first,
+                           "%s needs %u bytes per CPU; the kernel has room for %d", symbol->name,
+                           map.value_size, PER_CPU_VALUE_MOST);
             diagnose_hint(diagnostics, "use fewer rows");
         }
         symbol->index = (int)image->map_count;
@@ -130,7 +131,8 @@ struct ir *lower_map_lookup(struct lowering *l, struct map_symbol *map, struct m
 }
 
 /* The key's memory holds all of the kernel's key. */
-static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struct memory key, struct place place)
+static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struct memory key,
+                               struct place place)
 {
     struct ir_builder *b = &l->b;
     struct ir *found = lower_map_lookup(l, map, key);
@@ -145,8 +147,8 @@ static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struc
     ir_enter(b, missing);
     if (map->key) {
         struct memory zeros = lower_temporary(l, described->value_size, true);
-        ir_call(b, BPF_FUNC_map_update_elem, 4, map_of(l, map), lower_address(l, key), lower_address(l, zeros),
-                ir_constant(b, BPF_NOEXIST));
+        ir_call(b, BPF_FUNC_map_update_elem, 4, map_of(l, map), lower_address(l, key),
+                lower_address(l, zeros), ir_constant(b, BPF_NOEXIST));
         struct ir *made = lower_map_lookup(l, map, key);
         struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_EQ, made, 0));
         ir_write(b, element, made);
@@ -160,7 +162,8 @@ static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struc
     return ir_read(b, element);
 }
 
-struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key, struct place place)
+struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key,
+                             struct place place)
 {
     return find_or_make(l, map, key, place);
 }
@@ -335,8 +338,8 @@ static void add_cpu(struct lowering *l, const struct sum *sum, struct map_symbol
     ir_enter(b, end);
 }
 
-static void add_cpus_in_loop(struct lowering *l, const struct sum *sum, struct map_symbol *map, struct ir *key,
-                             unsigned cpus)
+static void add_cpus_in_loop(struct lowering *l, const struct sum *sum, struct map_symbol *map,
+                             struct ir *key, unsigned cpus)
 {
     struct ir_builder *b = &l->b;
     uint32_t cpu = ir_variable(b);
@@ -373,8 +376,10 @@ struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *
     ir_write(b, sum.total, ir_constant(b, 0));
     ir_write(b, sum.second, ir_constant(b, 0));
     if (!features->lookup_percpu) {
-        diagnose_warning(l->diagnostics, place, "%s is read on this CPU only, not summed over all", map->name);
-        diagnose_hint(l->diagnostics, "reading an aggregation in a program needs Linux 5.19; print() has all CPUs");
+        diagnose_warning(l->diagnostics, place, "%s is read on this CPU only, not summed over all",
+                         map->name);
+        diagnose_hint(l->diagnostics,
+                      "reading an aggregation in a program needs Linux 5.19; print() has all CPUs");
         add_cpu(l, &sum, map, key, NULL);
     } else if (features->cpus <= UNROLLED_CPUS)
         for (unsigned cpu = 0; cpu < features->cpus; cpu++)

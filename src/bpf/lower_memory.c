@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory: temporaries, copies, comparisons, and reading what is traced.
  *
- * Temporaries are given back at the end of their statement. On the frame they are a pool of objects of their own
- * (so that the passes can tell them apart); scratch memory is used like a stack, and callbacks go on where the
- * function around them stands.
+ * Temporaries are given back at the end of their statement. On the frame they are a pool of objects of their
+ * own (so that the passes can tell them apart); scratch memory is used like a stack, and callbacks go on
+ * where the function around them stands.
  *
  * The invariant: whatever a helper is given to read was written before, on every way. */
 #include "bpf/lower_state.h"
@@ -18,8 +18,8 @@ static uint32_t round8(uint32_t bytes)
 
 /* ---- temporaries ---- */
 
-/* Frame bytes for temporaries of a function at each depth: a chain of functions has 512 bytes in all, and needs
- * some for spilled values. */
+/* Frame bytes for temporaries of a function at each depth: a chain of functions has 512 bytes in all, and
+ * needs some for spilled values. */
 static uint32_t frame_budget(const struct lower_function *function)
 {
     static const uint32_t budgets[] = {192, 96, 48};
@@ -58,8 +58,10 @@ struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent)
     if (bytes > SCRATCH_MOST || s->scratch_top + bytes > SCRATCH_MOST) {
         if (!s->scratch_overflowed) {
             diagnose_error(l->diagnostics, l->b.place,
-                           "the values of this statement need more than %d bytes of memory at once", SCRATCH_MOST);
-            diagnose_hint(l->diagnostics, "give strings a smaller limit: str(p, 64), or set a smaller max_strlen");
+                           "the values of this statement need more than %d bytes of memory at once",
+                           SCRATCH_MOST);
+            diagnose_hint(l->diagnostics,
+                          "give strings a smaller limit: str(p, 64), or set a smaller max_strlen");
         }
         s->scratch_overflowed = true;
         return memory;
@@ -222,14 +224,31 @@ void lower_compare(struct lowering *l, struct memory x, const struct type *x_typ
 enum address_space lower_space(const struct lowering *l, const struct type *pointer)
 {
     enum address_space space = pointer->kind == TYPE_POINTER ? pointer->space : SPACE_NONE;
-    if (space == SPACE_NONE)
-        space = l->context->space;
-    return space == SPACE_NONE ? SPACE_KERNEL : space;
+    return space == SPACE_NONE ? l->context->space : space;
 }
 
 static enum address_space resolve(const struct lowering *l, enum address_space space)
 {
     return space == SPACE_NONE ? lower_space(l, &type_none) : space;
+}
+
+/* Where only the address itself tells whose memory it is in, the kernel looks. */
+static enum bpf_func_id read_helper(enum address_space space)
+{
+    static const enum bpf_func_id helpers[] = {[SPACE_NONE] = BPF_FUNC_probe_read,
+                                               [SPACE_KERNEL] = BPF_FUNC_probe_read_kernel,
+                                               [SPACE_USER] = BPF_FUNC_probe_read_user,
+                                               [SPACE_BPF] = BPF_FUNC_probe_read_kernel};
+    return helpers[space];
+}
+
+static enum bpf_func_id read_text_helper(enum address_space space)
+{
+    static const enum bpf_func_id helpers[] = {[SPACE_NONE] = BPF_FUNC_probe_read_str,
+                                               [SPACE_KERNEL] = BPF_FUNC_probe_read_kernel_str,
+                                               [SPACE_USER] = BPF_FUNC_probe_read_user_str,
+                                               [SPACE_BPF] = BPF_FUNC_probe_read_kernel_str};
+    return helpers[space];
 }
 
 static const char *helper_text(enum bpf_func_id helper)
@@ -264,7 +283,7 @@ static void read_bytes(struct lowering *l, struct memory to, struct ir *size, st
 {
     struct ir_builder *b = &l->b;
     bool is_user = resolve(l, space) == SPACE_USER;
-    enum bpf_func_id helper = is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel;
+    enum bpf_func_id helper = read_helper(resolve(l, space));
     struct ir *at = lower_address(l, to);
     struct ir *result = ir_call(b, helper, 3, at, size, address);
     struct ir_block *next, *inner;
@@ -279,8 +298,8 @@ static void read_bytes(struct lowering *l, struct memory to, struct ir *size, st
     rare_leave(l, next);
 }
 
-void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *address, enum address_space space,
-                struct place place)
+void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *address,
+                enum address_space space, struct place place)
 {
     if (size % 8)
         ir_store_constant(&l->b, to.base, to.offset + (int32_t)(size & ~7u), 8, 0);
@@ -334,6 +353,7 @@ static struct ir *at_most(struct lowering *l, struct ir *value, uint32_t most)
 struct string_read {
     struct memory to;
     struct ir *at, *size, *address;
+    enum address_space space;
     enum bpf_func_id helper;
     uint32_t capacity;
     uint32_t got; /* variable: what the helper said */
@@ -371,12 +391,10 @@ static void page_in(struct lowering *l, struct string_read *read, struct ir_bloc
 static void check_truncated(struct lowering *l, struct string_read *read, uint32_t length, struct place place)
 {
     struct ir_builder *b = &l->b;
-    bool is_user = read->helper == BPF_FUNC_probe_read_user_str;
     struct memory byte = lower_temporary(l, 8, false);
     struct ir *last = ir_binary_constant(b, IR_ADD, read->address, (int64_t)read->capacity - 1);
     ir_store_constant(b, byte.base, byte.offset, 8, 0);
-    ir_call(b, is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel, 3, lower_address(l, byte),
-            ir_constant(b, 1), last);
+    ir_call(b, read_helper(read->space), 3, lower_address(l, byte), ir_constant(b, 1), last);
     struct ir *missing = ir_load(b, byte.base, byte.offset, 1, false);
     struct ir_block *cut = ir_block_new(b), *end = ir_block_new(b);
     ir_write(b, length, ir_constant(b, (int64_t)read->capacity - 1));
@@ -406,7 +424,8 @@ struct ir *lower_read_string(struct lowering *l, struct memory to, uint32_t capa
         .at = lower_address(l, to),
         .size = limit ? at_most(l, limit, capacity) : ir_constant(b, capacity),
         .address = address,
-        .helper = is_user ? BPF_FUNC_probe_read_user_str : BPF_FUNC_probe_read_kernel_str,
+        .space = resolve(l, space),
+        .helper = read_text_helper(resolve(l, space)),
         .capacity = capacity,
         .got = ir_variable(b),
     };

@@ -15,15 +15,15 @@
 #include "bpf/lower.h"
 
 enum {
-    FRAME_TEMPORARY_MOST = 64,   /* larger temporaries go to scratch memory */
-    COPY_INLINE_MOST = 128,      /* larger copies and fills go through a helper */
-    SCRATCH_MOST = 32000,        /* what a per-CPU map's value can be, nearly */
+    FRAME_TEMPORARY_MOST = 64, /* larger temporaries go to scratch memory */
+    COPY_INLINE_MOST = 128,    /* larger copies and fills go through a helper */
+    SCRATCH_MOST = 32000,      /* what a per-CPU map's value can be, nearly */
     SCRATCH_SLOTS = 4,
-    PACKED_LEAST = 32,           /* strings of more bytes are packed into records */
+    PACKED_LEAST = 32, /* strings of more bytes are packed into records */
     UNROLLED_CPUS = 4,
     UNROLLED_WORDS = 16,
-    LOOP_MOST = 1 << 23,         /* what bpf_loop takes */
-    LOOP_PLAIN_MOST = 1024,      /* the same where the verifier walks every turn; inside of another one: */
+    LOOP_MOST = 1 << 23,    /* what bpf_loop takes */
+    LOOP_PLAIN_MOST = 1024, /* the same where the verifier walks every turn; inside of another one: */
     LOOP_PLAIN_INNER_MOST = 32,
     STACK_FRAMES_MOST = 127,
 };
@@ -44,16 +44,16 @@ struct lower_function {
     struct ir_block *setup, *start; /* setup ends with a jump to start when the function is finished */
     struct ir *area;                /* of this function; NULL: nothing in it */
     uint32_t area_bytes;
-    struct ir *outer;               /* callbacks: the parent's area */
+    struct ir *outer; /* callbacks: the parent's area */
     struct ir *shared[SHARED_COUNT];
     int32_t shared_slot[SHARED_COUNT]; /* in the area; -1: not there */
     struct frame_object *objects;
     size_t object_count, object_room;
-    size_t *taken;                  /* objects in use, in order */
+    size_t *taken; /* objects in use, in order */
     size_t taken_count, taken_room;
     uint32_t frame_bytes;
-    bool may_return;                /* a callback that can end the program */
-    struct ir_builder saved;        /* of the parent */
+    bool may_return;         /* a callback that can end the program */
+    struct ir_builder saved; /* of the parent */
 };
 
 struct lower_statement {
@@ -86,8 +86,8 @@ struct packing {
     struct ir_block *block; /* where the length was known */
 };
 
-/* Each part of a program has setup and end of its own: what a later part acquires an earlier one's end does not
- * give back. */
+/* Each part of a program has setup and end of its own: what a later part acquires an earlier one's end does
+ * not give back. */
 enum lower_phase { PHASE_GATE, PHASE_PREDICATE, PHASE_BODY, PHASE_COUNT };
 
 enum scratch_kind { SCRATCH_CPU, SCRATCH_TASK, SCRATCH_SLOT };
@@ -117,6 +117,10 @@ void lower_enter_function(struct lowering *l, struct lower_function *function, c
                           uint8_t parameters);
 void lower_finish_function(struct lowering *l, struct lower_function *function);
 struct ir *lower_shared_value(struct lowering *l, enum lower_shared which);
+/* The value, as one of which the verifier knows nothing. Before Linux 6.7 it follows a callback through one turn
+ * only: what it knows of the area before the loop it takes for true in every turn and after the loop, and it
+ * removes the branches that contradict. Whatever a loop changes in an area must be put there by this. */
+struct ir *lower_unknown(struct lowering *l, struct ir *value);
 /* 8 bytes in the area of a function, zero from the start. */
 int32_t lower_area_slot(struct lowering *l, struct lower_function *function);
 /* The address of an area, in the current function. */
@@ -141,7 +145,7 @@ void lower_compare(struct lowering *l, struct memory x, const struct type *x_typ
 enum address_space lower_space(const struct lowering *l, const struct type *pointer);
 
 /* ---- lower_access.c: fields, elements, what pointers point to ---- */
-struct location { /* where a struct, array, tuple or string is */
+struct location {   /* where a struct, array, tuple or string is */
     bool is_direct; /* memory of ours, in `base` and `offset`; else an address in `space` */
     struct ir *base;
     int32_t offset;
@@ -154,12 +158,13 @@ void lower_access_into(struct lowering *l, struct node *node, struct memory to);
 
 /* ---- lower_expression.c ---- */
 void lower_branch(struct lowering *l, struct node *node, struct ir_block *yes, struct ir_block *no);
-struct ir *lower_convert(struct lowering *l, struct ir *value, const struct type *from, const struct type *to);
+struct ir *lower_convert(struct lowering *l, struct ir *value, const struct type *from,
+                         const struct type *to);
 struct ir *lower_operate(struct lowering *l, enum operator op, bool is_signed, struct ir *x,
                          const struct type *x_type, struct ir *y, const struct type *y_type,
                          const struct type *result, struct place place);
-void lower_convert_memory(struct lowering *l, struct memory from, const struct type *from_type, struct memory to,
-                          const struct type *to_type);
+void lower_convert_memory(struct lowering *l, struct memory from, const struct type *from_type,
+                          struct memory to, const struct type *to_type);
 const struct builtin *lower_builtin(const struct node *node);
 
 /* ---- lower_variable.c: assignments and variables ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statements. Loops that are not unrolled are in lower_loop.c.
  *
- * Each statement gives back its temporaries, and has an end to which code inside of it can jump when it cannot go
- * on (a map is full, no record is free). */
+ * Each statement gives back its temporaries, and has an end to which code inside of it can jump when it
+ * cannot go on (a map is full, no record is free). */
 #include "bpf/lower_state.h"
 
 #include <assert.h>
@@ -63,8 +63,8 @@ static void statement_let(struct lowering *l, struct node *node)
             lower_zero(l, memory, type_storage(variable->type));
         return;
     }
-    struct ir *result = value ? lower_convert(l, lower_scalar(l, value), value->type, variable->type)
-                              : ir_constant(&l->b, 0);
+    struct ir *result =
+        value ? lower_convert(l, lower_scalar(l, value), value->type, variable->type) : ir_constant(&l->b, 0);
     lower_variable_write(l, variable, result);
 }
 
@@ -131,16 +131,11 @@ static const struct {
     void (*lower)(struct lowering *, struct node *);
     const char *comment;
 } statements[] = {
-    [NODE_EXPRESSION] = {statement_expression, NULL},
-    [NODE_LET] = {statement_let, "let"},
-    [NODE_BLOCK] = {statement_block, NULL},
-    [NODE_IF] = {statement_if, "if"},
-    [NODE_WHILE] = {lower_loop_statement, "while"},
-    [NODE_FOR_RANGE] = {lower_loop_statement, "for"},
-    [NODE_FOR_MAP] = {lower_loop_statement, "for"},
-    [NODE_UNROLL] = {statement_unroll, "unroll"},
-    [NODE_BREAK] = {statement_break, "break"},
-    [NODE_CONTINUE] = {statement_continue, "continue"},
+    [NODE_EXPRESSION] = {statement_expression, NULL}, [NODE_LET] = {statement_let, "let"},
+    [NODE_BLOCK] = {statement_block, NULL},           [NODE_IF] = {statement_if, "if"},
+    [NODE_WHILE] = {lower_loop_statement, "while"},   [NODE_FOR_RANGE] = {lower_loop_statement, "for"},
+    [NODE_FOR_MAP] = {lower_loop_statement, "for"},   [NODE_UNROLL] = {statement_unroll, "unroll"},
+    [NODE_BREAK] = {statement_break, "break"},        [NODE_CONTINUE] = {statement_continue, "continue"},
     [NODE_RETURN] = {statement_return, "return"},
 };
 

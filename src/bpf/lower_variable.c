@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Scratch variables and assignments.
  *
- * A scalar is an SSA variable, or 8 bytes of its function's area when a loop body captures it. Anything else is
- * on the frame while it is small and not captured, else in scratch memory for as long as the program runs. */
+ * A scalar is an SSA variable, or 8 bytes of its function's area when a loop body captures it. Anything else
+ * is on the frame while it is small and not captured, else in scratch memory for as long as the program runs.
+ */
 #include "bpf/lower_state.h"
 
 #include <assert.h>
@@ -51,10 +52,14 @@ struct ir *lower_variable_read(struct lowering *l, struct variable *variable)
 void lower_variable_write(struct lowering *l, struct variable *variable, struct ir *value)
 {
     const struct lowered_variable *lowered = find_home(l, variable);
-    if (lowered->kind == VARIABLE_VALUE)
+    if (lowered->kind == VARIABLE_VALUE) {
         ir_write(&l->b, lowered->number, value);
-    else
-        ir_store(&l->b, lower_area(l, lowered->home), lowered->offset, 8, value);
+        return;
+    }
+    /* `ctx` must stay the pointer that the verifier knows. */
+    if (variable->type->kind != TYPE_POINTER || value->op == IR_CONSTANT)
+        value = lower_unknown(l, value);
+    ir_store(&l->b, lower_area(l, lowered->home), lowered->offset, 8, value);
 }
 
 struct memory lower_variable_memory(struct lowering *l, struct variable *variable)
@@ -108,8 +113,9 @@ static struct ir *assign_variable(struct lowering *l, struct node *node)
     if (node->assign.op == OPERATOR_NONE)
         result = lower_convert(l, result, value->type, variable->type);
     else
-        result = lower_operate(l, node->assign.op, variable->type->is_signed, lower_variable_read(l, variable),
-                               variable->type, result, value->type, variable->type, node->place);
+        result =
+            lower_operate(l, node->assign.op, variable->type->is_signed, lower_variable_read(l, variable),
+                          variable->type, result, value->type, variable->type, node->place);
     lower_variable_write(l, variable, result);
     return result;
 }
@@ -186,7 +192,8 @@ struct ir *lower_step(struct lowering *l, struct node *node, bool wanted)
     struct node *target = node->step.target;
     struct ir *one = ir_constant(&l->b, 1);
     if (target->kind == NODE_MAP)
-        return update_map(l, target, node->step.op, one, &type_i64, node->place, wanted, !node->step.is_prefix);
+        return update_map(l, target, node->step.op, one, &type_i64, node->place, wanted,
+                          !node->step.is_prefix);
     struct variable *variable = target->variable.symbol;
     struct ir *old = lower_variable_read(l, variable);
     struct ir *result = lower_operate(l, node->step.op, variable->type->is_signed, old, variable->type, one,

@@ -3,8 +3,8 @@
  *
  * Selection turns a function into a form in which each instruction is one to three eBPF instructions:
  *   - A leaf (constant, frame address, map, function, value reloaded from its spill slot) can be made
- *     anywhere. Where an instruction's encoding can hold it, the operand is a leaf that is in no block's list and
- *     has no register ("direct"). Elsewhere it is an instruction in front of its user, in the list, with a
+ *     anywhere. Where an instruction's encoding can hold it, the operand is a leaf that is in no block's list
+ * and has no register ("direct"). Elsewhere it is an instruction in front of its user, in the list, with a
  *     register.
  *   - A frame leaf names its object by `mark` and has an `offset` into it.
  *   - A branch holds its comparison: `immediate` is the operation (IR_AND: any common bit), a and b.
@@ -67,7 +67,7 @@ struct allocation {
         struct live_range {
             uint32_t begin, end;
             struct ir *value;
-        } *ranges;
+        } * ranges;
         size_t count, room;
     } occupied[REGISTER_COUNT];
     uint32_t *block_begin, *block_end; /* positions, by block number */
@@ -81,7 +81,7 @@ unsigned allocation_free_on_edge(const struct allocation *allocation, const stru
 static inline unsigned allocation_register(const struct allocation *allocation, const struct ir *value)
 {
     return value->block && value->number < allocation->value_count ? allocation->registers[value->number]
-                                                                    : (unsigned)REGISTER_NONE;
+                                                                   : (unsigned)REGISTER_NONE;
 }
 
 /* Gives each object its offset from the frame pointer (object->offset, negative); objects that are never

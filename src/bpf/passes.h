@@ -56,7 +56,8 @@ static inline bool ir_is_constant(const struct ir *value, int64_t constant)
 
 /* The operands: a, b, c and the arguments, as one sequence. */
 unsigned ir_operand_count(const struct ir *ir);
-struct ir **ir_operand(struct ir *ir, unsigned index); /* never NULL for index < count; the slot may hold NULL */
+struct ir **ir_operand(struct ir *ir,
+                       unsigned index); /* never NULL for index < count; the slot may hold NULL */
 
 /* Successors of a block: 0, 1 or 2. */
 unsigned ir_successors(const struct ir_block *block, struct ir_block *to[2]);
@@ -66,8 +67,8 @@ struct ir *ir_new(struct ir_function *function, enum ir_op op, struct place plac
 void ir_insert_before(struct ir *at, struct ir *ir);
 void ir_insert_first(struct ir_block *block, struct ir *ir); /* after phis, parameters and frames */
 void ir_append(struct ir_block *block, struct ir *ir);
-void ir_remove(struct ir *ir);                         /* out of its block */
-void ir_replace(struct ir *old, struct ir *value);     /* forwards and removes */
+void ir_remove(struct ir *ir);                                   /* out of its block */
+void ir_replace(struct ir *old, struct ir *value);               /* forwards and removes */
 void ir_edge_remove(struct ir_block *from, struct ir_block *to); /* predecessor and phi arguments */
 struct ir_block *ir_block_append(struct ir_function *function);
 struct ir *ir_constant_before(struct ir *at, int64_t value);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes each value once: common pure operations and calls, loads of what is known to be in memory, look-ups of
- * a key that was just looked up, conditions that a branch above has decided.
+/* Makes each value once: common pure operations and calls, loads of what is known to be in memory, look-ups
+ * of a key that was just looked up, conditions that a branch above has decided.
  *
  * Values are known in the part of the dominator tree below them: a hash table with an undo list. Memory
- * is known along blocks with one predecessor only: a list of facts that blocks extend and never change, newest
- * first, searched a bounded way back. A fact stops the search for everything that it might overwrite. */
+ * is known along blocks with one predecessor only: a list of facts that blocks extend and never change,
+ * newest first, searched a bounded way back. A fact stops the search for everything that it might overwrite.
+ */
 #include "bpf/passes.h"
 
 #include <string.h>
@@ -56,7 +57,7 @@ struct common {
         struct entry *entry;
         int before;
         struct truth *older;
-    } *truths;
+    } * truths;
     struct fact **at_end; /* by position */
     struct fact *facts;
     bool changed;
@@ -121,7 +122,8 @@ static struct entry *truth_entry(struct common *common, struct ir *ir, bool add)
     bool pure = ir_is_pure(ir);
     uint64_t hash = pure ? hash_value(ir) : identity_hash(ir);
     for (struct entry *entry = common->buckets[hash & (common->bucket_count - 1)]; entry; entry = entry->next)
-        if (entry->hash == hash && (entry->ir == ir || (pure && ir_is_pure(entry->ir) && same_value(entry->ir, ir))))
+        if (entry->hash == hash &&
+            (entry->ir == ir || (pure && ir_is_pure(entry->ir) && same_value(entry->ir, ir))))
             return entry;
     return add ? entry_add(common, ir, hash) : NULL;
 }
@@ -172,13 +174,14 @@ static bool is_private_frame(const struct common *common, const struct ir *base)
 static bool is_no_stack(const struct ir *base)
 {
     return base->op == IR_CONTEXT || base->op == IR_MAP_VALUE ||
-           (base->op == IR_CALL && (base->immediate == BPF_FUNC_map_lookup_elem ||
-                                    base->immediate == BPF_FUNC_map_lookup_percpu_elem ||
-                                    base->immediate == BPF_FUNC_ringbuf_reserve ||
-                                    base->immediate == BPF_FUNC_task_storage_get));
+           (base->op == IR_CALL &&
+            (base->immediate == BPF_FUNC_map_lookup_elem ||
+             base->immediate == BPF_FUNC_map_lookup_percpu_elem ||
+             base->immediate == BPF_FUNC_ringbuf_reserve || base->immediate == BPF_FUNC_task_storage_get));
 }
 
-static bool may_overlap(const struct common *common, struct root x, unsigned x_size, struct root y, unsigned y_size)
+static bool may_overlap(const struct common *common, struct root x, unsigned x_size, struct root y,
+                        unsigned y_size)
 {
     if (x.base == y.base)
         return !x_size || !y_size || (x.offset < y.offset + y_size && y.offset < x.offset + x_size);
@@ -215,14 +218,17 @@ static bool overwrites(const struct common *common, const struct fact *fact, str
     }
 }
 
-/* What is known to be there, or NULL. A load is a fact that overwrites nothing, but stopping there as well does no
- * harm: the fact that it repeats would be older. */
-static struct fact *content_find(const struct common *common, struct root where, unsigned size, bool is_signed)
+/* What is known to be there, or NULL. A load is a fact that overwrites nothing, but stopping there as well
+ * does no harm: the fact that it repeats would be older. `wider`: a wider content with the same address will
+ * do. */
+static struct fact *content_find(const struct common *common, struct root where, unsigned size,
+                                 bool is_signed, bool wider)
 {
     unsigned steps = 0;
     for (struct fact *fact = common->facts; fact && steps++ < SEARCH_LIMIT; fact = fact->older) {
+        bool fits = fact->size == size || (wider && fact->kind == FACT_CONTENT && fact->size > size);
         bool exact = (fact->kind == FACT_CONTENT || (fact->kind == FACT_LOADED_SIGNED && is_signed)) &&
-                     fact->where.base == where.base && fact->where.offset == where.offset && fact->size == size;
+                     fact->where.base == where.base && fact->where.offset == where.offset && fits;
         if (exact)
             return fact;
         if (overwrites(common, fact, where, size))
@@ -236,14 +242,18 @@ static void visit_load(struct common *common, struct ir *load)
     struct root where = root_of(load->a, load->offset);
     if (load->is_volatile)
         return;
-    struct fact *fact = content_find(common, where, load->size, load->is_signed);
+    /* The low bytes come first, or they would not be at the same address. */
+    bool little_endian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    struct fact *fact = content_find(common, where, load->size, load->is_signed, little_endian);
     if (!fact) {
-        fact_add(common, load->is_signed ? FACT_LOADED_SIGNED : FACT_CONTENT, where, load->size)->value = load;
+        fact_add(common, load->is_signed ? FACT_LOADED_SIGNED : FACT_CONTENT, where, load->size)->value =
+            load;
         return;
     }
     struct ir *value = ir_resolve(fact->value);
-    bool extended = load->size == 8 || fact->kind == FACT_LOADED_SIGNED ||
-                    (!load->is_signed && value->op == IR_LOAD && value->size == load->size && !value->is_signed);
+    bool extended =
+        load->size == 8 || fact->kind == FACT_LOADED_SIGNED ||
+        (!load->is_signed && value->op == IR_LOAD && value->size == load->size && !value->is_signed);
     if (!extended) {
         struct ir *extend = ir_new(common->function, IR_EXTEND, load->place);
         extend->comment = load->comment;
@@ -260,11 +270,12 @@ static void visit_load(struct common *common, struct ir *load)
 static void visit_store(struct common *common, struct ir *store)
 {
     struct root where = root_of(store->a, store->offset);
-    struct fact *fact = content_find(common, where, store->size, false);
+    struct fact *fact = content_find(common, where, store->size, false, false);
     struct ir *value = store->b;
     if (fact && is_private_frame(common, where.base)) {
         struct ir *old = ir_resolve(fact->value);
-        if (old == value || (old->op == IR_CONSTANT && value->op == IR_CONSTANT && old->immediate == value->immediate)) {
+        if (old == value ||
+            (old->op == IR_CONSTANT && value->op == IR_CONSTANT && old->immediate == value->immediate)) {
             ir_remove(store);
             common->changed = true;
             return;
@@ -296,7 +307,8 @@ static struct ir **key_content(struct common *common, struct root key, unsigned 
     *words = (unsigned)bytes / 8;
     struct ir **content = arena_array(common->arena, *words, sizeof(struct ir *));
     for (unsigned i = 0; i < *words; i++) {
-        struct fact *fact = content_find(common, (struct root){key.base, key.offset + 8 * (int64_t)i}, 8, false);
+        struct fact *fact =
+            content_find(common, (struct root){key.base, key.offset + 8 * (int64_t)i}, 8, false, false);
         if (!fact)
             return NULL;
         content[i] = fact->value;
@@ -402,8 +414,8 @@ static void find_escapes(struct common *common)
             unsigned count = ir_operand_count(ir);
             for (unsigned k = 0; k < count; k++) {
                 struct ir *base = root_of(*ir_operand(ir, k), 0).base;
-                bool address = (k == 0 && ir->op >= IR_LOAD && ir->op <= IR_ATOMIC_COMPARE) || ir->op == IR_CALL ||
-                               (k == 0 && ir->op == IR_ADD && ir->b->op == IR_CONSTANT);
+                bool address = (k == 0 && ir->op >= IR_LOAD && ir->op <= IR_ATOMIC_COMPARE) ||
+                               ir->op == IR_CALL || (k == 0 && ir->op == IR_ADD && ir->b->op == IR_CONSTANT);
                 if (base->op == IR_FRAME && !address)
                     common->escapes[base->number] = true;
             }
@@ -440,7 +452,8 @@ bool pass_common(struct ir_function *function)
     find_escapes(&common);
 
     /* Children of each block in the dominator tree, and the walk over it. */
-    uint32_t *first = arena_array(arena, count, sizeof *first), *sibling = arena_array(arena, count, sizeof *sibling);
+    uint32_t *first = arena_array(arena, count, sizeof *first),
+             *sibling = arena_array(arena, count, sizeof *sibling);
     for (uint32_t i = count; i-- > 1;) {
         sibling[i] = first[common.flow.dominator[i]];
         first[common.flow.dominator[i]] = i;

@@ -185,7 +185,8 @@ static bool leave_out_empty(struct ir_block *block)
 static bool thread_constants(struct ir_block *block)
 {
     struct ir *phi = block->first, *branch = block->last;
-    if (phi->op != IR_PHI || phi->next != branch || branch->op != IR_BRANCH || branch->a != phi || phi->uses != 1)
+    if (phi->op != IR_PHI || phi->next != branch || branch->op != IR_BRANCH || branch->a != phi ||
+        phi->uses != 1)
         return false;
     bool any = false;
     for (size_t i = block->predecessor_count; i-- > 0;)

@@ -61,9 +61,7 @@ static struct range compute_binary(const struct ranges *ranges, const struct ir 
     case IR_AND: result = (struct range){0, x.high < y.high ? x.high : y.high}; break;
     case IR_OR:
     case IR_XOR: result.high = all_below(x.high | y.high); break;
-    case IR_UDIV: /* by zero: zero */
-        result = (struct range){0, y.low ? x.high / y.low : x.high};
-        break;
+    case IR_UDIV: /* by zero: zero */ result = (struct range){0, y.low ? x.high / y.low : x.high}; break;
     case IR_UMOD: result.high = y.low && y.high - 1 < x.high ? y.high - 1 : x.high; break;
     case IR_LSHR:
         if (ir->b->op == IR_CONSTANT)
@@ -125,7 +123,8 @@ static struct range compute(const struct ranges *ranges, const struct ir *ir)
 static bool is_evident(const struct ir *value)
 {
     return value->op == IR_CONSTANT || (value->op == IR_LOAD && !value->is_signed && value->size < 8) ||
-           (value->op == IR_EXTEND && !value->is_signed) || (value->op == IR_AND && value->b->op == IR_CONSTANT) ||
+           (value->op == IR_EXTEND && !value->is_signed) ||
+           (value->op == IR_AND && value->b->op == IR_CONSTANT) ||
            (value->op == IR_LSHR && value->b->op == IR_CONSTANT) || ir_is_compare(value->op);
 }
 
@@ -195,7 +194,7 @@ static struct ir *improve(const struct ranges *ranges, struct ir *ir, bool *chan
         return NULL;
     }
     case IR_AND:
-        if (ir->b->op == IR_CONSTANT && !(ir->b->immediate & (ir->b->immediate + 1)) &&
+        if (ir->b->op == IR_CONSTANT && !((uint64_t)ir->b->immediate & ((uint64_t)ir->b->immediate + 1)) &&
             range_of(ranges, ir->a).high <= (uint64_t)ir->b->immediate && (free || is_evident(ir->a)))
             return ir->a;
         return NULL;

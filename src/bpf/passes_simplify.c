@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Constant folding and algebraic simplification, one instruction at a time, in an order in which operands come
- * before their users.
+/* Constant folding and algebraic simplification, one instruction at a time, in an order in which operands
+ * come before their users.
  *
- * The kernel's verifier learns bounds from the very values that are compared. So nothing here makes a check look
- * at another value than the one that is used, unless nobody else uses it. */
+ * The kernel's verifier learns bounds from the very values that are compared. So nothing here makes a check
+ * look at another value than the one that is used, unless nobody else uses it. */
 #include "bpf/passes.h"
 
 static struct ir *new_before(struct ir *at, enum ir_op op, struct ir *a, struct ir *b)
@@ -39,14 +39,16 @@ static const struct identity {
     bool gives_x; /* else `result` */
     int64_t result;
 } identities[] = {
-    {IR_ADD, 0, true, 0},  {IR_SUB, 0, true, 0},   {IR_MUL, 1, true, 0},   {IR_MUL, 0, false, 0},
-    {IR_UDIV, 1, true, 0}, {IR_SDIV, 1, true, 0},  {IR_UMOD, 1, false, 0}, {IR_SMOD, 1, false, 0},
-    {IR_UDIV, 0, false, 0}, {IR_SDIV, 0, false, 0}, {IR_UMOD, 0, true, 0},  {IR_SMOD, 0, true, 0},
-    {IR_AND, -1, true, 0}, {IR_AND, 0, false, 0},  {IR_OR, 0, true, 0},    {IR_OR, -1, false, -1},
-    {IR_XOR, 0, true, 0},  {IR_SHL, 0, true, 0},   {IR_LSHR, 0, true, 0},  {IR_ASHR, 0, true, 0},
-    {IR_ULT, 0, false, 0}, {IR_UGE, 0, false, 1},  {IR_UGT, -1, false, 0}, {IR_ULE, -1, false, 1},
-    {IR_SLT, INT64_MIN, false, 0}, {IR_SGE, INT64_MIN, false, 1},
-    {IR_SGT, INT64_MAX, false, 0}, {IR_SLE, INT64_MAX, false, 1},
+    {IR_ADD, 0, true, 0},          {IR_SUB, 0, true, 0},          {IR_MUL, 1, true, 0},
+    {IR_MUL, 0, false, 0},         {IR_UDIV, 1, true, 0},         {IR_SDIV, 1, true, 0},
+    {IR_UMOD, 1, false, 0},        {IR_SMOD, 1, false, 0},        {IR_UDIV, 0, false, 0},
+    {IR_SDIV, 0, false, 0},        {IR_UMOD, 0, true, 0},         {IR_SMOD, 0, true, 0},
+    {IR_AND, -1, true, 0},         {IR_AND, 0, false, 0},         {IR_OR, 0, true, 0},
+    {IR_OR, -1, false, -1},        {IR_XOR, 0, true, 0},          {IR_SHL, 0, true, 0},
+    {IR_LSHR, 0, true, 0},         {IR_ASHR, 0, true, 0},         {IR_ULT, 0, false, 0},
+    {IR_UGE, 0, false, 1},         {IR_UGT, -1, false, 0},        {IR_ULE, -1, false, 1},
+    {IR_SLT, INT64_MIN, false, 0}, {IR_SGE, INT64_MIN, false, 1}, {IR_SGT, INT64_MAX, false, 0},
+    {IR_SLE, INT64_MAX, false, 1},
 };
 
 static struct ir *simplify_same(struct ir *ir)
@@ -207,7 +209,8 @@ static struct ir *simplify_extend(struct ir *ir, bool *changed)
 static struct ir *simplify_phi(struct ir *phi)
 {
     for (uint32_t i = 0; i < phi->argument_count; i++)
-        if (phi->arguments[i]->op != IR_CONSTANT || phi->arguments[i]->immediate != phi->arguments[0]->immediate)
+        if (phi->arguments[i]->op != IR_CONSTANT ||
+            phi->arguments[i]->immediate != phi->arguments[0]->immediate)
             return NULL;
     struct ir *constant = ir_new(phi->block->function, IR_CONSTANT, phi->place);
     constant->immediate = phi->arguments[0]->immediate;
@@ -251,7 +254,8 @@ static struct ir *simplify(struct ir *ir, bool *changed)
     switch (ir->op) {
     case IR_EXTEND: return simplify_extend(ir, changed);
     case IR_BSWAP:
-        return ir->a->op == IR_CONSTANT ? ir_constant_before(ir, ir_fold_bswap(ir->a->immediate, ir->size)) : NULL;
+        return ir->a->op == IR_CONSTANT ? ir_constant_before(ir, ir_fold_bswap(ir->a->immediate, ir->size))
+                                        : NULL;
     case IR_NEG:
     case IR_NOT:
         if (ir->a->op == ir->op)

@@ -80,8 +80,8 @@ static struct ir *before(struct ir *at, enum ir_op op, struct ir *a, struct ir *
     return ir;
 }
 
-/* Signed division by unsigned: with s = -1 for a negative x and 0 otherwise, (x ^ s) - s is |x|, and applied to |x|
- * gives x back. Holds for the smallest integer, and a zero divisor gives what eBPF gives. */
+/* Signed division by unsigned: with s = -1 for a negative x and 0 otherwise, (x ^ s) - s is |x|, and applied
+ * to |x| gives x back. Holds for the smallest integer, and a zero divisor gives what eBPF gives. */
 static void lower_signed_division(struct ir *ir)
 {
     struct ir *bits = ir_constant_before(ir, 63);
@@ -92,7 +92,8 @@ static void lower_signed_division(struct ir *ir)
         uint64_t magnitude = (uint64_t)ir->b->immediate;
         bool negative = ir->b->immediate < 0;
         divisor = ir_constant_before(ir, (int64_t)(negative ? 0 - magnitude : magnitude));
-        result_sign = negative && ir->op == IR_SDIV ? before(ir, IR_XOR, sign, ir_constant_before(ir, -1)) : sign;
+        result_sign =
+            negative && ir->op == IR_SDIV ? before(ir, IR_XOR, sign, ir_constant_before(ir, -1)) : sign;
     } else {
         struct ir *divisor_sign = before(ir, IR_ASHR, ir->b, bits);
         divisor = before(ir, IR_SUB, before(ir, IR_XOR, ir->b, divisor_sign), divisor_sign);
@@ -173,7 +174,8 @@ static void fold_stored(struct ir *ir)
         struct ir *value = ir->b;
         if (value->op == IR_EXTEND && value->size >= ir->size)
             ir->b = value->a;
-        else if (value->op == IR_AND && value->b->op == IR_CONSTANT && ((uint64_t)value->b->immediate & mask) == mask)
+        else if (value->op == IR_AND && value->b->op == IR_CONSTANT &&
+                 ((uint64_t)value->b->immediate & mask) == mask)
             ir->b = value->a;
         else
             break;
@@ -194,7 +196,8 @@ static bool is_unsigned_32(const struct ir *ir)
     case IR_LOAD: return ir->size <= 4 && !ir->is_signed;
     case IR_EXTEND: return !ir->is_signed || ir_is_compare(ir->a->op);
     case IR_BSWAP: return ir->size <= 4;
-    case IR_AND: return ir->size == 4 || (ir->b->op == IR_CONSTANT && (uint64_t)ir->b->immediate <= UINT32_MAX);
+    case IR_AND:
+        return ir->size == 4 || (ir->b->op == IR_CONSTANT && (uint64_t)ir->b->immediate <= UINT32_MAX);
     case IR_LSHR: return ir->b->op == IR_CONSTANT && ir->b->immediate >= 32;
     default: return ir_is_compare(ir->op) || (ir_is_binary(ir->op) && ir->size == 4);
     }
@@ -333,8 +336,8 @@ static void remove_unused(struct ir_function *function)
  * words to load stays where it is, in a register, if any user cannot hold it. */
 static bool is_expensive(const struct ir *ir)
 {
-    return ir->op == IR_MAP_VALUE || (ir->op == IR_CONSTANT && !fits_immediate(ir->immediate) &&
-                                      (uint64_t)ir->immediate > UINT32_MAX);
+    return ir->op == IR_MAP_VALUE ||
+           (ir->op == IR_CONSTANT && !fits_immediate(ir->immediate) && (uint64_t)ir->immediate > UINT32_MAX);
 }
 
 static void place_leaves(struct ir_function *function)
@@ -353,7 +356,8 @@ static void place_leaves(struct ir_function *function)
                 struct ir *value = *ir_operand(ir, k);
                 if (value->op == IR_ADD && value->a->op == IR_FRAME && value->b->op == IR_CONSTANT &&
                     value->b->immediate == (int16_t)value->b->immediate)
-                    *ir_operand(ir, k) = ir_frame_leaf(function, value->a, (int32_t)value->b->immediate, ir->place);
+                    *ir_operand(ir, k) =
+                        ir_frame_leaf(function, value->a, (int32_t)value->b->immediate, ir->place);
                 else if (ir_is_leaf(value) && !ir_holds_directly(ir, k, value))
                     value->uses++;
             }
@@ -369,7 +373,8 @@ static void place_leaves(struct ir_function *function)
             unsigned count = ir_operand_count(ir);
             for (unsigned k = 0; k < count; k++) {
                 struct ir *value = *ir_operand(ir, k);
-                if (ir_is_leaf(value) && !(is_expensive(value) && value->uses) && !ir_holds_directly(ir, k, value))
+                if (ir_is_leaf(value) && !(is_expensive(value) && value->uses) &&
+                    !ir_holds_directly(ir, k, value))
                     ir_set_leaf(ir, k, value);
             }
         }

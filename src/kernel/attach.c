@@ -16,6 +16,8 @@
 #include "kernel/syscalls.h"
 #include "sym/tracefs.h"
 
+enum { REMOVE_PATIENCE = 1000 }; /* ms */
+
 const char *attach_error(int error)
 {
     return error == -524 ? "Not supported" : strerror(-error);
@@ -59,8 +61,7 @@ void attachment_drop_from(struct kernel *kernel, size_t count)
         for (size_t i = 0; i < attachment->count; i++)
             close(attachment->fds[i]);
         if (attachment->group)
-            trace_events_remove(tracefs_directory(kernel->tracefs), attachment->group,
-                                attachment->group_is_kprobe);
+            trace_events_remove(tracefs_directory(kernel->tracefs), attachment, REMOVE_PATIENCE);
         free(attachment->group);
         free(attachment->fds);
         free(attachment->description);

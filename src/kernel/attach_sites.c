@@ -106,6 +106,8 @@ static int group_try(const struct site_ladder *ladder, const size_t *order, size
     error = fd < 0 ? fd
                    : attach_to_event(attachment, ladder->program, fd, has_cookie,
                                      ladder->cookie(ladder, order[0]));
+    if (!error)
+        error = trace_events_hold(attachment);
     attachment_describe(attachment, "%s_events %zu site%s %s", ladder->is_kprobe ? "kprobe" : "uprobe", count,
                         count == 1 ? "" : "s", ladder->where);
     return error;

@@ -25,7 +25,7 @@
 #define SYS_close_range 436
 #endif
 
-enum { HELPERS_MAX = 16, FDS_PER_HELPER = 4 };
+enum { HELPERS_MAX = 16, FDS_PER_HELPER = 4, REMOVE_PATIENCE = 60000 /* ms */ };
 
 struct leaving {
     const struct kernel *kernel;
@@ -124,11 +124,9 @@ static void leave_child(const struct leaving *leaving, int parent_gone)
     while (read(parent_gone, &byte, 1) < 0 && errno == EINTR)
         ;
     leave_close_all(leaving);
-    for (size_t i = 0; i < leaving->kernel->attachment_count; i++) {
-        const struct attachment *attachment = &leaving->kernel->attachments[i];
-        if (attachment->group)
-            trace_events_remove(leaving->directory, attachment->group, attachment->group_is_kprobe);
-    }
+    for (size_t i = 0; i < leaving->kernel->attachment_count; i++)
+        if (leaving->kernel->attachments[i].group)
+            trace_events_remove(leaving->directory, &leaving->kernel->attachments[i], REMOVE_PATIENCE);
 }
 
 static int leave_prepare(struct leaving *leaving, const struct kernel *kernel, int parent_gone)
@@ -137,7 +135,7 @@ static int leave_prepare(struct leaving *leaving, const struct kernel *kernel, i
     for (size_t i = 0; i < kernel->attachment_count; i++)
         leaving->count += kernel->attachments[i].count;
     leaving->fds = calloc(leaving->count + 1, sizeof(int));
-    leaving->kept = calloc(leaving->count + 2, sizeof(int));
+    leaving->kept = calloc(leaving->count + 3 * kernel->attachment_count + 2, sizeof(int));
     if (!leaving->fds || !leaving->kept)
         return -ENOMEM;
     size_t at = 0;
@@ -147,6 +145,13 @@ static int leave_prepare(struct leaving *leaving, const struct kernel *kernel, i
     memcpy(leaving->kept, leaving->fds, leaving->count * sizeof(int));
     leaving->kept_count = leaving->count;
     leaving->kept[leaving->kept_count++] = parent_gone;
+    for (size_t i = 0; i < kernel->attachment_count; i++) {
+        const struct attachment *attachment = &kernel->attachments[i];
+        const int own[] = {attachment->witness, attachment->lives[0], attachment->lives[1]};
+        for (size_t k = 0; attachment->group && k < 3; k++)
+            if (own[k] >= 0)
+                leaving->kept[leaving->kept_count++] = own[k];
+    }
     if (kernel->tracefs) {
         leaving->directory = tracefs_directory(kernel->tracefs);
         leaving->kept[leaving->kept_count++] = leaving->directory;
@@ -189,8 +194,15 @@ static int leave_hand_over(const struct kernel *kernel, int pipes[2])
 static void leave_forget(struct kernel *kernel)
 {
     for (size_t i = 0; i < kernel->attachment_count; i++) {
-        free(kernel->attachments[i].group);
-        kernel->attachments[i].group = NULL;
+        struct attachment *attachment = &kernel->attachments[i];
+        if (!attachment->group)
+            continue;
+        close(attachment->witness);
+        for (int k = 0; k < 2; k++)
+            if (attachment->lives[k] >= 0 && attachment_add(attachment, attachment->lives[k]))
+                attachment->lives[k] = -1; /* closed already */
+        free(attachment->group);
+        attachment->group = NULL;
     }
     attachment_drop_from(kernel, 0);
 }

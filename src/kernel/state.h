@@ -52,7 +52,8 @@ struct attachment {
     size_t count, room;
     char *group; /* of tracefs events to be removed after; or NULL */
     bool group_is_kprobe;
-    char *description; /* one line */
+    int witness, lives[2]; /* with a group: see trace_events.c */
+    char *description;     /* one line */
 };
 
 struct kernel {
@@ -150,11 +151,15 @@ int attach_sites(const struct site_ladder *ladder, size_t *bad);
 
 /* trace_events.c: uprobe_events and kprobe_events of tracefs. */
 int trace_events_open(struct kernel *kernel); /* -errno: not reachable */
-/* Makes one event of several sites and puts the group's name into the attachment. On failure no event is
- * left and *bad is the place in `order` of the site that the kernel refuses. */
+/* Makes one event of several sites and puts the group's name into the attachment, which removes it when it is
+ * dropped, also after a failure. *bad is then the place in `order` of the site that the kernel refuses. */
 int trace_events_make(const struct site_ladder *ladder, struct attachment *attachment, const size_t *order,
                       size_t count, uint32_t *id, size_t *bad);
-/* Removes a group's event. Only system calls: usable after fork. */
-void trace_events_remove(int directory, const char *group, bool is_kprobe);
+/* To be called as soon as the attachment has the perf event. */
+int trace_events_hold(struct attachment *attachment);
+/* Closes the attachment's own ends and removes the group's event as soon as nobody has it any more. Gives up
+ * after `patience` milliseconds and leaves the definition: it does nothing. Only system calls: usable after
+ * fork. All other descriptors of the attachment must be closed. */
+void trace_events_remove(int directory, const struct attachment *attachment, int patience);
 
 #endif

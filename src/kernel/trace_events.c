@@ -2,12 +2,17 @@
 /* Many sites under one event of tracefs: definitions of the same name in uprobe_events or kprobe_events share
  * one event, which takes one perf event and about the time of one site to close.
  *
- * The definitions belong to the machine, not to a process, so they carry our process id in their group's name
- * and are removed when the event is closed. What a process that was killed has left is removed by the next
- * one that comes here. */
+ * Invariant: a definition is removed only when the perf event on it is gone, in every process. The kernel
+ * does not guard this: it answers EBUSY for an event with a single site, but of an event with several it
+ * frees those that are still registered, and crashes at the next hit (5.10 to 6.18). Closing our descriptor
+ * is not enough to know, because a process that we forked holds it, too, until it calls exec. So a pipe is
+ * the witness: its writing ends are inherited and closed with the perf event's descriptor, one with a number
+ * below it and one above, because the kernel promises no order; when its reading end shows the end of the
+ * file, nobody has the event any more. For the same reason nothing is done about the events of other
+ * processes that were killed: their definitions stay, and do nothing. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,39 +42,44 @@ static int trace_events_write(int directory, bool is_kprobe, const char *line, s
     return error;
 }
 
-void trace_events_remove(int directory, const char *group, bool is_kprobe)
+/* Nobody has the perf event any more, and nobody has switched the event on by tracefs ("echo 1 > enable" in
+ * the directory of all events does that to ours as well). */
+static bool trace_events_is_unused(int directory, const char *group, int witness, int patience)
 {
-    char line[128];
-    int length = snprintf(line, sizeof line, "-:%s/%s\n", group, event_name);
-    /* Busy while the perf event is still being closed. */
-    for (int i = 0; i < REMOVE_ATTEMPTS; i++) {
-        if (trace_events_write(directory, is_kprobe, line, (size_t)length) != -EBUSY)
-            return;
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    }
+    struct pollfd poll_witness = {.fd = witness, .events = POLLIN};
+    int answer;
+    do
+        answer = poll(&poll_witness, 1, patience);
+    while (answer < 0 && errno == EINTR);
+    if (answer != 1 || !(poll_witness.revents & POLLHUP))
+        return false;
+    char path[128], state[2] = "";
+    snprintf(path, sizeof path, "events/%s/%s/enable", group, event_name);
+    int fd = openat(directory, path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT;
+    bool is_off = read(fd, state, 1) == 1 && state[0] == '0';
+    if (!is_off && write(fd, "0", 1) == 1)
+        is_off = pread(fd, state, 1, 0) == 1 && state[0] == '0';
+    close(fd);
+    return is_off;
 }
 
-/* Groups of processes that are gone. */
-static void trace_events_sweep(int directory, bool is_kprobe, const char *definitions)
+void trace_events_remove(int directory, const struct attachment *attachment, int patience)
 {
-    char last[64] = "";
-    for (const char *line = definitions; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        const char *group = strchr(line, ':');
-        long pid;
-        int used = 0;
-        if (!group || sscanf(group, ":spoor_%ld_%*u%n", &pid, &used) != 1 || !used || pid <= 0)
-            continue;
-        if (kill((pid_t)pid, 0) != -1 || errno != ESRCH)
-            continue;
-        char name[64];
-        snprintf(name, sizeof name, "%.*s", used - 1, group + 1);
-        if (strcmp(name, last)) {
-            char removal[128];
-            int length = snprintf(removal, sizeof removal, "-:%s/%s\n", name, event_name);
-            trace_events_write(directory, is_kprobe, removal, (size_t)length);
+    char line[128];
+    for (int i = 0; i < 2; i++)
+        if (attachment->lives[i] >= 0)
+            close(attachment->lives[i]);
+    if (trace_events_is_unused(directory, attachment->group, attachment->witness, patience)) {
+        int length = snprintf(line, sizeof line, "-:%s/%s\n", attachment->group, event_name);
+        for (int i = 0; i < REMOVE_ATTEMPTS; i++) {
+            if (trace_events_write(directory, attachment->group_is_kprobe, line, (size_t)length) != -EBUSY)
+                break;
+            nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         }
-        memcpy(last, name, sizeof last);
     }
+    close(attachment->witness);
 }
 
 int trace_events_open(struct kernel *kernel)
@@ -81,13 +91,36 @@ int trace_events_open(struct kernel *kernel)
         kernel->tracefs = NULL;
         return error;
     }
-    for (int is_kprobe = 0; is_kprobe < 2; is_kprobe++) {
-        struct text definitions = {0};
-        if (!tracefs_read(kernel->tracefs, trace_events_file(is_kprobe), &definitions))
-            trace_events_sweep(tracefs_directory(kernel->tracefs), is_kprobe, text_string(&definitions));
-        text_free(&definitions);
-    }
     return 0;
+}
+
+/* Before the event is opened: the group is the attachment's from here on. */
+static int trace_events_claim(struct attachment *attachment, const char *group, bool is_kprobe)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC))
+        return -errno;
+    attachment->group = strdup(group);
+    if (!attachment->group) {
+        close(ends[0]);
+        close(ends[1]);
+        return -ENOMEM;
+    }
+    attachment->group_is_kprobe = is_kprobe;
+    attachment->witness = ends[0];
+    attachment->lives[0] = ends[1];
+    attachment->lives[1] = -1;
+    return 0;
+}
+
+int trace_events_hold(struct attachment *attachment)
+{
+    int highest = attachment->lives[0];
+    for (size_t i = 0; i < attachment->count; i++)
+        if (attachment->fds[i] > highest)
+            highest = attachment->fds[i];
+    attachment->lives[1] = fcntl(attachment->lives[0], F_DUPFD_CLOEXEC, highest + 1);
+    return attachment->lives[1] < 0 ? -errno : 0;
 }
 
 int trace_events_make(const struct site_ladder *ladder, struct attachment *attachment, const size_t *order,
@@ -101,11 +134,15 @@ int trace_events_make(const struct site_ladder *ladder, struct attachment *attac
     int directory = tracefs_directory(kernel->tracefs);
     char group[48];
     snprintf(group, sizeof group, "spoor_%d_%u", (int)getpid(), kernel->group_number++);
+    /* The witness first, so that its number is below all that follow. On failure the caller drops the
+     * attachment, and the definitions with it. */
+    error = trace_events_claim(attachment, group, ladder->is_kprobe);
+    if (error)
+        return error;
     int fd = openat(directory, trace_events_file(ladder->is_kprobe), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     struct text line = {0};
-    bool made = false;
     for (size_t i = 0; i < count && !error; i++) {
         text_clear(&line);
         text_printf(&line, "%c:%s/%s ", ladder->is_return ? 'r' : 'p', group, event_name);
@@ -116,22 +153,11 @@ int trace_events_make(const struct site_ladder *ladder, struct attachment *attac
         } else if (write(fd, line.bytes, line.length) < 0) {
             error = -errno;
             *bad = i;
-        } else {
-            made = true;
         }
         if (!error && i % 256 == 255)
             error = attach_progress(ladder->request, i, count);
     }
     close(fd);
     text_free(&line);
-    if (!error)
-        error = tracefs_event_id(kernel->tracefs, group, event_name, id);
-    if (!error) {
-        attachment->group = strdup(group);
-        attachment->group_is_kprobe = ladder->is_kprobe;
-        error = attachment->group ? 0 : -ENOMEM;
-    }
-    if (error && made)
-        trace_events_remove(directory, group, ladder->is_kprobe);
-    return error;
+    return error ? error : tracefs_event_id(kernel->tracefs, group, event_name, id);
 }

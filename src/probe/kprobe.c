@@ -308,7 +308,7 @@ static void kprobe_fill(struct probe_environment *environment, const struct cont
     struct machine_register found;
     kprobe_tell_fill(environment, uses, variant);
     context->program_type = BPF_PROG_TYPE_KPROBE;
-    context->space = SPACE_KERNEL;
+    context->space = SPACE_NONE; /* arguments are of either kind */
     context->has_registers = true;
     if (uses->ctx) {
         struct btf_file *btf = probe_btf(environment);

@@ -30,13 +30,8 @@ static struct tracefs *tracepoint_open(struct probe_environment *environment, st
     if (tracefs)
         return tracefs;
     diagnose_error(environment->diagnostics, place, "cannot read the kernel's tracepoints: %s",
-                   strerror(-environment->tracefs_error));
-    if (environment->tracefs_error == -ENOENT)
-        diagnose_hint(environment->diagnostics,
-                      "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing");
-    else
-        diagnose_hint(environment->diagnostics,
-                      "/sys/kernel/tracing is readable by root; run as root or make it readable");
+                   tracefs_problem(environment->tracefs_error));
+    diagnose_hint(environment->diagnostics, "%s", tracefs_remedy(environment->tracefs_error));
     return NULL;
 }
 

@@ -5,11 +5,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sym/glob.h"
@@ -43,6 +46,46 @@ static bool is_tracefs(int directory)
     return !fstatfs(directory, &status) && status.f_type == TRACEFS_MAGIC;
 }
 
+/* True when a file whose reading takes the kernel's event lock can be read. The child that tries has none of our
+ * descriptors: should it hang, nobody waits for it, neither we nor a reader of our output. */
+static bool tracefs_answers(int directory)
+{
+    enum { PATIENCE_MS = 3000 };
+    int answer[2];
+    if (pipe2(answer, O_CLOEXEC))
+        return true;
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        int kept[] = {dup3(answer[1], 0, 0), dup3(directory, 1, 0)};
+        syscall(SYS_close_range, 2, ~0U, 0);
+        int events = openat(kept[1], "available_events", O_RDONLY | O_CLOEXEC);
+        ssize_t got = events < 0 ? 0 : read(events, &byte, 1);
+        _exit(write(kept[0], &got, 1) == 1 ? 0 : 1);
+    }
+    close(answer[1]);
+    struct pollfd poller = {answer[0], POLLIN, 0};
+    bool answers = child < 0 || poll(&poller, 1, PATIENCE_MS) != 0;
+    close(answer[0]);
+    if (child > 0)
+        waitpid(child, NULL, answers ? 0 : WNOHANG);
+    return answers;
+}
+
+const char *tracefs_problem(int error)
+{
+    return error == -EDEADLK ? "the kernel's tracing is stuck: a task that died inside it holds its lock"
+                             : strerror(-error);
+}
+
+const char *tracefs_remedy(int error)
+{
+    return error == -EDEADLK   ? "dmesg shows what happened; only a reboot helps. uprobe and usdt by uprobe_multi, "
+                                 "rawtracepoint, profile, interval and software probes work without it"
+           : error == -ENOENT ? "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
+                               : "/sys/kernel/tracing is readable by root; run as root or make it readable";
+}
+
 int tracefs_open(struct tracefs **out)
 {
     static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
@@ -61,7 +104,7 @@ int tracefs_open(struct tracefs **out)
         directory = tracefs_mount_detached();
     if (directory < 0)
         return refused ? refused : directory;
-    int error = tracefs_open_at(directory, out);
+    int error = tracefs_answers(directory) ? tracefs_open_at(directory, out) : -EDEADLK;
     close(directory);
     return error;
 }

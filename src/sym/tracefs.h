@@ -16,8 +16,12 @@
 struct tracefs;
 
 /* -EACCES or -EPERM: it exists but we may not read it (root or CAP_SYS_ADMIN is needed); -ENOENT: the kernel
- * has none. */
+ * has none; -EDEADLK: it does not answer, because a task that died in the kernel holds its lock. Whoever touched
+ * it then would hang for ever and could not be killed, so a child tries first. */
 int tracefs_open(struct tracefs **out);
+/* What to say about such an error, and what to do. */
+const char *tracefs_problem(int error);
+const char *tracefs_remedy(int error);
 /* Any directory that looks like tracefs: for tests. The descriptor is duplicated. */
 int tracefs_open_at(int directory, struct tracefs **out);
 void tracefs_close(struct tracefs *tracefs);

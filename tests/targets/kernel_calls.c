@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes system calls that probes in the kernel can count: each has something that nobody else's call has.
+/* Makes system calls that probes in the kernel can count: a NUMBER that nobody else uses tells them from others'.
  *
- *   kernel_calls read    10 reads of 4321 bytes
- *   kernel_calls open    5 attempts to open /no/such/spoor
- *   kernel_calls         both */
+ *   kernel_calls read NUMBER    10 reads of NUMBER bytes
+ *   kernel_calls open NUMBER    5 attempts to open /no/such/NUMBER */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int read_zeros(void)
+static int read_zeros(size_t size)
 {
-    static char bytes[4321];
+    static char bytes[1 << 16];
     int fd = open("/dev/zero", O_RDONLY);
     for (int i = 0; i < 10; i++)
-        if (read(fd, bytes, sizeof bytes) != sizeof bytes)
+        if (read(fd, bytes, size) != (ssize_t)size)
             return 1;
     return close(fd);
 }
 
-static int open_nothing(void)
+static int open_nothing(const char *name)
 {
+    char path[64];
+    snprintf(path, sizeof path, "/no/such/%s", name);
     for (int i = 0; i < 5; i++)
-        if (open("/no/such/spoor", O_RDONLY) >= 0)
+        if (open(path, O_RDONLY) >= 0)
             return 1;
     return 0;
 }
 
 int main(int count, char **arguments)
 {
-    const char *what = count > 1 ? arguments[1] : "read open";
-    if (strstr(what, "read") && read_zeros())
-        return perror("/dev/zero"), 1;
-    if (strstr(what, "open") && open_nothing())
-        return fputs("/no/such/spoor exists\n", stderr), 1;
-    return 0;
+    if (count == 3 && !strcmp(arguments[1], "read"))
+        return read_zeros(strtoul(arguments[2], NULL, 10));
+    if (count == 3 && !strcmp(arguments[1], "open"))
+        return open_nothing(arguments[2]);
+    return fputs("usage: kernel_calls read|open NUMBER\n", stderr), 1;
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "sym/btf.h"
@@ -43,7 +44,7 @@ static void test_tp_btf(void **state)
     NEED_ROOT();
     struct fixture f;
     fixture_open(&f, NULL);
-    struct btf_file *btf;
+    struct btf_file *btf = NULL;
     struct btf_prototype hook;
     if (!f.host->features.tp_btf || btf_file_open(NULL, NULL, &f.arena, &btf)) {
         fixture_close(&f);
@@ -103,6 +104,7 @@ static void test_order(void **state)
     for (size_t i = 0; i < count; i++) {
         children[i] = fork();
         if (!children[i]) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
             run_on(f.kernel->online[i]);
             for (;;) {
                 for (int k = 0; k < 50; k++)
@@ -283,7 +285,7 @@ static void try_rung(const char *without, size_t count, size_t program, bool is_
     assert_int_equal(semaphores[1], 0);
 }
 
-static size_t events_left(void)
+static size_t events_left_of(pid_t owner)
 {
     struct tracefs *tracefs;
     struct text text = {0};
@@ -291,12 +293,17 @@ static size_t events_left(void)
     char ours[64];
     assert_int_equal(tracefs_open(&tracefs), 0);
     tracefs_read(tracefs, "uprobe_events", &text);
-    snprintf(ours, sizeof ours, "spoor_%d_", (int)getpid());
+    snprintf(ours, sizeof ours, "spoor_%d_", (int)owner);
     for (const char *at = text_string(&text); (at = strstr(at, ours)); at++)
         count++;
     text_free(&text);
     tracefs_close(tracefs);
     return count;
+}
+
+static size_t events_left(void)
+{
+    return events_left_of(getpid());
 }
 
 static void test_uprobe_rungs(void **state)
@@ -610,51 +617,47 @@ static void test_leave(void **state)
     assert_int_equal(events_left(), 0);
 }
 
-/* What a killed process leaves is removed by the next. */
-static void test_sweep(void **state)
+/* While another process has our descriptors, the definitions must stay: the kernel would free what is still
+ * registered. */
+static void test_removal_waits(void **state)
 {
     (void)state;
     NEED_ROOT();
+    struct fixture f;
     struct uprobe_site sites[TARGETS];
     sites_of_self(sites);
+    fixture_open(&f, "uprobe_multi,attach_cookie");
+    load(&f, PROGRAM_PROBE);
+    struct attach_request request = request_of(&f, PROGRAM_PROBE);
+    assert_int_equal(kernel_attach_uprobes(f.kernel, &request, self, sites, TARGETS, false, 0), 0);
     pid_t child = fork();
     if (!child) {
-        struct fixture f;
-        fixture_open(&f, "uprobe_multi");
-        load(&f, PROGRAM_PROBE);
-        struct attach_request request = request_of(&f, PROGRAM_PROBE);
-        kernel_attach_uprobes(f.kernel, &request, self, sites, 5, false, 0);
-        raise(SIGKILL);
+        for (double until = milliseconds() + 400; milliseconds() < until;) {
+            call_targets(TARGETS);
+            if (!events_left_of(getppid()))
+                _exit(1);
+        }
+        _exit(0);
     }
-    waitpid(child, NULL, 0);
-    char group[64];
-    snprintf(group, sizeof group, "spoor_%d_", (int)child);
-    struct fixture f;
-    fixture_open(&f, "uprobe_multi");
-    assert_int_equal(trace_events_open(f.kernel), 0);
-    struct text text = {0};
-    assert_int_equal(tracefs_read(f.kernel->tracefs, "uprobe_events", &text), 0);
-    assert_null(strstr(text_string(&text), group));
-    text_free(&text);
+    double start = milliseconds();
     fixture_close(&f);
+    assert_true(milliseconds() - start > 300);
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(events_left(), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_raw_tracepoint),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_tp_btf),
-        cmocka_unit_test(test_tracepoint),
-        cmocka_unit_test(test_perf_event),
-        cmocka_unit_test(test_uprobe_rungs),
-        cmocka_unit_test(test_uprobe_slow_rung),
-        cmocka_unit_test(test_uprobe_pid),
-        cmocka_unit_test(test_uprobe_path),
-        cmocka_unit_test(test_uprobe_bad),
-        cmocka_unit_test(test_kprobe),
-        cmocka_unit_test(test_leave),
-        cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_raw_tracepoint),   cmocka_unit_test(test_order),
+        cmocka_unit_test(test_tp_btf),           cmocka_unit_test(test_tracepoint),
+        cmocka_unit_test(test_perf_event),       cmocka_unit_test(test_uprobe_rungs),
+        cmocka_unit_test(test_uprobe_slow_rung), cmocka_unit_test(test_uprobe_pid),
+        cmocka_unit_test(test_uprobe_path),      cmocka_unit_test(test_uprobe_bad),
+        cmocka_unit_test(test_kprobe),           cmocka_unit_test(test_leave),
+        cmocka_unit_test(test_removal_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void emit_into(struct ir_program *program, struct image_program *image, u
 
 static jmp_buf out_of_memory;
 
-static unsigned run_random_program(unsigned seed, unsigned mode)
+static unsigned run_random_program(unsigned seed, unsigned mode, int map)
 {
     static char log[1 << 20];
     struct arena arena = {0};
@@ -54,9 +54,9 @@ static unsigned run_random_program(unsigned seed, unsigned mode)
         fail_msg("seed %u mode %u: %s", seed, mode, wrong);
     struct image_program image = {0};
     emit_into(program, &image, mode & 4 ? 3 + seed % 2 : 0);
-    int fd = kernel_load(&image, BPF_PROG_TYPE_SYSCALL, NULL, 0);
+    int fd = kernel_load(&image, BPF_PROG_TYPE_SYSCALL, map, NULL, 0);
     if (fd < 0) {
-        kernel_load(&image, BPF_PROG_TYPE_SYSCALL, log, sizeof log);
+        kernel_load(&image, BPF_PROG_TYPE_SYSCALL, map, log, sizeof log);
         show_failure(&image, log + (strlen(log) > 4000 ? strlen(log) - 4000 : 0));
         fail_msg("seed %u mode %u: refused: %s", seed, mode, strerror(-fd));
     }
@@ -69,7 +69,7 @@ static unsigned run_random_program(unsigned seed, unsigned mode)
         for (unsigned i = 0; i < OUTPUTS; i++)
             if (context[INPUTS + i] != expected[i]) {
                 show_failure(&image, NULL);
-                        fail_msg("seed %u mode %u run %u: variable %u is %llx, not %llx", seed, mode, run, i,
+                fail_msg("seed %u mode %u run %u: variable %u is %llx, not %llx", seed, mode, run, i,
                          (unsigned long long)context[INPUTS + i], (unsigned long long)expected[i]);
             }
         compared += OUTPUTS;
@@ -85,16 +85,19 @@ static void random_programs_agree_with_kernel(void **state)
     if (!kernel_available())
         skip();
     unsigned compared = 0;
+    int map = kernel_map();
+    assert_true(map >= 0);
     for (unsigned seed = 0; seed < 120; seed++)
         for (unsigned mode = 0; mode < 8; mode++)
-            compared += run_random_program(seed, mode);
+            compared += run_random_program(seed, mode, map);
+    close(map);
     printf("%u values compared\n", compared);
 }
 
-
 /* Opcodes */
 
-static bool has_instruction(const struct image_program *image, uint8_t code, int dst, int src, int off, int64_t imm)
+static bool has_instruction(const struct image_program *image, uint8_t code, int dst, int src, int off,
+                            int64_t imm)
 {
     for (uint32_t i = 0; i < image->count; i++) {
         const struct bpf_insn *insn = &image->instructions[i];
@@ -190,7 +193,8 @@ static void narrow_comparison_needs_no_extension(void **state)
         ir_return(&b, ir_constant(&b, 0));
         ir_optimise(b.program);
         struct image_program image = emit(&b);
-        unsigned narrow = count_code(&image, BPF_JMP32 | BPF_JEQ | BPF_K) + count_code(&image, BPF_JMP32 | BPF_JNE | BPF_K);
+        unsigned narrow =
+            count_code(&image, BPF_JMP32 | BPF_JEQ | BPF_K) + count_code(&image, BPF_JMP32 | BPF_JNE | BPF_K);
         assert_int_equal(narrow, !mode);
         assert_int_equal(count_code(&image, BPF_ALU | BPF_MOV | BPF_X), mode); /* the extension */
     }
@@ -213,7 +217,8 @@ static void pointer_check_is_64_bits_wide(void **state)
     ir_return(&b, ir_constant(&b, 0));
     ir_optimise(b.program);
     struct image_program image = emit(&b);
-    /* *(r10 -8) = 0; r1 = map (2); r2 = r10; r2 += -8; call; if r0 == 0 goto +2; r0 = *(r0 +8); exit; r0 = 0; exit */
+    /* *(r10 -8) = 0; r1 = map (2); r2 = r10; r2 += -8; call; if r0 == 0 goto +2; r0 = *(r0 +8); exit; r0 = 0;
+     * exit */
     assert_int_equal(image.count, 11);
     assert_true(has_instruction(&image, STORE_IMMEDIATE_DW, 10, 0, -8, 0));
     assert_true(has_instruction(&image, MOVE, 2, 10, 0, 0));
@@ -290,7 +295,8 @@ static void calls_and_callbacks_are_relative(void **state)
     ir_return(&inner, ir_constant(&inner, 0));
     struct ir *context = ir_frame(&b, 8);
     ir_store_constant(&b, context, 0, 8, 0);
-    ir_call(&b, BPF_FUNC_loop, 4, ir_constant(&b, 3), ir_function_address(&b, callback), context, ir_constant(&b, 0));
+    ir_call(&b, BPF_FUNC_loop, 4, ir_constant(&b, 3), ir_function_address(&b, callback), context,
+            ir_constant(&b, 0));
     ir_return(&b, ir_call_local(&b, callback, 2, ir_constant(&b, 1), ir_constant(&b, 2)));
     struct image_program image = emit(&b);
     assert_int_equal(image.function_count, 2); /* what nobody calls is left out: the verifier refuses it */
@@ -481,7 +487,8 @@ static void kernel_takes_callbacks_and_lines(void **state)
     struct ir *frame = ir_frame(&b, 8);
     ir_store_constant(&b, frame, 0, 8, 0);
     b.place = (struct place){&source, 18, 21};
-    ir_call(&b, BPF_FUNC_loop, 4, ir_constant(&b, 5), ir_function_address(&b, callback), frame, ir_constant(&b, 0));
+    ir_call(&b, BPF_FUNC_loop, 4, ir_constant(&b, 5), ir_function_address(&b, callback), frame,
+            ir_constant(&b, 0));
     ir_store(&b, ir_context(&b), 0, 8, ir_load(&b, frame, 0, 8, false));
     ir_return(&b, ir_constant(&b, 0));
     ir_optimise(b.program);
@@ -490,15 +497,18 @@ static void kernel_takes_callbacks_and_lines(void **state)
     assert_int_equal(btf_write(*state, &image, &blob), 0);
     assert_int_equal(blob.function_count, 2);
     static char log[65536];
-    union bpf_attr attr = {.btf = (uintptr_t)blob.bytes, .btf_size = blob.size, .btf_log_buf = (uintptr_t)log,
-                           .btf_log_size = sizeof log, .btf_log_level = 1};
+    union bpf_attr attr = {.btf = (uintptr_t)blob.bytes,
+                           .btf_size = blob.size,
+                           .btf_log_buf = (uintptr_t)log,
+                           .btf_log_size = sizeof log,
+                           .btf_log_level = 1};
     int btf = (int)syscall(SYS_bpf, BPF_BTF_LOAD, &attr, 32);
     if (btf < 0)
         fail_msg("type information refused: %s\n%s", strerror(errno), log);
     attr = (union bpf_attr){.prog_type = BPF_PROG_TYPE_SYSCALL,
                             .insns = (uintptr_t)image.instructions,
                             .insn_cnt = image.count,
-                            .license = (uintptr_t)"GPL",
+                            .license = (uintptr_t) "GPL",
                             .log_buf = (uintptr_t)log,
                             .log_size = sizeof log,
                             .log_level = 1,

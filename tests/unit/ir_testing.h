@@ -296,7 +296,8 @@ static inline void build_block(struct building *g, const struct tree *block)
             break;
         }
         case TREE_MEMORY: {
-            struct ir *word = ir_frame(b, 8);
+            /* In a map: the kernel's verifier (6.18) loses track of constants in atomics on the stack. */
+            struct ir *word = ir_map_value(b, 0, 8);
             struct ir *x = build_expression(g, tree->a), *y = build_expression(g, tree->b), *result;
             ir_store(b, word, 0, 8, x);
             if (tree->value == 0) {
@@ -363,7 +364,7 @@ static inline void tree_results(const struct tree *block, const int64_t *inputs,
 static inline bool ir_run(const struct ir_function *function, int64_t *parameters, int64_t *result)
 {
     int64_t *values = calloc(function->value_count, sizeof *values);
-    char *frame = calloc(1, 4096);
+    char *frame = calloc(1, 4096), map[16] = {0};
     size_t frame_used = 0;
     const struct ir_block *block = function->first, *from = NULL;
     bool done = false;
@@ -397,6 +398,7 @@ static inline bool ir_run(const struct ir_function *function, int64_t *parameter
                 frame_used += (size_t)ir->immediate;
                 assert(frame_used <= 4096);
                 break;
+            case IR_MAP_VALUE: *v = (int64_t)(uintptr_t)(map + ir->offset); break;
             case IR_NEG: *v = (int64_t)(0 - (uint64_t)a); break;
             case IR_NOT: *v = ~a; break;
             case IR_BSWAP: *v = ir_fold_bswap(a, ir->size); break;
@@ -454,9 +456,23 @@ static inline bool ir_run(const struct ir_function *function, int64_t *parameter
 
 /* eBPF, in the kernel */
 
-static inline int kernel_load(const struct image_program *program, enum bpf_prog_type type, char *log,
-                              size_t size)
+/* An array map with one value of 16 bytes. */
+static inline int kernel_map(void)
 {
+    union bpf_attr attr = {.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 16, .max_entries = 1};
+    int fd = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof attr);
+    return fd < 0 ? -errno : fd;
+}
+
+static inline int kernel_load(const struct image_program *program, enum bpf_prog_type type, int map,
+                              char *log, size_t size)
+{
+    for (uint32_t i = 0; i < program->relocation_count; i++) {
+        struct bpf_insn *insn = &program->instructions[program->relocations[i].instruction];
+        insn->src_reg =
+            program->relocations[i].kind == RELOCATION_MAP ? BPF_PSEUDO_MAP_FD : BPF_PSEUDO_MAP_VALUE;
+        insn->imm = map;
+    }
     union bpf_attr attr = {.prog_type = type,
                            .insns = (uintptr_t)program->instructions,
                            .insn_cnt = program->count,
@@ -474,7 +490,7 @@ static inline bool kernel_available(void)
 {
     struct bpf_insn insns[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
     struct image_program program = {.instructions = insns, .count = 2};
-    int fd = kernel_load(&program, BPF_PROG_TYPE_SYSCALL, NULL, 0);
+    int fd = kernel_load(&program, BPF_PROG_TYPE_SYSCALL, -1, NULL, 0);
     if (fd < 0) {
         printf("skipped: the kernel refuses an empty program (%s); needs root\n", strerror(-fd));
         return false;

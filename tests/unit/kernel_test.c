@@ -5,6 +5,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 /* ---- opening, features ---- */
@@ -152,6 +153,7 @@ static void test_hash_busy(void **state)
     int fd = f.kernel->maps[MAP_HASH].fd;
     pid_t child = fork();
     if (!child) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (uint64_t round = 0;; round++) {
             uint64_t key = KEYS + round % 1000;
             syscall_map_update(fd, &key, &(uint64_t){0}, BPF_ANY);

@@ -79,6 +79,19 @@ static inline struct ir *lower_emit(struct lowering *l, struct node *node, struc
     return NULL;
 }
 
+/* texts(a, b, c): long text at a and b, short text at c. */
+static inline struct ir *lower_texts(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct event_field fields[3] = {0};
+    (void)into;
+    for (unsigned i = 0; i < 3; i++)
+        fields[i] = (struct event_field){.address = lower_scalar(l, check_argument(node, i)),
+                                         .type = type_string(l->arena, i < 2 ? 64 : 16),
+                                         .space = SPACE_USER};
+    lower_event(l, node, node->call.builtin, fields, 3);
+    return NULL;
+}
+
 static inline struct ir *lower_exit(struct lowering *l, struct node *node, struct memory *into)
 {
     (void)into;
@@ -197,6 +210,14 @@ static const struct builtin testing_family[] = {
      {PARAMETER_ANY},
      .result = &type_none,
      .lower = lower_emit},
+    {"texts",
+     "texts(a, b, c)",
+     BUILTIN_CALL | BUILTIN_READS_MEMORY,
+     3,
+     3,
+     {PARAMETER_POINTER, PARAMETER_POINTER, PARAMETER_POINTER},
+     .result = &type_none,
+     .lower = lower_texts},
     {"exit", "exit()", BUILTIN_CALL | BUILTIN_ENDS | BUILTIN_NO_LOOP, .result = &type_none,
      .lower = lower_exit},
     {"delete",
@@ -613,5 +634,70 @@ static inline void testing_end(struct testing *t)
     checker_free(&t->checker);
     arena_free(&t->arena);
 }
+
+static const char *const long_text = "a string far away, longer than thirty-two bytes";
+static struct inner second = {.number = 77, .text = "second"};
+static struct inner first = {.number = -5,
+                             .low = 5,
+                             .middle = 0x55,
+                             .high = 0x2abcde,
+                             .list = {1, -2, 3, -4},
+                             .text = "hello inner",
+                             .next = &second};
+
+static inline void words_fill(uint64_t words[WORDS])
+{
+    first.string = long_text;
+    const uint64_t values[WORDS] = {
+        (uint64_t)-7,   3,     UINT64_MAX,   5,   (uint64_t)-100000,          4000000000u,
+        (uint64_t)-300, 60000, (uint64_t)-9, 250, (uintptr_t) "argument ten", (uintptr_t)&first};
+    memcpy(words, values, sizeof values);
+}
+
+/* ---- running a script ---- */
+
+enum mode { PLAIN, SLEEPING, SLEEPING_WITH_SLOTS, OLD, MODES };
+
+static inline void mode_set(struct testing *t, enum mode mode)
+{
+    t->may_sleep = mode == SLEEPING || mode == SLEEPING_WITH_SLOTS;
+    t->features.task_storage = mode != SLEEPING_WITH_SLOTS;
+    t->features.ring_array_sleepable = mode != SLEEPING_WITH_SLOTS;
+    if (mode == OLD)
+        t->features = (struct features){.for_each_map = true, .ring_buffer = true, .cpus = t->features.cpus};
+}
+
+static inline void explain(struct testing *t, const char *text)
+{
+    struct text out = {0};
+    diagnostics_render(&out, &t->diagnostics, DIAGNOSTIC_ERROR, false);
+    print_message("%s\n%s%s\n", text, text_string(&out), t->log);
+    text_free(&out);
+}
+
+static inline void compile_and_load(struct testing *t, enum mode mode, const char *text)
+{
+    mode_set(t, mode);
+    bool ok = testing_compile(t, text);
+    if (!ok || testing_load(t)) {
+        explain(t, text);
+        fail_msg("mode %d: %s", (int)mode, ok ? "not loaded" : "not compiled");
+    }
+}
+
+static bool testing_has_kernel;
+
+static inline void testing_find_kernel(void)
+{
+    testing_has_kernel = testing_available();
+}
+
+/* First thing in a test. */
+#define NEED_KERNEL()                                                                                        \
+    do {                                                                                                     \
+        (void)state;                                                                                         \
+        if (!testing_has_kernel)                                                                             \
+            skip();                                                                                          \
+    } while (0)
 
 #endif
