@@ -302,8 +302,29 @@ static void choice_end(struct lowering *l, const struct choice *choice)
     ir_enter(&l->b, choice->end);
 }
 
+/* a ?: b, where the value is also the condition: evaluated once. */
+static struct ir *scalar_or_else(struct lowering *l, struct node *node)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t result = ir_variable(b);
+    struct ir *value = lower_scalar(l, node->ternary.condition);
+    struct ir_block *no = ir_block_new(b), *end = ir_block_new(b);
+    ir_write(b, result, lower_convert(l, value, node->ternary.condition->type, node->type));
+    ir_branch(b, value, end, no);
+    ir_seal(b, no);
+    ir_enter(b, no);
+    value = lower_scalar(l, node->ternary.no);
+    ir_write(b, result, lower_convert(l, value, node->ternary.no->type, node->type));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, result);
+}
+
 static struct ir *scalar_ternary(struct lowering *l, struct node *node)
 {
+    if (node->ternary.yes == node->ternary.condition)
+        return scalar_or_else(l, node);
     uint32_t result = ir_variable(&l->b);
     struct choice choice = choice_begin(l, node->ternary.condition);
     struct ir *value = lower_scalar(l, node->ternary.yes);

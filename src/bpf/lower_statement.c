@@ -28,7 +28,8 @@ void lower_discard(struct lowering *l, struct node *node)
         ir_seal(&l->b, yes);
         ir_seal(&l->b, no);
         ir_enter(&l->b, yes);
-        lower_discard(l, node->ternary.yes);
+        if (node->ternary.yes != node->ternary.condition)
+            lower_discard(l, node->ternary.yes);
         if (!ir_ended(&l->b))
             ir_jump(&l->b, end);
         ir_enter(&l->b, no);

@@ -74,7 +74,7 @@ static const struct type *check_name(struct checker *checker, struct node *node)
 static const struct type *check_func(struct checker *checker, struct node *node)
 {
     const struct probe_context *context = checker->unit->context;
-    if (context->site_count > 1 || context->site_function)
+    if (context->site_function)
         return type_simple(checker->arena, TYPE_NAME);
     check_error(checker, node->place, "func is not available with %s: it is not at a function",
                 checker->unit->probe);

@@ -226,37 +226,30 @@ static void act_print(struct actor *actor, const struct action *action, const ui
 
 static struct ir *lower_join(struct lowering *l, struct node *node, struct memory *into)
 {
-    struct ir *array = lower_scalar(l, check_argument(node, 0));
-    enum address_space space = check_argument(node, 0)->type->space;
+    struct ir_builder *b = &l->b;
+    enum address_space space;
+    struct ir *array = lower_pointer(l, check_argument(node, 0), &space);
     struct event_field fields[JOIN_WORDS] = {0};
     (void)into;
-    /* Every word is read, also those after the end of the array: it ends at the first NULL, and from there
-     * on nothing is followed. */
+    /* The array ends at the first NULL: from there on nothing is followed, and words are empty. */
     const struct type *pointer = type_pointer(l->arena, &type_i8, space);
     const struct type *word = type_string(l->arena, l->options->max_strlen);
-    uint32_t living = ir_variable(&l->b);
-    ir_write(&l->b, living, ir_constant(&l->b, 1));
+    uint32_t living = ir_variable(b);
+    ir_write(b, living, ir_constant(b, 1));
     for (unsigned i = 0; i < JOIN_WORDS; i++) {
-        struct memory text = lower_temporary(l, type_storage(word), true);
-        struct ir_block *read = ir_block_new(&l->b), *skip = ir_block_new(&l->b);
-        struct ir_block *follow = ir_block_new(&l->b), *next = ir_block_new(&l->b);
-        ir_branch(&l->b, ir_read(&l->b, living), read, skip);
-        ir_seal(&l->b, read);
-        ir_enter(&l->b, read);
-        struct ir *address = lower_read_scalar(l, ir_binary_constant(&l->b, IR_ADD, array, 8 * (int)i), pointer,
-                                               space, node->place);
-        ir_branch(&l->b, address, follow, skip);
-        ir_seal(&l->b, follow);
-        ir_seal(&l->b, skip);
-        ir_enter(&l->b, follow);
-        lower_read_string(l, text, word->size, NULL, address, space, false, node->place);
-        ir_jump(&l->b, next);
-        ir_enter(&l->b, skip);
-        ir_write(&l->b, living, ir_constant(&l->b, 0));
-        ir_jump(&l->b, next);
-        ir_seal(&l->b, next);
-        ir_enter(&l->b, next);
-        fields[i] = (struct event_field){.memory = text, .type = word};
+        struct ir_block *read = ir_block_new(b), *next = ir_block_new(b);
+        uint32_t address = ir_variable(b);
+        ir_write(b, address, ir_constant(b, 0));
+        ir_branch(b, ir_read(b, living), read, next);
+        ir_seal(b, read);
+        ir_enter(b, read);
+        struct ir *at = ir_binary_constant(b, IR_ADD, array, 8 * (int)i);
+        ir_write(b, address, lower_read_scalar(l, at, pointer, space, node->place));
+        ir_jump(b, next);
+        ir_seal(b, next);
+        ir_enter(b, next);
+        ir_write(b, living, ir_read(b, address));
+        fields[i] = (struct event_field){.address = ir_read(b, address), .type = word, .space = space};
     }
     lower_event(l, node, node->call.builtin, fields, JOIN_WORDS);
     return NULL;

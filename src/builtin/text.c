@@ -39,20 +39,14 @@ static const struct type *check_str(struct checker *checker, struct node *node)
 static struct ir *lower_str(struct lowering *l, struct node *node, struct memory *into)
 {
     struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
-    struct ir *limit = length && length->kind != NODE_INTEGER ? lower_scalar(l, length) : NULL;
+    struct ir *limit = length ? lower_scalar(l, length) : NULL;
     if (from->type->kind == TYPE_STRING) {
         if (into)
             lower_into_type(l, from, node->type, *into);
         return NULL;
     }
-    enum address_space space = from->type->kind == TYPE_POINTER ? from->type->space : SPACE_NONE;
-    struct ir *address;
-    if (is_char_array(from->type)) {
-        struct memory memory = lower_memory(l, from);
-        address = ir_offset(&l->b, memory.base, memory.offset);
-        space = SPACE_BPF;
-    } else
-        address = lower_scalar(l, from);
+    enum address_space space;
+    struct ir *address = lower_pointer(l, from, &space);
     if (into)
         return lower_read_string(l, *into, node->type->size, limit, address, space, true, node->place);
     return NULL;
@@ -89,15 +83,8 @@ static struct ir *lower_buf(struct lowering *l, struct node *node, struct memory
     uint32_t capacity = node->type->size;
     if (!into)
         return NULL;
-    enum address_space space = from->type->kind == TYPE_POINTER ? from->type->space : SPACE_NONE;
-    struct ir *address;
-    if (type_is_scalar(from->type))
-        address = lower_scalar(l, from);
-    else {
-        struct memory memory = lower_memory(l, from);
-        address = ir_offset(b, memory.base, memory.offset);
-        space = SPACE_BPF;
-    }
+    enum address_space space;
+    struct ir *address = lower_pointer(l, from, &space);
     ir_zero(b, into->base, into->offset, type_storage(node->type));
     struct memory bytes = {into->base, into->offset + 8};
     if (!length || length->kind == NODE_INTEGER) {

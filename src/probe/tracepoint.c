@@ -219,12 +219,7 @@ static struct ir *perf_field(struct lowering *l, const struct probe_context *con
     if (type_is_scalar(type) && field->offset % type->size == 0)
         return ir_load(&l->b, ctx, (int32_t)field->offset, type->size, type->is_signed);
     struct ir *address = ir_offset(&l->b, ctx, (int32_t)field->offset);
-    if (type_is_scalar(type))
-        return lower_read_scalar(l, address, type, SPACE_KERNEL, l->b.place);
-    /* Programs may not look at the context through a computed address: the bytes are copied. */
-    struct memory copy = lower_temporary(l, type_storage(type), true);
-    lower_read(l, copy, type->size, address, SPACE_KERNEL, l->b.place);
-    return ir_offset(&l->b, copy.base, copy.offset);
+    return type_is_scalar(type) ? lower_read_scalar(l, address, type, SPACE_KERNEL, l->b.place) : address;
 }
 
 static struct tracepoint_detail *tracepoint_detail_new(struct probe_environment *environment,

@@ -115,11 +115,23 @@ static int provide_kernel_address(void *state, const char *symbol, uint64_t *add
 
 /* ---- blocks to units ---- */
 
+static bool same_name(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+/* Sites that the block cannot tell apart have one name; a single site's name is shared by all variants of it, so
+ * that it is one key wherever it fired. */
 static uint32_t add_names(struct session *session, const struct probe_variant *variant)
 {
     uint32_t base = (uint32_t)session->name_count;
+    size_t count = variant->context.site_count;
+    for (uint32_t i = 0; count == 1 && i + 1 < base; i++)
+        if (same_name(session->names[i], variant->sites[0].name) &&
+            same_name(session->names[i + 1], variant->sites[0].function))
+            return i;
     for (size_t pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < variant->count; i++)
+        for (size_t i = 0; i < count; i++)
             *arena_push(&session->arena, session->names, session->name_count, session->name_room) =
                 pass ? variant->sites[i].function : variant->sites[i].name;
     return base;
@@ -199,6 +211,7 @@ static int lower(struct session *session)
         .max_map_keys = session->options.max_map_keys,
         .ring_bytes = session->options.ring_bytes,
         .user_frames = FRAMES,
+        .counts_lookups = session->options.warns,
     };
     int error = lower_maps(&session->arena, &session->image, &session->diagnostics, &session->checker, &options);
     for (size_t i = 0; !error && i < session->unit_count; i++) {

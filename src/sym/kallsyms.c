@@ -306,14 +306,59 @@ static int compare_functions(const void *a, const void *b)
     return order ? order : strcmp(x->module, y->module);
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Functions that the kernel refuses to probe, because probing needs them: lines "FROM-TO\tNAME". Where
+ * debugfs is not mounted there is no list, and attaching says the rest. */
+struct forbidden {
+    char *text;
+    const char **names; /* sorted */
+    size_t count;
+};
+
+static void forbidden_read(struct forbidden *forbidden)
+{
+    size_t size, lines = 1;
+    memset(forbidden, 0, sizeof *forbidden);
+    if (read_whole("/sys/kernel/debug/kprobes/blacklist", &forbidden->text, &size))
+        return;
+    for (const char *at = forbidden->text + 1; (at = strchr(at, '\n')); at++)
+        lines++;
+    forbidden->names = malloc(lines * sizeof *forbidden->names);
+    if (!forbidden->names)
+        return;
+    char *rest = NULL;
+    for (char *line = strtok_r(forbidden->text + 1, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        const char *tab = strchr(line, '\t');
+        if (tab)
+            forbidden->names[forbidden->count++] = tab + 1;
+    }
+    if (forbidden->count)
+        qsort(forbidden->names, forbidden->count, sizeof *forbidden->names, compare_names);
+}
+
+static bool forbidden_has(const struct forbidden *forbidden, const char *name)
+{
+    return forbidden->count &&
+           bsearch(&name, forbidden->names, forbidden->count, sizeof *forbidden->names, compare_names);
+}
+
 static int visit_functions(struct function *functions, size_t count, kallsyms_visitor *visit, void *context)
 {
+    struct forbidden forbidden;
     int result = 0;
+    forbidden_read(&forbidden);
     if (count)
         qsort(functions, count, sizeof *functions, compare_functions);
     for (size_t i = 0; i < count && !result; i++)
-        if (!i || compare_functions(&functions[i - 1], &functions[i]))
+        if ((!i || compare_functions(&functions[i - 1], &functions[i])) &&
+            !forbidden_has(&forbidden, functions[i].name))
             result = visit(context, functions[i].name, functions[i].module);
+    free(forbidden.names);
+    free(forbidden.text);
     return result;
 }
 

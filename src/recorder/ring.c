@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rings: what the inlined record path does not do itself. Making a thread's ring, and going on to the next block.
+ *
+ * All of this may run in a signal handler that interrupted any other part of it in the same thread. It is right because the position moves by
+ * one instruction (spoor_exchange_), which fails if a handler moved it in between; what is then written belongs to the one who moved
+ * it. The only step before the move is a block's trailer, and there both would write the same.
+ */
+#include "recorder/state.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static_assert(SPOOR_BLOCK_WORDS_ == LAYOUT_BLOCK_WORDS, "trace.h and layout.h differ");
+static_assert(SPOOR_BLOCK_HEADER_ * 8 == LAYOUT_BLOCK_HEADER_BYTES, "trace.h and layout.h differ");
+static_assert(SPOOR_BLOCK_ROOM_ * 8 == sizeof(((struct layout_block *)0)->words), "trace.h and layout.h differ");
+static_assert(SPOOR_RECORD_WORDS_ * 8 == LAYOUT_RECORD_BYTES, "trace.h and layout.h differ");
+static_assert(SPOOR_NUMBER_SHIFT_ == LAYOUT_POSITION_BITS, "trace.h and layout.h differ");
+static_assert((int)SPOOR_ENABLE_FILTERED_ == (int)LAYOUT_ENABLE_FILTERED, "trace.h and layout.h differ");
+static_assert((int)SPOOR_KIND_UNSIGNED_ == (int)LAYOUT_KIND_UNSIGNED && (int)SPOOR_KIND_BOOL_ == (int)LAYOUT_KIND_BOOL,
+              "trace.h and layout.h differ");
+static_assert((int)SPOOR_BEGINS == (int)LAYOUT_LIFE_BEGINS && (int)SPOOR_ENDS == (int)LAYOUT_LIFE_ENDS,
+              "trace.h and layout.h differ");
+
+/* A thread without a ring. Never written: its block is always full. */
+static const uint64_t no_positions[2];
+#define NO_RING {(uint64_t *)(uintptr_t)no_positions, NULL, 0}
+
+_Thread_local struct spoor_ring_v1 spoor_ring_v1 __attribute__((tls_model("initial-exec"))) = NO_RING;
+
+static _Thread_local struct {
+    struct layout_ring *ring;
+    unsigned generation;     /* of the recording that the ring is in */
+    volatile int making;     /* a handler that records meanwhile can have no ring */
+    uint64_t refused_until;  /* counter: no ring was to be had; do not ask again before */
+    struct layout_clock clock;
+} thread __attribute__((tls_model("initial-exec")));
+
+void ring_forget(void)
+{
+    spoor_ring_v1 = (struct spoor_ring_v1)NO_RING;
+    thread.ring = NULL;
+    thread.generation = 0;
+    thread.refused_until = 0;
+    thread.making = 0;
+    thread.clock.counter = 0;
+}
+
+void ring_lost(enum layout_lost reason)
+{
+    struct layout_control *control = __atomic_load_n(&recorder.recording.control, __ATOMIC_ACQUIRE);
+    if (control != NULL)
+        __atomic_fetch_add(&control->lost[reason], 1, __ATOMIC_RELAXED);
+}
+
+uint64_t spoor_trace_lost(void)
+{
+    struct layout_control *control = __atomic_load_n(&recorder.recording.control, __ATOMIC_ACQUIRE);
+    uint64_t lost = 0;
+    for (int reason = 0; control != NULL && reason < LAYOUT_LOST_COUNT; reason++)
+        lost += __atomic_load_n(&control->lost[reason], __ATOMIC_RELAXED);
+    return lost;
+}
+
+int spoor_filter_passes_v1(uint32_t owner, uint64_t object)
+{
+    const struct layout_control *control = __atomic_load_n(&recorder.recording.control, __ATOMIC_ACQUIRE);
+    if (control == NULL)
+        return 1;
+    const volatile struct layout_filter *filter = &control->filter; /* written from outside */
+    const uint32_t owners = filter->owner_count, objects = filter->object_count;
+    bool pass = owners == 0;
+    for (uint32_t i = 0; i < owners && i < LAYOUT_FILTER_IDS && !pass; i++)
+        pass = filter->owners[i] == owner;
+    if (!pass)
+        return 0;
+    pass = objects == 0;
+    for (uint32_t i = 0; i < objects && i < LAYOUT_FILTER_IDS && !pass; i++)
+        pass = filter->objects[i] == object;
+    return pass;
+}
+
+/* ---- making ---------------------------------------------------------------------------------------------------------- */
+
+static struct layout_ring *ring_at(const struct recording *recording, uint64_t index)
+{
+    const struct layout_header *header = recording->header;
+    return (struct layout_ring *)(recording->memory + header->rings_offset + index * header->ring_stride);
+}
+
+static uint64_t *ring_blocks(struct layout_ring *ring)
+{
+    return (uint64_t *)((uint8_t *)ring + LAYOUT_PAGE);
+}
+
+/* Nobody tells us that a thread has ended; a system call per ring finds out, when a new ring is needed. */
+static bool thread_ended(uint32_t tid, uint32_t self)
+{
+    return tid == self || (syscall(SYS_tgkill, getpid(), (int)tid, 0) != 0 && errno == ESRCH);
+}
+
+static bool change_state(uint8_t *state, uint8_t from, uint8_t to)
+{
+    return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* When its newest block was opened. */
+static uint64_t last_use(const struct recording *recording, struct layout_ring *ring)
+{
+    const uint64_t mask = recording->header->ring_bytes / 8 - 1;
+    const uint64_t position = ring->position_base & ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
+    return ((struct layout_block *)(ring_blocks(ring) + (position & mask)))->counter;
+}
+
+/* Index of a slot that is ours now, in state MAKING; -1: none. */
+static int64_t claim_slot(struct recording *recording, uint32_t self, bool *fresh)
+{
+    uint8_t *states = recording->control->ring_states;
+    const uint64_t limit = recording->header->ring_limit;
+    for (;;) {
+        int64_t unused = -1, oldest = -1;
+        uint64_t oldest_use = UINT64_MAX;
+        unsigned ended = 0;
+        for (uint64_t i = 0; i < limit; i++) {
+            uint8_t state = __atomic_load_n(&states[i], __ATOMIC_ACQUIRE);
+            if (state == LAYOUT_RING_UNUSED) {
+                unused = (int64_t)i; /* they are taken in order: no used ones behind it, save for a race */
+                break;
+            }
+            if (state == LAYOUT_RING_USED && thread_ended(ring_at(recording, i)->tid, self) &&
+                change_state(&states[i], LAYOUT_RING_USED, LAYOUT_RING_ENDED))
+                state = LAYOUT_RING_ENDED;
+            if (state == LAYOUT_RING_ENDED) {
+                const uint64_t use = last_use(recording, ring_at(recording, i));
+                ended++;
+                if (use < oldest_use) {
+                    oldest_use = use;
+                    oldest = (int64_t)i;
+                }
+            }
+        }
+        if (oldest >= 0 && (ended > recorder.settings.kept || unused < 0)) {
+            *fresh = false;
+            if (change_state(&states[oldest], LAYOUT_RING_ENDED, LAYOUT_RING_MAKING))
+                return oldest;
+        } else if (unused >= 0) {
+            *fresh = true;
+            if (change_state(&states[unused], LAYOUT_RING_UNUSED, LAYOUT_RING_MAKING))
+                return unused;
+        } else {
+            return -1;
+        }
+    }
+}
+
+static void set_name(struct layout_ring *ring, const char *name)
+{
+    char text[16] = "";
+    if (name != NULL)
+        strncpy(text, name, sizeof text - 1);
+    else
+        prctl(PR_GET_NAME, text);
+    memcpy(ring->thread, text, sizeof text);
+}
+
+int ring_make(const char *name, bool populate)
+{
+    struct recording *recording = &recorder.recording;
+    const struct layout_header *header = recording->header;
+    const uint32_t self = (uint32_t)syscall(SYS_gettid);
+    bool fresh = false;
+    const int64_t index = claim_slot(recording, self, &fresh);
+    if (index < 0) {
+        ring_lost(LAYOUT_LOST_LIMIT);
+        return -EAGAIN;
+    }
+    uint8_t *state = &recording->control->ring_states[index];
+    if (fresh) {
+        const int error = file_extend(recording, header->rings_offset + (uint64_t)index * header->ring_stride, header->ring_stride);
+        if (error != 0) {
+            __atomic_store_n(state, LAYOUT_RING_UNUSED, __ATOMIC_RELEASE);
+            ring_lost(LAYOUT_LOST_SPACE);
+            return error;
+        }
+    }
+    struct layout_ring *ring = ring_at(recording, (uint64_t)index);
+#ifdef MADV_POPULATE_WRITE
+    if (populate)
+        madvise(ring, header->ring_stride, MADV_POPULATE_WRITE); /* only to save page faults: an old kernel refuses it */
+#else
+    (void)populate;
+#endif
+
+    /* A new thread begins a new block: a block is of one thread. */
+    uint64_t position = LAYOUT_BLOCK_WORDS, number = 0;
+    if (!fresh) {
+        position = layout_position(ring->reserved, ring->position_base);
+        number = layout_number(ring->reserved, ring->number_base);
+        position = (position + LAYOUT_BLOCK_WORDS - 1) & ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
+    }
+    ring->index = (uint32_t)index;
+    ring->tid = self;
+    ring->tenants++;
+    ring->made = spoor_counter_();
+    set_name(ring, name);
+    ring->position_base = position;
+    ring->number_base = number;
+    const uint64_t mixed = (position & (((uint64_t)1 << LAYOUT_POSITION_BITS) - 1)) | number << LAYOUT_POSITION_BITS;
+    __atomic_store_n(&ring->reserved, mixed, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->committed, mixed, __ATOMIC_RELEASE);
+    __atomic_store_n(state, LAYOUT_RING_USED, __ATOMIC_RELEASE);
+
+    thread.ring = ring;
+    thread.clock.counter = 0;
+    thread.generation = recorder.generation;
+    spoor_ring_v1.blocks = ring_blocks(ring);
+    spoor_ring_v1.mask = header->ring_bytes / 8 - 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    spoor_ring_v1.positions = &ring->reserved; /* last: from here on a handler can record */
+    return 0;
+}
+
+/* The first record of a thread, or of a child. */
+static bool get_ring(void)
+{
+    const uint64_t now = spoor_counter_();
+    if (thread.making || (thread.refused_until != 0 && (int64_t)(thread.refused_until - now) > 0)) {
+        ring_lost(thread.making ? LAYOUT_LOST_MAKING : LAYOUT_LOST_LIMIT);
+        return false;
+    }
+    thread.making = 1;
+    bool made = false;
+    if (__atomic_load_n(&recorder.forked, __ATOMIC_ACQUIRE)) {
+        int error = -EAGAIN;
+        if (recorder_try_lock()) {
+            error = recorder.forked ? inherit_open() : 0;
+            recorder_unlock();
+        }
+        if (error != 0) {
+            if (error != -EAGAIN)
+                thread.refused_until = now + recorder.recording.header->counter_hz;
+            goto out; /* not counted: the only control page is the parent's */
+        }
+    }
+    if (__atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE) == 0) {
+        ring_forget();
+        goto out; /* closed meanwhile */
+    }
+    made = ring_make(NULL, false) == 0;
+    thread.refused_until = made ? 0 : now + recorder.recording.header->counter_hz;
+out:
+    thread.making = 0;
+    return made;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------------------------- */
+
+static void commit(struct layout_ring *ring)
+{
+    uint64_t now;
+    do {
+        now = __atomic_load_n(&ring->reserved, __ATOMIC_RELAXED);
+        __atomic_store_n(&ring->committed, now, __ATOMIC_RELEASE);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    } while (__atomic_load_n(&ring->reserved, __ATOMIC_RELAXED) != now);
+}
+
+static void open_block(struct layout_ring *ring)
+{
+    uint64_t *words = ring_blocks(ring);
+    const uint64_t mask = spoor_ring_v1.mask;
+    const uint64_t before = __atomic_load_n(&ring->reserved, __ATOMIC_RELAXED);
+    const uint64_t position = layout_position(before, ring->position_base);
+    const uint64_t number = layout_number(before, ring->number_base);
+    const uint64_t next = (position + LAYOUT_BLOCK_WORDS - 1) & ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
+    const uint64_t sequence = next / LAYOUT_BLOCK_WORDS;
+    struct layout_block *block = (struct layout_block *)(words + (next & mask));
+
+    __atomic_store_n(&block->trailer, sequence, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    const uint64_t first = next + SPOOR_BLOCK_HEADER_;
+    const uint64_t mixed = (first & (((uint64_t)1 << LAYOUT_POSITION_BITS) - 1)) | number << LAYOUT_POSITION_BITS;
+    if (!spoor_exchange_(&ring->reserved, before, mixed))
+        return; /* a handler recorded: the caller looks again */
+    ring->position_base = first;
+    ring->number_base = number;
+
+    if (position + 1 < next) /* fill up the block before, but for its trailer */
+        __atomic_store_n(&words[position & mask], layout_record_start(position, LAYOUT_ID_PADDING, (uint32_t)(next - 1 - position) * 8),
+                         __ATOMIC_RELEASE);
+
+    const uint64_t now = spoor_counter_(), rate = recorder.recording.header->counter_hz;
+    if (thread.clock.counter == 0 || now - thread.clock.counter > rate / 100) {
+        const struct layout_clock clock = clock_read();
+        thread.clock = clock;
+        clock_publish(&recorder.recording, &clock);
+    }
+    block->number = number;
+    block->counter = now;
+    block->clock = thread.clock;
+    block->ring = ring->index;
+    block->tid = ring->tid;
+    memcpy(block->thread, ring->thread, sizeof block->thread);
+    block->first = LAYOUT_BLOCK_HEADER_BYTES;
+    memset(block->reserved, 0, sizeof block->reserved);
+    __atomic_store_n(&block->sequence, sequence, __ATOMIC_RELEASE);
+
+    /* Normally opening a block is committed like a record. What lags by a whole ring was left by longjmp. */
+    const uint64_t committed = __atomic_load_n(&ring->committed, __ATOMIC_RELAXED);
+    if (committed == before || layout_position(committed, first) + mask + 1 < next)
+        commit(ring);
+}
+
+int spoor_open_block_v1(void)
+{
+    const int error = errno;
+    int go_on = 1;
+    if (thread.ring == NULL || thread.generation != __atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE))
+        go_on = get_ring();
+    else
+        open_block(thread.ring);
+    errno = error;
+    return go_on;
+}
+
+int spoor_trace_thread(const char *name)
+{
+    recorder_lock();
+    int error = 0;
+    if (recorder_own() == NULL) {
+        error = recorder_fail(-ENOENT, "no recording is open: call spoor_trace_open first");
+    } else if (thread.ring != NULL && thread.generation == recorder.generation) {
+        set_name(thread.ring, name);
+    } else {
+        thread.making = 1;
+        error = ring_make(name, true);
+        thread.making = 0;
+        if (error != 0)
+            recorder_fail(error, error == -EAGAIN ? "all %u rings are in use: raise `threads`" : "cannot reserve space for one more ring (of %u)",
+                          recorder.settings.threads);
+    }
+    recorder_unlock();
+    return error;
+}
