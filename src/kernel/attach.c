@@ -15,12 +15,13 @@
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 #include "sym/tracefs.h"
+#include "sym/tracefs.h"
 
 enum { REMOVE_PATIENCE = 1000 }; /* ms */
 
 const char *attach_error(int error)
 {
-    return error == -524 ? "Not supported" : strerror(-error);
+    return error == -524 ? "Not supported" : tracefs_problem(error);
 }
 
 struct attachment *attachment_new(struct kernel *kernel)
@@ -177,7 +178,7 @@ int kernel_attach_tracepoint(struct kernel *kernel, const struct attach_request 
         .disabled = 1,
     };
     /* The program runs wherever the tracepoint is passed, whichever CPU the event stands on. */
-    int fd = syscall_perf_event_open(&event, -1, (int)kernel->online[0]);
+    int fd = trace_events_stuck(kernel) ? -EDEADLK : syscall_perf_event_open(&event, -1, (int)kernel->online[0]);
     int error = fd < 0 ? fd : attach_to_event(attachment, program, fd, false, 0);
     attachment_describe(attachment, "tracepoint %s", request->name);
     if (error == -EACCES && fd >= 0) {

@@ -64,7 +64,9 @@ static int kprobe_open(const struct site_ladder *ladder, size_t index)
     };
     event.config1 = site->symbol ? (uintptr_t)symbol.bytes : 0;
     event.config2 = site->offset;
-    int fd = syscall_perf_event_open(&event, -1, (int)ladder->kernel->online[0]);
+    int fd = trace_events_stuck(ladder->kernel)
+                 ? -EDEADLK
+                 : syscall_perf_event_open(&event, -1, (int)ladder->kernel->online[0]);
     text_free(&symbol);
     return fd;
 }

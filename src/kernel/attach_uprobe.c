@@ -52,6 +52,8 @@ static int uprobe_open(const struct site_ladder *ladder, size_t index)
         return type;
     if (site->semaphore > UINT32_MAX)
         return -ERANGE; /* the field has 32 bits */
+    if (trace_events_stuck(ladder->kernel))
+        return -EDEADLK;
     struct perf_event_attr event = {
         .type = (uint32_t)type,
         .size = sizeof event,

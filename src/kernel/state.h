@@ -71,6 +71,7 @@ struct kernel {
     struct attachment *attachments;
     size_t attachment_count, attachment_room;
     struct tracefs *tracefs; /* opened when an attachment needs it */
+    int tracefs_error;       /* it could not be opened, and is not tried again */
     unsigned group_number;
     unsigned *online; /* CPUs that were online at the start */
     size_t online_count;
@@ -151,6 +152,8 @@ int attach_sites(const struct site_ladder *ladder, size_t *bad);
 
 /* trace_events.c: uprobe_events and kprobe_events of tracefs. */
 int trace_events_open(struct kernel *kernel); /* -errno: not reachable */
+/* Whoever opened a tracepoint or uprobe event now would hang for ever: see tracefs_open. */
+bool trace_events_stuck(struct kernel *kernel);
 /* Makes one event of several sites and puts the group's name into the attachment, which removes it when it is
  * dropped, also after a failure. *bad is then the place in `order` of the site that the kernel refuses. */
 int trace_events_make(const struct site_ladder *ladder, struct attachment *attachment, const size_t *order,

@@ -84,14 +84,12 @@ void trace_events_remove(int directory, const struct attachment *attachment, int
 
 int trace_events_open(struct kernel *kernel)
 {
-    if (kernel->tracefs)
-        return 0;
-    int error = tracefs_open(&kernel->tracefs);
-    if (error) {
+    if (kernel->tracefs || kernel->tracefs_error)
+        return kernel->tracefs_error;
+    kernel->tracefs_error = tracefs_open(&kernel->tracefs);
+    if (kernel->tracefs_error)
         kernel->tracefs = NULL;
-        return error;
-    }
-    return 0;
+    return kernel->tracefs_error;
 }
 
 /* Before the event is opened: the group is the attachment's from here on. */
@@ -121,6 +119,11 @@ int trace_events_hold(struct attachment *attachment)
             highest = attachment->fds[i];
     attachment->lives[1] = fcntl(attachment->lives[0], F_DUPFD_CLOEXEC, highest + 1);
     return attachment->lives[1] < 0 ? -errno : 0;
+}
+
+bool trace_events_stuck(struct kernel *kernel)
+{
+    return trace_events_open(kernel) == -EDEADLK;
 }
 
 int trace_events_make(const struct site_ladder *ladder, struct attachment *attachment, const size_t *order,

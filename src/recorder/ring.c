@@ -52,7 +52,7 @@ void ring_forget(void)
 void ring_lost(enum layout_lost reason)
 {
     struct layout_control *control = __atomic_load_n(&recorder.recording.control, __ATOMIC_ACQUIRE);
-    if (control != NULL)
+    if (control != NULL && !recorder.forked) /* a child without a recording of its own must not count in its parent's */
         __atomic_fetch_add(&control->lost[reason], 1, __ATOMIC_RELAXED);
 }
 
@@ -242,7 +242,7 @@ static bool get_ring(void)
         if (error != 0) {
             if (error != -EAGAIN)
                 thread.refused_until = now + recorder.recording.header->counter_hz;
-            goto out; /* not counted: the only control page is the parent's */
+            goto out;
         }
     }
     if (__atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE) == 0) {
@@ -279,6 +279,8 @@ static void open_block(struct layout_ring *ring)
     const uint64_t sequence = next / LAYOUT_BLOCK_WORDS;
     struct layout_block *block = (struct layout_block *)(words + (next & mask));
 
+    const uint64_t now = spoor_counter_(); /* if a handler records after this, the exchange fails */
+
     __atomic_store_n(&block->trailer, sequence, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     const uint64_t first = next + SPOOR_BLOCK_HEADER_;
@@ -292,7 +294,7 @@ static void open_block(struct layout_ring *ring)
         __atomic_store_n(&words[position & mask], layout_record_start(position, LAYOUT_ID_PADDING, (uint32_t)(next - 1 - position) * 8),
                          __ATOMIC_RELEASE);
 
-    const uint64_t now = spoor_counter_(), rate = recorder.recording.header->counter_hz;
+    const uint64_t rate = recorder.recording.header->counter_hz;
     if (thread.clock.counter == 0 || now - thread.clock.counter > rate / 100) {
         const struct layout_clock clock = clock_read();
         thread.clock = clock;

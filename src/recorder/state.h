@@ -143,8 +143,7 @@ struct registry {
     unsigned group_count, object_count, owner_count, tracepoint_count, enumeration_count, relation_count;
 };
 
-struct registry *registry_new(void); /* of all modules; NULL: recorder_fail was called, *error is -errno */
-int registry_collect(struct registry **registry);
+int registry_collect(struct registry **registry); /* of all modules; 0 or -errno after recorder_fail */
 void registry_free(struct registry *registry);
 unsigned registry_owner_type(const struct registry *registry, const char *name);
 unsigned registry_enumeration(const struct registry *registry, const struct spoor_enumerator *values);
