@@ -223,7 +223,8 @@ SPOOR_TRACE_API_ int spoor_trace_open(const struct spoor_trace_options *options)
  */
 SPOOR_TRACE_API_ void spoor_trace_close(void);
 
-/* Text of the last failure of a function here in this thread; "" if none. Valid until the next call. */
+/* Text of the last failure in this thread (not of spoor_trace_dump); "" if none. Valid until the next call.
+ */
 SPOOR_TRACE_API_ const char *spoor_trace_error(void);
 
 /* Path of the recording's file; NULL if none is open. Valid until spoor_trace_close. */
@@ -401,7 +402,7 @@ enum {
 struct spoor_place_ {
     uint64_t *positions;
     uint64_t *record;
-    uint64_t before; /* what was reserved before this record */
+    uint64_t before, after; /* what was reserved before this record, and with it */
     uint64_t stamp;
 };
 
@@ -447,11 +448,11 @@ static inline __attribute__((always_inline)) int spoor_reserve_(struct spoor_pla
                 return 0;
             continue;
         }
+        const uint64_t after = before + (words | (uint64_t)1 << SPOOR_NUMBER_SHIFT_);
         place->stamp = spoor_counter_();
-        if (__builtin_expect(!spoor_exchange_(&positions[0], before,
-                                              before + (words | (uint64_t)1 << SPOOR_NUMBER_SHIFT_)),
-                             0))
+        if (__builtin_expect(!spoor_exchange_(&positions[0], before, after), 0))
             continue;
+        place->after = after;
         place->positions = positions;
         place->before = before;
         place->record = spoor_ring_v1.blocks + (before & spoor_ring_v1.mask);
@@ -463,15 +464,17 @@ static inline __attribute__((always_inline)) int spoor_reserve_(struct spoor_pla
 static inline __attribute__((always_inline)) void spoor_commit_(const struct spoor_place_ *place,
                                                                 uint64_t id_and_bytes)
 {
-    uint64_t *positions = place->positions;
+    uint64_t *positions = place->positions, now = place->after;
     __atomic_store_n(place->record, place->before << 32 | id_and_bytes, __ATOMIC_RELEASE);
-    if (__builtin_expect(__atomic_load_n(&positions[1], __ATOMIC_RELAXED) == place->before, 1)) {
-        uint64_t now;
-        do {
-            now = __atomic_load_n(&positions[0], __ATOMIC_RELAXED);
-            __atomic_store_n(&positions[1], now, __ATOMIC_RELEASE);
-            __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        } while (__builtin_expect(__atomic_load_n(&positions[0], __ATOMIC_RELAXED) != now, 0));
+    if (__builtin_expect(__atomic_load_n(&positions[1], __ATOMIC_RELAXED) != place->before, 0))
+        return;
+    for (;;) {
+        __atomic_store_n(&positions[1], now, __ATOMIC_RELEASE);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        const uint64_t reserved = __atomic_load_n(&positions[0], __ATOMIC_RELAXED);
+        if (__builtin_expect(reserved == now, 1))
+            return;
+        now = reserved;
     }
 }
 
@@ -497,7 +500,9 @@ static inline __attribute__((always_inline)) unsigned spoor_store_text_(uint64_t
     record[at] = (length < UINT32_MAX ? length : UINT32_MAX) << 32 | (uint64_t)text_at * 8 << 16 | here;
     if (words > 0) {
         record[text_at + words - 1] = 0;
-        __builtin_memcpy(record + text_at, text, here);
+        size_t bytes = here;
+        __asm__("" : "+r"(bytes)); /* a compiler that knows its range copies it in a slower way */
+        __builtin_memcpy(record + text_at, text, bytes);
     }
     return text_at + (unsigned)words;
 }

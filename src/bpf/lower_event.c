@@ -251,6 +251,12 @@ static struct ir *pack_string(struct lowering *l, struct node *node, struct memo
     return lower_read_string(l, to, capacity, NULL, lower_address(l, from), SPACE_BPF, false, node->place);
 }
 
+/* A string in a record has a NUL behind it, also when it fills its capacity. */
+static uint32_t packed_room(uint32_t capacity)
+{
+    return round8(capacity + 1);
+}
+
 /* Where the next string goes: kept in the record's own length, and read back from there, so that the verifier
  * forgets how each string ended and need not walk the rest of the program for every combination. */
 static struct ir *advance(struct lowering *l, struct node *call, struct memory record, struct ir *cursor,
@@ -258,7 +264,7 @@ static struct ir *advance(struct lowering *l, struct node *call, struct memory r
 {
     struct ir_builder *b = &l->b;
     int32_t at = record.offset + (int32_t)offsetof(struct image_record, length);
-    struct ir *rounded = ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_ADD, length, 7), -8);
+    struct ir *rounded = ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_ADD, length, 8), -8);
     ir_store(b, record.base, at, 4, ir_binary(b, IR_ADD, cursor, rounded));
     struct ir *next = ir_load(b, record.base, at, 4, false);
     next->is_volatile = true;
@@ -277,7 +283,7 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
     uint32_t most = action->size;
     for (uint32_t i = 0; i < action->field_count; i++)
         if (action->fields[i].is_packed)
-            most += round8(action->fields[i].type->size);
+            most += packed_room(action->fields[i].type->size);
     struct memory record = lower_scratch(l, most, false);
     for (uint32_t i = 0; i < action->field_count; i++) {
         const struct action_field *field = &action->fields[i];
@@ -315,7 +321,7 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
         int32_t string = record.offset + (int32_t)field->offset;
         ir_store(b, record.base, string + (int32_t)offsetof(struct image_string, offset), 4, cursor);
         ir_store(b, record.base, string + (int32_t)offsetof(struct image_string, length), 4, length);
-        end += round8(capacity);
+        end += packed_room(capacity);
         cursor = advance(l, call, record, cursor, length, end);
     }
     ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_record, time), 8, record_time(l));
@@ -407,7 +413,9 @@ static struct ir *hash_frames(struct lowering *l, struct memory frames, struct i
  * the program and bpf_trace_run; the others start at the event's own registers. */
 static int64_t own_frames(const struct lowering *l)
 {
-    return l->context->program_type == BPF_PROG_TYPE_RAW_TRACEPOINT ? 2 : 0;
+    bool is_direct = l->context->program_type == BPF_PROG_TYPE_RAW_TRACEPOINT ||
+                     l->context->program_type == BPF_PROG_TYPE_TRACING;
+    return is_direct ? 2 : 0;
 }
 
 struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place)

@@ -204,7 +204,7 @@ const struct builtin builtins_symbol[] = {
      .lower = lower_kaddr},
     {"uaddr", "uaddr(\"symbol\")", BUILTIN_CALL, 1, 1, {PARAMETER_LITERAL_STRING}, .check = check_uaddr,
      .lower = lower_uaddr},
-    {"kstack", "kstack([mode] [, frames])", EITHER, 0, 2, {PARAMETER_WORD, PARAMETER_WORD}, .check = check_stack,
+    {"kstack", "kstack([mode] [, frames])", EITHER | BUILTIN_USES_KSTACK, 0, 2, {PARAMETER_WORD, PARAMETER_WORD}, .check = check_stack,
      .lower = lower_stack_builtin, .data = TYPE_KSTACK},
     {"ustack", "ustack([mode] [, frames])", EITHER, 0, 2, {PARAMETER_WORD, PARAMETER_WORD}, .check = check_stack,
      .lower = lower_stack_builtin, .data = TYPE_USTACK},

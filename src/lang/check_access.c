@@ -349,7 +349,10 @@ const struct type *check_cast(struct checker *checker, struct node *node)
 const struct type *check_sizeof(struct checker *checker, struct node *node)
 {
     const struct type *type = NULL;
-    if (node->cast.name.name) /* a lone word may be a type or a value */
+    /* A lone word may be a builtin, a type or another value, in this order: pid is no struct here. */
+    bool is_builtin = node->cast.operand && node->cast.operand->kind == NODE_NAME &&
+                      builtin_find(checker->builtins, node->cast.operand->name.name, NULL);
+    if (node->cast.name.name && !is_builtin)
         type = node->cast.operand ? type_of_name(checker, &node->cast.name)
                                   : check_type_name(checker, &node->cast.name);
     bool is_settled = type || checker->is_reporting; /* a value's type may still grow */

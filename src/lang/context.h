@@ -23,6 +23,7 @@ struct context_uses {
     bool all_fields;          /* args is used as a whole */
     bool retval, ctx, site;   /* site: probe or func */
     bool registers;           /* reg() */
+    bool kstack;              /* the kernel's stack */
     bool user_memory;         /* something reads text or memory through a pointer: str, buf, *p, p->f */
 };
 

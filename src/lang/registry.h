@@ -42,6 +42,7 @@ enum builtin_flags {
     BUILTIN_USES_ARGS = 256, BUILTIN_USES_ARGUMENT = 512, BUILTIN_USES_RETVAL = 1024, BUILTIN_USES_CTX = 2048,
     BUILTIN_USES_SITE = 4096, BUILTIN_USES_REGISTERS = 8192, /* what of the context it reads */
     BUILTIN_ENDS = 16384,      /* control does not come back: exit */
+    BUILTIN_USES_KSTACK = 65536,  /* takes the kernel's stack */
     BUILTIN_VALUE_UNUSED_OK = 32768, /* discarding the value draws no warning */
 };
 

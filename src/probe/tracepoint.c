@@ -301,7 +301,8 @@ static int tracepoint_plan(const struct probe_kind *kind, struct probe_environme
     size_t syscalls = 0;
     for (size_t i = 0; i < sites.count; i++)
         syscalls += ((const struct tracepoint_site *)sites.items[i].detail)->syscall >= 0;
-    bool wide = syscalls > SYSCALLS_NARROW && !uses->ctx && !uses->all_fields &&
+    /* The perf way hands a system call's program the registers of user space: no kernel stack starts there. */
+    bool wide = (syscalls > SYSCALLS_NARROW || uses->kstack) && !uses->ctx && !uses->all_fields &&
                 tracepoint_dispatch_works(environment);
     for (size_t i = 0; i < sites.count; i++) {
         const struct tracepoint_site *site = sites.items[i].detail;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The CPU's counter beside the kernel's clocks. Records carry the counter alone; these triples let a reader translate. */
+/* The CPU's counter beside the kernel's clocks. Records carry the counter alone; these triples let a reader
+ * translate. */
 #include "recorder/state.h"
 
 #include <time.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The recording's file and its memory: create, extend, replace. System calls only, no allocation: the child of a fork gets its file
- * in the middle of its first record, perhaps in a signal handler.
+/* The recording's file and its memory: create, extend, replace. System calls only, no allocation: the child
+ * of a fork gets its file in the middle of its first record, perhaps in a signal handler.
  *
- * The invariant: space is allocated before it is touched. Memory of a sparse file on a full file system kills the
- * program with SIGBUS.
+ * The invariant: space is allocated before it is touched. Memory of a sparse file on a full file system kills
+ * the program with SIGBUS.
  */
 #include "recorder/state.h"
 
@@ -39,11 +39,13 @@ char *file_append_number(char *at, char *end, uint64_t number)
     return file_append(at, end, first);
 }
 
-/* fallocate itself: the library's functions are cancellation points, and emulate by writing what the file system cannot do. */
+/* fallocate itself: the library's functions are cancellation points, and emulate by writing what the file
+ * system cannot do. */
 static int allocate(int file, uint64_t offset, uint64_t bytes)
 {
     struct rlimit limit; /* growing beyond it would not only fail but send SIGXFSZ */
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + bytes > limit.rlim_cur)
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        offset + bytes > limit.rlim_cur)
         return -EFBIG;
     for (;;) {
         if (syscall(SYS_fallocate, file, 0, (off_t)offset, (off_t)bytes) == 0)
@@ -53,12 +55,23 @@ static int allocate(int file, uint64_t offset, uint64_t bytes)
     }
 }
 
-int file_extend(const struct recording *recording, uint64_t offset, uint64_t bytes)
+static bool is_ours(const struct recording *recording)
 {
     struct stat status;
-    if (fstat(recording->file, &status) != 0)
-        return -errno;
-    if (status.st_dev != recording->device || status.st_ino != recording->inode)
+    return fstat(recording->file, &status) == 0 && status.st_dev == recording->device &&
+           status.st_ino == recording->inode;
+}
+
+void file_close(struct recording *recording)
+{
+    if (is_ours(recording))
+        close(recording->file);
+    recording->file = -1;
+}
+
+int file_extend(const struct recording *recording, uint64_t offset, uint64_t bytes)
+{
+    if (!is_ours(recording))
         return -EBADF;
     return allocate(recording->file, offset, bytes);
 }
@@ -78,8 +91,8 @@ static int remove_dead(const char *path)
     return error;
 }
 
-int file_create(struct recording *recording, const struct recorder_settings *settings, size_t bytes, size_t mapped,
-                const char **step)
+int file_create(struct recording *recording, const struct recorder_settings *settings, size_t bytes,
+                size_t mapped, const char **step)
 {
     char *end = recording->path + sizeof recording->path;
     char *at = file_append(recording->path, end, settings->directory);
@@ -142,11 +155,14 @@ void file_discard(struct recording *recording)
 
 void file_retire(uint8_t *memory, size_t mapped)
 {
-    /* If this fails (strict overcommit), the file stays mapped: only its memory is kept longer than needed. */
-    (void)!mmap(memory, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    /* If this fails (strict overcommit), the file stays mapped: only its memory is kept longer than needed.
+     */
+    (void)!mmap(memory, mapped, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-/* Field 22 of /proc/self/stat, after the command name in parentheses, which may itself have anything in it. */
+/* Field 22 of /proc/self/stat, after the command name in parentheses, which may itself have anything in it.
+ */
 uint64_t file_start_ticks(void)
 {
     char text[1024];

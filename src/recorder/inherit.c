@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The child of a fork gets a recording of its own, when it first records or asks for something: most children only exec.
+/* The child of a fork gets a recording of its own, when it first records or asks for something: most children
+ * only exec.
  *
- * It begins with what the parent had at the time of the fork: tracepoints, what is enabled, filter, owners; not with its rings. What the
- * parent added to its file after the fork is left out again.
+ * It begins with what the parent had at the time of the fork: tracepoints, what is enabled, filter, owners;
+ * not with its rings. What the parent added to its file after the fork is left out again.
  */
 #include "recorder/state.h"
 
@@ -25,8 +26,7 @@ static void in_parent(void)
 static void in_child(void)
 {
     if (recorder.generation != 0 && !recorder.forked) {
-        close(recorder.recording.file);
-        recorder.recording.file = -1;
+        file_close(&recorder.recording);
         recorder.forked_at = spoor_counter_();
         __atomic_store_n(&recorder.forked, 1, __ATOMIC_RELEASE);
     }
@@ -76,7 +76,8 @@ int inherit_open(void)
         return error;
 
     struct layout_header *header = own.header;
-    memcpy((uint8_t *)header + sizeof header->magic, (const uint8_t *)from + sizeof header->magic, sizeof *header - sizeof header->magic);
+    memcpy((uint8_t *)header + sizeof header->magic, (const uint8_t *)from + sizeof header->magic,
+           sizeof *header - sizeof header->magic);
     header->pid = (uint32_t)getpid();
     header->parent_pid = from->pid;
     header->start_ticks = file_start_ticks();
@@ -85,7 +86,8 @@ int inherit_open(void)
     header->realtime = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     header->opened = clock_read();
     inherit_control(own.control, parent.control);
-    memcpy(own.memory + from->enable_offset, parent.memory + from->enable_offset, from->rings_offset - from->enable_offset);
+    memcpy(own.memory + from->enable_offset, parent.memory + from->enable_offset,
+           from->rings_offset - from->enable_offset);
     inherit_owners(header);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(header->magic, LAYOUT_MAGIC, sizeof header->magic);

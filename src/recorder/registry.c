@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the program's modules (executable and shared libraries) declare: gathered from their sections of entries, merged, checked,
- * numbered.
+/* What the program's modules (executable and shared libraries) declare: gathered from their sections of
+ * entries, merged, checked, numbered.
  *
- * A declaration in a header arrives once from each file that includes it; it is the same if it stands in the same line of a file of the same
- * name. Ids are given once and never change, so text is copied: a module may be unloaded while its records are still in the rings.
+ * A declaration in a header arrives once from each file that includes it; it is the same if it stands in the
+ * same line of a file of the same name. Ids are given once and never change, so text is copied: a module may
+ * be unloaded while its records are still in the rings.
  */
 #include "recorder/state.h"
 
@@ -22,7 +23,8 @@ static bool modules_short; /* there was no memory for one of them */
 
 static const volatile unsigned char off;
 
-/* ---- modules come and go ----------------------------------------------------------------------------------------------- */
+/* ---- modules come and go
+ * ----------------------------------------------------------------------------------------------- */
 
 static void append_late(void);
 
@@ -62,7 +64,8 @@ void spoor_module_unregister_v1(struct spoor_entry *first)
         struct registry *registry = recorder.registry;
         for (struct spoor_entry *entry = module->first; registry != NULL && entry < module->end; entry++)
             for (unsigned i = 0; i < registry->tracepoint_count; i++)
-                if (registry->tracepoints[i].definition == entry->detail && entry->kind == SPOOR_ENTRY_TRACEPOINT_) {
+                if (registry->tracepoints[i].definition == entry->detail &&
+                    entry->kind == SPOOR_ENTRY_TRACEPOINT_) {
                     registry->tracepoints[i].descriptor = NULL;
                     registry->tracepoints[i].definition = NULL;
                 }
@@ -74,7 +77,9 @@ void spoor_module_unregister_v1(struct spoor_entry *first)
     recorder_unlock();
 }
 
-/* ---- merging ----------------------------------------------------------------------------------------------------------- */
+/* ---- merging
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static const char *base_name(const char *path)
 {
@@ -152,8 +157,8 @@ static int collect_group(struct registry *registry, const struct spoor_group *gr
         const struct registry_group *there = &registry->groups[id - 1];
         if (same_place(there->file, there->line, group->file, group->line))
             return 0;
-        return recorder_fail(-EEXIST, "group '%s' is defined twice: %s:%d and %s:%d; rename one", group->name, there->file, there->line,
-                             group->file, group->line);
+        return recorder_fail(-EEXIST, "group '%s' is defined twice: %s:%d and %s:%d; rename one", group->name,
+                             there->file, there->line, group->file, group->line);
     }
     struct registry_group *added = add(&registry->groups, &registry->group_count, sizeof *added);
     if (added == NULL || copy(&added->name, group->name) != 0 || copy(&added->text, group->text) != 0 ||
@@ -163,8 +168,8 @@ static int collect_group(struct registry *registry, const struct spoor_group *gr
     return 0;
 }
 
-static int collect_letter(struct registry_letter **letters, unsigned *count, const char *what, const char *name, char letter,
-                          const char *file, int line)
+static int collect_letter(struct registry_letter **letters, unsigned *count, const char *what,
+                          const char *name, char letter, const char *file, int line)
 {
     for (unsigned i = 0; i < *count; i++) {
         const struct registry_letter *there = &(*letters)[i];
@@ -172,11 +177,12 @@ static int collect_letter(struct registry_letter **letters, unsigned *count, con
         if (same_name && there->letter == letter && same_place(there->file, there->line, file, line))
             return 0;
         if (same_name)
-            return recorder_fail(-EEXIST, "%s '%s' is defined twice: %s:%d and %s:%d; rename one", what, name, there->file, there->line,
-                                 file, line);
+            return recorder_fail(-EEXIST, "%s '%s' is defined twice: %s:%d and %s:%d; rename one", what, name,
+                                 there->file, there->line, file, line);
         if (there->letter == letter)
-            return recorder_fail(-EEXIST, "%ss '%s' and '%s' have the same letter '%c': %s:%d and %s:%d; change one", what, there->name,
-                                 name, letter, there->file, there->line, file, line);
+            return recorder_fail(-EEXIST,
+                                 "%ss '%s' and '%s' have the same letter '%c': %s:%d and %s:%d; change one",
+                                 what, there->name, name, letter, there->file, there->line, file, line);
     }
     struct registry_letter *added = add(letters, count, sizeof *added);
     if (added == NULL || copy(&added->name, name) != 0 || copy(&added->file, file) != 0)
@@ -186,34 +192,44 @@ static int collect_letter(struct registry_letter **letters, unsigned *count, con
     return 0;
 }
 
-static int collect_tracepoint(struct registry *registry, struct module *module, const struct spoor_entry *entry)
+static int collect_tracepoint(struct registry *registry, struct module *module,
+                              const struct spoor_entry *entry)
 {
-    /* The dynamic linker has made two descriptors of one name one: then the first one's definition is not ours. */
+    /* The dynamic linker has made two descriptors of one name one: then the first one's definition is not
+     * ours. */
     struct spoor_tracepoint *descriptor = (struct spoor_tracepoint *)(uintptr_t)entry->what;
     const struct spoor_definition *definition = entry->detail;
     const struct spoor_definition *first = descriptor->definition;
     if (first != definition)
-        return recorder_fail(-EEXIST, "tracepoint '%s' has two homes: %s:%d and %s:%d; keep SPOOR_TRACEPOINT_HERE in one module, or rename one",
+        return recorder_fail(-EEXIST,
+                             "tracepoint '%s' has two homes: %s:%d and %s:%d; keep SPOOR_TRACEPOINT_HERE in "
+                             "one module, or rename one",
                              definition->name, first->file, first->line, definition->file, definition->line);
 
-    unsigned id = tracepoint_id(registry, definition->name);
+    const unsigned id = tracepoint_id(registry, definition->name);
     struct registry_tracepoint *tracepoint = id != 0 ? &registry->tracepoints[id - 1] : NULL;
     if (tracepoint != NULL && tracepoint->definition == definition)
         return 0;
-    if (tracepoint != NULL && (tracepoint->descriptor != NULL ||
-                               !same_place(tracepoint->file, tracepoint->line, definition->file, definition->line)))
-        return recorder_fail(-EEXIST, "tracepoint '%s' is defined twice: %s:%d and %s:%d; rename one", definition->name, tracepoint->file,
-                             tracepoint->line, definition->file, definition->line);
+    if (tracepoint != NULL &&
+        (tracepoint->descriptor != NULL ||
+         !same_place(tracepoint->file, tracepoint->line, definition->file, definition->line)))
+        return recorder_fail(-EEXIST, "tracepoint '%s' is defined twice: %s:%d and %s:%d; rename one",
+                             definition->name, tracepoint->file, tracepoint->line, definition->file,
+                             definition->line);
+    const unsigned group = group_id(registry, definition->group->name);
+    if (group == 0)
+        return -ENOMEM; /* it was said when the group could not be added */
     if (tracepoint == NULL) {
         if (registry->tracepoint_count >= LAYOUT_ID_PADDING - 1)
             return recorder_fail(-E2BIG, "more than %u tracepoints", LAYOUT_ID_PADDING - 1);
         tracepoint = add(&registry->tracepoints, &registry->tracepoint_count, sizeof *tracepoint);
-        if (tracepoint == NULL || copy(&tracepoint->name, definition->name) != 0 || copy(&tracepoint->file, definition->file) != 0)
+        if (tracepoint == NULL || copy(&tracepoint->name, definition->name) != 0 ||
+            copy(&tracepoint->file, definition->file) != 0)
             return -ENOMEM;
         tracepoint->line = definition->line;
-        tracepoint->group = group_id(registry, definition->group->name);
+        tracepoint->group = group;
         tracepoint->object = letter_id(registry->objects, registry->object_count, definition->object->name);
-        tracepoint->index = registry->groups[tracepoint->group - 1].tracepoints++;
+        tracepoint->index = registry->groups[group - 1].tracepoints++;
     } /* else its module was unloaded, and has come back */
     tracepoint->descriptor = descriptor;
     tracepoint->definition = definition;
@@ -221,7 +237,8 @@ static int collect_tracepoint(struct registry *registry, struct module *module, 
         const struct spoor_enumerator *values = definition->arguments[i].values;
         if (values->name == NULL || registry_enumeration(registry, values) != 0)
             continue;
-        struct registry_enumeration *enumeration = add(&registry->enumerations, &registry->enumeration_count, sizeof *enumeration);
+        struct registry_enumeration *enumeration =
+            add(&registry->enumerations, &registry->enumeration_count, sizeof *enumeration);
         if (enumeration == NULL)
             return -ENOMEM;
         enumeration->values = values;
@@ -233,16 +250,21 @@ static int collect_tracepoint(struct registry *registry, struct module *module, 
 static int collect_relation(struct registry *registry, const struct spoor_relation *relation)
 {
     const unsigned tracepoint = tracepoint_id(registry, relation->tracepoint);
-    const struct spoor_definition *definition = tracepoint != 0 ? registry->tracepoints[tracepoint - 1].definition : NULL;
+    const struct spoor_definition *definition =
+        tracepoint != 0 ? registry->tracepoints[tracepoint - 1].definition : NULL;
     const unsigned object = letter_id(registry->objects, registry->object_count, relation->object->name);
     if (definition == NULL || object == 0)
         return 0; /* the tracepoint's module is not in this program */
     unsigned argument = 0;
-    while (argument < definition->argument_count && strcmp(definition->arguments[argument].name, relation->argument) != 0)
+    while (argument < definition->argument_count &&
+           strcmp(definition->arguments[argument].name, relation->argument) != 0)
         argument++;
     if (argument == definition->argument_count)
-        return recorder_fail(-EINVAL, "%s:%d: tracepoint '%s' of %s:%d has no argument '%s': the modules were built with different headers",
-                             relation->file, relation->line, definition->name, definition->file, definition->line, relation->argument);
+        return recorder_fail(-EINVAL,
+                             "%s:%d: tracepoint '%s' of %s:%d has no argument '%s': the modules were built "
+                             "with different headers",
+                             relation->file, relation->line, definition->name, definition->file,
+                             definition->line, relation->argument);
     for (unsigned i = 0; i < registry->relation_count; i++) {
         const struct registry_relation *there = &registry->relations[i];
         if (there->tracepoint == tracepoint && there->argument == argument && there->object == object)
@@ -262,7 +284,8 @@ static int collect_relation(struct registry *registry, const struct spoor_relati
 /* Tracepoints in the order of group, file and line: masks do not depend on how the program was linked. */
 static int by_place(const void *a, const void *b)
 {
-    const struct spoor_definition *one = ((const struct spoor_entry *)a)->detail, *other = ((const struct spoor_entry *)b)->detail;
+    const struct spoor_definition *one = ((const struct spoor_entry *)a)->detail,
+                                  *other = ((const struct spoor_entry *)b)->detail;
     int order = strcmp(one->group->name, other->group->name);
     if (order == 0)
         order = strcmp(base_name(one->file), base_name(other->file));
@@ -296,18 +319,19 @@ static int collect_entry(struct registry *registry, const struct spoor_entry *en
     case SPOOR_ENTRY_GROUP_: return collect_group(registry, entry->what);
     case SPOOR_ENTRY_OBJECT_:
         object = entry->what;
-        return collect_letter(&registry->objects, &registry->object_count, "object", object->name, object->letter, object->file,
-                              object->line);
+        return collect_letter(&registry->objects, &registry->object_count, "object", object->name,
+                              object->letter, object->file, object->line);
     case SPOOR_ENTRY_OWNER_:
         owner = entry->what;
-        return collect_letter(&registry->owners, &registry->owner_count, "owner type", owner->name, owner->letter, owner->file,
-                              owner->line);
+        return collect_letter(&registry->owners, &registry->owner_count, "owner type", owner->name,
+                              owner->letter, owner->file, owner->line);
     default: return 0;
     }
 }
 
-/* Everything of modules that are not in the registry yet: first names, then tracepoints, then what refers to them. A module with an
- * error is left as far as it got; what follows is still gathered. The first error is returned. */
+/* Everything of modules that are not in the registry yet: first names, then tracepoints, then what refers to
+ * them. A module with an error is left as far as it got; what follows is still gathered. The first error is
+ * returned. */
 static int collect(struct registry *registry)
 {
     int error = modules_short ? recorder_fail(-ENOMEM, "no memory for the table of tracepoints") : 0, one;
@@ -318,9 +342,11 @@ static int collect(struct registry *registry)
     for (struct module *module = modules; module != NULL; module = module->next)
         if (!module->collected && (one = collect_tracepoints(registry, module)) != 0 && error == 0)
             error = one;
-    for (struct module *module = modules; module != NULL; module = module->next) /* of all: a relation may have waited */
+    for (struct module *module = modules; module != NULL;
+         module = module->next) /* of all: a relation may have waited */
         for (struct spoor_entry *entry = module->first; entry < module->end; entry++)
-            if (entry->kind == SPOOR_ENTRY_RELATION_ && (one = collect_relation(registry, entry->what)) != 0 && error == 0)
+            if (entry->kind == SPOOR_ENTRY_RELATION_ &&
+                (one = collect_relation(registry, entry->what)) != 0 && error == 0)
                 error = one;
     for (struct module *module = modules; module != NULL; module = module->next)
         module->collected = true;
@@ -384,19 +410,21 @@ void registry_point(struct registry *registry, uint8_t *enable)
     }
 }
 
-/* A module was loaded while a recording is open: its declarations are appended to the file. What is wrong with it, or finds no room, stays
- * off, and the program goes on: there is nobody here to be told. */
+/* A module was loaded while a recording is open: its declarations are appended to the file. What is wrong
+ * with it, or finds no room, stays off, and the program goes on: there is nobody here to be told. */
 static void append_late(void)
 {
     struct registry *registry = recorder.registry;
     struct layout_header *header = recorder.recording.header;
     struct layout_control *control = recorder.recording.control;
-    const struct sections_from from = {registry->group_count,      registry->object_count,      registry->owner_count,
-                                       registry->tracepoint_count, registry->enumeration_count, registry->relation_count};
+    const struct sections_from from = {registry->group_count,       registry->object_count,
+                                       registry->owner_count,       registry->tracepoint_count,
+                                       registry->enumeration_count, registry->relation_count};
     collect(registry);
     size_t bytes = 0;
     uint8_t *sections = sections_build(registry, &from, NULL, &bytes);
-    if (sections != NULL && bytes <= header->sections_bytes - recorder.sections_used && registry->tracepoint_count < header->enable_count) {
+    if (sections != NULL && bytes <= header->sections_bytes - recorder.sections_used &&
+        registry->tracepoint_count < header->enable_count) {
         memcpy(recorder.recording.memory + header->sections_offset + recorder.sections_used, sections, bytes);
         recorder.sections_used += bytes;
         __atomic_store_n(&control->sections_used, recorder.sections_used, __ATOMIC_RELEASE);
@@ -404,6 +432,9 @@ static void append_late(void)
         if (recorder.enabled != NULL)
             enable_apply(registry, recorder.enabled, enable, LAYOUT_ENABLE_ON, from.tracepoints);
         registry_point(registry, enable);
+    } else {
+        for (unsigned i = from.tracepoints; i < registry->tracepoint_count; i++)
+            registry->tracepoints[i].descriptor = NULL;
     }
     free(sections);
 }

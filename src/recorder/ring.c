@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rings: what the inlined record path does not do itself. Making a thread's ring, and going on to the next block.
+/* Rings: what the inlined record path does not do itself. Making a thread's ring, and going on to the next
+ * block.
  *
- * All of this may run in a signal handler that interrupted any other part of it in the same thread. It is right because the position moves by
- * one instruction (spoor_exchange_), which fails if a handler moved it in between; what is then written belongs to the one who moved
- * it. The only step before the move is a block's trailer, and there both would write the same.
+ * All of this may run in a signal handler that interrupted any other part of it in the same thread. It is
+ * right because the position moves by one instruction (spoor_exchange_), which fails if a handler moved it in
+ * between; what is then written belongs to the one who moved it. The only step before the move is a block's
+ * trailer, and there both would write the same.
  */
 #include "recorder/state.h"
 
@@ -16,26 +18,31 @@
 
 static_assert(SPOOR_BLOCK_WORDS_ == LAYOUT_BLOCK_WORDS, "trace.h and layout.h differ");
 static_assert(SPOOR_BLOCK_HEADER_ * 8 == LAYOUT_BLOCK_HEADER_BYTES, "trace.h and layout.h differ");
-static_assert(SPOOR_BLOCK_ROOM_ * 8 == sizeof(((struct layout_block *)0)->words), "trace.h and layout.h differ");
+static_assert(SPOOR_BLOCK_ROOM_ * 8 == sizeof(((struct layout_block *)0)->words),
+              "trace.h and layout.h differ");
 static_assert(SPOOR_RECORD_WORDS_ * 8 == LAYOUT_RECORD_BYTES, "trace.h and layout.h differ");
 static_assert(SPOOR_NUMBER_SHIFT_ == LAYOUT_POSITION_BITS, "trace.h and layout.h differ");
 static_assert((int)SPOOR_ENABLE_FILTERED_ == (int)LAYOUT_ENABLE_FILTERED, "trace.h and layout.h differ");
-static_assert((int)SPOOR_KIND_UNSIGNED_ == (int)LAYOUT_KIND_UNSIGNED && (int)SPOOR_KIND_BOOL_ == (int)LAYOUT_KIND_BOOL,
+static_assert((int)SPOOR_KIND_UNSIGNED_ == (int)LAYOUT_KIND_UNSIGNED &&
+                  (int)SPOOR_KIND_BOOL_ == (int)LAYOUT_KIND_BOOL,
               "trace.h and layout.h differ");
 static_assert((int)SPOOR_BEGINS == (int)LAYOUT_LIFE_BEGINS && (int)SPOOR_ENDS == (int)LAYOUT_LIFE_ENDS,
               "trace.h and layout.h differ");
 
 /* A thread without a ring. Never written: its block is always full. */
 static const uint64_t no_positions[2];
-#define NO_RING {(uint64_t *)(uintptr_t)no_positions, NULL, 0}
+#define NO_RING                                                                                              \
+    {                                                                                                        \
+        (uint64_t *)(uintptr_t)no_positions, NULL, 0                                                         \
+    }
 
 _Thread_local struct spoor_ring_v1 spoor_ring_v1 __attribute__((tls_model("initial-exec"))) = NO_RING;
 
 static _Thread_local struct {
     struct layout_ring *ring;
-    unsigned generation;     /* of the recording that the ring is in */
-    volatile int making;     /* a handler that records meanwhile can have no ring */
-    uint64_t refused_until;  /* counter: no ring was to be had; do not ask again before */
+    unsigned generation;    /* of the recording that the ring is in */
+    volatile int making;    /* a handler that records meanwhile can have no ring */
+    uint64_t refused_until; /* counter: no ring was to be had; do not ask again before */
     struct layout_clock clock;
 } thread __attribute__((tls_model("initial-exec")));
 
@@ -52,7 +59,8 @@ void ring_forget(void)
 void ring_lost(enum layout_lost reason)
 {
     struct layout_control *control = __atomic_load_n(&recorder.recording.control, __ATOMIC_ACQUIRE);
-    if (control != NULL && !recorder.forked) /* a child without a recording of its own must not count in its parent's */
+    if (control != NULL &&
+        !recorder.forked) /* a child without a recording of its own must not count in its parent's */
         __atomic_fetch_add(&control->lost[reason], 1, __ATOMIC_RELAXED);
 }
 
@@ -83,7 +91,9 @@ int spoor_filter_passes_v1(uint32_t owner, uint64_t object)
     return pass;
 }
 
-/* ---- making ---------------------------------------------------------------------------------------------------------- */
+/* ---- making
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static struct layout_ring *ring_at(const struct recording *recording, uint64_t index)
 {
@@ -179,7 +189,8 @@ int ring_make(const char *name, bool populate)
     }
     uint8_t *state = &recording->control->ring_states[index];
     if (fresh) {
-        const int error = file_extend(recording, header->rings_offset + (uint64_t)index * header->ring_stride, header->ring_stride);
+        const int error = file_extend(recording, header->rings_offset + (uint64_t)index * header->ring_stride,
+                                      header->ring_stride);
         if (error != 0) {
             __atomic_store_n(state, LAYOUT_RING_UNUSED, __ATOMIC_RELEASE);
             ring_lost(LAYOUT_LOST_SPACE);
@@ -189,7 +200,8 @@ int ring_make(const char *name, bool populate)
     struct layout_ring *ring = ring_at(recording, (uint64_t)index);
 #ifdef MADV_POPULATE_WRITE
     if (populate)
-        madvise(ring, header->ring_stride, MADV_POPULATE_WRITE); /* only to save page faults: an old kernel refuses it */
+        madvise(ring, header->ring_stride,
+                MADV_POPULATE_WRITE); /* only to save page faults: an old kernel refuses it */
 #else
     (void)populate;
 #endif
@@ -208,7 +220,8 @@ int ring_make(const char *name, bool populate)
     set_name(ring, name);
     ring->position_base = position;
     ring->number_base = number;
-    const uint64_t mixed = (position & (((uint64_t)1 << LAYOUT_POSITION_BITS) - 1)) | number << LAYOUT_POSITION_BITS;
+    const uint64_t mixed =
+        (position & (((uint64_t)1 << LAYOUT_POSITION_BITS) - 1)) | number << LAYOUT_POSITION_BITS;
     __atomic_store_n(&ring->reserved, mixed, __ATOMIC_RELEASE);
     __atomic_store_n(&ring->committed, mixed, __ATOMIC_RELEASE);
     __atomic_store_n(state, LAYOUT_RING_USED, __ATOMIC_RELEASE);
@@ -256,7 +269,9 @@ out:
     return made;
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------------------------- */
+/* ---- blocks
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static void commit(struct layout_ring *ring)
 {
@@ -284,15 +299,18 @@ static void open_block(struct layout_ring *ring)
     __atomic_store_n(&block->trailer, sequence, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     const uint64_t first = next + SPOOR_BLOCK_HEADER_;
-    const uint64_t mixed = (first & (((uint64_t)1 << LAYOUT_POSITION_BITS) - 1)) | number << LAYOUT_POSITION_BITS;
+    const uint64_t mixed =
+        (first & (((uint64_t)1 << LAYOUT_POSITION_BITS) - 1)) | number << LAYOUT_POSITION_BITS;
     if (!spoor_exchange_(&ring->reserved, before, mixed))
         return; /* a handler recorded: the caller looks again */
     ring->position_base = first;
     ring->number_base = number;
 
     if (position + 1 < next) /* fill up the block before, but for its trailer */
-        __atomic_store_n(&words[position & mask], layout_record_start(position, LAYOUT_ID_PADDING, (uint32_t)(next - 1 - position) * 8),
-                         __ATOMIC_RELEASE);
+        __atomic_store_n(
+            &words[position & mask],
+            layout_record_start(position, LAYOUT_ID_PADDING, (uint32_t)(next - 1 - position) * 8),
+            __ATOMIC_RELEASE);
 
     const uint64_t rate = recorder.recording.header->counter_hz;
     if (thread.clock.counter == 0 || now - thread.clock.counter > rate / 100) {
@@ -341,7 +359,9 @@ int spoor_trace_thread(const char *name)
         error = ring_make(name, true);
         thread.making = 0;
         if (error != 0)
-            recorder_fail(error, error == -EAGAIN ? "all %u rings are in use: raise `threads`" : "cannot reserve space for one more ring (of %u)",
+            recorder_fail(error,
+                          error == -EAGAIN ? "all %u rings are in use: raise `threads`"
+                                           : "cannot reserve space for one more ring (of %u)",
                           recorder.settings.threads);
     }
     recorder_unlock();

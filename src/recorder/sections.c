@@ -52,7 +52,8 @@ static void section_end(struct builder *builder)
 {
     extend(builder, -builder->used & 7);
     if (!builder->failed)
-        ((struct layout_section *)(builder->bytes + builder->section))->bytes = builder->used - builder->section;
+        ((struct layout_section *)(builder->bytes + builder->section))->bytes =
+            builder->used - builder->section;
 }
 
 static uint32_t text(struct builder *builder, const char *value)
@@ -69,7 +70,8 @@ static uint32_t text(struct builder *builder, const char *value)
 static void item(struct builder *builder, size_t index, const void *value, size_t bytes)
 {
     if (!builder->failed)
-        memcpy(builder->bytes + builder->section + sizeof(struct layout_section) + index * bytes, value, bytes);
+        memcpy(builder->bytes + builder->section + sizeof(struct layout_section) + index * bytes, value,
+               bytes);
 }
 
 static void build_process(struct builder *builder, const struct recorder_settings *settings)
@@ -119,8 +121,8 @@ static void build_groups(struct builder *builder, const struct registry *registr
 
 /* Objects and owner types look alike. */
 static_assert(sizeof(struct layout_object) == sizeof(struct layout_owner_type), "layout");
-static void build_letters(struct builder *builder, uint32_t type, const struct registry_letter *letters, unsigned from,
-                          unsigned count)
+static void build_letters(struct builder *builder, uint32_t type, const struct registry_letter *letters,
+                          unsigned from, unsigned count)
 {
     section_begin(builder, type, sizeof(struct layout_object), count - from);
     for (unsigned i = from; i < count; i++) {
@@ -138,7 +140,8 @@ static void build_letters(struct builder *builder, uint32_t type, const struct r
 
 static void build_tracepoints(struct builder *builder, const struct registry *registry, unsigned from)
 {
-    section_begin(builder, LAYOUT_SECTION_TRACEPOINTS, sizeof(struct layout_tracepoint), registry->tracepoint_count - from);
+    section_begin(builder, LAYOUT_SECTION_TRACEPOINTS, sizeof(struct layout_tracepoint),
+                  registry->tracepoint_count - from);
     unsigned arguments = 0;
     for (unsigned i = from; i < registry->tracepoint_count; i++) {
         const struct registry_tracepoint *tracepoint = &registry->tracepoints[i];
@@ -171,7 +174,8 @@ static void build_tracepoints(struct builder *builder, const struct registry *re
                 .index = (uint8_t)j,
                 .kind = argument->kind,
                 .size = argument->size,
-                .enumeration = argument->values->name != NULL ? registry_enumeration(registry, argument->values) : 0,
+                .enumeration =
+                    argument->values->name != NULL ? registry_enumeration(registry, argument->values) : 0,
                 .name = text(builder, argument->name),
                 .type = text(builder, argument->type),
             };
@@ -185,12 +189,14 @@ static void build_enumerators(struct builder *builder, const struct registry *re
 {
     size_t count = 0;
     for (unsigned i = from; i < registry->enumeration_count; i++)
-        for (const struct spoor_enumerator *value = registry->enumerations[i].values; value->name != NULL; value++)
+        for (const struct spoor_enumerator *value = registry->enumerations[i].values; value->name != NULL;
+             value++)
             count++;
     section_begin(builder, LAYOUT_SECTION_ENUMERATORS, sizeof(struct layout_enumerator), count);
     size_t at = 0;
     for (unsigned i = from; i < registry->enumeration_count; i++)
-        for (const struct spoor_enumerator *value = registry->enumerations[i].values; value->name != NULL; value++) {
+        for (const struct spoor_enumerator *value = registry->enumerations[i].values; value->name != NULL;
+             value++) {
             const struct layout_enumerator enumerator = {
                 .enumeration = i + 1,
                 .name = text(builder, value->name),
@@ -203,7 +209,8 @@ static void build_enumerators(struct builder *builder, const struct registry *re
 
 static void build_relations(struct builder *builder, const struct registry *registry, unsigned from)
 {
-    section_begin(builder, LAYOUT_SECTION_RELATIONS, sizeof(struct layout_relation), registry->relation_count - from);
+    section_begin(builder, LAYOUT_SECTION_RELATIONS, sizeof(struct layout_relation),
+                  registry->relation_count - from);
     for (unsigned i = from; i < registry->relation_count; i++) {
         const struct registry_relation *relation = &registry->relations[i];
         const struct layout_relation value = {
@@ -226,7 +233,8 @@ uint8_t *sections_build(const struct registry *registry, const struct sections_f
         build_process(&builder, settings);
     build_groups(&builder, registry, from->groups);
     build_letters(&builder, LAYOUT_SECTION_OBJECTS, registry->objects, from->objects, registry->object_count);
-    build_letters(&builder, LAYOUT_SECTION_OWNER_TYPES, registry->owners, from->owners, registry->owner_count);
+    build_letters(&builder, LAYOUT_SECTION_OWNER_TYPES, registry->owners, from->owners,
+                  registry->owner_count);
     build_tracepoints(&builder, registry, from->tracepoints);
     build_enumerators(&builder, registry, from->enumerations);
     build_relations(&builder, registry, from->relations);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the recorder share: the one recording that a process can have, and who may touch what.
  *
- * Three kinds of code run here. The record path (ring.c, and what it calls: clock.c, file.c, inherit.c) may run in a signal handler in the
- * middle of anything: it takes no lock (at most tries one), allocates nothing, and preserves errno. The control path
- * (everything else that is public) runs under recorder_lock. Constructors and destructors of modules are control path.
+ * Three kinds of code run here. The record path (ring.c, and what it calls: clock.c, file.c, inherit.c) may
+ * run in a signal handler in the middle of anything: it takes no lock (at most tries one), allocates nothing,
+ * and preserves errno. The control path (everything else that is public) runs under recorder_lock.
+ * Constructors and destructors of modules are control path.
  *
- * The invariant: memory that a thread once could record into stays mapped for ever (closing replaces it with anonymous zeros), so that no
- * late record can fault.
+ * The invariant: memory that a thread once could record into stays mapped for ever (closing replaces it with
+ * anonymous zeros), so that no late record can fault.
  */
 #ifndef SPOOR_RECORDER_STATE_H
 #define SPOOR_RECORDER_STATE_H
@@ -75,22 +76,26 @@ int recorder_fail(int error, const char *format, ...) __attribute__((format(prin
 struct recording *recorder_own(void);
 
 /* ---- file.c: files and memory; safe on the record path ---- */
-/* Creates settings.directory/name.pid.spoor with `bytes` of space, `mapped` bytes of it in memory. 0 or -errno, `step` says what failed. */
-int file_create(struct recording *recording, const struct recorder_settings *settings, size_t bytes, size_t mapped,
-                const char **step);
+/* Creates settings.directory/name.pid.spoor with `bytes` of space, `mapped` bytes of it in memory. 0 or
+ * -errno, `step` says what failed. */
+int file_create(struct recording *recording, const struct recorder_settings *settings, size_t bytes,
+                size_t mapped, const char **step);
 /* Space for [offset, offset + bytes). 0 or -errno. */
 int file_extend(const struct recording *recording, uint64_t offset, uint64_t bytes);
-void file_discard(struct recording *recording);            /* of a failed open: unmaps, closes, removes */
-void file_retire(uint8_t *memory, size_t mapped);          /* in place of the file, anonymous zeros */
-uint64_t file_start_ticks(void);                           /* of this process, 0 unknown */
-char *file_append(char *at, char *end, const char *text);  /* both return the new end, NULL if it does not fit */
+void file_close(struct recording *recording);     /* if it is still ours */
+void file_discard(struct recording *recording);   /* of a failed open: unmaps, closes, removes */
+void file_retire(uint8_t *memory, size_t mapped); /* in place of the file, anonymous zeros */
+uint64_t file_start_ticks(void);                  /* of this process, 0 unknown */
+char *file_append(char *at, char *end,
+                  const char *text); /* both return the new end, NULL if it does not fit */
 char *file_append_number(char *at, char *end, uint64_t number);
 
 /* ---- clock.c ---- */
 struct layout_clock clock_read(void);
 uint64_t clock_measure_rate(const struct layout_clock *start);
 bool clock_is_invariant(void);
-void clock_publish(struct recording *recording, const struct layout_clock *clock); /* if a second has gone by */
+void clock_publish(struct recording *recording,
+                   const struct layout_clock *clock); /* if a second has gone by */
 
 /* ---- ring.c ---- */
 void ring_forget(void); /* the calling thread has no ring any more */
@@ -154,7 +159,8 @@ void registry_point(struct registry *registry, uint8_t *enable);
 struct sections_from { /* how many of each are in the file already */
     unsigned groups, objects, owners, tracepoints, enumerations, relations;
 };
-/* The sections of what the registry has beyond `from`; with the process if `settings`. malloc'ed; NULL: no memory. */
+/* The sections of what the registry has beyond `from`; with the process if `settings`. malloc'ed; NULL: no
+ * memory. */
 uint8_t *sections_build(const struct registry *registry, const struct sections_from *from,
                         const struct recorder_settings *settings, size_t *bytes);
 
@@ -165,7 +171,8 @@ uint32_t owner_next(void);
 
 /* ---- enable.c ---- */
 int enable_check(const struct registry *registry, const char *what);
-void enable_apply(const struct registry *registry, const char *what, uint8_t *enable, uint8_t value, unsigned first);
+void enable_apply(const struct registry *registry, const char *what, uint8_t *enable, uint8_t value,
+                  unsigned first);
 bool enable_is_help(const char *what);
 void enable_list(const struct registry *registry, FILE *stream);
 

@@ -14,6 +14,29 @@ static struct symbolizer *symbolizer(struct session *session)
     return session->symbolizer;
 }
 
+/* Addresses of user space are kept in the script's output as stacks and symbols only. */
+static bool needs_user_names(const struct session *session)
+{
+    if (session->image.stacks >= 0)
+        return true;
+    for (size_t i = 0; i < session->actions.count; i++)
+        for (uint32_t k = 0; k < session->actions.items[i].field_count; k++)
+            if (session->actions.items[i].fields[k].type->kind == TYPE_USYM)
+                return true;
+    for (size_t i = 0; i < session->image.map_count; i++) {
+        const struct image_map *map = &session->image.maps[i];
+        if ((map->key && type_holds(map->key, TYPE_USYM)) || (map->value && type_holds(map->value, TYPE_USYM)))
+            return true;
+    }
+    return false;
+}
+
+void names_remember(struct session *session, pid_t pid)
+{
+    if (needs_user_names(session) && symbolizer(session))
+        symbolizer_remember(session->symbolizer, pid);
+}
+
 static bool answer(int error, const struct symbolized *found, struct print_symbol *out)
 {
     *out = (struct print_symbol){.name = error ? NULL : found->function, .offset = found->offset,
@@ -35,10 +58,22 @@ static bool user_symbol(void *owner, uint32_t pid, uint64_t address, struct prin
     return names && answer(symbolizer_user(names, (pid_t)pid, address, &found), &found, out);
 }
 
+/* Frames between the event and our program, where the kernel calls programs directly. */
+static bool is_own_frame(struct session *session, uint64_t address)
+{
+    static const char *const prefixes[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_", "bpf_get_stack"};
+    struct print_symbol symbol;
+    if (!kernel_symbol(session, address, &symbol) || !symbol.name)
+        return false;
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        if (!strncmp(symbol.name, prefixes[i], strlen(prefixes[i])))
+            return true;
+    return false;
+}
+
 static size_t stack(void *owner, enum type_kind kind, uint64_t id, const uint64_t **frames)
 {
     struct session *session = owner;
-    (void)kind; /* one table for both: ids are hashes */
     if (session->image.stacks < 0)
         return 0;
     size_t map = (size_t)session->image.stacks, size = session->image.maps[map].value_size;
@@ -50,7 +85,11 @@ static size_t stack(void *owner, enum type_kind kind, uint64_t id, const uint64_
     memcpy(&header, session->stack_frames, sizeof header);
     size_t most = size - sizeof header;
     *frames = session->stack_frames + sizeof header / sizeof(uint64_t);
-    return (header.bytes < most ? header.bytes : most) / sizeof(uint64_t);
+    size_t count = (header.bytes < most ? header.bytes : most) / sizeof(uint64_t), own = 0;
+    while (kind == TYPE_KSTACK && own < count && is_own_frame(session, (*frames)[own]))
+        own++;
+    *frames += own;
+    return count - own;
 }
 
 static const char *name(void *owner, uint64_t index)

@@ -6,6 +6,7 @@
  * until the end probes run. */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,11 +129,48 @@ static int load(struct session *session)
     return error;
 }
 
+struct special {
+    struct session *session;
+    enum probe_time time;
+};
+
+static void *special_thread(void *state)
+{
+    const struct special *special = state;
+    struct session *session = special->session;
+    for (size_t i = 0; i < session->unit_count; i++)
+        if (session->units[i].variant->kind->time == special->time)
+            session->host->operations->run(session->host, session->units[i].program);
+    return NULL;
+}
+
+/* Runs the begin or end probes. A thread does, so that what they print is read while they run: a loop that prints
+ * much would fill the ring. Without a thread they run all the same. */
 static void run_special(struct session *session, enum probe_time time)
 {
+    struct special special = {session, time};
+    pthread_t thread;
+    bool any = false;
     for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].variant->kind->time == time)
-            session->host->operations->run(session->host, session->units[i].program);
+        any |= session->units[i].variant->kind->time == time;
+    if (!any)
+        return;
+    if (pthread_create(&thread, NULL, special_thread, &special)) {
+        special_thread(&special);
+        return;
+    }
+    for (;;) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += WAIT_SHORTEST_MS * 1000000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000;
+        }
+        if (pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT)
+            return;
+        consume(session, false);
+    }
 }
 
 /* True when a signal asked for the end. */
@@ -177,10 +215,10 @@ static int attach(struct session *session)
 
 static void tell_attached(struct session *session)
 {
-    if (session->options.is_json) {
+    if (session->options.is_json && !session->options.is_quiet) {
         record_attached_probes(&session->out, session->probe_count);
         session_flush(session);
-    } else if (!session->options.is_quiet)
+    } else if (!session->options.is_quiet && !session->options.is_json)
         session_report(session, "Attached %zu probe%s\n", session->probe_count, session->probe_count == 1 ? "" : "s");
     /* For test suites written for other tracers of this language. */
     if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED")) {
@@ -221,11 +259,27 @@ static bool wait_for_events(struct session *session, int wait_ms)
     return descriptors[PROCESS].revents || descriptors[CHILD].revents;
 }
 
+/* Stacks and symbols are named when they are printed, often after their process has ended: what -c and -p mean is
+ * looked at while it lives, soon after the start and then ever less often. */
+static void remember_process(struct session *session, uint64_t *next, uint64_t *pause)
+{
+    enum { LONGEST_PAUSE = 1000000000 };
+    pid_t pid = session->child.pid ? session->child.pid : session->options.pid;
+    uint64_t now = session->host->operations->clock(session->host);
+    if (!pid || now < *next)
+        return;
+    names_remember(session, pid);
+    *pause = *pause * 2 < LONGEST_PAUSE ? *pause * 2 : LONGEST_PAUSE;
+    *next = now + *pause;
+}
+
 static void loop(struct session *session)
 {
     int wait_ms = WAIT_SHORTEST_MS;
     bool over = false;
+    uint64_t next = 0, pause = 500000;
     while (!over && !session->actor.exit_requested && !session->broken_output) {
+        remember_process(session, &next, &pause);
         over = wait_for_events(session, wait_ms);
         int count = consume(session, false);
         if (count > 0)

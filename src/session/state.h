@@ -67,6 +67,8 @@ struct session {
 /* names.c */
 void names_init(struct session *session);
 void names_close(struct session *session);
+/* Looks at a process now, so that its addresses have names when it has ended. */
+void names_remember(struct session *session, pid_t pid);
 /* mishaps.c: tells what has grown. last: everything that was not told yet. */
 int mishaps_init(struct session *session);
 void mishaps_tell(struct session *session, bool last);

@@ -228,6 +228,14 @@ static bool equal_within(const struct type *a, const struct type *b, unsigned de
     }
 }
 
+bool type_holds(const struct type *type, enum type_kind kind)
+{
+    bool holds = type->kind == kind;
+    for (uint32_t i = 0; type->kind == TYPE_TUPLE && i < type->count && !holds; i++)
+        holds = type_holds(type->fields[i].type, kind);
+    return holds;
+}
+
 bool type_equal(const struct type *a, const struct type *b)
 {
     unsigned budget = TYPE_BUDGET;

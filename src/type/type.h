@@ -131,6 +131,8 @@ bool type_is_aggregation(const struct type *type); /* count … lhist */
 bool type_is_per_cpu(const struct type *type);     /* its map is per-CPU: the same set */
 /* An aggregation that reads as an integer in expressions: count, sum, min, max, avg (and stats as avg). */
 bool type_reads_as_integer(const struct type *type);
+/* Is it of this kind, or a tuple with such an element? */
+bool type_holds(const struct type *type, enum type_kind kind);
 bool type_equal(const struct type *a, const struct type *b);
 
 /* The smallest type that holds both: wider integer, longer string, tuple by field; NULL when there is none.

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A dump: the newest part of the recording in a file of its own. It is a copy with holes: the same layout at
+ * the same offsets, without the blocks that are too old. Rings are copied while their threads go on; a reader
+ * tells which blocks are whole, as in any copy. System calls only, so that a signal handler can do it.
+ */
+#include "recorder/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static int write_all(int file, const void *from, size_t bytes, uint64_t offset)
+{
+    const uint8_t *at = from;
+    while (bytes > 0) {
+        const ssize_t written = pwrite(file, at, bytes, (off_t)offset);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return written < 0 ? -errno : -EIO;
+        at += written;
+        offset += (uint64_t)written;
+        bytes -= (size_t)written;
+    }
+    return 0;
+}
+
+/* Is everything in this block older than `from`? It is if the next one was opened before. */
+static bool block_is_old(const struct layout_block *blocks, uint64_t count, uint64_t slot, uint64_t from)
+{
+    const uint64_t sequence = __atomic_load_n(&blocks[slot].sequence, __ATOMIC_ACQUIRE);
+    if (sequence == 0)
+        return true;
+    const struct layout_block *next = &blocks[(slot + 1) % count];
+    return __atomic_load_n(&next->sequence, __ATOMIC_ACQUIRE) == sequence + 1 && next->counter < from;
+}
+
+static int write_ring(int file, const struct recording *recording, uint64_t index, uint64_t from)
+{
+    const struct layout_header *header = recording->header;
+    const uint64_t offset = header->rings_offset + index * header->ring_stride;
+    const uint64_t count = header->ring_bytes / LAYOUT_BLOCK_BYTES;
+    const struct layout_block *blocks =
+        (const struct layout_block *)(recording->memory + offset + LAYOUT_PAGE);
+    int error = write_all(file, recording->memory + offset, LAYOUT_PAGE, offset);
+    for (uint64_t slot = 0; slot < count && error == 0; slot++)
+        if (!block_is_old(blocks, count, slot, from))
+            error = write_all(file, &blocks[slot], LAYOUT_BLOCK_BYTES,
+                              offset + LAYOUT_PAGE + slot * LAYOUT_BLOCK_BYTES);
+    return error;
+}
+
+static int write_recording(int file, const struct recording *recording, unsigned seconds)
+{
+    const struct layout_header *header = recording->header;
+    struct {
+        _Alignas(8) uint8_t bytes[LAYOUT_PAGE];
+    } page;
+    memcpy(&page, recording->control, sizeof page);
+    struct layout_control *control = (struct layout_control *)page.bytes;
+    const uint64_t now = spoor_counter_(), span = seconds * header->counter_hz;
+    control->from = seconds != 0 && span < now ? now - span : 0;
+    if (control->from < control->cleared)
+        control->from = control->cleared;
+
+    const uint64_t behind = header->control_offset + header->control_bytes;
+    int error = write_all(file, recording->memory + behind, header->rings_offset - behind, behind);
+    uint64_t end = header->rings_offset;
+    for (uint64_t i = 0; i < header->ring_limit && error == 0; i++) {
+        const uint8_t state = __atomic_load_n(&recording->control->ring_states[i], __ATOMIC_ACQUIRE);
+        control->ring_states[i] = state;
+        if (state != LAYOUT_RING_USED && state != LAYOUT_RING_ENDED)
+            continue;
+        error = write_ring(file, recording, i, control->from);
+        end = header->rings_offset + (i + 1) * header->ring_stride;
+    }
+    if (error == 0 && ftruncate(file, (off_t)end) != 0)
+        error = -errno;
+    if (error == 0)
+        error = write_all(file, &page, sizeof page, header->control_offset);
+    if (error == 0) /* last: before, it is not a recording */
+        error = write_all(file, header, LAYOUT_PAGE, 0);
+    return error;
+}
+
+static int dump(const char *path, unsigned seconds)
+{
+    const struct recording *recording = &recorder.recording;
+    if (__atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE) == 0 || recorder.forked)
+        return -ENOENT;
+    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0)
+        return -errno;
+    int error = write_recording(file, recording, seconds);
+    if (close(file) != 0 && error == 0)
+        error = -errno;
+    if (error != 0)
+        unlink(path);
+    return error;
+}
+
+int spoor_trace_dump(const char *path, unsigned seconds)
+{
+    const int saved = errno, error = dump(path, seconds);
+    errno = saved;
+    return error;
+}
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    char path[PATH_MAX], *end = path + sizeof path;
+    const uint64_t number = __atomic_add_fetch(&recorder.dumps, 1, __ATOMIC_RELAXED);
+    char *at = file_append(path, end, recorder.settings.dump_path);
+    at = file_append(at, end, ".");
+    at = file_append_number(at, end, (uint64_t)getpid());
+    at = file_append(at, end, ".");
+    at = file_append_number(at, end, number);
+    at = file_append(at, end, ".spoor");
+    if (at != NULL)
+        spoor_trace_dump(path, recorder.settings.dump_seconds); /* nobody is here to hear that it failed */
+}
+
+int dump_signal_begin(void)
+{
+    if (recorder.settings.dump_signal == 0)
+        return 0;
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(recorder.settings.dump_signal, &action, &recorder.signal_before) != 0)
+        return recorder_fail(-EINVAL, "signal %d cannot be used for dumps", recorder.settings.dump_signal);
+    return 0;
+}
+
+void dump_signal_end(void)
+{
+    if (recorder.settings.dump_signal != 0)
+        sigaction(recorder.settings.dump_signal, &recorder.signal_before, NULL);
+}
