@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
+/* As a program would have them, whose tracepoints are its own. */
 SPOOR_GROUP(bench, "what recording costs");
 SPOOR_OBJECT(bench_thing, 't');
 SPOOR_TRACEPOINT(bench, NONE, bench_thing, SPOOR_USES);
@@ -35,25 +36,36 @@ static double now(void)
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-#define MEASURE(best_, body_)                                                                                \
-    do {                                                                                                     \
-        best_ = 1e9;                                                                                         \
-        for (int round_ = 0; round_ < ROUNDS; round_++) {                                                    \
-            const double start_ = now();                                                                     \
-            for (uint64_t i = 0; i < LOOPS; i++) {                                                           \
-                body_;                                                                                       \
-                __asm__ volatile("" ::: "memory");                                                           \
-            }                                                                                                \
-            const double each_ = (now() - start_) / LOOPS;                                                   \
-            if (each_ < best_)                                                                               \
-                best_ = each_;                                                                               \
-        }                                                                                                    \
-    } while (0)
+static volatile uint64_t sink;
+static const char *text = "abcdefghijklmnopqrstuvwxyz";
 
-static void row(const char *name, double nanoseconds, double unit, double goal)
-{
-    printf("%-24s %7.2f ns %6.2f units  (goal %.2f)\n", name, nanoseconds, nanoseconds / unit, goal);
-}
+#define LOOP(name_, body_)                                                                                   \
+    static __attribute__((noinline)) void name_(const void *thing)                                           \
+    {                                                                                                        \
+        (void)thing;                                                                                         \
+        for (uint64_t i = 0; i < LOOPS; i++) {                                                               \
+            body_;                                                                                           \
+            __asm__ volatile("" ::: "memory");                                                               \
+        }                                                                                                    \
+    }
+
+LOOP(read_counter, sink = spoor_counter_())
+LOOP(record_off, SPOOR_RECORD(OFF, 3, thing, i, i, i, i))
+LOOP(record_none, SPOOR_RECORD(NONE, 3, thing))
+LOOP(record_one, SPOOR_RECORD(ONE, 3, thing, i))
+LOOP(record_four, SPOOR_RECORD(FOUR, 3, thing, i, i + 1, i + 2, i + 3))
+LOOP(record_text, SPOOR_RECORD(TEXT, 3, thing, text))
+
+static struct {
+    const char *name;
+    void (*loop)(const void *thing);
+    double goal, best;
+} cases[] = {
+    {"reading the counter", read_counter, 1, 1e9}, {"disabled", record_off, 0.03, 1e9},
+    {"no arguments", record_none, 1.2, 1e9},       {"1 uint64_t", record_one, 1.25, 1e9},
+    {"4 uint64_t", record_four, 1.4, 1e9},         {"string of 26 characters", record_text, 1.8, 1e9},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
 
 int main(void)
 {
@@ -67,23 +79,17 @@ int main(void)
         fprintf(stderr, "%s\n", spoor_trace_error());
         return 1;
     }
-    const char *text = "abcdefghijklmnopqrstuvwxyz";
-    __asm__("" : "+r"(text));
-    double unit, each;
-    volatile uint64_t sink = 0;
-    MEASURE(unit, sink = spoor_counter_());
-    (void)sink;
-    printf("%-24s %7.2f ns\n", "reading the counter", unit);
-    MEASURE(each, SPOOR_RECORD(OFF, 3, &options, i, i, i, i));
-    row("disabled", each, unit, 0.03);
-    MEASURE(each, SPOOR_RECORD(NONE, 3, &options));
-    row("no arguments", each, unit, 1.2);
-    MEASURE(each, SPOOR_RECORD(ONE, 3, &options, i));
-    row("1 uint64_t", each, unit, 1.25);
-    MEASURE(each, SPOOR_RECORD(FOUR, 3, &options, i, i + 1, i + 2, i + 3));
-    row("4 uint64_t", each, unit, 1.4);
-    MEASURE(each, SPOOR_RECORD(TEXT, 3, &options, text));
-    row("string of 26 characters", each, unit, 1.8);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < CASES; i++) {
+            const double start = now();
+            cases[i].loop(&options);
+            const double each = (now() - start) / LOOPS;
+            if (each < cases[i].best)
+                cases[i].best = each;
+        }
+    for (int i = 0; i < CASES; i++)
+        printf("%-24s %7.2f ns %6.2f units  (goal %.2f)\n", cases[i].name, cases[i].best,
+               cases[i].best / cases[0].best, cases[i].goal);
     spoor_trace_close();
     return 0;
 }

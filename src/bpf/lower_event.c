@@ -456,7 +456,7 @@ struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct pl
                                 lower_address(l, stack), ir_constant(b, BPF_NOEXIST));
     /* -EEXIST: another CPU was first. */
     struct ir_block *refused = ir_block_new(b), *full = ir_block_new(b);
-    ir_branch(b, ir_binary_constant(b, IR_SLT, result, 0), refused, end);
+    ir_branch(b, result, refused, end);
     ir_seal(b, refused);
     ir_enter(b, refused);
     ir_branch(b, ir_binary_constant(b, IR_EQ, ir_extend(b, result, 4, true), -17), end, full);

@@ -413,7 +413,8 @@ void lower_map_write(struct lowering *l, struct node *map, struct ir *value, str
     struct ir *result = ir_call(b, BPF_FUNC_map_update_elem, 4, map_of(l, symbol), lower_address(l, key),
                                 lower_address(l, memory), ir_constant(b, BPF_ANY));
     struct ir_block *end = ir_block_new(b);
-    struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_SLT, result, 0));
+    /* Before Linux 6.4 an int comes, in the lower half: it is never below 0. */
+    struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_NE, result, 0));
     ir_jump(b, end);
     ir_enter(b, full);
     lower_mishap(l, MISHAP_MAP_FULL, map->place, symbol->index, "map_update_elem");

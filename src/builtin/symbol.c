@@ -64,9 +64,9 @@ static const struct type *check_uaddr(struct checker *checker, struct node *node
     struct node *name = check_argument(node, 0);
     uint32_t size = 0;
     if (!context->find_symbol) {
-        check_error(checker, node->place, "uaddr() is not available with %s: it is not in a program",
+        check_error(checker, node->place, "uaddr() is not available with %s: it is not at a known place of a program",
                     checker->unit->probe);
-        check_hint(checker, "use it with uprobe, uretprobe or usdt");
+        check_hint(checker, "use it with uprobe or usdt");
         return NULL;
     }
     if (!context->find_symbol(context, check_literal(name), &size)) {
@@ -202,7 +202,7 @@ const struct builtin builtins_symbol[] = {
      .data = TYPE_USYM},
     {"kaddr", "kaddr(\"symbol\")", BUILTIN_CALL, 1, 1, {PARAMETER_LITERAL_STRING}, .check = check_kaddr,
      .lower = lower_kaddr},
-    {"uaddr", "uaddr(\"symbol\")", BUILTIN_CALL, 1, 1, {PARAMETER_LITERAL_STRING}, .check = check_uaddr,
+    {"uaddr", "uaddr(\"symbol\")", BUILTIN_CALL | BUILTIN_USES_SYMBOLS, 1, 1, {PARAMETER_LITERAL_STRING}, .check = check_uaddr,
      .lower = lower_uaddr},
     {"kstack", "kstack([mode] [, frames])", EITHER | BUILTIN_USES_KSTACK, 0, 2, {PARAMETER_WORD, PARAMETER_WORD}, .check = check_stack,
      .lower = lower_stack_builtin, .data = TYPE_KSTACK},

@@ -24,6 +24,7 @@ struct context_uses {
     bool retval, ctx, site;   /* site: probe or func */
     bool registers;           /* reg() */
     bool kstack;              /* the kernel's stack */
+    bool symbols;             /* uaddr() */
     bool user_memory;         /* something reads text or memory through a pointer: str, buf, *p, p->f */
 };
 
@@ -61,6 +62,7 @@ struct probe_context {
      * probe is not in a program. */
     bool (*find_symbol)(const struct probe_context *context, const char *name, uint32_t *size);
     struct ir *(*lower_symbol)(struct lowering *l, const struct probe_context *context, const char *name);
+    const void *program;           /* of these two */
     const void *data;              /* of the probe kind */
 };
 

@@ -43,6 +43,7 @@ enum builtin_flags {
     BUILTIN_USES_SITE = 4096, BUILTIN_USES_REGISTERS = 8192, /* what of the context it reads */
     BUILTIN_ENDS = 16384,      /* control does not come back: exit */
     BUILTIN_USES_KSTACK = 65536,  /* takes the kernel's stack */
+    BUILTIN_USES_SYMBOLS = 131072, /* of the probed program */
     BUILTIN_VALUE_UNUSED_OK = 32768, /* discarding the value draws no warning */
 };
 

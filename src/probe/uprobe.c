@@ -222,7 +222,8 @@ static int uprobe_plan(const struct probe_kind *kind, struct probe_environment *
                        const struct context_uses *uses, const struct probe_sites *sites,
                        struct probe_variants *variants)
 {
-    return probe_plan_grouped(kind, environment, uses, sites, variants, user_sites_apart(environment, uses),
+    return probe_plan_grouped(kind, environment, uses, sites, variants,
+                              uses->symbols || user_sites_apart(environment, uses),
                               uprobe_key, uprobe_fill);
 }
 

@@ -356,7 +356,7 @@ static int usdt_plan(const struct probe_kind *kind, struct probe_environment *en
                      const struct context_uses *uses, const struct probe_sites *sites,
                      struct probe_variants *variants)
 {
-    return probe_plan_grouped(kind, environment, uses, sites, variants, false, usdt_key, usdt_fill);
+    return probe_plan_grouped(kind, environment, uses, sites, variants, uses->symbols, usdt_key, usdt_fill);
 }
 
 static int usdt_attach(struct probe_environment *environment, struct kernel *kernel,

@@ -10,6 +10,7 @@
 
 #include "base/table.h"
 #include "bpf/lower.h"
+#include "probe/all.h"
 #include "probe/point.h"
 #include "sym/btf.h"
 #include "sym/library.h"
@@ -209,6 +210,11 @@ void user_context(struct probe_environment *environment, const struct context_us
      * system-wide and the program filters. */
     context->filters_pid = environment->features.uprobe_multi;
     context->lower_site = user_site;
+    if (uses->symbols && variant->kind != &probe_kind_uretprobe) {
+        context->program = variant->sites[0].detail;
+        context->find_symbol = user_find_symbol;
+        context->lower_symbol = user_lower_symbol;
+    }
     if (uses->ctx) {
         struct btf_file *btf = probe_btf(environment);
         const struct type *registers = btf ? btf_file_type(btf, "struct pt_regs") : NULL;

@@ -31,6 +31,9 @@ int user_each_file(struct probe_environment *environment, const struct probe_kin
 /* Program type, attach type, registers, space; ctx as struct pt_regs. */
 void user_context(struct probe_environment *environment, const struct context_uses *uses,
                   struct probe_variant *variant);
+/* user_symbol.c: the callbacks of uaddr(); context->program is the struct user_site of the only site. */
+bool user_find_symbol(const struct probe_context *context, const char *name, uint32_t *size);
+struct ir *user_lower_symbol(struct lowering *l, const struct probe_context *context, const char *name);
 /* True: sites of one program must be variants of their own, because nothing tells them apart at run time. */
 bool user_sites_apart(const struct probe_environment *environment, const struct context_uses *uses);
 int user_attach(struct kernel *kernel, const struct probe_environment *environment,
