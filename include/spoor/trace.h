@@ -126,7 +126,7 @@ enum spoor_life {
  * load. */
 #define SPOOR_TRACEPOINT_HERE(name_)                                                                         \
     struct spoor_tracepoint spoor_tracepoint_##name_ = {&spoor_zero_,                                        \
-                                                        &spoor_tracepoint_##name_##_definition, 0, 0};       \
+                                                        &spoor_tracepoint_##name_##_definition, 0};          \
     SPOOR_ENTRY_(spoor_tracepoint_##name_##_entry, SPOOR_ENTRY_TRACEPOINT_, &spoor_tracepoint_##name_,       \
                  &spoor_tracepoint_##name_##_definition)
 
@@ -300,8 +300,7 @@ struct spoor_tracepoint {
     const volatile unsigned char
         *enabled; /* spoor_zero_ until a recording is open, then a byte in its shared page */
     const struct spoor_definition *definition;
-    uint16_t id;
-    uint16_t reserved;
+    uint32_t id; /* << 16 */
 };
 
 struct spoor_relation {
@@ -379,9 +378,9 @@ static void __attribute__((destructor, used)) spoor_module_end_(void)
  * instruction that no signal handler can come between; it fails if a handler recorded since the position was
  * read, and then the clock is read again, so that times never go back along a ring. */
 struct spoor_ring_v1 {
-    uint64_t *positions; /* of a thread without a ring: zeros, which look like a block without room */
-    uint64_t *blocks;
-    uint64_t mask; /* words of the ring - 1 */
+    uint64_t *positions; /* the blocks begin a page behind. Of a thread without a ring: zeros, which look like
+                            a full block */
+    uint64_t mask;       /* words of the ring - 1 */
 };
 
 extern SPOOR_TRACE_API_ _Thread_local struct spoor_ring_v1 spoor_ring_v1
@@ -443,7 +442,7 @@ static inline __attribute__((always_inline)) int spoor_reserve_(struct spoor_pla
         uint64_t *positions = spoor_ring_v1.positions;
         const uint64_t before = __atomic_load_n(&positions[0], __ATOMIC_RELAXED);
         if (__builtin_expect(
-                ((before - SPOOR_BLOCK_HEADER_) & (SPOOR_BLOCK_WORDS_ - 1)) + words > SPOOR_BLOCK_ROOM_, 0)) {
+                ((before - SPOOR_BLOCK_HEADER_) & (SPOOR_BLOCK_WORDS_ - 1)) > SPOOR_BLOCK_ROOM_ - words, 0)) {
             if (!spoor_open_block_v1())
                 return 0;
             continue;
@@ -455,7 +454,7 @@ static inline __attribute__((always_inline)) int spoor_reserve_(struct spoor_pla
         place->after = after;
         place->positions = positions;
         place->before = before;
-        place->record = spoor_ring_v1.blocks + (before & spoor_ring_v1.mask);
+        place->record = positions + SPOOR_BLOCK_WORDS_ + (before & spoor_ring_v1.mask);
         return 1;
     }
 }
@@ -675,7 +674,7 @@ static inline __attribute__((always_inline)) uint64_t spoor_real_(double value)
         place_.record[1] = place_.stamp;                                                                     \
         place_.record[2] = spoor_id_;                                                                        \
         place_.record[3] = (uint64_t)spoor_size_ << 32 | spoor_owner_;                                       \
-        spoor_commit_(&place_, (uint64_t)tag_.id << 16 | spoor_all_ * 8);                                    \
+        spoor_commit_(&place_, tag_.id | spoor_all_ * 8);                                                    \
     }                                                                                                        \
     _Static_assert(1, "")
 #define SPOOR_RELATION_(identifier_, tag_, tracepoint_text_, argument_, argument_text_, object_)             \

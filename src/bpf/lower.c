@@ -417,6 +417,8 @@ static bool wants_sleep(struct lowering *l)
     struct search search = {.l = l};
     if (!l->context->may_sleep || !l->options->features->sleepable_uprobe)
         return false;
+    if (l->context->reads_memory)
+        return true;
     if (l->state->unit->predicate)
         node_walk(l->state->unit->predicate, visit_reader, &search);
     node_walk(l->state->unit->body, visit_reader, &search);

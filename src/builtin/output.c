@@ -218,7 +218,7 @@ static void act_print(struct actor *actor, const struct action *action, const ui
     if (action->field_count)
         record_value(actor->printer, action->fields[0].type, actor_field(actor, action, 0, record), divisor);
     else if (snapshot_print(actor->printer, actor->host, actor->image, (size_t)what->map.symbol->index, top,
-                            divisor))
+                            divisor, false))
         actor->complain(actor, action->call->place, "the map %s could not be read", what->map.name);
 }
 

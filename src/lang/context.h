@@ -36,6 +36,7 @@ struct probe_context {
     enum address_space space;      /* of integers and untyped pointers that are followed */
     bool is_preemptible;           /* program can be preempted or stopped in a fault: uprobe, uretprobe, usdt */
     bool may_sleep;                /* may be loaded as sleepable */
+    bool reads_memory;             /* its arguments are in traced memory, which may have to be paged in */
     bool has_registers;            /* ctx is a struct pt_regs: reg() works */
     bool is_return;                /* retval exists in principle */
     bool ignores_stop;             /* runs also after the trace was stopped: end */

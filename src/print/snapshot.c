@@ -42,8 +42,25 @@ static int snapshot_element(void *state, const uint8_t *key, const uint8_t *valu
     return 0;
 }
 
+static bool snapshot_is_unset(const struct type *type, const uint8_t *value, size_t size)
+{
+    switch (type->kind) {
+    case TYPE_MIN:
+    case TYPE_MAX:
+    case TYPE_AVG:
+    case TYPE_STATS:
+    case TYPE_HIST:
+    case TYPE_LHIST: break;
+    default: return false;
+    }
+    for (size_t i = 0; i < size; i++)
+        if (value[i])
+            return false;
+    return true;
+}
+
 int snapshot_print(struct printer *printer, struct host *host, const struct image *image, size_t index,
-                   uint64_t top, uint64_t divisor)
+                   uint64_t top, uint64_t divisor, bool is_last)
 {
     const struct image_map *map = &image->maps[index];
     bool histogram = map->value->kind == TYPE_HIST || map->value->kind == TYPE_LHIST;
@@ -56,6 +73,11 @@ int snapshot_print(struct printer *printer, struct host *host, const struct imag
         .value_bytes = map->value_size,
     };
     int error = host->operations->map_each(host, index, snapshot_element, &snapshot);
+    if (!error && is_last && !map->key && snapshot.count == 1 &&
+        snapshot_is_unset(map->value, snapshot.bytes, snapshot.value_bytes)) {
+        free(snapshot.bytes);
+        return 0;
+    }
     struct map_entry *entries = calloc(snapshot.count + 1, sizeof *entries);
     if (!error && entries) {
         size_t size = snapshot.key_bytes + snapshot.value_bytes;

@@ -80,6 +80,7 @@ struct probe_kind {
     const char *forms;          /* "uprobe:BINARY:FUNCTION[+OFFSET]": for messages and help */
     const char *what;           /* one line for help */
     enum probe_time time;
+    bool newest_first; /* the kernel runs the newest attachment first: the session attaches in reverse */
     /* The sites that the attach point means, wildcards expanded. 0 or -errno with a diagnostic; no match for
      * a plain name is an error with the nearest name. */
     int (*expand)(const struct probe_kind *kind, struct probe_environment *environment,

@@ -309,6 +309,7 @@ const struct probe_kind probe_kind_uprobe = {
     .what = "a function of a program or library is called",
     .expand = uprobe_expand,
     .plan = uprobe_plan,
+    .newest_first = true,
     .attach = uprobe_attach,
     .list = uprobe_list,
 };
@@ -320,6 +321,7 @@ const struct probe_kind probe_kind_uretprobe = {
     .what = "a function of a program or library returns",
     .expand = uprobe_expand,
     .plan = uprobe_plan,
+    .newest_first = true,
     .attach = uprobe_attach,
     .list = uprobe_list,
 };

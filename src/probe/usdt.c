@@ -340,6 +340,9 @@ static void usdt_fill(struct probe_environment *environment, const struct contex
     const struct type **types = arena_array(environment->arena, count + 1, sizeof *types);
     for (unsigned i = 0; i < count; i++)
         types[i] = usdt_type(environment->arena, detail, i);
+    for (unsigned i = 0; i < count; i++)
+        context->reads_memory |= detail->arguments.items[i].kind == USDT_MEMORY &&
+                                 (uses->args || uses->arguments & 1u << (i < 31 ? i : 31));
     context->data = detail;
     context->arguments = types;
     context->argument_count = count;
@@ -472,6 +475,7 @@ const struct probe_kind probe_kind_usdt = {
     .what = "a probe that a program's author placed",
     .expand = usdt_expand,
     .plan = usdt_plan,
+    .newest_first = true,
     .attach = usdt_attach,
     .list = usdt_list,
 };

@@ -405,7 +405,7 @@ void registry_point(struct registry *registry, uint8_t *enable)
         struct spoor_tracepoint *descriptor = registry->tracepoints[i].descriptor;
         if (descriptor == NULL)
             continue;
-        descriptor->id = (uint16_t)(i + 1);
+        descriptor->id = (i + 1) << 16;
         __atomic_store_n(&descriptor->enabled, enable != NULL ? enable + i + 1 : &off, __ATOMIC_RELEASE);
     }
 }

@@ -16,7 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static_assert(SPOOR_BLOCK_WORDS_ == LAYOUT_BLOCK_WORDS, "trace.h and layout.h differ");
+static_assert(SPOOR_BLOCK_WORDS_ == LAYOUT_BLOCK_WORDS && SPOOR_BLOCK_WORDS_ * 8 == LAYOUT_PAGE,
+              "trace.h and layout.h differ");
 static_assert(SPOOR_BLOCK_HEADER_ * 8 == LAYOUT_BLOCK_HEADER_BYTES, "trace.h and layout.h differ");
 static_assert(SPOOR_BLOCK_ROOM_ * 8 == sizeof(((struct layout_block *)0)->words),
               "trace.h and layout.h differ");
@@ -31,12 +32,10 @@ static_assert((int)SPOOR_BEGINS == (int)LAYOUT_LIFE_BEGINS && (int)SPOOR_ENDS ==
 
 /* A thread without a ring. Never written: its block is always full. */
 static const uint64_t no_positions[2];
-#define NO_RING                                                                                              \
-    {                                                                                                        \
-        (uint64_t *)(uintptr_t)no_positions, NULL, 0                                                         \
-    }
+#define NO_POSITIONS ((uint64_t *)(uintptr_t)no_positions)
 
-_Thread_local struct spoor_ring_v1 spoor_ring_v1 __attribute__((tls_model("initial-exec"))) = NO_RING;
+_Thread_local struct spoor_ring_v1 spoor_ring_v1
+    __attribute__((tls_model("initial-exec"))) = {NO_POSITIONS, 0};
 
 static _Thread_local struct {
     struct layout_ring *ring;
@@ -48,7 +47,7 @@ static _Thread_local struct {
 
 void ring_forget(void)
 {
-    spoor_ring_v1 = (struct spoor_ring_v1)NO_RING;
+    spoor_ring_v1 = (struct spoor_ring_v1){NO_POSITIONS, 0};
     thread.ring = NULL;
     thread.generation = 0;
     thread.refused_until = 0;
@@ -229,7 +228,6 @@ int ring_make(const char *name, bool populate)
     thread.ring = ring;
     thread.clock.counter = 0;
     thread.generation = recorder.generation;
-    spoor_ring_v1.blocks = ring_blocks(ring);
     spoor_ring_v1.mask = header->ring_bytes / 8 - 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     spoor_ring_v1.positions = &ring->reserved; /* last: from here on a handler can record */

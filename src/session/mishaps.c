@@ -21,8 +21,7 @@ static const struct {
 } texts[] = {
     [MISHAP_LOST] = {"Lost %llu events of %s: the reader could not keep up", ALWAYS, NULL, 0},
     [MISHAP_MAP_FULL] = {"Map full; can't update element. Try increasing max_map_keys config or manually setting "
-                         "the max entries in a map declaration e.g. `let @a = hash(5000)` (here: the environment variable "
-                         "SPOOR_MAX_MAP_KEYS)",
+                         "the max entries in a map declaration e.g. `let @a = hash(5000)`",
                          ALWAYS, "map_update_elem", -7},
     [MISHAP_MAP_DELETE] = {"Can't delete map element because it does not exist.", WHEN_WARNING, "map_delete_elem", -2},
     [MISHAP_LOOKUP] = {"Can't lookup map element because it does not exist.", WHEN_WARNING, "map_lookup_elem", 0},

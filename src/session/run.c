@@ -189,15 +189,18 @@ static int attach_progress(void *state, size_t done, size_t total)
     return interrupted(session);
 }
 
+/* Blocks at one event run in the order of the script: where the kernel runs the newest first, the last goes first. */
 static int attach(struct session *session)
 {
     session->environment.pid = session->options.pid ? session->options.pid : session->child.pid;
-    for (size_t i = 0; i < session->unit_count; i++) {
-        const struct probe_variant *variant = session->units[i].variant;
-        if (variant->kind->time != PROBE_EVENT)
+    for (size_t i = 0; i < 2 * session->unit_count; i++) {
+        bool reversed = i >= session->unit_count;
+        const struct session_unit *unit = &session->units[reversed ? 2 * session->unit_count - 1 - i : i];
+        const struct probe_variant *variant = unit->variant;
+        if (variant->kind->time != PROBE_EVENT || variant->kind->newest_first != reversed)
             continue;
         struct attach_request request = {
-            .program = session->units[i].program,
+            .program = unit->program,
             .name = variant->sites[0].name,
             .place = variant->sites[0].place,
             .diagnostics = &session->diagnostics,
@@ -309,7 +312,7 @@ static void print_maps(struct session *session)
         if (next == count)
             break;
         last = session->image.maps[next].name;
-        if (snapshot_print(&session->printer, session->host, &session->image, next, 0, 0))
+        if (snapshot_print(&session->printer, session->host, &session->image, next, 0, 0, true))
             session_report(session, "WARNING: the map %s could not be read\n", last);
         if (session->out.length >= FLUSH_BYTES)
             session_flush(session);

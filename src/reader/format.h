@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Between reader.c and the formats: a format fills the model and hands out events ring by ring; reader.c merges. */
+#ifndef SPOOR_READER_FORMAT_H
+#define SPOOR_READER_FORMAT_H
+
+#include "base/arena.h"
+#include "reader/reader.h"
+#include "reader/timeline.h"
+
+struct recording_source { /* a ring with a place in it; first member of a format's own struct */
+    uint64_t stamp;       /* of its next event */
+    uint32_t index;
+    bool ready;           /* there is a next event */
+};
+
+struct recording_format {
+    const char *name;
+    /* Could the file be of this format? `head` holds its first `length` bytes. */
+    bool (*recognises)(const uint8_t *head, size_t length, uint64_t file_bytes);
+    int (*open)(struct recording *recording, struct text *why);
+    /* The source's next event is in `event`, except for what reader.c knows itself. Only when it is ready. */
+    void (*take)(struct recording *recording, struct recording_source *source, struct recording_event *event);
+    /* Goes to the event after it. Sets ready and stamp. */
+    void (*advance)(struct recording *recording, struct recording_source *source);
+    /* Live: new sources, and those that were not ready may be. */
+    int (*refresh)(struct recording *recording);
+    bool (*is_live)(struct recording *recording);
+    void (*close)(struct recording *recording);
+};
+
+extern const struct recording_format recording_format_spoor, recording_format_spdk;
+
+/* One entry of the history of owners; sorted by id, then since. */
+struct recording_owner_entry {
+    uint64_t since, until;
+    uint32_t id;
+    int16_t type;
+    uint16_t length;
+    const char *description;
+};
+
+struct recording {
+    const struct recording_format *format;
+    struct recording_options options;
+    void *state; /* the format's */
+    int file;
+    char *path;
+    uint64_t file_bytes;
+    bool live;
+
+    struct arena arena; /* the model */
+    struct recording_model model;
+    struct arena owner_arena;
+    struct recording_owner_entry *owners;
+    size_t owner_count;
+
+    struct timeline timeline;
+    uint64_t start;  /* ns */
+    uint64_t ignore; /* events with a stamp below are not shown */
+    uint64_t limit;  /* events with a stamp above wait */
+    struct recording_counts counts;
+
+    struct recording_source **sources; /* all */
+    size_t source_count, source_room;
+    struct recording_source **heap; /* those that are ready, but for `current` */
+    size_t heap_count, heap_room;
+    struct recording_source *current; /* gave the last event; advance it before the next */
+};
+
+/* What was really read, which is less at the end of the file; 0 on an error. */
+size_t recording_read(const struct recording *recording, void *buffer, size_t bytes, uint64_t offset);
+/* All or nothing. */
+bool recording_read_all(const struct recording *recording, void *buffer, size_t bytes, uint64_t offset);
+int recording_add_source(struct recording *recording, struct recording_source *source);
+/* A copy in the arena with everything that could steer a terminal made '?'; stops at NUL or `most` bytes. */
+const char *recording_name(struct arena *arena, const char *text, size_t most);
+void recording_sort_owners(struct recording *recording);
+int recording_type_index(const struct recording_type *types, size_t count, uint32_t id); /* -1: none */
+
+#endif

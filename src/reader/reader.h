@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Recordings: one interface over every format (spoor's own, SPDK's), whether the file is a copy, was left by a dead
+ * program, or is the shared memory of one that runs at full speed.
+ *
+ * Not here: what happens to objects (objects.h), choosing (filter.h, find.h), printing (print/event.h).
+ * The invariant: everything in the file is untrusted and may change while it is read. It is never mapped, only copied
+ * with pread, and what is used is checked in the copy. So there is no SIGBUS, no torn record, no wild access. */
+#ifndef SPOOR_READER_READER_H
+#define SPOOR_READER_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/text.h"
+
+enum { RECORDING_ARGUMENTS_MOST = 12, RECORDING_RELATIONS_MOST = 16 };
+
+/* ---- the model: what the program declared ---- */
+
+enum recording_kind { /* of an argument; numbered as in recorder/layout.h */
+    RECORDING_UNSIGNED = 1,
+    RECORDING_SIGNED = 2,
+    RECORDING_POINTER = 3,
+    RECORDING_STRING = 4,
+    RECORDING_REAL = 5,
+    RECORDING_BOOL = 6,
+};
+
+enum recording_life { RECORDING_USES = 0, RECORDING_BEGINS = 1, RECORDING_ENDS = 2 };
+
+struct recording_group {
+    uint32_t id;
+    const char *name, *text; /* "" if unknown */
+};
+
+struct recording_type { /* of objects, or of owners */
+    uint32_t id;            /* from 1 */
+    const char *name;       /* "" if unknown */
+    char letter;
+};
+
+struct recording_enumerator {
+    int64_t value;
+    const char *name;
+};
+
+struct recording_enumeration {
+    uint32_t id;
+    const struct recording_enumerator *values; /* in ascending order */
+    size_t count;
+};
+
+struct recording_argument {
+    const char *name, *type; /* type "" if unknown */
+    uint8_t kind;            /* enum recording_kind */
+    uint8_t size;
+    const struct recording_enumeration *enumeration; /* or NULL */
+};
+
+struct recording_relation { /* the argument holds the id of an object of that type */
+    uint8_t argument;
+    uint8_t object; /* index of the type in the model, not its id */
+};
+
+struct recording_tracepoint {
+    uint32_t id;
+    const char *name;
+    const struct recording_group *group; /* never NULL */
+    uint32_t index;                      /* in its group */
+    int16_t object, owner;               /* indexes of types, -1: none, or not told */
+    uint8_t life;
+    uint8_t argument_count, relation_count;
+    struct recording_argument arguments[RECORDING_ARGUMENTS_MOST];
+    struct recording_relation relations[RECORDING_RELATIONS_MOST];
+};
+
+struct recording_model {
+    const struct recording_group *groups;
+    size_t group_count;
+    const struct recording_type *objects, *owners; /* at most 255 types of objects */
+    size_t object_count, owner_count;
+    const struct recording_tracepoint *const *tracepoints; /* index = id; may hold NULL */
+    size_t tracepoint_room;
+    const char *name, *command; /* of the program, "" if unknown */
+    uint32_t pid;               /* 0: unknown */
+};
+
+struct recording_owner {
+    uint32_t id;
+    int16_t type; /* index in model.owners, -1: none */
+    char letter;  /* 0: none */
+    const char *description;
+    size_t description_length;
+    uint64_t since, until; /* counter */
+};
+
+/* ---- events ---- */
+
+struct recording_event {
+    uint64_t stamp; /* the CPU's counter */
+    const struct recording_tracepoint *tracepoint;
+    uint64_t object;
+    uint32_t owner; /* id; with SPDK's format 0 may be one */
+    uint32_t size;
+    uint32_t thread;         /* id of the thread; of SPDK's format, the lcore */
+    const char *thread_name; /* "" if unknown */
+    uint32_t source;         /* ring */
+    /* As many as the tracepoint has arguments. Of a string: length of the whole text << 32 | offset in `bytes` << 16 |
+     * bytes that are there. Offset 0: a null pointer. */
+    const uint64_t *words;
+    const uint8_t *bytes;
+    uint64_t lost; /* events of this ring that are missing just before this one */
+};
+
+struct recording_text {
+    const char *bytes;
+    uint32_t length;
+    bool is_null, is_cut;
+};
+struct recording_text recording_string(const struct recording_event *event, unsigned argument);
+
+/* ---- a recording ---- */
+
+struct recording;
+
+struct recording_options {
+    bool follow;      /* recording_refresh will be called */
+    bool whole;       /* SPDK's format: not only the time that all lcores cover */
+    int64_t only_cpu; /* -1: all */
+};
+
+/* 0, or -errno with the reason in `why`. The file is opened for reading only. */
+int recording_open(const char *path, const struct recording_options *options, struct recording **result,
+                   struct text *why);
+/* The same with a descriptor, which then belongs to the recording. */
+int recording_open_file(int file, const char *path, const struct recording_options *options,
+                        struct recording **result, struct text *why);
+void recording_close(struct recording *recording);
+
+/* The next event in order of time: 1; 0: no more (for now), else -errno. The event's pointers hold until the next
+ * call. */
+int recording_next(struct recording *recording, struct recording_event *event);
+
+/* Live: looks for what has been recorded since. Afterwards recording_next goes on, up to an instant so long ago that
+ * no event before it can still be on its way. 1: the program lives; 0: it has ended, and everything will come now. */
+int recording_refresh(struct recording *recording);
+
+const struct recording_model *recording_model(const struct recording *recording);
+/* Whom this id meant at that instant; false: nobody is known. */
+bool recording_owner(const struct recording *recording, const struct recording_event *event,
+                     struct recording_owner *owner);
+/* The nth description, in order of id and time; false: no more. */
+bool recording_owner_at(const struct recording *recording, size_t index, struct recording_owner *owner);
+
+/* Nanoseconds on the recording's clock (CLOCK_BOOTTIME; SPDK's format: since its first event). Never decreases with
+ * the stamp. */
+uint64_t recording_time(const struct recording *recording, uint64_t stamp);
+uint64_t recording_start(const struct recording *recording);   /* what "since the start" counts from, ns */
+uint64_t recording_rate(const struct recording *recording);    /* of the counter, Hz */
+uint64_t recording_clock_error(const struct recording *recording); /* times are right within +- this, ns */
+
+bool recording_is_live(const struct recording *recording);
+bool recording_is_spdk(const struct recording *recording);
+const char *recording_path(const struct recording *recording);
+int recording_file(const struct recording *recording);
+
+struct recording_counts {
+    uint64_t overwritten; /* gone before or while we read; SPDK's format: entries, of which an event has one or more */
+    uint64_t lost;        /* never recorded: no ring, no space */
+    uint64_t owners_lost;
+    uint64_t damaged;     /* blocks or entries that make no sense */
+    uint64_t unknown;     /* of tracepoints that are not declared */
+    uint64_t done, total; /* bytes, for progress */
+    unsigned sources;     /* rings */
+};
+struct recording_counts recording_counts(const struct recording *recording);
+
+#endif

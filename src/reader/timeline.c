@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "reader/timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { POINTS_MOST = 65536 };
+
+void timeline_init(struct timeline *timeline, uint64_t rate)
+{
+    *timeline = (struct timeline){.rate = rate, .apart = rate / 10 ? rate / 10 : 1};
+}
+
+void timeline_free(struct timeline *timeline)
+{
+    free(timeline->points);
+    timeline->points = NULL;
+    timeline->count = timeline->room = 0;
+}
+
+static int by_counter(const void *one, const void *other)
+{
+    const struct timeline_point *a = one, *b = other;
+    if (a->counter != b->counter)
+        return a->counter < b->counter ? -1 : 1;
+    return a->error < b->error ? -1 : a->error > b->error;
+}
+
+/* In order, apart, and rising. The first stays: it is the recording's beginning. */
+static void thin(struct timeline *timeline)
+{
+    size_t kept = 0;
+    if (timeline->count)
+        qsort(timeline->points, timeline->count, sizeof *timeline->points, by_counter);
+    for (size_t i = 0; i < timeline->count; i++) {
+        const struct timeline_point *point = &timeline->points[i];
+        if (kept > 0 && (point->counter - timeline->points[kept - 1].counter < timeline->apart ||
+                         point->time <= timeline->points[kept - 1].time))
+            continue;
+        timeline->points[kept++] = *point;
+    }
+    timeline->count = kept;
+}
+
+int timeline_add(struct timeline *timeline, uint64_t counter, uint64_t time, uint64_t error)
+{
+    /* Blocks repeat their thread's newest triple. */
+    if (timeline->count && timeline->points[timeline->count - 1].counter == counter)
+        return 0;
+    if (timeline->count == POINTS_MOST) {
+        thin(timeline);
+        while (timeline->count > POINTS_MOST / 2) {
+            timeline->apart = timeline->apart > UINT64_MAX / 4 ? UINT64_MAX / 2 : timeline->apart * 2;
+            thin(timeline);
+        }
+    }
+    if (timeline->count == timeline->room) {
+        const size_t room = timeline->room ? timeline->room * 2 : 64;
+        struct timeline_point *grown = realloc(timeline->points, room * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        timeline->points = grown;
+        timeline->room = room;
+    }
+    timeline->points[timeline->count++] = (struct timeline_point){counter, time, error, 0};
+    return 0;
+}
+
+static uint64_t slope(uint64_t nanoseconds, uint64_t units)
+{
+    const unsigned __int128 value = (((unsigned __int128)nanoseconds << TIMELINE_SHIFT) + units / 2) / units;
+    return value > UINT64_MAX ? UINT64_MAX : (uint64_t)value;
+}
+
+void timeline_finish(struct timeline *timeline)
+{
+    thin(timeline);
+    for (size_t i = 0; i < timeline->count; i++) {
+        struct timeline_point *point = &timeline->points[i];
+        if (i + 1 < timeline->count)
+            point->slope = slope(point[1].time - point->time, point[1].counter - point->counter);
+        else /* go on as before */
+            point->slope = i > 0 ? point[-1].slope : slope(1000000000, timeline->rate);
+    }
+}
+
+uint64_t timeline_time(const struct timeline *timeline, uint64_t counter)
+{
+    size_t low = 0, high = timeline->count;
+    if (high == 0)
+        return 0;
+    while (high - low > 1) { /* points[low].counter <= counter < points[high].counter, if there are such */
+        const size_t middle = low + (high - low) / 2;
+        if (timeline->points[middle].counter <= counter)
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct timeline_point *point = &timeline->points[low];
+    const unsigned __int128 half = (unsigned __int128)1 << (TIMELINE_SHIFT - 1);
+    if (counter < point->counter) {
+        const unsigned __int128 before = ((unsigned __int128)(point->counter - counter) * point->slope + half) >> TIMELINE_SHIFT;
+        return before > point->time ? 0 : point->time - (uint64_t)before;
+    }
+    const unsigned __int128 after = ((unsigned __int128)(counter - point->counter) * point->slope + half) >> TIMELINE_SHIFT;
+    if (after > UINT64_MAX - point->time)
+        return UINT64_MAX;
+    const uint64_t time = point->time + (uint64_t)after;
+    /* Rounding must not lead over the next line's beginning. */
+    return low + 1 < timeline->count && time > point[1].time ? point[1].time : time;
+}
+
+uint64_t timeline_error(const struct timeline *timeline)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < timeline->count; i++)
+        if (timeline->points[i].error > most)
+            most = timeline->points[i].error;
+    const unsigned __int128 error = (unsigned __int128)most * 1000000000u / timeline->rate + 1;
+    return error > UINT64_MAX ? UINT64_MAX : (uint64_t)error;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the CPU's counter to nanoseconds: straight lines between instants at which both were read.
+ *
+ * One function of the counter for the whole recording, which never decreases: the order of stamps is the order of
+ * times. Whole numbers only, rounded to the nearest nanosecond. */
+#ifndef SPOOR_READER_TIMELINE_H
+#define SPOOR_READER_TIMELINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct timeline_point {
+    uint64_t counter, time;
+    uint64_t error; /* counter units */
+    uint64_t slope; /* ns per unit from here on, in units of 2^-TIMELINE_SHIFT */
+};
+enum { TIMELINE_SHIFT = 52 };
+
+struct timeline {
+    struct timeline_point *points;
+    size_t count, room;
+    uint64_t rate;  /* Hz, for where only one point is known */
+    uint64_t apart; /* of points that are nearer to each other than this many units, one is kept */
+};
+
+/* rate must not be 0. */
+void timeline_init(struct timeline *timeline, uint64_t rate);
+/* In any order. 0 or -ENOMEM. */
+int timeline_add(struct timeline *timeline, uint64_t counter, uint64_t time, uint64_t error);
+/* After adding, before asking. */
+void timeline_finish(struct timeline *timeline);
+uint64_t timeline_time(const struct timeline *timeline, uint64_t counter);
+uint64_t timeline_error(const struct timeline *timeline); /* ns */
+void timeline_free(struct timeline *timeline);
+
+#endif
