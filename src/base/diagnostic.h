@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 
-struct source { /* one script text; lives as long as the places in it */
+struct source {       /* one script text; lives as long as the places in it */
     const char *name; /* "stdin" for -e and -, else the path as given */
     const char *text; /* NUL-terminated */
     size_t length;

@@ -15,12 +15,12 @@ struct actor {
     const struct image *image;
     bool is_json;
     uint32_t max_cat_bytes;
-    size_t record_length;    /* of the record being acted on */
+    size_t record_length; /* of the record being acted on */
     bool exit_requested;
     int exit_code;
     /* Writes out what is pending: before a child process writes to the same place. */
     void (*flush)(struct actor *actor);
-    int output_descriptor;   /* where a child's output goes */
+    int output_descriptor; /* where a child's output goes */
     /* A failure while acting: printed on the error stream with the place of the call. */
     void (*complain)(struct actor *actor, struct place place, const char *format, ...)
         __attribute__((format(printf, 3, 4)));

@@ -96,8 +96,13 @@ static struct ir *lower_log2(struct lowering *l, struct ir *value)
         map++;
     if (map == image->map_count)
         *arena_push(l->arena, image->maps, image->map_count, image->map_room) =
-            (struct image_map){.name = name, .type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = LOG2_ROWS,
-                               .max_entries = 1, .flags = BPF_F_RDONLY_PROG, .initial = log2_table(l->arena)};
+            (struct image_map){.name = name,
+                               .type = BPF_MAP_TYPE_ARRAY,
+                               .key_size = 4,
+                               .value_size = LOG2_ROWS,
+                               .max_entries = 1,
+                               .flags = BPF_F_RDONLY_PROG,
+                               .initial = log2_table(l->arena)};
     for (int shift = 1; shift < 64; shift *= 2)
         value = ir_binary(b, IR_OR, value, ir_binary_constant(b, IR_LSHR, value, shift));
     value = ir_binary(b, IR_MUL, value, ir_constant(b, (int64_t)LOG2_MULTIPLIER));
@@ -105,8 +110,8 @@ static struct ir *lower_log2(struct lowering *l, struct ir *value)
     return ir_load(b, ir_binary(b, IR_ADD, ir_map_value(b, (uint32_t)map, 0), index), 0, 1, false);
 }
 
-/* Adds one to a row: of the array of a keyless map, or of the element (key, row). `last` bounds the row for the
- * verifier; it never applies. */
+/* Adds one to a row: of the array of a keyless map, or of the element (key, row). `last` bounds the row for
+ * the verifier; it never applies. */
 static void add_row(struct lowering *l, struct node *map, struct ir *row, uint32_t last)
 {
     struct ir_builder *b = &l->b;
@@ -169,7 +174,8 @@ static void update_hist(struct lowering *l, struct node *map, struct node *node)
         row = ir_binary_constant(b, IR_ADD, shift, 2);
     else {
         shift = ir_binary_constant(b, IR_SUB, shift, bits);
-        struct ir *sub = ir_binary_constant(b, IR_AND, ir_binary(b, IR_LSHR, value, shift), (1ll << bits) - 1);
+        struct ir *sub =
+            ir_binary_constant(b, IR_AND, ir_binary(b, IR_LSHR, value, shift), (1ll << bits) - 1);
         row = ir_binary_constant(b, IR_SHL, ir_binary_constant(b, IR_ADD, shift, 1), bits);
         row = ir_binary_constant(b, IR_ADD, ir_binary(b, IR_ADD, row, sub), 1);
     }
@@ -229,14 +235,14 @@ static const struct type *check_lhist(struct checker *checker, struct node *node
             bounds[i] = (int64_t)bound->integer.value;
     }
     if (bounds[2] <= 0) {
-        check_error(checker, check_argument(node, 3)->place, "lhist(): the step must be greater than 0, found %lld",
-                    (long long)bounds[2]);
+        check_error(checker, check_argument(node, 3)->place,
+                    "lhist(): the step must be greater than 0, found %lld", (long long)bounds[2]);
         return NULL;
     }
     if (bounds[0] >= bounds[1]) {
         check_error(checker, check_argument(node, 2)->place,
-                    "lhist(): max must be greater than min, found min %lld and max %lld", (long long)bounds[0],
-                    (long long)bounds[1]);
+                    "lhist(): max must be greater than min, found min %lld and max %lld",
+                    (long long)bounds[0], (long long)bounds[1]);
         return NULL;
     }
     if (((uint64_t)bounds[1] - (uint64_t)bounds[0]) / (uint64_t)bounds[2] > LHIST_ROWS_MOST) {
@@ -253,8 +259,10 @@ static const struct type *check_lhist(struct checker *checker, struct node *node
 }
 
 #define AGGREGATION(name_, synopsis_, kind_, update_)                                                        \
-    {name_, synopsis_, BUILTIN_CALL | BUILTIN_AGGREGATION, 1, 1, {PARAMETER_INTEGER},                        \
-     .check = check_aggregation, .update = update_, .data = kind_}
+    {                                                                                                        \
+        name_, synopsis_, BUILTIN_CALL | BUILTIN_AGGREGATION, 1, 1, {PARAMETER_INTEGER},                     \
+            .check = check_aggregation, .update = update_, .data = kind_                                     \
+    }
 
 const struct builtin builtins_aggregation[] = {
     {"count", "count()", BUILTIN_CALL | BUILTIN_AGGREGATION, 0, 0, .check = check_aggregation,
@@ -264,10 +272,21 @@ const struct builtin builtins_aggregation[] = {
     AGGREGATION("max", "max(value)", TYPE_MAX, update_max),
     AGGREGATION("avg", "avg(value)", TYPE_AVG, update_average),
     AGGREGATION("stats", "stats(value)", TYPE_STATS, update_average),
-    {"hist", "hist(value [, bits])", BUILTIN_CALL | BUILTIN_AGGREGATION, 1, 2,
-     {PARAMETER_INTEGER, PARAMETER_LITERAL_INTEGER}, .check = check_hist, .update = update_hist},
-    {"lhist", "lhist(value, min, max, step)", BUILTIN_CALL | BUILTIN_AGGREGATION, 4, 4,
+    {"hist",
+     "hist(value [, bits])",
+     BUILTIN_CALL | BUILTIN_AGGREGATION,
+     1,
+     2,
+     {PARAMETER_INTEGER, PARAMETER_LITERAL_INTEGER},
+     .check = check_hist,
+     .update = update_hist},
+    {"lhist",
+     "lhist(value, min, max, step)",
+     BUILTIN_CALL | BUILTIN_AGGREGATION,
+     4,
+     4,
      {PARAMETER_INTEGER, PARAMETER_LITERAL_INTEGER, PARAMETER_LITERAL_INTEGER, PARAMETER_LITERAL_INTEGER},
-     .check = check_lhist, .update = update_lhist},
+     .check = check_lhist,
+     .update = update_lhist},
     {0},
 };

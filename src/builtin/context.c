@@ -23,8 +23,8 @@ static const struct type *check_argument_number(struct checker *checker, struct 
     if (number < context->argument_count && context->arguments[number])
         return context->arguments[number];
     if (context->argument_count)
-        check_error(checker, node->place, "%s has no arg%u: it has arg0 to arg%u", checker->unit->probe, number,
-                    context->argument_count - 1);
+        check_error(checker, node->place, "%s has no arg%u: it has arg0 to arg%u", checker->unit->probe,
+                    number, context->argument_count - 1);
     else
         check_error(checker, node->place, "arg%u is not available with %s", number, checker->unit->probe);
     return NULL;
@@ -84,8 +84,8 @@ static const struct type *check_func(struct checker *checker, struct node *node)
 /* Names stand in the session's table: first the names of the variant's sites, then their functions. */
 static void lower_name(struct lowering *l, struct memory *into, uint32_t first)
 {
-    struct ir *site = l->context->site_count > 1 ? l->context->lower_site(l, l->context)
-                                                 : ir_constant(&l->b, 0);
+    struct ir *site =
+        l->context->site_count > 1 ? l->context->lower_site(l, l->context) : ir_constant(&l->b, 0);
     if (into)
         ir_store(&l->b, into->base, into->offset, 8, ir_binary_constant(&l->b, IR_ADD, site, first));
 }
@@ -114,7 +114,8 @@ static const struct type *check_reg(struct checker *checker, struct node *node)
         return NULL;
     }
     if (!machine_register_named(machine_here(), check_literal(argument), &found)) {
-        check_error(checker, argument->place, "'%s' is not a register of this machine", check_literal(argument));
+        check_error(checker, argument->place, "'%s' is not a register of this machine",
+                    check_literal(argument));
         check_hint(checker, "names are as in struct pt_regs without the r: ax, di, r8, ip, sp");
         return NULL;
     }
@@ -140,7 +141,13 @@ const struct builtin builtins_context[] = {
     {"ctx", "ctx", EITHER | BUILTIN_USES_CTX, .check = check_ctx, .lower = lower_context},
     {"probe", "probe", EITHER | BUILTIN_USES_SITE, .check = check_name, .lower = lower_probe},
     {"func", "func", EITHER | BUILTIN_USES_SITE, .check = check_func, .lower = lower_func},
-    {"reg", "reg(\"name\")", BUILTIN_CALL | BUILTIN_USES_REGISTERS, 1, 1, {PARAMETER_LITERAL_STRING},
-     .check = check_reg, .lower = lower_reg},
+    {"reg",
+     "reg(\"name\")",
+     BUILTIN_CALL | BUILTIN_USES_REGISTERS,
+     1,
+     1,
+     {PARAMETER_LITERAL_STRING},
+     .check = check_reg,
+     .lower = lower_reg},
     {0},
 };

@@ -26,7 +26,14 @@ static void act_exit(struct actor *actor, const struct action *action, const uin
 }
 
 const struct builtin builtins_control[] = {
-    {"exit", "exit([code])", BUILTIN_CALL | BUILTIN_NO_LOOP | BUILTIN_ENDS, 0, 1, {PARAMETER_INTEGER},
-     .result = &type_none, .lower = lower_exit, .act = act_exit},
+    {"exit",
+     "exit([code])",
+     BUILTIN_CALL | BUILTIN_NO_LOOP | BUILTIN_ENDS,
+     0,
+     1,
+     {PARAMETER_INTEGER},
+     .result = &type_none,
+     .lower = lower_exit,
+     .act = act_exit},
     {0},
 };

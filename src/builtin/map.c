@@ -44,8 +44,8 @@ static const struct type *check_key(struct checker *checker, struct node *node)
         return NULL;
     }
     if (key && map->map.key) {
-        check_error(checker, key->place, "%s() needs one key: either %s(@m[key]) or %s(@m, key)", node->call.name,
-                    node->call.name, node->call.name);
+        check_error(checker, key->place, "%s() needs one key: either %s(@m[key]) or %s(@m, key)",
+                    node->call.name, node->call.name, node->call.name);
         return NULL;
     }
     if (!key && check_is_whole_map(map)) {
@@ -123,7 +123,8 @@ static struct ir *lower_has_key(struct lowering *l, struct node *node, struct me
 {
     struct node *element = node->call.data;
     (void)into;
-    return ir_binary_constant(&l->b, IR_NE, lower_map_lookup(l, element->map.symbol, lower_map_key(l, element)), 0);
+    return ir_binary_constant(&l->b, IR_NE,
+                              lower_map_lookup(l, element->map.symbol, lower_map_key(l, element)), 0);
 }
 
 static const struct type *check_has_key(struct checker *checker, struct node *node)
@@ -167,13 +168,40 @@ static struct ir *lower_len(struct lowering *l, struct node *node, struct memory
 }
 
 const struct builtin builtins_map[] = {
-    {"clear", "clear(@map)", BUILTIN_CALL, 1, 1, {PARAMETER_MAP}, .result = &type_none, .lower = lower_map_action,
+    {"clear",
+     "clear(@map)",
+     BUILTIN_CALL,
+     1,
+     1,
+     {PARAMETER_MAP},
+     .result = &type_none,
+     .lower = lower_map_action,
      .act = act_clear},
-    {"zero", "zero(@map)", BUILTIN_CALL, 1, 1, {PARAMETER_MAP}, .result = &type_none, .lower = lower_map_action,
+    {"zero",
+     "zero(@map)",
+     BUILTIN_CALL,
+     1,
+     1,
+     {PARAMETER_MAP},
+     .result = &type_none,
+     .lower = lower_map_action,
      .act = act_zero},
-    {"delete", "delete(@map, key)", BUILTIN_CALL | BUILTIN_VALUE_UNUSED_OK, 1, 2, {PARAMETER_ANY, PARAMETER_ANY},
-     .check = check_key, .lower = lower_delete, .act = act_delete_rows},
-    {"has_key", "has_key(@map, key)", BUILTIN_CALL, 1, 2, {PARAMETER_ANY, PARAMETER_ANY}, .check = check_has_key,
+    {"delete",
+     "delete(@map, key)",
+     BUILTIN_CALL | BUILTIN_VALUE_UNUSED_OK,
+     1,
+     2,
+     {PARAMETER_ANY, PARAMETER_ANY},
+     .check = check_key,
+     .lower = lower_delete,
+     .act = act_delete_rows},
+    {"has_key",
+     "has_key(@map, key)",
+     BUILTIN_CALL,
+     1,
+     2,
+     {PARAMETER_ANY, PARAMETER_ANY},
+     .check = check_has_key,
      .lower = lower_has_key},
     {"len", "len(@map | stack)", BUILTIN_CALL, 1, 1, {PARAMETER_ANY}, .check = check_len, .lower = lower_len},
     {0},

@@ -29,7 +29,8 @@ const uint8_t *actor_field(const struct actor *actor, const struct action *actio
         return zeros;
     memcpy(&string, record + found->offset, sizeof string);
     /* The text ends in the record: by its NUL, or because it fills its capacity. */
-    if (string.length > found->type->size || string.offset > length || length - string.offset < string.length ||
+    if (string.length > found->type->size || string.offset > length ||
+        length - string.offset < string.length ||
         (string.length < found->type->size && string.offset + string.length >= length))
         return zeros;
     return record + string.offset;
@@ -82,7 +83,8 @@ static void format_arguments(struct actor *actor, const struct action *action, c
                              struct format_argument *arguments)
 {
     for (uint32_t i = 0; i < action->field_count; i++)
-        arguments[i] = (struct format_argument){action->fields[i].type, actor_field(actor, action, i, record)};
+        arguments[i] =
+            (struct format_argument){action->fields[i].type, actor_field(actor, action, i, record)};
 }
 
 static void act_printf(struct actor *actor, const struct action *action, const uint8_t *record)
@@ -93,7 +95,8 @@ static void act_printf(struct actor *actor, const struct action *action, const u
 }
 
 /* The text of a format and its arguments, for those who do something else with it. */
-static void format_text(struct actor *actor, const struct action *action, const uint8_t *record, struct text *text)
+static void format_text(struct actor *actor, const struct action *action, const uint8_t *record,
+                        struct text *text)
 {
     struct format_argument arguments[PRINTF_ARGUMENTS];
     struct printer printer = *actor->printer;
@@ -174,7 +177,8 @@ static void act_system(struct actor *actor, const struct action *action, const u
 static bool is_whole_map(const struct node *node)
 {
     return node->kind == NODE_MAP && !node->map.key && node->map.symbol &&
-           (node->map.symbol->key || (node->map.symbol->value && type_is_aggregation(node->map.symbol->value)));
+           (node->map.symbol->key ||
+            (node->map.symbol->value && type_is_aggregation(node->map.symbol->value)));
 }
 
 /* top and div: constants, 0 when not given. */
@@ -276,16 +280,50 @@ static void act_join(struct actor *actor, const struct action *action, const uin
 enum { FORMAT = BUILTIN_CALL | BUILTIN_VARIADIC };
 
 const struct builtin builtins_output[] = {
-    {"printf", "printf(format, ...)", FORMAT, 1, 0, {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
-     .check = check_format, .lower = lower_format, .act = act_printf},
-    {"cat", "cat(format, ...)", FORMAT, 1, 0, {PARAMETER_LITERAL_STRING, PARAMETER_ANY}, .check = check_format,
-     .lower = lower_format, .act = act_cat},
-    {"system", "system(format, ...)", FORMAT | BUILTIN_UNSAFE, 1, 0, {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
-     .check = check_format, .lower = lower_format, .act = act_system},
-    {"print", "print(value | @map [, top [, div]])", BUILTIN_CALL, 1, 3,
-     {PARAMETER_ANY, PARAMETER_LITERAL_INTEGER, PARAMETER_LITERAL_INTEGER}, .check = check_print,
-     .lower = lower_print, .act = act_print},
-    {"join", "join(array [, separator])", BUILTIN_CALL | BUILTIN_READS_MEMORY, 1, 2,
-     {PARAMETER_POINTER, PARAMETER_LITERAL_STRING}, .result = &type_none, .lower = lower_join, .act = act_join},
+    {"printf",
+     "printf(format, ...)",
+     FORMAT,
+     1,
+     0,
+     {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
+     .check = check_format,
+     .lower = lower_format,
+     .act = act_printf},
+    {"cat",
+     "cat(format, ...)",
+     FORMAT,
+     1,
+     0,
+     {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
+     .check = check_format,
+     .lower = lower_format,
+     .act = act_cat},
+    {"system",
+     "system(format, ...)",
+     FORMAT | BUILTIN_UNSAFE,
+     1,
+     0,
+     {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
+     .check = check_format,
+     .lower = lower_format,
+     .act = act_system},
+    {"print",
+     "print(value | @map [, top [, div]])",
+     BUILTIN_CALL,
+     1,
+     3,
+     {PARAMETER_ANY, PARAMETER_LITERAL_INTEGER, PARAMETER_LITERAL_INTEGER},
+     .check = check_print,
+     .lower = lower_print,
+     .act = act_print},
+    {"join",
+     "join(array [, separator])",
+     BUILTIN_CALL | BUILTIN_READS_MEMORY,
+     1,
+     2,
+     {PARAMETER_POINTER, PARAMETER_LITERAL_STRING},
+     .result = &type_none,
+     .lower = lower_join,
+     .act = act_join},
     {0},
 };

@@ -33,8 +33,9 @@ static struct ir *lower_helper(struct lowering *l, struct node *node, struct mem
     const struct builtin *builtin = node->kind == NODE_CALL ? node->call.builtin : node->name.builtin;
     (void)into;
     struct ir *value = ir_call(&l->b, (enum bpf_func_id)builtin->data, 0);
-    return builtin->result && builtin->result->size < 8 ? ir_extend(&l->b, value, builtin->result->size, false)
-                                                        : value;
+    return builtin->result && builtin->result->size < 8
+               ? ir_extend(&l->b, value, builtin->result->size, false)
+               : value;
 }
 
 static struct ir *lower_username(struct lowering *l, struct node *node, struct memory *into)
@@ -96,7 +97,8 @@ const struct builtin builtins_process[] = {
     {"comm", "comm", EITHER, .check = check_comm, .lower = lower_comm},
     {"cgroup", "cgroup", EITHER, .result = &type_u64, .lower = lower_helper,
      .data = BPF_FUNC_get_current_cgroup_id},
-    {"curtask", "curtask", EITHER, .check = check_curtask, .lower = lower_helper, .data = BPF_FUNC_get_current_task},
+    {"curtask", "curtask", EITHER, .check = check_curtask, .lower = lower_helper,
+     .data = BPF_FUNC_get_current_task},
     {"cpu", "cpu", EITHER, .result = &type_u32, .lower = lower_helper, .data = BPF_FUNC_get_smp_processor_id},
     {"ncpus", "ncpus", EITHER, .result = &type_u64, .lower = lower_ncpus},
     {"rand", "rand", EITHER, .result = &type_u32, .lower = lower_helper, .data = BPF_FUNC_get_prandom_u32},

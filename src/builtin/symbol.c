@@ -64,7 +64,8 @@ static const struct type *check_uaddr(struct checker *checker, struct node *node
     struct node *name = check_argument(node, 0);
     uint32_t size = 0;
     if (!context->find_symbol) {
-        check_error(checker, node->place, "uaddr() is not available with %s: it is not at a known place of a program",
+        check_error(checker, node->place,
+                    "uaddr() is not available with %s: it is not at a known place of a program",
                     checker->unit->probe);
         check_hint(checker, "use it with uprobe or usdt");
         return NULL;
@@ -103,8 +104,9 @@ static const struct type *check_stack(struct checker *checker, struct node *node
         if (argument->kind == NODE_INTEGER) {
             uint64_t frames = argument->integer.value;
             if (frames == 0 || frames > STACK_FRAMES_MOST) {
-                check_error(checker, argument->place, "%s(): the number of frames must be 1 to %d, found %lld",
-                            builtin->name, STACK_FRAMES_MOST, (long long)frames);
+                check_error(checker, argument->place,
+                            "%s(): the number of frames must be 1 to %d, found %lld", builtin->name,
+                            STACK_FRAMES_MOST, (long long)frames);
                 return NULL;
             }
             type->stack_frames = (uint32_t)frames;
@@ -114,8 +116,8 @@ static const struct type *check_stack(struct checker *checker, struct node *node
         while (mode < 3 && (argument->kind != NODE_NAME || strcmp(argument->name.name, stack_modes[mode])))
             mode++;
         if (mode == 3 || i > 0) {
-            check_error(checker, argument->place, "%s(): expected a mode (bpftrace, perf or raw) or a number of frames",
-                        builtin->name);
+            check_error(checker, argument->place,
+                        "%s(): expected a mode (bpftrace, perf or raw) or a number of frames", builtin->name);
             return NULL;
         }
         type->stack_mode = (enum stack_mode)mode;
@@ -186,8 +188,8 @@ static struct ir *lower_ntop(struct lowering *l, struct node *node, struct memor
     struct ir *length = ir_constant(b, bytes);
     if (family && bytes == INET6_BYTES) {
         length = ir_binary_constant(b, IR_EQ, family, AF_INET6_NUMBER);
-        length = ir_binary_constant(b, IR_ADD, ir_binary_constant(b, IR_MUL, length, INET6_BYTES - INET4_BYTES),
-                                    INET4_BYTES);
+        length = ir_binary_constant(
+            b, IR_ADD, ir_binary_constant(b, IR_MUL, length, INET6_BYTES - INET4_BYTES), INET4_BYTES);
     }
     ir_store(b, into->base, into->offset, 8, length);
     return NULL;
@@ -196,19 +198,65 @@ static struct ir *lower_ntop(struct lowering *l, struct node *node, struct memor
 enum { EITHER = BUILTIN_BARE | BUILTIN_CALL };
 
 const struct builtin builtins_symbol[] = {
-    {"ksym", "ksym(address)", BUILTIN_CALL, 1, 1, {PARAMETER_POINTER}, .check = check_simple, .lower = lower_ksym,
+    {"ksym",
+     "ksym(address)",
+     BUILTIN_CALL,
+     1,
+     1,
+     {PARAMETER_POINTER},
+     .check = check_simple,
+     .lower = lower_ksym,
      .data = TYPE_KSYM},
-    {"usym", "usym(address)", BUILTIN_CALL, 1, 1, {PARAMETER_POINTER}, .check = check_simple, .lower = lower_usym,
+    {"usym",
+     "usym(address)",
+     BUILTIN_CALL,
+     1,
+     1,
+     {PARAMETER_POINTER},
+     .check = check_simple,
+     .lower = lower_usym,
      .data = TYPE_USYM},
-    {"kaddr", "kaddr(\"symbol\")", BUILTIN_CALL, 1, 1, {PARAMETER_LITERAL_STRING}, .check = check_kaddr,
+    {"kaddr",
+     "kaddr(\"symbol\")",
+     BUILTIN_CALL,
+     1,
+     1,
+     {PARAMETER_LITERAL_STRING},
+     .check = check_kaddr,
      .lower = lower_kaddr},
-    {"uaddr", "uaddr(\"symbol\")", BUILTIN_CALL | BUILTIN_USES_SYMBOLS, 1, 1, {PARAMETER_LITERAL_STRING}, .check = check_uaddr,
+    {"uaddr",
+     "uaddr(\"symbol\")",
+     BUILTIN_CALL | BUILTIN_USES_SYMBOLS,
+     1,
+     1,
+     {PARAMETER_LITERAL_STRING},
+     .check = check_uaddr,
      .lower = lower_uaddr},
-    {"kstack", "kstack([mode] [, frames])", EITHER | BUILTIN_USES_KSTACK, 0, 2, {PARAMETER_WORD, PARAMETER_WORD}, .check = check_stack,
-     .lower = lower_stack_builtin, .data = TYPE_KSTACK},
-    {"ustack", "ustack([mode] [, frames])", EITHER, 0, 2, {PARAMETER_WORD, PARAMETER_WORD}, .check = check_stack,
-     .lower = lower_stack_builtin, .data = TYPE_USTACK},
-    {"ntop", "ntop([family, ] address)", BUILTIN_CALL, 1, 2, {PARAMETER_ANY, PARAMETER_ANY}, .check = check_ntop,
+    {"kstack",
+     "kstack([mode] [, frames])",
+     EITHER | BUILTIN_USES_KSTACK,
+     0,
+     2,
+     {PARAMETER_WORD, PARAMETER_WORD},
+     .check = check_stack,
+     .lower = lower_stack_builtin,
+     .data = TYPE_KSTACK},
+    {"ustack",
+     "ustack([mode] [, frames])",
+     EITHER,
+     0,
+     2,
+     {PARAMETER_WORD, PARAMETER_WORD},
+     .check = check_stack,
+     .lower = lower_stack_builtin,
+     .data = TYPE_USTACK},
+    {"ntop",
+     "ntop([family, ] address)",
+     BUILTIN_CALL,
+     1,
+     2,
+     {PARAMETER_ANY, PARAMETER_ANY},
+     .check = check_ntop,
      .lower = lower_ntop},
     {0},
 };

@@ -28,7 +28,8 @@ static const struct type *check_str(struct checker *checker, struct node *node)
     if (type->kind == TYPE_STRING)
         return type;
     if (!type_is_scalar(type) && !is_char_array(type)) {
-        check_error(checker, from->place, "str() needs an address or an array of characters, found a value of type '%s'",
+        check_error(checker, from->place,
+                    "str() needs an address or an array of characters, found a value of type '%s'",
                     type_text(checker->arena, type));
         return NULL;
     }
@@ -161,8 +162,9 @@ static struct ir *lower_strncmp(struct lowering *l, struct node *node, struct me
     struct words left = words_of(l, check_argument(node, 0)), right = words_of(l, check_argument(node, 1));
     uint32_t bytes = (uint32_t)check_argument(node, 2)->integer.value;
     uint32_t longest = left.storage > right.storage ? left.storage : right.storage;
-    uint32_t literal = (uint32_t)(left.literal_length > right.literal_length ? left.literal_length
-                                                                             : right.literal_length) + 1;
+    uint32_t literal =
+        (uint32_t)(left.literal_length > right.literal_length ? left.literal_length : right.literal_length) +
+        1;
     if (literal > longest)
         longest = literal;
     (void)into;
@@ -190,7 +192,7 @@ static struct ir *lower_strncmp(struct lowering *l, struct node *node, struct me
 
 /* What the search compares: the words of the needle, at every byte of the haystack. */
 struct search {
-    struct words needle;  /* its memory, if it has any, is carried in */
+    struct words needle; /* its memory, if it has any, is carried in */
     uint32_t needle_words;
 };
 
@@ -264,14 +266,37 @@ static struct ir *lower_strcontains(struct lowering *l, struct node *node, struc
 }
 
 const struct builtin builtins_text[] = {
-    {"str", "str(pointer [, length])", BUILTIN_CALL | BUILTIN_READS_MEMORY, 1, 2,
-     {PARAMETER_TEXT, PARAMETER_INTEGER}, .check = check_str, .lower = lower_str},
-    {"buf", "buf(pointer [, length])", BUILTIN_CALL | BUILTIN_READS_MEMORY, 1, 2,
-     {PARAMETER_POINTER, PARAMETER_INTEGER}, .check = check_buf, .lower = lower_buf},
-    {"strncmp", "strncmp(a, b, length)", BUILTIN_CALL, 3, 3,
-     {PARAMETER_STRING, PARAMETER_STRING, PARAMETER_LITERAL_INTEGER}, .check = check_strncmp,
+    {"str",
+     "str(pointer [, length])",
+     BUILTIN_CALL | BUILTIN_READS_MEMORY,
+     1,
+     2,
+     {PARAMETER_TEXT, PARAMETER_INTEGER},
+     .check = check_str,
+     .lower = lower_str},
+    {"buf",
+     "buf(pointer [, length])",
+     BUILTIN_CALL | BUILTIN_READS_MEMORY,
+     1,
+     2,
+     {PARAMETER_POINTER, PARAMETER_INTEGER},
+     .check = check_buf,
+     .lower = lower_buf},
+    {"strncmp",
+     "strncmp(a, b, length)",
+     BUILTIN_CALL,
+     3,
+     3,
+     {PARAMETER_STRING, PARAMETER_STRING, PARAMETER_LITERAL_INTEGER},
+     .check = check_strncmp,
      .lower = lower_strncmp},
-    {"strcontains", "strcontains(haystack, needle)", BUILTIN_CALL, 2, 2, {PARAMETER_STRING, PARAMETER_STRING},
-     .result = &type_bool, .lower = lower_strcontains},
+    {"strcontains",
+     "strcontains(haystack, needle)",
+     BUILTIN_CALL,
+     2,
+     2,
+     {PARAMETER_STRING, PARAMETER_STRING},
+     .result = &type_bool,
+     .lower = lower_strcontains},
     {0},
 };

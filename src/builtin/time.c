@@ -16,8 +16,7 @@ static struct ir *lower_nsecs(struct lowering *l, struct node *node, struct memo
 static struct ir *lower_elapsed(struct lowering *l, struct node *node, struct memory *into)
 {
     (void)node, (void)into;
-    struct ir *start =
-        ir_load(&l->b, lower_control(l), offsetof(struct image_control, start), 8, false);
+    struct ir *start = ir_load(&l->b, lower_control(l), offsetof(struct image_control, start), 8, false);
     return ir_binary(&l->b, IR_SUB, lower_time(l), start);
 }
 
@@ -63,9 +62,22 @@ enum { EITHER = BUILTIN_BARE | BUILTIN_CALL };
 const struct builtin builtins_time[] = {
     {"nsecs", "nsecs", EITHER, .result = &type_u64, .lower = lower_nsecs},
     {"elapsed", "elapsed", EITHER, .result = &type_u64, .lower = lower_elapsed},
-    {"strftime", "strftime(format, nsecs)", BUILTIN_CALL, 2, 2, {PARAMETER_LITERAL_STRING, PARAMETER_INTEGER},
-     .check = check_strftime, .lower = lower_strftime},
-    {"time", "time([format])", BUILTIN_CALL, 0, 1, {PARAMETER_LITERAL_STRING}, .result = &type_none,
-     .lower = lower_print_time, .act = act_print_time},
+    {"strftime",
+     "strftime(format, nsecs)",
+     BUILTIN_CALL,
+     2,
+     2,
+     {PARAMETER_LITERAL_STRING, PARAMETER_INTEGER},
+     .check = check_strftime,
+     .lower = lower_strftime},
+    {"time",
+     "time([format])",
+     BUILTIN_CALL,
+     0,
+     1,
+     {PARAMETER_LITERAL_STRING},
+     .result = &type_none,
+     .lower = lower_print_time,
+     .act = act_print_time},
     {0},
 };

@@ -28,13 +28,16 @@ static int list(struct options *options, struct arena *arena, struct diagnostics
         if (!point)
             return 1;
     }
-    struct probe_environment environment = {.arena = arena, .diagnostics = diagnostics,
-                                            .pid = options->session.pid, .is_unsafe = options->session.is_unsafe};
+    struct probe_environment environment = {.arena = arena,
+                                            .diagnostics = diagnostics,
+                                            .pid = options->session.pid,
+                                            .is_unsafe = options->session.is_unsafe};
 #define X(name, what) environment.features.name = true;
     BPF_FEATURES(X)
 #undef X
     environment.features.cpus = 1;
-    int error = probe_list(&environment, probe_kinds, point, options->session.is_verbose, print_probe, &count);
+    int error =
+        probe_list(&environment, probe_kinds, point, options->session.is_verbose, print_probe, &count);
     probe_environment_close(&environment);
     if (!error && !count && options->pattern && !diagnostics->errors) {
         fprintf(stderr, "ERROR: no probe matches '%s'\n", options->pattern);

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 enum { /* options without a letter; below the first letter of ASCII */
-    OPTION_UNSAFE = 1,
-    OPTION_CHECK,
-    OPTION_INFO,
-    OPTION_WITHOUT,
-    OPTION_NO_WARNINGS,
+       OPTION_UNSAFE = 1,
+       OPTION_CHECK,
+       OPTION_INFO,
+       OPTION_WITHOUT,
+       OPTION_NO_WARNINGS,
 };
 
 static const struct option_line {
@@ -23,7 +23,8 @@ static const struct option_line {
 } lines[] = {
     {'e', NULL, "PROGRAM", "run this program instead of a file"},
     {'p', "pid", "PID", "trace only this process; its end ends the trace"},
-    {'c', "cmd", "COMMAND", "run a command and trace; it starts when all is attached, its end ends the trace"},
+    {'c', "cmd", "COMMAND",
+     "run a command and trace; it starts when all is attached, its end ends the trace"},
     {'o', "output", "FILE", "write the script's output to a file"},
     {'f', NULL, "text|json", "format of the output"},
     {'B', NULL, "line|full|none", "buffering of the output"},
@@ -60,7 +61,8 @@ void options_help(FILE *out)
     }
     fputs("\nParameters are $1, $2 … in the script; write -- before those that begin with a dash.\n"
           "Exit status: 0, or the argument of exit(); 1 after an error.\n\nExamples:\n"
-          "  spoor -e 'tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", comm, str(args.filename)); }'\n"
+          "  spoor -e 'tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", comm, "
+          "str(args.filename)); }'\n"
           "  spoor -e 'profile:hz:99 { @[comm] = count(); }'\n"
           "  spoor -l 'usdt:/usr/lib/postgresql/15/bin/postgres:*'\n",
           out);
@@ -98,7 +100,8 @@ static int apply(struct options *options, int letter, const char *argument)
 {
     static const char *const formats[] = {"text", "json", NULL};
     static const char *const buffers[] = {"full", "line", "none", NULL};
-    static const char *const stages[] = {"", "ast", "types", "ir-raw", "ir", "bpf", NULL}; /* enum session_stage */
+    static const char *const stages[] = {"",   "ast", "types", "ir-raw",
+                                         "ir", "bpf", NULL}; /* enum session_stage */
     struct session_options *session = &options->session;
     int choice;
     switch (letter) {
@@ -167,7 +170,8 @@ static int environment_number(const char *name, uint32_t least, uint32_t most, u
 static int read_environment(struct session_options *session)
 {
     const char *colour = environment("COLOR");
-    session->colour = colour && strcmp(colour, "auto") ? !strcmp(colour, "always") : isatty(STDERR_FILENO) == 1;
+    session->colour =
+        colour && strcmp(colour, "auto") ? !strcmp(colour, "always") : isatty(STDERR_FILENO) == 1;
     return environment_number("MAX_STRLEN", 8, 16384, &session->max_strlen) ||
            environment_number("MAX_MAP_KEYS", 1, 16 << 20, &session->max_map_keys) ||
            environment_number("MAX_CAT_BYTES", 1, 1 << 30, &session->max_cat_bytes);
@@ -185,8 +189,8 @@ int options_parse(struct options *options, int argc, char **argv)
                 letters[used++] = ':';
         }
         if (lines[i].name)
-            names[named++] = (struct option){lines[i].name, lines[i].argument ? required_argument : no_argument, NULL,
-                                             lines[i].letter};
+            names[named++] = (struct option){
+                lines[i].name, lines[i].argument ? required_argument : no_argument, NULL, lines[i].letter};
     }
     if (read_environment(&options->session))
         return 1;

@@ -11,12 +11,12 @@
 #include "session/session.h"
 
 struct options {
-    const char *program;        /* -e */
-    const char *file;           /* FILE or "-" */
-    bool lists;                 /* -l */
-    const char *pattern;        /* of -l; NULL: everything */
+    const char *program; /* -e */
+    const char *file;    /* FILE or "-" */
+    bool lists;          /* -l */
+    const char *pattern; /* of -l; NULL: everything */
     bool help, version, info;
-    const char *output;         /* -o */
+    const char *output; /* -o */
     const char *const *parameters;
     size_t parameter_count;
     struct session_options session;

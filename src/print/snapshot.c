@@ -82,7 +82,8 @@ int snapshot_print(struct printer *printer, struct host *host, const struct imag
     if (!error && entries) {
         size_t size = snapshot.key_bytes + snapshot.value_bytes;
         for (size_t i = 0; i < snapshot.count; i++)
-            entries[i] = (struct map_entry){snapshot.bytes + i * size, snapshot.bytes + i * size + snapshot.key_bytes};
+            entries[i] =
+                (struct map_entry){snapshot.bytes + i * size, snapshot.bytes + i * size + snapshot.key_bytes};
         struct map_snapshot printed = {map->name, map->key, map->value, entries, snapshot.count};
         error = print_map(printer, &printed, (size_t)top, divisor);
     } else if (!error)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* uaddr(): where a symbol of the probed program is while it runs. At a probe the instruction pointer is the site's
- * address plus the load bias, so the distance of symbol and site in the file is all that is needed; every site has
- * to be a program of its own then. After a return the instruction pointer tells nothing: no uaddr() there. */
+/* uaddr(): where a symbol of the probed program is while it runs. At a probe the instruction pointer is the
+ * site's address plus the load bias, so the distance of symbol and site in the file is all that is needed;
+ * every site has to be a program of its own then. After a return the instruction pointer tells nothing: no
+ * uaddr() there. */
 #include "bpf/lower.h"
 #include "probe/user.h"
 #include "sym/machine.h"
 
-static bool symbol_find(const struct user_site *site, const char *name, struct elf_symbol *found, int64_t *distance)
+static bool symbol_find(const struct user_site *site, const char *name, struct elf_symbol *found,
+                        int64_t *distance)
 {
     struct elf_file *file;
     uint64_t here = 0;

@@ -14,7 +14,7 @@ struct timeline_point {
     uint64_t error; /* counter units */
     uint64_t slope; /* ns per unit from here on, in units of 2^-TIMELINE_SHIFT */
 };
-enum { TIMELINE_SHIFT = 52 };
+enum { TIMELINE_SHIFT = 54 };
 
 struct timeline {
     struct timeline_point *points;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command of -c: forked first, so that its pid is known, and let go when everything is attached. Two pipes:
- * one holds the child back, the other brings the error when the command cannot be executed. */
+/* The command of -c: forked first, so that its pid is known, and let go when everything is attached. Two
+ * pipes: one holds the child back, the other brings the error when the command cannot be executed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -87,8 +87,8 @@ int child_start(struct session *session)
         close(failed[0]);
         return error;
     }
-    session->child = (struct session_child){.pid = pid, .go = go[1], .failed = failed[0],
-                                            .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
+    session->child = (struct session_child){
+        .pid = pid, .go = go[1], .failed = failed[0], .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
     return 0;
 }
 

@@ -8,7 +8,13 @@
 #include "session/state.h"
 #include "sym/btf.h"
 
-enum { DEFAULT_STRLEN = 1024, DEFAULT_MAP_KEYS = 4096, DEFAULT_RING = 1 << 20, DEFAULT_CAT = 10240, FRAMES = 127 };
+enum {
+    DEFAULT_STRLEN = 1024,
+    DEFAULT_MAP_KEYS = 4096,
+    DEFAULT_RING = 1 << 20,
+    DEFAULT_CAT = 10240,
+    FRAMES = 127
+};
 
 static uint32_t or_default(uint32_t value, uint32_t fallback)
 {
@@ -81,8 +87,9 @@ static int open_host(struct session *session)
     const struct session_options *options = &session->options;
     if (options->check_only || options->dump) {
         assume_features(&session->features);
-        return options->without ? features_without(&session->features, options->without, &session->diagnostics)
-                                : 0;
+        return options->without
+                   ? features_without(&session->features, options->without, &session->diagnostics)
+                   : 0;
     }
     struct kernel_options kernel = {.without = options->without, .verbose = options->is_verbose};
     int error = kernel_open(&kernel, &session->diagnostics, &session->kernel);
@@ -120,8 +127,8 @@ static bool same_name(const char *a, const char *b)
     return a == b || (a && b && !strcmp(a, b));
 }
 
-/* Sites that the block cannot tell apart have one name; a single site's name is shared by all variants of it, so
- * that it is one key wherever it fired. */
+/* Sites that the block cannot tell apart have one name; a single site's name is shared by all variants of it,
+ * so that it is one key wherever it fired. */
 static uint32_t add_names(struct session *session, const struct probe_variant *variant)
 {
     uint32_t base = (uint32_t)session->name_count;
@@ -161,7 +168,8 @@ static int make_units(struct session *session)
         plan_block(session, block, &variants);
         for (size_t i = 0; i < variants.count; i++)
             *arena_push(&session->arena, session->units, session->unit_count, session->unit_room) =
-                (struct session_unit){.block = block, .variant = &variants.items[i],
+                (struct session_unit){.block = block,
+                                      .variant = &variants.items[i],
                                       .name_base = add_names(session, &variants.items[i])};
     }
     if (session->diagnostics.errors)
@@ -213,14 +221,16 @@ static int lower(struct session *session)
         .user_frames = FRAMES,
         .counts_lookups = session->options.warns,
     };
-    int error = lower_maps(&session->arena, &session->image, &session->diagnostics, &session->checker, &options);
+    int error =
+        lower_maps(&session->arena, &session->image, &session->diagnostics, &session->checker, &options);
     for (size_t i = 0; !error && i < session->unit_count; i++) {
         struct session_unit *unit = &session->units[i];
         options.name_base = unit->name_base;
         unit->program = session->image.program_count;
         error = lower_unit(&session->arena, &session->image, &session->actions, &session->diagnostics,
                            &session->checker, &session->checks[i], &options, program_name(session, i),
-                           dump == STAGE_IR || dump == STAGE_IR_RAW ? &session->dump : NULL, dump == STAGE_IR_RAW);
+                           dump == STAGE_IR || dump == STAGE_IR_RAW ? &session->dump : NULL,
+                           dump == STAGE_IR_RAW);
         if (!error && dump == STAGE_BPF)
             image_print(&session->dump, &session->image, &session->image.programs[unit->program]);
     }

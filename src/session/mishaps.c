@@ -20,19 +20,23 @@ static const struct {
     int retcode;
 } texts[] = {
     [MISHAP_LOST] = {"Lost %llu events of %s: the reader could not keep up", ALWAYS, NULL, 0},
-    [MISHAP_MAP_FULL] = {"Map full; can't update element. Try increasing max_map_keys config or manually setting "
-                         "the max entries in a map declaration e.g. `let @a = hash(5000)`",
-                         ALWAYS, "map_update_elem", -7},
-    [MISHAP_MAP_DELETE] = {"Can't delete map element because it does not exist.", WHEN_WARNING, "map_delete_elem", -2},
-    [MISHAP_LOOKUP] = {"Can't lookup map element because it does not exist.", WHEN_WARNING, "map_lookup_elem", 0},
+    [MISHAP_MAP_FULL] =
+        {"Map full; can't update element. Try increasing max_map_keys config or manually setting "
+         "the max entries in a map declaration e.g. `let @a = hash(5000)`",
+         ALWAYS, "map_update_elem", -7},
+    [MISHAP_MAP_DELETE] = {"Can't delete map element because it does not exist.", WHEN_WARNING,
+                           "map_delete_elem", -2},
+    [MISHAP_LOOKUP] = {"Can't lookup map element because it does not exist.", WHEN_WARNING, "map_lookup_elem",
+                       0},
     [MISHAP_FAULT] = {"Memory could not be read", ALWAYS, "probe_read", -14},
     [MISHAP_TRUNCATED] = {"A string was cut: it is longer than max_strlen allows", WHEN_WARNING, NULL, 0},
-    [MISHAP_DIVIDE] = {"Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as "
-                       "the result.",
-                       ALWAYS, NULL, 0},
+    [MISHAP_DIVIDE] =
+        {"Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as "
+         "the result.",
+         ALWAYS, NULL, 0},
     [MISHAP_SCRATCH] = {"Events were dropped: no scratch memory was free", ALWAYS, NULL, 0},
-    [MISHAP_LOOP] = {"A loop was ended: it reached the largest number of rounds that the kernel allows", ALWAYS,
-                     NULL, 0},
+    [MISHAP_LOOP] = {"A loop was ended: it reached the largest number of rounds that the kernel allows",
+                     ALWAYS, NULL, 0},
     [MISHAP_STACK] = {"Stacks were not recorded: the stack table is full", ALWAYS, NULL, 0},
 };
 
@@ -79,7 +83,8 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
         return;
     }
     struct text text = {0};
-    struct diagnostic diagnostic = {.severity = DIAGNOSTIC_WARNING, .place = mishap->place, .message = message};
+    struct diagnostic diagnostic = {
+        .severity = DIAGNOSTIC_WARNING, .place = mishap->place, .message = message};
     struct text more = {0};
     if (helper)
         text_printf(&more, "%s\nAdditional Info - helper: %s, retcode: %d", message, helper,
@@ -87,7 +92,8 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
     else
         text_add(&more, message);
     if (count > 1)
-        text_printf(&more, "%s%llu times in %s", helper ? ", " : " ", (unsigned long long)count, mishap->probe);
+        text_printf(&more, "%s%llu times in %s", helper ? ", " : " ", (unsigned long long)count,
+                    mishap->probe);
     else
         text_printf(&more, "%sin %s", helper ? ", " : " ", mishap->probe);
     diagnostic.message = text_string(&more);

@@ -25,7 +25,8 @@ static bool needs_user_names(const struct session *session)
                 return true;
     for (size_t i = 0; i < session->image.map_count; i++) {
         const struct image_map *map = &session->image.maps[i];
-        if ((map->key && type_holds(map->key, TYPE_USYM)) || (map->value && type_holds(map->value, TYPE_USYM)))
+        if ((map->key && type_holds(map->key, TYPE_USYM)) ||
+            (map->value && type_holds(map->value, TYPE_USYM)))
             return true;
     }
     return false;
@@ -39,8 +40,8 @@ void names_remember(struct session *session, pid_t pid)
 
 static bool answer(int error, const struct symbolized *found, struct print_symbol *out)
 {
-    *out = (struct print_symbol){.name = error ? NULL : found->function, .offset = found->offset,
-                                 .module = found->module};
+    *out = (struct print_symbol){
+        .name = error ? NULL : found->function, .offset = found->offset, .module = found->module};
     return out->name || out->module;
 }
 
@@ -61,7 +62,8 @@ static bool user_symbol(void *owner, uint32_t pid, uint64_t address, struct prin
 /* Frames between the event and our program, where the kernel calls programs directly. */
 static bool is_own_frame(struct session *session, uint64_t address)
 {
-    static const char *const prefixes[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_", "bpf_get_stack"};
+    static const char *const prefixes[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_",
+                                           "bpf_get_stack"};
     struct print_symbol symbol;
     if (!kernel_symbol(session, address, &symbol) || !symbol.name)
         return false;

@@ -81,7 +81,8 @@ static void actor_complain(struct actor *actor, struct place place, const char *
     va_start(arguments, format);
     text_vprintf(&message, format, arguments);
     va_end(arguments);
-    struct diagnostic diagnostic = {.severity = DIAGNOSTIC_ERROR, .place = place, .message = text_string(&message)};
+    struct diagnostic diagnostic = {
+        .severity = DIAGNOSTIC_ERROR, .place = place, .message = text_string(&message)};
     diagnostic_render(&text, &diagnostic, session->options.colour);
     session_report(session, "%s", text_string(&text));
     text_free(&message);
@@ -144,8 +145,8 @@ static void *special_thread(void *state)
     return NULL;
 }
 
-/* Runs the begin or end probes. A thread does, so that what they print is read while they run: a loop that prints
- * much would fill the ring. Without a thread they run all the same. */
+/* Runs the begin or end probes. A thread does, so that what they print is read while they run: a loop that
+ * prints much would fill the ring. Without a thread they run all the same. */
 static void run_special(struct session *session, enum probe_time time)
 {
     struct special special = {session, time};
@@ -189,7 +190,8 @@ static int attach_progress(void *state, size_t done, size_t total)
     return interrupted(session);
 }
 
-/* Blocks at one event run in the order of the script: where the kernel runs the newest first, the last goes first. */
+/* Blocks at one event run in the order of the script: where the kernel runs the newest first, the last goes
+ * first. */
 static int attach(struct session *session)
 {
     session->environment.pid = session->options.pid ? session->options.pid : session->child.pid;
@@ -222,7 +224,8 @@ static void tell_attached(struct session *session)
         record_attached_probes(&session->out, session->probe_count);
         session_flush(session);
     } else if (!session->options.is_quiet && !session->options.is_json)
-        session_report(session, "Attached %zu probe%s\n", session->probe_count, session->probe_count == 1 ? "" : "s");
+        session_report(session, "Attached %zu probe%s\n", session->probe_count,
+                       session->probe_count == 1 ? "" : "s");
     /* For test suites written for other tracers of this language. */
     if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED")) {
         text_add(&session->out, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
@@ -262,8 +265,8 @@ static bool wait_for_events(struct session *session, int wait_ms)
     return descriptors[PROCESS].revents || descriptors[CHILD].revents;
 }
 
-/* Stacks and symbols are named when they are printed, often after their process has ended: what -c and -p mean is
- * looked at while it lives, soon after the start and then ever less often. */
+/* Stacks and symbols are named when they are printed, often after their process has ended: what -c and -p
+ * mean is looked at while it lives, soon after the start and then ever less often. */
 static void remember_process(struct session *session, uint64_t *next, uint64_t *pause)
 {
     enum { LONGEST_PAUSE = 1000000000 };
@@ -338,10 +341,12 @@ static void end(struct session *session)
                        (unsigned long long)disorder);
     if (session->options.is_verbose)
         for (size_t i = 0; i < session->unit_count; i++) {
-            uint64_t runs = 0, ns = session->host->operations->run_time(session->host, session->units[i].program, &runs);
+            uint64_t runs = 0, ns = session->host->operations->run_time(session->host,
+                                                                        session->units[i].program, &runs);
             if (runs)
-                session_report(session, "%s: %llu runs, %llu ns each\n", session->units[i].variant->sites[0].name,
-                               (unsigned long long)runs, (unsigned long long)(ns / runs));
+                session_report(session, "%s: %llu runs, %llu ns each\n",
+                               session->units[i].variant->sites[0].name, (unsigned long long)runs,
+                               (unsigned long long)(ns / runs));
         }
     kernel_leave(session->kernel);
 }
@@ -367,8 +372,8 @@ static int prepare(struct session *session)
         }
     }
     names_init(session);
-    session->printer = (struct printer){.out = &session->out, .names = &session->print_names,
-                                        .json = session->options.is_json};
+    session->printer = (struct printer){
+        .out = &session->out, .names = &session->print_names, .json = session->options.is_json};
     session->actor = (struct actor){
         .out = &session->out,
         .printer = &session->printer,

@@ -22,17 +22,17 @@ struct session_options {
     struct parameters parameters;
     const struct probe_kind *const *kinds; /* NULL-terminated */
     const struct builtin_table *builtins;
-    pid_t pid;             /* -p; 0: none */
-    const char *command;   /* -c; NULL: none */
-    const char *without;   /* --no-feature; NULL: none */
+    pid_t pid;                                            /* -p; 0: none */
+    const char *command;                                  /* -c; NULL: none */
+    const char *without;                                  /* --no-feature; NULL: none */
     bool is_unsafe, is_json, is_quiet, is_verbose, warns; /* warns: -k */
-    bool check_only;       /* --check: nothing is asked of the kernel */
+    bool check_only;                                      /* --check: nothing is asked of the kernel */
     bool no_warnings;
     enum session_stage dump;
     uint32_t max_strlen, max_map_keys, ring_bytes, max_cat_bytes; /* 0: the default */
-    bool keep_maps_quiet;  /* do not print maps at the end */
-    int output;            /* where the script's output goes */
-    bool unbuffered;       /* write each record at once: -B line, -B none */
+    bool keep_maps_quiet;                                         /* do not print maps at the end */
+    int output;                                                   /* where the script's output goes */
+    bool unbuffered; /* write each record at once: -B line, -B none */
     /* What is said beside the output: banners, warnings, run-time errors. Whole lines. */
     void (*report)(void *state, const char *text);
     void *state;
@@ -45,8 +45,8 @@ struct session;
 int session_open(const struct session_options *options, struct session **out);
 /* 0; or -errno with errors in session_diagnostics. With a dump stage: session_dump has its text. */
 int session_compile(struct session *session);
-/* Runs until the script, a signal, the command or the process ends it. *status: what to exit with. 0 or -errno
- * with errors in session_diagnostics. SIGINT and SIGTERM are taken over while it runs. */
+/* Runs until the script, a signal, the command or the process ends it. *status: what to exit with. 0 or
+ * -errno with errors in session_diagnostics. SIGINT and SIGTERM are taken over while it runs. */
 int session_run(struct session *session, int *status);
 const struct diagnostics *session_diagnostics(const struct session *session);
 const char *session_dump(const struct session *session);

@@ -32,7 +32,7 @@ struct session {
     struct diagnostics diagnostics;
     struct probe_environment environment;
     struct features features;
-    struct kernel *kernel;  /* NULL: check only */
+    struct kernel *kernel; /* NULL: check only */
     struct host *host;
     struct script *script;
     struct session_unit *units;
@@ -43,9 +43,9 @@ struct session {
     struct type_provider provider;
     struct image image;
     struct action_table actions;
-    const char **names;     /* what TYPE_NAME indexes */
+    const char **names; /* what TYPE_NAME indexes */
     size_t name_count, name_room;
-    size_t probe_count;     /* sites, for the banner */
+    size_t probe_count; /* sites, for the banner */
     struct text dump;
 
     struct text out;
@@ -57,11 +57,11 @@ struct session {
     struct mishap_state *mishaps;
     uint64_t mishap_time;
     struct session_child child;
-    int signals;            /* signalfd */
-    int process;            /* pidfd of -p */
-    bool interrupted;       /* a signal asked for the end */
-    bool broken_output;     /* nobody reads it any more */
-    bool at_end;            /* the end probes run: exit() no longer drops records */
+    int signals;        /* signalfd */
+    int process;        /* pidfd of -p */
+    bool interrupted;   /* a signal asked for the end */
+    bool broken_output; /* nobody reads it any more */
+    bool at_end;        /* the end probes run: exit() no longer drops records */
 };
 
 /* names.c */
@@ -73,9 +73,10 @@ void names_remember(struct session *session, pid_t pid);
 int mishaps_init(struct session *session);
 void mishaps_tell(struct session *session, bool last);
 /* child.c */
-int child_start(struct session *session);   /* forks; the command waits */
-int child_release(struct session *session); /* lets it run; -errno with a diagnostic when it cannot be executed */
-void child_end(struct session *session);    /* SIGTERM to what still runs, and waits for it */
+int child_start(struct session *session); /* forks; the command waits */
+int child_release(
+    struct session *session); /* lets it run; -errno with a diagnostic when it cannot be executed */
+void child_end(struct session *session); /* SIGTERM to what still runs, and waits for it */
 /* run.c */
 void session_report(struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void session_flush(struct session *session);

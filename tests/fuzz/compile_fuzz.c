@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target: script text through the whole compiler, to eBPF: lexer, parser, checker with the real builtins,
- * lowering, passes, registers, emission. Only probe kinds that read no files; nothing reaches the kernel. */
+/* Fuzz target: script text through the whole compiler, to eBPF: lexer, parser, checker with the real
+ * builtins, lowering, passes, registers, emission. Only probe kinds that read no files; nothing reaches the
+ * kernel. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +18,9 @@ static void ignore(void *state, const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct probe_kind *const kinds[] = {&probe_kind_begin,    &probe_kind_end,      &probe_kind_interval,
-                                                     &probe_kind_profile,  &probe_kind_software, NULL};
+    static const struct probe_kind *const kinds[] = {&probe_kind_begin,    &probe_kind_end,
+                                                     &probe_kind_interval, &probe_kind_profile,
+                                                     &probe_kind_software, NULL};
     static const char *const values[] = {"12", "word", "-1"};
     enum { LONGEST = 4096 };
     if (size > LONGEST)

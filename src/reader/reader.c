@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What all formats share: opening, merging the rings by time, owners. */
+#include "reader/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "reader/format.h"
+
+static const struct recording_format *const formats[] = {&recording_format_spoor, &recording_format_spdk};
+
+/* ---- for the formats ---- */
+
+size_t recording_read(const struct recording *recording, void *buffer, size_t bytes, uint64_t offset)
+{
+    size_t got = 0;
+    while (got < bytes) {
+        if (offset + got > INT64_MAX)
+            break;
+        const ssize_t now = pread(recording->file, (char *)buffer + got, bytes - got, (off_t)(offset + got));
+        if (now < 0 && errno == EINTR)
+            continue;
+        if (now <= 0)
+            break;
+        got += (size_t)now;
+    }
+    return got;
+}
+
+bool recording_read_all(const struct recording *recording, void *buffer, size_t bytes, uint64_t offset)
+{
+    return recording_read(recording, buffer, bytes, offset) == bytes;
+}
+
+const char *recording_name(struct arena *arena, const char *text, size_t most)
+{
+    char *copy = arena_copy(arena, text, strnlen(text, most));
+    for (char *at = copy; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            *at = '?';
+    return copy;
+}
+
+int recording_type_index(const struct recording_type *types, size_t count, uint32_t id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (types[i].id == id)
+            return (int)i;
+    return -1;
+}
+
+int recording_add_source(struct recording *recording, struct recording_source *source)
+{
+    if (recording->source_count == recording->source_room) {
+        const size_t room = recording->source_room ? recording->source_room * 2 : 16;
+        struct recording_source **grown = realloc(recording->sources, room * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        recording->sources = grown;
+        recording->source_room = room;
+    }
+    recording->sources[recording->source_count++] = source;
+    recording->counts.sources = (unsigned)recording->source_count;
+    return 0;
+}
+
+static int by_id_then_since(const void *one, const void *other)
+{
+    const struct recording_owner_entry *a = one, *b = other;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    return a->since < b->since ? -1 : a->since > b->since;
+}
+
+void recording_sort_owners(struct recording *recording)
+{
+    if (recording->owner_count)
+        qsort(recording->owners, recording->owner_count, sizeof *recording->owners, by_id_then_since);
+}
+
+/* ---- merging: a heap of sources, the one with the oldest next event on top ---- */
+
+static void heap_down(struct recording *recording, size_t at)
+{
+    struct recording_source **heap = recording->heap;
+    struct recording_source *moving = heap[at];
+    for (size_t child; (child = at * 2 + 1) < recording->heap_count; at = child) {
+        if (child + 1 < recording->heap_count && heap[child + 1]->stamp < heap[child]->stamp)
+            child++;
+        if (heap[child]->stamp >= moving->stamp)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moving;
+}
+
+static int heap_build(struct recording *recording)
+{
+    if (recording->heap_room < recording->source_count) {
+        struct recording_source **grown = realloc(recording->heap, recording->source_count * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        recording->heap = grown;
+        recording->heap_room = recording->source_count;
+    }
+    recording->heap_count = 0;
+    for (size_t i = 0; i < recording->source_count; i++)
+        if (recording->sources[i]->ready && recording->sources[i] != recording->current)
+            recording->heap[recording->heap_count++] = recording->sources[i];
+    for (size_t i = recording->heap_count / 2; i-- > 0;)
+        heap_down(recording, i);
+    return 0;
+}
+
+int recording_next(struct recording *recording, struct recording_event *event)
+{
+    struct recording_source *source = recording->current;
+    if (source && source->ready && recording->heap_count && recording->heap[0]->stamp < source->stamp) {
+        recording->current = recording->heap[0];
+        recording->heap[0] = source;
+        heap_down(recording, 0);
+    } else if (!source || !source->ready) {
+        if (!recording->heap_count) {
+            recording->current = NULL;
+            return 0;
+        }
+        recording->current = recording->heap[0];
+        recording->heap[0] = recording->heap[--recording->heap_count];
+        if (recording->heap_count)
+            heap_down(recording, 0);
+    }
+    source = recording->current;
+    if (source->stamp > recording->limit)
+        return 0;
+    recording->format->take(recording, source, event);
+    event->source = source->index;
+    recording->format->advance(recording, source);
+    return 1;
+}
+
+/* ---- opening ---- */
+
+int recording_open_file(int file, const char *path, const struct recording_options *options,
+                        struct recording **result, struct text *why)
+{
+    struct stat status;
+    struct recording *recording = calloc(1, sizeof *recording);
+    int error = -ENOMEM;
+    *result = NULL;
+    if (!recording) {
+        close(file);
+        return -ENOMEM;
+    }
+    recording->file = file;
+    recording->options = *options;
+    recording->limit = UINT64_MAX;
+    if (!(recording->path = strdup(path)))
+        goto fail;
+    if (fstat(file, &status) < 0) {
+        error = -errno;
+        text_printf(why, "cannot read %s: %s", path, strerror(errno));
+        goto fail;
+    }
+    error = -EINVAL;
+    if (!S_ISREG(status.st_mode)) {
+        text_printf(why, "%s is no regular file", path);
+        goto fail;
+    }
+    recording->file_bytes = (uint64_t)status.st_size;
+    uint8_t head[512];
+    const size_t length = recording_read(recording, head, sizeof head, 0);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0] && !recording->format; i++)
+        if (formats[i]->recognises(head, length, recording->file_bytes))
+            recording->format = formats[i];
+    if (!recording->format) {
+        text_printf(why, "%s is no recording, neither of spoor nor of SPDK", path);
+        goto fail;
+    }
+    error = recording->format->open(recording, why);
+    if (!error)
+        error = heap_build(recording);
+    if (!error) {
+        *result = recording;
+        return 0;
+    }
+    if (!why->length)
+        text_printf(why, "cannot read %s: %s", path, strerror(-error));
+fail:
+    recording_close(recording);
+    return error;
+}
+
+int recording_open(const char *path, const struct recording_options *options, struct recording **result,
+                   struct text *why)
+{
+    *result = NULL;
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) {
+        const int error = errno;
+        text_printf(why, "cannot open %s: %s", path, strerror(error));
+        return -error;
+    }
+    return recording_open_file(file, path, options, result, why);
+}
+
+void recording_close(struct recording *recording)
+{
+    if (!recording)
+        return;
+    if (recording->format && recording->state)
+        recording->format->close(recording);
+    timeline_free(&recording->timeline);
+    arena_free(&recording->arena);
+    arena_free(&recording->owner_arena);
+    free(recording->owners);
+    free(recording->sources);
+    free(recording->heap);
+    free(recording->path);
+    close(recording->file);
+    free(recording);
+}
+
+/* ---- live ---- */
+
+static uint64_t counter_now(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+    return now;
+#else
+    return UINT64_MAX;
+#endif
+}
+
+int recording_refresh(struct recording *recording)
+{
+    const bool lived = recording->live;
+    /* First the instant, then the rings: a record that was stamped before it is visible by now, unless its thread was
+     * stopped in between for longer than this. */
+    const uint64_t now = counter_now(), delay = recording->timeline.rate / 50;
+    recording->live = lived && recording->format->is_live(recording);
+    recording->limit = recording->live ? now - delay : UINT64_MAX;
+    const int error = recording->format->refresh(recording);
+    if (!error && recording->current && !recording->current->ready)
+        recording->current = NULL;
+    const int built = heap_build(recording);
+    return error ? error : built ? built : recording->live;
+}
+
+/* ---- questions ---- */
+
+const struct recording_model *recording_model(const struct recording *recording)
+{
+    return &recording->model;
+}
+
+static void describe(const struct recording *recording, const struct recording_owner_entry *entry,
+                     struct recording_owner *owner)
+{
+    *owner = (struct recording_owner){
+        .id = entry->id,
+        .type = entry->type,
+        .letter = entry->type >= 0 ? recording->model.owners[entry->type].letter : 0,
+        .description = entry->description,
+        .description_length = entry->length,
+        .since = entry->since,
+        .until = entry->until,
+    };
+}
+
+bool recording_owner_at(const struct recording *recording, size_t index, struct recording_owner *owner)
+{
+    if (index >= recording->owner_count)
+        return false;
+    describe(recording, &recording->owners[index], owner);
+    return true;
+}
+
+bool recording_owner(const struct recording *recording, const struct recording_event *event,
+                     struct recording_owner *owner)
+{
+    size_t low = 0, high = recording->owner_count;
+    while (low < high) { /* the first that is later */
+        const size_t middle = low + (high - low) / 2;
+        const struct recording_owner_entry *entry = &recording->owners[middle];
+        if (entry->id < event->owner || (entry->id == event->owner && entry->since <= event->stamp))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return false;
+    const struct recording_owner_entry *entry = &recording->owners[low - 1];
+    if (entry->id != event->owner || event->stamp >= entry->until)
+        return false;
+    describe(recording, entry, owner);
+    return true;
+}
+
+struct recording_text recording_string(const struct recording_event *event, unsigned argument)
+{
+    const uint64_t word = event->words[argument];
+    const uint32_t offset = word >> 16 & 0xffff;
+    struct recording_text text = {
+        .bytes = offset ? (const char *)event->bytes + offset : "",
+        .length = offset ? word & 0xffff : 0,
+        .is_null = !offset,
+        .is_cut = offset && word >> 32 > (word & 0xffff),
+    };
+    return text;
+}
+
+uint64_t recording_time(const struct recording *recording, uint64_t stamp)
+{
+    return timeline_time(&recording->timeline, stamp);
+}
+
+uint64_t recording_start(const struct recording *recording)
+{
+    return recording->start;
+}
+
+uint64_t recording_rate(const struct recording *recording)
+{
+    return recording->timeline.rate;
+}
+
+uint64_t recording_clock_error(const struct recording *recording)
+{
+    return timeline_error(&recording->timeline);
+}
+
+bool recording_is_live(const struct recording *recording)
+{
+    return recording->live;
+}
+
+bool recording_is_spdk(const struct recording *recording)
+{
+    return recording->format == &recording_format_spdk;
+}
+
+const char *recording_path(const struct recording *recording)
+{
+    return recording->path;
+}
+
+int recording_file(const struct recording *recording)
+{
+    return recording->file;
+}
+
+struct recording_counts recording_counts(const struct recording *recording)
+{
+    return recording->counts;
+}

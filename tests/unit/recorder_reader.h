@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A minimal reader of recordings, for tests of the writer: it follows layout.h and nothing else, and asserts
+ * nothing by itself. */
+#ifndef TESTS_RECORDER_READER_H
+#define TESTS_RECORDER_READER_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recorder/layout.h"
+
+struct recording_view {
+    const uint8_t *memory;
+    size_t bytes;
+};
+
+__attribute__((unused)) static bool view_open(struct recording_view *view, const char *path)
+{
+    struct stat status;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    view->memory = NULL;
+    if (fstat(file, &status) == 0 && status.st_size >= 2 * (off_t)LAYOUT_PAGE) {
+        /* A live file grows: what is behind its present end may be read when it is there. */
+        view->bytes = (size_t)status.st_size;
+        void *memory = mmap(NULL, (size_t)1 << 32, PROT_READ, MAP_SHARED | MAP_NORESERVE, file, 0);
+        view->memory = memory != MAP_FAILED ? memory : NULL;
+    }
+    close(file);
+    return view->memory != NULL;
+}
+
+__attribute__((unused)) static void view_close(struct recording_view *view)
+{
+    munmap((void *)(uintptr_t)view->memory, (size_t)1 << 32);
+    view->memory = NULL;
+}
+
+static const struct layout_header *view_header(const struct recording_view *view)
+{
+    return (const struct layout_header *)view->memory;
+}
+
+static const struct layout_control *view_control(const struct recording_view *view)
+{
+    return (const struct layout_control *)(view->memory + view_header(view)->control_offset);
+}
+
+__attribute__((unused)) static const struct layout_owner *view_owner(const struct recording_view *view,
+                                                                     uint64_t index)
+{
+    const struct layout_header *header = view_header(view);
+    return (const struct layout_owner *)(view->memory + header->owners_offset + index * header->owner_bytes);
+}
+
+static bool view_has_ring(const struct recording_view *view, uint64_t index)
+{
+    if (index >= view_header(view)->ring_limit)
+        return false;
+    const uint8_t state = __atomic_load_n(&view_control(view)->ring_states[index], __ATOMIC_ACQUIRE);
+    return state == LAYOUT_RING_USED || state == LAYOUT_RING_ENDED;
+}
+
+static const struct layout_ring *view_ring(const struct recording_view *view, uint64_t index)
+{
+    const struct layout_header *header = view_header(view);
+    return (const struct layout_ring *)(view->memory + header->rings_offset + index * header->ring_stride);
+}
+
+static const struct layout_block *view_blocks(const struct recording_view *view, uint64_t index)
+{
+    return (const struct layout_block *)((const uint8_t *)view_ring(view, index) + LAYOUT_PAGE);
+}
+
+static uint64_t view_block_count(const struct recording_view *view)
+{
+    return view_header(view)->ring_bytes / LAYOUT_BLOCK_BYTES;
+}
+
+/* Item `index` among all sections of a type; NULL: none. *section is for view_text. */
+__attribute__((unused)) static const void *view_item(const struct recording_view *view, uint32_t type,
+                                                     unsigned index, const struct layout_section **section)
+{
+    const uint8_t *at = view->memory + view_header(view)->sections_offset;
+    const uint8_t *end = at + view_control(view)->sections_used;
+    while (at + sizeof(struct layout_section) <= end) {
+        const struct layout_section *here = (const struct layout_section *)at;
+        if (here->bytes < sizeof *here || here->bytes % 8 != 0 || here->bytes > (uint64_t)(end - at))
+            return NULL;
+        if (here->type == type) {
+            if (index < here->count) {
+                *section = here;
+                return at + sizeof *here + (size_t)index * here->item_bytes;
+            }
+            index -= here->count;
+        }
+        at += here->bytes;
+    }
+    return NULL;
+}
+
+__attribute__((unused)) static const char *view_text(const struct layout_section *section, uint32_t offset)
+{
+    return offset != 0 ? (const char *)section + offset : "";
+}
+
+/* The tracepoint's id, 0: there is none. */
+__attribute__((unused)) static uint32_t view_tracepoint(const struct recording_view *view, const char *name)
+{
+    const struct layout_section *section;
+    const struct layout_tracepoint *item;
+    for (unsigned i = 0; (item = view_item(view, LAYOUT_SECTION_TRACEPOINTS, i, &section)) != NULL; i++)
+        if (strcmp(view_text(section, item->name), name) == 0)
+            return item->id;
+    return 0;
+}
+
+/* ---- blocks ---- */
+
+/* Is this copy of the block in slot `slot` whole? */
+static bool block_is_valid(const struct layout_block *block, uint64_t slot, uint64_t block_count)
+{
+    return block->sequence != 0 && block->sequence == block->trailer &&
+           block->sequence % block_count == slot && block->first >= LAYOUT_BLOCK_HEADER_BYTES &&
+           block->first % 8 == 0;
+}
+
+enum walk_end {
+    WALK_OPEN, /* at something that is not a record: *offset is there */
+    WALK_FULL, /* at the end of the block */
+};
+
+typedef void record_handler(void *context, uint64_t number, const struct layout_record *record);
+
+/* Calls `handle` for the records from *offset on; *number is the first one's. Both are moved on. */
+static enum walk_end block_walk(const struct layout_block *block, uint32_t *offset, uint64_t *number,
+                                record_handler *handle, void *context)
+{
+    const uint32_t end = LAYOUT_BLOCK_BYTES - 8;
+    while (*offset < end) {
+        const struct layout_record *record = (const struct layout_record *)((const uint8_t *)block + *offset);
+        const uint64_t start = __atomic_load_n(&record->start, __ATOMIC_ACQUIRE);
+        const uint64_t position = block->sequence * LAYOUT_BLOCK_WORDS + *offset / 8;
+        const uint32_t bytes = layout_record_bytes(start);
+        if (layout_record_mark(start) != (uint32_t)position || bytes % 8 != 0 || bytes > end - *offset ||
+            bytes == 0)
+            return WALK_OPEN;
+        if (layout_record_id(start) == LAYOUT_ID_PADDING) {
+            *offset += bytes;
+            continue;
+        }
+        if (bytes < LAYOUT_RECORD_BYTES)
+            return WALK_OPEN;
+        handle(context, *number, record);
+        ++*number;
+        *offset += bytes;
+    }
+    return WALK_FULL;
+}
+
+static int by_sequence(const void *a, const void *b)
+{
+    const struct layout_block *const *one = a, *const *other = b;
+    return ((*one)->sequence > (*other)->sequence) - ((*one)->sequence < (*other)->sequence);
+}
+
+/* Everything in a ring that nobody writes any more (or in a copy), in order. */
+__attribute__((unused)) static void ring_walk(const struct recording_view *view, uint64_t ring,
+                                              record_handler *handle, void *context)
+{
+    const uint64_t count = view_block_count(view);
+    const struct layout_block *blocks = view_blocks(view, ring);
+    const struct layout_block **valid = calloc(count, sizeof *valid);
+    size_t found = 0;
+    for (uint64_t slot = 0; slot < count; slot++)
+        if (block_is_valid(&blocks[slot], slot, count))
+            valid[found++] = &blocks[slot];
+    qsort(valid, found, sizeof *valid, by_sequence);
+    for (size_t i = 0; i < found; i++) {
+        uint32_t offset = valid[i]->first;
+        uint64_t number = valid[i]->number;
+        block_walk(valid[i], &offset, &number, handle, context);
+    }
+    free(valid);
+}
+
+/* ---- draining a live ring ---- */
+
+struct drain {
+    uint64_t sequence; /* 0: not begun */
+    uint32_t offset;
+    uint64_t number; /* of the next record */
+    uint64_t read, overwritten;
+};
+
+__attribute__((unused)) static uint64_t ring_position(const struct layout_ring *ring)
+{
+    const uint64_t base = __atomic_load_n(&ring->position_base, __ATOMIC_RELAXED);
+    return layout_position(__atomic_load_n(&ring->reserved, __ATOMIC_ACQUIRE), base);
+}
+
+__attribute__((unused)) static uint64_t ring_number(const struct layout_ring *ring)
+{
+    return layout_number(ring->reserved, ring->number_base);
+}
+
+/* Copies the block with this sequence. 1: done, 0: it is not there yet, -1: it has been overwritten. */
+static int copy_block(const struct recording_view *view, uint64_t ring, uint64_t sequence,
+                      struct layout_block *copy)
+{
+    const uint64_t count = view_block_count(view);
+    memcpy(copy, &view_blocks(view, ring)[sequence % count], sizeof *copy);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (ring_position(view_ring(view, ring)) >= (sequence + count) * LAYOUT_BLOCK_WORDS)
+        return -1;
+    return copy->sequence == sequence && copy->trailer == sequence;
+}
+
+/* Everything that is new. */
+__attribute__((unused)) static void ring_drain(const struct recording_view *view, uint64_t ring,
+                                               struct drain *drain, record_handler *handle, void *context)
+{
+    const uint64_t count = view_block_count(view);
+    struct layout_block block;
+    for (;;) {
+        const uint64_t newest = ring_position(view_ring(view, ring)) / LAYOUT_BLOCK_WORDS;
+        if (drain->sequence == 0)
+            drain->sequence = newest >= count ? newest - count + 1 : 1;
+        const int copied = copy_block(view, ring, drain->sequence, &block);
+        if (copied == 0)
+            return;
+        if (copied < 0) { /* from the oldest that there is */
+            drain->sequence = ring_position(view_ring(view, ring)) / LAYOUT_BLOCK_WORDS - count + 2;
+            drain->offset = 0;
+            continue;
+        }
+        if (drain->offset == 0) {
+            drain->offset = block.first;
+            drain->overwritten += block.number - drain->number;
+            drain->number = block.number;
+        }
+        const uint64_t before = drain->number;
+        const enum walk_end end = block_walk(&block, &drain->offset, &drain->number, handle, context);
+        drain->read += drain->number - before;
+        if (end == WALK_FULL) {
+            drain->sequence++;
+            drain->offset = 0;
+        } else if (drain->number == before) {
+            return;
+        }
+    }
+}
+
+#endif
