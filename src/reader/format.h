@@ -64,7 +64,8 @@ struct recording {
     size_t source_count, source_room;
     struct recording_source **heap; /* those that are ready, but for `current` */
     size_t heap_count, heap_room;
-    struct recording_source *current; /* gave the last event; advance it before the next */
+    struct recording_source *current; /* gave the last event, or will give the next */
+    bool taken;                       /* its event was handed out: advance it before anything else */
 };
 
 /* What was really read, which is less at the end of the file; 0 on an error. */

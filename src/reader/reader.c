@@ -116,19 +116,28 @@ static int heap_build(struct recording *recording)
     return 0;
 }
 
+/* The bytes of an event stay where they are until the next is asked for. */
+static void leave_event(struct recording *recording)
+{
+    if (recording->taken)
+        recording->format->advance(recording, recording->current);
+    recording->taken = false;
+}
+
 int recording_next(struct recording *recording, struct recording_event *event)
 {
+    leave_event(recording);
     struct recording_source *source = recording->current;
-    if (source && source->ready && recording->heap_count && recording->heap[0]->stamp < source->stamp) {
-        recording->current = recording->heap[0];
-        recording->heap[0] = source;
-        heap_down(recording, 0);
-    } else if (!source || !source->ready) {
-        if (!recording->heap_count) {
-            recording->current = NULL;
-            return 0;
+    if (source && source->ready) {
+        if (recording->heap_count && recording->heap[0]->stamp < source->stamp) {
+            recording->current = recording->heap[0];
+            recording->heap[0] = source;
+            heap_down(recording, 0);
         }
-        recording->current = recording->heap[0];
+    } else {
+        recording->current = recording->heap_count ? recording->heap[0] : NULL;
+        if (!recording->current)
+            return 0;
         recording->heap[0] = recording->heap[--recording->heap_count];
         if (recording->heap_count)
             heap_down(recording, 0);
@@ -137,8 +146,9 @@ int recording_next(struct recording *recording, struct recording_event *event)
     if (source->stamp > recording->limit)
         return 0;
     recording->format->take(recording, source, event);
+    event->stamp = source->stamp;
     event->source = source->index;
-    recording->format->advance(recording, source);
+    recording->taken = true;
     return 1;
 }
 
@@ -242,6 +252,7 @@ static uint64_t counter_now(void)
 int recording_refresh(struct recording *recording)
 {
     const bool lived = recording->live;
+    leave_event(recording);
     /* First the instant, then the rings: a record that was stamped before it is visible by now, unless its thread was
      * stopped in between for longer than this. */
     const uint64_t now = counter_now(), delay = recording->timeline.rate / 50;

@@ -162,7 +162,7 @@ static int see(void *context, const char *subsystem, const char *event)
 static bool open_real(struct tracefs **tracefs)
 {
     int error = tracefs_open(tracefs);
-    if (error == -EACCES || error == -EPERM || error == -ENOENT) {
+    if (error == -EACCES || error == -EPERM || error == -ENOENT || error == -EDEADLK) {
         print_message("SKIP: tracefs cannot be read: %s\n", strerror(-error));
         return false;
     }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of spoor's own format share. See recorder/layout.h for the format itself. */
+#ifndef SPOOR_READER_SPOOR_H
+#define SPOOR_READER_SPOOR_H
+
+#include "reader/format.h"
+#include "recorder/layout.h"
+
+enum {
+    SPOOR_SECTIONS_MOST = 64 << 20, /* bytes; more is damage */
+    SPOOR_OWNERS_MOST = 65536,
+    SPOOR_ITEM_MOST = 4096,
+    SPOOR_BLOCKS_MOST = 1 << 20, /* in one ring of a file with rings: 4 GiB */
+};
+
+struct spoor_place { /* of a block */
+    uint64_t sequence;
+    uint64_t offset;
+};
+
+struct spoor_ring {
+    struct recording_source source;
+    uint64_t offset; /* of its control page; 0: none, a stream */
+    struct spoor_place *places; /* blocks to read, in ascending order of sequence */
+    size_t place_count, place_room, at; /* at: the next to load */
+    struct layout_block *block;         /* our copy */
+    uint64_t block_offset;              /* in the file */
+    uint32_t read;                      /* offset in the block of the next record; 0: no block */
+    bool waiting;                       /* live: more may come into this block */
+    bool begun;
+    uint64_t number;                    /* of the next record in the ring, as counted */
+    uint64_t lost;                      /* missing before the next event */
+};
+
+struct spoor_state {
+    struct layout_header header;
+    struct layout_control control;
+    uint64_t sections_used; /* bytes parsed so far */
+    uint64_t stream_end;    /* a stream: how far it is indexed */
+    struct spoor_ring **rings; /* by index; LAYOUT_MAX_RINGS of them */
+    struct recording_tracepoint **tracepoints; /* by id, 65536 of them */
+};
+
+/* Sections from `sections_used` on into the model, again when more were appended. 0 or -errno. */
+int spoor_model_read(struct recording *recording, struct text *why);
+/* The table of owners, as it is now. */
+int spoor_owners_read(struct recording *recording);
+/* Rings that exist now and their blocks; for a stream, the blocks that were appended. */
+int spoor_rings_read(struct recording *recording);
+
+#endif
