@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A small shop that never closes, to be looked at with demo.bt: three clerks (threads) take orders, look
- * prices up, and write receipts into a file. It has two USDT probes: shop:order(customer, item, amount)    an
- * order came in; the first two are strings shop:receipt(item, bytes)             a receipt was written Usage:
- * demo [SECONDS]; runs until it is stopped if none are given. */
+ * prices up, and write receipts into a file. It has two USDT probes:
+ *   shop:order     an order came in; declared with the names of its arguments
+ *   shop:receipt   a receipt was written: item, bytes; in one line where it happens
+ *
+ * Usage: demo [SECONDS]; runs until it is stopped if none are given. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,7 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "probes.h"
+#include <spoor/probe.h>
+
+SPOOR_PROBE_DECLARE(shop, order, (const char *, customer), (const char *, item), (int, amount));
 
 enum { CLERKS = 3, PAUSE_US = 2000 };
 
@@ -44,12 +48,12 @@ static void serve(struct clerk *clerk)
     const struct item *item = &items[rand_r(&clerk->seed) % (sizeof items / sizeof items[0])];
     int amount = 1 + rand_r(&clerk->seed) % 9;
 
-    PROBE3(shop, order, customer, item->name, amount);
+    SPOOR_FIRE(shop, order, customer, item->name, amount);
     int price = shop_find_price(item);
     int length =
         snprintf(receipt, sizeof receipt, "%s: %d x %s = %d\n", customer, amount, item->name, amount * price);
     ssize_t written = pwrite(clerk->book, receipt, (size_t)length, 0);
-    PROBE2(shop, receipt, item->name, written);
+    SPOOR_PROBE(shop, receipt, item->name, written);
 }
 
 static void *work(void *argument)

@@ -61,8 +61,7 @@
  * something costly. It can change at any moment. */
 #define SPOOR_LISTENED(provider, name) SPOOR_USDT_LISTENED(provider, name)
 
-/* ---- lists: everything below is how it is done, and may change
- * ----------------------------------------------
+/* ---- lists: everything from here on is how it is done, and may change ----
  *
  * A list is provider, name, and up to twelve more, so no list is ever empty: ISO C has no empty `...`. */
 
@@ -145,8 +144,7 @@
 
 #else
 
-/* ---- what a value is
- * ---------------------------------------------------------------------------------------- */
+/* ---- what a value is ---- */
 
 /* SIGN: -1 signed, 1 unsigned or pointer, 0 cannot be a value. SIZE in bytes. IS_POINTER. All are constants.
  */
@@ -195,8 +193,7 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
 #define SPOOR_USDT_IS_POINTER(x) (__builtin_classify_type(((void)0, (x))) == 5)
 #endif
 
-/* ---- notes
- * -------------------------------------------------------------------------------------------------- */
+/* ---- notes ---- */
 
 /* Where a value may stay. Given the choice, clang stores everything to memory first; what gcc writes for an
  * offset without a register tools do not read on aarch64. */
@@ -237,8 +234,7 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
         ".note.stapsdt", "stapsdt", "3", semaphore, SPOOR_USDT_NAMES(__VA_ARGS__),                           \
         "\t.asciz \"" SPOOR_USDT_EACH(SPOOR_USDT_LOCATION, SPOOR_USDT_SPACE, __VA_ARGS__) "\"\n")
 
-/* ---- inline form
- * -------------------------------------------------------------------------------------------- */
+/* ---- inline form ---- */
 
 #define SPOOR_USDT_CHECK(i, x)                                                                               \
     SPOOR_USDT_ASSERT(                                                                                       \
@@ -266,8 +262,7 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
         "990:\tnop\n" SPOOR_USDT_STAPSDT(semaphore, __VA_ARGS__)                                             \
             SPOOR_USDT_BASE ::SPOOR_USDT_EACH(SPOOR_USDT_OPERAND, SPOOR_USDT_COMMA, __VA_ARGS__) clobbers())
 
-/* ---- declared form
- * ------------------------------------------------------------------------------------------ */
+/* ---- declared form ---- */
 
 #define SPOOR_USDT_SEMAPHORE(provider, name) spoor_semaphore_##provider##_##name
 #define SPOOR_USDT_SEMAPHORE_(provider, name, ...) SPOOR_USDT_SEMAPHORE(provider, name)
@@ -314,8 +309,7 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
 #define SPOOR_USDT_C_END
 #endif
 
-/* The use of the frame's address makes the compiler build one: without, stacks lack the function that fired.
- */
+/* The use of the frame's address makes the compiler build one: without, stacks lack the function. */
 #define SPOOR_USDT_DECLARE(...)                                                                              \
     SPOOR_USDT_C_BEGIN                                                                                       \
     __attribute__((weak, visibility("hidden"), section(".probes"))) volatile unsigned short SPOOR_USDT_HEAD( \
@@ -348,8 +342,7 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
 
 #define SPOOR_USDT_LISTENED(provider, name) __builtin_expect(SPOOR_USDT_SEMAPHORE(provider, name) != 0, 0)
 #define SPOOR_USDT_VALUES(...) SPOOR_USDT_EACH(SPOOR_USDT_ITSELF, SPOOR_USDT_COMMA, __VA_ARGS__)
-/* The empty asm: the call must not be a jump from the caller's end, which would lose the caller from stacks.
- */
+/* The empty asm: the call must not be a jump from the caller's end, which stacks would not show. */
 #define SPOOR_USDT_FIRE(...)                                                                                 \
     do {                                                                                                     \
         if (SPOOR_USDT_HEAD(SPOOR_USDT_LISTENED_, __VA_ARGS__)) {                                            \

@@ -154,7 +154,7 @@ enum spoor_life {
  * of its own. */
 #define SPOOR_RECORD_SIZED(tracepoint_, size_, owner_, ...)                                                  \
     do {                                                                                                     \
-        const unsigned char spoor_enabled_ = *spoor_tracepoint_##tracepoint_.enabled;                        \
+        const unsigned char spoor_enabled_ = SPOOR_ENABLED_(spoor_tracepoint_##tracepoint_);                 \
         if (__builtin_expect(spoor_enabled_ | spoor_tracepoint_##tracepoint_##_listened(), 0))               \
             SPOOR_PASTE_(SPOOR_CALL_, SPOOR_ONE_OR_MORE_(__VA_ARGS__))                                       \
         (spoor_tracepoint_##tracepoint_##_record, size_, owner_, __VA_ARGS__);                               \
@@ -162,7 +162,8 @@ enum spoor_life {
 
 /* Would SPOOR_RECORD do anything now? For a caller that must prepare something costly. */
 #define SPOOR_RECORDING(tracepoint_)                                                                         \
-    __builtin_expect(*spoor_tracepoint_##tracepoint_.enabled | spoor_tracepoint_##tracepoint_##_listened(), 0)
+    __builtin_expect(                                                                                        \
+        SPOOR_ENABLED_(spoor_tracepoint_##tracepoint_) | spoor_tracepoint_##tracepoint_##_listened(), 0)
 
 #define SPOOR_NO_OWNER 0u
 
@@ -630,6 +631,8 @@ static inline __attribute__((always_inline)) uint64_t spoor_real_(double value)
     spoor_at_++;
 
 /* ---- a tracepoint: its description, and the function that records ---- */
+#define SPOOR_ENABLED_(tag_)                                                                                 \
+    __atomic_load_n(__atomic_load_n(&(tag_).enabled, __ATOMIC_RELAXED), __ATOMIC_RELAXED)
 #define SPOOR_DEFINE_(tag_, text_, group_, object_, flags_, fire_, fire_context_, ...)                       \
     _Static_assert(SPOOR_ARGUMENTS_(__VA_ARGS__) <= 12, "a tracepoint has at most 12 arguments");            \
     SPOOR_EACH_(SPOOR_CHECK_, ~, __VA_ARGS__)                                                                \
@@ -650,7 +653,7 @@ static inline __attribute__((always_inline)) uint64_t spoor_real_(double value)
                                    SPOOR_FIRST_(__VA_ARGS__, ~),                                             \
                                    flags_};                                                                  \
     extern SPOOR_TRACEPOINT_SCOPE struct spoor_tracepoint tag_;                                              \
-    static inline __attribute__((unused)) void tag_##_record(                                                \
+    static inline __attribute__((unused, always_inline)) void tag_##_record(                                 \
         unsigned char spoor_enabled_, uint32_t spoor_size_, uint32_t spoor_owner_,                           \
         uint64_t spoor_id_ SPOOR_EACH_(SPOOR_PARAMETER_, ~, __VA_ARGS__))                                    \
     {                                                                                                        \
@@ -674,7 +677,7 @@ static inline __attribute__((always_inline)) uint64_t spoor_real_(double value)
         place_.record[1] = place_.stamp;                                                                     \
         place_.record[2] = spoor_id_;                                                                        \
         place_.record[3] = (uint64_t)spoor_size_ << 32 | spoor_owner_;                                       \
-        spoor_commit_(&place_, tag_.id | spoor_all_ * 8);                                                    \
+        spoor_commit_(&place_, __atomic_load_n(&tag_.id, __ATOMIC_RELAXED) | spoor_all_ * 8);                \
     }                                                                                                        \
     _Static_assert(1, "")
 #define SPOOR_RELATION_(identifier_, tag_, tracepoint_text_, argument_, argument_text_, object_)             \

@@ -318,7 +318,7 @@ bool lower_dominates(struct lowering *l, const struct ir_block *above)
 struct ir *lower_time(struct lowering *l)
 {
     struct lower_state *s = l->state;
-    if (s->current->parent || s->main->shared[SHARED_TIME])
+    if (s->current->parent || s->main->shared[SHARED_TIME] || s->has_callbacks)
         return lower_shared_value(l, SHARED_TIME);
     for (unsigned i = 0; i < s->time_count; i++)
         if (lower_dominates(l, s->times[i]->block))
@@ -410,6 +410,13 @@ static bool visit_reader(struct node *node, void *state)
         follows_user_pointer(search->l, node->unary.operand))
         search->found = true;
     return !search->found;
+}
+
+static bool visit_loop(struct node *node, void *state)
+{
+    struct lower_state *s = state;
+    s->has_callbacks |= node->kind == NODE_WHILE || node->kind == NODE_FOR_RANGE || node->kind == NODE_FOR_MAP;
+    return !s->has_callbacks;
 }
 
 static bool wants_sleep(struct lowering *l)
@@ -643,6 +650,7 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
     };
     size_t errors = diagnostics->errors;
     lowering.is_sleepable = wants_sleep(&lowering);
+    node_walk(unit->body, visit_loop, lowering.state);
     state.scratch_kind = choose_scratch(&lowering);
     if (state.scratch_kind == SCRATCH_SLOT)
         state.scratch_top = state.scratch_permanent = state.scratch_peak = 8;

@@ -3,12 +3,24 @@
  * only what is asked for is read in the end.
  *
  * Does not decide which fields exist: the checker did. */
+#include <assert.h>
+
 #include "bpf/lower_state.h"
 
 static bool is_args(const struct lowering *l, const struct node *node)
 {
     const struct builtin *builtin = lower_builtin(node);
     return l->context->args && builtin && builtin->flags & BUILTIN_USES_ARGS;
+}
+
+/* The checker found the field in the value that args is as a whole; the probe kind has it elsewhere. */
+static struct ir *args_field(struct lowering *l, const struct node *node)
+{
+    struct field field = node->field.found;
+    bool is_found = type_find_field(l->context->args, field.name, &field);
+    assert(is_found);
+    (void)is_found;
+    return l->context->lower_args_field(l, l->context, &field);
 }
 
 bool lower_is_stored(const struct node *node)
@@ -28,8 +40,7 @@ static struct location location_of_field(struct lowering *l, struct node *node)
     struct node *object = node->field.object;
     const struct field *found = &node->field.found;
     if (is_args(l, object))
-        return (struct location){.base = l->context->lower_args_field(l, l->context, found),
-                                 .space = SPACE_BPF};
+        return (struct location){.base = args_field(l, node), .space = SPACE_BPF};
     if (object->type->kind == TYPE_POINTER)
         return location_of_pointer(l, object, (int32_t)found->offset);
     struct location location = lower_location(l, object);
@@ -128,7 +139,7 @@ static struct ir *read_bit_field(struct lowering *l, const struct location *loca
 struct ir *lower_access_scalar(struct lowering *l, struct node *node)
 {
     if (node->kind == NODE_FIELD && is_args(l, node->field.object))
-        return l->context->lower_args_field(l, l->context, &node->field.found);
+        return args_field(l, node);
     struct location location = lower_location(l, node);
     if (is_tuple_element(node))
         return ir_load(&l->b, location.base, location.offset, 8, false);

@@ -12,6 +12,17 @@
 
 #include <assert.h>
 
+/* Callbacks need function information. */
+static bool has_callbacks(const struct lowering *l)
+{
+    return l->options->features->loop && l->options->features->program_btf;
+}
+
+static bool has_for_each(const struct lowering *l)
+{
+    return l->options->features->for_each_map && l->options->features->program_btf;
+}
+
 /* A callback is built between these two. Its own statements' temporaries go on above ours. */
 static struct lower_function *callback_begin(struct lowering *l, struct lower_statement *statement,
                                              const char *name, uint8_t parameters)
@@ -96,7 +107,7 @@ static void call_loop(struct lowering *l, struct ir *turns, const struct lower_f
                       struct place place)
 {
     struct ir_builder *b = &l->b;
-    bool has_loop = l->options->features->loop, is_endless = !turns;
+    bool has_loop = has_callbacks(l), is_endless = !turns;
     uint32_t most = has_loop                    ? LOOP_MOST
                     : l->state->current->parent ? LOOP_PLAIN_INNER_MOST
                                                 : LOOP_PLAIN_MOST;
@@ -213,7 +224,7 @@ static void lower_for_map(struct lowering *l, struct node *node)
     struct ir_builder *b = &l->b;
     struct map_symbol *map = node->loop.map->map.symbol;
     struct lower_statement statement, *outer = l->state->statement;
-    if (!l->options->features->for_each_map) {
+    if (!has_for_each(l)) {
         diagnose_error(l->diagnostics, node->place, "for over a map needs Linux 5.13 or newer");
         diagnose_hint(l->diagnostics, "print(%s) in an interval probe shows the same elements", map->name);
         return;
@@ -279,7 +290,7 @@ struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct p
     struct ir_builder *b = &l->b;
     struct lower_function *around = l->state->current;
     struct lower_statement statement, *outer = l->state->statement;
-    if (!l->options->features->for_each_map) {
+    if (!has_for_each(l)) {
         diagnose_error(l->diagnostics, place, "len() of a map needs Linux 5.13 or newer");
         return ir_constant(b, 0);
     }

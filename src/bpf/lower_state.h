@@ -108,6 +108,7 @@ struct lower_state {
     struct packing *packing;
     struct ir *times[8]; /* the clock, where it was read */
     unsigned time_count;
+    bool has_callbacks; /* loops: the clock is read once, before them, or their records would look older */
     uint32_t program_index;
     size_t first_mishap; /* of this program in the image */
 };

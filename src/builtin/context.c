@@ -4,15 +4,51 @@
 #include "builtin/all.h"
 #include "sym/machine.h"
 
+/* The arguments as a value of ours: each field in storage form, one after the other. The probe kind's own
+ * struct says where things are in the event, where not everything has its full size. */
+static const struct type *args_value(struct arena *arena, const struct type *args)
+{
+    struct type *value = arena_new(arena, struct type);
+    struct field *fields = arena_array(arena, args->count + 1, sizeof *fields);
+    *value = *args;
+    value->fields = fields;
+    value->size = 0;
+    for (uint32_t i = 0; i < args->count; i++) {
+        fields[i] = (struct field){.name = args->fields[i].name, .type = args->fields[i].type};
+        fields[i].offset = value->size;
+        value->size += type_storage(fields[i].type);
+    }
+    return value;
+}
+
 static const struct type *check_args(struct checker *checker, struct node *node)
 {
     const struct probe_context *context = checker->unit->context;
     if (context->args)
-        return context->args;
+        return args_value(checker->arena, context->args);
     check_error(checker, node->place, "args is not available with %s%s%s", checker->unit->probe,
                 context->args_missing ? ": " : "", context->args_missing ? context->args_missing : "");
     if (context->argument_count)
         check_hint(checker, "use arg0 to arg%u", context->argument_count - 1);
+    return NULL;
+}
+
+static struct ir *lower_args(struct lowering *l, struct node *node, struct memory *into)
+{
+    const struct probe_context *context = l->context;
+    for (uint32_t i = 0; into && i < context->args->count; i++) {
+        const struct field *from = &context->args->fields[i];
+        struct memory to = {into->base, into->offset + (int32_t)node->type->fields[i].offset};
+        struct ir *value = context->lower_args_field(l, context, from);
+        uint32_t size = from->type->size, storage = type_storage(from->type);
+        if (type_is_scalar(from->type)) {
+            ir_store(&l->b, to.base, to.offset, 8, value);
+            continue;
+        }
+        if (storage > size)
+            ir_store_constant(&l->b, to.base, to.offset + (int32_t)storage - 8, 8, 0);
+        lower_read(l, to, size, value, SPACE_BPF, node->place);
+    }
     return NULL;
 }
 
@@ -134,7 +170,7 @@ static struct ir *lower_reg(struct lowering *l, struct node *node, struct memory
 enum { EITHER = BUILTIN_BARE | BUILTIN_CALL };
 
 const struct builtin builtins_context[] = {
-    {"args", "args", BUILTIN_BARE | BUILTIN_USES_ARGS, .check = check_args},
+    {"args", "args", BUILTIN_BARE | BUILTIN_USES_ARGS, .check = check_args, .lower = lower_args},
     {"arg", "arg0, arg1 …", BUILTIN_BARE | BUILTIN_NUMBERED | BUILTIN_USES_ARGUMENT,
      .check = check_argument_number, .lower = lower_argument_number},
     {"retval", "retval", EITHER | BUILTIN_USES_RETVAL, .check = check_retval, .lower = lower_retval},

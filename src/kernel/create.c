@@ -243,7 +243,7 @@ static int create_one(struct kernel *kernel, const struct image *image, size_t i
 {
     const struct image_map *map = &image->maps[index];
     struct kernel_map *made = &kernel->maps[index];
-    bool is_events = image->events >= 0 && (size_t)image->events == index;
+    bool is_events = image->events == (int)index || image->events_shared == (int)index;
     bool is_control = image->control >= 0 && (size_t)image->control == index;
     bool is_percpu = map_is_percpu(map->type);
     *made = (struct kernel_map){

@@ -14,6 +14,7 @@
  *   attach_sites.c   the ladder for many sites, from the cheapest rung to the one that always works
  *   attach_uprobe.c, attach_kprobe.c   what the two have of their own on it
  *   trace_events.c   many sites under one event of tracefs
+ *   pad.c            which nop of a declared USDT probe is the fastest that is safe
  *   leave.c          the end: a child closes what is slow to close
  *   state.h          what they share; private
  */

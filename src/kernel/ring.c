@@ -67,21 +67,22 @@ static void ring_unmap(struct ring *ring)
 int ring_open(struct rings *rings, const int *fds, uint32_t count, uint32_t size)
 {
     int error = 0;
-    *rings = (struct rings){.epoll = -1};
-    rings->items = calloc(count, sizeof *rings->items);
-    if (!rings->items)
+    uint32_t before = rings->count;
+    struct ring *items = realloc(rings->items, (before + count) * sizeof *items);
+    if (!items)
         return -ENOMEM;
-    rings->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (rings->epoll < 0) {
-        error = -errno;
-        goto failed;
-    }
-    for (; rings->count < count; rings->count++) {
-        error = ring_map(&rings->items[rings->count], fds[rings->count], size);
+    rings->items = items;
+    memset(items + before, 0, count * sizeof *items);
+    if (!before)
+        rings->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (rings->epoll < 0)
+        return -errno;
+    for (; rings->count < before + count; rings->count++) {
+        error = ring_map(&items[rings->count], fds[rings->count - before], size);
         if (error)
             goto failed;
         struct epoll_event event = {.events = EPOLLIN};
-        if (epoll_ctl(rings->epoll, EPOLL_CTL_ADD, fds[rings->count], &event)) {
+        if (epoll_ctl(rings->epoll, EPOLL_CTL_ADD, fds[rings->count - before], &event)) {
             error = -errno;
             ring_unmap(&rings->items[rings->count]);
             goto failed;
@@ -89,12 +90,8 @@ int ring_open(struct rings *rings, const int *fds, uint32_t count, uint32_t size
     }
     return 0;
 failed:
-    while (rings->count)
+    while (rings->count > before)
         ring_unmap(&rings->items[--rings->count]);
-    if (rings->epoll >= 0)
-        close(rings->epoll);
-    free(rings->items);
-    *rings = (struct rings){.epoll = -1};
     return error;
 }
 
@@ -104,7 +101,7 @@ void ring_close(struct rings *rings)
         ring_unmap(&rings->items[i]);
         close(rings->items[i].fd);
     }
-    if (rings->items)
+    if (rings->items && rings->epoll >= 0)
         close(rings->epoll);
     free(rings->items);
     *rings = (struct rings){.epoll = -1};

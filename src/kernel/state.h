@@ -7,6 +7,7 @@
 #define SPOOR_KERNEL_STATE_H
 
 #include "kernel/kernel.h"
+#include "kernel/pad.h"
 
 struct tracefs;
 
@@ -73,6 +74,8 @@ struct kernel {
     struct tracefs *tracefs; /* opened when an attachment needs it */
     int tracefs_error;       /* it could not be opened, and is not tried again */
     unsigned group_number;
+    enum pad pad; /* the fastest that was proved; see pad.c */
+    bool pad_is_known;
     unsigned *online; /* CPUs that were online at the start */
     size_t online_count;
 };

@@ -147,6 +147,11 @@ static void write_scalar(struct walk *walk, const struct type *type, uint64_t va
 
 static void write_stored_scalar(struct walk *walk, const struct type *type, struct bytes bytes)
 {
+    if (walk->raw && !walk->json && type->kind == TYPE_POINTER && type->name) {
+        text_char(walk->out, '(');
+        emit_foreign_string(walk, type->name);
+        text_char(walk->out, ')');
+    }
     write_scalar(walk, type, walk->raw ? load_raw(bytes, type->size, type->is_signed) : load_word(bytes, 0));
 }
 

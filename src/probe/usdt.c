@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpf/lower.h"
+#include "kernel/pad.h"
 #include "probe/all.h"
 #include "probe/point.h"
 #include "probe/user.h"
@@ -14,7 +15,9 @@
 
 struct usdt_detail {
     struct user_site user; /* first: what user.c reads */
-    uint64_t address;
+    uint64_t address;      /* of the place that the note names … */
+    uint64_t note_offset;  /* … and in the file */
+    bool has_pads;         /* there may be faster places right behind it */
     struct usdt_arguments arguments;
     const struct usdt_declared *declared; /* arguments.count of them, or NULL */
 };
@@ -37,9 +40,12 @@ static const struct usdt_declared *usdt_declared_copy(struct arena *arena, const
     if (!site->declared_count || site->declared_count < count)
         return NULL;
     struct usdt_declared *declared = arena_array(arena, site->declared_count, sizeof *declared);
-    for (unsigned i = 0; i < site->declared_count; i++)
-        declared[i] = (struct usdt_declared){arena_strdup(arena, site->declared[i].type),
-                                             arena_strdup(arena, site->declared[i].name)};
+    for (unsigned i = 0; i < site->declared_count; i++) {
+        const char *type = site->declared[i].type;
+        type = strcmp(type, "_Bool") ? type : "bool"; /* what the author wrote is a macro in C */
+        declared[i] =
+            (struct usdt_declared){arena_strdup(arena, type), arena_strdup(arena, site->declared[i].name)};
+    }
     return declared;
 }
 
@@ -50,9 +56,16 @@ static struct usdt_detail *usdt_detail_new(struct arena *arena, struct elf_file 
     detail->user =
         (struct user_site){.path = path, .offset = site->offset, .semaphore = site->semaphore_offset};
     detail->address = site->address;
+    detail->note_offset = site->offset;
     /* A note that cannot be read leaves a probe that fires, with no arguments. */
     if (usdt_site_arguments(file, site, &detail->arguments))
         detail->arguments.count = 0;
+    uint8_t code[PADS_BYTES];
+    detail->has_pads = site->is_declared && !elf_file_read(file, site->offset, code, sizeof code) &&
+                       pad_found(code, sizeof code);
+    /* What lies at a distance from the instruction would have to be counted from elsewhere. */
+    for (unsigned i = 0; i < detail->arguments.count; i++)
+        detail->has_pads &= !detail->arguments.items[i].is_pc_relative;
     detail->declared = usdt_declared_copy(arena, site, detail->arguments.count);
     return detail;
 }
@@ -201,7 +214,10 @@ static const struct type *usdt_declared_type(struct arena *arena, const char *te
         type = &type_none;
     for (unsigned i = 0; i < stars && i < 4; i++)
         type = type_pointer(arena, type, SPACE_USER);
-    return type;
+    struct type *named = arena_new(arena, struct type);
+    *named = *type;
+    named->name = text; /* printed before the address: so it need not be understood */
+    return named;
 }
 
 static const struct type *usdt_type(struct arena *arena, const struct usdt_detail *detail, unsigned number)
@@ -362,9 +378,22 @@ static int usdt_plan(const struct probe_kind *kind, struct probe_environment *en
     return probe_plan_grouped(kind, environment, uses, sites, variants, uses->symbols, usdt_key, usdt_fill);
 }
 
+/* Kernels replace an instruction only if it lies within one page. */
+static uint64_t usdt_pad_offset(const struct usdt_detail *detail, enum pad pad)
+{
+    enum { PAGE = 4096 };
+    uint64_t offset = detail->note_offset + pad_forms[pad].offset;
+    return offset % PAGE + pad_forms[pad].size > PAGE ? detail->note_offset : offset;
+}
+
 static int usdt_attach(struct probe_environment *environment, struct kernel *kernel,
                        const struct probe_variant *variant, struct attach_request *request)
 {
+    for (size_t i = 0; i < variant->count; i++) {
+        struct usdt_detail *detail = (struct usdt_detail *)variant->sites[i].detail;
+        if (detail->has_pads)
+            detail->user.offset = usdt_pad_offset(detail, kernel_pad(kernel));
+    }
     return user_attach(kernel, environment, variant, request, false);
 }
 
@@ -376,9 +405,34 @@ struct usdt_listing {
     struct text line, previous, details;
     struct usdt_detail *detail; /* of the probe being listed */
     size_t sites;
+    bool is_proved; /* and which pad is used */
+    enum pad pad;
     probe_visitor *visit;
     void *state;
 };
+
+/* Where a declared probe would be probed, if we may try it out; NULL: it is not known, or always the same. */
+static const char *usdt_list_pad(struct usdt_listing *listing)
+{
+    if (!listing->detail->has_pads)
+        return NULL;
+    if (!listing->is_proved) {
+        struct pad_proof proof;
+        pad_prove(&proof);
+        pad_proof_close(&proof);
+        listing->pad = proof.pad;
+        listing->is_proved = true;
+    }
+    return listing->pad == PAD_NOP1 ? NULL : pad_forms[listing->pad].name;
+}
+
+/* As C writes it: the asterisk stands with the name. */
+static void usdt_list_declared(struct text *out, const struct usdt_declared *declared)
+{
+    size_t length = strlen(declared->type);
+    bool is_pointer = length && declared->type[length - 1] == '*';
+    text_printf(out, "    %s%s%s\n", declared->type, is_pointer ? "" : " ", declared->name);
+}
 
 /* The probe that was collected; its sites came one after another. */
 static int usdt_list_flush(struct usdt_listing *listing)
@@ -391,13 +445,16 @@ static int usdt_list_flush(struct usdt_listing *listing)
     for (unsigned i = 0; listing->verbose && i < detail->arguments.count; i++) {
         const struct type *type = usdt_type(arena, detail, i);
         if (detail->declared)
-            text_printf(&listing->details, "    %s %s\n", detail->declared[i].type, detail->declared[i].name);
+            usdt_list_declared(&listing->details, &detail->declared[i]);
         else
             text_printf(&listing->details, "    %s arg%u\n", type ? type_text(arena, type) : "unreadable", i);
     }
-    if (listing->verbose)
-        text_printf(&listing->details, "    # %zu site%s%s\n", listing->sites, listing->sites == 1 ? "" : "s",
-                    detail->user.semaphore ? ", semaphore" : "");
+    if (listing->verbose) {
+        const char *pad = usdt_list_pad(listing);
+        text_printf(&listing->details, "    # %zu site%s%s%s%s\n", listing->sites,
+                    listing->sites == 1 ? "" : "s", detail->user.semaphore ? ", semaphore" : "",
+                    pad ? ", at the " : "", pad ? pad : "");
+    }
     listing->sites = 0;
     return listing->visit(listing->state, text_string(&listing->previous),
                           listing->verbose ? text_string(&listing->details) : NULL);

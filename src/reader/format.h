@@ -24,6 +24,7 @@ struct recording_format {
     void (*advance)(struct recording *recording, struct recording_source *source);
     /* Live: new sources, and those that were not ready may be. */
     int (*refresh)(struct recording *recording);
+    void (*thread)(const struct recording_source *source, struct recording_thread *thread);
     bool (*is_live)(struct recording *recording);
     void (*close)(struct recording *recording);
 };
@@ -72,6 +73,8 @@ struct recording {
 size_t recording_read(const struct recording *recording, void *buffer, size_t bytes, uint64_t offset);
 /* All or nothing. */
 bool recording_read_all(const struct recording *recording, void *buffer, size_t bytes, uint64_t offset);
+/* Where data begins at or after an offset, UINT64_MAX: nowhere. Files with holes may be as large as they like. */
+uint64_t recording_skip_hole(const struct recording *recording, uint64_t offset);
 int recording_add_source(struct recording *recording, struct recording_source *source);
 /* A copy in the arena with everything that could steer a terminal made '?'; stops at NUL or `most` bytes. */
 const char *recording_name(struct arena *arena, const char *text, size_t most);

@@ -36,6 +36,14 @@ bool recording_read_all(const struct recording *recording, void *buffer, size_t 
     return recording_read(recording, buffer, bytes, offset) == bytes;
 }
 
+uint64_t recording_skip_hole(const struct recording *recording, uint64_t offset)
+{
+    if (offset > INT64_MAX)
+        return UINT64_MAX;
+    const off_t data = lseek(recording->file, (off_t)offset, SEEK_DATA);
+    return data >= 0 ? (uint64_t)data : errno == ENXIO ? UINT64_MAX : offset;
+}
+
 const char *recording_name(struct arena *arena, const char *text, size_t most)
 {
     char *copy = arena_copy(arena, text, strnlen(text, most));
@@ -312,6 +320,15 @@ bool recording_owner(const struct recording *recording, const struct recording_e
     if (entry->id != event->owner || event->stamp >= entry->until)
         return false;
     describe(recording, entry, owner);
+    return true;
+}
+
+bool recording_thread(const struct recording *recording, size_t index, struct recording_thread *thread)
+{
+    if (index >= recording->source_count)
+        return false;
+    *thread = (struct recording_thread){0};
+    recording->format->thread(recording->sources[index], thread);
     return true;
 }
 

@@ -154,6 +154,13 @@ bool recording_owner(const struct recording *recording, const struct recording_e
 /* The nth description, in order of id and time; false: no more. */
 bool recording_owner_at(const struct recording *recording, size_t index, struct recording_owner *owner);
 
+struct recording_thread {
+    uint32_t id;
+    char name[17];
+};
+/* The thread of the nth ring, as far as it was read; false: no more rings. */
+bool recording_thread(const struct recording *recording, size_t index, struct recording_thread *thread);
+
 /* Nanoseconds on the recording's clock (CLOCK_BOOTTIME; SPDK's format: since its first event). Never decreases with
  * the stamp. */
 uint64_t recording_time(const struct recording *recording, uint64_t stamp);

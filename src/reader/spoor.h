@@ -26,8 +26,7 @@ struct spoor_ring {
     struct layout_block *block;         /* our copy */
     uint64_t block_offset;              /* in the file */
     uint32_t read;                      /* offset in the block of the next record; 0: no block */
-    bool waiting;                       /* live: more may come into this block */
-    bool begun;
+    uint64_t last;                      /* sequence of the newest block that was copied whole; 0: none yet */
     uint64_t number;                    /* of the next record in the ring, as counted */
     uint64_t lost;                      /* missing before the next event */
 };

@@ -8,19 +8,33 @@
 #include <string.h>
 
 struct section { /* a table in our copy of the area */
-    const uint8_t *bytes;
+    uint8_t *bytes;
     uint64_t length;
+    uint64_t text_end; /* after the last NUL of its text */
     struct layout_section head;
 };
+
+enum { GROUPS_MOST = 4096, TYPES_MOST = 255 };
 
 static const struct recording_group no_group = {0, "", ""};
 
 /* Text at an offset from the section's start; "" for what is not there. */
-static const char *text_at(struct recording *recording, const struct section *section, uint32_t offset)
+static const char *text_at(const struct section *section, uint32_t offset)
 {
-    if (offset == 0 || offset >= section->length)
-        return "";
-    return recording_name(&recording->arena, (const char *)section->bytes + offset, section->length - offset);
+    const uint64_t begin = sizeof section->head + (uint64_t)section->head.count * section->head.item_bytes;
+    return offset >= begin && offset < section->text_end ? (const char *)section->bytes + offset : "";
+}
+
+/* Nothing in a name may steer a terminal. */
+static void clean_text(struct section *section)
+{
+    for (uint64_t at = sizeof section->head + (uint64_t)section->head.count * section->head.item_bytes; at < section->length; at++) {
+        uint8_t *byte = &section->bytes[at];
+        if (*byte == 0)
+            section->text_end = at + 1;
+        else if (*byte < ' ' || *byte == 127)
+            *byte = '?';
+    }
 }
 
 static void item(const struct section *section, uint32_t index, void *into, size_t bytes)
@@ -34,22 +48,23 @@ static void read_process(struct recording *recording, const struct section *sect
     if (!section->head.count)
         return;
     item(section, 0, &process, sizeof process);
-    recording->model.name = text_at(recording, section, process.name);
-    recording->model.command = text_at(recording, section, process.command);
+    recording->model.name = text_at(section, process.name);
+    recording->model.command = text_at(section, process.command);
 }
 
 /* Arrays of the model grow by being copied: there are few of them, and pointers into the old ones stay good. */
 static void read_groups(struct recording *recording, const struct section *section)
 {
     struct recording_model *model = &recording->model;
-    struct recording_group *groups = arena_array(&recording->arena, model->group_count + section->head.count, sizeof *groups);
+    const uint32_t more = section->head.count < GROUPS_MOST ? section->head.count : GROUPS_MOST;
+    struct recording_group *groups = arena_array(&recording->arena, model->group_count + more, sizeof *groups);
     if (model->group_count)
         memcpy(groups, model->groups, model->group_count * sizeof *groups);
-    for (uint32_t i = 0; i < section->head.count; i++) {
+    for (uint32_t i = 0; i < more && model->group_count < GROUPS_MOST; i++) {
         struct layout_group group;
         item(section, i, &group, sizeof group);
         groups[model->group_count++] = (struct recording_group){
-            group.id, text_at(recording, section, group.name), text_at(recording, section, group.text)};
+            group.id, text_at(section, group.name), text_at(section, group.text)};
     }
     model->groups = groups;
 }
@@ -59,15 +74,15 @@ static_assert(sizeof(struct layout_object) == sizeof(struct layout_owner_type), 
 static void read_types(struct recording *recording, const struct section *section, const struct recording_type **types,
                        size_t *count)
 {
-    enum { TYPES_MOST = 255 };
-    struct recording_type *all = arena_array(&recording->arena, *count + section->head.count, sizeof *all);
+    const uint32_t more = section->head.count < TYPES_MOST ? section->head.count : TYPES_MOST;
+    struct recording_type *all = arena_array(&recording->arena, *count + more, sizeof *all);
     if (*count)
         memcpy(all, *types, *count * sizeof *all);
-    for (uint32_t i = 0; i < section->head.count && *count < TYPES_MOST; i++) {
+    for (uint32_t i = 0; i < more && *count < TYPES_MOST; i++) {
         struct layout_object object;
         item(section, i, &object, sizeof object);
         const char letter = (char)object.letter;
-        all[(*count)++] = (struct recording_type){object.id, text_at(recording, section, object.name),
+        all[(*count)++] = (struct recording_type){object.id, text_at(section, object.name),
                                                   letter > ' ' && letter < 127 ? letter : '?'};
     }
     *types = all;
@@ -96,7 +111,7 @@ static void read_tracepoints(struct recording *recording, const struct section *
         struct recording_tracepoint *tracepoint = arena_new(&recording->arena, struct recording_tracepoint);
         *tracepoint = (struct recording_tracepoint){
             .id = layout.id,
-            .name = text_at(recording, section, layout.name),
+            .name = text_at(section, layout.name),
             .group = find_group(model, layout.group),
             .index = layout.index,
             .object = (int16_t)(layout.object ? recording_type_index(model->objects, model->object_count, layout.object) : -1),
@@ -112,76 +127,66 @@ static void read_tracepoints(struct recording *recording, const struct section *
     }
 }
 
-static int by_value(const void *one, const void *other)
-{
-    const struct recording_enumerator *a = one, *b = other;
-    return a->value < b->value ? -1 : a->value > b->value;
-}
+/* ---- enumerations ---- */
 
-/* The enumerators of one enumeration stand together, and come after the arguments that they name: so arguments wait
- * until all is read. */
-static const struct recording_enumeration *read_enumeration(struct recording *recording, const struct section *section,
-                                                            uint32_t id)
-{
-    size_t count = 0;
-    struct layout_enumerator layout;
-    for (uint32_t i = 0; i < section->head.count; i++) {
-        item(section, i, &layout, sizeof layout);
-        count += layout.enumeration == id;
-    }
-    struct recording_enumeration *enumeration = arena_new(&recording->arena, struct recording_enumeration);
-    struct recording_enumerator *values = arena_array(&recording->arena, count + 1, sizeof *values);
-    enumeration->id = id;
-    enumeration->values = values;
-    for (uint32_t i = 0; i < section->head.count; i++) {
-        item(section, i, &layout, sizeof layout);
-        if (layout.enumeration == id && enumeration->count < count)
-            values[enumeration->count++] =
-                (struct recording_enumerator){layout.value, text_at(recording, section, layout.name)};
-    }
-    qsort(values, enumeration->count, sizeof *values, by_value);
-    return enumeration;
-}
-
-static const struct recording_enumeration *find_enumeration(struct recording *recording, const struct section *sections,
-                                                            size_t count, uint32_t id)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct layout_enumerator layout;
-        if (sections[i].head.type != LAYOUT_SECTION_ENUMERATORS)
-            continue;
-        for (uint32_t j = 0; j < sections[i].head.count; j++) {
-            item(&sections[i], j, &layout, sizeof layout);
-            if (layout.enumeration == id)
-                return read_enumeration(recording, &sections[i], id);
-        }
-    }
-    return NULL;
-}
-
-/* An enumeration serves many arguments: it is read once per reading. */
-struct known_enumerations {
-    const struct recording_enumeration **items;
-    size_t count, room;
+struct named_value {
+    uint32_t enumeration;
+    struct recording_enumerator value;
 };
 
-static const struct recording_enumeration *enumeration(struct recording *recording, const struct section *sections,
-                                                       size_t count, struct known_enumerations *known, uint32_t id)
+struct enumerations { /* in ascending order of id */
+    struct recording_enumeration *items;
+    size_t count;
+};
+
+static int by_enumeration_then_value(const void *one, const void *other)
 {
-    for (size_t i = 0; i < known->count; i++)
-        if (known->items[i]->id == id)
-            return known->items[i];
-    enum { ENUMERATIONS_MOST = 4096 };
-    if (known->count == ENUMERATIONS_MOST)
-        return NULL;
-    const struct recording_enumeration *found = find_enumeration(recording, sections, count, id);
-    if (found)
-        *arena_push(&recording->arena, known->items, known->count, known->room) = found;
-    return found;
+    const struct named_value *a = one, *b = other;
+    if (a->enumeration != b->enumeration)
+        return a->enumeration < b->enumeration ? -1 : 1;
+    return a->value.value < b->value.value ? -1 : a->value.value > b->value.value;
 }
 
-static void read_arguments(struct recording *recording, const struct section *section, const struct section *sections,
-                           size_t count, struct known_enumerations *known)
+static void read_enumerations(struct recording *recording, const struct section *sections, size_t section_count,
+                              struct enumerations *all)
+{
+    size_t room = 0, count = 0;
+    for (size_t i = 0; i < section_count; i++)
+        if (sections[i].head.type == LAYOUT_SECTION_ENUMERATORS)
+            room += sections[i].head.count;
+    struct named_value *named = arena_array(&recording->arena, room + 1, sizeof *named);
+    struct recording_enumerator *values = arena_array(&recording->arena, room + 1, sizeof *values);
+    for (size_t i = 0; i < section_count; i++)
+        for (uint32_t j = 0; sections[i].head.type == LAYOUT_SECTION_ENUMERATORS && j < sections[i].head.count; j++) {
+            struct layout_enumerator layout;
+            item(&sections[i], j, &layout, sizeof layout);
+            named[count++] = (struct named_value){layout.enumeration, {layout.value, text_at(&sections[i], layout.name)}};
+        }
+    qsort(named, count, sizeof *named, by_enumeration_then_value);
+    all->items = arena_array(&recording->arena, count + 1, sizeof *all->items);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = named[i].value;
+        if (i == 0 || named[i].enumeration != named[i - 1].enumeration)
+            all->items[all->count++] = (struct recording_enumeration){named[i].enumeration, &values[i], 0};
+        all->items[all->count - 1].count++;
+    }
+}
+
+static const struct recording_enumeration *find_enumeration(const struct enumerations *all, uint32_t id)
+{
+    size_t low = 0, high = all->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (all->items[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < all->count && all->items[low].id == id ? &all->items[low] : NULL;
+}
+
+static void read_arguments(struct recording *recording, const struct section *section,
+                           const struct enumerations *enumerations)
 {
     const struct spoor_state *state = recording->state;
     for (uint32_t i = 0; i < section->head.count; i++) {
@@ -194,11 +199,11 @@ static void read_arguments(struct recording *recording, const struct section *se
             continue;
         }
         tracepoint->arguments[layout.index] = (struct recording_argument){
-            .name = text_at(recording, section, layout.name),
-            .type = text_at(recording, section, layout.type),
+            .name = text_at(section, layout.name),
+            .type = text_at(section, layout.type),
             .kind = layout.kind,
             .size = layout.size,
-            .enumeration = layout.enumeration ? enumeration(recording, sections, count, known, layout.enumeration) : NULL,
+            .enumeration = layout.enumeration ? find_enumeration(enumerations, layout.enumeration) : NULL,
         };
     }
 }
@@ -235,7 +240,7 @@ static const uint32_t item_sizes[] = {
 };
 
 /* The sections in the copy; those that cannot be are counted and end the walk. */
-static size_t split(struct recording *recording, const uint8_t *bytes, uint64_t length, struct section **sections)
+static size_t split(struct recording *recording, uint8_t *bytes, uint64_t length, struct section **sections)
 {
     enum { SECTIONS_MOST = 65536 };
     size_t count = 0, room = 0;
@@ -253,6 +258,7 @@ static size_t split(struct recording *recording, const uint8_t *bytes, uint64_t 
             recording->counts.damaged++;
             break;
         }
+        clean_text(&section);
         if (known)
             *arena_push(&recording->arena, *sections, count, room) = section;
         at += section.length;
@@ -260,12 +266,13 @@ static size_t split(struct recording *recording, const uint8_t *bytes, uint64_t 
     return count;
 }
 
-static void build_model(struct recording *recording, const uint8_t *bytes, uint64_t length)
+static void build_model(struct recording *recording, uint8_t *bytes, uint64_t length)
 {
     struct recording_model *model = &recording->model;
     struct section *sections;
-    struct known_enumerations known = {0};
+    struct enumerations enumerations = {0};
     const size_t count = split(recording, bytes, length, &sections);
+    read_enumerations(recording, sections, count, &enumerations);
     /* Types of section in order of number: later ones name what is in earlier ones. */
     for (uint32_t type = 1; type < sizeof item_sizes / sizeof item_sizes[0]; type++)
         for (size_t i = 0; i < count; i++) {
@@ -282,7 +289,7 @@ static void build_model(struct recording *recording, const uint8_t *bytes, uint6
                 read_types(recording, section, &model->owners, &model->owner_count);
                 break;
             case LAYOUT_SECTION_TRACEPOINTS: read_tracepoints(recording, section); break;
-            case LAYOUT_SECTION_ARGUMENTS: read_arguments(recording, section, sections, count, &known); break;
+            case LAYOUT_SECTION_ARGUMENTS: read_arguments(recording, section, &enumerations); break;
             case LAYOUT_SECTION_RELATIONS: read_relations(recording, section); break;
             default: break; /* enumerators were read by the arguments */
             }
@@ -301,21 +308,15 @@ int spoor_model_read(struct recording *recording, struct text *why)
     if (used <= state->sections_used)
         return 0;
     const uint64_t bytes = used - state->sections_used;
-    uint8_t *copy = malloc(bytes);
-    if (!copy)
-        return -ENOMEM;
     jmp_buf nowhere;
-    if (arena_guard(&recording->arena, nowhere)) {
-        free(copy);
+    if (arena_guard(&recording->arena, nowhere))
         return -ENOMEM;
-    }
+    uint8_t *copy = arena_alloc(&recording->arena, bytes); /* names stay there */
     if (!recording_read_all(recording, copy, bytes, header->sections_offset + state->sections_used)) {
         text_printf(why, "%s is damaged: it ends before its declarations do", recording->path);
-        free(copy);
         return -EINVAL;
     }
     build_model(recording, copy, bytes);
-    free(copy);
     state->sections_used = used;
     recording->model.tracepoints = (const struct recording_tracepoint *const *)state->tracepoints;
     return 0;

@@ -109,8 +109,10 @@ int file_create(struct recording *recording, const struct recorder_settings *set
     int file = -1;
     for (int attempt = 0; attempt < 2 && file < 0; attempt++) {
         file = open(recording->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (file < 0 && (errno != EEXIST || attempt > 0 || remove_dead(recording->path) != 0))
+        if (file < 0 && errno != EEXIST)
             return -errno;
+        if (file < 0 && (attempt > 0 || remove_dead(recording->path) != 0))
+            return -EEXIST;
     }
     if (file < 0)
         return -EEXIST;

@@ -27,24 +27,25 @@ static const volatile unsigned char off;
  * ----------------------------------------------------------------------------------------------- */
 
 static void append_late(void);
+static int by_place(const void *a, const void *b);
 
 void spoor_module_register_v1(struct spoor_entry *first, struct spoor_entry *end)
 {
     if (first == end)
         return;
     recorder_lock();
-    struct module *module = modules;
-    while (module != NULL && module->first != first)
-        module = module->next;
-    if (module == NULL) {
-        module = calloc(1, sizeof *module);
+    struct module **at = &modules;
+    while (*at != NULL && (*at)->first != first)
+        at = &(*at)->next;
+    if (*at == NULL) {
+        struct module *module = calloc(1, sizeof *module);
         if (module == NULL) {
             modules_short = true;
         } else {
+            qsort(first, (size_t)(end - first), sizeof *first, by_place);
             module->first = first;
             module->end = end;
-            module->next = modules;
-            modules = module;
+            *at = module;
             if (recorder_own() != NULL)
                 append_late();
         }
@@ -218,7 +219,8 @@ static int collect_tracepoint(struct registry *registry, struct module *module,
                              definition->line);
     const unsigned group = group_id(registry, definition->group->name);
     if (group == 0)
-        return -ENOMEM; /* it was said when the group could not be added */
+        return recorder_fail(-EINVAL, "%s:%d: tracepoint '%s' is in no group", definition->file,
+                             definition->line, definition->name);
     if (tracepoint == NULL) {
         if (registry->tracepoint_count >= LAYOUT_ID_PADDING - 1)
             return recorder_fail(-E2BIG, "more than %u tracepoints", LAYOUT_ID_PADDING - 1);
@@ -281,37 +283,44 @@ static int collect_relation(struct registry *registry, const struct spoor_relati
     return 0;
 }
 
-/* Tracepoints in the order of group, file and line: masks do not depend on how the program was linked. */
+struct place {
+    const char *group, *file;
+    int line;
+};
+
+static struct place place_of(const struct spoor_entry *entry)
+{
+    const struct spoor_group *group = entry->what;
+    const struct spoor_object *object = entry->what;
+    const struct spoor_owner_type *owner = entry->what;
+    const struct spoor_relation *relation = entry->what;
+    const struct spoor_definition *definition = entry->detail;
+    switch (entry->kind) {
+    case SPOOR_ENTRY_GROUP_: return (struct place){"", group->file, group->line};
+    case SPOOR_ENTRY_OBJECT_: return (struct place){"", object->file, object->line};
+    case SPOOR_ENTRY_OWNER_: return (struct place){"", owner->file, owner->line};
+    case SPOOR_ENTRY_TRACEPOINT_:
+        return (struct place){definition->group->name, definition->file, definition->line};
+    case SPOOR_ENTRY_RELATION_: return (struct place){"", relation->file, relation->line};
+    default: return (struct place){"", "", 0};
+    }
+}
+
+/* By kind, then in the order of group, file and line: ids and masks do not depend on what compiler and linker
+ * did. */
 static int by_place(const void *a, const void *b)
 {
-    const struct spoor_definition *one = ((const struct spoor_entry *)a)->detail,
-                                  *other = ((const struct spoor_entry *)b)->detail;
-    int order = strcmp(one->group->name, other->group->name);
+    const struct spoor_entry *one = a, *other = b;
+    if (one->kind != other->kind)
+        return one->kind < other->kind ? -1 : 1;
+    const struct place first = place_of(one), second = place_of(other);
+    int order = strcmp(first.group, second.group);
     if (order == 0)
-        order = strcmp(base_name(one->file), base_name(other->file));
-    if (order == 0)
-        order = (one->line > other->line) - (one->line < other->line);
-    return order != 0 ? order : strcmp(one->name, other->name);
+        order = strcmp(base_name(first.file), base_name(second.file));
+    return order != 0 ? order : (first.line > second.line) - (first.line < second.line);
 }
 
-static int collect_tracepoints(struct registry *registry, struct module *module)
-{
-    struct spoor_entry *sorted = malloc((size_t)((char *)module->end - (char *)module->first));
-    if (sorted == NULL)
-        return recorder_fail(-ENOMEM, "no memory for the table of tracepoints");
-    size_t count = 0;
-    for (const struct spoor_entry *entry = module->first; entry < module->end; entry++)
-        if (entry->kind == SPOOR_ENTRY_TRACEPOINT_)
-            sorted[count++] = *entry;
-    qsort(sorted, count, sizeof *sorted, by_place);
-    int error = 0;
-    for (size_t i = 0; i < count && error == 0; i++)
-        error = collect_tracepoint(registry, module, &sorted[i]);
-    free(sorted);
-    return error;
-}
-
-static int collect_entry(struct registry *registry, const struct spoor_entry *entry)
+static int collect_entry(struct registry *registry, struct module *module, const struct spoor_entry *entry)
 {
     const struct spoor_object *object;
     const struct spoor_owner_type *owner;
@@ -325,31 +334,32 @@ static int collect_entry(struct registry *registry, const struct spoor_entry *en
         owner = entry->what;
         return collect_letter(&registry->owners, &registry->owner_count, "owner type", owner->name,
                               owner->letter, owner->file, owner->line);
+    case SPOOR_ENTRY_TRACEPOINT_: return collect_tracepoint(registry, module, entry);
     default: return 0;
     }
 }
 
-/* Everything of modules that are not in the registry yet: first names, then tracepoints, then what refers to
- * them. A module with an error is left as far as it got; what follows is still gathered. The first error is
- * returned. */
-static int collect(struct registry *registry)
+/* Everything of modules that are not in the registry yet: in each what tracepoints refer to comes before
+ * them. `strict`: up to the first error; else what is wrong is left out. */
+static int collect(struct registry *registry, bool strict)
 {
-    int error = modules_short ? recorder_fail(-ENOMEM, "no memory for the table of tracepoints") : 0, one;
+    int error = modules_short ? recorder_fail(-ENOMEM, "no memory for the table of tracepoints") : 0;
     for (struct module *module = modules; module != NULL; module = module->next)
-        for (struct spoor_entry *entry = module->first; !module->collected && entry < module->end; entry++)
-            if ((one = collect_entry(registry, entry)) != 0 && error == 0)
-                error = one;
-    for (struct module *module = modules; module != NULL; module = module->next)
-        if (!module->collected && (one = collect_tracepoints(registry, module)) != 0 && error == 0)
-            error = one;
-    for (struct module *module = modules; module != NULL;
-         module = module->next) /* of all: a relation may have waited */
-        for (struct spoor_entry *entry = module->first; entry < module->end; entry++)
-            if (entry->kind == SPOOR_ENTRY_RELATION_ &&
-                (one = collect_relation(registry, entry->what)) != 0 && error == 0)
-                error = one;
-    for (struct module *module = modules; module != NULL; module = module->next)
+        for (struct spoor_entry *entry = module->first; !module->collected && entry < module->end; entry++) {
+            if (strict && error != 0)
+                return error;
+            error = collect_entry(registry, module, entry);
+        }
+    for (struct module *module = modules; module != NULL; module = module->next) {
         module->collected = true;
+        for (struct spoor_entry *entry = module->first; entry < module->end;
+             entry++) { /* of all: one may have waited */
+            if (strict && error != 0)
+                return error;
+            if (entry->kind == SPOOR_ENTRY_RELATION_)
+                error = collect_relation(registry, entry->what);
+        }
+    }
     return error;
 }
 
@@ -360,7 +370,7 @@ int registry_collect(struct registry **registry)
         return recorder_fail(-ENOMEM, "no memory for the table of tracepoints");
     for (struct module *module = modules; module != NULL; module = module->next)
         module->collected = false;
-    const int error = collect(*registry);
+    const int error = collect(*registry, true);
     if (error != 0) {
         registry_free(*registry);
         *registry = NULL;
@@ -405,7 +415,7 @@ void registry_point(struct registry *registry, uint8_t *enable)
         struct spoor_tracepoint *descriptor = registry->tracepoints[i].descriptor;
         if (descriptor == NULL)
             continue;
-        descriptor->id = (i + 1) << 16;
+        __atomic_store_n(&descriptor->id, (i + 1) << 16, __ATOMIC_RELAXED);
         __atomic_store_n(&descriptor->enabled, enable != NULL ? enable + i + 1 : &off, __ATOMIC_RELEASE);
     }
 }
@@ -420,7 +430,7 @@ static void append_late(void)
     const struct sections_from from = {registry->group_count,       registry->object_count,
                                        registry->owner_count,       registry->tracepoint_count,
                                        registry->enumeration_count, registry->relation_count};
-    collect(registry);
+    collect(registry, false);
     size_t bytes = 0;
     uint8_t *sections = sections_build(registry, &from, NULL, &bytes);
     if (sections != NULL && bytes <= header->sections_bytes - recorder.sections_used &&

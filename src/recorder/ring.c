@@ -179,6 +179,7 @@ int ring_make(const char *name, bool populate)
 {
     struct recording *recording = &recorder.recording;
     const struct layout_header *header = recording->header;
+    const unsigned generation = __atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE);
     const uint32_t self = (uint32_t)syscall(SYS_gettid);
     bool fresh = false;
     const int64_t index = claim_slot(recording, self, &fresh);
@@ -227,7 +228,7 @@ int ring_make(const char *name, bool populate)
 
     thread.ring = ring;
     thread.clock.counter = 0;
-    thread.generation = recorder.generation;
+    thread.generation = generation;
     spoor_ring_v1.mask = header->ring_bytes / 8 - 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     spoor_ring_v1.positions = &ring->reserved; /* last: from here on a handler can record */

@@ -86,6 +86,7 @@ struct note_head {
     uint64_t location, base, semaphore;
     const char *provider, *name;
     const char *rest, *end;
+    bool is_dropped; /* the linker left the code out and kept the note */
 };
 
 static bool note_head_read(struct note_reader *reader, const char *content, size_t size,
@@ -97,6 +98,7 @@ static bool note_head_read(struct note_reader *reader, const char *content, size
     memcpy(words, content, sizeof words);
     uint64_t moved = reader->base_address && words[1] ? reader->base_address - words[1] : 0;
     *out = (struct note_head){.location = words[0] + moved,
+                              .is_dropped = !words[0],
                               .base = words[1],
                               .semaphore = words[2] ? words[2] + moved : 0,
                               .rest = content + sizeof words,
@@ -167,7 +169,7 @@ static int reader_notes(struct note_reader *reader, const struct note_owner *own
             if (reader->out->count >= SITES_MAX || reader->declared_count >= SITES_MAX)
                 return -EFBIG;
             if (note_head_read(reader, notes + at + name, note.n_descsz, &head)) {
-                int error = owner->take(reader, &head);
+                int error = head.is_dropped ? 0 : owner->take(reader, &head);
                 if (error)
                     return error;
             } else {
@@ -237,6 +239,7 @@ static int reader_join(struct note_reader *reader)
         const struct declared_note *note = declared_find(reader, &out->sites[i]);
         struct usdt_declared pairs[DECLARED_MAX];
         unsigned count = 0;
+        out->sites[i].is_declared = note != NULL;
         for (const char *at = note ? note->texts : NULL; note && count < DECLARED_MAX; count++) {
             const char *type = note_text(&at, note->end, NAME_LONGEST);
             const char *name = type ? note_text(&at, note->end, NAME_LONGEST) : NULL;

@@ -61,7 +61,8 @@ struct usdt_site {
     uint64_t address, offset; /* of the nop: as linked, and in the file */
     uint64_t semaphore_address;
     uint64_t semaphore_offset; /* in the file; 0: the probe has none */
-    unsigned declared_count;   /* 0: no note of ours */
+    bool is_declared;          /* a note of ours goes with it: the place is in a stub of spoor/probe.h */
+    unsigned declared_count;   /* 0: no note of ours, or one without arguments */
     const struct usdt_declared *declared;
 };
 

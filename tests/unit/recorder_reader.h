@@ -61,7 +61,7 @@ __attribute__((unused)) static const struct layout_owner *view_owner(const struc
     return (const struct layout_owner *)(view->memory + header->owners_offset + index * header->owner_bytes);
 }
 
-static bool view_has_ring(const struct recording_view *view, uint64_t index)
+__attribute__((unused)) static bool view_has_ring(const struct recording_view *view, uint64_t index)
 {
     if (index >= view_header(view)->ring_limit)
         return false;

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "print/event.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ID_WIDTH = 16,
+    CELL_NAME = 7,
+    CELL_VALUE = 16,
+    NAME_MOST = 64, /* what is longer is cut */
+};
+
+struct pen { /* one line; flushed before anything long */
+    struct text *out;
+    char *at;
+    unsigned column; /* of what was flushed */
+    char line[2048];
+};
+
+static void pen_flush(struct pen *pen)
+{
+    text_append(pen->out, pen->line, (size_t)(pen->at - pen->line));
+    pen->column += (unsigned)(pen->at - pen->line);
+    pen->at = pen->line;
+}
+
+static unsigned pen_column(const struct pen *pen)
+{
+    return pen->column + (unsigned)(pen->at - pen->line);
+}
+
+static void pen_need(struct pen *pen, size_t bytes)
+{
+    if ((size_t)(pen->line + sizeof pen->line - pen->at) < bytes)
+        pen_flush(pen);
+}
+
+static void put_fill(struct pen *pen, unsigned count)
+{
+    pen_need(pen, count);
+    memset(pen->at, ' ', count);
+    pen->at += count;
+}
+
+static void put_to(struct pen *pen, unsigned column)
+{
+    const unsigned now = pen_column(pen);
+    if (now < column)
+        put_fill(pen, column - now > 256 ? 256 : column - now);
+}
+
+static void put_name(struct pen *pen, const char *name)
+{
+    const size_t length = strnlen(name, NAME_MOST);
+    pen_need(pen, NAME_MOST);
+    memcpy(pen->at, name, length);
+    pen->at += length;
+}
+
+static void put_char(struct pen *pen, char c)
+{
+    pen_need(pen, 1);
+    *pen->at++ = c;
+}
+
+static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                                  "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                                  "8081828384858687888990919293949596979899";
+
+/* Right-aligned in at least `width` columns. */
+static void put_unsigned(struct pen *pen, uint64_t value, unsigned width, char fill)
+{
+    char digits[20], *at = digits + sizeof digits;
+    while (value >= 100) {
+        memcpy(at -= 2, &digit_pairs[value % 100 * 2], 2);
+        value /= 100;
+    }
+    if (value >= 10)
+        memcpy(at -= 2, &digit_pairs[value * 2], 2);
+    else
+        *--at = (char)('0' + value);
+    const unsigned length = (unsigned)(digits + sizeof digits - at);
+    pen_need(pen, 64);
+    for (; width > length && width <= 64; width--)
+        *pen->at++ = fill;
+    memcpy(pen->at, at, length);
+    pen->at += length;
+}
+
+static void put_hex(struct pen *pen, uint64_t value)
+{
+    pen_need(pen, 16);
+    for (int shift = value ? (63 - __builtin_clzll(value)) & ~3 : 0; shift >= 0; shift -= 4)
+        *pen->at++ = "0123456789abcdef"[value >> shift & 15];
+}
+
+/* Nanoseconds as microseconds with three digits behind the point. */
+static void put_time(struct pen *pen, uint64_t nanoseconds, unsigned width)
+{
+    const unsigned rest = nanoseconds % 1000;
+    put_unsigned(pen, nanoseconds / 1000, width > 4 ? width - 4 : 0, ' ');
+    pen_need(pen, 4);
+    *pen->at++ = '.';
+    *pen->at++ = (char)('0' + rest / 100);
+    memcpy(pen->at, &digit_pairs[rest % 100 * 2], 2);
+    pen->at += 2;
+}
+
+static void put_object(struct pen *pen, const struct recording_model *model, int16_t type, uint64_t number, uint64_t id)
+{
+    put_char(pen, model->objects[type].letter);
+    if (number != OBJECT_UNNUMBERED) {
+        put_unsigned(pen, number, 0, ' ');
+    } else {
+        put_char(pen, '@');
+        put_hex(pen, id);
+    }
+}
+
+/* Bytes that a program recorded: control characters as \xNN. */
+static void put_recorded(struct pen *pen, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)bytes[i];
+        pen_need(pen, 4);
+        if (c >= ' ' && c != 127) {
+            *pen->at++ = (char)c;
+        } else {
+            *pen->at++ = '\\';
+            *pen->at++ = 'x';
+            *pen->at++ = "0123456789abcdef"[c >> 4];
+            *pen->at++ = "0123456789abcdef"[c & 15];
+        }
+    }
+}
+
+static const char *enumerator(const struct recording_enumeration *enumeration, int64_t value)
+{
+    size_t low = 0, high = enumeration->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (enumeration->values[middle].value < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < enumeration->count && enumeration->values[low].value == value ? enumeration->values[low].name : NULL;
+}
+
+static void put_value(struct pen *pen, const struct recording_event *event, unsigned index)
+{
+    const struct recording_argument *argument = &event->tracepoint->arguments[index];
+    const uint64_t word = event->words[index];
+    const char *name = argument->enumeration ? enumerator(argument->enumeration, (int64_t)word) : NULL;
+    if (name) {
+        put_name(pen, name);
+        return;
+    }
+    switch (argument->kind) {
+    case RECORDING_SIGNED:
+        if ((int64_t)word < 0)
+            put_char(pen, '-');
+        put_unsigned(pen, (int64_t)word < 0 ? -word : word, 0, ' ');
+        break;
+    case RECORDING_POINTER:
+        put_name(pen, "0x");
+        put_hex(pen, word);
+        break;
+    case RECORDING_STRING: {
+        const struct recording_text text = recording_string(event, index);
+        if (text.is_null)
+            put_name(pen, "(null)");
+        put_recorded(pen, text.bytes, text.length);
+        if (text.is_cut)
+            put_name(pen, "..");
+        break;
+    }
+    case RECORDING_REAL: {
+        double value;
+        memcpy(&value, &word, sizeof value);
+        pen_need(pen, 40);
+        pen->at += snprintf(pen->at, 40, "%.9g", value);
+        break;
+    }
+    case RECORDING_BOOL:
+        put_name(pen, word ? "true" : "false");
+        break;
+    default:
+        put_unsigned(pen, word, 0, ' ');
+    }
+}
+
+/* ---- a line ---- */
+
+/* The letter and id of the owner; the letter alone is known when SPDK's tracepoint says so. */
+static void put_owner(struct pen *pen, const struct recording *recording, const struct recording_event *event,
+                      const struct recording_owner *owner, bool is_known)
+{
+    const struct recording_model *model = recording_model(recording);
+    char letter = event->tracepoint->owner >= 0 ? model->owners[event->tracepoint->owner].letter : 0;
+    if (is_known && owner->letter)
+        letter = owner->letter;
+    if (!letter && !event->owner)
+        return;
+    put_char(pen, letter ? letter : '?');
+    put_unsigned(pen, event->owner, 2, '0');
+}
+
+static void put_thread(const struct event_printer *printer, struct pen *pen, const struct recording_event *event)
+{
+    if (printer->thread_width) {
+        pen_need(pen, NAME_MOST);
+        put_name(pen, event->thread_name);
+        put_to(pen, printer->thread_width + 1);
+    }
+    put_unsigned(pen, event->thread, printer->number_width, ' ');
+    put_name(pen, ": ");
+}
+
+/* A cell: name, value, each padded; on a terminal only what is needed, and in the next line if this one is full. */
+static unsigned begin_cell(const struct event_printer *printer, struct pen *pen, const char *name)
+{
+    const unsigned begin = pen_column(pen);
+    put_name(pen, name);
+    put_char(pen, ':');
+    if (printer->width)
+        return begin;
+    put_to(pen, begin + CELL_NAME);
+    return pen_column(pen);
+}
+
+static void end_cell(const struct event_printer *printer, struct pen *pen, unsigned value_begin)
+{
+    if (!printer->width)
+        put_to(pen, value_begin + CELL_VALUE);
+    put_char(pen, ' ');
+}
+
+static void print_lost(const struct event_printer *printer, struct pen *pen, const struct recording_event *event)
+{
+    put_thread(printer, pen, event);
+    put_name(pen, "*** ");
+    put_unsigned(pen, event->lost, 0, ' ');
+    put_name(pen, recording_is_spdk(printer->recording) ? " entries overwritten before this ***\n"
+                                                        : " events overwritten before this ***\n");
+    pen_flush(pen);
+    pen->column = 0;
+}
+
+/* An argument for a terminal: what does not fit into the line stands in the next. */
+static void wrap_argument(const struct event_printer *printer, struct pen *pen, unsigned indent,
+                          const struct recording_event *event, unsigned index)
+{
+    struct text cell = {0};
+    struct pen inner = {.out = &cell, .at = inner.line};
+    begin_cell(printer, &inner, event->tracepoint->arguments[index].name);
+    put_value(&inner, event, index);
+    end_cell(printer, &inner, 0);
+    pen_flush(&inner);
+    if (pen_column(pen) + cell.length - 1 > printer->width && pen_column(pen) > indent) {
+        while (pen->at > pen->line && pen->at[-1] == ' ')
+            pen->at--;
+        put_char(pen, '\n');
+        pen_flush(pen);
+        pen->column = 0;
+        put_fill(pen, indent);
+    }
+    pen_flush(pen);
+    text_append(pen->out, cell.bytes ? cell.bytes : "", cell.length);
+    pen->column += (unsigned)cell.length;
+    text_free(&cell);
+}
+
+static void print_object_columns(const struct event_printer *printer, struct pen *pen, const struct recording_event *event,
+                                 const struct object_step *step)
+{
+    const struct recording_model *model = recording_model(printer->recording);
+    if (step->own.type < 0 && !step->related_count)
+        return;
+    const unsigned begin = pen_column(pen);
+    put_name(pen, printer->width ? "id:" : "id:    ");
+    if (step->own.type >= 0)
+        put_object(pen, model, step->own.type, step->own.number, step->own.id);
+    for (unsigned i = 0; i < step->related_count; i++) {
+        if (step->own.type >= 0 || i)
+            put_char(pen, ' ');
+        put_char(pen, '(');
+        put_object(pen, model, step->related[i].type, step->related[i].number, step->related[i].id);
+        put_char(pen, ')');
+    }
+    put_to(pen, begin + (printer->width ? 3 : CELL_NAME) + ID_WIDTH);
+    put_char(pen, ' ');
+    if (step->own.type < 0 || step->begins || step->own.number == OBJECT_UNNUMBERED)
+        return;
+    const unsigned value = begin_cell(printer, pen, "time");
+    const uint64_t now = recording_time(printer->recording, event->stamp), born = recording_time(printer->recording, step->own.begun);
+    put_time(pen, now > born ? now - born : 0, 0);
+    end_cell(printer, pen, value);
+}
+
+void event_print(struct event_printer *printer, struct text *out, const struct recording_event *event,
+                 const struct object_step *step)
+{
+    const struct recording *recording = printer->recording;
+    const struct recording_tracepoint *tracepoint = event->tracepoint;
+    struct pen pen;
+    struct recording_owner owner;
+    pen.out = out;
+    pen.at = pen.line;
+    pen.column = 0;
+    if (event->lost)
+        print_lost(printer, &pen, event);
+    put_thread(printer, &pen, event);
+    const uint64_t time = recording_time(recording, event->stamp);
+    put_time(&pen, time > printer->origin ? time - printer->origin : 0, 10);
+    put_char(&pen, ' ');
+    if (printer->with_step) {
+        put_name(&pen, "(+");
+        put_time(&pen, printer->begun && time > printer->before ? time - printer->before : 0, 9);
+        put_name(&pen, ") ");
+        printer->before = time;
+        printer->begun = true;
+    }
+    if (printer->with_counter) {
+        put_char(&pen, '(');
+        put_unsigned(&pen, event->stamp, 9, ' ');
+        put_name(&pen, ") ");
+    }
+    const unsigned owner_begin = pen_column(&pen);
+    const bool is_known = recording_owner(recording, event, &owner);
+    put_owner(&pen, recording, event, &owner, is_known);
+    if (is_known && owner.description_length) {
+        put_char(&pen, ' ');
+        const unsigned used = pen_column(&pen) - owner_begin;
+        const size_t most = printer->owner_width > used ? printer->owner_width - used : 0;
+        const size_t length = owner.description_length < most ? owner.description_length : most;
+        pen_need(&pen, length);
+        memcpy(pen.at, owner.description, length);
+        pen.at += length;
+    }
+    put_to(&pen, owner_begin + printer->owner_width);
+    put_char(&pen, ' ');
+    const unsigned name_begin = pen_column(&pen);
+    put_name(&pen, tracepoint->name);
+    put_to(&pen, name_begin + printer->name_width);
+    put_char(&pen, ' ');
+    const unsigned size_begin = pen_column(&pen);
+    if (event->size) {
+        put_name(&pen, printer->width ? "size:" : "size: ");
+        put_unsigned(&pen, event->size, printer->width ? 0 : 6, ' ');
+        put_char(&pen, ' ');
+    } else if (!printer->width) {
+        put_to(&pen, size_begin + 13);
+    }
+    print_object_columns(printer, &pen, event, step);
+    const unsigned indent = printer->width > size_begin + 20 ? size_begin : 4;
+    for (unsigned i = 0; i < tracepoint->argument_count; i++) {
+        if (printer->width) {
+            wrap_argument(printer, &pen, indent, event, i);
+        } else {
+            const unsigned value = begin_cell(printer, &pen, tracepoint->arguments[i].name);
+            put_value(&pen, event, i);
+            end_cell(printer, &pen, value);
+        }
+    }
+    pen_flush(&pen);
+    while (out->length && out->bytes[out->length - 1] == ' ')
+        out->length--;
+    text_char(out, '\n');
+}
+
+/* ---- widths ---- */
+
+static unsigned digits(uint64_t value)
+{
+    unsigned count = 1;
+    while (value >= 10) {
+        value /= 10;
+        count++;
+    }
+    return count;
+}
+
+static unsigned at_most(size_t value, unsigned most)
+{
+    return value < most ? (unsigned)value : most;
+}
+
+void event_printer_init(struct event_printer *printer, const struct recording *recording)
+{
+    const struct recording_model *model = recording_model(recording);
+    enum { OWNER_MOST = 28, LONGEST_NAME = 40, SPDK_NAME = 24 };
+    *printer = (struct event_printer){
+        .recording = recording,
+        .origin = recording_start(recording),
+        .number_width = 2,
+        .owner_width = 3,
+        .name_width = recording_is_spdk(recording) ? SPDK_NAME : 13,
+    };
+    struct recording_thread thread;
+    for (size_t i = 0; recording_thread(recording, i, &thread); i++) {
+        const unsigned width = at_most(strlen(thread.name), 15), number = digits(thread.id);
+        printer->thread_width = width > printer->thread_width ? width : printer->thread_width;
+        printer->number_width = number > printer->number_width ? number : printer->number_width;
+    }
+    struct recording_owner owner;
+    for (size_t i = 0; recording_owner_at(recording, i, &owner); i++) {
+        const size_t id = 1 + (digits(owner.id) < 2 ? 2 : digits(owner.id));
+        const unsigned width = at_most(owner.description_length ? id + 1 + owner.description_length : id, OWNER_MOST);
+        printer->owner_width = width > printer->owner_width ? width : printer->owner_width;
+    }
+    for (size_t i = 0; i < model->tracepoint_room; i++)
+        if (model->tracepoints[i]) {
+            const unsigned width = at_most(strlen(model->tracepoints[i]->name), LONGEST_NAME);
+            printer->name_width = width > printer->name_width ? width : printer->name_width;
+        }
+}
+
+/* ---- pieces for others ---- */
+
+void event_print_object(struct text *out, const struct recording_model *model, int16_t type, uint64_t number, uint64_t id)
+{
+    if (number != OBJECT_UNNUMBERED)
+        text_printf(out, "%c%" PRIu64, model->objects[type].letter, number);
+    else
+        text_printf(out, "%c@%" PRIx64, model->objects[type].letter, id);
+}
+
+void event_print_owner(struct text *out, const struct recording *recording, const struct recording_event *event)
+{
+    struct pen pen = {.out = out, .at = pen.line};
+    struct recording_owner owner;
+    const bool is_known = recording_owner(recording, event, &owner);
+    put_owner(&pen, recording, event, &owner, is_known);
+    pen_flush(&pen);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two open-addressing tables, the young and the old. What is met moves to the young one; when that is full it becomes
+ * the old one, and the old one is forgotten. */
+#include "reader/objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { YOUNG_MOST = 1 << 18, FIRST_SLOTS = 1 << 10 };
+
+struct generation {
+    struct object *slots; /* type -1: free */
+    size_t slot_count;    /* a power of two */
+    size_t count;
+};
+
+struct objects {
+    const struct recording_model *model;
+    struct generation young, old;
+    uint64_t numbers[256]; /* next of each type */
+};
+
+static int generation_make(struct generation *generation, size_t slot_count)
+{
+    generation->slots = malloc(slot_count * sizeof *generation->slots);
+    generation->slot_count = slot_count;
+    generation->count = 0;
+    for (size_t i = 0; generation->slots && i < slot_count; i++)
+        generation->slots[i].type = -1;
+    return generation->slots ? 0 : -ENOMEM;
+}
+
+/* The slot of an instance, or the free one where it would be. */
+static struct object *find(const struct generation *generation, int16_t type, uint64_t id)
+{
+    if (!generation->slots)
+        return NULL;
+    uint64_t hash = (id ^ (uint64_t)type << 56) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+    for (size_t at = hash & (generation->slot_count - 1);; at = (at + 1) & (generation->slot_count - 1)) {
+        struct object *slot = &generation->slots[at];
+        if (slot->type < 0 || (slot->id == id && slot->type == type))
+            return slot;
+    }
+}
+
+static int make_room(struct objects *objects)
+{
+    struct generation *young = &objects->young;
+    if (young->count + 1 <= young->slot_count / 2)
+        return 0;
+    struct generation next;
+    if (young->count >= YOUNG_MOST) {
+        if (generation_make(&next, FIRST_SLOTS))
+            return -ENOMEM;
+        free(objects->old.slots);
+        objects->old = *young;
+        *young = next;
+        return 0;
+    }
+    if (generation_make(&next, young->slot_count * 2))
+        return -ENOMEM;
+    for (size_t i = 0; i < young->slot_count; i++)
+        if (young->slots[i].type >= 0)
+            *find(&next, young->slots[i].type, young->slots[i].id) = young->slots[i];
+    next.count = young->count;
+    free(young->slots);
+    *young = next;
+    return 0;
+}
+
+/* The instance that is known by this id, now young; if none is, a new one with number OBJECT_UNNUMBERED. */
+static struct object *meet(struct objects *objects, int16_t type, uint64_t id, bool *is_new)
+{
+    *is_new = false;
+    struct object *young = find(&objects->young, type, id);
+    if (young->type >= 0)
+        return young;
+    if (make_room(objects))
+        return NULL;
+    young = find(&objects->young, type, id);
+    const struct object *old = find(&objects->old, type, id);
+    if (old && old->type >= 0) {
+        *young = *old;
+    } else {
+        *young = (struct object){.id = id, .number = OBJECT_UNNUMBERED, .parent = OBJECT_UNNUMBERED, .type = type, .parent_type = -1};
+        *is_new = true;
+    }
+    objects->young.count++;
+    return young;
+}
+
+static const struct object *look(const struct objects *objects, int16_t type, uint64_t id)
+{
+    const struct object *found = find(&objects->young, type, id);
+    if (found->type < 0)
+        found = find(&objects->old, type, id);
+    return found && found->type >= 0 ? found : NULL;
+}
+
+struct objects *objects_make(const struct recording_model *model)
+{
+    struct objects *objects = calloc(1, sizeof *objects);
+    if (objects && generation_make(&objects->young, FIRST_SLOTS)) {
+        free(objects);
+        return NULL;
+    }
+    if (objects)
+        objects->model = model;
+    return objects;
+}
+
+void objects_free(struct objects *objects)
+{
+    if (!objects)
+        return;
+    free(objects->young.slots);
+    free(objects->old.slots);
+    free(objects);
+}
+
+static void follow_relations(const struct objects *objects, const struct recording_event *event, struct object_step *step)
+{
+    const struct recording_tracepoint *tracepoint = event->tracepoint;
+    for (unsigned i = 0; i < tracepoint->relation_count; i++) {
+        const struct recording_relation *relation = &tracepoint->relations[i];
+        const uint64_t id = event->words[relation->argument];
+        const struct object *object = look(objects, relation->object, id);
+        if (!object) /* one argument may be related to several types: what is not known is not it */
+            continue;
+        step->related[step->related_count].type = relation->object;
+        step->related[step->related_count].number = object->number;
+        step->related[step->related_count++].id = id;
+    }
+}
+
+int objects_follow(struct objects *objects, const struct recording_event *event, struct object_step *step)
+{
+    const struct recording_tracepoint *tracepoint = event->tracepoint;
+    step->own.type = step->ended.type = -1;
+    step->related_count = 0;
+    step->before = 0;
+    step->begins = false;
+    if (tracepoint->relation_count)
+        follow_relations(objects, event, step);
+    if (tracepoint->object < 0)
+        return 0;
+    bool is_new;
+    struct object *object = meet(objects, tracepoint->object, event->object, &is_new);
+    if (!object)
+        return -ENOMEM;
+    if (tracepoint->life == RECORDING_BEGINS) {
+        if (!is_new && !object->has_ended)
+            step->ended = *object;
+        *object = (struct object){
+            .id = event->object,
+            .number = objects->numbers[tracepoint->object]++,
+            .begun = event->stamp,
+            .parent = OBJECT_UNNUMBERED,
+            .type = tracepoint->object,
+            .parent_type = -1,
+        };
+        step->begins = true;
+    } else if (is_new) {
+        object->begun = event->stamp;
+    } else {
+        step->before = object->last;
+        step->before_tracepoint = object->last_tracepoint;
+    }
+    object->last = event->stamp;
+    object->last_tracepoint = (uint16_t)tracepoint->id;
+    if (tracepoint->life == RECORDING_ENDS)
+        object->has_ended = true;
+    for (unsigned i = 0; i < step->related_count && object->parent_type < 0; i++) {
+        object->parent_type = step->related[i].type;
+        object->parent = step->related[i].number;
+    }
+    step->own = *object;
+    return 0;
+}
+
+void objects_each(const struct objects *objects, void (*see)(void *context, const struct object *object), void *context)
+{
+    const struct generation *const generations[] = {&objects->young, &objects->old};
+    for (int i = 0; i < 2; i++)
+        for (size_t j = 0; generations[i]->slots && j < generations[i]->slot_count; j++) {
+            const struct object *object = &generations[i]->slots[j];
+            if (object->type >= 0 && !object->has_ended && (i == 0 || find(&objects->young, object->type, object->id)->type < 0))
+                see(context, object);
+        }
+}

@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spoor's own recordings: libspoor's file, live or not, a copy or a dump of it, and what `spoor record` drained.
+ * Block by block: a block is copied, then checked, then its records are handed out of the copy. */
+#include "reader/spoor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool spoor_recognises(const uint8_t *head, size_t length, uint64_t file_bytes)
+{
+    (void)file_bytes;
+    return length >= sizeof((struct layout_header *)0)->magic && !memcmp(head, LAYOUT_MAGIC, 8);
+}
+
+/* ---- is the writer alive? ---- */
+
+/* Field 22 of /proc/PID/stat; the second field may hold anything, so count from the last parenthesis. 0: no such
+ * process. */
+static uint64_t start_ticks(uint32_t pid)
+{
+    char path[32], line[1024];
+    uint64_t ticks = 0;
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return 0;
+    const ssize_t length = read(file, line, sizeof line - 1);
+    close(file);
+    line[length > 0 ? length : 0] = 0;
+    const char *at = strrchr(line, ')');
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    if (at)
+        ticks = strtoull(at, NULL, 10);
+    return ticks;
+}
+
+/* Has the process this very file in memory? It may have closed the descriptor. */
+static bool is_mapped(uint32_t pid, ino_t inode)
+{
+    char path[32], line[512];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
+    FILE *maps = fopen(path, "re");
+    while (maps && !found && fgets(line, sizeof line, maps)) {
+        uint64_t number;
+        found = sscanf(line, "%*s %*s %*s %*s %" SCNu64, &number) == 1 && number == inode;
+    }
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+static bool spoor_is_live(struct recording *recording)
+{
+    const struct spoor_state *state = recording->state;
+    const struct layout_header *header = &state->header;
+    struct stat status;
+    if (header->kind != LAYOUT_KIND_RINGS)
+        return false;
+    uint64_t closed;
+    if (recording_read_all(recording, &closed, sizeof closed, header->control_offset + offsetof(struct layout_control, closed)) &&
+        closed)
+        return false;
+    if (flock(recording->file, LOCK_SH | LOCK_NB) == 0)
+        flock(recording->file, LOCK_UN);
+    else if (errno == EWOULDBLOCK)
+        return true;
+    return header->pid && start_ticks(header->pid) == header->start_ticks && !fstat(recording->file, &status) &&
+           is_mapped(header->pid, status.st_ino);
+}
+
+/* ---- opening ---- */
+
+/* Does an area lie in the file? */
+static bool fits(const struct recording *recording, uint64_t offset, uint64_t bytes)
+{
+    return offset % 8 == 0 && offset <= recording->file_bytes && bytes <= recording->file_bytes - offset;
+}
+
+static const char *check_header(const struct recording *recording, const struct layout_header *header)
+{
+    const uint64_t file_bytes = recording->file_bytes;
+    if (!header->counter_hz)
+        return "its counter has no rate";
+    if (header->kind != LAYOUT_KIND_RINGS && header->kind != LAYOUT_KIND_STREAM)
+        return "it is of an unknown kind";
+    if (header->block_bytes != LAYOUT_BLOCK_BYTES)
+        return "its blocks have a size that is not 4096";
+    if (header->control_bytes < sizeof(struct layout_control) || !fits(recording, header->control_offset, header->control_bytes))
+        return "its control page is not there";
+    if (header->owner_count && (header->owner_count > SPOOR_OWNERS_MOST || header->owner_bytes < sizeof(struct layout_owner) ||
+                                header->owner_bytes > SPOOR_ITEM_MOST ||
+                                !fits(recording, header->owners_offset, header->owner_count * header->owner_bytes)))
+        return "its table of owners is not there";
+    if (!fits(recording, header->sections_offset, header->sections_bytes))
+        return "its declarations are not there";
+    if (header->rings_offset % 8 || header->rings_offset > file_bytes)
+        return "its rings are not there";
+    if (header->kind == LAYOUT_KIND_RINGS) {
+        const uint64_t ring = header->ring_bytes;
+        if (header->ring_limit > LAYOUT_MAX_RINGS)
+            return "it has too many rings";
+        if (ring < 2 * LAYOUT_BLOCK_BYTES || ring & (ring - 1) || ring / LAYOUT_BLOCK_BYTES > SPOOR_BLOCKS_MOST ||
+            header->ring_stride % 8 || header->ring_stride < ring + LAYOUT_PAGE || header->ring_stride > UINT64_MAX / 8192)
+            return "its rings have an impossible size";
+    }
+    return NULL;
+}
+
+static int add_clock(struct recording *recording, const struct layout_clock *clock)
+{
+    if (clock->check != layout_clock_check(clock) || !clock->boottime)
+        return 0;
+    return timeline_add(&recording->timeline, clock->counter, clock->boottime, clock->error);
+}
+
+/* The control page again, with what depends on it. */
+static int read_control(struct recording *recording)
+{
+    struct spoor_state *state = recording->state;
+    struct layout_control *control = &state->control;
+    int error = 0;
+    if (!recording_read_all(recording, control, sizeof *control, state->header.control_offset))
+        return -EIO;
+    recording->ignore = control->cleared > control->from ? control->cleared : control->from;
+    recording->counts.lost = 0;
+    for (int i = 0; i < LAYOUT_LOST_COUNT; i++)
+        recording->counts.lost += control->lost[i];
+    recording->counts.owners_lost = control->owners_lost;
+    for (int i = 0; i < LAYOUT_CLOCK_SLOTS && !error; i++)
+        error = add_clock(recording, &control->clocks[i]);
+    return error;
+}
+
+static int spoor_open(struct recording *recording, struct text *why)
+{
+    struct spoor_state *state = calloc(1, sizeof *state);
+    if (!state)
+        return -ENOMEM;
+    recording->state = state;
+    state->rings = calloc(LAYOUT_MAX_RINGS, sizeof *state->rings);
+    state->tracepoints = calloc(65536, sizeof *state->tracepoints);
+    if (!state->rings || !state->tracepoints)
+        return -ENOMEM;
+    struct layout_header *header = &state->header;
+    if (!recording_read_all(recording, header, sizeof *header, 0)) {
+        text_printf(why, "%s is damaged: it ends within its header", recording->path);
+        return -EINVAL;
+    }
+    if (header->byte_order != LAYOUT_BYTE_ORDER) {
+        text_printf(why, "%s was recorded on a machine of the other byte order: read it there", recording->path);
+        return -EINVAL;
+    }
+    if (header->version != LAYOUT_VERSION || header->required) {
+        text_printf(why, "%s was recorded by a newer libspoor (version %" PRIu32 ", features %#" PRIx64 "): use a newer spoor",
+                    recording->path, header->version, header->required);
+        return -EINVAL;
+    }
+    const char *problem = header->header_bytes < sizeof *header ? "its header is too short" : check_header(recording, header);
+    if (problem) {
+        text_printf(why, "%s is damaged: %s", recording->path, problem);
+        return -EINVAL;
+    }
+    recording->model.name = recording->model.command = "";
+    recording->model.pid = header->pid;
+    recording->live = spoor_is_live(recording);
+    timeline_init(&recording->timeline, header->counter_hz);
+    int error = add_clock(recording, &header->opened);
+    if (!error)
+        error = read_control(recording);
+    if (!error)
+        error = spoor_model_read(recording, why);
+    if (!error)
+        error = spoor_owners_read(recording);
+    if (!error)
+        error = spoor_rings_read(recording);
+    if (error)
+        return error;
+    timeline_finish(&recording->timeline);
+    recording->start = timeline_time(&recording->timeline, header->opened.counter);
+    return 0;
+}
+
+static void spoor_close(struct recording *recording)
+{
+    struct spoor_state *state = recording->state;
+    for (size_t i = 0; state->rings && i < LAYOUT_MAX_RINGS; i++)
+        if (state->rings[i]) {
+            free(state->rings[i]->places);
+            free(state->rings[i]->block);
+            free(state->rings[i]);
+        }
+    free(state->rings);
+    free(state->tracepoints);
+    free(state);
+}
+
+/* ---- finding the blocks ---- */
+
+static struct spoor_ring *make_ring(struct recording *recording, uint32_t index)
+{
+    struct spoor_state *state = recording->state;
+    struct spoor_ring *ring = calloc(1, sizeof *ring);
+    if (!ring)
+        return NULL;
+    ring->source.index = index;
+    ring->block = calloc(1, sizeof *ring->block);
+    if (!ring->block || recording_add_source(recording, &ring->source)) {
+        free(ring->block);
+        free(ring);
+        return NULL;
+    }
+    state->rings[index] = ring;
+    return ring;
+}
+
+static int add_place(struct spoor_ring *ring, uint64_t sequence, uint64_t offset)
+{
+    if (ring->place_count == ring->place_room) {
+        const size_t room = ring->place_room ? ring->place_room * 2 : 64;
+        struct spoor_place *grown = realloc(ring->places, room * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        ring->places = grown;
+        ring->place_room = room;
+    }
+    ring->places[ring->place_count++] = (struct spoor_place){sequence, offset};
+    return 0;
+}
+
+static int by_sequence(const void *one, const void *other)
+{
+    const struct spoor_place *a = one, *b = other;
+    if (a->sequence != b->sequence)
+        return a->sequence < b->sequence ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* Of one sequence the last stays: it is the fullest. */
+static void sort_places(struct spoor_ring *ring)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < ring->place_count && sorted; i++)
+        sorted = ring->places[i - 1].sequence < ring->places[i].sequence;
+    if (sorted)
+        return;
+    qsort(ring->places, ring->place_count, sizeof *ring->places, by_sequence);
+    size_t kept = 0;
+    for (size_t i = 0; i < ring->place_count; i++)
+        if (i + 1 == ring->place_count || ring->places[i + 1].sequence != ring->places[i].sequence)
+            ring->places[kept++] = ring->places[i];
+    ring->place_count = kept;
+}
+
+static void load(struct recording *recording, struct spoor_ring *ring);
+static void find_record(struct recording *recording, struct spoor_ring *ring);
+
+/* The blocks of a ring in the file that come after `after`. */
+static int scan_ring(struct recording *recording, struct spoor_ring *ring, uint64_t after)
+{
+    const struct spoor_state *state = recording->state;
+    const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES;
+    ring->place_count = ring->at = 0;
+    for (uint64_t slot = 0; slot < blocks; slot++) {
+        struct {
+            uint64_t sequence, number, counter;
+            struct layout_clock clock;
+        } head;
+        const uint64_t first = ring->offset + LAYOUT_PAGE, offset = first + slot * LAYOUT_BLOCK_BYTES;
+        if (!recording_read_all(recording, &head, sizeof head, offset))
+            break;
+        if (head.sequence == 0) {
+            const uint64_t data = recording_skip_hole(recording, offset);
+            if (data >= first + state->header.ring_bytes)
+                break;
+            if (data > offset + LAYOUT_BLOCK_BYTES)
+                slot = (data - first) / LAYOUT_BLOCK_BYTES - 1;
+            continue;
+        }
+        if (head.sequence % blocks != slot || head.sequence <= after)
+            continue;
+        int error = add_place(ring, head.sequence, offset);
+        if (!error)
+            error = add_clock(recording, &head.clock);
+        if (error)
+            return error;
+    }
+    sort_places(ring);
+    return 0;
+}
+
+static int read_ring_file(struct recording *recording)
+{
+    struct spoor_state *state = recording->state;
+    const struct layout_header *header = &state->header;
+    for (uint32_t i = 0; i < header->ring_limit; i++) {
+        const uint8_t ring_state = state->control.ring_states[i];
+        if (ring_state != LAYOUT_RING_USED && ring_state != LAYOUT_RING_ENDED)
+            continue;
+        const uint64_t offset = header->rings_offset + i * header->ring_stride;
+        struct spoor_ring *ring = state->rings[i];
+        if (ring)
+            continue;
+        if (!(ring = make_ring(recording, i)))
+            return -ENOMEM;
+        ring->offset = offset;
+        const int error = scan_ring(recording, ring, 0);
+        if (error)
+            return error;
+        recording->counts.total += ring->place_count * LAYOUT_BLOCK_BYTES;
+        load(recording, ring);
+    }
+    return 0;
+}
+
+static int read_stream(struct recording *recording)
+{
+    struct spoor_state *state = recording->state;
+    if (!state->stream_end)
+        state->stream_end = state->header.rings_offset;
+    for (;; state->stream_end += LAYOUT_BLOCK_BYTES) {
+        struct layout_block head;
+        if (!recording_read_all(recording, &head, LAYOUT_BLOCK_HEADER_BYTES, state->stream_end))
+            break;
+        if (head.sequence == 0 || head.ring >= LAYOUT_MAX_RINGS) {
+            const uint64_t data = recording_skip_hole(recording, state->stream_end);
+            recording->counts.damaged++;
+            if (data == UINT64_MAX)
+                break;
+            if (data > state->stream_end)
+                state->stream_end += (data - state->stream_end) / LAYOUT_BLOCK_BYTES * LAYOUT_BLOCK_BYTES;
+            continue;
+        }
+        struct spoor_ring *ring = state->rings[head.ring];
+        if (!ring && !(ring = make_ring(recording, head.ring)))
+            return -ENOMEM;
+        int error = add_place(ring, head.sequence, state->stream_end);
+        if (!error)
+            error = add_clock(recording, &head.clock);
+        if (error)
+            return error;
+        recording->counts.total += LAYOUT_BLOCK_BYTES;
+    }
+    for (size_t i = 0; i < recording->source_count; i++) {
+        struct spoor_ring *ring = (struct spoor_ring *)recording->sources[i];
+        sort_places(ring);
+        if (!ring->source.ready)
+            load(recording, ring);
+    }
+    return 0;
+}
+
+int spoor_rings_read(struct recording *recording)
+{
+    const struct spoor_state *state = recording->state;
+    return state->header.kind == LAYOUT_KIND_STREAM ? read_stream(recording) : read_ring_file(recording);
+}
+
+/* ---- blocks and records ---- */
+
+/* Was the block overwritten while it was copied? `reserved` of the ring, read after it, tells. */
+static bool is_intact(const struct recording *recording, const struct spoor_ring *ring, uint64_t sequence)
+{
+    const struct spoor_state *state = recording->state;
+    struct layout_ring control;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (!recording->live || !ring->offset)
+        return true;
+    if (!recording_read_all(recording, &control, sizeof control, ring->offset))
+        return false;
+    const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES;
+    return layout_position(control.reserved, control.position_base) < (sequence + blocks) * LAYOUT_BLOCK_WORDS;
+}
+
+/* Copies the block at an offset and checks it. */
+static bool copy_block(struct recording *recording, struct spoor_ring *ring, uint64_t sequence, uint64_t offset)
+{
+    struct layout_block *block = ring->block;
+    if (!recording_read_all(recording, block, sizeof *block, offset))
+        return false;
+    return block->sequence == sequence && block->trailer == sequence && block->ring == ring->source.index &&
+           block->first >= LAYOUT_BLOCK_HEADER_BYTES && block->first <= offsetof(struct layout_block, trailer) &&
+           block->first % 8 == 0 && is_intact(recording, ring, sequence);
+}
+
+static void begin_block(struct recording *recording, struct spoor_ring *ring, uint64_t offset)
+{
+    struct layout_block *block = ring->block;
+    block->thread[sizeof block->thread - 1] = 0;
+    for (char *c = block->thread; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+    /* What is missing since the block before; at the oldest, all that the ring ever had before, unless the recording says
+     * that what is older does not belong to it. */
+    if (block->number > ring->number && (ring->last || !recording->ignore)) {
+        ring->lost += block->number - ring->number;
+        recording->counts.overwritten += block->number - ring->number;
+    }
+    ring->last = block->sequence;
+    ring->number = block->number;
+    ring->read = block->first;
+    ring->block_offset = offset;
+}
+
+/* Goes on to the next block that is there and has a record. Not ready if there is none. */
+static void load(struct recording *recording, struct spoor_ring *ring)
+{
+    ring->source.ready = false;
+    while (ring->at < ring->place_count) {
+        const struct spoor_place place = ring->places[ring->at++];
+        recording->counts.done += LAYOUT_BLOCK_BYTES;
+        if (place.sequence <= ring->last)
+            continue;
+        if (!copy_block(recording, ring, place.sequence, place.offset)) {
+            /* Overwritten meanwhile: the next block's number will tell how many were in it. */
+            if (!recording->live)
+                recording->counts.damaged++;
+            continue;
+        }
+        begin_block(recording, ring, place.offset);
+        find_record(recording, ring);
+        if (ring->source.ready)
+            return;
+    }
+}
+
+/* Looks for a record at or after `read` in the block; goes on to further blocks when there is none. */
+static void find_record(struct recording *recording, struct spoor_ring *ring)
+{
+    const struct spoor_state *state = recording->state;
+    const struct layout_block *block = ring->block;
+    const uint64_t base = block->sequence * LAYOUT_BLOCK_WORDS;
+    ring->source.ready = false;
+    while (ring->read < offsetof(struct layout_block, trailer)) {
+        const struct layout_record *record = (const void *)((const uint8_t *)block + ring->read);
+        const uint64_t start = record->start;
+        const uint32_t bytes = layout_record_bytes(start), id = layout_record_id(start);
+        const uint32_t room = (uint32_t)offsetof(struct layout_block, trailer) - ring->read;
+        if (layout_record_mark(start) != (uint32_t)(base + ring->read / 8) || bytes < 8 || bytes % 8 || bytes > room)
+            return; /* not written yet, or never finished */
+        if (id == LAYOUT_ID_PADDING) {
+            ring->read += bytes;
+            continue;
+        }
+        if (bytes < LAYOUT_RECORD_BYTES)
+            return;
+        const struct recording_tracepoint *tracepoint = state->tracepoints[id];
+        if (tracepoint && bytes >= LAYOUT_RECORD_BYTES + 8u * tracepoint->argument_count) {
+            if (record->stamp >= recording->ignore) {
+                ring->source.stamp = record->stamp;
+                ring->source.ready = true;
+                return;
+            }
+        } else {
+            recording->counts.unknown++;
+        }
+        ring->number++;
+        ring->read += bytes;
+    }
+}
+
+static void spoor_advance(struct recording *recording, struct recording_source *source)
+{
+    struct spoor_ring *ring = (struct spoor_ring *)source;
+    const struct layout_record *record = (const void *)((const uint8_t *)ring->block + ring->read);
+    ring->lost = 0;
+    ring->number++;
+    ring->read += layout_record_bytes(record->start);
+    find_record(recording, ring);
+    if (!source->ready)
+        load(recording, ring);
+}
+
+static void spoor_take(struct recording *recording, struct recording_source *source, struct recording_event *event)
+{
+    const struct spoor_state *state = recording->state;
+    struct spoor_ring *ring = (struct spoor_ring *)source;
+    struct layout_record *record = (void *)((uint8_t *)ring->block + ring->read);
+    const uint32_t bytes = layout_record_bytes(record->start);
+    const struct recording_tracepoint *tracepoint = state->tracepoints[layout_record_id(record->start)];
+    for (unsigned i = 0; i < tracepoint->argument_count; i++)
+        if (tracepoint->arguments[i].kind == RECORDING_STRING) {
+            const uint32_t offset = record->arguments[i] >> 16 & 0xffff, length = record->arguments[i] & 0xffff;
+            if (offset && (offset > bytes || length > bytes - offset))
+                record->arguments[i] = 0; /* in our copy */
+        }
+    event->tracepoint = tracepoint;
+    event->object = record->object;
+    event->owner = record->owner;
+    event->size = record->size;
+    event->thread = ring->block->tid;
+    event->thread_name = ring->block->thread;
+    event->words = record->arguments;
+    event->bytes = (const uint8_t *)record;
+    event->lost = ring->lost;
+}
+
+static void spoor_thread(const struct recording_source *source, struct recording_thread *thread)
+{
+    const struct spoor_ring *ring = (const struct spoor_ring *)source;
+    thread->id = ring->block->tid;
+    memcpy(thread->name, ring->block->thread, sizeof ring->block->thread);
+}
+
+/* ---- live ---- */
+
+/* More of the newest block, or the blocks after it. First the blocks that follow, then the rest of this one: once there
+ * is a block after it, nothing more comes into it. */
+static int resume(struct recording *recording, struct spoor_ring *ring)
+{
+    struct layout_ring control;
+    int error = 0;
+    if (!recording_read_all(recording, &control, sizeof control, ring->offset))
+        return 0;
+    ring->place_count = ring->at = 0;
+    if (layout_position(control.reserved, control.position_base) / LAYOUT_BLOCK_WORDS > ring->last || !recording->live)
+        error = scan_ring(recording, ring, ring->last);
+    if (ring->last && copy_block(recording, ring, ring->last, ring->block_offset))
+        find_record(recording, ring);
+    if (!ring->source.ready)
+        load(recording, ring);
+    return error;
+}
+
+static int spoor_refresh(struct recording *recording)
+{
+    struct spoor_state *state = recording->state;
+    int error = read_control(recording);
+    if (!error && state->control.sections_used > state->sections_used) {
+        struct text ignored = {0};
+        error = spoor_model_read(recording, &ignored);
+        text_free(&ignored);
+    }
+    if (!error)
+        error = spoor_owners_read(recording);
+    for (size_t i = 0; i < recording->source_count && !error; i++) {
+        struct spoor_ring *ring = (struct spoor_ring *)recording->sources[i];
+        if (!ring->source.ready && ring->offset)
+            error = resume(recording, ring);
+    }
+    if (!error)
+        error = spoor_rings_read(recording);
+    timeline_finish(&recording->timeline);
+    return error;
+}
+
+const struct recording_format recording_format_spoor = {
+    .name = "spoor",
+    .recognises = spoor_recognises,
+    .open = spoor_open,
+    .take = spoor_take,
+    .advance = spoor_advance,
+    .refresh = spoor_refresh,
+    .thread = spoor_thread,
+    .is_live = spoor_is_live,
+    .close = spoor_close,
+};
