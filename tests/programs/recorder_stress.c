@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include <spoor/trace.h>
-#include "/work/main/tests/unit/recorder_reader.h"
+#include "../unit/recorder_reader.h"
 
 SPOOR_GROUP(stress, "the ring under stress");
 SPOOR_OBJECT(stress_thing, 's');
