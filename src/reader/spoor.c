@@ -386,6 +386,10 @@ static bool copy_block(struct recording *recording, struct spoor_ring *ring, uin
     struct layout_block *block = ring->block;
     if (!recording_read_all(recording, block, sizeof *block, offset))
         return false;
+    block->thread[sizeof block->thread - 1] = 0;
+    for (char *c = block->thread; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
     return block->sequence == sequence && block->trailer == sequence && block->ring == ring->source.index &&
            block->first >= LAYOUT_BLOCK_HEADER_BYTES && block->first <= offsetof(struct layout_block, trailer) &&
            block->first % 8 == 0 && is_intact(recording, ring, sequence);
@@ -393,11 +397,7 @@ static bool copy_block(struct recording *recording, struct spoor_ring *ring, uin
 
 static void begin_block(struct recording *recording, struct spoor_ring *ring, uint64_t offset)
 {
-    struct layout_block *block = ring->block;
-    block->thread[sizeof block->thread - 1] = 0;
-    for (char *c = block->thread; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = '?';
+    const struct layout_block *block = ring->block;
     /* What is missing since the block before; at the oldest, all that the ring ever had before, unless the recording says
      * that what is older does not belong to it. */
     if (block->number > ring->number && (ring->last || !recording->ignore)) {

@@ -312,7 +312,6 @@ static inline struct features testing_features(void)
                              .signed_division = true,
                              .loop = true,
                              .for_each_map = true,
-                             .program_btf = true,
                              .lookup_percpu = true,
                              .ring_buffer = true,
                              .ring_array_sleepable = true,
