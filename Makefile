@@ -23,7 +23,7 @@ WARNINGS := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wpoi
 OPTIMISE ?= -O2
 CPPFLAGS += -Isrc -Iinclude -I$(BUILD)/gen -D_GNU_SOURCE -DSPOOR_VERSION='"$(VERSION)"'
 CFLAGS   += -std=gnu11 $(OPTIMISE) -g -fno-omit-frame-pointer $(WARNINGS)
-LDLIBS   := -lelf -ldw -lz -lpthread
+LDLIBS   := -lpthread
 # The demangler: libiberty, linked statically (Debian: libiberty-dev).
 LDLIBS   += -liberty
 
@@ -91,6 +91,12 @@ bench: all $(TARGETS)
 	@bench/run $(BUILD)
 
 tests: all $(UNITS) $(TARGETS) $(EXAMPLES)
+
+# ONLY=word and SUITES="bookworm trixie" choose. What the running kernel cannot do is tested here.
+check-kernels:
+	@tools/setup build check kernels
+	@$(MAKE) --no-print-directory tests
+	@ONLY=$(ONLY) tests/kernels/run $(BUILD) $(SUITES)
 
 check: setup
 	@$(MAKE) --no-print-directory tests

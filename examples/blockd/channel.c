@@ -14,6 +14,7 @@ struct io_channel {
     struct io_channel *next;
     struct io_device *device;
     uint32_t references;
+    bool leaving; /* a message to destroy it is on its way */
     _Alignas(16) char context[];
 };
 
@@ -94,13 +95,12 @@ static void destroy_channel(void *context)
 {
     struct io_channel *channel = context;
     struct io_device *device = channel->device;
+    channel->leaving = false;
     if (channel->references > 0) /* somebody has got it again */
         return;
     struct io_channel **link = thread_channels(thread_current());
-    while (*link && *link != channel)
+    while (*link != channel)
         link = &(*link)->next;
-    if (!*link)
-        return;
     *link = channel->next;
     device->destroy(device->owner, channel->context);
     free(channel);
@@ -116,8 +116,10 @@ void put_io_channel(struct io_channel *channel)
 {
     channel->references--;
     SPOOR_RECORD(THREAD_IOCH_PUT, SPOOR_NO_OWNER, 0, channel->device, channel->references);
-    if (channel->references == 0)
+    if (channel->references == 0 && !channel->leaving) {
+        channel->leaving = true;
         thread_send_msg(thread_current(), destroy_channel, channel);
+    }
 }
 
 void *io_channel_context(struct io_channel *channel)

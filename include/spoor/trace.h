@@ -50,8 +50,7 @@
 
 #define SPOOR_TRACE_API_ __attribute__((visibility("default")))
 
-/* ======== Declarations: at file scope, mostly in a header
- * ===================================================================== */
+/* ======== Declarations: at file scope, mostly in a header ======== */
 
 /* A group of tracepoints. `name` is a C identifier: what users write in "-e name". `text` says what it is
  * about. */
@@ -141,9 +140,7 @@ enum spoor_life {
                     spoor_tracepoint_##tracepoint_, #tracepoint_, argument_, #argument_,                     \
                     spoor_object_##object_)
 
-/* ======== Recording
- * ============================================================================================================
- */
+/* ======== Recording ======== */
 
 /* SPOOR_RECORD(NAME, owner, object, arguments…). owner: from spoor_owner_register, or SPOOR_NO_OWNER. object:
  * what identifies the instance while it lives: a pointer, or a uint64_t. Count and types of the arguments are
@@ -167,8 +164,7 @@ enum spoor_life {
 
 #define SPOOR_NO_OWNER 0u
 
-/* ======== Owners: not for signal handlers; any thread; also before spoor_trace_open
- * ============================================= */
+/* ======== Owners: not for signal handlers; any thread; also before spoor_trace_open ======== */
 
 struct spoor_owner_type;
 
@@ -184,8 +180,7 @@ SPOOR_TRACE_API_ void spoor_owner_describe(uint32_t owner, const char *descripti
 /* It is no more. Its id is not used again. */
 SPOOR_TRACE_API_ void spoor_owner_unregister(uint32_t owner);
 
-/* ======== The recording: not for signal handlers, unless said otherwise; any thread
- * ============================================= */
+/* ======== The recording: not for signal handlers, unless said otherwise; any thread ======== */
 
 enum spoor_trace_flags {
     SPOOR_TRACE_ANNOUNCE = 1,       /* print to stderr how to read the recording */
@@ -257,8 +252,7 @@ SPOOR_TRACE_API_ int spoor_trace_thread(const char *name);
 /* Records that could not be recorded, in the open recording. Safe in signal handlers. */
 SPOOR_TRACE_API_ uint64_t spoor_trace_lost(void);
 
-/* ======== What the macros are made of
- * =========================================================================================== */
+/* ======== What the macros are made of ======== */
 
 struct spoor_group {
     const char *name, *text, *file;
@@ -514,8 +508,7 @@ static inline __attribute__((always_inline)) uint64_t spoor_real_(double value)
     return word;
 }
 
-/* ---- lists of arguments: SPOOR_EACH_(macro, context, life, pairs…) is macro(context, pair) for each pair
- * ---- */
+/* ---- lists of arguments: SPOOR_EACH_(macro, context, life, pairs…) is macro(context, pair)… ---- */
 #define SPOOR_PASTE_(a_, b_) SPOOR_PASTE2_(a_, b_)
 #define SPOOR_PASTE2_(a_, b_) a_##b_
 #define SPOOR_TEXT_(a_) SPOOR_TEXT2_(a_)

@@ -10,13 +10,12 @@
  * "Counter" is the CPU's cycle counter (TSC, CNTVCT_EL0); "word" is 8 bytes. A reader trusts nothing: each
  * offset, length and index is checked against the size of the file and of its area.
  *
- *   offset 0             struct layout_header        written once; magic last
- *   control_offset       struct layout_control       one page; changes: lost, clear, filter, clocks
- *   enable_offset        one byte per tracepoint     index = tracepoint id
- *   owners_offset        struct layout_owner[]       owners and the history of their descriptions
- *   sections_offset      sections                    what the program declared; more may be appended while it
- * runs rings_offset         rings                       ring i at rings_offset + i * ring_stride; the file
- * grows ring by ring
+ * - offset 0: struct layout_header. Written once, magic last.
+ * - control_offset: struct layout_control. One page; changes: lost, clear, filter, clocks, ring states.
+ * - enable_offset: one byte per tracepoint. Index = tracepoint id.
+ * - owners_offset: struct layout_owner[]. Owners and the history of their descriptions.
+ * - sections_offset: sections. What the program declared; more may be appended while it runs.
+ * - rings_offset: ring i at rings_offset + i * ring_stride. The file grows ring by ring.
  *
  * The file's name is NAME.PID.spoor, in /dev/shm unless the program or SPOOR_TRACE_DIR says otherwise.
  *
@@ -25,13 +24,15 @@
  * /proc/PID/stat equals `start_ticks`, it is alive too.
  *
  * From outside (the writer notices nothing and does nothing for it; take an OFD write lock on byte 0 against
- * other tools first): enable, disable   write the enable byte: 0 off, LAYOUT_ENABLE_ON, LAYOUT_ENABLE_ON |
- * LAYOUT_ENABLE_FILTERED filter            write the ids, then the counts of `filter` in the control page,
- * then LAYOUT_ENABLE_FILTERED in the enable bytes clear             write the counter's present value to
- * `cleared` dump              copy everything before rings_offset, then of each ring the control page and
- * those blocks that are new enough, to the same offsets of a new file (holes for the rest), and set `from` in
- * the copy's control page. The checks below make any copy a recording; the writer's help is not needed. drain
- * see "rings"; publish in `drained` how far it is. The writer never waits.
+ * other tools first):
+ * - enable, disable: write the enable byte: 0 off, else bits of enum layout_enable.
+ * - filter: write counts of 0, the ids, the counts in `filter` of the control page, then
+ *   LAYOUT_ENABLE_ON | LAYOUT_ENABLE_FILTERED in the enable bytes.
+ * - clear: write the counter's present value to `cleared`.
+ * - dump: copy everything before rings_offset, then of each ring the control page and those blocks that are
+ *   new enough, to the same offsets of a new file (holes for the rest), and set `from` in the copy's control
+ *   page. The checks below make any copy a recording; the writer's help is not needed.
+ * - drain: see "rings"; publish in `drained` how far it is. The writer never waits.
  */
 #ifndef SPOOR_RECORDER_LAYOUT_H
 #define SPOOR_RECORDER_LAYOUT_H
@@ -160,8 +161,8 @@ enum layout_enable {
     LAYOUT_ENABLE_FILTERED = 2, /* only with ON: ask the filter first */
 };
 
-/* ---- owners
- * ------------------------------------------------------------------------------------------------------------
+/* ---- owners ----
+ *
  * A registration takes an entry; so does each change of a description (with the same id), which ends the
  * entry before it. An owner is shown with the description of the entry where since <= stamp of the record <
  * until. When the table is full, the entry that ended longest ago is taken. `version` is odd while the entry
@@ -176,8 +177,8 @@ struct layout_owner {
     char description[224]; /* not terminated; empty when there is none */
 };
 
-/* ---- sections
- * ----------------------------------------------------------------------------------------------------------
+/* ---- sections ----
+ *
  * One after another from sections_offset, until sections_used. A section is a table: its header, `count`
  * items of `item_bytes` (more than the structs here in later versions: step by item_bytes), then text. A
  * reader skips types that it does not know. Names are offsets from the section's start to NUL-terminated text
@@ -292,8 +293,8 @@ struct layout_relation { /* argument `argument` of `tracepoint` holds the id of 
     uint32_t reserved;
 };
 
-/* ---- rings
- * -------------------------------------------------------------------------------------------------------------
+/* ---- rings ----
+ *
  * One thread writes a ring at a time, and its signal handlers. A ring is endless blocks in a window: the
  * block with sequence s stands in slot s % (ring_bytes / block_bytes). Sequences begin with 1, so that a
  * block of zeros is never valid. The position of a word in a ring is counted from block 0 for ever: block s
@@ -301,21 +302,24 @@ struct layout_relation { /* argument `argument` of `tracepoint` holds the id of 
  *
  * `reserved` and `committed` are mixed words: the low 44 bits of a position and above them the low 20 bits of
  * the number of records before it. The full values are those nearest to position_base and number_base
- * (layout_extend). reserved   raised before anything is written there: what stands at a position below
- * reserved - ring_bytes/8 may be half overwritten. A block with sequence s is intact if reserved, read after
- * the block was copied (acquire fence between), has a position below (s + blocks) * 512. committed everything
- * before it is wholly written. committed <= reserved. They differ while a record is being written (or for
- * good, when the thread died there; or when a handler that interrupted a record left by longjmp: then
- * committed lags until the ring has gone round once). Records beyond `committed` are whole too, if their mark
- * is right.
+ * (layout_extend).
+ * - reserved: raised before anything is written there: what stands at a position below
+ *   reserved - ring_bytes / 8 may be half overwritten. A block with sequence s is intact if reserved, read
+ * after the block was copied (acquire fence between), has a position below (s + blocks) * 512.
+ * - committed: everything before it is wholly written. committed <= reserved. They differ while a record is
+ *   being written; for good, when the thread died there; or when a handler that interrupted a record left by
+ *   longjmp: then committed lags until the ring has gone round once. Records beyond `committed` are whole
+ * too, if their mark is right.
  *
  * How a reader goes: for each slot take the block; `sequence` must fit the slot and be equal to `trailer`;
  * then from `first` on records until the end of the block, or the first word that is not a record with the
- * right mark: in the newest block, the end; in an older one a hole (a record that was never finished). This
- * holds for a copy made by cp too, where `reserved` is of no use: the writer changes `trailer` before, and
- * `sequence` before or after, it writes into a block, so a copy that mixes two rounds shows two numbers.
- * Records written = number in `reserved`; overwritten = number of the oldest valid block's first record;
- * within a sequence of blocks any gap shows in `number`.
+ * right mark: in the newest block (and in the last one of a thread whose ring another got), the end; in an
+ * older one a hole, a record that was never finished. This holds for a copy made by cp too, where `reserved`
+ * may be older than the blocks and is of no use: the writer changes `trailer` before it writes anything else
+ * into a block, so a copy that mixes two rounds shows two numbers.
+ *
+ * Records written = number in `reserved`. Overwritten = number of the oldest valid block's first record.
+ * Between blocks any gap shows in `number`.
  *
  * A drained ring: keep (sequence, offset, number) of the next record; sleep; go on from there while the block
  * still has the sequence, else from the oldest valid block, and count `number` - expected as overwritten. */

@@ -18,8 +18,7 @@ struct recorder recorder;
 
 static _Thread_local char failure[512];
 
-/* ---- lock: not a mutex, because the record path must be able to try it in a signal handler
- * ---------------------------------- */
+/* ---- lock: not a mutex, because the record path must be able to try it in a signal handler ---- */
 
 bool recorder_try_lock(void)
 {
@@ -37,9 +36,7 @@ void recorder_unlock(void)
     __atomic_store_n(&recorder.locked, 0, __ATOMIC_RELEASE);
 }
 
-/* ---- errors
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* ---- errors ---- */
 
 int recorder_fail(int error, const char *format, ...)
 {
@@ -72,9 +69,7 @@ const char *spoor_trace_path(void)
     return recording != NULL ? recording->path : NULL;
 }
 
-/* ---- options
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- options ---- */
 
 static const char *environment(const struct spoor_trace_options *options, const char *name)
 {
@@ -146,8 +141,7 @@ static int set_options(struct recorder_settings *settings, const struct spoor_tr
     return error;
 }
 
-/* ---- the file's plan
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the file's plan ---- */
 
 static uint64_t round_page(uint64_t bytes)
 {
@@ -192,9 +186,7 @@ static struct layout_header plan(const struct recorder_settings *settings, const
     return header;
 }
 
-/* ---- open
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- open ---- */
 
 static void announce(const struct recording *recording)
 {
@@ -310,9 +302,7 @@ int spoor_trace_open(const struct spoor_trace_options *options)
     return error;
 }
 
-/* ---- close
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- close ---- */
 
 static void last_clock(void)
 {

@@ -23,8 +23,7 @@ static bool modules_short; /* there was no memory for one of them */
 
 static const volatile unsigned char off;
 
-/* ---- modules come and go
- * ----------------------------------------------------------------------------------------------- */
+/* ---- modules come and go ---- */
 
 static void append_late(void);
 static int by_place(const void *a, const void *b);
@@ -78,9 +77,7 @@ void spoor_module_unregister_v1(struct spoor_entry *first)
     recorder_unlock();
 }
 
-/* ---- merging
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- merging ---- */
 
 static const char *base_name(const char *path)
 {

@@ -39,9 +39,10 @@ _Thread_local struct spoor_ring_v1 spoor_ring_v1
 
 static _Thread_local struct {
     struct layout_ring *ring;
-    unsigned generation;    /* of the recording that the ring is in */
-    volatile int making;    /* a handler that records meanwhile can have no ring */
-    uint64_t refused_until; /* counter: no ring was to be had; do not ask again before */
+    unsigned generation;      /* of the recording that the ring is in */
+    volatile int making;      /* a handler that records meanwhile can have no ring */
+    uint64_t refused_until;   /* counter: no ring was to be had; do not ask again before */
+    enum layout_lost refused; /* why */
     struct layout_clock clock;
 } thread __attribute__((tls_model("initial-exec")));
 
@@ -90,9 +91,7 @@ int spoor_filter_passes_v1(uint32_t owner, uint64_t object)
     return pass;
 }
 
-/* ---- making
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- making ---- */
 
 static struct layout_ring *ring_at(const struct recording *recording, uint64_t index)
 {
@@ -183,17 +182,14 @@ int ring_make(const char *name, bool populate)
     const uint32_t self = (uint32_t)syscall(SYS_gettid);
     bool fresh = false;
     const int64_t index = claim_slot(recording, self, &fresh);
-    if (index < 0) {
-        ring_lost(LAYOUT_LOST_LIMIT);
+    if (index < 0)
         return -EAGAIN;
-    }
     uint8_t *state = &recording->control->ring_states[index];
     if (fresh) {
         const int error = file_extend(recording, header->rings_offset + (uint64_t)index * header->ring_stride,
                                       header->ring_stride);
         if (error != 0) {
             __atomic_store_n(state, LAYOUT_RING_UNUSED, __ATOMIC_RELEASE);
-            ring_lost(LAYOUT_LOST_SPACE);
             return error;
         }
     }
@@ -235,42 +231,55 @@ int ring_make(const char *name, bool populate)
     return 0;
 }
 
+static bool refuse(enum layout_lost reason, uint64_t until)
+{
+    thread.refused = reason;
+    thread.refused_until = until;
+    ring_lost(reason);
+    return false;
+}
+
+static bool try_ring(uint64_t now)
+{
+    const uint64_t later = now + recorder.recording.header->counter_hz; /* ask again in a second */
+    if (__atomic_load_n(&recorder.forked, __ATOMIC_ACQUIRE)) {
+        if (!recorder_try_lock())
+            return refuse(LAYOUT_LOST_MAKING, 0);
+        const int error = recorder.forked ? inherit_open() : 0;
+        recorder_unlock();
+        if (error != 0)
+            return refuse(LAYOUT_LOST_SPACE, later);
+    }
+    if (__atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE) == 0) {
+        ring_forget(); /* closed meanwhile */
+        return false;
+    }
+    const int error = ring_make(NULL, false);
+    if (error != 0)
+        return refuse(error == -EAGAIN ? LAYOUT_LOST_LIMIT : LAYOUT_LOST_SPACE, later);
+    thread.refused_until = 0;
+    return true;
+}
+
 /* The first record of a thread, or of a child. */
 static bool get_ring(void)
 {
     const uint64_t now = spoor_counter_();
-    if (thread.making || (thread.refused_until != 0 && (int64_t)(thread.refused_until - now) > 0)) {
-        ring_lost(thread.making ? LAYOUT_LOST_MAKING : LAYOUT_LOST_LIMIT);
+    if (thread.making) {
+        ring_lost(LAYOUT_LOST_MAKING);
+        return false;
+    }
+    if (thread.refused_until != 0 && (int64_t)(thread.refused_until - now) > 0) {
+        ring_lost(thread.refused);
         return false;
     }
     thread.making = 1;
-    bool made = false;
-    if (__atomic_load_n(&recorder.forked, __ATOMIC_ACQUIRE)) {
-        int error = -EAGAIN;
-        if (recorder_try_lock()) {
-            error = recorder.forked ? inherit_open() : 0;
-            recorder_unlock();
-        }
-        if (error != 0) {
-            if (error != -EAGAIN)
-                thread.refused_until = now + recorder.recording.header->counter_hz;
-            goto out;
-        }
-    }
-    if (__atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE) == 0) {
-        ring_forget();
-        goto out; /* closed meanwhile */
-    }
-    made = ring_make(NULL, false) == 0;
-    thread.refused_until = made ? 0 : now + recorder.recording.header->counter_hz;
-out:
+    const bool made = try_ring(now);
     thread.making = 0;
     return made;
 }
 
-/* ---- blocks
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- blocks ---- */
 
 static void commit(struct layout_ring *ring)
 {

@@ -18,7 +18,7 @@ SPOOR_PROBE_DECLARE(redzone, twelve, (uint64_t, a), (uint64_t, b), (uint64_t, c)
                     (uint64_t, e), (uint64_t, f), (uint64_t, g), (uint64_t, h), (uint64_t, i), (uint8_t, j),
                     (int16_t, k), (uint64_t, l));
 
-enum { KEPT = 15 }; /* words of the red zone's 16 */
+enum { KEPT = 12 }; /* of the 16 words of the red zone */
 
 /* A function that keeps values around PROBE, which may use a. True: they are what they were. */
 #define KEEPER(name, PROBE)                                                                                  \

@@ -61,12 +61,10 @@ static void test_listing_of_the_seed(void **state)
         uint64_t time;
         uint16_t id;
     } after[] = {{143032734, REQ_EXECUTED}, {143033031, REQ_TO_COMPLETE}, {143034344, REQ_C2H}, {143606969, REQ_COMPLETED}};
-    /* What came before is on the ring of the other lcore: 520 requests and 429 I/Os in few slots need several files; here
-     * the objects' numbers are reached by a larger file. */
-    const size_t slots = 1024, size = sizeof *file + (slots - SPDK_SLOTS) * sizeof(struct spdk_slot);
-    uint8_t *bytes = calloc(1, size);
-    for (unsigned i = 0; i < 520; i++) /* beginnings alone, so that each takes one slot */
-        ;
+    for (unsigned i = 0; i < 520; i++) /* what came before, on the other lcore */
+        spdk_record(file, 1, BASE + i, REQ_NEW, 2, 0, 16 + i % 8, &qpair, 8);
+    for (unsigned i = 0; i < 429; i++)
+        spdk_record(file, 1, BASE + 600 + i, IO_START, 0, 0, 4096, (uint64_t[]){1, 0, 0, 0}, 32);
     spdk_record(file, 0, BASE + 141184297, REQ_NEW, 2, 0, REQUEST, &qpair, 8);
     spdk_record(file, 0, BASE + 141185109, REQ_NEED, 2, 0, REQUEST, &qpair, 8);
     spdk_record(file, 0, BASE + 141186500, REQ_TX, 2, 0, REQUEST, &qpair, 8);
@@ -75,32 +73,14 @@ static void test_listing_of_the_seed(void **state)
     spdk_record(file, 0, BASE + 143030609, IO_DONE, 0, 0, IO, &context, 8);
     for (unsigned i = 0; i < 4; i++)
         spdk_record(file, 0, BASE + after[i].time, after[i].id, 2, 0, REQUEST, &qpair, 8);
-    /* Lcore 1, the last in the file, is made longer. */
-    file->lcores[1].history.num_entries = slots;
-    memcpy(bytes, file, sizeof *file);
-    struct spdk_lcore *before = (void *)(bytes + offsetof(struct spdk_file, lcores) + sizeof(struct spdk_lcore));
-    for (unsigned i = 0; i < 520 + 429; i++)
-        before->slots[i] = (struct spdk_slot){.tsc = BASE + i, .id = i < 520 ? REQ_NEW : IO_START, .owner = 3, .object = 16 + i % 8};
-    /* BDEV_IO_START has 32 bytes of arguments: give it a form that fits one slot in this part. */
-    before->history.next_entry = 520;
-    unsigned at = 520;
-    for (unsigned i = 0; i < 429 && at + 3 < slots; i++) {
-        before->slots[at] = (struct spdk_slot){.tsc = BASE + 600 + i, .id = IO_START, .object = 16};
-        for (unsigned j = 1; j <= 2; j++)
-            before->slots[at + j] = (struct spdk_slot){.tsc = BASE + 600 + i, .id = SPDK_IDS};
-        at += 3;
-    }
-    before->history.next_entry = at;
-    assert_int_equal(reader_open_bytes(bytes, size, "seed", &recording, &why), 0);
+    assert_int_equal(reader_open_bytes(file, sizeof *file, "seed", &recording, &why), 0);
     struct text out = reader_list(recording, 0);
-    /* 168 I/Os fit: their number differs from the seed's, so the last lines are compared with i168 for i429. */
-    char *tail = strstr(text_string(&out), " 0: 141184.297");
-    assert_non_null(tail);
-    (void)expected;
-    puts(tail);
+    const char *tail = strstr(text_string(&out), " 0: 141184.297");
+    if (!tail)
+        fail_msg("%.2000s", text_string(&out));
+    assert_string_equal(tail, expected);
     text_free(&out);
     recording_close(recording);
-    free(bytes);
     free(file);
 }
 

@@ -21,7 +21,7 @@
 
 enum {
     SPDK_LCORES = 2,
-    SPDK_SLOTS = 64,
+    SPDK_SLOTS = 2048,
     SPDK_IDS = 1280,
     SPDK_TRACEPOINTS = 16,
     SPDK_OWNERS = 4,
@@ -45,8 +45,7 @@ struct spdk_file {
     struct spdk_letter objects[2];
     uint16_t tracepoint_head[64];
     struct spdk_tracepoint tracepoints[SPDK_TRACEPOINTS];
-    uint32_t align;
-    uint16_t lcore_head[64];
+    _Alignas(8) uint16_t lcore_head[64];
     uint64_t lcore_offsets[SPDK_LCORES];
     struct spdk_lcore lcores[SPDK_LCORES];
 };

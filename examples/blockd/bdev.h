@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Block devices: the lower layer. Whoever submits an I/O hears of it when it is done, in the same thread, and
+ * never before bdev_submit has returned. A device is a table of functions; see device.c for those that
+ * there are. */
+#ifndef BLOCKD_BDEV_H
+#define BLOCKD_BDEV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "channel.h"
+
+enum bdev_io_type { BDEV_READ, BDEV_WRITE, BDEV_FLUSH, BDEV_TRIM, BDEV_WRITE_ZEROES };
+
+struct bdev_io {
+    enum bdev_io_type type;
+    bool keep_space; /* BDEV_WRITE_ZEROES: the space stays allocated */
+    uint64_t offset; /* in bytes; within the device */
+    uint32_t length;
+    void *data;       /* read, write: `length` bytes */
+    const void *from; /* what it is done for; told to the recorder */
+    void (*done)(struct bdev_io *io, int status);
+
+    /* Private. */
+    struct bdev_channel *channel;
+    uint32_t position;
+    STAILQ_ENTRY(bdev_io) link;
+};
+
+struct bdev;
+struct bdev_kind {
+    const char *name;
+    int (*open)(struct bdev *bdev); /* 0 or -errno */
+    void (*close)(struct bdev *bdev);
+    /* Does a part of the I/O: `length` bytes at `offset`, from or to `data`. 0 or -errno. */
+    int (*execute)(struct bdev *bdev, const struct bdev_io *io, uint64_t offset, uint32_t length, void *data);
+};
+
+struct bdev {
+    char name[256];
+    const struct bdev_kind *kind;
+    uint64_t size; /* in bytes */
+    uint32_t owner;
+    void *memory; /* the kind's own */
+    struct io_device device;
+    thread_fn closed;
+    void *closed_context;
+};
+
+extern const struct bdev_kind *const bdev_kinds[]; /* ends with NULL */
+const struct bdev_kind *bdev_find_kind(const char *name);
+
+/* 0 or -errno. */
+int bdev_open(struct bdev **bdev, const struct bdev_kind *kind, const char *name, uint64_t size,
+              struct thread_set *set);
+/* Calls closed(context) in this thread when no thread has a channel of it any more. */
+void bdev_close(struct bdev *bdev, thread_fn closed, void *context);
+
+/* channel: get_io_channel(&bdev->device). */
+void bdev_submit(struct io_channel *channel, struct bdev_io *io);
+
+#endif

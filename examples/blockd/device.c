@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The kinds of block devices: "memory" keeps what is written, as long as the program runs; "null" forgets it
+ * and reads as zeroes. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bdev.h"
+
+static int null_open(struct bdev *bdev)
+{
+    (void)bdev;
+    return 0;
+}
+
+static void null_close(struct bdev *bdev)
+{
+    (void)bdev;
+}
+
+static int null_execute(struct bdev *bdev, const struct bdev_io *io, uint64_t offset, uint32_t length, void *data)
+{
+    (void)bdev, (void)offset;
+    if (io->type == BDEV_READ)
+        memset(data, 0, length);
+    return 0;
+}
+
+static const struct bdev_kind null_kind = {"null", null_open, null_close, null_execute};
+
+/* Pages come into being when they are written. */
+static int memory_open(struct bdev *bdev)
+{
+    bdev->memory = mmap(NULL, bdev->size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return bdev->memory == MAP_FAILED ? -errno : 0;
+}
+
+static void memory_close(struct bdev *bdev)
+{
+    munmap(bdev->memory, bdev->size);
+}
+
+/* Whole pages go back to the system, and read as zeroes from then on. */
+static int memory_discard(char *begin, uint32_t length)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    char *first = (char *)(((uintptr_t)begin + page - 1) & ~(page - 1));
+    char *end = begin + length, *last = (char *)((uintptr_t)end & ~(page - 1));
+    if (first >= last) {
+        memset(begin, 0, length);
+        return 0;
+    }
+    memset(begin, 0, (size_t)(first - begin));
+    memset(last, 0, (size_t)(end - last));
+    return madvise(first, (size_t)(last - first), MADV_DONTNEED) < 0 ? -errno : 0;
+}
+
+static int memory_execute(struct bdev *bdev, const struct bdev_io *io, uint64_t offset, uint32_t length,
+                          void *data)
+{
+    char *place = (char *)bdev->memory + offset;
+    switch (io->type) {
+    case BDEV_READ:
+        memcpy(data, place, length);
+        return 0;
+    case BDEV_WRITE:
+        memcpy(place, data, length);
+        return 0;
+    case BDEV_FLUSH:
+        return 0;
+    case BDEV_TRIM:
+        return memory_discard(place, length);
+    case BDEV_WRITE_ZEROES:
+        if (!io->keep_space)
+            return memory_discard(place, length);
+        memset(place, 0, length);
+        return 0;
+    }
+    return -ENOTSUP;
+}
+
+static const struct bdev_kind memory_kind = {"memory", memory_open, memory_close, memory_execute};
+
+const struct bdev_kind *const bdev_kinds[] = {&memory_kind, &null_kind, NULL};
