@@ -34,11 +34,12 @@ LDFLAGS  += -fsanitize=address,undefined
 endif
 
 # libspoor is the recorder (src/recorder); everything else is the tracer.
-FOLDERS  := base type sym recorder reader lang bpf print vm kernel builtin probe session
+FOLDERS  := base type sym reader lang bpf print vm kernel builtin probe session
 SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
 COMMANDS := $(wildcard src/cmd/*.c)
 OBJECTS  := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
 MAIN     := $(COMMANDS:src/%.c=$(BUILD)/obj/%.o)
+LIBRARY  := $(patsubst src/recorder/%.c,$(BUILD)/lib/%.o,$(wildcard src/recorder/*.c))
 UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
 TARGETS  := $(patsubst tests/targets/%.c,$(BUILD)/targets/%,$(wildcard tests/targets/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
@@ -49,7 +50,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc
 .DELETE_ON_ERROR:
 .PHONY: all demo check check-kernels bench fuzz install format clean setup tests
 
-all: $(BUILD)/spoor
+all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so
 
 $(BUILD)/spoor: $(MAIN) $(BUILD)/libtracer.a
 	@echo '  LD   $@'
@@ -64,16 +65,33 @@ $(BUILD)/obj/%.o: src/%.c | $(GENERATED)
 	@echo '  CC   $<'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# libspoor: what programs that record are linked with.
+$(BUILD)/lib/%.o: src/recorder/%.c
+	@mkdir -p $(@D)
+	@echo '  CC   $<'
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+
+$(BUILD)/libspoor.a: $(LIBRARY)
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+$(BUILD)/libspoor.so.1: $(LIBRARY)
+	@echo '  LD   $@'
+	@$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libspoor.so.1 -Wl,-z,nodelete $(if $(SAN),,-Wl,-z,defs) -o $@ $^
+
+$(BUILD)/libspoor.so: $(BUILD)/libspoor.so.1
+	@ln -sf $(<F) $@
+
 # The system calls of this machine, by number: see src/sym/syscalls.c.
 $(BUILD)/gen/syscalls.inc:
 	@mkdir -p $(@D)
 	@echo '#include <asm/unistd.h>' | $(CC) -E -dM - | sed -nE -e '/__NR_(syscalls|arch_specific_syscall) /d' \
 		-e 's/^#define __NR_([a-z0-9_]+) .*/SYSCALL(\1, __NR_\1)/p' | sort > $@
 
-$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a
+$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a $(BUILD)/libspoor.a
 	@mkdir -p $(@D)
 	@echo '  LD   $@'
-	@$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libtracer.a -lcmocka $(LDLIBS)
+	@$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libtracer.a $(BUILD)/libspoor.a -lcmocka $(LDLIBS)
 
 $(BUILD)/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
@@ -124,7 +142,11 @@ format:
 
 install: all
 	install -D -m 755 $(BUILD)/spoor $(DESTDIR)$(PREFIX)/bin/spoor
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.a
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.so.1
+	ln -sf libspoor.so.1 $(DESTDIR)$(PREFIX)/lib/libspoor.so
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor/compat $(wildcard include/spoor/compat/*.h)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/*.1
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor $(wildcard include/spoor/*.h)
 
--include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(addsuffix .d,$(UNITS))
+-include $(OBJECTS:.o=.d) $(LIBRARY:.o=.d) $(MAIN:.o=.d) $(addsuffix .d,$(UNITS))

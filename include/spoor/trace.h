@@ -7,14 +7,15 @@
  *   SPOOR_OWNER(bdev, 'b');
  *   SPOOR_OBJECT(bdev_io, 'i');
  *   SPOOR_ENUM(io_type, SPOOR_VALUE(IO_READ), SPOOR_VALUE(IO_WRITE));
- *   SPOOR_TRACEPOINT(bdev, BDEV_IO_START, bdev_io, SPOOR_BEGINS, (enum io_type, type, io_type), (uint64_t,
- * offset)); SPOOR_TRACEPOINT(bdev, BDEV_IO_DONE, bdev_io, SPOOR_ENDS, (const void *, ctx));
+ *   SPOOR_TRACEPOINT(bdev, BDEV_IO_START, bdev_io, SPOOR_BEGINS, (enum io_type, type, io_type),
+ *                    (uint64_t, offset), (uint32_t, len));
+ *   SPOOR_TRACEPOINT(bdev, BDEV_IO_DONE, bdev_io, SPOOR_ENDS, (const void *, ctx));
  *
  *   // bdev.c
  *   SPOOR_TRACEPOINT_HERE(BDEV_IO_START);    // the tracepoint's one home in the program
  *   SPOOR_TRACEPOINT_HERE(BDEV_IO_DONE);
  *   …
- *   SPOOR_RECORD(BDEV_IO_START, io->bdev->owner, io, io->type, io->offset);
+ *   SPOOR_RECORD(BDEV_IO_START, io->bdev->owner, io, io->type, io->offset, io->len);
  *
  *   // main.c
  *   struct spoor_trace_options options = {.size = sizeof options, .name = "blockd", .enable = "bdev"};
@@ -190,37 +191,45 @@ enum spoor_trace_flags {
 
 /* Zero is the default of everything but `size`. */
 struct spoor_trace_options {
-    size_t size;      /* sizeof(struct spoor_trace_options) */
-    const char *name; /* the first part of the file's name: letters, digits, . _ -; default: the program's */
-    const char *enable; /* as for spoor_trace_enable; default: the environment's SPOOR_TRACE, else nothing */
-    const char *directory; /* default: the environment's SPOOR_TRACE_DIR, else /dev/shm */
-    size_t ring_bytes;     /* of each thread's ring: a power of two from 8 KiB to 1 GiB; default 1 MiB */
-    unsigned
-        threads; /* most rings; default 256, at most 3072. Each takes memory when its thread first records. */
-    unsigned kept; /* rings of ended threads that are kept before one is used again; default 16 */
-    unsigned
-        owners; /* entries for owners and the history of their descriptions; default 1024, at most 65536 */
-    unsigned flags;        /* enum spoor_trace_flags */
-    int dump_signal;       /* a signal that makes a dump; 0: none. Its disposition is taken over until
-                              spoor_trace_close. */
-    unsigned dump_seconds; /* how much it dumps; 0: everything */
-    const char *dump_path; /* where: DUMP_PATH.PID.1.spoor, .2.spoor, …; default: /tmp/NAME */
+    size_t size; /* sizeof(struct spoor_trace_options) */
+    /* The first part of the file's name: letters, digits, . _ - (up to 64); default: the program's name. */
+    const char *name;
+    /* As for spoor_trace_enable, or "help"; default: the environment's SPOOR_TRACE, else nothing. */
+    const char *enable;
+    /* Default: the environment's SPOOR_TRACE_DIR, else /dev/shm. */
+    const char *directory;
+    /* Of each thread's ring: a power of two from 8 KiB to 1 GiB; default 1 MiB. */
+    size_t ring_bytes;
+    /* Most rings; default 256, at most 3072. Each takes memory when its thread first records. */
+    unsigned threads;
+    /* Rings of ended threads that are kept before one is used again; default 16. */
+    unsigned kept;
+    /* Entries for owners and the history of their descriptions; default 1024, at most 65536. */
+    unsigned owners;
+    unsigned flags; /* enum spoor_trace_flags */
+    /* A signal that makes a dump; 0: none. Its disposition is taken over until spoor_trace_close. */
+    int dump_signal;
+    /* How many seconds it dumps; 0: everything. */
+    unsigned dump_seconds;
+    /* Where: DUMP_PATH.PID.1.spoor, DUMP_PATH.PID.2.spoor, …; default: /tmp/NAME. */
+    const char *dump_path;
 };
 
 /* Begins the recording of this process. 0 or -errno; then spoor_trace_error() says what is wrong, and every
- * tracepoint stays off: -EINVAL    an option is wrong, or `enable` names what is not there -EEXIST    two
- * definitions have one name, or two letters are alike: the text names both files -EALREADY  there is a
- * recording already -ECANCELED `enable` was "help": the list was printed to stderr others     of the system:
- * directory not writable, no space, … */
+ * tracepoint stays off:
+ * - EINVAL: an option is wrong, or `enable` names what is not there.
+ * - EEXIST: two definitions have one name, or two letters are alike: the text names both files. Or the
+ *   recording's file is there and in use.
+ * - EALREADY: there is a recording already.
+ * - ECANCELED: `enable` was "help": the list was printed to stderr.
+ * - others, of the system: directory not writable, no space, … */
 SPOOR_TRACE_API_ int spoor_trace_open(const struct spoor_trace_options *options);
 
 /* Ends it: all tracepoints off, the file stays (unless SPOOR_TRACE_REMOVE). Records that other threads are
- * just writing may be lost. Another may be opened afterwards. Without it a recording ends with the process.
- */
+ * just writing may be lost. Another may be opened afterwards. A recording also ends with the process. */
 SPOOR_TRACE_API_ void spoor_trace_close(void);
 
-/* Text of the last failure in this thread (not of spoor_trace_dump); "" if none. Valid until the next call.
- */
+/* Text of this thread's last failure (not of spoor_trace_dump); "" if none. Valid until the next call. */
 SPOOR_TRACE_API_ const char *spoor_trace_error(void);
 
 /* Path of the recording's file; NULL if none is open. Valid until spoor_trace_close. */

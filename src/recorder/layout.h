@@ -303,13 +303,13 @@ struct layout_relation { /* argument `argument` of `tracepoint` holds the id of 
  * `reserved` and `committed` are mixed words: the low 44 bits of a position and above them the low 20 bits of
  * the number of records before it. The full values are those nearest to position_base and number_base
  * (layout_extend).
- * - reserved: raised before anything is written there: what stands at a position below
- *   reserved - ring_bytes / 8 may be half overwritten. A block with sequence s is intact if reserved, read
- * after the block was copied (acquire fence between), has a position below (s + blocks) * 512.
+ * - reserved: raised before anything is written there: what stands a whole ring or more below it may be
+ *   half overwritten. A block with sequence s is intact if reserved, read after the block was copied (acquire
+ *   fence between), has a position below (s + blocks) * 512.
  * - committed: everything before it is wholly written. committed <= reserved. They differ while a record is
  *   being written; for good, when the thread died there; or when a handler that interrupted a record left by
  *   longjmp: then committed lags until the ring has gone round once. Records beyond `committed` are whole
- * too, if their mark is right.
+ *   too, if their mark is right.
  *
  * How a reader goes: for each slot take the block; `sequence` must fit the slot and be equal to `trailer`;
  * then from `first` on records until the end of the block, or the first word that is not a record with the

@@ -6,11 +6,12 @@
 #include "recorder/state.h"
 
 #include <errno.h>
-#include <sched.h>
+#include <linux/futex.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,20 +21,27 @@ static _Thread_local char failure[512];
 
 /* ---- lock: not a mutex, because the record path must be able to try it in a signal handler ---- */
 
+enum { FREE, HELD, AWAITED };
+
 bool recorder_try_lock(void)
 {
-    return !__atomic_exchange_n(&recorder.locked, 1, __ATOMIC_ACQUIRE);
+    int expected = FREE;
+    return __atomic_compare_exchange_n(&recorder.locked, &expected, HELD, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
 }
 
 void recorder_lock(void)
 {
-    while (!recorder_try_lock())
-        sched_yield();
+    if (recorder_try_lock())
+        return;
+    while (__atomic_exchange_n(&recorder.locked, AWAITED, __ATOMIC_ACQUIRE) != FREE)
+        syscall(SYS_futex, &recorder.locked, FUTEX_WAIT_PRIVATE, AWAITED, NULL);
 }
 
 void recorder_unlock(void)
 {
-    __atomic_store_n(&recorder.locked, 0, __ATOMIC_RELEASE);
+    if (__atomic_exchange_n(&recorder.locked, FREE, __ATOMIC_RELEASE) == AWAITED)
+        syscall(SYS_futex, &recorder.locked, FUTEX_WAKE_PRIVATE, 1);
 }
 
 /* ---- errors ---- */
@@ -236,8 +244,12 @@ static int create(const struct recorder_settings *settings, const struct registr
 static int open_recording(const struct spoor_trace_options *options)
 {
     static struct recorder_settings settings; /* large; guarded by the lock */
-    if (options == NULL || options->size != sizeof *options)
+    if (options == NULL || options->size < sizeof *options)
         return recorder_fail(-EINVAL, "option size: must be sizeof(struct spoor_trace_options)");
+    for (size_t i = sizeof *options; i < options->size;
+         i++) /* of a program that was built with a later header */
+        if (((const char *)options)[i] != 0)
+            return recorder_fail(-EINVAL, "an option is set that this version of libspoor does not know");
     if (recorder.generation != 0)
         return recorder_fail(-EALREADY, "there is a recording already: %s", recorder.recording.path);
     int error = set_options(&settings, options);

@@ -17,7 +17,7 @@ awk '
             printf "%s:%d: %s may not include %s: the arrows run %s\n", FILENAME, FNR, from[1], quoted[2], "cmd → … → base"
             bad = 1
         }
-        if (to[1] == "recorder" && from[1] != "recorder" && quoted[2] != "recorder/format.h") {
+        if (to[1] == "recorder" && from[1] != "recorder" && quoted[2] != "recorder/layout.h") {
             printf "%s:%d: nobody includes the recorder\n", FILENAME, FNR
             bad = 1
         }

@@ -17,6 +17,7 @@
 #include "sym/usdt.h"
 
 enum colour { RED, GREEN, BLUE };
+struct cell;
 typedef int (*callback)(void *);
 
 SPOOR_PROBE_DECLARE(unit, none);
@@ -79,8 +80,9 @@ static __attribute__((noinline)) void fire_compat(int a)
 static void fire_all(void)
 {
     int8_t narrow = -3;
+    volatile uint32_t wide = 3; /* or the compiler knows which branch is taken */
     fire_declared("text");
-    fire_inline(&narrow, "text", 3);
+    fire_inline(&narrow, "text", wide);
     fire_compat(1);
 }
 
@@ -170,6 +172,14 @@ static void check_arguments(struct notes *notes, const char *provider, const cha
             assert_int_equal(argument->constant, expected[i].constant);
     }
 }
+#define SIZED(size)                                                                                          \
+    {                                                                                                        \
+        size, false, 0                                                                                       \
+    }
+#define CONSTANT(size, value)                                                                                \
+    {                                                                                                        \
+        size, true, value                                                                                    \
+    }
 #define CHECK(notes, provider, name, ...)                                                                    \
     check_arguments(notes, provider, name, (const struct expectation[]){__VA_ARGS__},                        \
                     sizeof((const struct expectation[]){__VA_ARGS__}) / sizeof(struct expectation))
@@ -177,11 +187,11 @@ static void check_arguments(struct notes *notes, const char *provider, const cha
 static void test_inline_notes(void **state)
 {
     struct notes *notes = *state;
-    CHECK(notes, "unit", "in-line", {-1}, {4}, {8}, {8}, {4}, {1});
-    CHECK(notes, "unit", "constants", {-4, true, 5}, {-4, true, -7}, {8, true, INT64_MIN}, {-4, true, 'c'},
-          {-4, true, RED}, {1, true, 255});
-    CHECK(notes, "unit", "full", {-4, true, 1}, {-4}, {-4}, {-4}, {-4}, {-4}, {-4}, {-4}, {-4},
-          {-4, true, 10}, {4}, {8});
+    CHECK(notes, "unit", "in-line", SIZED(-1), SIZED(4), SIZED(8), SIZED(8), SIZED(4), SIZED(1));
+    CHECK(notes, "unit", "constants", CONSTANT(-4, 5), CONSTANT(-4, -7), CONSTANT(8, INT64_MIN),
+          CONSTANT(-4, 'c'), CONSTANT(-4, RED), CONSTANT(1, 255));
+    CHECK(notes, "unit", "full", CONSTANT(-4, 1), SIZED(-4), SIZED(-4), SIZED(-4), SIZED(-4), SIZED(-4),
+          SIZED(-4), SIZED(-4), SIZED(-4), CONSTANT(-4, 10), SIZED(4), SIZED(8));
     assert_string_equal(site_of(notes, "unit", "nothing")->arguments, "");
     assert_int_equal(site_of(notes, "unit", "nothing")->semaphore_address, 0);
     size_t branches = 0;
@@ -199,9 +209,9 @@ static void test_declared_notes(void **state)
         {"const struct cell *", "cell"},
         {"volatile unsigned short *", "port"},
     };
-    CHECK(notes, "unit", "twelve", {-1}, {1}, {-2}, {2}, {-4}, {4}, {-8}, {8}, {(char)-1 < 0 ? -1 : 1}, {-8},
-          {8}, {8});
-    CHECK(notes, "unit", "kinds", {4}, {8}, {8}, {8});
+    CHECK(notes, "unit", "twelve", SIZED(-1), SIZED(1), SIZED(-2), SIZED(2), SIZED(-4), SIZED(4), SIZED(-8),
+          SIZED(8), SIZED((char)-1 < 0 ? -1 : 1), SIZED(-8), SIZED(8), SIZED(8));
+    CHECK(notes, "unit", "kinds", SIZED(4), SIZED(8), SIZED(8), SIZED(8));
     const struct usdt_site *site = site_of(notes, "unit", "kinds");
     assert_int_equal(site->declared_count, 4);
     for (unsigned i = 0; i < 4; i++) {
@@ -253,14 +263,15 @@ static void test_pads(void **state)
 static void test_compat_notes(void **state)
 {
     struct notes *notes = *state;
-    CHECK(notes, "unit", "dtrace2", {-4}, {8});
+    CHECK(notes, "unit", "dtrace2", SIZED(-4), SIZED(8));
     assert_string_equal(site_of(notes, "unit", "dtrace")->arguments, "");
     assert_string_equal(site_of(notes, "unit", "dtrace0")->arguments, "");
-    CHECK(notes, "unit", "stap12", {-4, true, 1}, {-4}, {-4}, {-4}, {-4}, {-4}, {-4}, {-4}, {-4}, {-4},
-          {-4, true, 11}, {-4});
-    CHECK(notes, "spdk", "spdk_none", {-4, true, 0});
-    CHECK(notes, "spdk", "spdk_four", {-4, true, 0}, {-4, true, 1}, {-4, true, 2}, {-4, true, 3}, {-4});
-    CHECK(notes, "spdk", "spdk_ticks", {8}, {-4});
+    CHECK(notes, "unit", "stap12", CONSTANT(-4, 1), SIZED(-4), SIZED(-4), SIZED(-4), SIZED(-4), SIZED(-4),
+          SIZED(-4), SIZED(-4), SIZED(-4), SIZED(-4), CONSTANT(-4, 11), SIZED(-4));
+    CHECK(notes, "spdk", "spdk_none", CONSTANT(-4, 0));
+    CHECK(notes, "spdk", "spdk_four", CONSTANT(-4, 0), CONSTANT(-4, 1), CONSTANT(-4, 2), CONSTANT(-4, 3),
+          SIZED(-4));
+    CHECK(notes, "spdk", "spdk_ticks", SIZED(8), SIZED(-4));
 }
 
 int main(void)

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests: the upper layer. Each lives from its header to the last byte of its answer:
+ * new, needs a buffer, gets its data (writes), ready, executed by the block device, answered. */
+#ifndef BLOCKD_REQUEST_H
+#define BLOCKD_REQUEST_H
+
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/uio.h>
+
+#include "bdev.h"
+#include "connection.h"
+#include "nbd.h"
+
+enum request_state { REQUEST_NEEDS_BUFFER, REQUEST_RECEIVING, REQUEST_WAITING, REQUEST_AT_WORK, REQUEST_REPLYING };
+
+struct request {
+    struct connection *connection;
+    struct group_export *export;
+    enum request_state state;
+    enum nbd_command command;
+    uint16_t flags;
+    uint32_t length, received;
+    uint64_t handle, offset;
+    uint32_t error; /* of the protocol; 0: none */
+    bool last;      /* the connection ends with its answer */
+    void *data;     /* NULL: what the client sends is dropped */
+    struct bdev_io io;
+    struct nbd_reply reply;
+    uint64_t sent; /* bytes of the answer */
+    TAILQ_ENTRY(request) link;
+};
+
+/* The next step of a connection in transmission. */
+enum step request_step(struct connection *connection);
+/* Where the data that the client sends now belongs; returns how much is awaited, 0: none can be stored. */
+uint32_t request_receive_place(struct connection *connection, void **place);
+
+/* The export is active: to the block device. */
+void request_submit(struct request *request);
+
+/* The unsent part of the answer in up to two pieces. Returns their number. */
+unsigned request_reply_parts(struct request *request, struct iovec parts[2]);
+/* Up to `length` bytes of it were sent. Returns how many were this answer's; it is released with the last. */
+uint64_t request_reply_sent(struct request *request, uint64_t length);
+
+/* For a connection that ends: releases what is not at work. */
+void request_abandon(struct request *request);
+void request_release(struct request *request);
+
+#endif

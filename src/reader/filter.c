@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "reader/filter.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int filter_add(struct filter *filter, enum filter_kind kind, char *values)
+{
+    for (char *rest, *value = strtok_r(values, ",", &rest); value; value = strtok_r(NULL, ",", &rest)) {
+        const size_t count = filter->kinds[kind].count;
+        const char **grown = realloc(filter->kinds[kind].values, (count + 1) * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        filter->kinds[kind].values = grown;
+        grown[filter->kinds[kind].count++] = value;
+    }
+    return 0;
+}
+
+void filter_free(struct filter *filter)
+{
+    for (int i = 0; i < FILTER_KINDS; i++)
+        free(filter->kinds[i].values);
+    free(filter->tracepoints);
+    *filter = (struct filter){0};
+}
+
+bool filter_parse_time(const char *text, uint64_t *nanoseconds)
+{
+    static const struct {
+        const char *name;
+        uint64_t scale;
+    } units[] = {{"", 1000}, {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}};
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    errno = 0;
+    const uint64_t whole = strtoull(text, &end, 10);
+    if (errno)
+        return false;
+    uint64_t fraction = 0, scale = 1;
+    if (*end == '.')
+        for (end++; isdigit((unsigned char)*end); end++)
+            if (scale < 1000000000) {
+                fraction = fraction * 10 + (uint64_t)(*end - '0');
+                scale *= 10;
+            }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (!strcmp(end, units[i].name))
+            return !__builtin_mul_overflow(whole, units[i].scale, nanoseconds) &&
+                   !__builtin_add_overflow(*nanoseconds, (uint64_t)((unsigned __int128)fraction * units[i].scale / scale), nanoseconds);
+    return false;
+}
+
+static bool matches(const char *pattern, const char *text)
+{
+    return fnmatch(pattern, text, 0) == 0;
+}
+
+static bool is_number(const char *text, uint64_t value)
+{
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    errno = 0;
+    return strtoull(text, &end, 0) == value && !*end && !errno;
+}
+
+static bool thread_passes(const char *value, const struct recording_event *event)
+{
+    return is_number(value, event->thread) || (event->thread_name[0] && matches(value, event->thread_name));
+}
+
+static bool tracepoint_passes(const struct filter *filter, const struct recording_tracepoint *tracepoint)
+{
+    bool group = !filter->kinds[FILTER_GROUP].count, name = !filter->kinds[FILTER_TRACEPOINT].count;
+    for (size_t i = 0; i < filter->kinds[FILTER_GROUP].count && !group; i++)
+        group = matches(filter->kinds[FILTER_GROUP].values[i], tracepoint->group->name);
+    for (size_t i = 0; i < filter->kinds[FILTER_TRACEPOINT].count && !name; i++) {
+        const char *value = filter->kinds[FILTER_TRACEPOINT].values[i], *colon = strchr(value, ':');
+        if (colon) {
+            char wanted[256];
+            snprintf(wanted, sizeof wanted, "%.*s", (int)(colon - value < 255 ? colon - value : 255), value);
+            name = matches(wanted, tracepoint->group->name) && matches(colon + 1, tracepoint->name);
+        } else {
+            name = matches(value, tracepoint->name);
+        }
+    }
+    return group && name;
+}
+
+static bool owner_passes(const char *value, const struct recording *recording, const struct recording_event *event)
+{
+    struct recording_owner owner;
+    const bool is_known = recording_owner(recording, event, &owner);
+    const struct recording_model *model = recording_model(recording);
+    char letter = event->tracepoint->owner >= 0 ? model->owners[event->tracepoint->owner].letter : 0;
+    if (is_known && owner.letter)
+        letter = owner.letter;
+    if (!letter && !event->owner)
+        return false;
+    char *end;
+    if (letter && value[0] == letter && isdigit((unsigned char)value[1]) && strtoull(value + 1, &end, 10) == event->owner && !*end)
+        return true; /* leading zeros are decimal here: b08 */
+    return is_number(value, event->owner) || (is_known && owner.description_length && matches(value, owner.description));
+}
+
+static bool object_is(const char *value, const struct recording_model *model, int16_t type, uint64_t number, uint64_t id)
+{
+    char *end;
+    if (type < 0)
+        return false;
+    if (value[0] == '0' && (value[1] == 'x' || value[1] == 'X'))
+        return is_number(value, id);
+    if (value[0] != model->objects[type].letter)
+        return false;
+    if (value[1] == '@')
+        return value[2] && strtoull(value + 2, &end, 16) == id && !*end;
+    return isdigit((unsigned char)value[1]) && strtoull(value + 1, &end, 10) == number && !*end;
+}
+
+static bool object_passes(const char *value, const struct recording_model *model, const struct object_step *step)
+{
+    bool passes = object_is(value, model, step->own.type, step->own.number, step->own.id);
+    for (unsigned i = 0; i < step->related_count && !passes; i++)
+        passes = object_is(value, model, step->related[i].type, step->related[i].number, step->related[i].id);
+    return passes;
+}
+
+static uint64_t since_start(const struct recording *recording, const struct recording_event *event)
+{
+    const uint64_t time = recording_time(recording, event->stamp), start = recording_start(recording);
+    return time > start ? time - start : 0;
+}
+
+bool filter_is_over(const struct filter *filter, const struct recording *recording, const struct recording_event *event)
+{
+    return filter->to && since_start(recording, event) > filter->to;
+}
+
+bool filter_passes(struct filter *filter, const struct recording *recording, const struct recording_event *event,
+                   const struct object_step *step)
+{
+    const struct recording_model *model = recording_model(recording);
+    if (filter->kinds[FILTER_GROUP].count || filter->kinds[FILTER_TRACEPOINT].count) {
+        uint8_t verdict = filter->tracepoints ? filter->tracepoints[event->tracepoint->id & 0xffff] : 0;
+        if (!verdict) {
+            verdict = tracepoint_passes(filter, event->tracepoint) ? 1 : 2;
+            if (!filter->tracepoints)
+                filter->tracepoints = calloc(65536, 1);
+            if (filter->tracepoints)
+                filter->tracepoints[event->tracepoint->id & 0xffff] = verdict;
+        }
+        if (verdict != 1)
+            return false;
+    }
+    if (filter->from && since_start(recording, event) < filter->from)
+        return false;
+    for (int kind = 0; kind < FILTER_KINDS; kind++) {
+        bool passes = !filter->kinds[kind].count || kind == FILTER_GROUP || kind == FILTER_TRACEPOINT;
+        for (size_t i = 0; i < filter->kinds[kind].count && !passes; i++) {
+            const char *value = filter->kinds[kind].values[i];
+            passes = kind == FILTER_THREAD  ? thread_passes(value, event)
+                     : kind == FILTER_OWNER ? owner_passes(value, recording, event)
+                                            : object_passes(value, model, step);
+        }
+        if (!passes)
+            return false;
+    }
+    return !filter_is_over(filter, recording, event);
+}

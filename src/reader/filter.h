@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which events are shown. Values of one kind are alternatives, kinds all have to agree. */
+#ifndef SPOOR_READER_FILTER_H
+#define SPOOR_READER_FILTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reader/objects.h"
+#include "reader/reader.h"
+
+enum filter_kind {
+    FILTER_THREAD,     /* name (with * and ?) or number */
+    FILTER_GROUP,      /* name */
+    FILTER_TRACEPOINT, /* name, or GROUP:NAME */
+    FILTER_OWNER,      /* b2, a number, or a description */
+    FILTER_OBJECT,     /* i429, or the recorded id (0x…); also what is related to it */
+    FILTER_KINDS,
+};
+
+struct filter {
+    struct {
+        const char **values;
+        size_t count;
+    } kinds[FILTER_KINDS];
+    uint64_t from, to; /* ns since the start; to 0: no end */
+    uint8_t *tracepoints; /* what is known already, by id: 0 nothing, 1 pass, 2 not */
+};
+
+/* Values separated by commas; the text is kept by reference. 0 or -errno. */
+int filter_add(struct filter *filter, enum filter_kind kind, char *values);
+/* "1500", "1.5ms", "2s": ns; without a unit microseconds, as they are printed. False: it is no time. */
+bool filter_parse_time(const char *text, uint64_t *nanoseconds);
+bool filter_passes(struct filter *filter, const struct recording *recording, const struct recording_event *event,
+                   const struct object_step *step);
+/* Is the time window over, so that nothing more can pass? */
+bool filter_is_over(const struct filter *filter, const struct recording *recording, const struct recording_event *event);
+void filter_free(struct filter *filter);
+
+#endif

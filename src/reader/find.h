@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where recordings are: /dev/shm and $SPOOR_TRACE_DIR, spoor's (NAME.PID.spoor) and SPDK's (NAME_trace.pidPID,
+ * NAME_trace.ID). By name only; nothing is opened. */
+#ifndef SPOOR_READER_FIND_H
+#define SPOOR_READER_FIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/text.h"
+
+struct find_entry {
+    char *path;
+    char name[65]; /* of the program, as the file's name has it */
+    char id[33];   /* SPDK's shared memory id, "" if there is none */
+    uint32_t pid;  /* 0: not in the name */
+    bool is_spdk;
+    struct timespec changed;
+    uint64_t bytes, allocated;
+};
+
+struct find_list {
+    struct find_entry *items; /* the newest first */
+    size_t count, room;
+};
+
+/* 0 or -errno. */
+int find_recordings(struct find_list *list);
+void find_free(struct find_list *list);
+
+struct find_choice { /* NULL and 0 are not asked for */
+    const char *name, *id;
+    uint32_t pid;
+};
+/* Path of the newest that fits, malloc'ed; NULL, and why. */
+char *find_recording(const struct find_choice *choice, struct text *why);
+
+#endif
