@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A fixed number of events: load COUNT [A SECOND]. Each is one call of load_call(i, text) below a stack of
- * some frames; with a rate the calls are spread evenly over time, by spinning. Prints how long it took, in
- * ms. */
+/* A fixed number of events: load COUNT [A SECOND [TEXT]]. Each is one call of load_call(i, text) below a
+ * stack of some frames; with a rate that is not 0 the calls are spread evenly over time, by spinning. Prints
+ * how long it took, in ms. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,25 +22,25 @@ static long long now_ns(void)
     return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-__attribute__((noinline)) static void call(long count, double every_ns)
+__attribute__((noinline)) static void call(long count, double every_ns, const char *text)
 {
     long long begin = now_ns();
     for (long i = 0; i < count; i++) {
         if (every_ns > 0)
             while ((double)(now_ns() - begin) < every_ns * (double)i)
                 ;
-        load_call(i, "a string of some length");
+        load_call(i, text);
         __asm__ volatile("" ::: "memory");
     }
     printf("%lld\n", (now_ns() - begin) / 1000000);
 }
 
-__attribute__((noinline)) static void deeper(int depth, long count, double every_ns)
+__attribute__((noinline)) static void deeper(int depth, long count, double every_ns, const char *text)
 {
     if (depth > 0)
-        deeper(depth - 1, count, every_ns);
+        deeper(depth - 1, count, every_ns, text);
     else
-        call(count, every_ns);
+        call(count, every_ns, text);
     __asm__ volatile("" ::: "memory"); /* so that each call keeps its frame */
 }
 
@@ -48,6 +48,6 @@ int main(int argc, char **argv)
 {
     enum { DEPTH = 10 };
     long count = argc > 1 ? atol(argv[1]) : 1, rate = argc > 2 ? atol(argv[2]) : 0;
-    deeper(DEPTH, count, rate > 0 ? 1e9 / (double)rate : 0);
+    deeper(DEPTH, count, rate > 0 ? 1e9 / (double)rate : 0, argc > 3 ? argv[3] : "a string of some length");
     return 0;
 }

@@ -29,7 +29,8 @@ struct connection {
     bool closed, end_of_input, shut, dirty;
     bool blocked; /* nothing is read until answers were sent */
     uint32_t owner, interest;
-    uint64_t deadline; /* in milliseconds; 0: none */
+    uint64_t deadline;       /* in milliseconds; 0: none */
+    _Atomic unsigned *count; /* of all connections */
     char peer[64];
 
     unsigned input_begin, input_end;
@@ -47,10 +48,12 @@ struct connection {
     TAILQ_ENTRY(connection) link, dirty_link;
 };
 
+TAILQ_HEAD(connection_list, connection);
+
 struct poll_group {
     TAILQ_HEAD(, group_export) exports;
-    TAILQ_HEAD(, connection) connections;
-    TAILQ_HEAD(, connection) dirty; /* with something to send, or to go on with */
+    struct connection_list connections;
+    struct connection_list dirty; /* with something to send, or to go on with */
     struct poller *poller;
     unsigned deadlines; /* connections that have one */
     uint64_t looked;    /* when they were looked at last */

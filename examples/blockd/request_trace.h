@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the recorder is told about connections and their requests; and that an I/O's `ctx` is a request. */
+/* What the recorder is told about connections and their requests. */
 #ifndef BLOCKD_REQUEST_TRACE_H
 #define BLOCKD_REQUEST_TRACE_H
 
 #include <spoor/trace.h>
-
-#include "bdev_trace.h"
 
 SPOOR_GROUP(tcp, "connections and their requests");
 SPOOR_OWNER(tcp_qpair, 't');
@@ -24,8 +22,5 @@ SPOOR_TRACEPOINT(tcp, TCP_REQ_EXECUTED, tcp_request, SPOOR_USES, (const void *, 
 SPOOR_TRACEPOINT(tcp, TCP_REQ_RDY_TO_COMPLETE, tcp_request, SPOOR_USES, (const void *, qpair));
 SPOOR_TRACEPOINT(tcp, TCP_REQ_TRANSFER_C2H, tcp_request, SPOOR_USES, (const void *, qpair));
 SPOOR_TRACEPOINT(tcp, TCP_REQ_COMPLETED, tcp_request, SPOOR_ENDS, (const void *, qpair));
-
-SPOOR_RELATION(BDEV_IO_START, ctx, tcp_request);
-SPOOR_RELATION(BDEV_IO_DONE, ctx, tcp_request);
 
 #endif

@@ -22,6 +22,7 @@
 
 enum {
     FLUSH_BYTES = 64 << 10,
+    HELD_BYTES = 1 << 20,
     WAIT_SHORTEST_MS = 1, /* between looks at the rings: doubles while nothing comes */
     WAIT_LONGEST_MS = 20,
     OUTPUT_RETRY_MS = 100,
@@ -31,6 +32,8 @@ enum {
 
 void session_flush(struct session *session)
 {
+    if (session->holds_output && session->out.length < HELD_BYTES)
+        return;
     const char *at = session->out.bytes;
     size_t left = session->out.length;
     while (left && !session->broken_output) {
@@ -70,6 +73,7 @@ static struct session *session_of(struct actor *actor)
 
 static void actor_flush(struct actor *actor)
 {
+    session_of(actor)->holds_output = false; /* somebody else is about to write there */
     session_flush(session_of(actor));
 }
 
@@ -220,17 +224,20 @@ static int attach(struct session *session)
 
 static void tell_attached(struct session *session)
 {
-    if (session->options.is_json && !session->options.is_quiet) {
+    struct text held = session->out;
+    session->out = (struct text){0};
+    if (session->options.is_json && !session->options.is_quiet)
         record_attached_probes(&session->out, session->probe_count);
-        session_flush(session);
-    } else if (!session->options.is_quiet && !session->options.is_json)
+    else if (!session->options.is_quiet && !session->options.is_json)
         session_report(session, "Attached %zu probe%s\n", session->probe_count,
                        session->probe_count == 1 ? "" : "s");
     /* For test suites written for other tracers of this language. */
-    if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED")) {
+    if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
         text_add(&session->out, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
-        session_flush(session);
-    }
+    text_append(&session->out, text_string(&held), held.length);
+    text_free(&held);
+    session->holds_output = false;
+    session_flush(session);
     if (session->options.is_verbose) {
         struct text text = {0};
         kernel_describe_attachments(session->kernel, &text);
@@ -325,6 +332,7 @@ static void print_maps(struct session *session)
 
 static void end(struct session *session)
 {
+    session->holds_output = false;
     struct image_control *control = session->host->operations->control(session->host);
     if (control)
         __atomic_store_n(&control->stop, 1, __ATOMIC_SEQ_CST);
@@ -400,6 +408,7 @@ static int run(struct session *session)
     struct image_control *control = session->host->operations->control(session->host);
     if (control)
         control->start = session->host->operations->clock(session->host);
+    session->holds_output = true;
     run_special(session, PROBE_AT_BEGIN);
     consume(session, true);
     if (!session->actor.exit_requested)
@@ -426,6 +435,7 @@ int session_run(struct session *session, int *status)
         return -ENOMEM;
     int error = run(session);
     child_end(session);
+    session->holds_output = false;
     session_flush(session);
     *status = session->actor.exit_code;
     return session->diagnostics.errors && !error ? -EIO : error;

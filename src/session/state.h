@@ -59,6 +59,7 @@ struct session {
     struct session_child child;
     int signals;        /* signalfd */
     int process;        /* pidfd of -p */
+    bool holds_output;      /* what begin prints stands behind the banner: kept until that is said */
     bool interrupted;   /* a signal asked for the end */
     bool broken_output; /* nobody reads it any more */
     bool at_end;        /* the end probes run: exit() no longer drops records */

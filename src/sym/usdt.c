@@ -86,7 +86,6 @@ struct note_head {
     uint64_t location, base, semaphore;
     const char *provider, *name;
     const char *rest, *end;
-    bool is_dropped; /* the linker left the code out and kept the note */
 };
 
 static bool note_head_read(struct note_reader *reader, const char *content, size_t size,
@@ -98,7 +97,6 @@ static bool note_head_read(struct note_reader *reader, const char *content, size
     memcpy(words, content, sizeof words);
     uint64_t moved = reader->base_address && words[1] ? reader->base_address - words[1] : 0;
     *out = (struct note_head){.location = words[0] + moved,
-                              .is_dropped = !words[0],
                               .base = words[1],
                               .semaphore = words[2] ? words[2] + moved : 0,
                               .rest = content + sizeof words,
@@ -123,6 +121,10 @@ static int note_take_site(struct note_reader *reader, const struct note_head *he
         reader->out->damaged++;
         return 0;
     }
+    /* Where a linker drops code and keeps its notes, they name places near 0. */
+    uint64_t code;
+    if (elf_file_code_address(reader->file, site.offset, &code) || code != site.address)
+        return 0;
     int error = array_grow((void **)&reader->out->sites, reader->out->count, &reader->site_room, sizeof site);
     if (!error)
         reader->out->sites[reader->out->count++] = site;
@@ -169,7 +171,7 @@ static int reader_notes(struct note_reader *reader, const struct note_owner *own
             if (reader->out->count >= SITES_MAX || reader->declared_count >= SITES_MAX)
                 return -EFBIG;
             if (note_head_read(reader, notes + at + name, note.n_descsz, &head)) {
-                int error = head.is_dropped ? 0 : owner->take(reader, &head);
+                int error = owner->take(reader, &head);
                 if (error)
                     return error;
             } else {

@@ -310,7 +310,7 @@ static void notes_of_this_program(void **state)
     assert_int_equal(elf_file_read(file, site->offset, &nop, 1), 0);
     assert_int_equal(nop, 0x90);
     assert_int_equal(elf_file_nearest(file, site->address, &symbol), 0);
-    assert_string_equal(symbol.name, "fire_declared");
+    assert_memory_equal(symbol.name, "fire_declared", strlen("fire_declared")); /* or a clone of it */
     assert_int_equal(elf_file_symbol(file, "test_declared_semaphore", &symbol), 0);
     assert_int_equal(symbol.address, site->semaphore_address);
 

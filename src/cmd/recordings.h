@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The commands on recordings, and what they share. */
+#ifndef SPOOR_CMD_RECORDINGS_H
+#define SPOOR_CMD_RECORDINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+int command_report(int argc, char **argv);
+int command_record(int argc, char **argv);
+int command_ctl(int argc, char **argv);
+
+/* A whole text as a number up to `most`, decimal or 0x… */
+bool recordings_number(const char *text, uint64_t most, uint64_t *number);
+
+#endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `spoor report`: prints a recording. */
+#include "cmd/report.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/recordings.h"
+#include "print/event.h"
+#include "reader/copy.h"
+#include "reader/find.h"
+
+volatile int report_stop;
+
+enum {
+    OPTION_THREAD = 256,
+    OPTION_GROUP,
+    OPTION_TRACEPOINT,
+    OPTION_OWNER,
+    OPTION_OBJECT,
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_FOLLOW,
+    OPTION_STATS,
+    OPTION_SLOWEST,
+    OPTION_WHOLE,
+    OPTION_WIDTH,
+};
+
+static const char help[] =
+    "Usage: spoor report [options] [FILE]\n"
+    "Prints what programs recorded: spoor's recordings and SPDK's trace files, of running and ended programs.\n\n"
+    "Which recording (default: the newest in /dev/shm):\n"
+    "  -s NAME            of the program with this name; also with -p or -i\n"
+    "  -p PID             of this process\n"
+    "  -i ID              with this shared memory id (SPDK)\n"
+    "  -f FILE            this file\n\n"
+    "What is shown:\n"
+    "  -c CPU             only this lcore (SPDK)\n"
+    "  --thread LIST      only these threads: name or number; LIST is separated by commas, names may have * and ?\n"
+    "  --group LIST       only these groups\n"
+    "  --tracepoint LIST  only these tracepoints: NAME or GROUP:NAME\n"
+    "  --owner LIST       only these owners: b2, its number, or its description\n"
+    "  --object LIST      only these objects and what is related to them: i429, or the recorded id 0x…\n"
+    "  --from T, --to T   only this time window: microseconds since the start as printed, or 1.5ms, 2s\n"
+    "  --whole            also what not all lcores cover (SPDK)\n\n"
+    "How:\n"
+    "  -t                 the raw counter too\n"
+    "  -T                 the time since the event before too\n"
+    "  -j                 JSON\n"
+    "  --follow           go on as long as the program runs\n"
+    "  --stats            counts, rates and latencies instead of events\n"
+    "  --slowest N [TYPE] the N objects (of this type) with the longest life, each with its story\n"
+    "  --width N          columns of a line; 0: no limit (default: of the terminal)\n"
+    "  -h                 this\n";
+
+static void stop(int signal)
+{
+    (void)signal;
+    report_stop = 1;
+}
+
+/* ---- output and progress ---- */
+
+void report_flush(struct report *report, bool all)
+{
+    enum { MUCH = 1 << 16 };
+    if (report->out.length < (all ? 1 : MUCH))
+        return;
+    for (size_t done = 0; done < report->out.length && !report->is_closed;) {
+        const ssize_t now = write(STDOUT_FILENO, report->out.bytes + done, report->out.length - done);
+        if (now > 0)
+            done += (size_t)now;
+        else if (errno != EINTR)
+            report->is_closed = true;
+    }
+    text_clear(&report->out);
+}
+
+static void show_progress(struct report *report)
+{
+    enum { STEP = 16 << 20 };
+    const struct recording_counts counts = recording_counts(report->recording);
+    if (counts.done - report->progressed < STEP || !counts.total)
+        return;
+    report->progressed = counts.done;
+    const uint64_t percent = counts.done >= counts.total ? 100 : counts.done * 100 / counts.total;
+    fprintf(stderr, "\rreading %" PRIu64 "%% of %" PRIu64 " MB ", percent, counts.total >> 20);
+}
+
+void report_progress_end(struct report *report)
+{
+    if (report->shows_progress && report->progressed)
+        fputs("\r                                  \r", stderr);
+    report->progressed = 0;
+}
+
+int report_next(struct report *report, struct recording_event *event, struct object_step *step)
+{
+    int got = recording_next(report->recording, event);
+    if (got == 1) {
+        if (report->shows_progress)
+            show_progress(report);
+        const int error = objects_follow(report->objects, event, step);
+        got = error ? error : 1;
+    }
+    return got;
+}
+
+static void print_counts(const struct report *report)
+{
+    const struct recording_counts counts = recording_counts(report->recording);
+    const bool is_spdk = recording_is_spdk(report->recording);
+    if (counts.overwritten)
+        fprintf(stderr, "NOTE: %" PRIu64 " %s were overwritten before they were read: a larger ring, or `spoor record`, keeps more\n",
+                counts.overwritten, is_spdk ? "entries" : "events");
+    if (counts.lost)
+        fprintf(stderr, "NOTE: %" PRIu64 " events could not be recorded by the program (no ring or no space)\n", counts.lost);
+    if (counts.owners_lost)
+        fprintf(stderr, "NOTE: %" PRIu64 " owners or descriptions found no room in the recording\n", counts.owners_lost);
+    if (counts.unknown)
+        fprintf(stderr, "NOTE: %" PRIu64 " events of tracepoints that are not declared were left out\n", counts.unknown);
+    if (counts.damaged)
+        fprintf(stderr, "NOTE: %" PRIu64 " damaged parts were left out\n", counts.damaged);
+}
+
+/* ---- the listing ---- */
+
+static int list(struct report *report)
+{
+    const struct report_options *options = report->options;
+    struct filter filter = options->filter;
+    struct event_printer printer;
+    struct recording_event event;
+    struct object_step step;
+    bool is_first = true;
+    uint64_t lost = 0; /* before events that are not shown */
+    int got = 0;
+    event_printer_init(&printer, report->recording);
+    printer.width = options->width;
+    printer.with_counter = options->with_counter;
+    printer.with_step = options->with_step;
+    if (options->json)
+        event_json_head(&report->out, report->recording);
+    while (!report_stop && !report->is_closed) {
+        while (!report_stop && !report->is_closed && (got = report_next(report, &event, &step)) == 1) {
+            lost += event.lost;
+            if (!filter_passes(&filter, report->recording, &event, &step)) {
+                if (filter_is_over(&filter, report->recording, &event))
+                    report_stop = 1;
+                continue;
+            }
+            event.lost = lost;
+            lost = 0;
+            if (options->json)
+                event_json(&report->out, report->recording, &event, &step, is_first);
+            else
+                event_print(&printer, &report->out, &event, &step);
+            is_first = false;
+            report_flush(report, false);
+        }
+        if (got < 0 || !options->follow)
+            break;
+        report_flush(report, true);
+        if (!recording_is_live(report->recording))
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        if ((got = recording_refresh(report->recording)) < 0)
+            break;
+    }
+    report_progress_end(report);
+    if (options->json)
+        event_json_tail(&report->out, report->recording);
+    free(filter.tracepoints != options->filter.tracepoints ? filter.tracepoints : NULL);
+    if (got >= 0)
+        return 0;
+    fprintf(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording), strerror(-got));
+    return 1;
+}
+
+/* ---- arguments ---- */
+
+static int complain(const char *what, const char *value)
+{
+    fprintf(stderr, "ERROR: %s '%s'\nHINT: spoor report -h lists the options\n", what, value);
+    return 1;
+}
+
+struct arguments {
+    struct find_choice choice;
+    char *file;
+    struct recording_options recording;
+    struct report_options report;
+};
+
+static int parse(struct arguments *arguments, int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"thread", 1, NULL, OPTION_THREAD},   {"group", 1, NULL, OPTION_GROUP},   {"tracepoint", 1, NULL, OPTION_TRACEPOINT},
+        {"owner", 1, NULL, OPTION_OWNER},     {"object", 1, NULL, OPTION_OBJECT}, {"from", 1, NULL, OPTION_FROM},
+        {"to", 1, NULL, OPTION_TO},           {"follow", 0, NULL, OPTION_FOLLOW}, {"stats", 0, NULL, OPTION_STATS},
+        {"slowest", 1, NULL, OPTION_SLOWEST}, {"whole", 0, NULL, OPTION_WHOLE},   {"width", 1, NULL, OPTION_WIDTH},
+        {"help", 0, NULL, 'h'},               {0},
+    };
+    struct report_options *report = &arguments->report;
+    uint64_t number;
+    int letter;
+    while ((letter = getopt_long(argc, argv, "s:p:i:f:c:tTjh", names, NULL)) != -1)
+        switch (letter) {
+        case 's': arguments->choice.name = optarg; break;
+        case 'i': arguments->choice.id = optarg; break;
+        case 'f': arguments->file = optarg; break;
+        case 'p':
+            if (!recordings_number(optarg, INT32_MAX, &number) || !number)
+                return complain("-p takes the id of a process, not", optarg);
+            arguments->choice.pid = (uint32_t)number;
+            break;
+        case 'c':
+            if (!recordings_number(optarg, INT32_MAX, &number))
+                return complain("-c takes the number of an lcore, not", optarg);
+            arguments->recording.only_cpu = (int64_t)number;
+            break;
+        case 't': report->with_counter = true; break;
+        case 'T': report->with_step = true; break;
+        case 'j': report->json = true; break;
+        case OPTION_THREAD:
+        case OPTION_GROUP:
+        case OPTION_TRACEPOINT:
+        case OPTION_OWNER:
+        case OPTION_OBJECT:
+            if (filter_add(&report->filter, (enum filter_kind)(letter - OPTION_THREAD), optarg))
+                return complain("no memory for", optarg);
+            break;
+        case OPTION_FROM:
+        case OPTION_TO:
+            if (!filter_parse_time(optarg, letter == OPTION_FROM ? &report->filter.from : &report->filter.to))
+                return complain("a time is microseconds since the start, or has a unit (1.5ms, 2s); not", optarg);
+            break;
+        case OPTION_FOLLOW: arguments->recording.follow = report->follow = true; break;
+        case OPTION_STATS: report->stats = true; break;
+        case OPTION_SLOWEST:
+            if (!recordings_number(optarg, 1000, &number) || !number)
+                return complain("--slowest takes a number from 1 to 1000, not", optarg);
+            report->slowest = (long)number;
+            break;
+        case OPTION_WHOLE: arguments->recording.whole = true; break;
+        case OPTION_WIDTH:
+            if (!recordings_number(optarg, 100000, &number))
+                return complain("--width takes a number of columns, not", optarg);
+            report->width = (unsigned)number;
+            break;
+        case 'h': fputs(help, stdout); exit(0);
+        default: fputs("HINT: spoor report -h lists the options\n", stderr); return 1;
+        }
+    if (report->slowest && optind < argc && access(argv[optind], F_OK))
+        report->type = argv[optind++];
+    if (optind < argc && !arguments->file)
+        arguments->file = argv[optind++];
+    if (optind < argc)
+        return complain("one recording at a time; what is", argv[optind]);
+    if (report->follow && (report->stats || report->slowest))
+        return complain("--follow prints events; it does not go with", report->stats ? "--stats" : "--slowest");
+    return 0;
+}
+
+static unsigned terminal_width(void)
+{
+    struct winsize size;
+    return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
+/* Two readings must see the same: of a recording that is being written, a copy is read. */
+static int freeze(struct recording **recording, const struct recording_options *options, struct text *why)
+{
+    if (!recording_is_live(*recording))
+        return 0;
+    struct recording *frozen;
+    const int file = copy_to_memory(recording_file(*recording));
+    if (file < 0) {
+        text_printf(why, "cannot copy the recording to memory: %s", strerror(-file));
+        return file;
+    }
+    const int error = recording_open_file(file, "(copy)", options, &frozen, why);
+    if (!error) {
+        recording_close(*recording);
+        *recording = frozen;
+    }
+    return error;
+}
+
+int command_report(int argc, char **argv)
+{
+    struct arguments arguments = {.recording.only_cpu = -1, .report.width = terminal_width()};
+    struct text why = {0};
+    struct report report = {.options = &arguments.report};
+    int status = 1;
+    if (parse(&arguments, argc, argv))
+        goto out;
+    char *path = arguments.file ? strdup(arguments.file) : find_recording(&arguments.choice, &why);
+    int error = path ? recording_open(path, &arguments.recording, &report.recording, &why) : -ENOENT;
+    free(path);
+    if (!error && arguments.report.slowest)
+        error = freeze(&report.recording, &arguments.recording, &why);
+    if (!error && arguments.recording.only_cpu >= 0 && !recording_is_spdk(report.recording)) {
+        text_add(&why, "-c is for SPDK's trace files: this recording is by thread, use --thread");
+        error = -EINVAL;
+    }
+    if (!error && !(report.objects = objects_make(recording_model(report.recording))))
+        error = -ENOMEM;
+    if (error) {
+        fprintf(stderr, "ERROR: %s\n", why.length ? text_string(&why) : strerror(-error));
+        goto out;
+    }
+    const bool writes_events = !arguments.report.stats && !arguments.report.slowest;
+    report.shows_progress = isatty(STDERR_FILENO) && !(writes_events && isatty(STDOUT_FILENO));
+    struct sigaction action = {.sa_handler = stop};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    status = arguments.report.stats     ? report_stats(&report)
+             : arguments.report.slowest ? report_slowest(&report)
+                                        : list(&report);
+    report_flush(&report, true);
+    print_counts(&report);
+out:
+    objects_free(report.objects);
+    recording_close(report.recording);
+    filter_free(&arguments.report.filter);
+    text_free(&report.out);
+    text_free(&why);
+    return status;
+}

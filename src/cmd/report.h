@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of `spoor report` share: its options, and its output. */
+#ifndef SPOOR_CMD_REPORT_H
+#define SPOOR_CMD_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "reader/filter.h"
+#include "reader/objects.h"
+#include "reader/reader.h"
+
+struct report_options {
+    struct filter filter;
+    bool with_counter, with_step, json, follow, stats;
+    long slowest;     /* 0: no */
+    const char *type; /* of the slowest; NULL: all */
+    unsigned width;
+};
+
+struct report {
+    const struct report_options *options;
+    struct recording *recording;
+    struct objects *objects;
+    struct text out;
+    bool is_closed;     /* nobody reads our output any more */
+    bool shows_progress;
+    uint64_t progressed; /* bytes at the last sign of progress */
+};
+
+/* Writes what has gathered; all of it or if it is much. */
+void report_flush(struct report *report, bool all);
+/* The next event and what it means, with progress shown. 1, 0 or -errno. */
+int report_next(struct report *report, struct recording_event *event, struct object_step *step);
+void report_progress_end(struct report *report);
+int report_stats(struct report *report);   /* exit status, here and below */
+int report_slowest(struct report *report);
+extern volatile int report_stop; /* Ctrl-C */
+
+#endif

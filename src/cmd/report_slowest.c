@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `spoor report --slowest`: the objects with the longest life, each with its whole story. Reads the recording twice. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/report.h"
+#include "print/event.h"
+#include "reader/story.h"
+
+enum { LINES_MOST = 10000 };
+
+struct chapter { /* one story as it is told */
+    struct text lines;
+    struct event_printer printer;
+    size_t line_count;
+    uint64_t begun, ended; /* ns */
+    uint64_t before;       /* ns: its event before */
+    char before_name[64];
+    uint64_t longest; /* step, ns */
+    char longest_name[136];
+    bool has_events;
+};
+
+struct telling {
+    struct report *report;
+    struct chapter *chapters;
+    const struct recording_event *event;
+    const struct object_step *step;
+};
+
+static double share(const struct chapter *chapter, uint64_t step)
+{
+    return chapter->ended > chapter->begun ? 100.0 * (double)step / (double)(chapter->ended - chapter->begun) : 0;
+}
+
+static int tell(void *context, size_t story)
+{
+    const struct telling *telling = context;
+    struct chapter *chapter = &telling->chapters[story];
+    const uint64_t now = recording_time(telling->report->recording, telling->event->stamp);
+    const uint64_t step = chapter->has_events && now > chapter->before ? now - chapter->before : 0;
+    if (step > chapter->longest) {
+        chapter->longest = step;
+        snprintf(chapter->longest_name, sizeof chapter->longest_name, "%s -> %.64s", chapter->before_name,
+                 telling->event->tracepoint->name);
+    }
+    chapter->before = now;
+    chapter->has_events = true;
+    snprintf(chapter->before_name, sizeof chapter->before_name, "%s", telling->event->tracepoint->name);
+    if (++chapter->line_count > LINES_MOST)
+        return 0;
+    text_printf(&chapter->lines, "%5.1f%% ", share(chapter, step));
+    event_print(&chapter->printer, &chapter->lines, telling->event, telling->step);
+    return chapter->lines.failed ? -ENOMEM : 0;
+}
+
+static void print_chapter(struct report *report, const struct object *object, const struct chapter *chapter, size_t rank)
+{
+    const struct recording_model *model = recording_model(report->recording);
+    const uint64_t life = chapter->ended - chapter->begun;
+    const uint64_t start = recording_start(report->recording), since = chapter->begun > start ? chapter->begun - start : 0;
+    text_printf(&report->out, "%s#%zu ", rank ? "\n" : "", rank + 1);
+    event_print_object(&report->out, model, object->type, object->number, object->id);
+    text_printf(&report->out, " %s%slived %" PRIu64 ".%03u us, from %" PRIu64 ".%03u", model->objects[object->type].name,
+                model->objects[object->type].name[0] ? " " : "", life / 1000, (unsigned)(life % 1000), since / 1000,
+                (unsigned)(since % 1000));
+    if (chapter->longest)
+        text_printf(&report->out, "; longest step %s: %" PRIu64 ".%03u us (%.1f%%)", chapter->longest_name, chapter->longest / 1000,
+                    (unsigned)(chapter->longest % 1000), share(chapter, chapter->longest));
+    text_char(&report->out, '\n');
+    text_append(&report->out, text_string(&chapter->lines), chapter->lines.length);
+    if (chapter->line_count > LINES_MOST)
+        text_printf(&report->out, "… and %zu events more\n", chapter->line_count - LINES_MOST);
+    report_flush(report, false);
+}
+
+static int reopen(struct report *report)
+{
+    struct text why = {0};
+    struct recording *again;
+    const struct recording_options options = {.only_cpu = -1, .whole = true};
+    (void)options;
+    (void)why;
+    (void)again;
+    return recording_rewind(report->recording);
+}
+
+/* Index of the type that is called so, or has this letter; -1: none. */
+static int find_type(const struct recording_model *model, const char *name)
+{
+    for (size_t i = 0; i < model->object_count; i++)
+        if (!strcmp(model->objects[i].name, name) || (model->objects[i].letter == name[0] && !name[1]))
+            return (int)i;
+    return -1;
+}
+
+static int collect(struct report *report, struct stories *stories)
+{
+    struct recording_event event;
+    struct object_step step;
+    int got;
+    while (!report_stop && (got = report_next(report, &event, &step)) == 1)
+        stories_see(stories, &event, &step);
+    stories_see_living(stories, report->objects);
+    return report_stop ? -EINTR : got;
+}
+
+static int write_stories(struct report *report, struct stories *stories)
+{
+    struct recording_event event;
+    struct object_step step;
+    struct telling telling = {report, calloc(stories->count + 1, sizeof *telling.chapters), &event, &step};
+    if (!telling.chapters)
+        return -ENOMEM;
+    int got = stories_begin(stories);
+    uint64_t last = 0;
+    for (size_t i = 0; i < stories->count; i++) {
+        struct chapter *chapter = &telling.chapters[i];
+        const struct object *object = &stories->objects[i];
+        chapter->begun = recording_time(report->recording, object->begun);
+        chapter->ended = recording_time(report->recording, object->last);
+        last = object->last > last ? object->last : last;
+        event_printer_init(&chapter->printer, report->recording);
+        chapter->printer.origin = chapter->begun;
+        chapter->printer.with_step = true;
+        chapter->printer.with_counter = report->options->with_counter;
+        chapter->printer.width = report->options->width > 20 ? report->options->width - 7 : 0;
+    }
+    while (!got && !report_stop && (got = report_next(report, &event, &step)) == 1)
+        got = event.stamp > last ? 0 : stories_tell(stories, &event, &step, tell, &telling);
+    for (size_t i = 0; i < stories->count; i++) {
+        if (got >= 0)
+            print_chapter(report, &stories->objects[i], &telling.chapters[i], i);
+        text_free(&telling.chapters[i].lines);
+    }
+    free(telling.chapters);
+    return got;
+}
+
+int report_slowest(struct report *report)
+{
+    const struct recording_model *model = recording_model(report->recording);
+    struct stories stories = {0};
+    int type = -1;
+    if (report->options->type && (type = find_type(model, report->options->type)) < 0) {
+        fprintf(stderr, "ERROR: no type of objects is called '%s'; there are:", report->options->type);
+        for (size_t i = 0; i < model->object_count; i++)
+            fprintf(stderr, " %c%s%s", model->objects[i].letter, model->objects[i].name[0] ? "=" : "", model->objects[i].name);
+        fputc('\n', stderr);
+        return 1;
+    }
+    int got = stories_make(&stories, (size_t)report->options->slowest, (int16_t)type);
+    if (!got)
+        got = collect(report, &stories);
+    if (!got && !stories.count)
+        fputs("NOTE: no object both begins and goes on in this recording\n", stderr);
+    if (!got)
+        got = reopen(report);
+    if (!got)
+        got = write_stories(report, &stories);
+    report_progress_end(report);
+    stories_free(&stories);
+    if (got < 0 && got != -EINTR)
+        fprintf(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording), strerror(-got));
+    return got < 0;
+}
