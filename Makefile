@@ -138,7 +138,7 @@ clean:
 	rm -rf build build-san
 
 format:
-	clang-format -i $(wildcard src/*/*.[ch] include/spoor/*.h tests/*/*.[ch] examples/*.c)
+	clang-format -i $(wildcard src/*/*.[ch] include/spoor/*.h include/spoor/*/*.h tests/*/*.[ch] examples/*.c examples/*/*.[ch] bench/*.c)
 
 install: all
 	install -D -m 755 $(BUILD)/spoor $(DESTDIR)$(PREFIX)/bin/spoor

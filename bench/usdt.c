@@ -34,8 +34,8 @@ static double measure(void (*fire)(uint64_t), uint64_t hits)
 
 int main(int argc, char **argv)
 {
-    uint64_t hits = argc > 1 ? strtoull(argv[1], NULL, 10) : 50000;
-    int rounds = argc > 2 ? atoi(argv[2]) : 20;
+    uint64_t hits = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000;
+    int rounds = argc > 2 ? atoi(argv[2]) : 100;
     double declared = 1e18, sdt = 1e18;
     for (int i = 0; i < rounds; i++) {
         double a = measure(fire_declared, hits), b = measure(fire_sdt, hits);

@@ -16,7 +16,7 @@ struct io_channel_iter;
 
 struct io_device {
     struct thread_set *set;
-    uint64_t context_size;               /* of what a channel holds for the device */
+    uint64_t context_size;                     /* of what a channel holds for the device */
     int (*create)(void *owner, void *context); /* 0 or -errno */
     void (*destroy)(void *owner, void *context);
     void *owner;

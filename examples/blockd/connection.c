@@ -41,7 +41,6 @@ void connection_mark(struct connection *connection)
         return;
     connection->dirty = true;
     TAILQ_INSERT_TAIL(&connection->group->dirty, connection, dirty_link);
-    thread_poll_again();
 }
 
 void connection_set_deadline(struct connection *connection, unsigned milliseconds)
@@ -50,10 +49,8 @@ void connection_set_deadline(struct connection *connection, unsigned millisecond
     if (connection->deadline)
         group->deadlines--;
     connection->deadline = milliseconds ? clock_milliseconds() + milliseconds : 0;
-    if (connection->deadline) {
+    if (connection->deadline)
         group->deadlines++;
-        thread_poll_again();
-    }
 }
 
 bool connection_answering(const struct connection *connection)
@@ -63,6 +60,8 @@ bool connection_answering(const struct connection *connection)
 
 void connection_answer(struct connection *connection, const void *bytes, size_t length)
 {
+    if (connection->closed)
+        return;
     uint8_t *answer = realloc(connection->answer, connection->answer_length + length);
     if (!answer) {
         connection_close(connection);
@@ -116,7 +115,8 @@ void connection_close(struct connection *connection)
     close(fd);
     SPOOR_RECORD(TCP_QP_DISCONNECT, connection->owner, connection);
 
-    /* Those at work come back from the device. This one keeps the rest from ending the connection's memory. */
+    /* Those at work come back from the device. One more is counted, that the last of the others does not free
+     * the connection yet. */
     connection->requests++;
     if (connection->receiving)
         request_abandon(connection->receiving);
@@ -132,9 +132,6 @@ void connection_close(struct connection *connection)
     }
     connection->export = NULL;
     connection_released(connection);
-    connection->requests--;
-    if (connection->requests == 0)
-        thread_send_msg(thread_current(), connection_free, connection);
 }
 
 void connection_released(struct connection *connection)
@@ -184,12 +181,9 @@ static enum step step(struct connection *connection)
 {
     switch (connection->phase) {
     case PHASE_FLAGS:
-    case PHASE_OPTIONS:
-        return handshake_step(connection);
-    case PHASE_TRANSMISSION:
-        return request_step(connection);
-    case PHASE_CLOSING:
-        break;
+    case PHASE_OPTIONS: return handshake_step(connection);
+    case PHASE_TRANSMISSION: return request_step(connection);
+    case PHASE_CLOSING: break;
     }
     connection_take(connection, connection_available(connection));
     return STEP_NEEDS_INPUT;
@@ -287,7 +281,8 @@ static void flush_replies(struct connection *connection)
         struct iovec parts[PARTS];
         struct msghdr message = {.msg_iov = parts};
         struct request *request;
-        TAILQ_FOREACH (request, &connection->replies, link) {
+        TAILQ_FOREACH(request, &connection->replies, link)
+        {
             if (message.msg_iovlen + 2 > PARTS)
                 break;
             message.msg_iovlen += request_reply_parts(request, parts + message.msg_iovlen);
@@ -310,7 +305,7 @@ static void flush(struct connection *connection)
 static void connection_ready(void *context, uint32_t events)
 {
     struct connection *connection = context;
-    if (events & EPOLLERR || (events & EPOLLHUP && connection->blocked)) {
+    if (events & EPOLLERR || (events & EPOLLHUP && (connection->blocked || connection->end_of_input))) {
         connection_close(connection);
         return;
     }
@@ -343,14 +338,13 @@ static int poll_group_poll(void *context)
 {
     struct poll_group *group = context;
     struct connection *connection;
-    struct connection_list dirty = TAILQ_HEAD_INITIALIZER(dirty);
-    TAILQ_CONCAT(&dirty, &group->dirty, dirty_link);
-    while ((connection = TAILQ_FIRST(&dirty))) {
-        /* It goes through the group's list, where connection_close looks for it. */
-        TAILQ_REMOVE(&dirty, connection, dirty_link);
+    while ((connection = TAILQ_FIRST(&group->dirty))) {
+        flush(connection); /* what is released meanwhile finds it marked already */
+        if (connection->closed)
+            continue;
+        TAILQ_REMOVE(&group->dirty, connection, dirty_link);
         connection->dirty = false;
-        flush(connection);
-        if (!connection->closed && connection->blocked)
+        if (connection->blocked)
             advance(connection);
         settle(connection);
         update_interest(connection);

@@ -20,7 +20,8 @@ static void null_close(struct bdev *bdev)
     (void)bdev;
 }
 
-static int null_execute(struct bdev *bdev, const struct bdev_io *io, uint64_t offset, uint32_t length, void *data)
+static int null_execute(struct bdev *bdev, const struct bdev_io *io, uint64_t offset, uint32_t length,
+                        void *data)
 {
     (void)bdev, (void)offset;
     if (io->type == BDEV_READ)
@@ -33,8 +34,8 @@ static const struct bdev_kind null_kind = {"null", null_open, null_close, null_e
 /* Pages come into being when they are written. */
 static int memory_open(struct bdev *bdev)
 {
-    bdev->memory = mmap(NULL, bdev->size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    bdev->memory =
+        mmap(NULL, bdev->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return bdev->memory == MAP_FAILED ? -errno : 0;
 }
 
@@ -63,16 +64,10 @@ static int memory_execute(struct bdev *bdev, const struct bdev_io *io, uint64_t 
 {
     char *place = (char *)bdev->memory + offset;
     switch (io->type) {
-    case BDEV_READ:
-        memcpy(data, place, length);
-        return 0;
-    case BDEV_WRITE:
-        memcpy(place, data, length);
-        return 0;
-    case BDEV_FLUSH:
-        return 0;
-    case BDEV_TRIM:
-        return memory_discard(place, length);
+    case BDEV_READ: memcpy(data, place, length); return 0;
+    case BDEV_WRITE: memcpy(place, data, length); return 0;
+    case BDEV_FLUSH: return 0;
+    case BDEV_TRIM: return memory_discard(place, length);
     case BDEV_WRITE_ZEROES:
         if (!io->keep_space)
             return memory_discard(place, length);

@@ -65,9 +65,10 @@ void export_destroy(struct export *export, thread_fn done, void *context)
 struct group_export *group_export_find(struct poll_group *group, const char *name, uint32_t length)
 {
     struct group_export *at;
-    TAILQ_FOREACH (at, &group->exports, link)
-        if (length == 0 || (strlen(at->export->name) == length && memcmp(at->export->name, name, length) == 0))
-            return at;
+    TAILQ_FOREACH(at, &group->exports, link)
+    if (at->state != EXPORT_INACTIVE &&
+        (length == 0 || (strlen(at->export->name) == length && memcmp(at->export->name, name, length) == 0)))
+        return at;
     return NULL;
 }
 
@@ -89,9 +90,9 @@ static struct group_export *group_export_add(struct poll_group *group, struct ex
 static struct group_export *group_export_of(struct poll_group *group, const struct export *export)
 {
     struct group_export *at;
-    TAILQ_FOREACH (at, &group->exports, link)
-        if (at->export == export)
-            return at;
+    TAILQ_FOREACH(at, &group->exports, link)
+    if (at->export == export)
+        return at;
     return NULL;
 }
 
@@ -104,8 +105,8 @@ static void change_finish(struct io_channel_iter *iter, struct group_export *at,
         put_io_channel(at->channel);
         free(at);
     }
-    SPDK_DTRACE_PROBE4(group_change_state_done, (const char *)change->export->name, thread_id(thread_current()),
-                       change->to, status);
+    SPDK_DTRACE_PROBE4(group_change_state_done, (const char *)change->export->name,
+                       thread_id(thread_current()), change->to, status);
     SPOOR_RECORD(EXPORT_STATE, change->export->bdev->owner, 0, change->export->name,
                  thread_id(thread_current()), change->from, change->to);
     for_each_channel_continue(iter, status);
@@ -179,7 +180,8 @@ static void export_state_changed(void *context, int status)
     change.export->changing = false;
     if (status == 0)
         change.export->state = change.to;
-    SPDK_DTRACE_PROBE4(export_change_state_done, (const char *)change.export->name, change.from, change.to, status);
+    SPDK_DTRACE_PROBE4(export_change_state_done, (const char *)change.export->name, change.from, change.to,
+                       status);
     change.done(change.context, status);
 }
 

@@ -17,7 +17,8 @@ struct poll_group;
 struct request;
 
 /* Belongs to the thread that made it. */
-struct export {
+struct export
+{
     char name[EXPORT_NAME_MOST + 1];
     struct bdev *bdev;
     enum export_state state;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <spoor/trace.h>
+
 #include "nbd.h"
 
 enum { OPTION_MOST = 8192 };
@@ -60,8 +62,8 @@ static uint32_t read32(const uint8_t *bytes)
 
 static uint16_t export_flags(void)
 {
-    return NBD_EXPORT_HAS_FLAGS | NBD_EXPORT_FLUSH | NBD_EXPORT_FUA | NBD_EXPORT_TRIM | NBD_EXPORT_WRITE_ZEROES |
-           NBD_EXPORT_MULTI_CONN;
+    return NBD_EXPORT_HAS_FLAGS | NBD_EXPORT_FLUSH | NBD_EXPORT_FUA | NBD_EXPORT_TRIM |
+           NBD_EXPORT_WRITE_ZEROES | NBD_EXPORT_MULTI_CONN;
 }
 
 static void begin_transmission(struct connection *connection, struct group_export *export)
@@ -75,7 +77,8 @@ static void begin_transmission(struct connection *connection, struct group_expor
 }
 
 /* An unknown name has no other answer than the end: so the protocol wants it. */
-static void option_export_name(struct connection *connection, uint32_t option, const uint8_t *data, uint32_t length)
+static void option_export_name(struct connection *connection, uint32_t option, const uint8_t *data,
+                               uint32_t length)
 {
     struct group_export *export = group_export_find(connection->group, (const char *)data, length);
     struct {
@@ -109,7 +112,10 @@ static void option_list(struct connection *connection, uint32_t option, const ui
         refuse(connection, option, NBD_REP_ERR_INVALID, "a request for the list has no data");
         return;
     }
-    TAILQ_FOREACH (export, &connection->group->exports, link) {
+    TAILQ_FOREACH(export, &connection->group->exports, link)
+    {
+        if (export->state == EXPORT_INACTIVE) /* on its way out */
+            continue;
         uint8_t entry[4 + EXPORT_NAME_MOST];
         const uint32_t name_length = (uint32_t)strlen(export->export->name), wire = htobe32(name_length);
         memcpy(entry, &wire, 4);
@@ -141,8 +147,8 @@ static void info_answer(struct connection *connection, uint32_t option, const st
     const struct {
         uint16_t type;
         uint32_t least, preferred, most;
-    } __attribute__((packed)) block = {htobe16(NBD_INFO_BLOCK_SIZE), htobe32(1), htobe32(4096),
-                                       htobe32(NBD_LENGTH_MOST)};
+    } __attribute__((packed))
+    block = {htobe16(NBD_INFO_BLOCK_SIZE), htobe32(1), htobe32(4096), htobe32(NBD_LENGTH_MOST)};
     bool name = false, description = false;
 
     option_reply(connection, option, NBD_REP_INFO, &general, sizeof general);
@@ -164,7 +170,8 @@ static void option_info(struct connection *connection, uint32_t option, const ui
     const uint32_t name_length = length >= 4 ? read32(data) : 0;
     if (length < 6 || name_length > length - 6 ||
         length - 6 - name_length != 2u * read16(data + 4 + name_length)) {
-        refuse(connection, option, NBD_REP_ERR_INVALID, "the lengths in a choice of export contradict each other");
+        refuse(connection, option, NBD_REP_ERR_INVALID,
+               "the lengths in a choice of export contradict each other");
         return;
     }
     struct group_export *export = group_export_find(connection->group, (const char *)data + 4, name_length);
@@ -181,11 +188,15 @@ static const struct {
     uint32_t option;
     void (*handle)(struct connection *connection, uint32_t option, const uint8_t *data, uint32_t length);
 } options[] = {
-    {NBD_OPT_EXPORT_NAME, option_export_name}, {NBD_OPT_ABORT, option_abort}, {NBD_OPT_LIST, option_list},
-    {NBD_OPT_INFO, option_info},               {NBD_OPT_GO, option_info},
+    {NBD_OPT_EXPORT_NAME, option_export_name},
+    {NBD_OPT_ABORT, option_abort},
+    {NBD_OPT_LIST, option_list},
+    {NBD_OPT_INFO, option_info},
+    {NBD_OPT_GO, option_info},
 };
 
-static void option_handle(struct connection *connection, uint32_t option, const uint8_t *data, uint32_t length)
+static void option_handle(struct connection *connection, uint32_t option, const uint8_t *data,
+                          uint32_t length)
 {
     for (unsigned i = 0; i < sizeof options / sizeof options[0]; i++) {
         if (options[i].option == option) {

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define NBD_MAGIC UINT64_C(0x4e42444d41474943)         /* "NBDMAGIC" */
+#define NBD_MAGIC UINT64_C(0x4e42444d41474943)        /* "NBDMAGIC" */
 #define NBD_OPTION_MAGIC UINT64_C(0x49484156454f5054) /* "IHAVEOPT" */
 #define NBD_REPLY_MAGIC UINT64_C(0x3e889045565a9)     /* before an answer to an option */
 #define NBD_REQUEST_MAGIC UINT32_C(0x25609513)

@@ -43,8 +43,8 @@ static const struct command commands[] = {
     [NBD_CMD_WRITE] = {true, BDEV_WRITE, NBD_CMD_FLAG_FUA, true, true, false, NBD_ENOSPC},
     [NBD_CMD_FLUSH] = {true, BDEV_FLUSH, NBD_CMD_FLAG_FUA, false, false, false, 0},
     [NBD_CMD_TRIM] = {true, BDEV_TRIM, NBD_CMD_FLAG_FUA, true, false, false, NBD_ENOSPC},
-    [NBD_CMD_WRITE_ZEROES] = {true, BDEV_WRITE_ZEROES, NBD_CMD_FLAG_FUA | NBD_CMD_FLAG_NO_HOLE, true, false, false,
-                              NBD_ENOSPC},
+    [NBD_CMD_WRITE_ZEROES] = {true, BDEV_WRITE_ZEROES, NBD_CMD_FLAG_FUA | NBD_CMD_FLAG_NO_HOLE, true, false,
+                              false, NBD_ENOSPC},
 };
 
 static const struct command *request_command(const struct request *request)
@@ -85,8 +85,9 @@ unsigned request_reply_parts(struct request *request, struct iovec parts[2])
 {
     const uint64_t head = sizeof request->reply, data = reply_data_length(request);
     unsigned count = 0;
-    if (request->sent == 0)
+    if (!request->sending)
         RECORD(TCP_REQ_TRANSFER_C2H, request);
+    request->sending = true;
     if (request->sent < head)
         parts[count++] = (struct iovec){(char *)&request->reply + request->sent, head - request->sent};
     if (data > 0) {
@@ -104,8 +105,8 @@ uint64_t request_reply_sent(struct request *request, uint64_t length)
         request->sent += length;
         return length;
     }
-    SPOOR_FIRE(blockd, request_done, be64toh(request->handle), request->command, request->offset, request->length,
-               request->error, request->export->export->name);
+    SPOOR_FIRE(blockd, request_done, be64toh(request->handle), request->command, request->offset,
+               request->length, request->error, request->export->export->name);
     TAILQ_REMOVE(&connection->replies, request, link);
     request_release(request);
     return left;
@@ -116,12 +117,9 @@ uint64_t request_reply_sent(struct request *request, uint64_t length)
 static uint32_t error_of_status(int status)
 {
     switch (status) {
-    case 0:
-        return 0;
-    case -ENOMEM:
-        return NBD_ENOMEM;
-    default:
-        return NBD_EIO;
+    case 0: return 0;
+    case -ENOMEM: return NBD_ENOMEM;
+    default: return NBD_EIO;
     }
 }
 
@@ -303,5 +301,6 @@ enum step request_step(struct connection *connection)
 {
     if (!connection->receiving)
         return header_step(connection);
-    return connection->receiving->state == REQUEST_NEEDS_BUFFER ? buffer_step(connection) : data_step(connection);
+    return connection->receiving->state == REQUEST_NEEDS_BUFFER ? buffer_step(connection)
+                                                                : data_step(connection);
 }

@@ -12,7 +12,13 @@
 #include "connection.h"
 #include "nbd.h"
 
-enum request_state { REQUEST_NEEDS_BUFFER, REQUEST_RECEIVING, REQUEST_WAITING, REQUEST_AT_WORK, REQUEST_REPLYING };
+enum request_state {
+    REQUEST_NEEDS_BUFFER,
+    REQUEST_RECEIVING,
+    REQUEST_WAITING,
+    REQUEST_AT_WORK,
+    REQUEST_REPLYING
+};
 
 struct request {
     struct connection *connection;
@@ -23,10 +29,10 @@ struct request {
     uint32_t length, received;
     uint64_t handle, offset;
     uint32_t error; /* of the protocol; 0: none */
-    bool last;      /* the connection ends with its answer */
     void *data;     /* NULL: what the client sends is dropped */
     struct bdev_io io;
     struct nbd_reply reply;
+    bool sending;  /* its answer has been handed to the socket, if only in part */
     uint64_t sent; /* bytes of the answer */
     TAILQ_ENTRY(request) link;
 };

@@ -185,7 +185,8 @@ static int pollers_run(struct thread *thread)
     int timeout = -1;
     struct poller *poller;
     thread->again = false;
-    TAILQ_FOREACH (poller, &thread->pollers, link) {
+    TAILQ_FOREACH(poller, &thread->pollers, link)
+    {
         const int wish = poller->fn(poller->context);
         if (wish >= 0 && (timeout < 0 || wish < timeout))
             timeout = wish;

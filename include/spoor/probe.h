@@ -48,8 +48,8 @@
 
 /* SPOOR_PROBE_DECLARE(provider, name, (type, argument)…); at file scope, once, usually in a header: what the
  * probe tells. The argument's name must be able to stand behind the type (`const char *`, `uint64_t`, `enum
- * state`; arrays and functions through a typedef), and a struct that a pointer leads to must be known by name.
- * All files of a program that fire the probe share one semaphore. */
+ * state`; arrays and functions through a typedef), and a struct that a pointer leads to must be known by
+ * name. All files of a program that fire the probe share one semaphore. */
 #define SPOOR_PROBE_DECLARE(...) SPOOR_USDT_DECLARE(__VA_ARGS__)
 
 /* SPOOR_FIRE(provider, name, value…); fires a declared probe if somebody listens. Otherwise the values are

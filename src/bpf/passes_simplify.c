@@ -104,6 +104,17 @@ static bool reassociate(struct ir *ir)
     return true;
 }
 
+/* Whether x % 2^n is 0 does not depend on the sign of x: a value that is only asked that is x & (2^n - 1). */
+static bool zero_test_of_remainder(struct ir *value)
+{
+    if (value->op != IR_SMOD || value->uses != 1 || value->b->op != IR_CONSTANT ||
+        power_of_two(value->b->immediate) < 0)
+        return false;
+    value->op = IR_AND;
+    value->b = ir_constant_before(value, value->b->immediate - 1);
+    return true;
+}
+
 /* x op constant. Returns a replacement, or NULL; *changed when ir was changed in place. */
 static struct ir *simplify_constant(struct ir *ir, bool *changed)
 {
@@ -144,6 +155,7 @@ static struct ir *simplify_constant(struct ir *ir, bool *changed)
         break;
     case IR_EQ:
     case IR_NE:
+        *changed |= constant == 0 && zero_test_of_remainder(ir->a);
         if (ir_is_compare(ir->a->op) && (constant == 0 || constant == 1)) {
             if ((ir->op == IR_NE) == (constant == 0))
                 return ir->a;
@@ -234,6 +246,8 @@ static bool simplify_branch(struct ir *branch)
         to_jump(branch, condition->immediate == 0);
         return true;
     }
+    if (zero_test_of_remainder(condition))
+        return true;
     if ((condition->op == IR_NE || condition->op == IR_EQ) && ir_is_constant(condition->b, 0)) {
         if (condition->op == IR_EQ) {
             struct ir_block *yes = branch->to[0];

@@ -300,7 +300,7 @@ int command_report(int argc, char **argv)
 {
     struct arguments arguments = {.recording.only_cpu = -1, .report.width = terminal_width()};
     struct text why = {0};
-    struct report report = {.options = &arguments.report};
+    struct report report = {.options = &arguments.report, .recording_options = &arguments.recording};
     int status = 1;
     if (parse(&arguments, argc, argv))
         goto out;

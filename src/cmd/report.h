@@ -21,6 +21,7 @@ struct report_options {
 
 struct report {
     const struct report_options *options;
+    const struct recording_options *recording_options;
     struct recording *recording;
     struct objects *objects;
     struct text out;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor report --slowest`: the objects with the longest life, each with its whole story. Reads the recording twice. */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/report.h"
 #include "print/event.h"
@@ -78,15 +78,23 @@ static void print_chapter(struct report *report, const struct object *object, co
     report_flush(report, false);
 }
 
+/* From the beginning again: what is about to be read is the same. */
 static int reopen(struct report *report)
 {
     struct text why = {0};
     struct recording *again;
-    const struct recording_options options = {.only_cpu = -1, .whole = true};
-    (void)options;
-    (void)why;
-    (void)again;
-    return recording_rewind(report->recording);
+    const int file = dup(recording_file(report->recording));
+    if (file < 0)
+        return -errno;
+    int error = recording_open_file(file, recording_path(report->recording), report->recording_options, &again, &why);
+    text_free(&why);
+    if (error)
+        return error;
+    recording_close(report->recording);
+    report->recording = again;
+    objects_free(report->objects);
+    report->objects = objects_make(recording_model(again));
+    return report->objects ? 0 : -ENOMEM;
 }
 
 /* Index of the type that is called so, or has this letter; -1: none. */

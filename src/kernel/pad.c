@@ -123,7 +123,12 @@ static void pad_child(const struct pad_stub *stub, int orders, int answers)
     _exit(0);
 }
 
-/* ---- the program: counts the hits, adds up the first argument ---- */
+/* ---- a program for each pad, because all that were tried stay: counts hits, adds up the first argument ----
+ */
+
+struct pad_tally {
+    uint64_t hits, sum;
+};
 
 static int pad_map(void)
 {
@@ -131,12 +136,12 @@ static int pad_map(void)
     memset(&attributes, 0, sizeof attributes);
     attributes.map_type = BPF_MAP_TYPE_ARRAY;
     attributes.key_size = 4;
-    attributes.value_size = 16;
+    attributes.value_size = PADS * sizeof(struct pad_tally);
     attributes.max_entries = 1;
     return syscall_bpf(BPF_MAP_CREATE, &attributes, sizeof attributes);
 }
 
-static int pad_program(int map)
+static int pad_program(int map, enum pad pad)
 {
     struct machine_register argument;
     if (!machine_register_named(machine_here(), "di", &argument))
@@ -144,7 +149,7 @@ static int pad_program(int map)
     const struct bpf_insn instructions[] = {
         {.code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 2, .src_reg = 1, .off = (int16_t)argument.offset},
         {.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_VALUE, .imm = map},
-        {0},
+        {.imm = (int32_t)(pad * sizeof(struct pad_tally))},
         {.code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 1, .src_reg = 2, .off = 8, .imm = BPF_ADD},
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = 1},
         {.code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 1, .src_reg = 2, .imm = BPF_ADD},
@@ -165,14 +170,14 @@ static int pad_program(int map)
 
 struct pad_trial {
     struct pad_stub stub;
-    int map, program, orders, answers; /* orders and answers: our ends */
+    int map, orders, answers; /* orders and answers: our ends */
     pid_t child;
 };
 
-static int pad_attach(const struct pad_trial *trial, enum pad pad)
+static int pad_attach(const struct pad_trial *trial, int program, enum pad pad)
 {
     uint64_t offset = trial->stub.offset + pad_forms[pad].offset;
-    struct link_create link = {.program = (uint32_t)trial->program, .attach_type = ATTACH_UPROBE_MULTI};
+    struct link_create link = {.program = (uint32_t)program, .attach_type = ATTACH_UPROBE_MULTI};
     link.uprobe_multi.path = (uintptr_t)trial->stub.path;
     link.uprobe_multi.offsets = (uintptr_t)&offset;
     link.uprobe_multi.count = 1;
@@ -197,25 +202,27 @@ static bool pad_ask(const struct pad_trial *trial, struct pad_answer *answer)
 static const char *pad_try(struct pad_trial *trial, enum pad pad, struct pad_proof *proof)
 {
     static const uint32_t key;
-    uint64_t before[2], after[2];
+    struct pad_tally tallies[PADS];
     struct pad_answer answer;
-    int link = pad_attach(trial, pad);
+    int program = pad_program(trial->map, pad);
+    if (program < 0)
+        return "hits cannot be counted";
+    proof->fds[proof->count++] = program;
+    int link = pad_attach(trial, program, pad);
     if (link < 0)
         return "the kernel refuses it";
     proof->fds[proof->count++] = link;
-    if (syscall_map_lookup(trial->map, &key, before))
-        return "hits cannot be counted";
     if (!pad_ask(trial, &answer)) {
         kill(trial->child, SIGKILL); /* and nothing is asked of it any more */
         return "it harms the program";
     }
-    if (syscall_map_lookup(trial->map, &key, after))
+    if (syscall_map_lookup(trial->map, &key, tallies))
         return "hits cannot be counted";
     if (!answer.is_intact)
         return "it harms the program";
-    if (after[0] - before[0] != HITS)
+    if (tallies[pad].hits != HITS)
         return "hits are missing";
-    if (after[1] - before[1] != (uint64_t)HITS * (HITS + 1) / 2)
+    if (tallies[pad].sum != (uint64_t)HITS * (HITS + 1) / 2)
         return "arguments are wrong there";
     return answer.found[pad] == TRAP ? "it costs a trap too" : NULL;
 }
@@ -227,10 +234,6 @@ static bool pad_start(struct pad_trial *trial, struct pad_proof *proof)
     if (trial->map < 0)
         return false;
     proof->fds[proof->count++] = trial->map;
-    trial->program = pad_program(trial->map);
-    if (trial->program < 0)
-        return false;
-    proof->fds[proof->count++] = trial->program;
     if (pipe(orders))
         return false;
     if (pipe(answers)) {

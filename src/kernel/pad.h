@@ -30,7 +30,7 @@ bool pad_found(const uint8_t *code, size_t size);
 struct pad_proof {
     enum pad pad;
     const char *why[PADS]; /* why a pad is not used; NULL: it is, or another is */
-    int fds[2 + PADS];
+    int fds[1 + 2 * PADS];
     unsigned count;
 };
 void pad_prove(struct pad_proof *proof);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static bool spoor_recognises(const uint8_t *head, size_t length, uint64_t file_bytes)
@@ -43,7 +44,7 @@ static uint64_t start_ticks(uint32_t pid)
 }
 
 /* Has the process this very file in memory? It may have closed the descriptor. */
-static bool is_mapped(uint32_t pid, ino_t inode)
+static bool is_mapped(uint32_t pid, const struct stat *file)
 {
     char path[32], line[512];
     bool found = false;
@@ -51,7 +52,9 @@ static bool is_mapped(uint32_t pid, ino_t inode)
     FILE *maps = fopen(path, "re");
     while (maps && !found && fgets(line, sizeof line, maps)) {
         uint64_t number;
-        found = sscanf(line, "%*s %*s %*s %*s %" SCNu64, &number) == 1 && number == inode;
+        unsigned upper, lower;
+        found = sscanf(line, "%*s %*s %*s %x:%x %" SCNu64, &upper, &lower, &number) == 3 && number == file->st_ino &&
+                makedev(upper, lower) == file->st_dev;
     }
     if (maps)
         fclose(maps);
@@ -74,7 +77,7 @@ static bool spoor_is_live(struct recording *recording)
     else if (errno == EWOULDBLOCK)
         return true;
     return header->pid && start_ticks(header->pid) == header->start_ticks && !fstat(recording->file, &status) &&
-           is_mapped(header->pid, status.st_ino);
+           is_mapped(header->pid, &status);
 }
 
 /* ---- opening ---- */

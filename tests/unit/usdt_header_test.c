@@ -6,8 +6,11 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <spoor/compat/sdt.h>
 #include <spoor/compat/spdk_usdt.h>
@@ -260,6 +263,30 @@ static void test_pads(void **state)
 #endif
 }
 
+/* The kernel's answer is not ours to know, but it must be an answer, and nothing may stay behind. */
+static void test_proof(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("[  SKIPPED ] the proof needs root\n");
+        skip();
+    }
+    struct pad_proof proof;
+    int before = open("/dev/null", O_RDONLY);
+    close(before);
+    pad_prove(&proof);
+    assert_true(proof.pad < PADS);
+    assert_null(proof.why[proof.pad]);
+    if (proof.pad == PAD_NOP1)
+        assert_non_null(proof.why[PAD_NOP5]);
+    pad_proof_close(&proof);
+    assert_int_equal(proof.count, 0);
+    int after = open("/dev/null", O_RDONLY);
+    close(after);
+    assert_int_equal(after, before);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
 static void test_compat_notes(void **state)
 {
     struct notes *notes = *state;
@@ -279,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_off),
         cmocka_unit_test(test_on),
+        cmocka_unit_test(test_proof),
         cmocka_unit_test_setup_teardown(test_inline_notes, notes_open, notes_close),
         cmocka_unit_test_setup_teardown(test_declared_notes, notes_open, notes_close),
         cmocka_unit_test_setup_teardown(test_semaphores, notes_open, notes_close),
