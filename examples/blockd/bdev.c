@@ -102,7 +102,8 @@ int bdev_open(struct bdev **result, const struct bdev_kind *kind, const char *na
         return error;
     }
     bdev->owner = spoor_owner_register(&spoor_owner_bdev, name);
-    bdev->device = (struct io_device){.set = set,
+    bdev->device = (struct io_device){.name = bdev->name,
+                                      .set = set,
                                       .context_size = sizeof(struct bdev_channel),
                                       .create = channel_create,
                                       .destroy = channel_destroy,

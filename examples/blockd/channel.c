@@ -86,7 +86,7 @@ struct io_channel *get_io_channel(struct io_device *device)
         pthread_mutex_unlock(&device->lock);
     }
     channel->references++;
-    SPOOR_RECORD(THREAD_IOCH_GET, SPOOR_NO_OWNER, 0, device, channel->references);
+    SPOOR_RECORD(THREAD_IOCH_GET, SPOOR_NO_OWNER, 0, device->name, channel->references);
     return channel;
 }
 
@@ -115,7 +115,7 @@ static void destroy_channel(void *context)
 void put_io_channel(struct io_channel *channel)
 {
     channel->references--;
-    SPOOR_RECORD(THREAD_IOCH_PUT, SPOOR_NO_OWNER, 0, channel->device, channel->references);
+    SPOOR_RECORD(THREAD_IOCH_PUT, SPOOR_NO_OWNER, 0, channel->device->name, channel->references);
     if (channel->references == 0 && !channel->leaving) {
         channel->leaving = true;
         thread_send_msg(thread_current(), destroy_channel, channel);

@@ -15,6 +15,7 @@ struct io_channel;
 struct io_channel_iter;
 
 struct io_device {
+    const char *name;
     struct thread_set *set;
     uint64_t context_size;                     /* of what a channel holds for the device */
     int (*create)(void *owner, void *context); /* 0 or -errno */

@@ -6,7 +6,7 @@
 #include <spoor/trace.h>
 
 SPOOR_GROUP(thread, "threads and their channels");
-SPOOR_TRACEPOINT(thread, THREAD_IOCH_GET, none, SPOOR_USES, (const void *, device), (uint32_t, refcnt));
-SPOOR_TRACEPOINT(thread, THREAD_IOCH_PUT, none, SPOOR_USES, (const void *, device), (uint32_t, refcnt));
+SPOOR_TRACEPOINT(thread, THREAD_IOCH_GET, none, SPOOR_USES, (const char *, device), (uint32_t, refcnt));
+SPOOR_TRACEPOINT(thread, THREAD_IOCH_PUT, none, SPOOR_USES, (const char *, device), (uint32_t, refcnt));
 
 #endif

@@ -103,7 +103,7 @@ static void listener_ready(void *context, uint32_t events)
         }
         char peer[sizeof listener->address];
         if (address.ss_family == AF_UNIX)
-            snprintf(peer, sizeof peer, "unix client %d", fd);
+            snprintf(peer, sizeof peer, "unix:%d", fd);
         else
             describe(peer, sizeof peer, (struct sockaddr *)&address, length);
         listener->accepted(listener->context, fd, peer);

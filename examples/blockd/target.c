@@ -364,7 +364,8 @@ int target_run(struct target *target, const struct options *options)
     target->signals = (struct source){
         .fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK), .ready = signal_ready, .context = target};
     error = target->signals.fd < 0 ? -errno : thread_watch(&target->signals, EPOLLIN);
-    target->groups = (struct io_device){.set = &target->set,
+    target->groups = (struct io_device){.name = "poll_groups",
+                                        .set = &target->set,
                                         .context_size = sizeof(struct poll_group),
                                         .create = poll_group_create,
                                         .destroy = poll_group_destroy,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "cmd/recordings.h"
 
 static int command_help(int argc, char **argv)
 {
@@ -18,6 +19,9 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"help", command_help},
+    {"report", command_report},
+    {"record", command_record},
+    {"ctl", command_ctl},
 };
 
 int main(int argc, char **argv)

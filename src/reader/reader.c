@@ -244,7 +244,7 @@ void recording_close(struct recording *recording)
 
 /* ---- live ---- */
 
-static uint64_t counter_now(void)
+uint64_t recording_counter_now(void)
 {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
@@ -263,7 +263,7 @@ int recording_refresh(struct recording *recording)
     leave_event(recording);
     /* First the instant, then the rings: a record that was stamped before it is visible by now, unless its thread was
      * stopped in between for longer than this. */
-    const uint64_t now = counter_now(), delay = recording->timeline.rate / 50;
+    const uint64_t now = recording_counter_now(), delay = recording->timeline.rate / 50;
     recording->live = lived && recording->format->is_live(recording);
     recording->limit = recording->live ? now - delay : UINT64_MAX;
     const int error = recording->format->refresh(recording);

@@ -161,6 +161,7 @@ struct recording_thread {
 /* The thread of the nth ring, as far as it was read; false: no more rings. */
 bool recording_thread(const struct recording *recording, size_t index, struct recording_thread *thread);
 
+uint64_t recording_counter_now(void); /* of this CPU */
 /* Nanoseconds on the recording's clock (CLOCK_BOOTTIME; SPDK's format: since its first event). Never decreases with
  * the stamp. */
 uint64_t recording_time(const struct recording *recording, uint64_t stamp);
