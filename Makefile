@@ -43,6 +43,8 @@ LIBRARY  := $(patsubst src/recorder/%.c,$(BUILD)/lib/%.o,$(wildcard src/recorder
 UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
 TARGETS  := $(patsubst tests/targets/%.c,$(BUILD)/targets/%,$(wildcard tests/targets/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
+BLOCKD   := $(wildcard examples/blockd/*.c)
+EXAMPLES += $(BUILD)/examples/blockd
 FUZZERS  := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 GENERATED := $(BUILD)/gen/syscalls.inc
 
@@ -97,6 +99,11 @@ $(BUILD)/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
 	@$(CC) -Iinclude -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
 
+$(BUILD)/examples/blockd: $(BLOCKD) $(wildcard examples/blockd/*.h include/spoor/*.h include/spoor/*/*.h) $(BUILD)/libspoor.a
+	@mkdir -p $(@D)
+	@echo '  LD   $@'
+	@$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $(BLOCKD) $(BUILD)/libspoor.a -lpthread
+
 $(BUILD)/examples/%: examples/%.c
 	@mkdir -p $(@D)
 	@$(CC) -Iinclude -std=gnu11 -O2 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
@@ -104,6 +111,7 @@ $(BUILD)/examples/%: examples/%.c
 demo: setup
 	@$(MAKE) --no-print-directory all $(EXAMPLES)
 	@examples/demo.sh $(BUILD)
+	@examples/blockd/demo.sh $(BUILD)
 
 bench: all $(TARGETS)
 	@bench/run $(BUILD)

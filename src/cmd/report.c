@@ -277,7 +277,9 @@ static unsigned terminal_width(void)
     return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
 }
 
-/* Two readings must see the same: of a recording that is being written, a copy is read. */
+/* Of a recording that is being written, a copy is read: it is made faster than the rings go round, and two readings of it
+ * see the same. SPDK's format is safer to read in place, where the writer's position can be asked for, so it is copied only
+ * when it must be read twice. */
 static int freeze(struct recording **recording, const struct recording_options *options, struct text *why)
 {
     if (!recording_is_live(*recording))
@@ -307,7 +309,7 @@ int command_report(int argc, char **argv)
     char *path = arguments.file ? strdup(arguments.file) : find_recording(&arguments.choice, &why);
     int error = path ? recording_open(path, &arguments.recording, &report.recording, &why) : -ENOENT;
     free(path);
-    if (!error && arguments.report.slowest)
+    if (!error && !arguments.report.follow && (arguments.report.slowest || !recording_is_spdk(report.recording)))
         error = freeze(&report.recording, &arguments.recording, &why);
     if (!error && arguments.recording.only_cpu >= 0 && !recording_is_spdk(report.recording)) {
         text_add(&why, "-c is for SPDK's trace files: this recording is by thread, use --thread");

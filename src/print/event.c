@@ -6,7 +6,6 @@
 #include <string.h>
 
 enum {
-    ID_WIDTH = 16,
     CELL_NAME = 7,
     CELL_VALUE = 16,
     NAME_MOST = 64, /* what is longer is cut */
@@ -31,20 +30,22 @@ static unsigned pen_column(const struct pen *pen)
     return pen->column + (unsigned)(pen->at - pen->line);
 }
 
-static void pen_need(struct pen *pen, size_t bytes)
+static inline void pen_need(struct pen *pen, size_t bytes)
 {
     if ((size_t)(pen->line + sizeof pen->line - pen->at) < bytes)
         pen_flush(pen);
 }
 
-static void put_fill(struct pen *pen, unsigned count)
+static inline void put_fill(struct pen *pen, unsigned count)
 {
-    pen_need(pen, count);
-    memset(pen->at, ' ', count);
+    enum { STEP = 32 }; /* a constant, so that it is two instructions and no call */
+    pen_need(pen, count + STEP);
+    for (unsigned done = 0; done < count; done += STEP)
+        memset(pen->at + done, ' ', STEP);
     pen->at += count;
 }
 
-static void put_to(struct pen *pen, unsigned column)
+static inline void put_to(struct pen *pen, unsigned column)
 {
     const unsigned now = pen_column(pen);
     if (now < column)
@@ -59,7 +60,7 @@ static void put_name(struct pen *pen, const char *name)
     pen->at += length;
 }
 
-static void put_char(struct pen *pen, char c)
+static inline void put_char(struct pen *pen, char c)
 {
     pen_need(pen, 1);
     *pen->at++ = c;
@@ -180,6 +181,10 @@ static void put_value(struct pen *pen, const struct recording_event *event, unsi
     case RECORDING_REAL: {
         double value;
         memcpy(&value, &word, sizeof value);
+        if (value >= 0 && value < 1e9 && value == (double)(uint32_t)value) { /* as %.9g would, but faster */
+            put_unsigned(pen, (uint32_t)value, 0, ' ');
+            break;
+        }
         pen_need(pen, 40);
         pen->at += snprintf(pen->at, 40, "%.9g", value);
         break;
@@ -219,22 +224,19 @@ static void put_thread(const struct event_printer *printer, struct pen *pen, con
     put_name(pen, ": ");
 }
 
-/* A cell: name, value, each padded; on a terminal only what is needed, and in the next line if this one is full. */
-static unsigned begin_cell(const struct event_printer *printer, struct pen *pen, const char *name)
+/* A cell: name, value, each padded. */
+static inline unsigned begin_cell(struct pen *pen, const char *name)
 {
     const unsigned begin = pen_column(pen);
     put_name(pen, name);
     put_char(pen, ':');
-    if (printer->width)
-        return begin;
     put_to(pen, begin + CELL_NAME);
     return pen_column(pen);
 }
 
-static void end_cell(const struct event_printer *printer, struct pen *pen, unsigned value_begin)
+static inline void end_cell(struct pen *pen, unsigned value_begin)
 {
-    if (!printer->width)
-        put_to(pen, value_begin + CELL_VALUE);
+    put_to(pen, value_begin + CELL_VALUE);
     put_char(pen, ' ');
 }
 
@@ -249,17 +251,12 @@ static void print_lost(const struct event_printer *printer, struct pen *pen, con
     pen->column = 0;
 }
 
-/* An argument for a terminal: what does not fit into the line stands in the next. */
-static void wrap_argument(const struct event_printer *printer, struct pen *pen, unsigned indent,
-                          const struct recording_event *event, unsigned index)
+/* A piece for a terminal: what does not fit into the line stands in the next. */
+static void put_piece(const struct event_printer *printer, struct pen *pen, unsigned indent, const struct text *piece)
 {
-    struct text cell = {0};
-    struct pen inner = {.out = &cell, .at = inner.line};
-    begin_cell(printer, &inner, event->tracepoint->arguments[index].name);
-    put_value(&inner, event, index);
-    end_cell(printer, &inner, 0);
-    pen_flush(&inner);
-    if (pen_column(pen) + cell.length - 1 > printer->width && pen_column(pen) > indent) {
+    if (!piece->length)
+        return;
+    if (pen_column(pen) + piece->length > printer->width && pen_column(pen) > indent) {
         while (pen->at > pen->line && pen->at[-1] == ' ')
             pen->at--;
         put_char(pen, '\n');
@@ -268,19 +265,13 @@ static void wrap_argument(const struct event_printer *printer, struct pen *pen, 
         put_fill(pen, indent);
     }
     pen_flush(pen);
-    text_append(pen->out, cell.bytes ? cell.bytes : "", cell.length);
-    pen->column += (unsigned)cell.length;
-    text_free(&cell);
+    text_append(pen->out, piece->bytes, piece->length);
+    pen->column += (unsigned)piece->length;
+    put_char(pen, ' ');
 }
 
-static void print_object_columns(const struct event_printer *printer, struct pen *pen, const struct recording_event *event,
-                                 const struct object_step *step)
+static void put_ids(struct pen *pen, const struct recording_model *model, const struct object_step *step)
 {
-    const struct recording_model *model = recording_model(printer->recording);
-    if (step->own.type < 0 && !step->related_count)
-        return;
-    const unsigned begin = pen_column(pen);
-    put_name(pen, printer->width ? "id:" : "id:    ");
     if (step->own.type >= 0)
         put_object(pen, model, step->own.type, step->own.number, step->own.id);
     for (unsigned i = 0; i < step->related_count; i++) {
@@ -290,14 +281,83 @@ static void print_object_columns(const struct event_printer *printer, struct pen
         put_object(pen, model, step->related[i].type, step->related[i].number, step->related[i].id);
         put_char(pen, ')');
     }
-    put_to(pen, begin + (printer->width ? 3 : CELL_NAME) + ID_WIDTH);
-    put_char(pen, ' ');
-    if (step->own.type < 0 || step->begins || step->own.number == OBJECT_UNNUMBERED)
-        return;
-    const unsigned value = begin_cell(printer, pen, "time");
-    const uint64_t now = recording_time(printer->recording, event->stamp), born = recording_time(printer->recording, step->own.begun);
+}
+
+/* How long after its beginning; nothing when that is not known. */
+static bool has_age(const struct object_step *step)
+{
+    return step->own.type >= 0 && !step->begins && step->own.number != OBJECT_UNNUMBERED;
+}
+
+static void put_age(struct pen *pen, const struct recording *recording, const struct recording_event *event,
+                    const struct object_step *step)
+{
+    const uint64_t now = recording_time(recording, event->stamp), born = recording_time(recording, step->own.begun);
     put_time(pen, now > born ? now - born : 0, 0);
-    end_cell(printer, pen, value);
+}
+
+/* In columns, as wide as they are. */
+static void put_columns(const struct event_printer *printer, struct pen *pen, const struct recording_event *event,
+                        const struct object_step *step)
+{
+    const struct recording_tracepoint *tracepoint = event->tracepoint;
+    const unsigned size_begin = pen_column(pen);
+    if (event->size) {
+        put_name(pen, "size: ");
+        put_unsigned(pen, event->size, 6, ' ');
+        put_char(pen, ' ');
+    }
+    put_to(pen, size_begin + 13);
+    if (step->own.type >= 0 || step->related_count) {
+        const unsigned value = begin_cell(pen, "id");
+        put_ids(pen, recording_model(printer->recording), step);
+        end_cell(pen, value);
+    }
+    if (has_age(step)) {
+        const unsigned value = begin_cell(pen, "time");
+        put_age(pen, printer->recording, event, step);
+        end_cell(pen, value);
+    }
+    for (unsigned i = 0; i < tracepoint->argument_count; i++) {
+        const unsigned value = begin_cell(pen, tracepoint->arguments[i].name);
+        put_value(pen, event, i);
+        if (i + 1 < tracepoint->argument_count)
+            end_cell(pen, value);
+    }
+}
+
+/* Piece by piece, in as many lines as that takes. */
+static void put_pieces(const struct event_printer *printer, struct pen *pen, const struct recording_event *event,
+                       const struct object_step *step)
+{
+    const struct recording_tracepoint *tracepoint = event->tracepoint;
+    const unsigned now = pen_column(pen), indent = printer->width > now + 20 ? now : 4;
+    enum { SIZE, ID, AGE, ARGUMENTS };
+    struct text text = {0};
+    for (unsigned i = SIZE; i < (unsigned)ARGUMENTS + tracepoint->argument_count; i++) {
+        struct pen piece;
+        piece.out = &text;
+        piece.at = piece.line;
+        piece.column = 0;
+        text_clear(&text);
+        if (i == SIZE && event->size) {
+            put_name(&piece, "size:");
+            put_unsigned(&piece, event->size, 0, ' ');
+        } else if (i == ID && (step->own.type >= 0 || step->related_count)) {
+            put_name(&piece, "id:");
+            put_ids(&piece, recording_model(printer->recording), step);
+        } else if (i == AGE && has_age(step)) {
+            put_name(&piece, "time:");
+            put_age(&piece, printer->recording, event, step);
+        } else if (i >= ARGUMENTS) {
+            put_name(&piece, tracepoint->arguments[i - ARGUMENTS].name);
+            put_char(&piece, ':');
+            put_value(&piece, event, i - ARGUMENTS);
+        }
+        pen_flush(&piece);
+        put_piece(printer, pen, indent, &text);
+    }
+    text_free(&text);
 }
 
 void event_print(struct event_printer *printer, struct text *out, const struct recording_event *event,
@@ -346,29 +406,17 @@ void event_print(struct event_printer *printer, struct text *out, const struct r
     put_name(&pen, tracepoint->name);
     put_to(&pen, name_begin + printer->name_width);
     put_char(&pen, ' ');
-    const unsigned size_begin = pen_column(&pen);
-    if (event->size) {
-        put_name(&pen, printer->width ? "size:" : "size: ");
-        put_unsigned(&pen, event->size, printer->width ? 0 : 6, ' ');
-        put_char(&pen, ' ');
-    } else if (!printer->width) {
-        put_to(&pen, size_begin + 13);
-    }
-    print_object_columns(printer, &pen, event, step);
-    const unsigned indent = printer->width > size_begin + 20 ? size_begin : 4;
-    for (unsigned i = 0; i < tracepoint->argument_count; i++) {
-        if (printer->width) {
-            wrap_argument(printer, &pen, indent, event, i);
-        } else {
-            const unsigned value = begin_cell(printer, &pen, tracepoint->arguments[i].name);
-            put_value(&pen, event, i);
-            end_cell(printer, &pen, value);
-        }
-    }
+    if (printer->width)
+        put_pieces(printer, &pen, event, step);
+    else
+        put_columns(printer, &pen, event, step);
+    while (pen.at > pen.line && pen.at[-1] == ' ')
+        pen.at--;
+    if (pen.at == pen.line) /* the spaces went out before */
+        while (out->length && out->bytes[out->length - 1] == ' ')
+            out->length--;
+    put_char(&pen, '\n');
     pen_flush(&pen);
-    while (out->length && out->bytes[out->length - 1] == ' ')
-        out->length--;
-    text_char(out, '\n');
 }
 
 /* ---- widths ---- */
@@ -430,8 +478,11 @@ void event_print_object(struct text *out, const struct recording_model *model, i
 
 void event_print_owner(struct text *out, const struct recording *recording, const struct recording_event *event)
 {
-    struct pen pen = {.out = out, .at = pen.line};
+    struct pen pen;
     struct recording_owner owner;
+    pen.out = out;
+    pen.at = pen.line;
+    pen.column = 0;
     const bool is_known = recording_owner(recording, event, &owner);
     put_owner(&pen, recording, event, &owner, is_known);
     pen_flush(&pen);

@@ -430,8 +430,9 @@ static void spdk_thread(const struct recording_source *source, struct recording_
 }
 
 /* A file that nobody writes: in ring order from the header's position on, runs in which times do not go back. */
-static int split_runs(struct recording *recording, struct run *run, uint64_t next)
+static int split_runs(struct recording *recording, struct run *run, uint64_t next, uint64_t *covered)
 {
+    uint64_t oldest = UINT64_MAX;
     const uint64_t count = run->slot_count;
     const uint64_t base = next % count; /* slots count from here, modulo their number */
     uint64_t before = 0;
@@ -453,6 +454,8 @@ static int split_runs(struct recording *recording, struct run *run, uint64_t nex
             current = NULL;
         }
         before = slot->tsc;
+        if (slot->tsc && slot->tsc < oldest)
+            oldest = slot->tsc;
         if (!slot->tsc || current)
             continue;
         if (runs++ == RUNS_MOST) {
@@ -470,6 +473,8 @@ static int split_runs(struct recording *recording, struct run *run, uint64_t nex
     }
     recording->counts.total += count * sizeof(struct spdk_slot);
     recording->counts.done = 0;
+    if (covered && oldest != UINT64_MAX && oldest > *covered)
+        *covered = oldest;
     free(scan.chunk);
     return 0;
 }
@@ -502,13 +507,14 @@ static int read_lcore(struct recording *recording, uint64_t offset, uint64_t *co
         /* Entries, not events: how many there were of these is not kept. */
         run.lost = history.next_entry - history.num_entries;
         recording->counts.overwritten += run.lost;
-        struct spdk_slot oldest;
-        if (recording_read_all(recording, &oldest, sizeof oldest, run.slots + history.next_entry % run.slot_count * sizeof oldest) &&
-            oldest.tsc > *covered)
-            *covered = oldest.tsc;
     }
+    const bool is_full = history.next_entry > history.num_entries;
     if (!recording->live)
-        return split_runs(recording, &run, history.next_entry);
+        return split_runs(recording, &run, history.next_entry, is_full ? covered : NULL);
+    struct spdk_slot oldest;
+    if (is_full && recording_read_all(recording, &oldest, sizeof oldest, run.slots + history.next_entry % run.slot_count * sizeof oldest) &&
+        oldest.tsc > *covered)
+        *covered = oldest.tsc;
     struct run *live = make_run(recording, &run);
     if (!live)
         return -ENOMEM;

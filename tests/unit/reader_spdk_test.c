@@ -2,6 +2,9 @@
 /* SPDK's trace files, made by hand: the listing that its users know, and everything that may be wrong with a file. */
 #include "reader_testing.h"
 
+#include <fcntl.h>
+#include <pthread.h>
+
 enum { IO_START = 65, IO_DONE, REQ_NEW = 129, REQ_NEED, REQ_TX, REQ_READY, REQ_EXECUTED, REQ_TO_COMPLETE, REQ_C2H, REQ_COMPLETED };
 
 #define IO 0x7ffb7d48b110u
@@ -84,10 +87,263 @@ static void test_listing_of_the_seed(void **state)
     free(file);
 }
 
+static struct text list_file(const struct spdk_file *file)
+{
+    struct recording *recording;
+    struct text why = {0};
+    if (reader_open_bytes(file, sizeof *file, "test", &recording, &why))
+        fail_msg("%s", text_string(&why));
+    struct text out = reader_list(recording, 0);
+    recording_close(recording);
+    return out;
+}
+
+static void test_arguments_over_several_slots(void **state)
+{
+    (void)state;
+    struct spdk_file *file = spdk_file_make(1000000000);
+    spdk_add_types(file);
+    struct spdk_tracepoint *tracepoint = spdk_add_tracepoint(file, "LONG", 70, 0, 0, 0);
+    spdk_add_argument(tracepoint, "a", 0, 4);
+    spdk_add_argument(tracepoint, "text", 2, 40);
+    spdk_add_argument(tracepoint, "b", 0, 8);
+    struct {
+        int32_t a;
+        char text[40];
+        int64_t b;
+    } __attribute__((packed)) arguments = {-5, "a text that is longer than one slot", INT64_MIN};
+    spdk_record(file, 1, 1000, 70, 0, 77, 0, &arguments, sizeof arguments);
+    struct text out = list_file(file);
+    assert_string_equal(text_string(&out), " 1:      0.000     LONG                     size:     77 a:     -5               text:  "
+                                           "a text that is longer than one slot b:     -9223372036854775808\n");
+    text_free(&out);
+    free(file);
+}
+
+static void test_owners_have_descriptions_from_when_they_were_registered(void **state)
+{
+    (void)state;
+    struct spdk_file *file = spdk_file_make(1000000000);
+    spdk_add_types(file);
+    spdk_add_tracepoint(file, "T", 70, 1, 0, 0);
+    const struct spdk_owner owner = {2000, 2};
+    memcpy(file->owners[1], &owner, sizeof owner);
+    memcpy(file->owners[1] + 9, "qp1", 4);
+    spdk_record(file, 0, 1000, 70, 1, 0, 0, NULL, 0);
+    spdk_record(file, 0, 3000, 70, 1, 0, 0, NULL, 0);
+    spdk_record(file, 0, 4000, 70, 60000, 0, 0, NULL, 0); /* an owner that cannot be */
+    struct text out = list_file(file);
+    assert_string_equal(text_string(&out), " 0:      0.000 b01     T\n 0:      2.000 t01 qp1 T\n 0:      3.000 b60000  T\n");
+    text_free(&out);
+    free(file);
+}
+
+/* A ring that went round: the other lcore's older events are outside the time that both cover. */
+static void test_only_the_common_time_is_shown(void **state)
+{
+    (void)state;
+    struct spdk_file *file = spdk_file_make(1000000000);
+    spdk_add_types(file);
+    spdk_add_tracepoint(file, "T", 70, 0, 0, 0);
+    for (uint64_t i = 0; i < SPDK_SLOTS + 100; i++)
+        spdk_record(file, 0, 1000 + i * 10, 70, 0, 0, i, NULL, 0);
+    spdk_record(file, 1, 1005, 70, 0, 0, 0, NULL, 0);
+    spdk_record(file, 1, 2015, 70, 0, 0, 0, NULL, 0);
+    struct recording *recording;
+    struct recording_event event;
+    struct text why = {0};
+    for (int whole = 0; whole < 2; whole++) {
+        const struct recording_options options = {.only_cpu = -1, .whole = whole};
+        const int memory = memfd_create("test", MFD_CLOEXEC);
+        assert_int_equal(write(memory, file, sizeof *file), sizeof *file);
+        assert_int_equal(recording_open_file(memory, "test", &options, &recording, &why), 0);
+        assert_int_equal(recording_next(recording, &event), 1);
+        assert_int_equal(event.stamp, whole ? 1005 : 2000);
+        uint64_t events = 1, before = event.stamp;
+        for (; recording_next(recording, &event) == 1; events++) {
+            assert_true(event.stamp >= before);
+            before = event.stamp;
+        }
+        assert_int_equal(events, SPDK_SLOTS + (whole ? 2 : 1));
+        assert_int_equal(recording_counts(recording).overwritten, 100);
+        recording_close(recording);
+    }
+    free(file);
+}
+
+/* What cp makes of a ring that is being written: the header is older than the slots, and slots are of several rounds. */
+static void test_copy_of_a_running_program(void **state)
+{
+    (void)state;
+    struct spdk_file *file = spdk_file_make(1000000000);
+    spdk_add_types(file);
+    spdk_add_tracepoint(file, "T", 70, 0, 0, 0);
+    for (uint64_t i = 0; i < SPDK_SLOTS + 500; i++)
+        spdk_record(file, 0, 1000 + i, 70, 0, 0, i, NULL, 0);
+    file->lcores[0].history.next_entry = SPDK_SLOTS + 100;
+    struct recording *recording;
+    struct recording_event event;
+    struct text why = {0};
+    assert_int_equal(reader_open_bytes(file, sizeof *file, "test", &recording, &why), 0);
+    uint64_t events = 0, before = 0;
+    while (recording_next(recording, &event) == 1) {
+        assert_true(event.stamp >= before);
+        assert_int_equal(event.object, event.stamp - 1000);
+        before = event.stamp;
+        events++;
+    }
+    assert_true(events >= SPDK_SLOTS - 2); /* where the writer stood, an event may be half written */
+    recording_close(recording);
+    free(file);
+}
+
+/* ---- a running program ---- */
+
+struct writer {
+    struct spdk_file *file;
+    volatile int stop;
+};
+
+/* As SPDK does it: the slots first, then the position; nothing else guards them. */
+static void *write_without_end(void *argument)
+{
+    struct writer *writer = argument;
+    struct spdk_lcore *ring = &writer->file->lcores[0];
+    for (uint64_t i = 1; !writer->stop; i++) {
+        const uint64_t next = ring->history.next_entry;
+        const uint64_t words[4] = {i * 3, i * 5, i * 7, i * 11};
+        const uint8_t *bytes = (const uint8_t *)words;
+        const uint64_t tsc = 1000 + i;
+        volatile struct spdk_slot *first = &ring->slots[next % SPDK_SLOTS];
+        first->tsc = tsc;
+        first->id = 70;
+        first->owner = (uint16_t)i;
+        first->size = (uint32_t)i;
+        first->object = i;
+        memcpy((void *)(uintptr_t)first->arguments, bytes, 8);
+        for (unsigned slot = 1; slot < 3; slot++) {
+            volatile struct spdk_slot *more = &ring->slots[(next + slot) % SPDK_SLOTS];
+            more->tsc = tsc;
+            more->id = SPDK_IDS;
+            memcpy((uint8_t *)(uintptr_t)more + 10, bytes + 8 + (slot - 1) * 22, slot == 1 ? 22 : 2);
+        }
+        __atomic_thread_fence(__ATOMIC_RELEASE);
+        __atomic_store_n(&ring->history.next_entry, next + 3, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+static void test_a_running_program_at_full_speed(void **state)
+{
+    (void)state;
+    char path[64];
+    struct writer writer = {0};
+    snprintf(path, sizeof path, "/dev/shm/spoor_test_trace.pid%d", getpid());
+    const int shared = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (shared < 0) {
+        print_message("no /dev/shm here\n");
+        skip();
+    }
+    struct spdk_file *file = spdk_file_make(1000000000);
+    spdk_add_types(file);
+    struct spdk_tracepoint *tracepoint = spdk_add_tracepoint(file, "T", 70, 1, 1, 1);
+    for (int i = 0; i < 4; i++)
+        spdk_add_argument(tracepoint, "word", 1, 8);
+    assert_int_equal(write(shared, file, sizeof *file), sizeof *file);
+    writer.file = mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
+    assert_true(writer.file != MAP_FAILED);
+    pthread_t thread;
+    pthread_create(&thread, NULL, write_without_end, &writer);
+    uint64_t events = 0;
+    const struct recording_options options = {.only_cpu = -1};
+    for (int round = 0; round < 300; round++) {
+        struct recording *recording;
+        struct recording_event event;
+        struct text why = {0};
+        uint64_t before = 0;
+        assert_int_equal(recording_open(path, &options, &recording, &why), 0);
+        assert_true(recording_is_live(recording));
+        for (; recording_next(recording, &event) == 1; events++) {
+            const uint64_t i = event.object;
+            assert_true(event.stamp > before);
+            before = event.stamp;
+            assert_int_equal(event.stamp, 1000 + i);
+            assert_int_equal(event.size, (uint32_t)i);
+            assert_true(event.words[0] == i * 3 && event.words[1] == i * 5 && event.words[2] == i * 7 && event.words[3] == i * 11);
+        }
+        recording_close(recording);
+    }
+    writer.stop = 1;
+    pthread_join(thread, NULL);
+    print_message("%llu events, none torn\n", (unsigned long long)events);
+    assert_true(events > 1000);
+    munmap(writer.file, sizeof *file);
+    close(shared);
+    unlink(path);
+    free(file);
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    uint64_t random = 88172645463325252u;
+    struct spdk_file *good = make_seed_file();
+    const uint64_t words[4] = {1, 2, 3, 4};
+    for (uint64_t i = 0; i < 1000; i++)
+        spdk_record(good, i % 2, 1000 + i, i % 3 ? REQ_NEED : i % 2 ? REQ_NEW : IO_START, 2, 0, i % 7, words, i % 3 || i % 2 ? 8 : 32);
+    struct spdk_file *file = malloc(sizeof *file);
+    for (int round = 0; round < 500; round++) {
+        *file = *good;
+        for (int i = 0; i < 20; i++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            /* Mostly before the slots. */
+            const size_t room = i % 4 ? offsetof(struct spdk_file, lcores) + 64 : sizeof *file;
+            ((uint8_t *)file)[random % room] = (uint8_t)(random >> 40);
+        }
+        struct recording *recording;
+        struct text why = {0};
+        if (!reader_open_bytes(file, sizeof *file - (round % 5 ? 0 : random % sizeof *file), "test", &recording, &why)) {
+            struct text out = reader_list(recording, round % 2 ? 80 : 0);
+            text_free(&out);
+            recording_close(recording);
+        } else {
+            assert_true(why.length > 0);
+        }
+        text_free(&why);
+    }
+    free(file);
+    free(good);
+}
+
+static void test_lines_fit_the_terminal(void **state)
+{
+    (void)state;
+    struct spdk_file *file = make_seed_file();
+    const uint64_t words[4] = {1, UINT64_MAX, INT64_MAX, 4};
+    for (unsigned i = 0; i < 5; i++)
+        spdk_record(file, 0, 1000 + i, IO_START, 0, 4096, 1, words, 32);
+    struct recording *recording;
+    struct text why = {0};
+    assert_int_equal(reader_open_bytes(file, sizeof *file, "test", &recording, &why), 0);
+    struct text out = reader_list(recording, 80);
+    for (char *rest, *line = strtok_r(out.bytes, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        assert_true(strlen(line) <= 80);
+    text_free(&out);
+    recording_close(recording);
+    free(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_listing_of_the_seed),
+        cmocka_unit_test(test_arguments_over_several_slots),
+        cmocka_unit_test(test_owners_have_descriptions_from_when_they_were_registered),
+        cmocka_unit_test(test_only_the_common_time_is_shown),
+        cmocka_unit_test(test_copy_of_a_running_program),
+        cmocka_unit_test(test_a_running_program_at_full_speed),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_lines_fit_the_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

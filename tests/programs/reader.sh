@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# report, record and ctl on a program that records: while it runs at full speed, after it was killed, copied, drained.
+#   tests/programs/reader.sh BUILD
+set -u
+build=$(cd "${1:?usage: reader.sh BUILD}" && pwd) || exit 1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+spoor=$build/spoor
+dir=$(mktemp -d /tmp/spoor-reader.XXXXXX) || exit 1
+program=
+finish() {
+    [ -z "$program" ] || kill -KILL "$program" 2>/dev/null
+    wait 2>/dev/null
+    rm -rf "$dir"
+}
+trap finish EXIT
+cd "$dir" || exit 1
+export SPOOR_TRACE_DIR=$dir
+mkfifo hold
+
+ok() { echo "ok $1"; }
+check() { # NAME COMMAND…
+    local name=$1
+    shift
+    if "$@"; then ok "$name"; else echo "not ok $name"; tail -n 5 errors 2>/dev/null; fi
+}
+
+libspoor=$build/libspoor.a
+if [ ! -e "$libspoor" ]; then
+    echo "skip everything: $libspoor is not built"
+    exit 0
+fi
+${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$libspoor" -lpthread ${SAN:+-fsanitize=address,undefined} ||
+    exit 1
+
+# start NAME REQUESTS THREADS PAUSE [KiB]: a program that lives until `end`; $program and $file say which.
+start() {
+    ./recording "$@" <hold >out &
+    program=$!
+    exec 9>hold
+    for _ in $(seq 200); do
+        [ -s out ] && break
+        sleep 0.05
+    done
+    file=$(head -1 out)
+}
+finished() { # waits until all is recorded; $written
+    for _ in $(seq 600); do
+        [ "$(wc -l <out)" = 2 ] && break
+        sleep 0.05
+    done
+    written=$(tail -1 out)
+}
+end() {
+    exec 9>&-
+    wait "$program"
+    program=
+}
+events() { "$spoor" report -f "$1" --stats 2>errors | awk 'NR == 1 { print $1 }'; }
+overwritten() { awk '/overwritten before they were read/ { print $2 }' errors; }
+
+# ---- ended ----
+start quick 20000 2 0
+finished
+end
+read=$(events "$file")
+lost=$(overwritten)
+check "read and overwritten are all that was written" test $((read + ${lost:-0})) = "$written"
+"$spoor" report -f "$file" >list 2>errors
+check "the listing has as many lines" test "$(grep -c -v '\*\*\*' list)" = "$read"
+sed -E 's/^[^:]*: *([0-9.]+) .*/\1/' list >times
+check "in order of time" sort -c -n times
+check "overwritten events are said in place" grep -q ' events overwritten before this \*\*\*$' list
+"$spoor" report -f "$file" -j 2>errors >json
+check "JSON is valid" python3 -c 'import json; d = json.load(open("json")); assert len(d["entries"]) == '"$read"
+"$spoor" report -f "$file" --object i42 >list 2>errors
+check "a filter on an object" test "$(grep -c 'BDEV_IO_' list)" = 2
+"$spoor" report -f "$file" --slowest 2 tcp_req >list 2>errors
+check "two stories" test "$(grep -c '^#[12] r[0-9]* tcp_req lived' list)" = 2
+check "with the I/O of each" test "$(grep -c 'BDEV_IO_START .* (r' list)" -ge 2
+check "clean removes it" "$spoor" ctl clean -n >list
+check "clean names it" grep -q "would remove $file" list
+rm -f "$file"
+
+# ---- running ----
+start live 0 2 0
+for round in 1 2 3 4 5; do
+    "$spoor" report -f "$file" >list 2>errors || break
+done
+check "read at full speed" test "$(wc -l <list)" -gt 1000
+check "nothing torn" test -z "$(grep damaged errors)"
+sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' list >times
+check "read at full speed in order" sort -c -n times
+cp "$file" copy
+check "a copy made meanwhile is a recording" test "$(events copy)" -gt 1000
+check "it is listed as running" sh -c "'$spoor' ctl list | grep -q \"live *$program running\""
+"$spoor" ctl -f "$file" disable all && "$spoor" ctl -f "$file" clear
+sleep 0.1
+check "nothing after disable and clear" test "$(events "$file")" = 0
+"$spoor" ctl -f "$file" enable bdev:0x1
+sleep 0.1
+"$spoor" report -f "$file" >list 2>errors
+check "one tracepoint by its mask" sh -c '[ $(grep -c BDEV_IO_START list) -gt 0 ] && [ $(grep -v "\*\*\*" list | grep -v -c BDEV_IO_START) = 0 ]'
+"$spoor" ctl -f "$file" enable nothing 2>errors
+check "an unknown group is an error that names it" grep -q "'nothing'" errors
+"$spoor" ctl -f "$file" enable all && "$spoor" ctl -f "$file" dump 100ms dump
+check "a dump is a recording" test "$(events dump)" -gt 100
+kill -KILL "$program"
+wait "$program" 2>/dev/null
+program=
+exec 9>&-
+check "after SIGKILL" test "$(events "$file")" -gt 1000
+check "it is listed as ended" sh -c "'$spoor' ctl list | grep -q 'live *[0-9]* ended'"
+rm -f "$file"
+
+# ---- draining and following ----
+start slow 3000 2 50
+timeout 60 "$spoor" record -f "$file" -o drained --rotate-size 256K 2>errors &
+recorder=$!
+timeout 60 "$spoor" report -f "$file" --follow >followed 2>follow_errors &
+follower=$!
+finished
+sleep 0.2
+end
+wait $recorder
+check "record ends with the program" test $? = 0
+wait $follower
+check "so does --follow" test $? = 0
+sum=0 lost=0
+for part in drained.*; do
+    sum=$((sum + $(events "$part")))
+    more=$(overwritten)
+    lost=$((lost + ${more:-0}))
+done
+check "drained over $(ls drained.* | wc -l) files: all that was written" test $((sum + lost)) = "$written"
+check "several files" test -e drained.3
+check "--follow shows all that was written" test "$(grep -c -v '\*\*\*' followed)" = "$written"
+sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' followed >times
+check "--follow is in order" sort -c -n times
+"$spoor" record -f "$file" -o drained.1 2>errors
+check "an existing file is not overwritten" grep -q 'cannot create drained.1' errors
+rm -f "$file"
+
+# ---- what is no recording ----
+head -c 100000 /dev/urandom >noise
+"$spoor" report -f noise 2>errors >list
+check "noise is an error" grep -q '^ERROR: noise is no recording' errors
+"$spoor" report -s nobody 2>errors
+check "no such program" grep -q '^ERROR: no recording named nobody' errors
+exit 0
