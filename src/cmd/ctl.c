@@ -24,7 +24,8 @@ static const char help[] =
     "  show                          groups and tracepoints (+ on, f filtered, - off), threads, owners\n"
     "  enable WHAT, disable WHAT     WHAT: group, group:NAME, group:mask, all; separated by commas\n"
     "  filter [--owner LIST] [--object LIST]\n"
-    "                                records only what these owners do to these objects; without any: everything\n"
+    "                                records only what these owners do to these objects; without any: "
+    "everything\n"
     "  clear                         forgets what was recorded so far\n"
     "  dump [TIME] FILE              copies the newest TIME (5s, 200ms; default: everything) to a file\n";
 
@@ -39,7 +40,8 @@ struct arguments {
 
 static int complain(const char *what, const char *value)
 {
-    fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor ctl -h lists the commands\n", what, value ? " " : "", value ? value : "");
+    fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor ctl -h lists the commands\n", what, value ? " " : "",
+            value ? value : "");
     return 1;
 }
 
@@ -64,7 +66,9 @@ static enum state find_state(const struct find_entry *entry, unsigned *rings)
     enum state state = STATE_BROKEN;
     *rings = 0;
     if (!recording_open(entry->path, &options, &recording, &why)) {
-        state = entry->is_spdk && !entry->pid ? STATE_UNKNOWN : recording_is_live(recording) ? STATE_LIVE : STATE_ENDED;
+        state = entry->is_spdk && !entry->pid  ? STATE_UNKNOWN
+                : recording_is_live(recording) ? STATE_LIVE
+                                               : STATE_ENDED;
         *rings = recording_counts(recording).sources;
         recording_close(recording);
     }
@@ -89,7 +93,8 @@ static int list_all(const struct arguments *arguments)
     (void)arguments;
     const int error = find_recordings(&list);
     if (list.count)
-        printf("%-16s %8s %-8s %-10s %9s %-6s %7s %s\n", "NAME", "PID", "STATE", "USER", "SIZE", "FORMAT", "THREADS", "FILE");
+        printf("%-16s %8s %-8s %-10s %9s %-6s %7s %s\n", "NAME", "PID", "STATE", "USER", "SIZE", "FORMAT",
+               "THREADS", "FILE");
     for (size_t i = 0; i < list.count; i++) {
         const struct find_entry *entry = &list.items[i];
         unsigned rings;
@@ -99,7 +104,8 @@ static int list_all(const struct arguments *arguments)
             snprintf(pid, sizeof pid, "%" PRIu32, entry->pid);
         printf("%-16s %8s %-8s", entry->name, pid, state_names[state]);
         print_owner(entry->path);
-        printf(" %6.1f MB %-6s %7u %s\n", (double)entry->allocated / 1e6, entry->is_spdk ? "SPDK" : "spoor", rings, entry->path);
+        printf(" %6.1f MB %-6s %7u %s\n", (double)entry->allocated / 1e6, entry->is_spdk ? "SPDK" : "spoor",
+               rings, entry->path);
     }
     if (!list.count && !error)
         puts("no recordings");
@@ -126,7 +132,8 @@ static int command_clean(const struct arguments *arguments)
         bytes += list.items[i].allocated;
         removed++;
     }
-    printf("%u recording%s of ended programs, %.1f MB\n", removed, removed == 1 ? "" : "s", (double)bytes / 1e6);
+    printf("%u recording%s of ended programs, %.1f MB\n", removed, removed == 1 ? "" : "s",
+           (double)bytes / 1e6);
     find_free(&list);
     return error != 0;
 }
@@ -137,7 +144,8 @@ static void show_tracepoints(struct control *control)
 {
     const struct recording_model *model = recording_model(control_recording(control));
     for (size_t i = 0; i < model->group_count; i++) {
-        printf("%s%s%s\n", model->groups[i].name, model->groups[i].text[0] ? ": " : "", model->groups[i].text);
+        printf("%s%s%s\n", model->groups[i].name, model->groups[i].text[0] ? ": " : "",
+               model->groups[i].text);
         for (size_t j = 0; j < model->tracepoint_room; j++) {
             const struct recording_tracepoint *tracepoint = model->tracepoints[j];
             if (!tracepoint || tracepoint->group->id != model->groups[i].id)
@@ -148,8 +156,8 @@ static void show_tracepoints(struct control *control)
             if (tracepoint->index < 64)
                 printf(" %#-10" PRIx64, (uint64_t)1 << tracepoint->index);
             for (unsigned k = 0; k < tracepoint->argument_count; k++)
-                printf("%s%s%s%s", k ? ", " : " ", tracepoint->arguments[k].type, tracepoint->arguments[k].type[0] ? " " : "",
-                       tracepoint->arguments[k].name);
+                printf("%s%s%s%s", k ? ", " : " ", tracepoint->arguments[k].type,
+                       tracepoint->arguments[k].type[0] ? " " : "", tracepoint->arguments[k].name);
             putchar('\n');
         }
     }
@@ -161,13 +169,15 @@ static int command_show(struct control *control, const struct arguments *argumen
     struct recording_thread thread;
     struct recording_owner owner;
     (void)arguments, (void)why;
-    printf("%s%s%s\n", recording_path(recording), recording_model(recording)->command[0] ? ": " : "", recording_model(recording)->command);
+    printf("%s%s%s\n", recording_path(recording), recording_model(recording)->command[0] ? ": " : "",
+           recording_model(recording)->command);
     show_tracepoints(control);
     for (size_t i = 0; recording_thread(recording, i, &thread); i++)
         printf("%sthread %" PRIu32 " %s\n", i ? "" : "\n", thread.id, thread.name);
     for (size_t i = 0, shown = 0; recording_owner_at(recording, i, &owner); i++)
         if (owner.until == UINT64_MAX)
-            printf("%sowner %c%02" PRIu32 " %s\n", shown++ ? "" : "\n", owner.letter ? owner.letter : '?', owner.id, owner.description);
+            printf("%sowner %c%02" PRIu32 " %s\n", shown++ ? "" : "\n", owner.letter ? owner.letter : '?',
+                   owner.id, owner.description);
     return 0;
 }
 
@@ -199,7 +209,8 @@ static int command_dump(struct control *control, const struct arguments *argumen
         if (recordings_number(arguments->words[1], UINT64_MAX / 1000000000, &seconds)) {
             nanoseconds = seconds * 1000000000;
         } else if (!filter_parse_time(arguments->words[1], &nanoseconds)) {
-            text_printf(why, "a time is a number of seconds, or has a unit (200ms); not '%s'", arguments->words[1]);
+            text_printf(why, "a time is a number of seconds, or has a unit (200ms); not '%s'",
+                        arguments->words[1]);
             return -EINVAL;
         }
     }
@@ -212,8 +223,9 @@ static const struct command {
     int (*on_all)(const struct arguments *arguments);
     int (*on_one)(struct control *control, const struct arguments *arguments, struct text *why);
 } commands[] = {
-    {"list", 1, 1, list_all, NULL},       {"clean", 1, 1, command_clean, NULL},   {"show", 1, 1, NULL, command_show},
-    {"enable", 2, 2, NULL, command_enable},   {"disable", 2, 2, NULL, command_disable}, {"filter", 1, 1, NULL, command_filter},
+    {"list", 1, 1, list_all, NULL},           {"clean", 1, 1, command_clean, NULL},
+    {"show", 1, 1, NULL, command_show},       {"enable", 2, 2, NULL, command_enable},
+    {"disable", 2, 2, NULL, command_disable}, {"filter", 1, 1, NULL, command_filter},
     {"clear", 1, 1, NULL, command_clear},     {"dump", 2, 3, NULL, command_dump},
 };
 
@@ -235,7 +247,10 @@ static int run_on_one(const struct command *command, const struct arguments *arg
 int command_ctl(int argc, char **argv)
 {
     static const struct option names[] = {
-        {"owner", 1, NULL, 'O'}, {"object", 1, NULL, 'J'}, {"help", 0, NULL, 'h'}, {0},
+        {"owner", 1, NULL, 'O'},
+        {"object", 1, NULL, 'J'},
+        {"help", 0, NULL, 'h'},
+        {0},
     };
     struct arguments arguments = {0};
     uint64_t number;
@@ -268,7 +283,9 @@ int command_ctl(int argc, char **argv)
         if (strcmp(command->name, arguments.words[0]))
             continue;
         if (arguments.count < command->least || arguments.count > command->most)
-            return complain(arguments.count < command->least ? "something is missing after" : "there is too much after", command->name);
+            return complain(arguments.count < command->least ? "something is missing after"
+                                                             : "there is too much after",
+                            command->name);
         if ((arguments.owners || arguments.objects) && command->on_one != command_filter)
             return complain("--owner and --object go with filter, not with", command->name);
         return command->on_all ? command->on_all(&arguments) : run_on_one(command, &arguments);

@@ -21,12 +21,13 @@ enum { OPTION_SIZE = 256, OPTION_TIME, OPTION_KEEP, OPTION_DURATION };
 
 static const char help[] =
     "Usage: spoor record [-p PID | -s NAME | -f RECORDING] -o FILE [options]\n"
-    "Writes what a program records to a file until the program ends or Ctrl-C. `spoor report FILE` reads it.\n\n"
+    "Writes what a program records to a file until the program ends or Ctrl-C. `spoor report FILE` reads "
+    "it.\n\n"
     "  -p PID             of this process\n"
     "  -s NAME            of the newest program with this name\n"
     "  -f RECORDING       from this recording in shared memory\n"
     "  -o FILE            where to; it must not exist\n"
-    "  --rotate-size N    a new file after N bytes (N may end in K, M or G): FILE.1, FILE.2, …\n"
+    "  --rotate-size N    a new file after N bytes of records (N may end in K, M or G): FILE.1, …\n"
     "  --rotate-time T    a new file after this time: 10s, 5m\n"
     "  --keep N           only the newest N files\n"
     "  --duration T       stop after this time\n"
@@ -49,7 +50,8 @@ static void stop(int signal)
 
 static int complain(const char *what, const char *value)
 {
-    fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor record -h lists the options\n", what, value ? " " : "", value ? value : "");
+    fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor record -h lists the options\n", what, value ? " " : "",
+            value ? value : "");
     return 1;
 }
 
@@ -74,8 +76,12 @@ static bool parse_size(const char *text, uint64_t *bytes)
 static int parse(struct arguments *arguments, int argc, char **argv)
 {
     static const struct option names[] = {
-        {"rotate-size", 1, NULL, OPTION_SIZE},  {"rotate-time", 1, NULL, OPTION_TIME}, {"keep", 1, NULL, OPTION_KEEP},
-        {"duration", 1, NULL, OPTION_DURATION}, {"help", 0, NULL, 'h'},                {0},
+        {"rotate-size", 1, NULL, OPTION_SIZE},
+        {"rotate-time", 1, NULL, OPTION_TIME},
+        {"keep", 1, NULL, OPTION_KEEP},
+        {"duration", 1, NULL, OPTION_DURATION},
+        {"help", 0, NULL, 'h'},
+        {0},
     };
     uint64_t number;
     int letter;
@@ -92,7 +98,8 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         case 'q': arguments->quiet = true; break;
         case OPTION_SIZE:
             if (!parse_size(optarg, &arguments->drain.rotate_bytes))
-                return complain("--rotate-size takes a number of bytes, which may end in K, M or G; not", optarg);
+                return complain("--rotate-size takes a number of bytes, which may end in K, M or G; not",
+                                optarg);
             break;
         case OPTION_TIME:
             if (!filter_parse_time(optarg, &number) || number < 1000000000)
@@ -164,7 +171,9 @@ int command_record(int argc, char **argv)
         fprintf(stderr, "ERROR: %s\n", why.length ? text_string(&why) : strerror(-error));
     if (drain && !arguments.quiet) {
         const struct drain_counts counts = drain_counts(drain);
-        fprintf(stderr, "%" PRIu64 " events in %u file%s (%" PRIu64 " MB); %" PRIu64 " were overwritten before they could be drained\n",
+        fprintf(stderr,
+                "%" PRIu64 " events in %u file%s (%" PRIu64 " MB); %" PRIu64
+                " were overwritten before they could be drained\n",
                 counts.events, counts.files, counts.files == 1 ? "" : "s", counts.bytes >> 20, counts.lost);
     }
     drain_close(drain);

@@ -37,7 +37,8 @@ enum {
 
 static const char help[] =
     "Usage: spoor report [options] [FILE]\n"
-    "Prints what programs recorded: spoor's recordings and SPDK's trace files, of running and ended programs.\n\n"
+    "Prints what programs recorded: spoor's recordings and SPDK's trace files, of running and ended "
+    "programs.\n\n"
     "Which recording (default: the newest in /dev/shm):\n"
     "  -s NAME            of the program with this name; also with -p or -i\n"
     "  -p PID             of this process\n"
@@ -45,7 +46,8 @@ static const char help[] =
     "  -f FILE            this file\n\n"
     "What is shown:\n"
     "  -c CPU             only this lcore (SPDK)\n"
-    "  --thread LIST      only these threads: name or number; LIST is separated by commas, names may have * and ?\n"
+    "  --thread LIST      only these threads: name or number; LIST is separated by commas, names may have * "
+    "and ?\n"
     "  --group LIST       only these groups\n"
     "  --tracepoint LIST  only these tracepoints: NAME or GROUP:NAME\n"
     "  --owner LIST       only these owners: b2, its number, or its description\n"
@@ -120,14 +122,20 @@ static void print_counts(const struct report *report)
     const struct recording_counts counts = recording_counts(report->recording);
     const bool is_spdk = recording_is_spdk(report->recording);
     if (counts.overwritten)
-        fprintf(stderr, "NOTE: %" PRIu64 " %s were overwritten before they were read: a larger ring, or `spoor record`, keeps more\n",
+        fprintf(stderr,
+                "NOTE: %" PRIu64
+                " %s were overwritten before they were read: a larger ring, or `spoor record`, keeps more\n",
                 counts.overwritten, is_spdk ? "entries" : "events");
     if (counts.lost)
-        fprintf(stderr, "NOTE: %" PRIu64 " events could not be recorded by the program (no ring or no space)\n", counts.lost);
+        fprintf(stderr,
+                "NOTE: %" PRIu64 " events could not be recorded by the program (no ring or no space)\n",
+                counts.lost);
     if (counts.owners_lost)
-        fprintf(stderr, "NOTE: %" PRIu64 " owners or descriptions found no room in the recording\n", counts.owners_lost);
+        fprintf(stderr, "NOTE: %" PRIu64 " owners or descriptions found no room in the recording\n",
+                counts.owners_lost);
     if (counts.unknown)
-        fprintf(stderr, "NOTE: %" PRIu64 " events of tracepoints that are not declared were left out\n", counts.unknown);
+        fprintf(stderr, "NOTE: %" PRIu64 " events of tracepoints that are not declared were left out\n",
+                counts.unknown);
     if (counts.damaged)
         fprintf(stderr, "NOTE: %" PRIu64 " damaged parts were left out\n", counts.damaged);
 }
@@ -204,11 +212,20 @@ struct arguments {
 static int parse(struct arguments *arguments, int argc, char **argv)
 {
     static const struct option names[] = {
-        {"thread", 1, NULL, OPTION_THREAD},   {"group", 1, NULL, OPTION_GROUP},   {"tracepoint", 1, NULL, OPTION_TRACEPOINT},
-        {"owner", 1, NULL, OPTION_OWNER},     {"object", 1, NULL, OPTION_OBJECT}, {"from", 1, NULL, OPTION_FROM},
-        {"to", 1, NULL, OPTION_TO},           {"follow", 0, NULL, OPTION_FOLLOW}, {"stats", 0, NULL, OPTION_STATS},
-        {"slowest", 1, NULL, OPTION_SLOWEST}, {"whole", 0, NULL, OPTION_WHOLE},   {"width", 1, NULL, OPTION_WIDTH},
-        {"help", 0, NULL, 'h'},               {0},
+        {"thread", 1, NULL, OPTION_THREAD},
+        {"group", 1, NULL, OPTION_GROUP},
+        {"tracepoint", 1, NULL, OPTION_TRACEPOINT},
+        {"owner", 1, NULL, OPTION_OWNER},
+        {"object", 1, NULL, OPTION_OBJECT},
+        {"from", 1, NULL, OPTION_FROM},
+        {"to", 1, NULL, OPTION_TO},
+        {"follow", 0, NULL, OPTION_FOLLOW},
+        {"stats", 0, NULL, OPTION_STATS},
+        {"slowest", 1, NULL, OPTION_SLOWEST},
+        {"whole", 0, NULL, OPTION_WHOLE},
+        {"width", 1, NULL, OPTION_WIDTH},
+        {"help", 0, NULL, 'h'},
+        {0},
     };
     struct report_options *report = &arguments->report;
     uint64_t number;
@@ -242,7 +259,8 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         case OPTION_FROM:
         case OPTION_TO:
             if (!filter_parse_time(optarg, letter == OPTION_FROM ? &report->filter.from : &report->filter.to))
-                return complain("a time is microseconds since the start, or has a unit (1.5ms, 2s); not", optarg);
+                return complain("a time is microseconds since the start, or has a unit (1.5ms, 2s); not",
+                                optarg);
             break;
         case OPTION_FOLLOW: arguments->recording.follow = report->follow = true; break;
         case OPTION_STATS: report->stats = true; break;
@@ -267,7 +285,8 @@ static int parse(struct arguments *arguments, int argc, char **argv)
     if (optind < argc)
         return complain("one recording at a time; what is", argv[optind]);
     if (report->follow && (report->stats || report->slowest))
-        return complain("--follow prints events; it does not go with", report->stats ? "--stats" : "--slowest");
+        return complain("--follow prints events; it does not go with",
+                        report->stats ? "--stats" : "--slowest");
     return 0;
 }
 
@@ -277,9 +296,9 @@ static unsigned terminal_width(void)
     return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
 }
 
-/* Of a recording that is being written, a copy is read: it is made faster than the rings go round, and two readings of it
- * see the same. SPDK's format is safer to read in place, where the writer's position can be asked for, so it is copied only
- * when it must be read twice. */
+/* Of a recording that is being written, a copy is read: it is made faster than the rings go round, and two
+ * readings of it see the same. SPDK's format is safer to read in place, where the writer's position can be
+ * asked for, so it is copied only when it must be read twice. */
 static int freeze(struct recording **recording, const struct recording_options *options, struct text *why)
 {
     if (!recording_is_live(*recording))
@@ -309,7 +328,8 @@ int command_report(int argc, char **argv)
     char *path = arguments.file ? strdup(arguments.file) : find_recording(&arguments.choice, &why);
     int error = path ? recording_open(path, &arguments.recording, &report.recording, &why) : -ENOENT;
     free(path);
-    if (!error && !arguments.report.follow && (arguments.report.slowest || !recording_is_spdk(report.recording)))
+    if (!error && !arguments.report.follow &&
+        (arguments.report.slowest || !recording_is_spdk(report.recording)))
         error = freeze(&report.recording, &arguments.recording, &why);
     if (!error && arguments.recording.only_cpu >= 0 && !recording_is_spdk(report.recording)) {
         text_add(&why, "-c is for SPDK's trace files: this recording is by thread, use --thread");

@@ -25,7 +25,7 @@ struct report {
     struct recording *recording;
     struct objects *objects;
     struct text out;
-    bool is_closed;     /* nobody reads our output any more */
+    bool is_closed; /* nobody reads our output any more */
     bool shows_progress;
     uint64_t progressed; /* bytes at the last sign of progress */
 };
@@ -35,7 +35,7 @@ void report_flush(struct report *report, bool all);
 /* The next event and what it means, with progress shown. 1, 0 or -errno. */
 int report_next(struct report *report, struct recording_event *event, struct object_step *step);
 void report_progress_end(struct report *report);
-int report_stats(struct report *report);   /* exit status, here and below */
+int report_stats(struct report *report); /* exit status, here and below */
 int report_slowest(struct report *report);
 extern volatile int report_stop; /* Ctrl-C */
 

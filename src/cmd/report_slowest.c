@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `spoor report --slowest`: the objects with the longest life, each with its whole story. Reads the recording twice. */
+/* `spoor report --slowest`: the objects with the longest life, each with its whole story. Reads the recording
+ * twice. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,7 +35,8 @@ struct telling {
 
 static double share(const struct chapter *chapter, uint64_t step)
 {
-    return chapter->ended > chapter->begun ? 100.0 * (double)step / (double)(chapter->ended - chapter->begun) : 0;
+    return chapter->ended > chapter->begun ? 100.0 * (double)step / (double)(chapter->ended - chapter->begun)
+                                           : 0;
 }
 
 static int tell(void *context, size_t story)
@@ -58,19 +60,22 @@ static int tell(void *context, size_t story)
     return chapter->lines.failed ? -ENOMEM : 0;
 }
 
-static void print_chapter(struct report *report, const struct object *object, const struct chapter *chapter, size_t rank)
+static void print_chapter(struct report *report, const struct object *object, const struct chapter *chapter,
+                          size_t rank)
 {
     const struct recording_model *model = recording_model(report->recording);
     const uint64_t life = chapter->ended - chapter->begun;
-    const uint64_t start = recording_start(report->recording), since = chapter->begun > start ? chapter->begun - start : 0;
+    const uint64_t start = recording_start(report->recording),
+                   since = chapter->begun > start ? chapter->begun - start : 0;
     text_printf(&report->out, "%s#%zu ", rank ? "\n" : "", rank + 1);
     event_print_object(&report->out, model, object->type, object->number, object->id);
-    text_printf(&report->out, " %s%slived %" PRIu64 ".%03u us, from %" PRIu64 ".%03u", model->objects[object->type].name,
-                model->objects[object->type].name[0] ? " " : "", life / 1000, (unsigned)(life % 1000), since / 1000,
-                (unsigned)(since % 1000));
+    text_printf(&report->out, " %s%slived %" PRIu64 ".%03u us, from %" PRIu64 ".%03u",
+                model->objects[object->type].name, model->objects[object->type].name[0] ? " " : "",
+                life / 1000, (unsigned)(life % 1000), since / 1000, (unsigned)(since % 1000));
     if (chapter->longest)
-        text_printf(&report->out, "; longest step %s: %" PRIu64 ".%03u us (%.1f%%)", chapter->longest_name, chapter->longest / 1000,
-                    (unsigned)(chapter->longest % 1000), share(chapter, chapter->longest));
+        text_printf(&report->out, "; longest step %s: %" PRIu64 ".%03u us (%.1f%%)", chapter->longest_name,
+                    chapter->longest / 1000, (unsigned)(chapter->longest % 1000),
+                    share(chapter, chapter->longest));
     text_char(&report->out, '\n');
     text_append(&report->out, text_string(&chapter->lines), chapter->lines.length);
     if (chapter->line_count > LINES_MOST)
@@ -86,7 +91,8 @@ static int reopen(struct report *report)
     const int file = dup(recording_file(report->recording));
     if (file < 0)
         return -errno;
-    int error = recording_open_file(file, recording_path(report->recording), report->recording_options, &again, &why);
+    int error =
+        recording_open_file(file, recording_path(report->recording), report->recording_options, &again, &why);
     text_free(&why);
     if (error)
         return error;
@@ -157,7 +163,8 @@ int report_slowest(struct report *report)
     if (report->options->type && (type = find_type(model, report->options->type)) < 0) {
         fprintf(stderr, "ERROR: no type of objects is called '%s'; there are:", report->options->type);
         for (size_t i = 0; i < model->object_count; i++)
-            fprintf(stderr, " %c%s%s", model->objects[i].letter, model->objects[i].name[0] ? "=" : "", model->objects[i].name);
+            fprintf(stderr, " %c%s%s", model->objects[i].letter, model->objects[i].name[0] ? "=" : "",
+                    model->objects[i].name);
         fputc('\n', stderr);
         return 1;
     }

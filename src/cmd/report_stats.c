@@ -17,18 +17,20 @@ struct scale { /* from the counter's units to ns: the whole recording is one str
 
 static struct scale find_scale(const struct latency_table *table, const struct recording *recording)
 {
-    const double time = (double)(recording_time(recording, table->last) - recording_time(recording, table->first));
+    const double time =
+        (double)(recording_time(recording, table->last) - recording_time(recording, table->first));
     struct scale scale = {1e9 / (double)recording_rate(recording), time / 1e9};
     if (table->last > table->first && time > 0)
         scale.nanoseconds = time / (double)(table->last - table->first);
     return scale;
 }
 
-static void print_tracepoints(struct report *report, const struct latency_table *table, const struct scale *scale)
+static void print_tracepoints(struct report *report, const struct latency_table *table,
+                              const struct scale *scale)
 {
     const struct recording_model *model = recording_model(report->recording);
-    text_printf(&report->out, "%" PRIu64 " events in %.6f s\n\n%-44s %14s %14s\n", table->events, scale->seconds, "tracepoint",
-                "count", "per second");
+    text_printf(&report->out, "%" PRIu64 " events in %.6f s\n\n%-44s %14s %14s\n", table->events,
+                scale->seconds, "tracepoint", "count", "per second");
     for (size_t i = 0; i < model->tracepoint_room; i++) {
         const struct recording_tracepoint *tracepoint = model->tracepoints[i];
         if (!tracepoint || !table->counts[i])
@@ -43,7 +45,8 @@ static void print_tracepoints(struct report *report, const struct latency_table 
     }
 }
 
-static void print_latency(struct report *report, const char *name, const struct latency *latency, const struct scale *scale)
+static void print_latency(struct report *report, const char *name, const struct latency *latency,
+                          const struct scale *scale)
 {
     static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
     const double microseconds = scale->nanoseconds / 1000;
@@ -56,13 +59,15 @@ static void print_latency(struct report *report, const char *name, const struct 
 
 static int by_step(const void *one, const void *other)
 {
-    const struct latency_pair *a = *(struct latency_pair *const *)one, *b = *(struct latency_pair *const *)other;
+    const struct latency_pair *a = *(struct latency_pair *const *)one,
+                              *b = *(struct latency_pair *const *)other;
     if (a->from->id != b->from->id)
         return a->from->id < b->from->id ? -1 : 1;
     return a->to->id < b->to->id ? -1 : a->to->id > b->to->id;
 }
 
-static int print_object_type(struct report *report, const struct latency_table *table, int16_t type, const struct scale *scale)
+static int print_object_type(struct report *report, const struct latency_table *table, int16_t type,
+                             const struct scale *scale)
 {
     const struct recording_model *model = recording_model(report->recording);
     const struct latency_pair **pairs = calloc(table->pair_count + 1, sizeof *pairs);
@@ -75,8 +80,9 @@ static int print_object_type(struct report *report, const struct latency_table *
                 pairs[count++] = pair;
     qsort(pairs, count, sizeof *pairs, by_step);
     if (count || table->lives[type]) {
-        text_printf(&report->out, "\nobject %c %-39s %10s %10s %10s %10s %10s %10s %11s\n", model->objects[type].letter,
-                    model->objects[type].name, "count", "mean us", "p50", "p90", "p99", "p99.9", "max");
+        text_printf(&report->out, "\nobject %c %-39s %10s %10s %10s %10s %10s %10s %11s\n",
+                    model->objects[type].letter, model->objects[type].name, "count", "mean us", "p50", "p90",
+                    "p99", "p99.9", "max");
         for (size_t i = 0; i < count; i++) {
             char name[160];
             snprintf(name, sizeof name, "%s -> %s", pairs[i]->from->name, pairs[i]->to->name);
@@ -107,7 +113,8 @@ static void print_json(struct report *report, const struct latency_table *table,
 {
     const struct recording_model *model = recording_model(report->recording);
     const char *comma = "\n";
-    text_printf(&report->out, "{\"events\": %" PRIu64 ", \"seconds\": %.9f,\n\"tracepoints\": [", table->events, scale->seconds);
+    text_printf(&report->out, "{\"events\": %" PRIu64 ", \"seconds\": %.9f,\n\"tracepoints\": [",
+                table->events, scale->seconds);
     for (size_t i = 0; i < model->tracepoint_room; i++)
         if (model->tracepoints[i] && table->counts[i]) {
             text_printf(&report->out, "%s{\"group\": ", comma);
@@ -121,7 +128,8 @@ static void print_json(struct report *report, const struct latency_table *table,
     comma = "\n";
     for (size_t i = 0; i < model->tracepoint_room; i++)
         for (const struct latency_pair *pair = table->pairs[i]; pair; pair = pair->next) {
-            text_printf(&report->out, "%s{\"object\": \"%c\", \"from\": ", comma, model->objects[pair->object].letter);
+            text_printf(&report->out, "%s{\"object\": \"%c\", \"from\": ", comma,
+                        model->objects[pair->object].letter);
             json_string(&report->out, pair->from->name);
             text_add(&report->out, ", \"to\": ");
             json_string(&report->out, pair->to->name);
@@ -149,7 +157,9 @@ int report_stats(struct report *report)
     for (int i = 0; i < FILTER_KINDS; i++)
         filters |= filter.kinds[i].count > 0;
     while (!got && !report_stop && (got = report_next(report, &event, &step)) == 1)
-        got = !filters || filter_passes(&filter, report->recording, &event, &step) ? latency_table_add(&table, &event, &step) : 0;
+        got = !filters || filter_passes(&filter, report->recording, &event, &step)
+                  ? latency_table_add(&table, &event, &step)
+                  : 0;
     report_progress_end(report);
     if (!got)
         got = latency_table_finish(&table, report->objects);
@@ -164,7 +174,9 @@ int report_stats(struct report *report)
                 got = print_object_type(report, &table, (int16_t)i, &scale);
         }
         if (table.left_out)
-            fprintf(stderr, "NOTE: %" PRIu64 " steps between rare pairs of tracepoints are not in the table\n", table.left_out);
+            fprintf(stderr,
+                    "NOTE: %" PRIu64 " steps between rare pairs of tracepoints are not in the table\n",
+                    table.left_out);
     }
     latency_table_free(&table);
     free(filter.tracepoints);

@@ -66,9 +66,10 @@ static inline void put_char(struct pen *pen, char c)
     *pen->at++ = c;
 }
 
-static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-                                  "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-                                  "8081828384858687888990919293949596979899";
+static const char digit_pairs[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+    "8081828384858687888990919293949596979899";
 
 /* Right-aligned in at least `width` columns. */
 static void put_unsigned(struct pen *pen, uint64_t value, unsigned width, char fill)
@@ -109,7 +110,8 @@ static void put_time(struct pen *pen, uint64_t nanoseconds, unsigned width)
     pen->at += 2;
 }
 
-static void put_object(struct pen *pen, const struct recording_model *model, int16_t type, uint64_t number, uint64_t id)
+static void put_object(struct pen *pen, const struct recording_model *model, int16_t type, uint64_t number,
+                       uint64_t id)
 {
     put_char(pen, model->objects[type].letter);
     if (number != OBJECT_UNNUMBERED) {
@@ -147,7 +149,8 @@ static const char *enumerator(const struct recording_enumeration *enumeration, i
         else
             high = middle;
     }
-    return low < enumeration->count && enumeration->values[low].value == value ? enumeration->values[low].name : NULL;
+    return low < enumeration->count && enumeration->values[low].value == value ? enumeration->values[low].name
+                                                                               : NULL;
 }
 
 static void put_value(struct pen *pen, const struct recording_event *event, unsigned index)
@@ -189,11 +192,8 @@ static void put_value(struct pen *pen, const struct recording_event *event, unsi
         pen->at += snprintf(pen->at, 40, "%.9g", value);
         break;
     }
-    case RECORDING_BOOL:
-        put_name(pen, word ? "true" : "false");
-        break;
-    default:
-        put_unsigned(pen, word, 0, ' ');
+    case RECORDING_BOOL: put_name(pen, word ? "true" : "false"); break;
+    default: put_unsigned(pen, word, 0, ' ');
     }
 }
 
@@ -213,7 +213,8 @@ static void put_owner(struct pen *pen, const struct recording *recording, const 
     put_unsigned(pen, event->owner, 2, '0');
 }
 
-static void put_thread(const struct event_printer *printer, struct pen *pen, const struct recording_event *event)
+static void put_thread(const struct event_printer *printer, struct pen *pen,
+                       const struct recording_event *event)
 {
     if (printer->thread_width) {
         pen_need(pen, NAME_MOST);
@@ -240,7 +241,8 @@ static inline void end_cell(struct pen *pen, unsigned value_begin)
     put_char(pen, ' ');
 }
 
-static void print_lost(const struct event_printer *printer, struct pen *pen, const struct recording_event *event)
+static void print_lost(const struct event_printer *printer, struct pen *pen,
+                       const struct recording_event *event)
 {
     put_thread(printer, pen, event);
     put_name(pen, "*** ");
@@ -252,7 +254,8 @@ static void print_lost(const struct event_printer *printer, struct pen *pen, con
 }
 
 /* A piece for a terminal: what does not fit into the line stands in the next. */
-static void put_piece(const struct event_printer *printer, struct pen *pen, unsigned indent, const struct text *piece)
+static void put_piece(const struct event_printer *printer, struct pen *pen, unsigned indent,
+                      const struct text *piece)
 {
     if (!piece->length)
         return;
@@ -292,13 +295,14 @@ static bool has_age(const struct object_step *step)
 static void put_age(struct pen *pen, const struct recording *recording, const struct recording_event *event,
                     const struct object_step *step)
 {
-    const uint64_t now = recording_time(recording, event->stamp), born = recording_time(recording, step->own.begun);
+    const uint64_t now = recording_time(recording, event->stamp),
+                   born = recording_time(recording, step->own.begun);
     put_time(pen, now > born ? now - born : 0, 0);
 }
 
 /* In columns, as wide as they are. */
-static void put_columns(const struct event_printer *printer, struct pen *pen, const struct recording_event *event,
-                        const struct object_step *step)
+static void put_columns(const struct event_printer *printer, struct pen *pen,
+                        const struct recording_event *event, const struct object_step *step)
 {
     const struct recording_tracepoint *tracepoint = event->tracepoint;
     const unsigned size_begin = pen_column(pen);
@@ -327,8 +331,8 @@ static void put_columns(const struct event_printer *printer, struct pen *pen, co
 }
 
 /* Piece by piece, in as many lines as that takes. */
-static void put_pieces(const struct event_printer *printer, struct pen *pen, const struct recording_event *event,
-                       const struct object_step *step)
+static void put_pieces(const struct event_printer *printer, struct pen *pen,
+                       const struct recording_event *event, const struct object_step *step)
 {
     const struct recording_tracepoint *tracepoint = event->tracepoint;
     const unsigned now = pen_column(pen), indent = printer->width > now + 20 ? now : 4;
@@ -456,7 +460,8 @@ void event_printer_init(struct event_printer *printer, const struct recording *r
     struct recording_owner owner;
     for (size_t i = 0; recording_owner_at(recording, i, &owner); i++) {
         const size_t id = 1 + (digits(owner.id) < 2 ? 2 : digits(owner.id));
-        const unsigned width = at_most(owner.description_length ? id + 1 + owner.description_length : id, OWNER_MOST);
+        const unsigned width =
+            at_most(owner.description_length ? id + 1 + owner.description_length : id, OWNER_MOST);
         printer->owner_width = width > printer->owner_width ? width : printer->owner_width;
     }
     for (size_t i = 0; i < model->tracepoint_room; i++)
@@ -468,7 +473,8 @@ void event_printer_init(struct event_printer *printer, const struct recording *r
 
 /* ---- pieces for others ---- */
 
-void event_print_object(struct text *out, const struct recording_model *model, int16_t type, uint64_t number, uint64_t id)
+void event_print_object(struct text *out, const struct recording_model *model, int16_t type, uint64_t number,
+                        uint64_t id)
 {
     if (number != OBJECT_UNNUMBERED)
         text_printf(out, "%c%" PRIu64, model->objects[type].letter, number);
@@ -476,7 +482,8 @@ void event_print_object(struct text *out, const struct recording_model *model, i
         text_printf(out, "%c@%" PRIx64, model->objects[type].letter, id);
 }
 
-void event_print_owner(struct text *out, const struct recording *recording, const struct recording_event *event)
+void event_print_owner(struct text *out, const struct recording *recording,
+                       const struct recording_event *event)
 {
     struct pen pen;
     struct recording_owner owner;

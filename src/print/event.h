@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of a recording as lines of text, in the columns that SPDK's users know, and as JSON.
  *
- * Made for speed: millions of lines per second. Where a width is given, a line that is longer goes on in the next one,
- * indented; else columns are as wide as in SPDK. Nothing that was recorded can steer a terminal. */
+ * Made for speed: millions of lines per second. Where a width is given, a line that is longer goes on in the
+ * next one, indented; else columns are as wide as in SPDK. Nothing that was recorded can steer a terminal. */
 #ifndef SPOOR_PRINT_EVENT_H
 #define SPOOR_PRINT_EVENT_H
 
@@ -15,10 +15,10 @@
 
 struct event_printer {
     const struct recording *recording;
-    unsigned width;      /* of the terminal; 0: no limit */
-    bool with_counter;   /* the raw counter too */
-    bool with_step;      /* the time since the event before too */
-    uint64_t origin;     /* ns: what times count from */
+    unsigned width;    /* of the terminal; 0: no limit */
+    bool with_counter; /* the raw counter too */
+    bool with_step;    /* the time since the event before too */
+    uint64_t origin;   /* ns: what times count from */
     /* Widths of columns. */
     unsigned thread_width, number_width, owner_width, name_width;
     uint64_t before; /* time of the event before, ns */
@@ -31,9 +31,11 @@ void event_print(struct event_printer *printer, struct text *out, const struct r
                  const struct object_step *step);
 
 /* "i429"; "i@7ffb7d48b110" when its beginning is not in the recording. */
-void event_print_object(struct text *out, const struct recording_model *model, int16_t type, uint64_t number, uint64_t id);
+void event_print_object(struct text *out, const struct recording_model *model, int16_t type, uint64_t number,
+                        uint64_t id);
 /* "b02"; nothing if there is no owner. */
-void event_print_owner(struct text *out, const struct recording *recording, const struct recording_event *event);
+void event_print_owner(struct text *out, const struct recording *recording,
+                       const struct recording_event *event);
 
 /* SPDK's document: head, entries with commas between them, tail. */
 void event_json_head(struct text *out, const struct recording *recording);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recording as one JSON document, with the names that SPDK's reader uses and those that its format lacks. */
+/* A recording as one JSON document, with the names that SPDK's reader uses and those that its format lacks.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +14,8 @@ static void letter_string(struct text *out, char letter)
     json_string(out, text);
 }
 
-static void write_tracepoint(struct text *out, const struct recording_tracepoint *tracepoint, const struct recording_model *model)
+static void write_tracepoint(struct text *out, const struct recording_tracepoint *tracepoint,
+                             const struct recording_model *model)
 {
     text_add(out, "{\"name\": ");
     json_string(out, tracepoint->name);
@@ -32,10 +34,11 @@ static void write_tracepoint(struct text *out, const struct recording_tracepoint
         text_add(out, "{\"name\": ");
         json_string(out, argument->name);
         /* 0 integer, 1 pointer, 2 string, as SPDK numbers them; 3 real */
-        text_printf(out, ", \"type\": %d, \"size\": %u", argument->kind == RECORDING_POINTER  ? 1
-                                                         : argument->kind == RECORDING_STRING ? 2
-                                                         : argument->kind == RECORDING_REAL   ? 3
-                                                                                              : 0,
+        text_printf(out, ", \"type\": %d, \"size\": %u",
+                    argument->kind == RECORDING_POINTER  ? 1
+                    : argument->kind == RECORDING_STRING ? 2
+                    : argument->kind == RECORDING_REAL   ? 3
+                                                         : 0,
                     argument->size);
         if (argument->type[0]) {
             text_add(out, ", \"ctype\": ");
@@ -77,7 +80,8 @@ void event_json_head(struct text *out, const struct recording *recording)
 void event_json_tail(struct text *out, const struct recording *recording)
 {
     const struct recording_counts counts = recording_counts(recording);
-    text_printf(out, "\n],\n\"overwritten\": %" PRIu64 ", \"lost\": %" PRIu64 "}\n", counts.overwritten, counts.lost);
+    text_printf(out, "\n],\n\"overwritten\": %" PRIu64 ", \"lost\": %" PRIu64 "}\n", counts.overwritten,
+                counts.lost);
 }
 
 static void write_value(struct text *out, const struct recording_event *event, unsigned index)
@@ -161,7 +165,8 @@ void event_json(struct text *out, const struct recording *recording, const struc
         text_add(out, ", \"related\": \"");
         for (unsigned i = 0; i < step->related_count; i++) {
             text_add(out, i ? " " : "");
-            event_print_object(out, model, step->related[i].type, step->related[i].number, step->related[i].id);
+            event_print_object(out, model, step->related[i].type, step->related[i].number,
+                               step->related[i].id);
         }
         text_char(out, '"');
     }

@@ -40,7 +40,10 @@ int control_open(const char *path, struct control **result, struct text *why)
     control->file = -1;
     int error = recording_open(path, &options, &control->recording, why);
     if (!error && recording_is_spdk(control->recording)) {
-        text_printf(why, "%s is in SPDK's format: its program is steered by SPDK's own rpc (trace_enable_tpoint_group, trace_clear, …)", path);
+        text_printf(why,
+                    "%s is in SPDK's format: its program is steered by SPDK's own rpc "
+                    "(trace_enable_tpoint_group, trace_clear, …)",
+                    path);
         error = -EOPNOTSUPP;
     }
     if (!error) {
@@ -70,7 +73,8 @@ void control_close(struct control *control)
     free(control);
 }
 
-static int put(const struct control *control, const void *bytes, size_t length, uint64_t offset, struct text *why)
+static int put(const struct control *control, const void *bytes, size_t length, uint64_t offset,
+               struct text *why)
 {
     const ssize_t done = pwrite(control->file, bytes, length, (off_t)offset);
     if (done == (ssize_t)length)
@@ -91,7 +95,8 @@ static bool read_byte(const struct control *control, uint64_t id, uint8_t *byte)
     return recording_read_all(control->recording, byte, 1, control->header->enable_offset + id);
 }
 
-bool control_is_enabled(struct control *control, const struct recording_tracepoint *tracepoint, bool *is_filtered)
+bool control_is_enabled(struct control *control, const struct recording_tracepoint *tracepoint,
+                        bool *is_filtered)
 {
     uint8_t byte = 0;
     if (tracepoint_at(control, tracepoint->id))
@@ -100,7 +105,7 @@ bool control_is_enabled(struct control *control, const struct recording_tracepoi
     return byte & LAYOUT_ENABLE_ON;
 }
 
-struct selection { /* one of the words between commas */
+struct selection {     /* one of the words between commas */
     const char *group; /* pattern; NULL: all */
     const char *name;  /* pattern; NULL: all */
     bool has_mask;
@@ -174,12 +179,14 @@ int control_enable(struct control *control, const char *what, bool on, struct te
     uint8_t *marks = calloc(65536, 1);
     int error = words && marks ? 0 : -ENOMEM;
     bool any = false;
-    for (char *word = error ? NULL : strtok_r(words, ", ", &rest); word && !error; word = strtok_r(NULL, ", ", &rest)) {
+    for (char *word = error ? NULL : strtok_r(words, ", ", &rest); word && !error;
+         word = strtok_r(NULL, ", ", &rest)) {
         const struct selection selection = parse_selection(word);
         any = true;
         if (!mark(control, &selection, marks)) {
-            text_printf(why, "no tracepoint is called '%s%s%s' in %s; `spoor ctl show` lists them", word, selection.name ? ":" : "",
-                        selection.name ? selection.name : "", recording_path(control->recording));
+            text_printf(why, "no tracepoint is called '%s%s%s' in %s; `spoor ctl show` lists them", word,
+                        selection.name ? ":" : "", selection.name ? selection.name : "",
+                        recording_path(control->recording));
             error = -ENOENT;
         }
     }
@@ -188,7 +195,10 @@ int control_enable(struct control *control, const char *what, bool on, struct te
         error = -EINVAL;
     }
     if (!error)
-        error = switch_marked(control, marks, !on ? 0 : has_filter(control) ? LAYOUT_ENABLE_ON | LAYOUT_ENABLE_FILTERED : LAYOUT_ENABLE_ON,
+        error = switch_marked(control, marks,
+                              !on                   ? 0
+                              : has_filter(control) ? LAYOUT_ENABLE_ON | LAYOUT_ENABLE_FILTERED
+                                                    : LAYOUT_ENABLE_ON,
                               why);
     free(words);
     free(marks);
@@ -207,7 +217,8 @@ static bool is_owner(const char *text, const struct recording_owner *owner)
     return owner->description_length && !fnmatch(text, owner->description, 0);
 }
 
-static int add_owners(const struct control *control, const char *word, struct layout_filter *filter, struct text *why)
+static int add_owners(const struct control *control, const char *word, struct layout_filter *filter,
+                      struct text *why)
 {
     struct recording_owner owner;
     bool any = false;
@@ -244,11 +255,13 @@ static int add_object(const char *word, struct layout_filter *filter, struct tex
     return 0;
 }
 
-static int parse_filter(const struct control *control, const char *text, bool is_owners, struct layout_filter *filter, struct text *why)
+static int parse_filter(const struct control *control, const char *text, bool is_owners,
+                        struct layout_filter *filter, struct text *why)
 {
     char *words = strdup(text ? text : ""), *rest;
     int error = words ? 0 : -ENOMEM;
-    for (char *word = error ? NULL : strtok_r(words, ",", &rest); word && !error; word = strtok_r(NULL, ",", &rest))
+    for (char *word = error ? NULL : strtok_r(words, ",", &rest); word && !error;
+         word = strtok_r(NULL, ",", &rest))
         error = is_owners ? add_owners(control, word, filter, why) : add_object(word, filter, why);
     free(words);
     return error;
@@ -284,7 +297,8 @@ int control_filter(struct control *control, const char *owners, const char *obje
         return error ? error : put(control, none, sizeof none, offset, why);
     }
     /* The ids first, then how many; then all that are on ask. */
-    error = put(control, (uint8_t *)&filter + sizeof none, sizeof filter - sizeof none, offset + sizeof none, why);
+    error = put(control, (uint8_t *)&filter + sizeof none, sizeof filter - sizeof none, offset + sizeof none,
+                why);
     if (!error)
         error = put(control, &filter, sizeof none, offset, why);
     return error ? error : mark_filtered(control, true, why);
@@ -293,7 +307,8 @@ int control_filter(struct control *control, const char *owners, const char *obje
 int control_clear(struct control *control, struct text *why)
 {
     const uint64_t now = recording_counter_now();
-    return put(control, &now, sizeof now, control->header->control_offset + offsetof(struct layout_control, cleared), why);
+    return put(control, &now, sizeof now,
+               control->header->control_offset + offsetof(struct layout_control, cleared), why);
 }
 
 /* ---- dump ---- */
@@ -308,7 +323,8 @@ static uint64_t newest_counter(const struct control *control)
         uint64_t counter;
         if (ring && ring->place_count &&
             recording_read_all(control->recording, &counter, sizeof counter,
-                               ring->places[ring->place_count - 1].offset + offsetof(struct layout_block, counter)) &&
+                               ring->places[ring->place_count - 1].offset +
+                                   offsetof(struct layout_block, counter)) &&
             counter > newest)
             newest = counter;
     }
@@ -319,7 +335,8 @@ static uint64_t newest_counter(const struct control *control)
 static int dump_ring(const struct control *control, int to, uint32_t index, uint64_t from)
 {
     const struct layout_header *header = control->header;
-    const uint64_t offset = header->rings_offset + index * header->ring_stride, blocks = header->ring_bytes / LAYOUT_BLOCK_BYTES;
+    const uint64_t offset = header->rings_offset + index * header->ring_stride,
+                   blocks = header->ring_bytes / LAYOUT_BLOCK_BYTES;
     const int source = recording_file(control->recording);
     int error = copy_range(source, to, offset, LAYOUT_PAGE);
     for (uint64_t slot = 0; slot < blocks && !error; slot++) {
@@ -328,8 +345,9 @@ static int dump_ring(const struct control *control, int to, uint32_t index, uint
         const uint64_t next = offset + LAYOUT_PAGE + (slot + 1) % blocks * LAYOUT_BLOCK_BYTES;
         if (!recording_read_all(control->recording, &block, LAYOUT_BLOCK_HEADER_BYTES, at) || !block.sequence)
             continue;
-        const bool has_next = recording_read_all(control->recording, &after, LAYOUT_BLOCK_HEADER_BYTES, next) &&
-                              after.sequence == block.sequence + 1;
+        const bool has_next =
+            recording_read_all(control->recording, &after, LAYOUT_BLOCK_HEADER_BYTES, next) &&
+            after.sequence == block.sequence + 1;
         if (!has_next || after.counter >= from)
             error = copy_range(source, to, at, LAYOUT_BLOCK_BYTES);
     }
@@ -340,14 +358,18 @@ static int dump_newest(const struct control *control, int to, uint64_t nanosecon
 {
     const struct layout_header *header = control->header;
     const struct spoor_state *state = control->recording->state;
-    const uint64_t now = recording_is_live(control->recording) ? recording_counter_now() : newest_counter(control);
+    const uint64_t now =
+        recording_is_live(control->recording) ? recording_counter_now() : newest_counter(control);
     const unsigned __int128 span = (unsigned __int128)nanoseconds * header->counter_hz / 1000000000u;
     const uint64_t from = span < now ? now - (uint64_t)span : 1;
     int error = copy_range(recording_file(control->recording), to, 0, header->rings_offset);
     for (uint32_t i = 0; i < header->ring_limit && !error; i++)
-        if (state->control.ring_states[i] == LAYOUT_RING_USED || state->control.ring_states[i] == LAYOUT_RING_ENDED)
+        if (state->control.ring_states[i] == LAYOUT_RING_USED ||
+            state->control.ring_states[i] == LAYOUT_RING_ENDED)
             error = dump_ring(control, to, i, from);
-    if (!error && pwrite(to, &from, sizeof from, (off_t)(header->control_offset + offsetof(struct layout_control, from))) != sizeof from)
+    if (!error &&
+        pwrite(to, &from, sizeof from,
+               (off_t)(header->control_offset + offsetof(struct layout_control, from))) != sizeof from)
         error = -EIO;
     return error;
 }
@@ -357,13 +379,15 @@ int control_dump(struct control *control, uint64_t nanoseconds, const char *path
     const struct layout_header *header = control->header;
     const bool whole = !nanoseconds || header->kind != LAYOUT_KIND_RINGS;
     if (nanoseconds && whole) {
-        text_printf(why, "%s is no live recording: cp it, and read it with --from", recording_path(control->recording));
+        text_printf(why, "%s is no live recording: cp it, and read it with --from",
+                    recording_path(control->recording));
         return -EINVAL;
     }
     const int to = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (to < 0)
         return fail(why, "create", path, -errno);
-    const int error = whole ? copy_file(recording_file(control->recording), to) : dump_newest(control, to, nanoseconds);
+    const int error =
+        whole ? copy_file(recording_file(control->recording), to) : dump_newest(control, to, nanoseconds);
     if (close(to) || error) {
         const int problem = error ? error : -errno;
         unlink(path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steering a program's recording from outside: through the same memory, the program takes no part. spoor's own format
- * only. */
+/* Steering a program's recording from outside: through the same memory, the program takes no part. spoor's
+ * own format only. */
 #ifndef SPOOR_READER_CONTROL_H
 #define SPOOR_READER_CONTROL_H
 
@@ -17,13 +17,15 @@ int control_open(const char *path, struct control **result, struct text *why);
 void control_close(struct control *control);
 const struct recording *control_recording(const struct control *control);
 
-/* `group` or `group:*`, `group:NAME`, `group:mask`, `all`; comma separated; * and ? in groups and names. All or nothing. */
+/* `group` or `group:*`, `group:NAME`, `group:mask`, `all`; comma separated; * and ? in groups and names. All
+ * or nothing. */
 int control_enable(struct control *control, const char *what, bool on, struct text *why);
 /* Up to 8 of each; none: no filter. Owners: b2, its number, or its description; objects: the recorded id. */
 int control_filter(struct control *control, const char *owners, const char *objects, struct text *why);
 int control_clear(struct control *control, struct text *why);
 /* Is the tracepoint on? */
-bool control_is_enabled(struct control *control, const struct recording_tracepoint *tracepoint, bool *is_filtered);
+bool control_is_enabled(struct control *control, const struct recording_tracepoint *tracepoint,
+                        bool *is_filtered);
 /* The newest `nanoseconds` (0: everything) to a new file, which is a recording. */
 int control_dump(struct control *control, uint64_t nanoseconds, const char *path, struct text *why);
 

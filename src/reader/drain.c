@@ -29,10 +29,11 @@ struct drain {
     struct drained_ring *rings;
     struct layout_block *batch;
     int file;
-    char *path; /* of the output file that is open */
-    uint64_t written; /* its length */
+    char *path;               /* of the output file that is open */
+    uint64_t written;         /* its length */
+    uint64_t first;           /* where its blocks begin, those without records not counted */
     time_t opened, described; /* monotonic seconds */
-    uint64_t number; /* of output files so far */
+    uint64_t number;          /* of output files so far */
     struct drain_counts counts;
 };
 
@@ -52,7 +53,8 @@ static int fail(struct text *why, const char *what, const char *path, int error)
 static int write_all(struct drain *drain, const void *bytes, size_t length, uint64_t offset, struct text *why)
 {
     for (size_t done = 0; done < length;) {
-        const ssize_t now = pwrite(drain->file, (const char *)bytes + done, length - done, (off_t)(offset + done));
+        const ssize_t now =
+            pwrite(drain->file, (const char *)bytes + done, length - done, (off_t)(offset + done));
         if (now < 0 && errno != EINTR)
             return fail(why, "write", drain->path, -errno);
         done += now > 0 ? (size_t)now : 0;
@@ -62,13 +64,15 @@ static int write_all(struct drain *drain, const void *bytes, size_t length, uint
 
 /* ---- the output file ---- */
 
-/* What stands before the rings, as it is now: owners, declarations and clocks change while the program runs. */
+/* What stands before the rings, as it is now: owners, declarations and clocks change while the program runs.
+ */
 static int describe(struct drain *drain, struct text *why)
 {
     const int source = recording_file(drain->source);
     struct layout_header header = *drain->header;
     struct layout_control control;
-    int error = copy_range(source, drain->file, header.header_bytes, header.rings_offset - header.header_bytes);
+    int error =
+        copy_range(source, drain->file, header.header_bytes, header.rings_offset - header.header_bytes);
     if (error)
         return fail(why, "write", drain->path, error);
     if (!recording_read_all(drain->source, &control, sizeof control, header.control_offset))
@@ -79,7 +83,8 @@ static int describe(struct drain *drain, struct text *why)
     header.kind = LAYOUT_KIND_STREAM;
     error = write_all(drain, &control, sizeof control, header.control_offset, why);
     if (!error) /* the magic last */
-        error = write_all(drain, (uint8_t *)&header + sizeof header.magic, sizeof header - sizeof header.magic, sizeof header.magic, why);
+        error = write_all(drain, (uint8_t *)&header + sizeof header.magic,
+                          sizeof header - sizeof header.magic, sizeof header.magic, why);
     if (!error)
         error = write_all(drain, header.magic, sizeof header.magic, 0, why);
     drain->described = seconds_now();
@@ -91,7 +96,8 @@ static int remove_old(const struct drain *drain, struct text *why)
     char *path;
     if (!drain->options.keep || drain->number <= drain->options.keep)
         return 0;
-    if (asprintf(&path, "%s.%llu", drain->options.output, (unsigned long long)(drain->number - drain->options.keep)) < 0)
+    if (asprintf(&path, "%s.%llu", drain->options.output,
+                 (unsigned long long)(drain->number - drain->options.keep)) < 0)
         return -ENOMEM;
     const int error = unlink(path) && errno != ENOENT ? fail(why, "remove", path, -errno) : 0;
     free(path);
@@ -133,6 +139,7 @@ static int open_output(struct drain *drain, struct text *why)
         error = write_all(drain, block, sizeof *block, drain->written, why);
         drain->written += sizeof *block;
     }
+    drain->first = drain->written;
     return error;
 }
 
@@ -172,7 +179,8 @@ static uint64_t count_records(const struct layout_block *block)
 static bool is_whole(const struct layout_block *block, uint64_t sequence, uint64_t ring)
 {
     return block->sequence == sequence && block->trailer == sequence && block->ring == ring &&
-           block->first >= LAYOUT_BLOCK_HEADER_BYTES && block->first <= offsetof(struct layout_block, trailer) && block->first % 8 == 0;
+           block->first >= LAYOUT_BLOCK_HEADER_BYTES &&
+           block->first <= offsetof(struct layout_block, trailer) && block->first % 8 == 0;
 }
 
 static void account(struct drain *drain, struct drained_ring *ring, const struct layout_block *block)
@@ -190,7 +198,8 @@ static void account(struct drain *drain, struct drained_ring *ring, const struct
 
 static bool read_ring(const struct drain *drain, uint64_t index, struct layout_ring *ring)
 {
-    return recording_read_all(drain->source, ring, sizeof *ring, drain->header->rings_offset + index * drain->header->ring_stride);
+    return recording_read_all(drain->source, ring, sizeof *ring,
+                              drain->header->rings_offset + index * drain->header->ring_stride);
 }
 
 /* Copies blocks from `next` on, up to `end`, writes those that are whole. How many the copy held; -errno. */
@@ -203,10 +212,11 @@ static int drain_batch(struct drain *drain, uint64_t index, uint64_t end, struct
         count = blocks - slot;
     if (count > BATCH)
         count = BATCH;
-    const uint64_t offset =
-        drain->header->rings_offset + index * drain->header->ring_stride + LAYOUT_PAGE + slot * LAYOUT_BLOCK_BYTES;
+    const uint64_t offset = drain->header->rings_offset + index * drain->header->ring_stride + LAYOUT_PAGE +
+                            slot * LAYOUT_BLOCK_BYTES;
     struct layout_ring control;
-    if (!recording_read_all(drain->source, drain->batch, count * sizeof *drain->batch, offset) || !read_ring(drain, index, &control))
+    if (!recording_read_all(drain->source, drain->batch, count * sizeof *drain->batch, offset) ||
+        !read_ring(drain, index, &control))
         return fail(why, "read", recording_path(drain->source), -EIO);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     const uint64_t reserved = layout_position(control.reserved, control.position_base);
@@ -223,7 +233,8 @@ static int drain_batch(struct drain *drain, uint64_t index, uint64_t end, struct
         kept++;
     }
     ring->next = first + count;
-    const int error = kept ? write_all(drain, drain->batch, kept * sizeof *drain->batch, drain->written, why) : 0;
+    const int error =
+        kept ? write_all(drain, drain->batch, kept * sizeof *drain->batch, drain->written, why) : 0;
     drain->written += kept * sizeof *drain->batch;
     return error;
 }
@@ -243,7 +254,8 @@ static int drain_ring(struct drain *drain, uint64_t index, bool all, struct text
     if (all)
         end = newest + 1;
     else if (committed / LAYOUT_BLOCK_WORDS < newest && newest - ring->next < blocks / 2)
-        end = committed / LAYOUT_BLOCK_WORDS; /* a record in an older block is not finished: wait, while there is room */
+        end = committed /
+              LAYOUT_BLOCK_WORDS; /* a record in an older block is not finished: wait, while there is room */
     if (ring->next == 0)
         ring->next = 1;
     bool is_filled = false;
@@ -264,15 +276,17 @@ static int drain_ring(struct drain *drain, uint64_t index, bool all, struct text
 
 static bool must_rotate(const struct drain *drain)
 {
-    return (drain->options.rotate_bytes && drain->written >= drain->options.rotate_bytes &&
-            drain->written > drain->header->rings_offset + LAYOUT_BLOCK_BYTES) ||
-           (drain->options.rotate_seconds && (uint64_t)(seconds_now() - drain->opened) >= drain->options.rotate_seconds);
+    return drain->written > drain->first &&
+           ((drain->options.rotate_bytes && drain->written - drain->first >= drain->options.rotate_bytes) ||
+            (drain->options.rotate_seconds &&
+             (uint64_t)(seconds_now() - drain->opened) >= drain->options.rotate_seconds));
 }
 
 static int drain_all(struct drain *drain, bool all, struct text *why)
 {
     int is_filled = 0;
-    if (!recording_read_all(drain->source, &drain->control, sizeof drain->control, drain->header->control_offset))
+    if (!recording_read_all(drain->source, &drain->control, sizeof drain->control,
+                            drain->header->control_offset))
         return fail(why, "read", recording_path(drain->source), -EIO);
     for (uint64_t i = 0; i < drain->header->ring_limit; i++) {
         const uint8_t state = drain->control.ring_states[i];
@@ -328,7 +342,9 @@ static void sign(const struct drain *drain, uint64_t pid)
     const int file = open(recording_path(drain->source), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0)
         return;
-    const ssize_t ignored = pwrite(file, &pid, sizeof pid, (off_t)(drain->header->control_offset + offsetof(struct layout_control, drainer)));
+    const ssize_t ignored =
+        pwrite(file, &pid, sizeof pid,
+               (off_t)(drain->header->control_offset + offsetof(struct layout_control, drainer)));
     (void)ignored;
     close(file);
 }
@@ -348,7 +364,10 @@ int drain_open(const char *path, const struct drain_options *options, struct dra
     const struct spoor_state *state = drain->source->state;
     error = -EINVAL;
     if (recording_is_spdk(drain->source)) {
-        text_printf(why, "%s is in SPDK's format, which cannot be drained: `spoor ctl dump` or cp keeps what is in it now", path);
+        text_printf(
+            why,
+            "%s is in SPDK's format, which cannot be drained: `spoor ctl dump` or cp keeps what is in it now",
+            path);
         goto fail;
     }
     drain->header = &state->header;
@@ -356,7 +375,8 @@ int drain_open(const char *path, const struct drain_options *options, struct dra
         text_printf(why, "%s was recorded by `spoor record` already", path);
         goto fail;
     }
-    if (drain->header->rings_offset < sizeof(struct layout_header) || drain->header->rings_offset > SPOOR_SECTIONS_MOST * 2ull) {
+    if (drain->header->rings_offset < sizeof(struct layout_header) ||
+        drain->header->rings_offset > SPOOR_SECTIONS_MOST * 2ull) {
         text_printf(why, "%s is damaged: its declarations are too large", path);
         goto fail;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a program's rings to a file, block by block, before they are overwritten.
  *
- * The writer does nothing for it and never waits. Blocks go to the file as they are; what was overwritten before it was
- * reached shows in the file as a gap in their numbers, in place. A file is a recording by itself from its first block on;
- * one after a rotation begins with an empty block for each ring, which says up to where the file before went. */
+ * The writer does nothing for it and never waits. Blocks go to the file as they are; what was overwritten
+ * before it was reached shows in the file as a gap in their numbers, in place. A file is a recording by
+ * itself from its first block on; one after a rotation begins with an empty block for each ring, which says
+ * up to where the file before went. */
 #ifndef SPOOR_READER_DRAIN_H
 #define SPOOR_READER_DRAIN_H
 
@@ -27,9 +28,10 @@ struct drain_counts {
 };
 
 /* 0, or -errno with the reason. */
-int drain_open(const char *path, const struct drain_options *options, struct drain **result, struct text *why);
-/* One round over all rings: 1 if a ring was filled so far that the next round should come at once, 0 if not; -errno with
- * the reason. */
+int drain_open(const char *path, const struct drain_options *options, struct drain **result,
+               struct text *why);
+/* One round over all rings: 1 if a ring was filled so far that the next round should come at once, 0 if not;
+ * -errno with the reason. */
 int drain_round(struct drain *drain, struct text *why);
 bool drain_is_live(struct drain *drain);
 /* The rest, with blocks that are not full yet; closes the file. */

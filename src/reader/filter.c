@@ -52,7 +52,9 @@ bool filter_parse_time(const char *text, uint64_t *nanoseconds)
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
         if (!strcmp(end, units[i].name))
             return !__builtin_mul_overflow(whole, units[i].scale, nanoseconds) &&
-                   !__builtin_add_overflow(*nanoseconds, (uint64_t)((unsigned __int128)fraction * units[i].scale / scale), nanoseconds);
+                   !__builtin_add_overflow(*nanoseconds,
+                                           (uint64_t)((unsigned __int128)fraction * units[i].scale / scale),
+                                           nanoseconds);
     return false;
 }
 
@@ -93,7 +95,8 @@ static bool tracepoint_passes(const struct filter *filter, const struct recordin
     return group && name;
 }
 
-static bool owner_passes(const char *value, const struct recording *recording, const struct recording_event *event)
+static bool owner_passes(const char *value, const struct recording *recording,
+                         const struct recording_event *event)
 {
     struct recording_owner owner;
     const bool is_known = recording_owner(recording, event, &owner);
@@ -104,12 +107,15 @@ static bool owner_passes(const char *value, const struct recording *recording, c
     if (!letter && !event->owner)
         return false;
     char *end;
-    if (letter && value[0] == letter && isdigit((unsigned char)value[1]) && strtoull(value + 1, &end, 10) == event->owner && !*end)
+    if (letter && value[0] == letter && isdigit((unsigned char)value[1]) &&
+        strtoull(value + 1, &end, 10) == event->owner && !*end)
         return true; /* leading zeros are decimal here: b08 */
-    return is_number(value, event->owner) || (is_known && owner.description_length && matches(value, owner.description));
+    return is_number(value, event->owner) ||
+           (is_known && owner.description_length && matches(value, owner.description));
 }
 
-static bool object_is(const char *value, const struct recording_model *model, int16_t type, uint64_t number, uint64_t id)
+static bool object_is(const char *value, const struct recording_model *model, int16_t type, uint64_t number,
+                      uint64_t id)
 {
     char *end;
     if (type < 0)
@@ -123,7 +129,8 @@ static bool object_is(const char *value, const struct recording_model *model, in
     return isdigit((unsigned char)value[1]) && strtoull(value + 1, &end, 10) == number && !*end;
 }
 
-static bool object_passes(const char *value, const struct recording_model *model, const struct object_step *step)
+static bool object_passes(const char *value, const struct recording_model *model,
+                          const struct object_step *step)
 {
     bool passes = object_is(value, model, step->own.type, step->own.number, step->own.id);
     for (unsigned i = 0; i < step->related_count && !passes; i++)
@@ -137,13 +144,14 @@ static uint64_t since_start(const struct recording *recording, const struct reco
     return time > start ? time - start : 0;
 }
 
-bool filter_is_over(const struct filter *filter, const struct recording *recording, const struct recording_event *event)
+bool filter_is_over(const struct filter *filter, const struct recording *recording,
+                    const struct recording_event *event)
 {
     return filter->to && since_start(recording, event) > filter->to;
 }
 
-bool filter_passes(struct filter *filter, const struct recording *recording, const struct recording_event *event,
-                   const struct object_step *step)
+bool filter_passes(struct filter *filter, const struct recording *recording,
+                   const struct recording_event *event, const struct object_step *step)
 {
     const struct recording_model *model = recording_model(recording);
     if (filter->kinds[FILTER_GROUP].count || filter->kinds[FILTER_TRACEPOINT].count) {

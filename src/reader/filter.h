@@ -23,7 +23,7 @@ struct filter {
         const char **values;
         size_t count;
     } kinds[FILTER_KINDS];
-    uint64_t from, to; /* ns since the start; to 0: no end */
+    uint64_t from, to;    /* ns since the start; to 0: no end */
     uint8_t *tracepoints; /* what is known already, by id: 0 nothing, 1 pass, 2 not */
 };
 
@@ -31,10 +31,11 @@ struct filter {
 int filter_add(struct filter *filter, enum filter_kind kind, char *values);
 /* "1500", "1.5ms", "2s": ns; without a unit microseconds, as they are printed. False: it is no time. */
 bool filter_parse_time(const char *text, uint64_t *nanoseconds);
-bool filter_passes(struct filter *filter, const struct recording *recording, const struct recording_event *event,
-                   const struct object_step *step);
+bool filter_passes(struct filter *filter, const struct recording *recording,
+                   const struct recording_event *event, const struct object_step *step);
 /* Is the time window over, so that nothing more can pass? */
-bool filter_is_over(const struct filter *filter, const struct recording *recording, const struct recording_event *event);
+bool filter_is_over(const struct filter *filter, const struct recording *recording,
+                    const struct recording_event *event);
 void filter_free(struct filter *filter);
 
 #endif

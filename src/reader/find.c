@@ -75,8 +75,8 @@ static int look_in(struct find_list *list, const char *directory)
     for (const struct dirent *item; !error && (item = readdir(stream));) {
         struct find_entry entry = {0};
         struct stat status;
-        if (!parse_name(item->d_name, &entry) || fstatat(dirfd(stream), item->d_name, &status, AT_SYMLINK_NOFOLLOW) ||
-            !S_ISREG(status.st_mode))
+        if (!parse_name(item->d_name, &entry) ||
+            fstatat(dirfd(stream), item->d_name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
             continue;
         entry.changed = status.st_mtim;
         entry.bytes = (uint64_t)status.st_size;
@@ -128,8 +128,8 @@ char *find_recording(const struct find_choice *choice, struct text *why)
     const int error = find_recordings(&list);
     for (size_t i = 0; i < list.count && !path; i++) {
         const struct find_entry *entry = &list.items[i];
-        if ((choice->name && strcmp(choice->name, entry->name)) || (choice->pid && choice->pid != entry->pid) ||
-            (choice->id && strcmp(choice->id, entry->id)))
+        if ((choice->name && strcmp(choice->name, entry->name)) ||
+            (choice->pid && choice->pid != entry->pid) || (choice->id && strcmp(choice->id, entry->id)))
             continue;
         path = strdup(entry->path);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where recordings are: /dev/shm and $SPOOR_TRACE_DIR, spoor's (NAME.PID.spoor) and SPDK's (NAME_trace.pidPID,
- * NAME_trace.ID). By name only; nothing is opened. */
+/* Where recordings are: /dev/shm and $SPOOR_TRACE_DIR, spoor's (NAME.PID.spoor) and SPDK's
+ * (NAME_trace.pidPID, NAME_trace.ID). By name only; nothing is opened. */
 #ifndef SPOOR_READER_FIND_H
 #define SPOOR_READER_FIND_H
 

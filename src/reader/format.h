@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between reader.c and the formats: a format fills the model and hands out events ring by ring; reader.c merges. */
+/* Between reader.c and the formats: a format fills the model and hands out events ring by ring; reader.c
+ * merges. */
 #ifndef SPOOR_READER_FORMAT_H
 #define SPOOR_READER_FORMAT_H
 
@@ -10,7 +11,7 @@
 struct recording_source { /* a ring with a place in it; first member of a format's own struct */
     uint64_t stamp;       /* of its next event */
     uint32_t index;
-    bool ready;           /* there is a next event */
+    bool ready; /* there is a next event */
 };
 
 struct recording_format {
@@ -73,7 +74,8 @@ struct recording {
 size_t recording_read(const struct recording *recording, void *buffer, size_t bytes, uint64_t offset);
 /* All or nothing. */
 bool recording_read_all(const struct recording *recording, void *buffer, size_t bytes, uint64_t offset);
-/* Where data begins at or after an offset, UINT64_MAX: nowhere. Files with holes may be as large as they like. */
+/* Where data begins at or after an offset, UINT64_MAX: nowhere. Files with holes may be as large as they
+ * like. */
 uint64_t recording_skip_hole(const struct recording *recording, uint64_t offset);
 int recording_add_source(struct recording *recording, struct recording_source *source);
 /* A copy in the arena with everything that could steer a terminal made '?'; stops at NUL or `most` bytes. */

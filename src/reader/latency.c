@@ -7,7 +7,8 @@
 
 enum { ROWS = 1 << LATENCY_BITS };
 
-/* Octave 0 holds 0 to 63 one by one, octave n > 0 the values with n + 5 bits behind the first, in 64 steps. */
+/* Octave 0 holds 0 to 63 one by one, octave n > 0 the values with n + 5 bits behind the first, in 64 steps.
+ */
 int latency_add(struct latency *latency, uint64_t value)
 {
     const unsigned top = value >> LATENCY_BITS ? 63u - (unsigned)__builtin_clzll(value) : LATENCY_BITS - 1;
@@ -80,7 +81,8 @@ void latency_table_free(struct latency_table *table)
 }
 
 static int add_pair(struct latency_table *table, struct latency_pair **chain, int16_t object,
-                    const struct recording_tracepoint *from, const struct recording_tracepoint *to, uint64_t value)
+                    const struct recording_tracepoint *from, const struct recording_tracepoint *to,
+                    uint64_t value)
 {
     struct latency_pair *pair = *chain;
     while (pair && (pair->from != from || pair->object != object))
@@ -114,12 +116,14 @@ static int add_life(struct latency_table *table, const struct object *object)
 static bool ends_are_told(const struct recording_model *model, int16_t type)
 {
     for (size_t i = 0; i < model->tracepoint_room; i++)
-        if (model->tracepoints[i] && model->tracepoints[i]->object == type && model->tracepoints[i]->life == RECORDING_ENDS)
+        if (model->tracepoints[i] && model->tracepoints[i]->object == type &&
+            model->tracepoints[i]->life == RECORDING_ENDS)
             return true;
     return false;
 }
 
-int latency_table_add(struct latency_table *table, const struct recording_event *event, const struct object_step *step)
+int latency_table_add(struct latency_table *table, const struct recording_event *event,
+                      const struct object_step *step)
 {
     const struct recording_tracepoint *tracepoint = event->tracepoint;
     int error = 0;

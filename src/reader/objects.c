@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two open-addressing tables, the young and the old. What is met moves to the young one; when that is full it becomes
- * the old one, and the old one is forgotten. */
+/* Two open-addressing tables, the young and the old. What is met moves to the young one; when that is full it
+ * becomes the old one, and the old one is forgotten. */
 #include "reader/objects.h"
 
 #include <errno.h>
@@ -84,7 +84,11 @@ static struct object *meet(struct objects *objects, int16_t type, uint64_t id, b
     if (old && old->type >= 0) {
         *young = *old;
     } else {
-        *young = (struct object){.id = id, .number = OBJECT_UNNUMBERED, .parent = OBJECT_UNNUMBERED, .type = type, .parent_type = -1};
+        *young = (struct object){.id = id,
+                                 .number = OBJECT_UNNUMBERED,
+                                 .parent = OBJECT_UNNUMBERED,
+                                 .type = type,
+                                 .parent_type = -1};
         *is_new = true;
     }
     objects->young.count++;
@@ -120,7 +124,8 @@ void objects_free(struct objects *objects)
     free(objects);
 }
 
-static void follow_relations(const struct objects *objects, const struct recording_event *event, struct object_step *step)
+static void follow_relations(const struct objects *objects, const struct recording_event *event,
+                             struct object_step *step)
 {
     const struct recording_tracepoint *tracepoint = event->tracepoint;
     for (unsigned i = 0; i < tracepoint->relation_count; i++) {
@@ -180,13 +185,15 @@ int objects_follow(struct objects *objects, const struct recording_event *event,
     return 0;
 }
 
-void objects_each(const struct objects *objects, void (*see)(void *context, const struct object *object), void *context)
+void objects_each(const struct objects *objects, void (*see)(void *context, const struct object *object),
+                  void *context)
 {
     const struct generation *const generations[] = {&objects->young, &objects->old};
     for (int i = 0; i < 2; i++)
         for (size_t j = 0; generations[i]->slots && j < generations[i]->slot_count; j++) {
             const struct object *object = &generations[i]->slots[j];
-            if (object->type >= 0 && !object->has_ended && (i == 0 || find(&objects->young, object->type, object->id)->type < 0))
+            if (object->type >= 0 && !object->has_ended &&
+                (i == 0 || find(&objects->young, object->type, object->id)->type < 0))
                 see(context, object);
         }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lives of objects: which instance an event is about, how old it is, and what it is related to.
  *
- * An instance begins with an event that says so, or is first met in the middle of its life. Instances of a type are
- * numbered from 0 in order of their beginning: i429. Memory is bounded: when very many are known, those that nothing
- * has been heard of for longest are forgotten; later events about them are as of unknown ones. The same events give the
- * same numbers. */
+ * An instance begins with an event that says so, or is first met in the middle of its life. Instances of a
+ * type are numbered from 0 in order of their beginning: i429. Memory is bounded: when very many are known,
+ * those that nothing has been heard of for longest are forgotten; later events about them are as of unknown
+ * ones. The same events give the same numbers. */
 #ifndef SPOOR_READER_OBJECTS_H
 #define SPOOR_READER_OBJECTS_H
 
@@ -14,24 +14,25 @@ struct objects;
 
 #define OBJECT_UNNUMBERED UINT64_MAX
 
-struct object { /* an instance */
-    uint64_t id;     /* as recorded */
-    uint64_t number; /* OBJECT_UNNUMBERED: its beginning is not in the recording */
-    uint64_t begun;  /* stamp of its beginning, or of when it was first met */
-    uint64_t last;   /* stamp of its newest event */
-    uint64_t parent; /* of the first relation that it was seen in: number, or OBJECT_UNNUMBERED */
+struct object {               /* an instance */
+    uint64_t id;              /* as recorded */
+    uint64_t number;          /* OBJECT_UNNUMBERED: its beginning is not in the recording */
+    uint64_t begun;           /* stamp of its beginning, or of when it was first met */
+    uint64_t last;            /* stamp of its newest event */
+    uint64_t parent;          /* of the first relation that it was seen in: number, or OBJECT_UNNUMBERED */
     uint16_t last_tracepoint; /* id */
     int16_t type;             /* index in the model */
     int16_t parent_type;      /* -1: none */
     bool has_ended;
 };
 
-struct object_step { /* what one event means */
-    struct object own;    /* type -1: about none. After the event. */
-    uint64_t before;      /* stamp of the instance's event before this; 0: this is its first */
+struct object_step {   /* what one event means */
+    struct object own; /* type -1: about none. After the event. */
+    uint64_t before;   /* stamp of the instance's event before this; 0: this is its first */
     uint16_t before_tracepoint;
     bool begins;
-    struct object ended;  /* an instance that was replaced by this beginning without having ended; type -1: none */
+    struct object
+        ended; /* an instance that was replaced by this beginning without having ended; type -1: none */
     unsigned related_count;
     struct {
         int16_t type;
@@ -44,6 +45,7 @@ void objects_free(struct objects *objects);
 /* 0 or -ENOMEM. */
 int objects_follow(struct objects *objects, const struct recording_event *event, struct object_step *step);
 /* Those that still live, in no order. */
-void objects_each(const struct objects *objects, void (*see)(void *context, const struct object *object), void *context);
+void objects_each(const struct objects *objects, void (*see)(void *context, const struct object *object),
+                  void *context);
 
 #endif

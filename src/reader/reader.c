@@ -160,6 +160,29 @@ int recording_next(struct recording *recording, struct recording_event *event)
     return 1;
 }
 
+/* ---- live ---- */
+
+uint64_t recording_counter_now(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+    return now;
+#else
+    return UINT64_MAX;
+#endif
+}
+
+/* All events up to here are visible when the rings are read after `now`, unless a thread was stopped for
+ * longer than this between taking the time and finishing the record. */
+static uint64_t safe_limit(const struct recording *recording, uint64_t now)
+{
+    const uint64_t delay = recording->timeline.rate / 50;
+    return now > delay ? now - delay : 0;
+}
+
 /* ---- opening ---- */
 
 int recording_open_file(int file, const char *path, const struct recording_options *options,
@@ -198,9 +221,12 @@ int recording_open_file(int file, const char *path, const struct recording_optio
         text_printf(why, "%s is no recording, neither of spoor nor of SPDK", path);
         goto fail;
     }
+    const uint64_t now = recording_counter_now();
     error = recording->format->open(recording, why);
     if (!error)
         error = heap_build(recording);
+    if (options->follow && recording->live)
+        recording->limit = safe_limit(recording, now);
     if (!error) {
         *result = recording;
         return 0;
@@ -242,30 +268,13 @@ void recording_close(struct recording *recording)
     free(recording);
 }
 
-/* ---- live ---- */
-
-uint64_t recording_counter_now(void)
-{
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t now;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
-    return now;
-#else
-    return UINT64_MAX;
-#endif
-}
-
 int recording_refresh(struct recording *recording)
 {
     const bool lived = recording->live;
     leave_event(recording);
-    /* First the instant, then the rings: a record that was stamped before it is visible by now, unless its thread was
-     * stopped in between for longer than this. */
-    const uint64_t now = recording_counter_now(), delay = recording->timeline.rate / 50;
+    const uint64_t now = recording_counter_now(); /* first the instant, then the rings */
     recording->live = lived && recording->format->is_live(recording);
-    recording->limit = recording->live ? now - delay : UINT64_MAX;
+    recording->limit = recording->live ? safe_limit(recording, now) : UINT64_MAX;
     const int error = recording->format->refresh(recording);
     if (!error && recording->current && !recording->current->ready)
         recording->current = NULL;

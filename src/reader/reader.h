@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recordings: one interface over every format (spoor's own, SPDK's), whether the file is a copy, was left by a dead
- * program, or is the shared memory of one that runs at full speed.
+/* Recordings: one interface over every format (spoor's own, SPDK's), whether the file is a copy, was left by
+ * a dead program, or is the shared memory of one that runs at full speed.
  *
  * Not here: what happens to objects (objects.h), choosing (filter.h, find.h), printing (print/event.h).
- * The invariant: everything in the file is untrusted and may change while it is read. It is never mapped, only copied
- * with pread, and what is used is checked in the copy. So there is no SIGBUS, no torn record, no wild access. */
+ * The invariant: everything in the file is untrusted and may change while it is read. It is never mapped,
+ * only copied with pread, and what is used is checked in the copy. So there is no SIGBUS, no torn record, no
+ * wild access. */
 #ifndef SPOOR_READER_READER_H
 #define SPOOR_READER_READER_H
 
@@ -20,12 +21,12 @@ enum { RECORDING_ARGUMENTS_MOST = 12, RECORDING_RELATIONS_MOST = 16 };
 /* ---- the model: what the program declared ---- */
 
 enum recording_kind { /* of an argument; numbered as in recorder/layout.h */
-    RECORDING_UNSIGNED = 1,
-    RECORDING_SIGNED = 2,
-    RECORDING_POINTER = 3,
-    RECORDING_STRING = 4,
-    RECORDING_REAL = 5,
-    RECORDING_BOOL = 6,
+                      RECORDING_UNSIGNED = 1,
+                      RECORDING_SIGNED = 2,
+                      RECORDING_POINTER = 3,
+                      RECORDING_STRING = 4,
+                      RECORDING_REAL = 5,
+                      RECORDING_BOOL = 6,
 };
 
 enum recording_life { RECORDING_USES = 0, RECORDING_BEGINS = 1, RECORDING_ENDS = 2 };
@@ -36,8 +37,8 @@ struct recording_group {
 };
 
 struct recording_type { /* of objects, or of owners */
-    uint32_t id;            /* from 1 */
-    const char *name;       /* "" if unknown */
+    uint32_t id;        /* from 1 */
+    const char *name;   /* "" if unknown */
     char letter;
 };
 
@@ -107,8 +108,8 @@ struct recording_event {
     uint32_t thread;         /* id of the thread; of SPDK's format, the lcore */
     const char *thread_name; /* "" if unknown */
     uint32_t source;         /* ring */
-    /* As many as the tracepoint has arguments. Of a string: length of the whole text << 32 | offset in `bytes` << 16 |
-     * bytes that are there. Offset 0: a null pointer. */
+    /* As many as the tracepoint has arguments. Of a string: length of the whole text << 32 | offset in
+     * `bytes` << 16 | bytes that are there. Offset 0: a null pointer. */
     const uint64_t *words;
     const uint8_t *bytes;
     uint64_t lost; /* events of this ring that are missing just before this one */
@@ -139,12 +140,13 @@ int recording_open_file(int file, const char *path, const struct recording_optio
                         struct recording **result, struct text *why);
 void recording_close(struct recording *recording);
 
-/* The next event in order of time: 1; 0: no more (for now), else -errno. The event's pointers hold until the next
- * call. */
+/* The next event in order of time: 1; 0: no more (for now), else -errno. The event's pointers hold until the
+ * next call. */
 int recording_next(struct recording *recording, struct recording_event *event);
 
-/* Live: looks for what has been recorded since. Afterwards recording_next goes on, up to an instant so long ago that
- * no event before it can still be on its way. 1: the program lives; 0: it has ended, and everything will come now. */
+/* Live: looks for what has been recorded since. Afterwards recording_next goes on, up to an instant so long
+ * ago that no event before it can still be on its way. 1: the program lives; 0: it has ended, and everything
+ * will come now. */
 int recording_refresh(struct recording *recording);
 
 const struct recording_model *recording_model(const struct recording *recording);
@@ -162,11 +164,11 @@ struct recording_thread {
 bool recording_thread(const struct recording *recording, size_t index, struct recording_thread *thread);
 
 uint64_t recording_counter_now(void); /* of this CPU */
-/* Nanoseconds on the recording's clock (CLOCK_BOOTTIME; SPDK's format: since its first event). Never decreases with
- * the stamp. */
+/* Nanoseconds on the recording's clock (CLOCK_BOOTTIME; SPDK's format: since its first event). Never
+ * decreases with the stamp. */
 uint64_t recording_time(const struct recording *recording, uint64_t stamp);
-uint64_t recording_start(const struct recording *recording);   /* what "since the start" counts from, ns */
-uint64_t recording_rate(const struct recording *recording);    /* of the counter, Hz */
+uint64_t recording_start(const struct recording *recording); /* what "since the start" counts from, ns */
+uint64_t recording_rate(const struct recording *recording);  /* of the counter, Hz */
 uint64_t recording_clock_error(const struct recording *recording); /* times are right within +- this, ns */
 
 bool recording_is_live(const struct recording *recording);
@@ -175,7 +177,8 @@ const char *recording_path(const struct recording *recording);
 int recording_file(const struct recording *recording);
 
 struct recording_counts {
-    uint64_t overwritten; /* gone before or while we read; SPDK's format: entries, of which an event has one or more */
+    uint64_t overwritten; /* gone before or while we read; SPDK's format: entries, of which an event has one
+                             or more */
     uint64_t lost;        /* never recorded: no ring, no space */
     uint64_t owners_lost;
     uint64_t damaged;     /* blocks or entries that make no sense */

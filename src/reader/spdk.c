@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SPDK's trace files, sectioned format: a file, or the shared memory of a running program.
  *
- * The format guards nothing, so all doubt is ours. Of a ring that is being written, only those slots are used that were
- * still behind the writer by more than one event after they had been copied. In a copy (made by cp while the program
- * ran), the position in the header is older than the slots: times tell the order, and where they go back, the writer
- * stood when the copy was made; the event before such a place may be half written and is left out. */
+ * The format guards nothing, so all doubt is ours. Of a ring that is being written, only those slots are used
+ * that were still behind the writer by more than one event after they had been copied. In a copy (made by cp
+ * while the program ran), the position in the header is older than the slots: times tell the order, and where
+ * they go back, the writer stood when the copy was made; the event before such a place may be half written
+ * and is left out. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -62,7 +63,8 @@ static bool spdk_recognises(const uint8_t *head, size_t length, uint64_t file_by
     if (length < sizeof header)
         return false;
     memcpy(&header, head, sizeof header);
-    if (header.section_count != SPDK_SECTIONS || header.file_size < sizeof header || !header.offsets[SPDK_SECTION_MAIN])
+    if (header.section_count != SPDK_SECTIONS || header.file_size < sizeof header ||
+        !header.offsets[SPDK_SECTION_MAIN])
         return false;
     for (int i = 0; i < SPDK_SECTIONS; i++)
         if (header.offsets[i] >= file_bytes)
@@ -84,7 +86,8 @@ static uint16_t section_count(const struct recording *recording, int section, ui
     return count;
 }
 
-static void read_types(struct recording *recording, int section, const struct recording_type **types, size_t *count)
+static void read_types(struct recording *recording, int section, const struct recording_type **types,
+                       size_t *count)
 {
     uint64_t at = 0;
     const unsigned items = section_count(recording, section, &at);
@@ -99,7 +102,8 @@ static void read_types(struct recording *recording, int section, const struct re
     }
 }
 
-static const struct recording_group *group_of(struct recording *recording, const struct recording_group **groups, uint32_t id)
+static const struct recording_group *group_of(struct recording *recording,
+                                              const struct recording_group **groups, uint32_t id)
 {
     enum { GROUPS = 65536 / 64, IN_GROUP = 64 };
     static_assert(GROUPS == 1024, "ids have 16 bits");
@@ -132,15 +136,20 @@ static void read_tracepoint(struct recording *recording, const struct spdk_trace
         .name = recording_name(&recording->arena, layout->name, sizeof layout->name),
         .group = group_of(recording, groups, layout->id),
         .index = layout->id % 64,
-        .object = (int16_t)(layout->object_type ? recording_type_index(model->objects, model->object_count, layout->object_type) : -1),
-        .owner = (int16_t)(layout->owner_type ? recording_type_index(model->owners, model->owner_count, layout->owner_type) : -1),
+        .object = (int16_t)(layout->object_type ? recording_type_index(model->objects, model->object_count,
+                                                                       layout->object_type)
+                                                : -1),
+        .owner = (int16_t)(layout->owner_type
+                               ? recording_type_index(model->owners, model->owner_count, layout->owner_type)
+                               : -1),
         .life = layout->new_object ? RECORDING_BEGINS : RECORDING_USES,
         .argument_count = layout->argument_count,
     };
     unsigned bytes = 0;
     for (unsigned i = 0; i < layout->argument_count; i++) {
         const struct spdk_argument *argument = &layout->arguments[i];
-        if (argument->type >= sizeof kinds || argument->size == 0 || (argument->type != 2 && argument->size > 8)) {
+        if (argument->type >= sizeof kinds || argument->size == 0 ||
+            (argument->type != 2 && argument->size > 8)) {
             recording->counts.damaged++;
             return;
         }
@@ -153,10 +162,13 @@ static void read_tracepoint(struct recording *recording, const struct spdk_trace
         bytes += argument->size;
     }
     for (unsigned i = 0; i < RELATIONS && layout->relations[i].object_type; i++) {
-        const int object = recording_type_index(model->objects, model->object_count, layout->relations[i].object_type);
+        const int object =
+            recording_type_index(model->objects, model->object_count, layout->relations[i].object_type);
         const uint8_t index = layout->relations[i].argument;
-        if (object >= 0 && index < layout->argument_count && tracepoint->arguments[index].kind != RECORDING_STRING)
-            tracepoint->relations[tracepoint->relation_count++] = (struct recording_relation){index, (uint8_t)object};
+        if (object >= 0 && index < layout->argument_count &&
+            tracepoint->arguments[index].kind != RECORDING_STRING)
+            tracepoint->relations[tracepoint->relation_count++] =
+                (struct recording_relation){index, (uint8_t)object};
     }
     state->tracepoints[layout->id] = tracepoint;
     state->sizes[layout->id] = (uint16_t)bytes;
@@ -193,7 +205,8 @@ static int read_owners(struct recording *recording)
         uint16_t count, description;
     } head;
     const uint64_t offset = state->header.offsets[SPDK_SECTION_OWNERS];
-    if (!offset || !recording_read_all(recording, &head, sizeof head, offset) || !head.count || head.description > 4096)
+    if (!offset || !recording_read_all(recording, &head, sizeof head, offset) || !head.count ||
+        head.description > 4096)
         return 0;
     const size_t size = sizeof(struct spdk_owner) + head.description;
     uint8_t *copy = malloc(size * head.count);
@@ -205,7 +218,8 @@ static int read_owners(struct recording *recording)
         free(copy), free(entries);
         return -ENOMEM;
     }
-    const size_t got = recording_read(recording, copy, size * head.count, offset + SPDK_SECTION_HEADER) / size;
+    const size_t got =
+        recording_read(recording, copy, size * head.count, offset + SPDK_SECTION_HEADER) / size;
     size_t kept = 0;
     for (size_t i = 0; i < got; i++) {
         struct spdk_owner owner;
@@ -217,8 +231,10 @@ static int read_owners(struct recording *recording)
             .since = owner.tsc,
             .until = UINT64_MAX,
             .id = (uint32_t)i,
-            .type = (int16_t)recording_type_index(recording->model.owners, recording->model.owner_count, owner.type),
-            .description = recording_name(&recording->owner_arena, (char *)copy + i * size + sizeof owner, head.description),
+            .type = (int16_t)recording_type_index(recording->model.owners, recording->model.owner_count,
+                                                  owner.type),
+            .description = recording_name(&recording->owner_arena, (char *)copy + i * size + sizeof owner,
+                                          head.description),
         };
         entry->length = (uint16_t)strlen(entry->description);
     }
@@ -235,7 +251,8 @@ static int read_owners(struct recording *recording)
 static uint64_t next_entry(const struct recording *recording, const struct run *run)
 {
     uint64_t next = 0;
-    recording_read_all(recording, &next, sizeof next, run->history + offsetof(struct spdk_history, next_entry));
+    recording_read_all(recording, &next, sizeof next,
+                       run->history + offsetof(struct spdk_history, next_entry));
     return next;
 }
 
@@ -265,7 +282,8 @@ static bool load_chunk(struct recording *recording, struct run *run, uint64_t sl
         count = CHUNK;
     if (count > run->end - slot)
         count = run->end - slot;
-    const size_t got = recording_read(recording, run->chunk, count * sizeof *run->chunk, run->slots + index * sizeof *run->chunk);
+    const size_t got = recording_read(recording, run->chunk, count * sizeof *run->chunk,
+                                      run->slots + index * sizeof *run->chunk);
     run->chunk_begin = slot;
     run->chunk_end = slot + got / sizeof *run->chunk;
     recording->counts.done += got;
@@ -280,25 +298,29 @@ static const struct spdk_slot *slot_at(struct recording *recording, struct run *
     return &run->chunk[slot - run->chunk_begin];
 }
 
-/* The next slot that may have been written after this one, which was not: files with holes can be of any size. */
+/* The next slot that may have been written after this one, which was not: files with holes can be of any
+ * size. */
 static uint64_t skip_unwritten(const struct recording *recording, const struct run *run, uint64_t slot)
 {
     const uint64_t index = slot % run->slot_count, left = run->slot_count - index;
     if (slot != run->chunk_begin)
         return slot + 1;
-    const uint64_t offset = run->slots + index * sizeof(struct spdk_slot), data = recording_skip_hole(recording, offset);
+    const uint64_t offset = run->slots + index * sizeof(struct spdk_slot),
+                   data = recording_skip_hole(recording, offset);
     const uint64_t skipped = data > offset ? (data - offset) / sizeof(struct spdk_slot) : 0;
     return slot + (skipped > left ? left : skipped ? skipped : 1);
 }
 
-/* Live: after slots from `slot` on were copied, are they still behind the writer? If not, goes on where it is safe. */
+/* Live: after slots from `slot` on were copied, are they still behind the writer? If not, goes on where it is
+ * safe. */
 static bool was_overtaken(struct recording *recording, struct run *run, uint64_t slot)
 {
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     const uint64_t next = next_entry(recording, run);
     if (next < slot || next - slot + EVENT_SLOTS <= run->slot_count)
         return false;
-    uint64_t safe = next - run->slot_count + EVENT_SLOTS + run->slot_count / 8; /* a lead, or it happens again at once */
+    uint64_t safe =
+        next - run->slot_count + EVENT_SLOTS + run->slot_count / 8; /* a lead, or it happens again at once */
     if (safe > run->end)
         safe = run->end;
     run->lost += safe - slot;
@@ -325,7 +347,8 @@ static unsigned assemble(struct recording *recording, struct run *run, uint64_t 
         const struct spdk_slot *more = slot_at(recording, run, slot + slots);
         if (!more || more->tsc != run->first.tsc || !is_continuation(state, run, more))
             return 0;
-        memcpy(run->bytes + run->byte_count, (const uint8_t *)more + offsetof(struct spdk_slot, owner), SPDK_CONTINUATION_BYTES);
+        memcpy(run->bytes + run->byte_count, (const uint8_t *)more + offsetof(struct spdk_slot, owner),
+               SPDK_CONTINUATION_BYTES);
         run->byte_count += SPDK_CONTINUATION_BYTES;
         slots++;
     }
@@ -387,7 +410,8 @@ static void spdk_advance(struct recording *recording, struct recording_source *s
     }
 }
 
-static void spdk_take(struct recording *recording, struct recording_source *source, struct recording_event *event)
+static void spdk_take(struct recording *recording, struct recording_source *source,
+                      struct recording_event *event)
 {
     struct run *run = (struct run *)source;
     const struct state *state = recording->state;
@@ -429,7 +453,8 @@ static void spdk_thread(const struct recording_source *source, struct recording_
     memcpy(thread->name, run->thread, sizeof run->thread);
 }
 
-/* A file that nobody writes: in ring order from the header's position on, runs in which times do not go back. */
+/* A file that nobody writes: in ring order from the header's position on, runs in which times do not go back.
+ */
 static int split_runs(struct recording *recording, struct run *run, uint64_t next, uint64_t *covered)
 {
     uint64_t oldest = UINT64_MAX;
@@ -497,7 +522,9 @@ static int read_lcore(struct recording *recording, uint64_t offset, uint64_t *co
         .slots = offset + sizeof history + history.num_tpoint_ids * 8,
         .slot_count = history.num_entries,
         .lcore = (uint32_t)history.lcore,
-        .continuation = history.num_tpoint_ids && history.num_tpoint_ids <= UINT16_MAX ? (uint16_t)history.num_tpoint_ids : CONTINUATION,
+        .continuation = history.num_tpoint_ids && history.num_tpoint_ids <= UINT16_MAX
+                            ? (uint16_t)history.num_tpoint_ids
+                            : CONTINUATION,
     };
     memcpy(run.thread, history.thread_name, sizeof history.thread_name);
     for (char *c = run.thread; *c; c++)
@@ -512,7 +539,9 @@ static int read_lcore(struct recording *recording, uint64_t offset, uint64_t *co
     if (!recording->live)
         return split_runs(recording, &run, history.next_entry, is_full ? covered : NULL);
     struct spdk_slot oldest;
-    if (is_full && recording_read_all(recording, &oldest, sizeof oldest, run.slots + history.next_entry % run.slot_count * sizeof oldest) &&
+    if (is_full &&
+        recording_read_all(recording, &oldest, sizeof oldest,
+                           run.slots + history.next_entry % run.slot_count * sizeof oldest) &&
         oldest.tsc > *covered)
         *covered = oldest.tsc;
     struct run *live = make_run(recording, &run);
@@ -548,7 +577,8 @@ static int spdk_open(struct recording *recording, struct text *why)
     recording->state = state;
     recording->model.name = recording->model.command = "";
     if (!recording_read_all(recording, &state->header, sizeof state->header, 0) ||
-        !recording_read_all(recording, &main_section, sizeof main_section, state->header.offsets[SPDK_SECTION_MAIN]) ||
+        !recording_read_all(recording, &main_section, sizeof main_section,
+                            state->header.offsets[SPDK_SECTION_MAIN]) ||
         !main_section.tsc_rate) {
         text_printf(why, "%s is damaged: its counter has no rate", recording->path);
         return -EINVAL;

@@ -35,7 +35,7 @@ struct spdk_main {
 };
 
 struct spdk_owner { /* then the description, of the size that the section says */
-    uint64_t tsc; /* 0: unused */
+    uint64_t tsc;   /* 0: unused */
     uint8_t type;
 } __attribute__((packed));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spoor's own recordings: libspoor's file, live or not, a copy or a dump of it, and what `spoor record` drained.
- * Block by block: a block is copied, then checked, then its records are handed out of the copy. */
+/* spoor's own recordings: libspoor's file, live or not, a copy or a dump of it, and what `spoor record`
+ * drained. Block by block: a block is copied, then checked, then its records are handed out of the copy. */
 #include "reader/spoor.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@ static bool spoor_recognises(const uint8_t *head, size_t length, uint64_t file_b
 
 /* ---- is the writer alive? ---- */
 
-/* Field 22 of /proc/PID/stat; the second field may hold anything, so count from the last parenthesis. 0: no such
- * process. */
+/* Field 22 of /proc/PID/stat; the second field may hold anything, so count from the last parenthesis. 0: no
+ * such process. */
 static uint64_t start_ticks(uint32_t pid)
 {
     char path[32], line[1024];
@@ -53,8 +53,8 @@ static bool is_mapped(uint32_t pid, const struct stat *file)
     while (maps && !found && fgets(line, sizeof line, maps)) {
         uint64_t number;
         unsigned upper, lower;
-        found = sscanf(line, "%*s %*s %*s %x:%x %" SCNu64, &upper, &lower, &number) == 3 && number == file->st_ino &&
-                makedev(upper, lower) == file->st_dev;
+        found = sscanf(line, "%*s %*s %*s %x:%x %" SCNu64, &upper, &lower, &number) == 3 &&
+                number == file->st_ino && makedev(upper, lower) == file->st_dev;
     }
     if (maps)
         fclose(maps);
@@ -69,15 +69,16 @@ static bool spoor_is_live(struct recording *recording)
     if (header->kind != LAYOUT_KIND_RINGS)
         return false;
     uint64_t closed;
-    if (recording_read_all(recording, &closed, sizeof closed, header->control_offset + offsetof(struct layout_control, closed)) &&
+    if (recording_read_all(recording, &closed, sizeof closed,
+                           header->control_offset + offsetof(struct layout_control, closed)) &&
         closed)
         return false;
     if (flock(recording->file, LOCK_SH | LOCK_NB) == 0)
         flock(recording->file, LOCK_UN);
     else if (errno == EWOULDBLOCK)
         return true;
-    return header->pid && start_ticks(header->pid) == header->start_ticks && !fstat(recording->file, &status) &&
-           is_mapped(header->pid, &status);
+    return header->pid && start_ticks(header->pid) == header->start_ticks &&
+           !fstat(recording->file, &status) && is_mapped(header->pid, &status);
 }
 
 /* ---- opening ---- */
@@ -97,11 +98,13 @@ static const char *check_header(const struct recording *recording, const struct 
         return "it is of an unknown kind";
     if (header->block_bytes != LAYOUT_BLOCK_BYTES)
         return "its blocks have a size that is not 4096";
-    if (header->control_bytes < sizeof(struct layout_control) || !fits(recording, header->control_offset, header->control_bytes))
+    if (header->control_bytes < sizeof(struct layout_control) ||
+        !fits(recording, header->control_offset, header->control_bytes))
         return "its control page is not there";
-    if (header->owner_count && (header->owner_count > SPOOR_OWNERS_MOST || header->owner_bytes < sizeof(struct layout_owner) ||
-                                header->owner_bytes > SPOOR_ITEM_MOST ||
-                                !fits(recording, header->owners_offset, header->owner_count * header->owner_bytes)))
+    if (header->owner_count &&
+        (header->owner_count > SPOOR_OWNERS_MOST || header->owner_bytes < sizeof(struct layout_owner) ||
+         header->owner_bytes > SPOOR_ITEM_MOST ||
+         !fits(recording, header->owners_offset, header->owner_count * header->owner_bytes)))
         return "its table of owners is not there";
     if (!fits(recording, header->sections_offset, header->sections_bytes))
         return "its declarations are not there";
@@ -111,8 +114,9 @@ static const char *check_header(const struct recording *recording, const struct 
         const uint64_t ring = header->ring_bytes;
         if (header->ring_limit > LAYOUT_MAX_RINGS)
             return "it has too many rings";
-        if (ring < 2 * LAYOUT_BLOCK_BYTES || ring & (ring - 1) || ring / LAYOUT_BLOCK_BYTES > SPOOR_BLOCKS_MOST ||
-            header->ring_stride % 8 || header->ring_stride < ring + LAYOUT_PAGE || header->ring_stride > UINT64_MAX / 8192)
+        if (ring < 2 * LAYOUT_BLOCK_BYTES || ring & (ring - 1) ||
+            ring / LAYOUT_BLOCK_BYTES > SPOOR_BLOCKS_MOST || header->ring_stride % 8 ||
+            header->ring_stride < ring + LAYOUT_PAGE || header->ring_stride > UINT64_MAX / 8192)
             return "its rings have an impossible size";
     }
     return NULL;
@@ -151,7 +155,8 @@ static int spoor_open(struct recording *recording, struct text *why)
     recording->state = state;
     state->rings = calloc(LAYOUT_MAX_RINGS, sizeof *state->rings);
     state->tracepoints = calloc(65536, sizeof *state->tracepoints);
-    if (!state->rings || !state->tracepoints)
+    state->spare = malloc(sizeof *state->spare);
+    if (!state->rings || !state->tracepoints || !state->spare)
         return -ENOMEM;
     struct layout_header *header = &state->header;
     if (!recording_read_all(recording, header, sizeof *header, 0)) {
@@ -159,15 +164,19 @@ static int spoor_open(struct recording *recording, struct text *why)
         return -EINVAL;
     }
     if (header->byte_order != LAYOUT_BYTE_ORDER) {
-        text_printf(why, "%s was recorded on a machine of the other byte order: read it there", recording->path);
+        text_printf(why, "%s was recorded on a machine of the other byte order: read it there",
+                    recording->path);
         return -EINVAL;
     }
     if (header->version != LAYOUT_VERSION || header->required) {
-        text_printf(why, "%s was recorded by a newer libspoor (version %" PRIu32 ", features %#" PRIx64 "): use a newer spoor",
+        text_printf(why,
+                    "%s was recorded by a newer libspoor (version %" PRIu32 ", features %#" PRIx64
+                    "): use a newer spoor",
                     recording->path, header->version, header->required);
         return -EINVAL;
     }
-    const char *problem = header->header_bytes < sizeof *header ? "its header is too short" : check_header(recording, header);
+    const char *problem =
+        header->header_bytes < sizeof *header ? "its header is too short" : check_header(recording, header);
     if (problem) {
         text_printf(why, "%s is damaged: %s", recording->path, problem);
         return -EINVAL;
@@ -203,6 +212,7 @@ static void spoor_close(struct recording *recording)
         }
     free(state->rings);
     free(state->tracepoints);
+    free(state->spare);
     free(state);
 }
 
@@ -380,29 +390,35 @@ static bool is_intact(const struct recording *recording, const struct spoor_ring
     if (!recording_read_all(recording, &control, sizeof control, ring->offset))
         return false;
     const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES;
-    return layout_position(control.reserved, control.position_base) < (sequence + blocks) * LAYOUT_BLOCK_WORDS;
+    return layout_position(control.reserved, control.position_base) <
+           (sequence + blocks) * LAYOUT_BLOCK_WORDS;
 }
 
-/* Copies the block at an offset and checks it. */
-static bool copy_block(struct recording *recording, struct spoor_ring *ring, uint64_t sequence, uint64_t offset)
+/* Copies the block at an offset and checks it. If it is not good, the copy that was there before stays. */
+static bool copy_block(struct recording *recording, struct spoor_ring *ring, uint64_t sequence,
+                       uint64_t offset)
 {
-    struct layout_block *block = ring->block;
-    if (!recording_read_all(recording, block, sizeof *block, offset))
+    struct spoor_state *state = recording->state;
+    struct layout_block *block = state->spare;
+    if (!recording_read_all(recording, block, sizeof *block, offset) || block->sequence != sequence ||
+        block->trailer != sequence || block->ring != ring->source.index ||
+        block->first < LAYOUT_BLOCK_HEADER_BYTES || block->first > offsetof(struct layout_block, trailer) ||
+        block->first % 8 || !is_intact(recording, ring, sequence))
         return false;
     block->thread[sizeof block->thread - 1] = 0;
     for (char *c = block->thread; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = '?';
-    return block->sequence == sequence && block->trailer == sequence && block->ring == ring->source.index &&
-           block->first >= LAYOUT_BLOCK_HEADER_BYTES && block->first <= offsetof(struct layout_block, trailer) &&
-           block->first % 8 == 0 && is_intact(recording, ring, sequence);
+    state->spare = ring->block;
+    ring->block = block;
+    return true;
 }
 
 static void begin_block(struct recording *recording, struct spoor_ring *ring, uint64_t offset)
 {
     const struct layout_block *block = ring->block;
-    /* What is missing since the block before; at the oldest, all that the ring ever had before, unless the recording says
-     * that what is older does not belong to it. */
+    /* What is missing since the block before; at the oldest, all that the ring ever had before, unless the
+     * recording says that what is older does not belong to it. */
     if (block->number > ring->number && (ring->last || !recording->ignore)) {
         ring->lost += block->number - ring->number;
         recording->counts.overwritten += block->number - ring->number;
@@ -447,7 +463,8 @@ static void find_record(struct recording *recording, struct spoor_ring *ring)
         const uint64_t start = record->start;
         const uint32_t bytes = layout_record_bytes(start), id = layout_record_id(start);
         const uint32_t room = (uint32_t)offsetof(struct layout_block, trailer) - ring->read;
-        if (layout_record_mark(start) != (uint32_t)(base + ring->read / 8) || bytes < 8 || bytes % 8 || bytes > room)
+        if (layout_record_mark(start) != (uint32_t)(base + ring->read / 8) || bytes < 8 || bytes % 8 ||
+            bytes > room)
             return; /* not written yet, or never finished */
         if (id == LAYOUT_ID_PADDING) {
             ring->read += bytes;
@@ -482,7 +499,8 @@ static void spoor_advance(struct recording *recording, struct recording_source *
         load(recording, ring);
 }
 
-static void spoor_take(struct recording *recording, struct recording_source *source, struct recording_event *event)
+static void spoor_take(struct recording *recording, struct recording_source *source,
+                       struct recording_event *event)
 {
     const struct spoor_state *state = recording->state;
     struct spoor_ring *ring = (struct spoor_ring *)source;
@@ -491,7 +509,8 @@ static void spoor_take(struct recording *recording, struct recording_source *sou
     const struct recording_tracepoint *tracepoint = state->tracepoints[layout_record_id(record->start)];
     for (unsigned i = 0; i < tracepoint->argument_count; i++)
         if (tracepoint->arguments[i].kind == RECORDING_STRING) {
-            const uint32_t offset = record->arguments[i] >> 16 & 0xffff, length = record->arguments[i] & 0xffff;
+            const uint32_t offset = record->arguments[i] >> 16 & 0xffff,
+                           length = record->arguments[i] & 0xffff;
             if (offset && (offset > bytes || length > bytes - offset))
                 record->arguments[i] = 0; /* in our copy */
         }
@@ -515,8 +534,9 @@ static void spoor_thread(const struct recording_source *source, struct recording
 
 /* ---- live ---- */
 
-/* More of the newest block, or the blocks after it. First the blocks that follow, then the rest of this one: once there
- * is a block after it, nothing more comes into it. */
+/* More of the newest block, or the blocks after it. First the blocks that follow, then the rest of this one:
+ * once there is a block after it, nothing more comes into it. Also for a ring that has a next event: what
+ * comes after that must be as new as what the other rings have, or it would come too late. */
 static int resume(struct recording *recording, struct spoor_ring *ring)
 {
     struct layout_ring control;
@@ -524,10 +544,13 @@ static int resume(struct recording *recording, struct spoor_ring *ring)
     if (!recording_read_all(recording, &control, sizeof control, ring->offset))
         return 0;
     ring->place_count = ring->at = 0;
-    if (layout_position(control.reserved, control.position_base) / LAYOUT_BLOCK_WORDS > ring->last || !recording->live)
+    if (layout_position(control.reserved, control.position_base) / LAYOUT_BLOCK_WORDS > ring->last ||
+        !recording->live)
         error = scan_ring(recording, ring, ring->last);
-    if (ring->last && copy_block(recording, ring, ring->last, ring->block_offset))
+    if (ring->last) {
+        copy_block(recording, ring, ring->last, ring->block_offset);
         find_record(recording, ring);
+    }
     if (!ring->source.ready)
         load(recording, ring);
     return error;
@@ -546,7 +569,7 @@ static int spoor_refresh(struct recording *recording)
         error = spoor_owners_read(recording);
     for (size_t i = 0; i < recording->source_count && !error; i++) {
         struct spoor_ring *ring = (struct spoor_ring *)recording->sources[i];
-        if (!ring->source.ready && ring->offset)
+        if (ring->offset)
             error = resume(recording, ring);
     }
     if (!error)

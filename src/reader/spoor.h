@@ -20,8 +20,8 @@ struct spoor_place { /* of a block */
 
 struct spoor_ring {
     struct recording_source source;
-    uint64_t offset; /* of its control page; 0: none, a stream */
-    struct spoor_place *places; /* blocks to read, in ascending order of sequence */
+    uint64_t offset;                    /* of its control page; 0: none, a stream */
+    struct spoor_place *places;         /* blocks to read, in ascending order of sequence */
     size_t place_count, place_room, at; /* at: the next to load */
     struct layout_block *block;         /* our copy */
     uint64_t block_offset;              /* in the file */
@@ -34,9 +34,10 @@ struct spoor_ring {
 struct spoor_state {
     struct layout_header header;
     struct layout_control control;
-    uint64_t sections_used; /* bytes parsed so far */
-    uint64_t stream_end;    /* a stream: how far it is indexed */
-    struct spoor_ring **rings; /* by index; LAYOUT_MAX_RINGS of them */
+    uint64_t sections_used;                    /* bytes parsed so far */
+    uint64_t stream_end;                       /* a stream: how far it is indexed */
+    struct layout_block *spare;                /* the next copy goes here */
+    struct spoor_ring **rings;                 /* by index; LAYOUT_MAX_RINGS of them */
     struct recording_tracepoint **tracepoints; /* by id, 65536 of them */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sections of a recording as a model, and its table of owners. Sections may be appended while the program runs:
- * what is known stays where it is, the rest is added. */
+/* The sections of a recording as a model, and its table of owners. Sections may be appended while the program
+ * runs: what is known stays where it is, the rest is added. */
 #include "reader/spoor.h"
 
 #include <errno.h>
@@ -28,7 +28,8 @@ static const char *text_at(const struct section *section, uint32_t offset)
 /* Nothing in a name may steer a terminal. */
 static void clean_text(struct section *section)
 {
-    for (uint64_t at = sizeof section->head + (uint64_t)section->head.count * section->head.item_bytes; at < section->length; at++) {
+    for (uint64_t at = sizeof section->head + (uint64_t)section->head.count * section->head.item_bytes;
+         at < section->length; at++) {
         uint8_t *byte = &section->bytes[at];
         if (*byte == 0)
             section->text_end = at + 1;
@@ -52,27 +53,29 @@ static void read_process(struct recording *recording, const struct section *sect
     recording->model.command = text_at(section, process.command);
 }
 
-/* Arrays of the model grow by being copied: there are few of them, and pointers into the old ones stay good. */
+/* Arrays of the model grow by being copied: there are few of them, and pointers into the old ones stay good.
+ */
 static void read_groups(struct recording *recording, const struct section *section)
 {
     struct recording_model *model = &recording->model;
     const uint32_t more = section->head.count < GROUPS_MOST ? section->head.count : GROUPS_MOST;
-    struct recording_group *groups = arena_array(&recording->arena, model->group_count + more, sizeof *groups);
+    struct recording_group *groups =
+        arena_array(&recording->arena, model->group_count + more, sizeof *groups);
     if (model->group_count)
         memcpy(groups, model->groups, model->group_count * sizeof *groups);
     for (uint32_t i = 0; i < more && model->group_count < GROUPS_MOST; i++) {
         struct layout_group group;
         item(section, i, &group, sizeof group);
-        groups[model->group_count++] = (struct recording_group){
-            group.id, text_at(section, group.name), text_at(section, group.text)};
+        groups[model->group_count++] =
+            (struct recording_group){group.id, text_at(section, group.name), text_at(section, group.text)};
     }
     model->groups = groups;
 }
 
 /* Objects and owner types look alike. */
 static_assert(sizeof(struct layout_object) == sizeof(struct layout_owner_type), "layout");
-static void read_types(struct recording *recording, const struct section *section, const struct recording_type **types,
-                       size_t *count)
+static void read_types(struct recording *recording, const struct section *section,
+                       const struct recording_type **types, size_t *count)
 {
     const uint32_t more = section->head.count < TYPES_MOST ? section->head.count : TYPES_MOST;
     struct recording_type *all = arena_array(&recording->arena, *count + more, sizeof *all);
@@ -114,7 +117,9 @@ static void read_tracepoints(struct recording *recording, const struct section *
             .name = text_at(section, layout.name),
             .group = find_group(model, layout.group),
             .index = layout.index,
-            .object = (int16_t)(layout.object ? recording_type_index(model->objects, model->object_count, layout.object) : -1),
+            .object = (int16_t)(layout.object
+                                    ? recording_type_index(model->objects, model->object_count, layout.object)
+                                    : -1),
             .owner = -1,
             .life = layout.life,
             .argument_count = layout.argument_count,
@@ -147,8 +152,8 @@ static int by_enumeration_then_value(const void *one, const void *other)
     return a->value.value < b->value.value ? -1 : a->value.value > b->value.value;
 }
 
-static void read_enumerations(struct recording *recording, const struct section *sections, size_t section_count,
-                              struct enumerations *all)
+static void read_enumerations(struct recording *recording, const struct section *sections,
+                              size_t section_count, struct enumerations *all)
 {
     size_t room = 0, count = 0;
     for (size_t i = 0; i < section_count; i++)
@@ -157,10 +162,12 @@ static void read_enumerations(struct recording *recording, const struct section 
     struct named_value *named = arena_array(&recording->arena, room + 1, sizeof *named);
     struct recording_enumerator *values = arena_array(&recording->arena, room + 1, sizeof *values);
     for (size_t i = 0; i < section_count; i++)
-        for (uint32_t j = 0; sections[i].head.type == LAYOUT_SECTION_ENUMERATORS && j < sections[i].head.count; j++) {
+        for (uint32_t j = 0;
+             sections[i].head.type == LAYOUT_SECTION_ENUMERATORS && j < sections[i].head.count; j++) {
             struct layout_enumerator layout;
             item(&sections[i], j, &layout, sizeof layout);
-            named[count++] = (struct named_value){layout.enumeration, {layout.value, text_at(&sections[i], layout.name)}};
+            named[count++] =
+                (struct named_value){layout.enumeration, {layout.value, text_at(&sections[i], layout.name)}};
         }
     qsort(named, count, sizeof *named, by_enumeration_then_value);
     all->items = arena_array(&recording->arena, count + 1, sizeof *all->items);
@@ -192,7 +199,8 @@ static void read_arguments(struct recording *recording, const struct section *se
     for (uint32_t i = 0; i < section->head.count; i++) {
         struct layout_argument layout;
         item(section, i, &layout, sizeof layout);
-        struct recording_tracepoint *tracepoint = layout.tracepoint < 65536 ? state->tracepoints[layout.tracepoint] : NULL;
+        struct recording_tracepoint *tracepoint =
+            layout.tracepoint < 65536 ? state->tracepoints[layout.tracepoint] : NULL;
         if (!tracepoint || layout.index >= tracepoint->argument_count || layout.kind < LAYOUT_KIND_UNSIGNED ||
             layout.kind > LAYOUT_KIND_BOOL) {
             recording->counts.damaged++;
@@ -214,8 +222,10 @@ static void read_relations(struct recording *recording, const struct section *se
     for (uint32_t i = 0; i < section->head.count; i++) {
         struct layout_relation layout;
         item(section, i, &layout, sizeof layout);
-        struct recording_tracepoint *tracepoint = layout.tracepoint < 65536 ? state->tracepoints[layout.tracepoint] : NULL;
-        const int object = recording_type_index(recording->model.objects, recording->model.object_count, layout.object);
+        struct recording_tracepoint *tracepoint =
+            layout.tracepoint < 65536 ? state->tracepoints[layout.tracepoint] : NULL;
+        const int object =
+            recording_type_index(recording->model.objects, recording->model.object_count, layout.object);
         if (!tracepoint || layout.argument >= tracepoint->argument_count || object < 0 ||
             tracepoint->relation_count == RECORDING_RELATIONS_MOST ||
             tracepoint->arguments[layout.argument].kind == RECORDING_STRING) {
@@ -302,7 +312,8 @@ int spoor_model_read(struct recording *recording, struct text *why)
     const struct layout_header *header = &state->header;
     uint64_t used = state->control.sections_used;
     if (used > header->sections_bytes || used > SPOOR_SECTIONS_MOST) {
-        text_printf(why, "%s is damaged: its declarations would take %llu bytes", recording->path, (unsigned long long)used);
+        text_printf(why, "%s is damaged: its declarations would take %llu bytes", recording->path,
+                    (unsigned long long)used);
         return -EINVAL;
     }
     if (used <= state->sections_used)
@@ -367,8 +378,10 @@ int spoor_owners_read(struct recording *recording)
             .since = owner.since,
             .until = owner.until,
             .id = owner.id,
-            .type = (int16_t)recording_type_index(recording->model.owners, recording->model.owner_count, owner.type),
-            .description = recording_name(&recording->owner_arena, owner.description, owner.description_bytes),
+            .type = (int16_t)recording_type_index(recording->model.owners, recording->model.owner_count,
+                                                  owner.type),
+            .description =
+                recording_name(&recording->owner_arena, owner.description, owner.description_bytes),
         };
         entries[kept - 1].length = (uint16_t)strlen(entries[kept - 1].description);
     }

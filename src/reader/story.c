@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A story's members are the object itself, its parent (while the object lives), and all that say that they are related
- * to a member that is not the parent. */
+/* A story's members are the object itself, its parent (while the object lives), and all that say that they
+ * are related to a member that is not the parent. */
 #include "reader/story.h"
 
 #include <errno.h>
@@ -45,7 +45,8 @@ static uint64_t life(const struct object *object)
 
 static void consider(struct stories *stories, const struct object *object)
 {
-    if (object->number == OBJECT_UNNUMBERED || (stories->type >= 0 && object->type != stories->type) || !stories->most)
+    if (object->number == OBJECT_UNNUMBERED || (stories->type >= 0 && object->type != stories->type) ||
+        !stories->most)
         return;
     if (stories->count == stories->most && life(object) <= life(&stories->objects[stories->count - 1]))
         return;
@@ -117,8 +118,8 @@ int stories_tell(struct stories *stories, const struct recording_event *event, c
             error = tell(context, member->story);
     }
     for (unsigned i = 0; i < step->related_count && !error; i++)
-        for (const struct member *member = find(stories, step->related[i].type, step->related[i].number); member && !error;
-             member = member->next) {
+        for (const struct member *member = find(stories, step->related[i].type, step->related[i].number);
+             member && !error; member = member->next) {
             if (member->is_parent)
                 continue;
             bool is_told = false;

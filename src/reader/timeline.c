@@ -99,10 +99,12 @@ uint64_t timeline_time(const struct timeline *timeline, uint64_t counter)
     const struct timeline_point *point = &timeline->points[low];
     const unsigned __int128 half = (unsigned __int128)1 << (TIMELINE_SHIFT - 1);
     if (counter < point->counter) {
-        const unsigned __int128 before = ((unsigned __int128)(point->counter - counter) * point->slope + half) >> TIMELINE_SHIFT;
+        const unsigned __int128 before =
+            ((unsigned __int128)(point->counter - counter) * point->slope + half) >> TIMELINE_SHIFT;
         return before > point->time ? 0 : point->time - (uint64_t)before;
     }
-    const unsigned __int128 after = ((unsigned __int128)(counter - point->counter) * point->slope + half) >> TIMELINE_SHIFT;
+    const unsigned __int128 after =
+        ((unsigned __int128)(counter - point->counter) * point->slope + half) >> TIMELINE_SHIFT;
     if (after > UINT64_MAX - point->time)
         return UINT64_MAX;
     const uint64_t time = point->time + (uint64_t)after;

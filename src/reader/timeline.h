@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From the CPU's counter to nanoseconds: straight lines between instants at which both were read.
  *
- * One function of the counter for the whole recording, which never decreases: the order of stamps is the order of
- * times. Whole numbers only, rounded to the nearest nanosecond. */
+ * One function of the counter for the whole recording, which never decreases: the order of stamps is the
+ * order of times. Whole numbers only, rounded to the nearest nanosecond. */
 #ifndef SPOOR_READER_TIMELINE_H
 #define SPOOR_READER_TIMELINE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libFuzzer: any bytes as a recording. The first byte chooses the format, so that the fuzzer need not find magic and
- * plausible sections first; the rest replaces bytes of a small good file, or is the file. */
+/* libFuzzer: any bytes as a recording. The first byte chooses the format, so that the fuzzer need not find
+ * magic and plausible sections first; the rest replaces bytes of a small good file, or is the file. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -43,29 +43,41 @@ static void make_spoor(uint8_t *bytes, uint32_t kind)
         .block_bytes = LAYOUT_BLOCK_BYTES,
     };
     memcpy(bytes, &header, sizeof header);
-    struct layout_control control = {.sections_used = 512, .ring_states = {LAYOUT_RING_USED, LAYOUT_RING_ENDED}};
+    struct layout_control control = {.sections_used = 512,
+                                     .ring_states = {LAYOUT_RING_USED, LAYOUT_RING_ENDED}};
     memcpy(bytes + 4096, &control, sizeof control);
-    struct layout_section section = {.type = LAYOUT_SECTION_OBJECTS, .item_bytes = sizeof(struct layout_object), .count = 1, .bytes = 56};
+    struct layout_section section = {
+        .type = LAYOUT_SECTION_OBJECTS, .item_bytes = sizeof(struct layout_object), .count = 1, .bytes = 56};
     struct layout_object object = {.id = 1, .letter = 'i'};
     memcpy(bytes + 12288, &section, sizeof section);
     memcpy(bytes + 12288 + 24, &object, sizeof object);
-    section = (struct layout_section){.type = LAYOUT_SECTION_TRACEPOINTS, .item_bytes = sizeof(struct layout_tracepoint), .count = 2, .bytes = 88 + 8};
-    struct layout_tracepoint tracepoint = {.id = 1, .object = 1, .life = LAYOUT_LIFE_BEGINS, .argument_count = 2};
+    section = (struct layout_section){.type = LAYOUT_SECTION_TRACEPOINTS,
+                                      .item_bytes = sizeof(struct layout_tracepoint),
+                                      .count = 2,
+                                      .bytes = 88 + 8};
+    struct layout_tracepoint tracepoint = {
+        .id = 1, .object = 1, .life = LAYOUT_LIFE_BEGINS, .argument_count = 2};
     uint8_t *at = bytes + 12288 + 56;
     memcpy(at, &section, sizeof section);
     memcpy(at + 24, &tracepoint, sizeof tracepoint);
-    tracepoint = (struct layout_tracepoint){.id = 2, .object = 1, .life = LAYOUT_LIFE_ENDS, .argument_count = 1};
+    tracepoint =
+        (struct layout_tracepoint){.id = 2, .object = 1, .life = LAYOUT_LIFE_ENDS, .argument_count = 1};
     memcpy(at + 56, &tracepoint, sizeof tracepoint);
     at += 96;
-    section = (struct layout_section){.type = LAYOUT_SECTION_ARGUMENTS, .item_bytes = sizeof(struct layout_argument), .count = 1, .bytes = 48};
+    section = (struct layout_section){.type = LAYOUT_SECTION_ARGUMENTS,
+                                      .item_bytes = sizeof(struct layout_argument),
+                                      .count = 1,
+                                      .bytes = 48};
     struct layout_argument argument = {.tracepoint = 1, .kind = LAYOUT_KIND_STRING, .size = 8};
     memcpy(at, &section, sizeof section);
     memcpy(at + 24, &argument, sizeof argument);
     for (unsigned ring = 0; ring < 2; ring++)
         for (uint64_t sequence = 1; sequence <= 2; sequence++) {
             uint8_t *place = bytes + SPOOR_RINGS +
-                             (kind == LAYOUT_KIND_STREAM ? (ring * 2 + sequence - 1) * 4096 : ring * 12288 + 4096 + sequence % 2 * 4096);
-            struct layout_block block = {.sequence = sequence, .number = sequence * 2, .ring = ring, .first = 96, .trailer = sequence};
+                             (kind == LAYOUT_KIND_STREAM ? (ring * 2 + sequence - 1) * 4096
+                                                         : ring * 12288 + 4096 + sequence % 2 * 4096);
+            struct layout_block block = {
+                .sequence = sequence, .number = sequence * 2, .ring = ring, .first = 96, .trailer = sequence};
             const uint64_t position = sequence * LAYOUT_BLOCK_WORDS + 12;
             block.words[0] = layout_record_start(position, 1, 64);
             block.words[1] = sequence * 1000;
@@ -99,7 +111,8 @@ static void make_spdk(uint8_t *bytes)
     memcpy(bytes + 8192, two, 2);
     memcpy(bytes + 8192 + 128, &offset, sizeof offset);
     memcpy(bytes + offset, &history, sizeof history);
-    struct spdk_slot slots[] = {{10, 65, 0, 0, 7, {0}}, {10, 1280, 0, 0, 0, {0}}, {10, 1280, 0, 0, 0, {0}}, {20, 66, 0, 3, 7, {7}}};
+    struct spdk_slot slots[] = {
+        {10, 65, 0, 0, 7, {0}}, {10, 1280, 0, 0, 0, {0}}, {10, 1280, 0, 0, 0, {0}}, {20, 66, 0, 3, 7, {7}}};
     memcpy(bytes + offset + sizeof history + 1280 * 8, slots, sizeof slots);
 }
 

@@ -68,7 +68,7 @@ lost=$(overwritten)
 check "read and overwritten are all that was written" test $((read + ${lost:-0})) = "$written"
 "$spoor" report -f "$file" >list 2>errors
 check "the listing has as many lines" test "$(grep -c -v '\*\*\*' list)" = "$read"
-sed -E 's/^[^:]*: *([0-9.]+) .*/\1/' list >times
+sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' list >times
 check "in order of time" sort -c -n times
 check "overwritten events are said in place" grep -q ' events overwritten before this \*\*\*$' list
 "$spoor" report -f "$file" -j 2>errors >json
@@ -115,9 +115,9 @@ rm -f "$file"
 
 # ---- draining and following ----
 start slow 3000 2 50
-timeout 60 "$spoor" record -f "$file" -o drained --rotate-size 256K 2>errors &
+timeout 60 "$spoor" record -f "$file" -o drained --rotate-size 256K 2>errors 9>&- &
 recorder=$!
-timeout 60 "$spoor" report -f "$file" --follow >followed 2>follow_errors &
+timeout 60 "$spoor" report -f "$file" --follow >followed 2>follow_errors 9>&- &
 follower=$!
 finished
 sleep 0.2

@@ -3,9 +3,9 @@
  *
  *   recording NAME REQUESTS THREADS PAUSE [ring KiB]
  *
- * Each thread makes REQUESTS requests (0: until it is killed), with PAUSE µs between them, of 10 events each; then the
- * program prints how many events it recorded and waits until its standard input ends. SPOOR_TRACE and SPOOR_TRACE_DIR are
- * as usual. */
+ * Each thread makes REQUESTS requests (0: until it is killed), with PAUSE µs between them, of 10 events each;
+ * then the program prints how many events it recorded and waits until its standard input ends. SPOOR_TRACE
+ * and SPOOR_TRACE_DIR are as usual. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -28,8 +28,8 @@ SPOOR_ENUM(io_type, SPOOR_VALUE(IO_READ), SPOOR_VALUE(IO_WRITE), SPOOR_VALUE(IO_
 SPOOR_TRACEPOINT(tcp, TCP_REQ_NEW, tcp_req, SPOOR_BEGINS, (const void *, qpair));
 SPOOR_TRACEPOINT(tcp, TCP_REQ_NEED_BUFFER, tcp_req, SPOOR_USES, (const void *, qpair));
 SPOOR_TRACEPOINT(tcp, TCP_REQ_RDY_TO_EXECUTE, tcp_req, SPOOR_USES, (const void *, qpair));
-SPOOR_TRACEPOINT(bdev, BDEV_IO_START, bdev_io, SPOOR_BEGINS, (enum io_type, type, io_type), (const void *, ctx),
-                 (uint64_t, offset), (uint32_t, len));
+SPOOR_TRACEPOINT(bdev, BDEV_IO_START, bdev_io, SPOOR_BEGINS, (enum io_type, type, io_type),
+                 (const void *, ctx), (uint64_t, offset), (uint32_t, len));
 SPOOR_TRACEPOINT(bdev, BDEV_IO_DONE, bdev_io, SPOOR_ENDS, (const void *, ctx), (int, status));
 SPOOR_TRACEPOINT(tcp, TCP_REQ_EXECUTED, tcp_req, SPOOR_USES, (const void *, qpair));
 SPOOR_TRACEPOINT(tcp, TCP_REQ_COMPLETED, tcp_req, SPOOR_ENDS, (const void *, qpair));
@@ -69,7 +69,8 @@ static void *work(void *argument)
         SPOOR_RECORD(TCP_REQ_NEW, connection, request, &pool);
         SPOOR_RECORD(TCP_REQ_NEED_BUFFER, connection, request, &pool);
         SPOOR_RECORD(TCP_REQ_RDY_TO_EXECUTE, connection, request, &pool);
-        SPOOR_RECORD_SIZED(BDEV_IO_START, 512, device, io, i % 4 == 3 ? IO_WRITE : IO_READ, request, i * 8, 8);
+        SPOOR_RECORD_SIZED(BDEV_IO_START, 512, device, io, i % 4 == 3 ? IO_WRITE : IO_READ, request, i * 8,
+                           8);
         SPOOR_RECORD(BDEV_IO_DONE, device, io, request, -(int)(i % 2));
         SPOOR_RECORD(TCP_REQ_EXECUTED, connection, request, &pool);
         SPOOR_RECORD(TCP_NOTE, SPOOR_NO_OWNER, 0, i % 3 ? "steady as she goes" : NULL, (double)i / 2, i % 2);

@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SPDK's trace files, made by hand: the listing that its users know, and everything that may be wrong with a file. */
+/* SPDK's trace files, made by hand: the listing that its users know, and everything that may be wrong with a
+ * file. */
 #include "reader_testing.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 
-enum { IO_START = 65, IO_DONE, REQ_NEW = 129, REQ_NEED, REQ_TX, REQ_READY, REQ_EXECUTED, REQ_TO_COMPLETE, REQ_C2H, REQ_COMPLETED };
+enum {
+    IO_START = 65,
+    IO_DONE,
+    REQ_NEW = 129,
+    REQ_NEED,
+    REQ_TX,
+    REQ_READY,
+    REQ_EXECUTED,
+    REQ_TO_COMPLETE,
+    REQ_C2H,
+    REQ_COMPLETED
+};
 
 #define IO 0x7ffb7d48b110u
 #define REQUEST 0x7ffb7d48b110u /* SPDK's ctx is the request: types differ, so the id may be the same */
@@ -35,7 +47,8 @@ static struct spdk_file *make_seed_file(void)
     spdk_add_argument(done, "ctx", 1, 8);
     done->relations[0].object_type = 2;
     for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++)
-        spdk_add_argument(spdk_add_tracepoint(file, requests[i].name, requests[i].id, 2, 2, i == 0), "qpair", 1, 8);
+        spdk_add_argument(spdk_add_tracepoint(file, requests[i].name, requests[i].id, 2, 2, i == 0), "qpair",
+                          1, 8);
     return file;
 }
 
@@ -44,16 +57,26 @@ static void test_listing_of_the_seed(void **state)
 {
     (void)state;
     static const char expected[] =
-        " 0: 141184.297 t02 TCP_REQ_NEW                           id:    r520             qpair: 0x618000004080\n"
-        " 0: 141185.109 t02 TCP_REQ_NEED_BUFFER                   id:    r520             time:  0.812            qpair: 0x618000004080\n"
-        " 0: 141186.500 t02 TCP_REQ_TX_H_TO_C                     id:    r520             time:  2.203            qpair: 0x618000004080\n"
-        " 0: 141189.609 t02 TCP_REQ_RDY_TO_EXECUTE                id:    r520             time:  5.312            qpair: 0x618000004080\n"
-        " 0: 141193.578 b00 BDEV_IO_START                         id:    i429 (r520)      type:  2                ctx:   0x7ffb7d48b110   offset:12048            len:   2\n"
-        " 0: 143030.609 b00 BDEV_IO_DONE                          id:    i429 (r520)      time:  1837.031         ctx:   0x7ffb7d48b110\n"
-        " 0: 143032.734 t02 TCP_REQ_EXECUTED                      id:    r520             time:  1848.437         qpair: 0x618000004080\n"
-        " 0: 143033.031 t02 TCP_REQ_RDY_TO_COMPLETE               id:    r520             time:  1848.734         qpair: 0x618000004080\n"
-        " 0: 143034.344 t02 TCP_REQ_TRANSFER_C2H                  id:    r520             time:  1850.047         qpair: 0x618000004080\n"
-        " 0: 143606.969 t02 TCP_REQ_COMPLETED                     id:    r520             time:  2422.672         qpair: 0x618000004080\n";
+        " 0: 141184.297 t02 TCP_REQ_NEW                           id:    r520             qpair: "
+        "0x618000004080\n"
+        " 0: 141185.109 t02 TCP_REQ_NEED_BUFFER                   id:    r520             time:  0.812       "
+        "     qpair: 0x618000004080\n"
+        " 0: 141186.500 t02 TCP_REQ_TX_H_TO_C                     id:    r520             time:  2.203       "
+        "     qpair: 0x618000004080\n"
+        " 0: 141189.609 t02 TCP_REQ_RDY_TO_EXECUTE                id:    r520             time:  5.312       "
+        "     qpair: 0x618000004080\n"
+        " 0: 141193.578 b00 BDEV_IO_START                         id:    i429 (r520)      type:  2           "
+        "     ctx:   0x7ffb7d48b110   offset:12048            len:   2\n"
+        " 0: 143030.609 b00 BDEV_IO_DONE                          id:    i429 (r520)      time:  1837.031    "
+        "     ctx:   0x7ffb7d48b110\n"
+        " 0: 143032.734 t02 TCP_REQ_EXECUTED                      id:    r520             time:  1848.437    "
+        "     qpair: 0x618000004080\n"
+        " 0: 143033.031 t02 TCP_REQ_RDY_TO_COMPLETE               id:    r520             time:  1848.734    "
+        "     qpair: 0x618000004080\n"
+        " 0: 143034.344 t02 TCP_REQ_TRANSFER_C2H                  id:    r520             time:  1850.047    "
+        "     qpair: 0x618000004080\n"
+        " 0: 143606.969 t02 TCP_REQ_COMPLETED                     id:    r520             time:  2422.672    "
+        "     qpair: 0x618000004080\n";
     enum { BASE = 1000000 };
     const uint64_t qpair = QPAIR, context = REQUEST;
     const uint64_t start[] = {2, context, 12048, 2};
@@ -63,7 +86,10 @@ static void test_listing_of_the_seed(void **state)
     static const struct {
         uint64_t time;
         uint16_t id;
-    } after[] = {{143032734, REQ_EXECUTED}, {143033031, REQ_TO_COMPLETE}, {143034344, REQ_C2H}, {143606969, REQ_COMPLETED}};
+    } after[] = {{143032734, REQ_EXECUTED},
+                 {143033031, REQ_TO_COMPLETE},
+                 {143034344, REQ_C2H},
+                 {143606969, REQ_COMPLETED}};
     for (unsigned i = 0; i < 520; i++) /* what came before, on the other lcore */
         spdk_record(file, 1, BASE + i, REQ_NEW, 2, 0, 16 + i % 8, &qpair, 8);
     for (unsigned i = 0; i < 429; i++)
@@ -114,8 +140,10 @@ static void test_arguments_over_several_slots(void **state)
     } __attribute__((packed)) arguments = {-5, "a text that is longer than one slot", INT64_MIN};
     spdk_record(file, 1, 1000, 70, 0, 77, 0, &arguments, sizeof arguments);
     struct text out = list_file(file);
-    assert_string_equal(text_string(&out), " 1:      0.000     LONG                     size:     77 a:     -5               text:  "
-                                           "a text that is longer than one slot b:     -9223372036854775808\n");
+    assert_string_equal(
+        text_string(&out),
+        " 1:      0.000     LONG                     size:     77 a:     -5               text:  "
+        "a text that is longer than one slot b:     -9223372036854775808\n");
     text_free(&out);
     free(file);
 }
@@ -133,7 +161,8 @@ static void test_owners_have_descriptions_from_when_they_were_registered(void **
     spdk_record(file, 0, 3000, 70, 1, 0, 0, NULL, 0);
     spdk_record(file, 0, 4000, 70, 60000, 0, 0, NULL, 0); /* an owner that cannot be */
     struct text out = list_file(file);
-    assert_string_equal(text_string(&out), " 0:      0.000 b01     T\n 0:      2.000 t01 qp1 T\n 0:      3.000 b60000  T\n");
+    assert_string_equal(text_string(&out),
+                        " 0:      0.000 b01     T\n 0:      2.000 t01 qp1 T\n 0:      3.000 b60000  T\n");
     text_free(&out);
     free(file);
 }
@@ -171,7 +200,8 @@ static void test_only_the_common_time_is_shown(void **state)
     free(file);
 }
 
-/* What cp makes of a ring that is being written: the header is older than the slots, and slots are of several rounds. */
+/* What cp makes of a ring that is being written: the header is older than the slots, and slots are of several
+ * rounds. */
 static void test_copy_of_a_running_program(void **state)
 {
     (void)state;
@@ -269,7 +299,8 @@ static void test_a_running_program_at_full_speed(void **state)
             before = event.stamp;
             assert_int_equal(event.stamp, 1000 + i);
             assert_int_equal(event.size, (uint32_t)i);
-            assert_true(event.words[0] == i * 3 && event.words[1] == i * 5 && event.words[2] == i * 7 && event.words[3] == i * 11);
+            assert_true(event.words[0] == i * 3 && event.words[1] == i * 5 && event.words[2] == i * 7 &&
+                        event.words[3] == i * 11);
         }
         recording_close(recording);
     }
@@ -290,7 +321,11 @@ static void test_damage(void **state)
     struct spdk_file *good = make_seed_file();
     const uint64_t words[4] = {1, 2, 3, 4};
     for (uint64_t i = 0; i < 1000; i++)
-        spdk_record(good, i % 2, 1000 + i, i % 3 ? REQ_NEED : i % 2 ? REQ_NEW : IO_START, 2, 0, i % 7, words, i % 3 || i % 2 ? 8 : 32);
+        spdk_record(good, i % 2, 1000 + i,
+                    i % 3   ? REQ_NEED
+                    : i % 2 ? REQ_NEW
+                            : IO_START,
+                    2, 0, i % 7, words, i % 3 || i % 2 ? 8 : 32);
     struct spdk_file *file = malloc(sizeof *file);
     for (int round = 0; round < 500; round++) {
         *file = *good;
@@ -302,7 +337,8 @@ static void test_damage(void **state)
         }
         struct recording *recording;
         struct text why = {0};
-        if (!reader_open_bytes(file, sizeof *file - (round % 5 ? 0 : random % sizeof *file), "test", &recording, &why)) {
+        if (!reader_open_bytes(file, sizeof *file - (round % 5 ? 0 : random % sizeof *file), "test",
+                               &recording, &why)) {
             struct text out = reader_list(recording, round % 2 ? 80 : 0);
             text_free(&out);
             recording_close(recording);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spoor's own format, made by hand: rings, streams, what is missing, and damage. Whether libspoor writes what is read here
- * is tested with a real program: tests/programs/reader.sh. */
+/* spoor's own format, made by hand: rings, streams, what is missing, and damage. Whether libspoor writes what
+ * is read here is tested with a real program: tests/programs/reader.sh. */
 #include "reader_testing.h"
 
 #include "reader/drain.h"
@@ -29,10 +29,13 @@ static uint8_t *ring_at(struct file *file, unsigned ring)
     return file->bytes + RINGS_OFFSET + ring * STRIDE;
 }
 
-static void put_section(struct file *file, uint32_t type, const void *items, size_t size, uint32_t count, const char *text, size_t length)
+static void put_section(struct file *file, uint32_t type, const void *items, size_t size, uint32_t count,
+                        const char *text, size_t length)
 {
-    const struct layout_section section = {
-        .type = type, .item_bytes = (uint32_t)size, .count = count, .bytes = sizeof section + (size * count + length + 7) / 8 * 8};
+    const struct layout_section section = {.type = type,
+                                           .item_bytes = (uint32_t)size,
+                                           .count = count,
+                                           .bytes = sizeof section + (size * count + length + 7) / 8 * 8};
     uint8_t *at = file->bytes + SECTIONS_OFFSET + file->sections;
     memcpy(at, &section, sizeof section);
     memcpy(at + sizeof section, items, size * count);
@@ -57,17 +60,41 @@ static struct file *make_file(void)
     const struct layout_owner_type owner = {.id = 1, .letter = 'b'};
     const struct layout_group group = {.id = 1, .name = NAME(sizeof group, 1)};
     const struct layout_tracepoint tracepoints[3] = {
-        {.id = 1, .group = 1, .object = 1, .life = LAYOUT_LIFE_BEGINS, .argument_count = 2, .name = NAME(sizeof tracepoints, 6)},
-        {.id = 2, .group = 1, .object = 1, .life = LAYOUT_LIFE_ENDS, .index = 1, .name = NAME(sizeof tracepoints, 12)},
+        {.id = 1,
+         .group = 1,
+         .object = 1,
+         .life = LAYOUT_LIFE_BEGINS,
+         .argument_count = 2,
+         .name = NAME(sizeof tracepoints, 6)},
+        {.id = 2,
+         .group = 1,
+         .object = 1,
+         .life = LAYOUT_LIFE_ENDS,
+         .index = 1,
+         .name = NAME(sizeof tracepoints, 12)},
         {.id = 3, .group = 1, .argument_count = 1, .index = 2, .name = NAME(sizeof tracepoints, 17)},
     };
     const struct layout_argument arguments[3] = {
-        {.tracepoint = 1, .index = 0, .kind = LAYOUT_KIND_UNSIGNED, .size = 4, .enumeration = 7, .name = NAME(sizeof arguments, 22)},
-        {.tracepoint = 1, .index = 1, .kind = LAYOUT_KIND_POINTER, .size = 8, .name = NAME(sizeof arguments, 49)},
-        {.tracepoint = 3, .index = 0, .kind = LAYOUT_KIND_STRING, .size = 8, .name = NAME(sizeof arguments, 27)},
+        {.tracepoint = 1,
+         .index = 0,
+         .kind = LAYOUT_KIND_UNSIGNED,
+         .size = 4,
+         .enumeration = 7,
+         .name = NAME(sizeof arguments, 22)},
+        {.tracepoint = 1,
+         .index = 1,
+         .kind = LAYOUT_KIND_POINTER,
+         .size = 8,
+         .name = NAME(sizeof arguments, 49)},
+        {.tracepoint = 3,
+         .index = 0,
+         .kind = LAYOUT_KIND_STRING,
+         .size = 8,
+         .name = NAME(sizeof arguments, 27)},
     };
-    const struct layout_enumerator values[2] = {{.enumeration = 7, .value = 2, .name = NAME(sizeof values, 40)},
-                                               {.enumeration = 7, .value = 1, .name = NAME(sizeof values, 32)}};
+    const struct layout_enumerator values[2] = {
+        {.enumeration = 7, .value = 2, .name = NAME(sizeof values, 40)},
+        {.enumeration = 7, .value = 1, .name = NAME(sizeof values, 32)}};
     const struct layout_relation relation = {.tracepoint = 1, .argument = 1, .object = 2};
     file->header = (struct layout_header){
         .magic = LAYOUT_MAGIC,
@@ -114,22 +141,30 @@ static struct layout_block *block_of(struct file *file, unsigned ring, uint64_t 
     return (struct layout_block *)(ring_at(file, ring) + 4096 + sequence % BLOCKS * 4096);
 }
 
-static struct layout_block *begin_block(struct file *file, unsigned ring, uint64_t sequence, uint64_t number, uint64_t counter)
+static struct layout_block *begin_block(struct file *file, unsigned ring, uint64_t sequence, uint64_t number,
+                                        uint64_t counter)
 {
     struct layout_block *block = block_of(file, ring, sequence);
     control_of(file)->ring_states[ring] = LAYOUT_RING_USED;
-    *block = (struct layout_block){.sequence = sequence, .number = number, .counter = counter, .ring = ring, .tid = 10 + ring,
-                                   .thread = "main", .first = LAYOUT_BLOCK_HEADER_BYTES, .trailer = sequence};
+    *block = (struct layout_block){.sequence = sequence,
+                                   .number = number,
+                                   .counter = counter,
+                                   .ring = ring,
+                                   .tid = 10 + ring,
+                                   .thread = "main",
+                                   .first = LAYOUT_BLOCK_HEADER_BYTES,
+                                   .trailer = sequence};
     return block;
 }
 
 /* Appends a record to a block; *at is an index into its words. */
-static void add_record(struct layout_block *block, unsigned *at, uint32_t id, uint64_t stamp, uint64_t object, uint32_t owner,
-                       const uint64_t *words, unsigned count)
+static void add_record(struct layout_block *block, unsigned *at, uint32_t id, uint64_t stamp, uint64_t object,
+                       uint32_t owner, const uint64_t *words, unsigned count)
 {
     struct layout_record *record = (struct layout_record *)&block->words[*at];
     const uint64_t position = block->sequence * LAYOUT_BLOCK_WORDS + LAYOUT_BLOCK_HEADER_BYTES / 8 + *at;
-    *record = (struct layout_record){layout_record_start(position, id, 32 + count * 8), stamp, object, owner, 0};
+    *record =
+        (struct layout_record){layout_record_start(position, id, 32 + count * 8), stamp, object, owner, 0};
     if (count)
         memcpy(record->arguments, words, count * 8);
     *at += 4 + count;
@@ -166,8 +201,20 @@ static void test_events_are_merged_by_time(void **state)
     (void)state;
     struct file *file = make_file();
     struct layout_owner owners[2] = {
-        {.version = 2, .since = 0, .until = 1005000, .id = 2, .type = 1, .description_bytes = 3, .description = "old"},
-        {.version = 4, .since = 1005000, .until = UINT64_MAX, .id = 2, .type = 1, .description_bytes = 3, .description = "n\033w"},
+        {.version = 2,
+         .since = 0,
+         .until = 1005000,
+         .id = 2,
+         .type = 1,
+         .description_bytes = 3,
+         .description = "old"},
+        {.version = 4,
+         .since = 1005000,
+         .until = UINT64_MAX,
+         .id = 2,
+         .type = 1,
+         .description_bytes = 3,
+         .description = "n\033w"},
     };
     memcpy(file->bytes + 8256, owners, sizeof owners);
     unsigned at = 0;
@@ -180,10 +227,13 @@ static void test_events_are_merged_by_time(void **state)
     add_record(block, &at, 3, 1004000, 0, 0, (uint64_t[]){9ull << 32 | 40 << 16 | 4, 0}, 2);
     memcpy(&block->words[at - 1], text, 8);
     add_record(block, &at, 3, 1005000, 0, 0, (uint64_t[]){0}, 1);
-    check_list(file, "main 10:      1.000 b02 old START                      id:    i0               type:  IO_WRITE         parent:0x99\n"
-                     "main 11:      2.000         NOTE                       text:  hi\\x0a!..\n"
-                     "main 11:      2.500         NOTE                       text:  (null)\n"
-                     "main 10:      3.001 b02 n?w DONE                       id:    i0               time:  2.001\n");
+    check_list(
+        file,
+        "main 10:      1.000 b02 old START                      id:    i0               type:  IO_WRITE      "
+        "   parent:0x99\n"
+        "main 11:      2.000         NOTE                       text:  hi\\x0a!..\n"
+        "main 11:      2.500         NOTE                       text:  (null)\n"
+        "main 10:      3.001 b02 n?w DONE                       id:    i0               time:  2.001\n");
     free(file);
 }
 
@@ -371,7 +421,8 @@ static void test_quantiles(void **state)
         const double value = (double)latency_quantile(&latency, fractions[i]), exact = fractions[i] * 1e8;
         assert_true(value > exact * 0.985 && value < exact * 1.015);
     }
-    assert_int_equal(latency_quantile(&latency, 1), 100000000 < latency.largest ? 0 : latency_quantile(&latency, 1));
+    assert_int_equal(latency_quantile(&latency, 1),
+                     100000000 < latency.largest ? 0 : latency_quantile(&latency, 1));
     assert_int_equal(latency_add(&latency, UINT64_MAX), 0);
     assert_int_equal(latency.largest, UINT64_MAX);
     latency_clear(&latency);

@@ -66,7 +66,8 @@ static inline struct spdk_file *spdk_file_make(uint64_t rate)
     file->lcore_head[0] = SPDK_LCORES;
     for (unsigned i = 0; i < SPDK_LCORES; i++) {
         file->lcore_offsets[i] = offsetof(struct spdk_file, lcores) + i * sizeof(struct spdk_lcore);
-        file->lcores[i].history = (struct spdk_history){.lcore = (int)i, .num_entries = SPDK_SLOTS, .num_tpoint_ids = SPDK_IDS};
+        file->lcores[i].history =
+            (struct spdk_history){.lcore = (int)i, .num_entries = SPDK_SLOTS, .num_tpoint_ids = SPDK_IDS};
     }
     return file;
 }
@@ -81,8 +82,9 @@ static inline void spdk_add_types(struct spdk_file *file)
     file->objects[1] = (struct spdk_letter){2, 'r'};
 }
 
-static inline struct spdk_tracepoint *spdk_add_tracepoint(struct spdk_file *file, const char *name, uint16_t id, uint8_t owner,
-                                                          uint8_t object, uint8_t is_new)
+static inline struct spdk_tracepoint *spdk_add_tracepoint(struct spdk_file *file, const char *name,
+                                                          uint16_t id, uint8_t owner, uint8_t object,
+                                                          uint8_t is_new)
 {
     struct spdk_tracepoint *tracepoint = &file->tracepoints[file->tracepoint_head[0]++];
     memcpy(tracepoint->name, name, strlen(name));
@@ -93,7 +95,8 @@ static inline struct spdk_tracepoint *spdk_add_tracepoint(struct spdk_file *file
     return tracepoint;
 }
 
-static inline void spdk_add_argument(struct spdk_tracepoint *tracepoint, const char *name, uint8_t type, uint8_t size)
+static inline void spdk_add_argument(struct spdk_tracepoint *tracepoint, const char *name, uint8_t type,
+                                     uint8_t size)
 {
     struct spdk_argument *argument = &tracepoint->arguments[tracepoint->argument_count++];
     memcpy(argument->name, name, strlen(name));
@@ -101,14 +104,16 @@ static inline void spdk_add_argument(struct spdk_tracepoint *tracepoint, const c
     argument->size = size;
 }
 
-static inline void spdk_record(struct spdk_file *file, unsigned lcore, uint64_t tsc, uint16_t id, uint16_t owner, uint32_t size,
-                               uint64_t object, const void *arguments, size_t bytes)
+static inline void spdk_record(struct spdk_file *file, unsigned lcore, uint64_t tsc, uint16_t id,
+                               uint16_t owner, uint32_t size, uint64_t object, const void *arguments,
+                               size_t bytes)
 {
     struct spdk_lcore *ring = &file->lcores[lcore];
     struct spdk_slot *slot = &ring->slots[ring->history.next_entry++ % SPDK_SLOTS];
     const uint8_t *at = arguments;
     *slot = (struct spdk_slot){.tsc = tsc, .id = id, .owner = owner, .size = size, .object = object};
-    for (size_t room = sizeof slot->arguments, i = 0; bytes; bytes -= i, at += i, room = SPDK_CONTINUATION_BYTES) {
+    for (size_t room = sizeof slot->arguments, i = 0; bytes;
+         bytes -= i, at += i, room = SPDK_CONTINUATION_BYTES) {
         if (room == SPDK_CONTINUATION_BYTES) {
             slot = &ring->slots[ring->history.next_entry++ % SPDK_SLOTS];
             memset(slot, 0, sizeof *slot);
@@ -116,13 +121,16 @@ static inline void spdk_record(struct spdk_file *file, unsigned lcore, uint64_t 
             slot->id = SPDK_IDS;
         }
         i = bytes < room ? bytes : room;
-        memcpy((uint8_t *)slot + (room == SPDK_CONTINUATION_BYTES ? 10 : offsetof(struct spdk_slot, arguments)), at, i);
+        memcpy((uint8_t *)slot +
+                   (room == SPDK_CONTINUATION_BYTES ? 10 : offsetof(struct spdk_slot, arguments)),
+               at, i);
     }
     ring->counts[id]++;
 }
 
 /* A recording of these bytes. */
-static inline int reader_open_bytes(const void *bytes, size_t size, const char *name, struct recording **recording, struct text *why)
+static inline int reader_open_bytes(const void *bytes, size_t size, const char *name,
+                                    struct recording **recording, struct text *why)
 {
     const struct recording_options options = {.only_cpu = -1};
     const int file = memfd_create("recording", MFD_CLOEXEC);
