@@ -50,7 +50,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo check check-kernels bench fuzz install format clean setup tests
+.PHONY: all demo check check-kernels bench bench-kernels fuzz install format clean setup tests
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so
 
@@ -115,6 +115,11 @@ demo: setup
 
 bench: all $(TARGETS)
 	@bench/run $(BUILD)
+
+# The same table inside Debian's kernel under QEMU: instructions counted, for machines whose kernel cannot run both.
+bench-kernels: all
+	@tools/setup build check kernels
+	@tests/kernels/bench $(BUILD) $(SUITES)
 
 tests: all $(UNITS) $(TARGETS) $(EXAMPLES)
 

@@ -366,7 +366,7 @@ int drain_open(const char *path, const struct drain_options *options, struct dra
     if (recording_is_spdk(drain->source)) {
         text_printf(
             why,
-            "%s is in SPDK's format, which cannot be drained: `spoor ctl dump` or cp keeps what is in it now",
+            "%s is in SPDK's format, which cannot be drained: cp keeps what is in it now",
             path);
         goto fail;
     }
