@@ -113,7 +113,9 @@ demo: setup
 	@examples/demo.sh $(BUILD)
 	@examples/blockd/demo.sh $(BUILD)
 
-bench: all $(TARGETS)
+bench:
+	@tools/setup build check bench
+	@$(MAKE) --no-print-directory all $(TARGETS) $(EXAMPLES)
 	@bench/run $(BUILD)
 
 # The same table inside Debian's kernel under QEMU: instructions counted, for machines whose kernel cannot run both.
