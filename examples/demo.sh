@@ -10,8 +10,15 @@ if [ "$(id -u)" != 0 ]; then
 fi
 "$build/examples/demo" &
 demo=$!
-trap 'kill $demo 2>/dev/null' EXIT
+script=$here/demo.bt rest=
+trap 'kill $demo 2>/dev/null; rm -f "$rest"' EXIT
+# Where the kernel's tracepoints cannot be reached the rest of the script still can.
+if ! why=$("$build/spoor" --check -e 'tracepoint:syscalls:sys_enter_pwrite64 { }' 2>&1); then
+    printf '%s\n' "$why" | grep -E 'ERROR|HINT' >&2
+    echo "examples/demo.sh: going on without the tracepoint of the script" >&2
+    rest=$(mktemp --suffix=.bt) && sed '/^tracepoint:/,/^}/d' "$script" >"$rest" && script=$rest
+fi
 echo "\$ $build/examples/demo &"
-echo "\$ $build/spoor $here/demo.bt $build/examples/demo"
+echo "\$ $build/spoor $script $build/examples/demo"
 echo
-"$build/spoor" "$here/demo.bt" "$build/examples/demo"
+"$build/spoor" "$script" "$build/examples/demo"
