@@ -10,6 +10,7 @@
 
 #include "bpf/lower.h"
 #include "probe/all.h"
+#include "probe/call.h"
 #include "probe/point.h"
 #include "sym/btf.h"
 #include "sym/kallsyms.h"
@@ -188,21 +189,6 @@ static int kprobe_expand(const struct probe_kind *kind, struct probe_environment
 
 /* ---- what a block reads ---- */
 
-static struct ir *kprobe_argument(struct lowering *l, const struct probe_context *context, unsigned number)
-{
-    struct machine_register found;
-    (void)context;
-    if (!machine_register_argument(machine_here(), number, &found))
-        return ir_constant(&l->b, 0);
-    return ir_load(&l->b, lower_ctx(l), found.offset, 8, false);
-}
-
-static struct ir *kprobe_retval(struct lowering *l, const struct probe_context *context)
-{
-    (void)context;
-    return ir_load(&l->b, lower_ctx(l), machine_register_return(machine_here()).offset, 8, false);
-}
-
 static struct ir *kprobe_cookie(struct lowering *l, const struct probe_context *context)
 {
     (void)context;
@@ -305,40 +291,12 @@ static void kprobe_fill(struct probe_environment *environment, const struct cont
                         struct probe_variant *variant)
 {
     struct probe_context *context = &variant->context;
-    struct machine_register found;
     kprobe_tell_fill(environment, uses, variant);
     context->program_type = BPF_PROG_TYPE_KPROBE;
     context->space = SPACE_NONE; /* arguments are of either kind */
-    context->has_registers = true;
-    if (uses->ctx) {
-        struct btf_file *btf = probe_btf(environment);
-        const struct type *registers = btf ? btf_file_type(btf, "struct pt_regs") : NULL;
-        context->ctx = type_pointer(environment->arena, registers ? registers : &type_none, SPACE_KERNEL);
-    }
-    if (is_return(variant->kind)) {
-        context->args_missing = "the arguments are gone when a function returns";
-        context->is_return = true;
-        context->retval = &type_u64;
-        context->lower_retval = kprobe_retval;
-        return;
-    }
-    unsigned count = 0;
-    while (machine_register_argument(machine_here(), count, &found))
-        count++;
-    const struct type **types = arena_array(environment->arena, count + 1, sizeof *types);
-    for (unsigned i = 0; i < count; i++)
-        types[i] = &type_u64;
-    context->args_missing = "a kprobe sees registers, not named arguments";
-    context->arguments = types;
-    context->argument_count = count;
-    context->lower_argument = kprobe_argument;
-}
-
-static void kprobe_key(struct probe_environment *environment, const struct context_uses *uses,
-                       const struct probe_site *site, struct text *key)
-{
-    (void)environment;
-    text_add(key, uses->site && !site->function ? "address" : "function");
+    call_registers(environment, uses, context);
+    call_values(environment, context, is_return(variant->kind),
+                "a kprobe sees registers, not named arguments");
 }
 
 static int kprobe_plan(const struct probe_kind *kind, struct probe_environment *environment,
@@ -346,7 +304,7 @@ static int kprobe_plan(const struct probe_kind *kind, struct probe_environment *
                        struct probe_variants *variants)
 {
     bool apart = uses->site && sites->count > 1 && kprobe_tell(environment, uses, sites) == TELL_NOTHING;
-    return probe_plan_grouped(kind, environment, uses, sites, variants, apart, kprobe_key, kprobe_fill);
+    return probe_plan_grouped(kind, environment, uses, sites, variants, apart, call_key, kprobe_fill);
 }
 
 static int kprobe_attach(struct probe_environment *environment, struct kernel *kernel,

@@ -7,9 +7,9 @@
 #include "base/table.h"
 #include "bpf/lower.h"
 #include "probe/all.h"
+#include "probe/call.h"
 #include "probe/point.h"
 #include "probe/user.h"
-#include "sym/machine.h"
 
 struct uprobe_search {
     struct probe_environment *environment;
@@ -170,52 +170,12 @@ static int uprobe_expand(const struct probe_kind *kind, struct probe_environment
 
 /* ---- what a block reads ---- */
 
-static struct ir *uprobe_argument(struct lowering *l, const struct probe_context *context, unsigned number)
-{
-    struct machine_register found;
-    (void)context;
-    if (!machine_register_argument(machine_here(), number, &found))
-        return ir_constant(&l->b, 0);
-    return ir_load(&l->b, lower_ctx(l), found.offset, 8, false);
-}
-
-static struct ir *uprobe_retval(struct lowering *l, const struct probe_context *context)
-{
-    (void)context;
-    return ir_load(&l->b, lower_ctx(l), machine_register_return(machine_here()).offset, 8, false);
-}
-
 static void uprobe_fill(struct probe_environment *environment, const struct context_uses *uses,
                         struct probe_variant *variant)
 {
     struct probe_context *context = &variant->context;
-    struct machine_register found;
     user_context(environment, uses, variant);
-    context->args_missing = "the types of its arguments are not known";
-    if (is_return(variant->kind)) {
-        context->args_missing = "the arguments are gone when a function returns";
-        context->is_return = true;
-        context->retval = &type_u64;
-        context->lower_retval = uprobe_retval;
-        return;
-    }
-    unsigned count = 0;
-    while (machine_register_argument(machine_here(), count, &found))
-        count++;
-    const struct type **types = arena_array(environment->arena, count + 1, sizeof *types);
-    for (unsigned i = 0; i < count; i++)
-        types[i] = &type_u64;
-    context->arguments = types;
-    context->argument_count = count;
-    context->lower_argument = uprobe_argument;
-}
-
-static void uprobe_key(struct probe_environment *environment, const struct context_uses *uses,
-                       const struct probe_site *site, struct text *key)
-{
-    (void)environment;
-    /* `func` must mean something in the whole variant. */
-    text_add(key, uses->site && !site->function ? "address" : "function");
+    call_values(environment, context, is_return(variant->kind), "the types of its arguments are not known");
 }
 
 static int uprobe_plan(const struct probe_kind *kind, struct probe_environment *environment,
@@ -223,8 +183,7 @@ static int uprobe_plan(const struct probe_kind *kind, struct probe_environment *
                        struct probe_variants *variants)
 {
     return probe_plan_grouped(kind, environment, uses, sites, variants,
-                              uses->symbols || user_sites_apart(environment, uses),
-                              uprobe_key, uprobe_fill);
+                              uses->symbols || user_sites_apart(environment, uses), call_key, uprobe_fill);
 }
 
 static int uprobe_attach(struct probe_environment *environment, struct kernel *kernel,

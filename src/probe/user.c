@@ -11,8 +11,8 @@
 #include "base/table.h"
 #include "bpf/lower.h"
 #include "probe/all.h"
+#include "probe/call.h"
 #include "probe/point.h"
-#include "sym/btf.h"
 #include "sym/library.h"
 #include "sym/proc.h"
 
@@ -205,7 +205,6 @@ void user_context(struct probe_environment *environment, const struct context_us
     context->space = SPACE_USER;
     context->is_preemptible = true;
     context->may_sleep = true;
-    context->has_registers = true;
     /* A multi link filters whole processes; a perf event follows one thread, so there the attachment is
      * system-wide and the program filters. */
     context->filters_pid = environment->features.uprobe_multi;
@@ -215,11 +214,7 @@ void user_context(struct probe_environment *environment, const struct context_us
         context->find_symbol = user_find_symbol;
         context->lower_symbol = user_lower_symbol;
     }
-    if (uses->ctx) {
-        struct btf_file *btf = probe_btf(environment);
-        const struct type *registers = btf ? btf_file_type(btf, "struct pt_regs") : NULL;
-        context->ctx = type_pointer(environment->arena, registers ? registers : &type_none, SPACE_KERNEL);
-    }
+    call_registers(environment, uses, context);
 }
 
 struct user_place { /* a site, sorted by file */
