@@ -26,6 +26,8 @@ CFLAGS   += -std=gnu11 $(OPTIMISE) -g -fno-omit-frame-pointer $(WARNINGS)
 LDLIBS   := -lpthread
 # The demangler: libiberty, linked statically (Debian: libiberty-dev).
 LDLIBS   += -liberty
+# The reader of debug information: elfutils (Debian: libdw-dev). It costs an empty script 0.3 ms at its start.
+LDLIBS   += -ldw -lelf
 
 ifeq ($(SAN),1)
 BUILD    := build-san
@@ -42,6 +44,8 @@ MAIN     := $(COMMANDS:src/%.c=$(BUILD)/obj/%.o)
 LIBRARY  := $(patsubst src/recorder/%.c,$(BUILD)/lib/%.o,$(wildcard src/recorder/*.c))
 UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
 TARGETS  := $(patsubst tests/targets/%.c,$(BUILD)/targets/%,$(wildcard tests/targets/*.c))
+TARGETS  += $(patsubst tests/targets/%.h,$(BUILD)/targets/%.h,$(wildcard tests/targets/*.h))
+LIBRARIES := $(patsubst tests/targets/library/%.c,$(BUILD)/targets/%.so,$(wildcard tests/targets/library/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
 BLOCKD   := $(wildcard examples/blockd/*.c)
 EXAMPLES += $(BUILD)/examples/blockd
@@ -95,9 +99,19 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a $(BUILD)/libspoor.a
 	@echo '  LD   $@'
 	@$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libtracer.a $(BUILD)/libspoor.a -lcmocka $(LDLIBS)
 
-$(BUILD)/targets/%: tests/targets/%.c
+# Headers that scripts of cases include.
+$(BUILD)/targets/%.h: tests/targets/%.h
+	@mkdir -p $(@D)
+	@cp $< $@
+
+$(BUILD)/targets/%: tests/targets/%.c $(wildcard tests/targets/*.h)
 	@mkdir -p $(@D)
 	@$(CC) -Iinclude -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
+
+# Libraries that targets open while they run.
+$(BUILD)/targets/%.so: tests/targets/library/%.c
+	@mkdir -p $(@D)
+	@$(CC) -Iinclude -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fPIC -shared -o $@ $<
 
 $(BUILD)/examples/blockd: $(BLOCKD) $(wildcard examples/blockd/*.h include/spoor/*.h include/spoor/*/*.h) $(BUILD)/libspoor.a
 	@mkdir -p $(@D)
@@ -117,13 +131,14 @@ bench:
 	@tools/setup build check bench
 	@$(MAKE) --no-print-directory all $(TARGETS) $(EXAMPLES)
 	@bench/run $(BUILD)
+	@bench/tools $(BUILD)
 
 # The same table inside Debian's kernel under QEMU: instructions counted, for machines whose kernel cannot run both.
 bench-kernels: all
 	@tools/setup build check kernels
 	@tests/kernels/bench $(BUILD) $(SUITES)
 
-tests: all $(UNITS) $(TARGETS) $(EXAMPLES)
+tests: all $(UNITS) $(TARGETS) $(LIBRARIES) $(EXAMPLES)
 
 # ONLY=word and SUITES="bookworm trixie" choose. What the running kernel cannot do is tested here.
 check-kernels:
@@ -163,5 +178,6 @@ install: all
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor/compat $(wildcard include/spoor/compat/*.h)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/*.1
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor $(wildcard include/spoor/*.h)
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/spoor/tools $(wildcard tools/*.bt) tools/fold
 
 -include $(OBJECTS:.o=.d) $(LIBRARY:.o=.d) $(MAIN:.o=.d) $(addsuffix .d,$(UNITS))

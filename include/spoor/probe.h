@@ -23,7 +23,8 @@
  *   its stack         the function that has the probe    the same, under spoor_stub_PROVIDER_NAME
  *
  * Values are integers of up to 64 bits, enumerations, bool and pointers (text is a pointer). Names are words
- * of letters, digits and underscores, in SPOOR_PROBE also with hyphens; they must not be names of macros.
+ * of letters, digits and underscores, in SPOOR_PROBE also with hyphens (perf reads none of the probes of a
+ * program that has such a name); they must not be names of macros.
  *
  * With SPOOR_NO_PROBES defined before the header is included, every probe compiles to nothing: no code, no
  * data, no argument evaluated. The same happens on machines other than x86-64 and aarch64. */
@@ -228,7 +229,13 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
     "\t.weak _.stapsdt.base\n\t.hidden _.stapsdt.base\n_.stapsdt.base:\t.space 1\n"                          \
     "\t.size _.stapsdt.base, 1\n.popsection\n.endif\n"
 
+/* On x86-64 registers by their names of 64 bits, whatever the value's size, which stands before them: gdb does
+ * not know the compilers' names of some parts (r10b). */
+#if defined(__x86_64__)
+#define SPOOR_USDT_LOCATION(i, value) "%c[s" #i "]@%q[v" #i "]"
+#else
 #define SPOOR_USDT_LOCATION(i, value) "%c[s" #i "]@%[v" #i "]"
+#endif
 #define SPOOR_USDT_STAPSDT(semaphore, ...)                                                                   \
     SPOOR_USDT_NOTE(                                                                                         \
         ".note.stapsdt", "stapsdt", "3", semaphore, SPOOR_USDT_NAMES(__VA_ARGS__),                           \

@@ -5,9 +5,43 @@
 #include <string.h>
 #include <strings.h>
 
+static void context_add(struct diagnostics *diagnostics, struct place place, const char *message)
+{
+    struct diagnostic_context **last = &diagnostics->items[diagnostics->count - 1].contexts;
+    while (*last)
+        last = &(*last)->next;
+    *last = arena_new(diagnostics->arena, struct diagnostic_context);
+    (*last)->place = place;
+    (*last)->message = message;
+}
+
+static const struct source_copy *copy_find(const struct diagnostics *diagnostics, const struct source *source)
+{
+    for (size_t i = diagnostics->copy_count; source && i > 0; i--)
+        if (diagnostics->copies[i - 1].copy == source)
+            return &diagnostics->copies[i - 1];
+    return NULL;
+}
+
+const struct source *source_copy(struct diagnostics *diagnostics, const struct source *source,
+                                 struct place from)
+{
+    struct source *copy = arena_new(diagnostics->arena, struct source);
+    *copy = *source;
+    *arena_push(diagnostics->arena, diagnostics->copies, diagnostics->copy_count, diagnostics->copy_room) =
+        (struct source_copy){copy, from};
+    return copy;
+}
+
+enum { REPORTS_MOST = 100 };
+
 static void diagnose(struct diagnostics *diagnostics, enum severity severity, struct place place,
                      const char *format, va_list arguments)
 {
+    diagnostics->is_open = false;
+    diagnostics->errors += severity == DIAGNOSTIC_ERROR;
+    if (diagnostics->reports[severity] > REPORTS_MOST)
+        return;
     struct text text = {0};
     text_vprintf(&text, format, arguments);
     const char *message = arena_strdup(diagnostics->arena, text_string(&text));
@@ -18,9 +52,19 @@ static void diagnose(struct diagnostics *diagnostics, enum severity severity, st
             old->place.begin == place.begin && old->place.end == place.end && !strcmp(old->message, message))
             return;
     }
+    if (diagnostics->reports[severity]++ == REPORTS_MOST) {
+        place = (struct place){0};
+        message = severity == DIAGNOSTIC_ERROR ? "Too many errors: the others are not shown"
+                                               : "Too many warnings: the others are not shown";
+    } else
+        diagnostics->is_open = true;
     *arena_push(diagnostics->arena, diagnostics->items, diagnostics->count, diagnostics->room) =
         (struct diagnostic){.severity = severity, .place = place, .message = message};
-    diagnostics->errors += severity == DIAGNOSTIC_ERROR;
+    if (!diagnostics->is_open)
+        return;
+    for (const struct source_copy *copy = copy_find(diagnostics, place.source); copy;
+         copy = copy_find(diagnostics, copy->from.source))
+        context_add(diagnostics, copy->from, "expanded from");
 }
 
 void diagnose_error(struct diagnostics *diagnostics, struct place place, const char *format, ...)
@@ -41,7 +85,7 @@ void diagnose_warning(struct diagnostics *diagnostics, struct place place, const
 
 void diagnose_hint(struct diagnostics *diagnostics, const char *format, ...)
 {
-    if (!diagnostics->count)
+    if (!diagnostics->is_open)
         return;
     struct text text = {0};
     va_list arguments;
@@ -50,6 +94,24 @@ void diagnose_hint(struct diagnostics *diagnostics, const char *format, ...)
     va_end(arguments);
     diagnostics->items[diagnostics->count - 1].hint = arena_strdup(diagnostics->arena, text_string(&text));
     text_free(&text);
+}
+
+void diagnose_context(struct diagnostics *diagnostics, struct place place, const char *format, ...)
+{
+    if (!diagnostics->is_open)
+        return;
+    struct text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&text, format, arguments);
+    va_end(arguments);
+    context_add(diagnostics, place, arena_strdup(diagnostics->arena, text_string(&text)));
+    text_free(&text);
+}
+
+bool diagnostics_are_full(const struct diagnostics *diagnostics)
+{
+    return diagnostics->reports[DIAGNOSTIC_ERROR] > REPORTS_MOST;
 }
 
 struct position source_position(const struct source *source, uint32_t offset)
@@ -70,7 +132,10 @@ struct place place_between(struct place first, struct place last)
     return (struct place){first.source, first.begin, last.end > first.begin ? last.end : first.end};
 }
 
-/* The line's text with tabs as four spaces; the marker below runs under the same columns. */
+enum { LINES_MOST = 20, LINE_LONGEST = 1000, BEFORE_PLACE = 200 };
+
+/* The line's text with tabs as four spaces; the marker below runs under the same columns. Of a line that is
+ * longer than anybody reads, what is around the place. */
 static void diagnostic_line(struct text *out, const struct source *source, struct place place)
 {
     size_t begin = place.begin, end;
@@ -78,6 +143,15 @@ static void diagnostic_line(struct text *out, const struct source *source, struc
         begin--;
     for (end = begin; end < source->length && source->text[end] != '\n'; end++)
         ;
+    bool is_cut = end - begin > LINE_LONGEST;
+    if (is_cut && place.begin - begin > BEFORE_PLACE) {
+        begin = place.begin - BEFORE_PLACE;
+        while (begin < place.begin && (source->text[begin] & 0xc0) == 0x80)
+            begin++;
+    }
+    if (is_cut && end - begin > LINE_LONGEST)
+        for (end = begin + LINE_LONGEST; (source->text[end] & 0xc0) == 0x80;)
+            end--;
     struct text marker = {0};
     for (size_t i = begin; i <= end; i++) {
         bool tab = i < end && source->text[i] == '\t';
@@ -91,24 +165,51 @@ static void diagnostic_line(struct text *out, const struct source *source, struc
     text_free(&marker);
 }
 
-void diagnostic_render(struct text *out, const struct diagnostic *diagnostic, bool colour)
+/* The lines that the place is in, without a marker. */
+static void diagnostic_lines(struct text *out, const struct source *source, struct place place)
+{
+    size_t at = place.begin, lines = 1;
+    while (at > 0 && source->text[at - 1] != '\n')
+        at--;
+    for (; at < source->length && (at < place.end || source->text[at] != '\n'); at++) {
+        text_add(out, source->text[at] == '\t' ? "    " : (char[]){source->text[at], 0});
+        if (source->text[at] == '\n' && lines++ == LINES_MOST) {
+            text_add(out, "...");
+            break;
+        }
+    }
+    text_char(out, '\n');
+}
+
+static void render_part(struct text *out, enum severity severity, struct place place, const char *message,
+                        bool colour)
 {
     static const char *const words[] = {"ERROR", "WARNING"};
     static const char *const colours[] = {"\033[31m", "\033[33m"};
-    const struct source *source = diagnostic->place.source;
+    const struct source *source = place.source;
     struct position first = {0, 0}, last = {0, 0};
     if (source) {
-        first = source_position(source, diagnostic->place.begin);
-        last = source_position(source, diagnostic->place.end);
+        first = source_position(source, place.begin);
+        last = source_position(source, place.end);
         if (first.line == last.line)
             text_printf(out, "%s:%u:%u-%u: ", source->name, first.line, first.column, last.column);
         else
             text_printf(out, "%s:%u-%u: ", source->name, first.line, last.line);
     }
-    text_printf(out, "%s%s:%s %s\n", colour ? colours[diagnostic->severity] : "", words[diagnostic->severity],
-                colour ? "\033[0m" : "", diagnostic->message);
+    text_printf(out, "%s%s:%s %s\n", colour ? colours[severity] : "", words[severity],
+                colour ? "\033[0m" : "", message);
     if (source && first.line == last.line)
-        diagnostic_line(out, source, diagnostic->place);
+        diagnostic_line(out, source, place);
+    else if (source)
+        diagnostic_lines(out, source, place);
+}
+
+void diagnostic_render(struct text *out, const struct diagnostic *diagnostic, bool colour)
+{
+    if (*diagnostic->message) /* else its hint is all that there is to say */
+        render_part(out, diagnostic->severity, diagnostic->place, diagnostic->message, colour);
+    for (const struct diagnostic_context *context = diagnostic->contexts; context; context = context->next)
+        render_part(out, diagnostic->severity, context->place, context->message, colour);
     if (diagnostic->hint)
         text_printf(out, "HINT: %s\n", diagnostic->hint);
 }

@@ -28,28 +28,56 @@ struct place { /* bytes begin (inclusive) to end (exclusive) of a source; source
 
 enum severity { DIAGNOSTIC_ERROR, DIAGNOSTIC_WARNING };
 
+struct diagnostic_context { /* another place that belongs to it */
+    struct place place;
+    const char *message;
+    struct diagnostic_context *next;
+};
+
 struct diagnostic {
     enum severity severity;
     struct place place;
     const char *message;
     const char *hint; /* or NULL */
+    struct diagnostic_context *contexts;
+};
+
+/* Text that stands for a copy of itself, made where a macro was called: places in the copy have `copy` as
+ * their source. */
+struct source_copy {
+    const struct source *copy;
+    struct place from;
 };
 
 struct diagnostics {
     struct arena *arena;
     struct diagnostic *items;
     size_t count, room;
-    size_t errors;
+    size_t errors;     /* also those that were not kept */
+    size_t reports[2]; /* kept so far, by severity: a bound keeps a hopeless script from flooding the user */
+    bool is_open;      /* the latest report was kept: hints and contexts belong to the newest item */
+    struct source_copy *copies;
+    size_t copy_count, copy_room;
 };
 
-/* Reports; more than one report with the same place and message is kept once. */
+/* Reports. Of reports with the same place and message, as copies of a block make them, one is kept, and of
+ * each severity as many as somebody may want to read. */
 void diagnose_error(struct diagnostics *diagnostics, struct place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void diagnose_warning(struct diagnostics *diagnostics, struct place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* A hint for the newest diagnostic. */
+/* A hint for the latest report; nothing if that was not kept. */
 void diagnose_hint(struct diagnostics *diagnostics, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Another place that belongs to the latest report, shown behind it with its severity. */
+void diagnose_context(struct diagnostics *diagnostics, struct place place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* No further error will be kept: there is no use in looking for more. */
+bool diagnostics_are_full(const struct diagnostics *diagnostics);
+/* A copy of a source whose places are shown together with the place that they were expanded from. */
+const struct source *source_copy(struct diagnostics *diagnostics, const struct source *source,
+                                 struct place from);
 
 /* 1-based line and column of a byte offset. Tabs count as one column here. */
 struct position {

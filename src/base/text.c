@@ -83,6 +83,14 @@ const char *text_string(const struct text *text)
     return text->bytes ? text->bytes : "";
 }
 
+void text_truncate(struct text *text, size_t length)
+{
+    if (text->failed || length >= text->length)
+        return;
+    text->length = length;
+    text->bytes[length] = 0;
+}
+
 void text_clear(struct text *text)
 {
     text->length = 0;

@@ -9,8 +9,9 @@
 
 struct action_field {
     const struct type *type;
-    uint32_t offset; /* in the record */
-    bool is_packed;  /* a string: struct image_string at offset, its text elsewhere in the record */
+    uint32_t offset;         /* in the record */
+    bool is_packed;          /* a string: struct image_string at offset, its text elsewhere in the record */
+    const uint8_t *constant; /* not in the record: what the script says it is, in storage form; or NULL */
 };
 
 struct action {

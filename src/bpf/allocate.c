@@ -542,13 +542,20 @@ static void spill_phi(struct scan *scan, struct ir *phi, struct ir *slot, bool t
     }
 }
 
+/* An address that takes two words to make again, at many places, is kept in memory as other values are. */
+static bool is_made_again(const struct value *value)
+{
+    enum { MANY = 5 };
+    return ir_is_leaf(value->ir) && (value->ir->op != IR_MAP_VALUE || value->use_count <= MANY);
+}
+
 /* Users become readers of leaves. All of them, of all values, before any definition is touched: a phi that
  * is spilled too must still be there to take its arguments. */
 static void spill_uses(struct scan *scan, struct value *value)
 {
     const struct ir *leaf = value->ir;
     scan->out->spills++;
-    if (!ir_is_leaf(value->ir)) {
+    if (!is_made_again(value)) {
         value->slot = slot_new(scan);
         leaf = reload_new(scan, value->slot, value->ir->place);
     }
@@ -559,7 +566,7 @@ static void spill_uses(struct scan *scan, struct value *value)
 static void spill_definition(struct scan *scan, struct value *value)
 {
     struct ir *ir = value->ir;
-    if (ir_is_leaf(ir)) {
+    if (!value->slot) {
         ir_remove(ir);
     } else if (ir->op == IR_PHI) {
         spill_phi(scan, ir, value->slot, read_by_sibling(value));

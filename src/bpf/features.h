@@ -31,6 +31,9 @@
     X(btf, "kernel BTF")                                                                                     \
     X(program_btf, "program BTF: function and line information")                                             \
     X(boot_clock, "bpf_ktime_get_boot_ns")                                                                   \
+    X(override_return, "bpf_override_return (CONFIG_BPF_KPROBE_OVERRIDE)")                                   \
+    X(tai_clock, "bpf_ktime_get_tai_ns")                                                                     \
+    X(growing_maps, "hash maps that take memory as they grow, in every program")                              \
     X(jiffies, "bpf_jiffies64")                                                                              \
     X(cgroup_id, "bpf_get_current_cgroup_id")                                                                \
     X(hardware_events, "a performance monitoring unit")

@@ -56,6 +56,8 @@ struct image_program {
     uint32_t expected_attach_type;
     bool sleepable;
     uint32_t attach_btf_id;         /* tp_btf, fentry, iter; else 0 */
+    const char *attach_module;      /* the module whose BTF has that id; NULL: the kernel, or */
+    uint32_t attach_program;        /* the BPF program of this id; 0: none */
     struct bpf_insn *instructions;
     uint32_t count;
     struct image_relocation *relocations;
@@ -72,7 +74,7 @@ struct image_program {
 enum mishap_kind {
     MISHAP_LOST,       /* the ring was full */
     MISHAP_MAP_FULL,   /* update refused */
-    MISHAP_MAP_DELETE, /* delete of a missing key: reported only with -k */
+    MISHAP_MAP_DELETE, /* delete of a missing key, and nobody looks at what delete() answers */
     MISHAP_LOOKUP,     /* read of a missing key: reported only with -k */
     MISHAP_FAULT,      /* memory could not be read */
     MISHAP_TRUNCATED,  /* a string did not fit */
@@ -80,6 +82,10 @@ enum mishap_kind {
     MISHAP_SCRATCH,    /* no scratch memory: the whole event was dropped */
     MISHAP_LOOP,       /* a loop reached its bound */
     MISHAP_STACK,      /* the stack table is full */
+    MISHAP_NO_CHILD,   /* the script asks for the command's process id, and there is no command */
+    MISHAP_SIGNAL,     /* a signal could not be sent */
+    MISHAP_WRITE,      /* memory of the program could not be written */
+    MISHAP_PROCESSES,  /* a process that should be followed found no room in the set */
 };
 struct mishap {
     enum mishap_kind kind;
@@ -94,6 +100,10 @@ struct image_control {
     uint32_t stop;         /* not 0: programs return at once */
     uint32_t zero;         /* always 0, and the verifier cannot know it */
     uint64_t start;        /* boot clock when tracing began: `elapsed` counts from it */
+    uint64_t child;        /* process id of the command of -c; 0: none */
+    int64_t result;        /* what a test's block returned */
+    uint64_t pid_level, pid_namespace; /* the tracer's PID namespace: how deep it is, and its address */
+    uint64_t process_ends; /* how many of the set of processes have ended */
     uint64_t mishaps[];    /* one per mishap */
 };
 
@@ -106,6 +116,8 @@ struct image {
     size_t mishap_count, mishap_room;
     int control, events, stacks; /* indices of the internal maps; -1: not used by any program */
     int events_shared;           /* one ring for programs that may not use an array of them; or -1 */
+    int processes;               /* the set of those traced, by id (8 bytes); or -1 */
+    bool follows_objects; /* a program asks how old an object is: the host must follow all events */
     int scratch_cpu, scratch_task, scratch_slots; /* memory of programs that run; or -1 (lower.h) */
 };
 

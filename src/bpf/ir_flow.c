@@ -50,7 +50,6 @@ static void order_blocks(struct arena *arena, const struct ir_function *function
 static void find_dominators(struct arena *arena, struct flow *flow)
 {
     flow->dominator = arena_array(arena, flow->count, sizeof *flow->dominator);
-    flow->depth = arena_array(arena, flow->count, sizeof *flow->depth);
     for (uint32_t i = 1; i < flow->count; i++)
         flow->dominator[i] = BLOCK_NONE;
     for (bool changed = true; changed;) {
@@ -79,15 +78,30 @@ static void find_dominators(struct arena *arena, struct flow *flow)
             }
         }
     }
-    for (uint32_t i = 1; i < flow->count; i++)
-        flow->depth[i] = flow->depth[flow->dominator[i]] + 1;
+}
+
+/* Numbers the tree of dominators so that those below a block have the numbers behind its own. A dominator
+ * stands before what it dominates. */
+static void number_dominators(struct arena *arena, struct flow *flow)
+{
+    uint32_t *next = arena_array(arena, flow->count, sizeof *next);
+    flow->number = arena_array(arena, flow->count, sizeof *flow->number);
+    flow->below = arena_array(arena, flow->count, sizeof *flow->below);
+    for (uint32_t i = flow->count; i-- > 1;)
+        flow->below[flow->dominator[i]] += flow->below[i] + 1;
+    for (uint32_t i = 0; i < flow->count; i++) {
+        if (i) {
+            uint32_t above = flow->dominator[i];
+            flow->number[i] = next[above];
+            next[above] += flow->below[i] + 1;
+        }
+        next[i] = flow->number[i] + 1;
+    }
 }
 
 bool flow_dominates(const struct flow *flow, uint32_t above, uint32_t below)
 {
-    while (flow->depth[below] > flow->depth[above])
-        below = flow->dominator[below];
-    return above == below;
+    return flow->number[below] - flow->number[above] <= flow->below[above];
 }
 
 static void find_loops(struct arena *arena, struct flow *flow)
@@ -133,6 +147,7 @@ void flow_compute(struct arena *arena, const struct ir_function *function, struc
 {
     order_blocks(arena, function, flow);
     find_dominators(arena, flow);
+    number_dominators(arena, flow);
     find_loops(arena, flow);
 }
 

@@ -3,7 +3,7 @@
  * out. Statements, expressions, memory, maps and events have files of their own.
  *
  *     entry        stop flag
- *     gate         the probe's own, pid filter
+ *     gate         the probe's own, whose event it is
  *     predicate
  *     body
  *
@@ -12,6 +12,7 @@
  *
  * The invariant: a value kept in struct lower_state or lower_function is defined where it dominates every
  * later use. */
+#include "bpf/lower_processes.h"
 #include "bpf/lower_state.h"
 
 #include <assert.h>
@@ -273,7 +274,14 @@ struct ir *lower_control(struct lowering *l)
 
 struct ir *lower_pid_tgid(struct lowering *l)
 {
-    return ir_call(&l->b, BPF_FUNC_get_current_pid_tgid, 0); /* the passes keep one */
+    struct ir_builder *b = &l->b;
+    if (!l->options->pid_namespace)
+        return ir_call(b, BPF_FUNC_get_current_pid_tgid, 0); /* the passes keep one */
+    /* struct bpf_pidns_info: pid, tgid; zeros for a task of another namespace. */
+    struct memory ids = lower_temporary(l, 8, true);
+    ir_call(b, BPF_FUNC_get_ns_current_pid_tgid, 4, ir_constant(b, (int64_t)l->options->pid_namespace_device),
+            ir_constant(b, (int64_t)l->options->pid_namespace), lower_address(l, ids), ir_constant(b, 8));
+    return ir_load(b, ids.base, ids.offset, 8, false);
 }
 
 bool lower_is_preemptible(const struct lowering *l)
@@ -281,35 +289,34 @@ bool lower_is_preemptible(const struct lowering *l)
     return l->context->is_preemptible || l->is_sleepable;
 }
 
-/* Whether every way to the current block leads through `above`. The body of the program is reached from the
- * setup block, also while the jump is not there yet. */
+/* Whether every way to the current block leads through `above`, as far as a walk back over some blocks can
+ * tell: a script may be as long as it likes. The body of the program is reached from the setup block, also
+ * while the jump is not there yet. */
 bool lower_dominates(struct lowering *l, const struct ir_block *above)
 {
-    struct ir_function *function = l->b.function;
-    if (above->function != function)
+    enum { FARTHEST = 64 };
+    struct ir_block *seen[FARTHEST];
+    size_t count = 0;
+    if (above->function != l->b.function)
         return false;
-    struct ir_block **stack = arena_array(l->state->temporary, function->block_count + 1u, sizeof *stack);
-    bool *seen = arena_array(l->state->temporary, function->block_count + 1u, sizeof *seen);
-    size_t depth = 0;
-    stack[depth++] = l->b.block;
-    seen[l->b.block->number] = true;
-    while (depth) {
-        struct ir_block *block = stack[--depth];
+    seen[count++] = l->b.block;
+    for (size_t at = 0; at < count; at++) {
+        struct ir_block *block = seen[at];
         if (block == above)
             continue;
         struct ir_block *open = block == l->state->main->start ? l->state->main->setup : NULL;
         if (!block->predecessor_count && !open)
             return false;
-        if (open && !seen[open->number]) {
-            seen[open->number] = true;
-            stack[depth++] = open;
-        }
-        for (size_t i = 0; i < block->predecessor_count; i++) {
-            struct ir_block *before = block->predecessors[i];
-            if (!seen[before->number]) {
-                seen[before->number] = true;
-                stack[depth++] = before;
-            }
+        for (size_t i = 0; i < block->predecessor_count + (open != NULL); i++) {
+            struct ir_block *before = i < block->predecessor_count ? block->predecessors[i] : open;
+            size_t known = 0;
+            while (known < count && seen[known] != before)
+                known++;
+            if (known < count)
+                continue;
+            if (count == FARTHEST)
+                return false;
+            seen[count++] = before;
         }
     }
     return true;
@@ -323,24 +330,38 @@ struct ir *lower_time(struct lowering *l)
     for (unsigned i = 0; i < s->time_count; i++)
         if (lower_dominates(l, s->times[i]->block))
             return s->times[i];
+    /* When there is no room for more, the latest takes the place of the last: what was read at the program's
+     * beginning would make records look older than those before them. */
     if (s->time_count == sizeof s->times / sizeof s->times[0])
-        return lower_shared_value(l, SHARED_TIME);
+        s->time_count--;
     return s->times[s->time_count++] = read_clock(l);
 }
 
 /* ---- mishaps and ends ---- */
 
+/* What is counted together. The same bytes of two files are two places. */
+struct mishap_key {
+    uint64_t kind, map;
+    uint64_t begin, end;
+    const struct source *source;
+    const char *helper;
+};
+
 static size_t mishap_index(struct lowering *l, const struct mishap *mishap)
 {
     struct image *image = l->image;
-    for (size_t i = l->state->first_mishap; i < image->mishap_count; i++) {
-        const struct mishap *known = &image->mishaps[i];
-        if (known->kind == mishap->kind && known->map == mishap->map &&
-            known->place.begin == mishap->place.begin && known->place.end == mishap->place.end &&
-            known->helper == mishap->helper)
-            return i;
-    }
+    const struct mishap_key key = {.kind = mishap->kind,
+                                   .map = (uint64_t)mishap->map,
+                                   .begin = mishap->place.begin,
+                                   .end = mishap->place.end,
+                                   .source = mishap->place.source,
+                                   .helper = mishap->helper};
+    uintptr_t known = (uintptr_t)table_get(&l->state->mishaps, &key, sizeof key); /* index + 1 */
+    if (known)
+        return known - 1;
     *arena_push(l->arena, image->mishaps, image->mishap_count, image->mishap_room) = *mishap;
+    /* Without memory it is counted in two places. */
+    table_set(&l->state->mishaps, &key, sizeof key, (void *)(uintptr_t)image->mishap_count);
     return image->mishap_count - 1;
 }
 
@@ -348,8 +369,7 @@ void lower_mishap(struct lowering *l, enum mishap_kind kind, struct place place,
 {
     struct mishap mishap = {.kind = kind, .place = place, .probe = l->probe, .map = map, .helper = helper};
     size_t offset = offsetof(struct image_control, mishaps) + 8 * mishap_index(l, &mishap);
-    ir_atomic_add(&l->b, ir_map_value(&l->b, (uint32_t)l->image->control, (int32_t)offset), 0, 8,
-                  ir_constant(&l->b, 1));
+    ir_atomic_add(&l->b, lower_control(l), (int32_t)offset, 8, ir_constant(&l->b, 1));
 }
 
 void lower_leave(struct lowering *l)
@@ -368,7 +388,11 @@ void lower_leave(struct lowering *l)
 
 struct ir *lower_return(struct lowering *l, struct node *value)
 {
-    if (value)
+    if (lower_return_from_subprogram(l, value))
+        return NULL;
+    if (value && l->context->keeps_result && type_is_scalar(value->type))
+        ir_store(&l->b, lower_control(l), offsetof(struct image_control, result), 8, lower_scalar(l, value));
+    else if (value)
         lower_discard(l, value);
     if (!ir_ended(&l->b))
         lower_leave(l);
@@ -415,7 +439,8 @@ static bool visit_reader(struct node *node, void *state)
 static bool visit_loop(struct node *node, void *state)
 {
     struct lower_state *s = state;
-    s->has_callbacks |= node->kind == NODE_WHILE || node->kind == NODE_FOR_RANGE || node->kind == NODE_FOR_MAP;
+    s->has_callbacks |= node->kind == NODE_WHILE || node->kind == NODE_FOR_RANGE ||
+                        node->kind == NODE_FOR_MAP || (node->kind == NODE_CALL && node->call.subprogram);
     return !s->has_callbacks;
 }
 
@@ -429,6 +454,8 @@ static bool wants_sleep(struct lowering *l)
     if (l->state->unit->predicate)
         node_walk(l->state->unit->predicate, visit_reader, &search);
     node_walk(l->state->unit->body, visit_reader, &search);
+    for (const struct subprogram *called = l->state->unit->subprograms; called; called = called->next)
+        node_walk(called->body, visit_reader, &search);
     return search.found;
 }
 
@@ -486,19 +513,6 @@ static void test_stop(struct lowering *l)
     b->comment = NULL;
 }
 
-static void test_pid(struct lowering *l)
-{
-    struct ir_builder *b = &l->b;
-    b->comment = "pid filter";
-    struct ir *pid = ir_binary_constant(b, IR_LSHR, lower_pid_tgid(l), 32);
-    struct ir_block *ours = ir_block_new(b);
-    ir_branch(b, ir_binary_constant(b, IR_EQ, pid, l->options->pid_filter), ours,
-              l->state->leave[PHASE_GATE]);
-    ir_seal(b, ours);
-    ir_enter(b, ours);
-    b->comment = NULL;
-}
-
 static void lower_gates(struct lowering *l)
 {
     struct lower_statement statement = begin_phase(l, PHASE_GATE);
@@ -508,8 +522,7 @@ static void lower_gates(struct lowering *l)
     if (l->context->lower_gate)
         l->context->lower_gate(l, l->context);
     l->b.comment = NULL;
-    if (l->options->pid_filter && !l->context->filters_pid)
-        test_pid(l);
+    lower_test_process(l);
     lower_release(l, mark);
     l->state->statement = NULL;
     end_phase(l);
@@ -606,6 +619,8 @@ static int emit(struct lowering *l, const char *name, struct text *dump_ir, bool
         .expected_attach_type = l->context->expected_attach_type,
         .sleepable = l->is_sleepable,
         .attach_btf_id = l->context->attach_btf_id,
+        .attach_module = l->context->attach_module,
+        .attach_program = l->context->attach_program,
     };
     if (dump_ir && dump_raw)
         ir_print(dump_ir, ir);
@@ -635,7 +650,6 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
         .main = arena_new(&temporary, struct lower_function),
         .return_slot = -1,
         .program_index = (uint32_t)image->program_count,
-        .first_mishap = image->mishap_count,
     };
     struct lowering lowering = {
         .arena = arena,
@@ -657,6 +671,7 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
     lower_program(&lowering, program_name);
     size_scratch(&lowering);
     int result = diagnostics->errors > errors ? -EINVAL : emit(&lowering, program_name, dump_ir, dump_raw);
+    table_free(&state.mishaps);
     arena_free(&temporary);
     return result;
 }

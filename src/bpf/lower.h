@@ -19,15 +19,40 @@ struct memory {
     int32_t offset;
 };
 
+/* Where members of the kernel's structs are. */
+struct task_offsets {
+    uint32_t pid, tgid, group_leader, thread_pid, signal; /* of task_struct */
+    uint32_t signal_live;                                 /* of signal_struct: threads that have not ended */
+    uint32_t pid_level, pid_numbers;                      /* of struct pid */
+    uint32_t upid_number, upid_namespace;                 /* of struct upid */
+};
+
+/* Whose events count, besides pid_filter. */
+struct process_filter {
+    bool has_set;         /* those of the processes in the image's map `processes`, */
+    bool follows;         /* and of what they start */
+    bool has_command;     /* -c: probes in programs are for the command's process */
+    uint64_t cgroup;      /* those in this control group or below it; 0: in any */
+    uint32_t cgroup_level, cgroup_levels; /* how far below the root it is: at one of so many levels */
+    const struct task_offsets *task;      /* NULL: not known */
+};
+
 struct lower_options {
     const struct features *features;
     uint32_t pid_filter; /* 0: none */
+    struct process_filter filter;
     uint32_t max_strlen;
     uint32_t max_map_keys; /* 4096 */
     uint32_t ring_bytes;   /* of one ring, a power of two of pages */
     uint32_t name_base;    /* first index of the variant's probe names; functions follow after site_count */
-    uint32_t user_frames;  /* frames of a stack without an explicit limit: 127 */
+    uint32_t frame_most;   /* larger temporaries go to scratch memory; 0: the default */
+    const char *const *names; /* of all variants: what a TYPE_NAME is an index of; elements may be NULL */
+    size_t name_count;
+    uint32_t user_frames;                         /* frames of a stack without an explicit limit: 127 */
+    uint64_t pid_namespace_device, pid_namespace; /* of the tracer; 0: the initial one */
     bool counts_lookups;   /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
+    int64_t wall_offset;   /* what makes the boot clock the time since 1970, ns */
+    const char *clock_map; /* tests: this map of the script is tseries' clock; or NULL */
     unsigned registers_for_tests;
 };
 
@@ -40,6 +65,7 @@ struct lowering {
     const struct probe_context *context;
     const struct lower_options *options;
     const char *probe;         /* text, for mishaps and actions */
+    bool is_unused;            /* nobody wants the value of the builtin that is lowered: it asks this first */
     bool is_sleepable;         /* decided before lowering begins */
     struct lower_state *state; /* private to lower*.c */
 };
@@ -51,8 +77,11 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
                const struct lower_options *options, const char *program_name, struct text *dump_ir,
                bool dump_raw);
 
-/* After the last unit: sizes that depend on all of them. */
-void lower_finish(struct image *image);
+/* After the last unit: sizes that depend on all of them. spare: how many mishaps units that come later may add. */
+void lower_finish(struct image *image, uint32_t spare);
+/* The maps of the script that have got their types since lower_maps(), from units that came later. */
+int lower_more_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
+                    const struct checker *checker, const struct lower_options *options);
 
 /* Before the first unit: the internal maps and the script's maps, types settled. */
 int lower_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
@@ -77,6 +106,9 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed);
  * as long as the program runs. */
 struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent);
 
+/* An expression or statement of which only the effect is wanted; gives its temporaries back. */
+void lower_statement(struct lowering *l, struct node *node);
+
 /* What an argument of kind PARAMETER_POINTER points to: the value of a pointer or an integer, the address of
  * an array or struct. *space: where it is; SPACE_NONE: the address tells. */
 struct ir *lower_pointer(struct lowering *l, struct node *node, enum address_space *space);
@@ -91,13 +123,21 @@ void lower_read_bounded(struct lowering *l, struct memory to, struct ir *size, s
                         enum address_space space, struct place place);
 struct ir *lower_read_scalar(struct lowering *l, struct ir *address, const struct type *type,
                              enum address_space space, struct place place);
-/* A NUL-terminated string of at most `capacity` bytes; the rest of the storage is zero when `padded`.
+/* The address of a table of constants, which is a map of the image: one for each name (compared as a
+ * pointer). bytes live as long as the image. */
+struct ir *lower_constants(struct lowering *l, const char *name, const void *bytes, uint32_t size);
+enum lower_text {
+    TEXT_PADDED = 1, /* the rest of the storage is made zero */
+    TEXT_ENDLESS =
+        2, /* what is read has no size of its own: one byte more than `capacity` may be looked at */
+};
+/* A NUL-terminated string of at most `capacity` bytes.
  * Pages in what is not resident where the program can sleep. Returns the bytes used without NUL (0 …
  * capacity). limit, or NULL: the script's own limit, NUL included: text is cut at limit - 1 bytes and that is
  * what was asked for. Without it a text of more than `capacity` bytes fills all of them, without NUL: it
  * counts as truncated. What cannot be read is counted and becomes the text <fault>. */
 struct ir *lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
-                             struct ir *address, enum address_space space, bool padded, struct place place);
+                             struct ir *address, enum address_space space, unsigned text, struct place place);
 
 /* Maps of the script. Key in memory; NULL element address when missing (a branch is the caller's). */
 struct memory lower_map_key(struct lowering *l, struct node *map); /* NODE_MAP; storage form */
@@ -122,19 +162,22 @@ void lower_mishap(struct lowering *l, enum mishap_kind kind, struct place place,
 struct event_field {
     struct node *node;       /* evaluated into the record; or NULL: */
     struct ir *value;        /* a scalar; or NULL: */
-    struct ir *address;      /* of text to read into the record (0: empty text), in `space`; or NULL: */
     struct memory memory;    /* storage form of `type` */
     const struct type *type; /* needed when node is NULL */
-    enum address_space space;
 };
 void lower_event(struct lowering *l, struct node *call, const struct builtin *builtin,
                  const struct event_field *fields, uint32_t count);
+/* One with the texts that an array of pointers leads to, up to the first NULL, at most `most` of at most
+ * `capacity` bytes. There are no fields; from the action's size to the record's end each text stands with its
+ * NUL, padded to a multiple of 8. */
+void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, enum address_space space,
+                       uint32_t most, uint32_t capacity);
 
 /* Things computed once per run of the program and shared: */
-struct ir *lower_time(struct lowering *l); /* boot clock, ns */
-struct ir *lower_pid_tgid(struct lowering *l);
-struct ir *lower_control(struct lowering *l); /* address of struct image_control */
-struct ir *lower_ctx(struct lowering *l);     /* the program's context, also inside loop bodies */
+struct ir *lower_time(struct lowering *l);     /* boot clock, ns */
+struct ir *lower_pid_tgid(struct lowering *l); /* as the tracer's PID namespace sees them */
+struct ir *lower_control(struct lowering *l);  /* address of struct image_control */
+struct ir *lower_ctx(struct lowering *l);      /* the program's context, also inside loop bodies */
 struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
 /* Interns the current stack; returns its id, 0 when it could not be taken. */
 struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place);

@@ -138,6 +138,35 @@ static const struct node *literal_of(const struct node *node)
     return node->kind == NODE_STRING ? node : NULL;
 }
 
+/* The name of a probe or function is a number; those that have this text are known. */
+static void branch_on_name(struct lowering *l, struct node *name, const struct node *literal,
+                           struct ir_block *equal, struct ir_block *different)
+{
+    struct ir_builder *b = &l->b;
+    const char *const *names = l->options->names;
+    size_t count = l->options->name_count;
+    size_t length = strnlen(literal->string.text, literal->string.length); /* a string ends at its NUL */
+    struct memory memory = lower_memory(l, name);
+    struct ir *number = ir_load(b, memory.base, memory.offset, 8, false);
+    for (size_t i = 0; i < count;) {
+        size_t end = i;
+        while (end < count && names[end] && strlen(names[end]) == length &&
+               !memcmp(names[end], literal->string.text, length))
+            end++;
+        if (end == i) {
+            i++;
+            continue;
+        }
+        struct ir_block *other = ir_block_new(b);
+        struct ir *distance = ir_binary_constant(b, IR_SUB, number, (int64_t)i);
+        ir_branch(b, ir_binary_constant(b, IR_ULT, distance, (int64_t)(end - i)), equal, other);
+        ir_seal(b, other);
+        ir_enter(b, other);
+        i = end;
+    }
+    ir_jump(b, different);
+}
+
 /* Equality of what does not fit a register. Both sides are brought to one type first, unless they are
  * strings, which compare as they are. */
 static void branch_on_equality(struct lowering *l, struct node *node, struct ir_block *equal,
@@ -147,6 +176,12 @@ static void branch_on_equality(struct lowering *l, struct node *node, struct ir_
     const struct type *x_type = left->type, *y_type = right->type;
     struct memory x, y;
     struct temporary_mark mark = lower_mark(l);
+    if ((x_type->kind == TYPE_NAME && literal_of(right)) || (y_type->kind == TYPE_NAME && literal_of(left))) {
+        bool is_left = x_type->kind == TYPE_NAME;
+        branch_on_name(l, is_left ? left : right, is_left ? right : left, equal, different);
+        lower_release(l, mark);
+        return;
+    }
     if (x_type->kind == TYPE_STRING && y_type->kind == TYPE_STRING) {
         const struct node *literal = literal_of(left) ? literal_of(left) : literal_of(right);
         x = literal == left ? (struct memory){0} : lower_memory(l, left);
@@ -234,7 +269,10 @@ static struct ir *scalar_builtin(struct lowering *l, struct node *node)
 {
     const char *comment = l->b.comment;
     const struct builtin *builtin = lower_builtin(node);
+    if (!builtin)
+        return lower_call(l, node);
     l->b.comment = builtin->name;
+    l->is_unused = false;
     struct ir *value = builtin->lower(l, node, NULL);
     l->b.comment = comment;
     return value ? value : ir_constant(&l->b, 0);
@@ -254,7 +292,7 @@ static struct ir *scalar_unary(struct lowering *l, struct node *node)
     case OPERATOR_COMPLEMENT: return extend(l, ir_unary(b, IR_NOT, lower_scalar(l, operand)), node->type);
     case OPERATOR_NEGATE: return extend(l, ir_unary(b, IR_NEG, lower_scalar(l, operand)), node->type);
     case OPERATOR_DEREFERENCE: return lower_access_scalar(l, node);
-    case OPERATOR_ADDRESS: return lower_address(l, lower_memory(l, operand));
+    case OPERATOR_ADDRESS: return lower_address_of(l, operand);
     default: return lower_scalar(l, operand);
     }
 }
@@ -364,12 +402,36 @@ static struct ir *scalar_cast(struct lowering *l, struct node *node)
                        : ir_load(&l->b, memory.base, memory.offset, size, node->type->is_signed);
 }
 
+/* Statements before a value; the value's node, NULL: there is none. */
+static struct node *lower_until_value(struct lowering *l, struct node *node)
+{
+    for (struct node *item = node->list.first; item; item = item->next) {
+        if (!item->next && node_is_expression(item))
+            return item;
+        if (!ir_ended(&l->b))
+            lower_statement(l, item);
+    }
+    return NULL;
+}
+
+static struct ir *scalar_block(struct lowering *l, struct node *node)
+{
+    return lower_scalar(l, lower_until_value(l, node));
+}
+
+void lower_discard_block(struct lowering *l, struct node *node)
+{
+    struct node *value = lower_until_value(l, node);
+    if (value && !ir_ended(&l->b))
+        lower_discard(l, value);
+}
+
 static struct ir *(*const scalars[])(struct lowering *, struct node *) = {
     [NODE_INTEGER] = scalar_integer,    [NODE_BOOL] = scalar_integer,      [NODE_NAME] = scalar_builtin,
     [NODE_CALL] = scalar_builtin,       [NODE_VARIABLE] = scalar_variable, [NODE_MAP] = lower_map_read,
     [NODE_UNARY] = scalar_unary,        [NODE_BINARY] = scalar_binary,     [NODE_TERNARY] = scalar_ternary,
     [NODE_ASSIGN] = scalar_assign,      [NODE_STEP] = scalar_step,         [NODE_FIELD] = lower_access_scalar,
-    [NODE_INDEX] = lower_access_scalar, [NODE_CAST] = scalar_cast,
+    [NODE_INDEX] = lower_access_scalar, [NODE_CAST] = scalar_cast,         [NODE_BLOCK_VALUE] = scalar_block,
 };
 
 struct ir *lower_scalar(struct lowering *l, struct node *node)
@@ -381,8 +443,7 @@ struct ir *lower_scalar(struct lowering *l, struct node *node)
     l->b.place = node->place;
     struct temporary_mark mark = lower_mark(l);
     struct ir *value = lower(l, node);
-    if (node->kind != NODE_UNARY || node->unary.op != OPERATOR_ADDRESS)
-        lower_release(l, mark); /* the value is all that is left of it */
+    lower_release(l, mark); /* the value is all that is left of it */
     l->b.place = place;
     return value;
 }
@@ -413,8 +474,10 @@ void lower_convert_memory(struct lowering *l, struct memory from, const struct t
         ir_store(&l->b, to.base, to.offset, 8, lower_convert(l, value, from_type, to_type));
     } else if (to_type->kind == TYPE_TUPLE && from_type->kind == TYPE_TUPLE &&
                to_type->count == from_type->count) {
-        for (uint32_t i = 0; i < to_type->count; i++) {
-            const struct field *x = &from_type->fields[i], *y = &to_type->fields[i];
+        for (uint32_t i = 0; i < from_type->count; i++) {
+            int place = type_element(to_type, from_type, i);
+            assert(place >= 0);
+            const struct field *x = &from_type->fields[i], *y = &to_type->fields[place];
             lower_convert_memory(l, (struct memory){from.base, from.offset + (int32_t)x->offset}, x->type,
                                  (struct memory){to.base, to.offset + (int32_t)y->offset}, y->type);
         }
@@ -428,9 +491,12 @@ void lower_convert_memory(struct lowering *l, struct memory from, const struct t
 static void tuple_into(struct lowering *l, struct node *node, const struct type *type, struct memory to)
 {
     uint32_t i = 0;
-    for (struct node *element = node->list.first; element && i < type->count; element = element->next, i++)
-        lower_into_type(l, element, type->fields[i].type,
-                        (struct memory){to.base, to.offset + (int32_t)type->fields[i].offset});
+    for (struct node *element = node->list.first; element && i < type->count; element = element->next, i++) {
+        int place = type_element(type, node->type, i);
+        assert(place >= 0);
+        lower_into_type(l, element, type->fields[place].type,
+                        (struct memory){to.base, to.offset + (int32_t)type->fields[place].offset});
+    }
 }
 
 static void cast_into(struct lowering *l, struct node *node, struct memory to)
@@ -439,6 +505,9 @@ static void cast_into(struct lowering *l, struct node *node, struct memory to)
     uint32_t want = type_storage(node->type);
     if (reads_as_scalar(operand->type)) {
         struct ir *value = lower_scalar(l, operand);
+        uint32_t size = node->type->size;
+        if (size < 8) /* an array of fewer bytes */
+            value = ir_binary_constant(&l->b, IR_AND, value, (int64_t)((UINT64_C(1) << 8 * size) - 1));
         ir_store(&l->b, to.base, to.offset, 8, value);
         if (want > 8)
             lower_zero(l, (struct memory){to.base, to.offset + 8}, want - 8);
@@ -472,6 +541,7 @@ static void aggregate_into(struct lowering *l, struct node *node, struct memory 
         lower_convert_memory(l, lower_variable_memory(l, node->variable.symbol), type, to, node->type);
         break;
     }
+    case NODE_BLOCK_VALUE: lower_into_type(l, lower_until_value(l, node), node->type, to); break;
     case NODE_ASSIGN:
         lower_assign(l, node, false);
         aggregate_into(l, node->assign.target, to);
@@ -494,7 +564,9 @@ void lower_into_type(struct lowering *l, struct node *node, const struct type *t
         choice_other(l, &choice);
         lower_into_type(l, node->ternary.no, type, to);
         choice_end(l, &choice);
-    } else if (node->kind == NODE_TUPLE && type->kind == TYPE_TUPLE)
+    } else if (node->kind == NODE_BLOCK_VALUE)
+        lower_into_type(l, lower_until_value(l, node), type, to);
+    else if (node->kind == NODE_TUPLE && type->kind == TYPE_TUPLE)
         tuple_into(l, node, type, to);
     else if (node->kind == NODE_STRING && type->kind == TYPE_STRING)
         store_literal(l, node, type_storage(type), to);
@@ -524,7 +596,12 @@ struct memory lower_memory(struct lowering *l, struct node *node)
             return lower_variable_memory(l, node->variable.symbol);
         if (node->kind == NODE_FIELD && node->field.object->type->kind == TYPE_TUPLE) {
             struct location location = lower_location(l, node);
-            return (struct memory){location.base, location.offset};
+            if (location.is_direct)
+                return (struct memory){location.base, location.offset};
+            struct memory copy = lower_temporary(l, type_storage(node->type), false);
+            lower_read(l, copy, type_storage(node->type), ir_offset(&l->b, location.base, location.offset),
+                       location.space, node->place);
+            return copy;
         }
     }
     struct memory memory = lower_temporary(l, type_storage(node->type), false);

@@ -51,11 +51,11 @@ static void callback_end(struct lowering *l, struct lower_function *callback,
 }
 
 /* After the call: `return` inside of the loop ends what is around it too. */
-static void pass_on_return(struct lowering *l, const struct lower_function *callback)
+void lower_pass_on_return(struct lowering *l, const struct lower_function *callee)
 {
     struct lower_state *s = l->state;
     struct ir_builder *b = &l->b;
-    if (!callback->may_return)
+    if (!callee->may_return)
         return;
     struct ir *flag = ir_load(b, lower_area(l, s->main), s->return_slot, 8, false);
     struct ir_block *leave = ir_block_new(b), *stay = ir_block_new(b);
@@ -66,6 +66,12 @@ static void pass_on_return(struct lowering *l, const struct lower_function *call
     lower_leave(l);
     ir_seal(b, stay);
     ir_enter(b, stay);
+}
+
+static void after_loop(struct lowering *l, const struct lower_function *callback)
+{
+    lower_pass_on_return(l, callback);
+    lower_pass_on_result(l, callback);
 }
 
 static struct ir *area_argument(struct lowering *l)
@@ -102,15 +108,22 @@ static struct ir *loop_plainly(struct lowering *l, struct ir *turns, uint32_t mo
     return ir_read(b, index);
 }
 
+/* Whether a loop is around the current function. */
+static bool is_inside_loop(const struct lowering *l)
+{
+    for (const struct lower_function *at = l->state->current; at->parent; at = at->parent)
+        if (!at->subprogram)
+            return true;
+    return false;
+}
+
 /* Calls back `turns` times (unsigned; NULL: until it stops itself). More than is possible is counted. */
 static void call_loop(struct lowering *l, struct ir *turns, const struct lower_function *callback,
                       struct place place)
 {
     struct ir_builder *b = &l->b;
     bool has_loop = has_callbacks(l), is_endless = !turns;
-    uint32_t most = has_loop                    ? LOOP_MOST
-                    : l->state->current->parent ? LOOP_PLAIN_INNER_MOST
-                                                : LOOP_PLAIN_MOST;
+    uint32_t most = has_loop ? LOOP_MOST : is_inside_loop(l) ? LOOP_PLAIN_INNER_MOST : LOOP_PLAIN_MOST;
     if (is_endless)
         turns = ir_constant(b, most);
     struct ir *done;
@@ -162,7 +175,7 @@ static void lower_while(struct lowering *l, struct node *node)
     lower_release(l, mark);
     callback_end(l, callback, &statement, outer);
     call_loop(l, NULL, callback, node->place);
-    pass_on_return(l, callback);
+    after_loop(l, callback);
 }
 
 static void lower_for_range(struct lowering *l, struct node *node)
@@ -191,7 +204,7 @@ static void lower_for_range(struct lowering *l, struct node *node)
     ir_seal(b, some);
     ir_enter(b, some);
     call_loop(l, ir_binary(b, IR_SUB, to, from), callback, node->place);
-    pass_on_return(l, callback);
+    after_loop(l, callback);
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);
@@ -237,7 +250,7 @@ static void lower_for_map(struct lowering *l, struct node *node)
     callback_end(l, callback, &statement, outer);
     ir_call(b, BPF_FUNC_for_each_map_elem, 4, ir_map(b, (uint32_t)map->index),
             ir_function_address(b, callback->function), area_argument(l), ir_constant(b, 0));
-    pass_on_return(l, callback);
+    after_loop(l, callback);
 }
 
 /* ---- for builtins ---- */

@@ -4,17 +4,13 @@
  * Aggregations have a value per CPU; everything else is shared. A map without key is the only element of an
  * array, whose memory a program reaches without a look-up unless it is per CPU. Rows of keyed histograms are
  * elements of their own, with the row at the end of the key. */
+#include "bpf/lower_processes.h"
 #include "bpf/lower_state.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { PER_CPU_VALUE_MOST = 32768, KEY_WORD = 8 };
-
-static bool has_rows(const struct type *value)
-{
-    return value->kind == TYPE_HIST || value->kind == TYPE_LHIST;
-}
 
 /* ---- maps of the image ---- */
 
@@ -31,15 +27,19 @@ static struct image_map describe_map(const struct map_symbol *symbol, const stru
         map.type = is_per_cpu ? BPF_MAP_TYPE_PERCPU_ARRAY : BPF_MAP_TYPE_ARRAY;
         map.key_size = 4;
         map.max_entries = 1;
-        if (has_rows(symbol->value))
-            map.value_size = 8 * type_histogram_rows(symbol->value);
+        if (symbol->value->kind == TYPE_TSERIES)
+            map.max_entries = type_histogram_rows(symbol->value);
     } else {
-        map.type = is_per_cpu ? BPF_MAP_TYPE_PERCPU_HASH : BPF_MAP_TYPE_HASH;
+        bool is_lru = symbol->declaration && strstr(symbol->declaration->kind, "lru");
+        map.type = is_per_cpu ? is_lru ? BPF_MAP_TYPE_LRU_PERCPU_HASH : BPF_MAP_TYPE_PERCPU_HASH
+                   : is_lru   ? BPF_MAP_TYPE_LRU_HASH
+                              : BPF_MAP_TYPE_HASH;
         map.key_size = type_storage(symbol->key);
         map.max_entries = symbol->max_entries ? symbol->max_entries : options->max_map_keys;
-        if (has_rows(symbol->value)) {
+        if (type_has_rows(symbol->value)) {
             map.key_size += KEY_WORD;
-            map.value_size = 8;
+            if (symbol->value->kind != TYPE_TSERIES)
+                map.value_size = 8;
         }
     }
     if (!map.key_size)
@@ -52,7 +52,6 @@ static struct image_map describe_map(const struct map_symbol *symbol, const stru
 int lower_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
                const struct checker *checker, const struct lower_options *options)
 {
-    size_t errors = diagnostics->errors;
     image->events = image->stacks = image->events_shared = -1;
     image->scratch_cpu = image->scratch_task = image->scratch_slots = -1;
     image->control = (int)image->map_count;
@@ -64,12 +63,28 @@ int lower_maps(struct arena *arena, struct image *image, struct diagnostics *dia
         .max_entries = 1,
         .flags = BPF_F_MMAPABLE,
     };
+    lower_process_map(arena, image, options);
+    for (size_t i = 0; i < checker->map_count; i++)
+        checker->maps[i]->index = -1;
+    return lower_more_maps(arena, image, diagnostics, checker, options);
+}
+
+int lower_more_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
+                    const struct checker *checker, const struct lower_options *options)
+{
+    size_t errors = diagnostics->errors;
     for (size_t i = 0; i < checker->map_count; i++) {
         struct map_symbol *symbol = checker->maps[i];
-        symbol->index = -1;
         if (!symbol->value)
             continue; /* nothing is ever in it */
         struct image_map map = describe_map(symbol, options);
+        if (symbol->index >= 0) {
+            const struct image_map *made = &image->maps[symbol->index];
+            if (map.key_size != made->key_size || map.value_size != made->value_size)
+                diagnose_error(diagnostics, symbol->first, "%s would have to hold larger values than it does",
+                               symbol->name);
+            continue;
+        }
         if (type_is_per_cpu(symbol->value) && map.value_size > PER_CPU_VALUE_MOST) {
             diagnose_error(diagnostics, symbol->first,
                            "%s needs %u bytes per CPU; the kernel has room for %d", symbol->name,
@@ -82,11 +97,11 @@ int lower_maps(struct arena *arena, struct image *image, struct diagnostics *dia
     return diagnostics->errors > errors ? -EINVAL : 0;
 }
 
-void lower_finish(struct image *image)
+void lower_finish(struct image *image, uint32_t spare)
 {
     if (image->control >= 0)
         image->maps[image->control].value_size =
-            (uint32_t)(sizeof(struct image_control) + sizeof(uint64_t) * image->mishap_count);
+            (uint32_t)(sizeof(struct image_control) + sizeof(uint64_t) * (image->mishap_count + spare));
 }
 
 /* ---- keys and elements ---- */
@@ -113,7 +128,7 @@ struct memory lower_map_key(struct lowering *l, struct node *map)
             ir_store_constant(&l->b, memory.base, memory.offset, KEY_WORD, 0);
         return memory;
     }
-    bool rows = has_rows(symbol->value);
+    bool rows = type_has_rows(symbol->value);
     if (!rows && !type_is_scalar(type) && type_equal(key->type, type) && key->kind == NODE_VARIABLE)
         return lower_memory(l, key);
     uint32_t bytes = type_storage(type);
@@ -130,36 +145,42 @@ struct ir *lower_map_lookup(struct lowering *l, struct map_symbol *map, struct m
     return ir_call(&l->b, BPF_FUNC_map_lookup_elem, 2, map_of(l, map), lower_address(l, key));
 }
 
-/* The key's memory holds all of the kernel's key. */
+/* The key's memory holds all of the kernel's key. What was made is looked up again, once, by the same code.
+ */
 static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struct memory key,
                                struct place place)
 {
     struct ir_builder *b = &l->b;
-    struct ir *found = lower_map_lookup(l, map, key);
     if (is_direct(map))
-        return found;
-    const struct image_map *described = &l->image->maps[map->index];
-    uint32_t element = ir_variable(b);
-    struct ir_block *end = ir_block_new(b);
+        return lower_map_lookup(l, map, key);
+    uint32_t tried = ir_variable(b);
+    struct ir_block *loop = ir_block_new(b);
+    ir_write(b, tried, ir_constant(b, 0));
+    ir_jump(b, loop);
+    ir_enter(b, loop);
+    struct ir *found = lower_map_lookup(l, map, key);
     struct ir_block *missing = lower_unlikely(l, ir_binary_constant(b, IR_EQ, found, 0));
-    ir_write(b, element, found);
-    ir_jump(b, end);
+    struct ir_block *usual = b->block;
     ir_enter(b, missing);
     if (map->key) {
-        struct memory zeros = lower_temporary(l, described->value_size, true);
+        struct ir_block *make = ir_block_new(b), *full = ir_block_new(b);
+        make->unlikely = full->unlikely = true;
+        ir_branch(b, ir_read(b, tried), full, make);
+        ir_seal(b, make);
+        ir_seal(b, full);
+        ir_enter(b, make);
+        struct memory zeros = lower_temporary(l, l->image->maps[map->index].value_size, true);
         ir_call(b, BPF_FUNC_map_update_elem, 4, map_of(l, map), lower_address(l, key),
                 lower_address(l, zeros), ir_constant(b, BPF_NOEXIST));
-        struct ir *made = lower_map_lookup(l, map, key);
-        struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_EQ, made, 0));
-        ir_write(b, element, made);
-        ir_jump(b, end);
+        ir_write(b, tried, ir_constant(b, 1));
+        ir_jump(b, loop);
         ir_enter(b, full);
         lower_mishap(l, MISHAP_MAP_FULL, place, map->index, "map_update_elem");
     }
+    ir_seal(b, loop);
     ir_jump(b, lower_statement_end(l));
-    ir_seal(b, end);
-    ir_enter(b, end);
-    return ir_read(b, element);
+    ir_enter(b, usual);
+    return found;
 }
 
 struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key,
@@ -175,6 +196,10 @@ struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memo
     if (map->key) {
         uint32_t bytes = type_storage(map->key);
         ir_store(b, key.base, key.offset + (int32_t)(bytes ? bytes : KEY_WORD), 8, row);
+        return find_or_make(l, map, key, place);
+    }
+    if (map->value->kind == TYPE_TSERIES) { /* one element each */
+        ir_store(b, key.base, key.offset, 4, row);
         return find_or_make(l, map, key, place);
     }
     struct ir *rows = find_or_make(l, map, key, place);
@@ -244,6 +269,26 @@ struct ir *lower_map_read(struct lowering *l, struct node *map)
     uint32_t value = ir_variable(b);
     struct found found = find(l, map);
     ir_write(b, value, ir_load(b, found.element, 0, 8, false));
+    not_found(l, &found, map->place);
+    ir_write(b, value, ir_constant(b, 0));
+    find_end(l, &found);
+    return ir_read(b, value);
+}
+
+struct ir *lower_map_member(struct lowering *l, struct node *map, lower_member *read, struct node *member,
+                            int32_t offset)
+{
+    struct ir_builder *b = &l->b;
+    const struct map_symbol *symbol = map->map.symbol;
+    struct location location = {.is_direct = true, .offset = offset, .space = SPACE_BPF};
+    if (is_direct(symbol)) {
+        location.base = ir_map_value(b, (uint32_t)symbol->index, 0);
+        return read(l, member, location);
+    }
+    uint32_t value = ir_variable(b);
+    struct found found = find(l, map);
+    location.base = found.element;
+    ir_write(b, value, read(l, member, location));
     not_found(l, &found, map->place);
     ir_write(b, value, ir_constant(b, 0));
     find_end(l, &found);
@@ -368,6 +413,20 @@ static struct ir *average(struct lowering *l, const struct sum *sum)
     return ir_binary(b, is_signed ? IR_SDIV : IR_UDIV, total, count); /* x / 0 is 0 in eBPF */
 }
 
+/* A key is there on all CPUs or on none. */
+static void count_missing(struct lowering *l, struct map_symbol *map, struct ir *key, struct place place)
+{
+    struct ir_builder *b = &l->b;
+    struct ir_block *missing = ir_block_new(b), *end = ir_block_new(b);
+    ir_branch(b, ir_call(b, BPF_FUNC_map_lookup_elem, 2, map_of(l, map), key), end, missing);
+    ir_seal(b, missing);
+    ir_enter(b, missing);
+    lower_mishap(l, MISHAP_LOOKUP, place, -1, "map_lookup_elem");
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+}
+
 struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *key, struct place place)
 {
     struct ir_builder *b = &l->b;
@@ -375,6 +434,8 @@ struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *
     struct sum sum = {.type = map->value, .total = ir_variable(b), .second = ir_variable(b)};
     ir_write(b, sum.total, ir_constant(b, 0));
     ir_write(b, sum.second, ir_constant(b, 0));
+    if (l->options->counts_lookups && map->key)
+        count_missing(l, map, key, place);
     if (!features->lookup_percpu) {
         diagnose_warning(l->diagnostics, place, "%s is read on this CPU only, not summed over all",
                          map->name);

@@ -7,6 +7,7 @@
  *
  * The invariant: whatever a helper is given to read was written before, on every way. */
 #include "bpf/lower_state.h"
+#include "bpf/passes.h"
 
 #include <assert.h>
 #include <string.h>
@@ -60,8 +61,10 @@ struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent)
             diagnose_error(l->diagnostics, l->b.place,
                            "the values of this statement need more than %d bytes of memory at once",
                            SCRATCH_MOST);
-            diagnose_hint(l->diagnostics,
-                          "give strings a smaller limit: str(p, 64), or set a smaller max_strlen");
+            diagnose_hint(
+                l->diagnostics,
+                "give strings a smaller limit: str(p, 64), or set a smaller max_strlen; read members "
+                "of large structs instead of copying them");
         }
         s->scratch_overflowed = true;
         return memory;
@@ -77,7 +80,10 @@ struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent)
 struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
 {
     bytes = bytes ? round8(bytes) : 8;
-    struct ir *frame = bytes <= FRAME_TEMPORARY_MOST ? take_frame(l, bytes) : NULL;
+    uint32_t most = l->options->frame_most && l->options->frame_most < FRAME_TEMPORARY_MOST
+                        ? l->options->frame_most
+                        : FRAME_TEMPORARY_MOST;
+    struct ir *frame = bytes <= 8 || bytes <= most ? take_frame(l, bytes) : NULL;
     struct memory memory = frame ? (struct memory){.base = frame} : lower_scratch(l, bytes, false);
     if (zeroed)
         lower_zero(l, memory, bytes);
@@ -133,6 +139,34 @@ struct ir *lower_load_scalar(struct lowering *l, struct memory at, const struct 
 {
     (void)type; /* storage is extended to 8 bytes already */
     return ir_load(&l->b, at.base, at.offset, 8, false);
+}
+
+struct ir *lower_constants(struct lowering *l, const char *name, const void *bytes, uint32_t size)
+{
+    struct image *image = l->image;
+    size_t map = 0;
+    while (map < image->map_count && image->maps[map].name != name)
+        map++;
+    if (map == image->map_count)
+        *arena_push(l->arena, image->maps, image->map_count, image->map_room) =
+            (struct image_map){.name = name,
+                               .type = BPF_MAP_TYPE_ARRAY,
+                               .key_size = 4,
+                               .value_size = size,
+                               .max_entries = 1,
+                               .flags = BPF_F_RDONLY_PROG,
+                               .initial = bytes};
+    return ir_map_value(&l->b, (uint32_t)map, 0);
+}
+
+/* Memory forgets what the verifier knew. */
+struct ir *lower_pointer_number(struct lowering *l, struct ir *pointer)
+{
+    struct memory memory = lower_scratch(l, 8, false);
+    ir_store(&l->b, memory.base, memory.offset, 8, pointer);
+    struct ir *number = ir_load(&l->b, memory.base, memory.offset, 8, false);
+    number->is_volatile = true;
+    return number;
 }
 
 /* ---- comparisons ---- */
@@ -298,12 +332,39 @@ static void read_bytes(struct lowering *l, struct memory to, struct ir *size, st
     rare_leave(l, next);
 }
 
+/* Where an address lies in the record of a tracepoint, which is always there; -1: elsewhere. */
+static int32_t in_record(const struct lowering *l, const struct ir *address)
+{
+    address = ir_resolve(address);
+    if (l->context->program_type != BPF_PROG_TYPE_TRACEPOINT || address->op != IR_ADD ||
+        address->a->op != IR_CONTEXT || address->b->op != IR_CONSTANT)
+        return -1;
+    return (int32_t)address->b->immediate;
+}
+
+/* It can be read directly, each part with its alignment: true if that is where it is. */
+static bool read_record(struct lowering *l, struct memory to, uint32_t size, struct ir *address)
+{
+    enum { MOST = 32 };
+    int32_t from = in_record(l, address);
+    if (from < 0 || size > MOST)
+        return false;
+    for (uint32_t i = 0, part; i < size; i += part) {
+        for (part = 8; ((uint32_t)from + i) % part || i % part || i + part > size; part /= 2) {
+        }
+        struct ir *value = ir_load(&l->b, ir_resolve(address)->a, from + (int32_t)i, part, false);
+        ir_store(&l->b, to.base, to.offset + (int32_t)i, part, value);
+    }
+    return true;
+}
+
 void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *address,
                 enum address_space space, struct place place)
 {
     if (size % 8)
         ir_store_constant(&l->b, to.base, to.offset + (int32_t)(size & ~7u), 8, 0);
-    read_bytes(l, to, ir_constant(&l->b, size), address, space, place);
+    if (!read_record(l, to, size, address))
+        read_bytes(l, to, ir_constant(&l->b, size), address, space, place);
 }
 
 void lower_read_bounded(struct lowering *l, struct memory to, struct ir *size, struct ir *address,
@@ -352,38 +413,54 @@ static struct ir *at_most(struct lowering *l, struct ir *value, uint32_t most)
 
 struct string_read {
     struct memory to;
-    struct ir *at, *size, *address;
+    struct ir *size, *address;
     enum address_space space;
     enum bpf_func_id helper;
     uint32_t capacity;
-    uint32_t got; /* variable: what the helper said */
+    struct ir *got; /* what the helper said */
 };
 
-static void attempt(struct lowering *l, struct string_read *read)
-{
-    ir_write(&l->b, read->got, ir_call(&l->b, read->helper, 3, read->at, read->size, read->address));
-}
-
-/* Pages are brought in by reading one byte in a way that may sleep: the text's first page, then the one after
- * it, in case the text crosses. */
-static void page_in(struct lowering *l, struct string_read *read, struct ir_block *done)
+/* Reads the text, goes to `good` when that was possible and falls through when not; false: it is always.
+ * Where the program can sleep, pages are brought in by reading one byte in a way that may: the text's first
+ * page, then the one after it, in case the text crosses; and the text is read again. */
+static bool attempt(struct lowering *l, struct string_read *read, bool can_sleep, struct ir_block *good)
 {
     struct ir_builder *b = &l->b;
-    struct memory byte = lower_temporary(l, 8, false);
-    struct ir *page = read->address;
-    for (int i = 0; i < 2; i++) {
-        if (i) {
-            page = ir_binary(b, IR_OR, page, ir_constant(b, 4095));
-            page = ir_binary_constant(b, IR_ADD, page, 1);
-        }
-        ir_call(b, BPF_FUNC_copy_from_user, 3, lower_address(l, byte), ir_constant(b, 1), page);
-        attempt(l, read);
-        struct ir_block *rest = ir_block_new(b);
-        rest->unlikely = true;
-        ir_branch(b, failed(l, ir_read(b, read->got)), rest, done);
-        ir_seal(b, rest);
-        ir_enter(b, rest);
+    if (in_record(l, read->address) >= 0) {
+        read->got = ir_call(b, read->helper, 3, lower_address(l, read->to), read->size, read->address);
+        ir_jump(b, good);
+        ir_seal(b, good);
+        return false;
     }
+    enum { PAGE = 4096 }; /* the least there is */
+    uint32_t step = ir_variable(b);
+    struct ir_block *loop = ir_block_new(b), *bad = ir_block_new(b);
+    ir_write(b, step, ir_constant(b, 0));
+    ir_jump(b, loop);
+    ir_enter(b, loop);
+    read->got = ir_call(b, read->helper, 3, lower_address(l, read->to), read->size, read->address);
+    bad->unlikely = true;
+    ir_branch(b, failed(l, read->got), bad, good);
+    ir_seal(b, bad);
+    ir_seal(b, good);
+    ir_enter(b, bad);
+    if (can_sleep) {
+        struct memory byte = lower_temporary(l, 8, false);
+        struct ir_block *load = ir_block_new(b), *cannot = ir_block_new(b);
+        struct ir *now = ir_read(b, step);
+        load->unlikely = cannot->unlikely = true;
+        ir_branch(b, ir_binary_constant(b, IR_EQ, now, 2 * PAGE), cannot, load);
+        ir_seal(b, load);
+        ir_seal(b, cannot);
+        ir_enter(b, load);
+        ir_call(b, BPF_FUNC_copy_from_user, 3, lower_address(l, byte), ir_constant(b, 1),
+                ir_binary(b, IR_ADD, read->address, now));
+        ir_write(b, step, ir_binary_constant(b, IR_ADD, now, PAGE));
+        ir_jump(b, loop);
+        ir_enter(b, cannot);
+    }
+    ir_seal(b, loop);
+    return true;
 }
 
 /* All of the room was used: either the text fits exactly, or it goes on. The helper put a NUL over the last
@@ -391,11 +468,17 @@ static void page_in(struct lowering *l, struct string_read *read, struct ir_bloc
 static void check_truncated(struct lowering *l, struct string_read *read, uint32_t length, struct place place)
 {
     struct ir_builder *b = &l->b;
-    struct memory byte = lower_temporary(l, 8, false);
-    struct ir *last = ir_binary_constant(b, IR_ADD, read->address, (int64_t)read->capacity - 1);
-    ir_store_constant(b, byte.base, byte.offset, 8, 0);
-    ir_call(b, read_helper(read->space), 3, lower_address(l, byte), ir_constant(b, 1), last);
-    struct ir *missing = ir_load(b, byte.base, byte.offset, 1, false);
+    int32_t last = (int32_t)read->capacity - 1, here = in_record(l, read->address);
+    struct ir *missing;
+    if (here >= 0)
+        missing = ir_load(b, ir_resolve(read->address)->a, here + last, 1, false);
+    else {
+        struct memory byte = lower_temporary(l, 8, false);
+        ir_store_constant(b, byte.base, byte.offset, 8, 0);
+        ir_call(b, read_helper(read->space), 3, lower_address(l, byte), ir_constant(b, 1),
+                ir_binary_constant(b, IR_ADD, read->address, last));
+        missing = ir_load(b, byte.base, byte.offset, 1, false);
+    }
     struct ir_block *cut = ir_block_new(b), *end = ir_block_new(b);
     ir_write(b, length, ir_constant(b, (int64_t)read->capacity - 1));
     ir_branch(b, missing, cut, end);
@@ -410,51 +493,49 @@ static void check_truncated(struct lowering *l, struct string_read *read, uint32
 }
 
 struct ir *lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
-                             struct ir *address, enum address_space space, bool padded, struct place place)
+                             struct ir *address, enum address_space space, unsigned text, struct place place)
 {
     struct ir_builder *b = &l->b;
     struct packing *packing = l->state->packing;
     bool is_packed = packing && packing->base == to.base && packing->offset == to.offset;
     bool is_user = resolve(l, space) == SPACE_USER;
+    /* In a record there is room for a NUL: what the helper writes there instead of reading on tells. */
+    uint32_t one_more = is_packed && text & TEXT_ENDLESS;
     /* The verifier wants the frame written before a helper writes there by a length that varies. */
-    if ((padded && !is_packed) || (limit && to.base->op == IR_FRAME))
+    if ((text & TEXT_PADDED && !is_packed) || (limit && to.base->op == IR_FRAME))
         lower_zero(l, to, capacity);
     struct string_read read = {
         .to = to,
-        .at = lower_address(l, to),
-        .size = limit ? at_most(l, limit, capacity) : ir_constant(b, capacity),
+        .size = limit ? at_most(l, limit, capacity) : ir_constant(b, capacity + one_more),
         .address = address,
         .space = resolve(l, space),
         .helper = read_text_helper(resolve(l, space)),
         .capacity = capacity,
-        .got = ir_variable(b),
     };
     uint32_t length = ir_variable(b);
-    struct ir_block *good = ir_block_new(b), *bad = ir_block_new(b), *end = ir_block_new(b);
-    bad->unlikely = true;
-    attempt(l, &read);
-    ir_branch(b, failed(l, ir_read(b, read.got)), bad, good);
-    ir_seal(b, bad);
-    ir_enter(b, bad);
-    if (l->is_sleepable && is_user)
-        page_in(l, &read, good);
-    lower_mishap(l, MISHAP_FAULT, place, -1, helper_text(read.helper));
-    store_fault_text(l, to, capacity);
-    ir_write(b, length, ir_constant(b, capacity < 7 ? capacity : 7));
-    ir_jump(b, end);
-    ir_seal(b, good);
+    struct ir_block *good = ir_block_new(b), *end = ir_block_new(b);
+    if (attempt(l, &read, l->is_sleepable && is_user, good)) {
+        lower_mishap(l, MISHAP_FAULT, place, -1, helper_text(read.helper));
+        store_fault_text(l, to, capacity);
+        ir_write(b, length, ir_constant(b, capacity < 7 ? capacity : 7));
+        ir_jump(b, end);
+    }
     ir_enter(b, good);
-    struct ir *got = ir_read(b, read.got);
+    struct ir *got = read.got;
     if (limit) {
         /* With room for nothing the helper says 0. */
         ir_write(b, length, ir_binary(b, IR_SUB, got, ir_binary_constant(b, IR_NE, got, 0)));
         ir_jump(b, end);
     } else {
-        struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_EQ, got, capacity));
+        struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_EQ, got, capacity + one_more));
         ir_write(b, length, ir_binary_constant(b, IR_SUB, got, 1));
         ir_jump(b, end);
         ir_enter(b, full);
-        check_truncated(l, &read, length, place);
+        if (one_more) {
+            ir_write(b, length, ir_constant(b, capacity));
+            lower_mishap(l, MISHAP_TRUNCATED, place, -1, helper_text(read.helper));
+        } else
+            check_truncated(l, &read, length, place);
         ir_jump(b, end);
     }
     ir_seal(b, end);

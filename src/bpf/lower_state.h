@@ -12,6 +12,7 @@
 #ifndef SPOOR_BPF_LOWER_STATE_H
 #define SPOOR_BPF_LOWER_STATE_H
 
+#include "base/table.h"
 #include "bpf/lower.h"
 
 enum {
@@ -53,6 +54,9 @@ struct lower_function {
     size_t taken_count, taken_room;
     uint32_t frame_bytes;
     bool may_return;         /* a callback that can end the program */
+    const struct subprogram *subprogram;    /* a function of the script, and not a callback; or NULL */
+    int32_t returned_slot, result_slot;     /* in its area: of a return inside a loop; -1: none */
+    bool leaves_subprogram;                 /* a callback that can end the function around it */
     struct ir_builder saved; /* of the parent */
 };
 
@@ -106,11 +110,12 @@ struct lower_state {
     bool scratch_overflowed;
     int32_t return_slot; /* in the program's area; -1: no callback returns */
     struct packing *packing;
+    struct lowered_call *calls; /* functions of the script that were made */
     struct ir *times[8]; /* the clock, where it was read */
     unsigned time_count;
     bool has_callbacks; /* loops: the clock is read once, before them, or their records would look older */
     uint32_t program_index;
-    size_t first_mishap; /* of this program in the image */
+    struct table mishaps; /* of this program: what is counted, to its index in the image + 1 */
 };
 
 /* ---- lower.c: functions, areas, shared values, ends ---- */
@@ -143,6 +148,8 @@ struct ir *lower_load_scalar(struct lowering *l, struct memory at, const struct 
 void lower_compare(struct lowering *l, struct memory x, const struct type *x_type, struct memory y,
                    const struct type *y_type, const struct node *x_literal, const struct node *y_literal,
                    struct ir_block *no);
+/* A pointer of ours as a number that the verifier knows nothing of. */
+struct ir *lower_pointer_number(struct lowering *l, struct ir *pointer);
 enum address_space lower_space(const struct lowering *l, const struct type *pointer);
 
 /* ---- lower_access.c: fields, elements, what pointers point to ---- */
@@ -154,6 +161,7 @@ struct location {   /* where a struct, array, tuple or string is */
 };
 bool lower_is_stored(const struct node *node); /* FIELD, INDEX or * of a traced object */
 struct location lower_location(struct lowering *l, struct node *node);
+struct ir *lower_address_of(struct lowering *l, struct node *node); /* of what & stands before */
 struct ir *lower_access_scalar(struct lowering *l, struct node *node);
 void lower_access_into(struct lowering *l, struct node *node, struct memory to);
 
@@ -178,16 +186,27 @@ struct ir *lower_step(struct lowering *l, struct node *node, bool wanted);
 /* ---- lower_map.c ---- */
 struct ir *lower_map_read(struct lowering *l, struct node *map);
 bool lower_map_branch(struct lowering *l, struct node *map, struct ir_block *yes, struct ir_block *no);
+/* A scalar in the value of an element, read where it is; 0 when there is no such element. */
+typedef struct ir *lower_member(struct lowering *l, struct node *member, struct location location);
+struct ir *lower_map_member(struct lowering *l, struct node *map, lower_member *read, struct node *member,
+                            int32_t offset);
 void lower_map_read_into(struct lowering *l, struct node *map, struct memory to);
 struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *key, struct place place);
 void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory);
 
 /* ---- lower_statement.c ---- */
-void lower_statement(struct lowering *l, struct node *node);
 void lower_statements(struct lowering *l, const struct node_list *list);
 void lower_discard(struct lowering *l, struct node *node);
+void lower_discard_block(struct lowering *l, struct node *node); /* lower_expression.c */
+
+/* ---- lower_call.c ---- */
+struct ir *lower_call(struct lowering *l, struct node *node); /* of a function of the script */
+bool lower_return_from_subprogram(struct lowering *l, struct node *value);
+void lower_pass_on_result(struct lowering *l, const struct lower_function *callback);
 
 /* ---- lower_loop.c ---- */
+/* After a call of what can end the program. */
+void lower_pass_on_return(struct lowering *l, const struct lower_function *callee);
 void lower_loop_statement(struct lowering *l, struct node *node);
 
 #endif

@@ -15,8 +15,10 @@ void lower_discard(struct lowering *l, struct node *node)
     if (builtin) {
         const char *comment = l->b.comment;
         l->b.comment = builtin->name;
+        l->is_unused = true;
         if (builtin->lower)
             builtin->lower(l, node, NULL);
+        l->is_unused = false;
         l->b.comment = comment;
     } else if (node->kind == NODE_ASSIGN)
         lower_assign(l, node, false);
@@ -38,6 +40,10 @@ void lower_discard(struct lowering *l, struct node *node)
             ir_jump(&l->b, end);
         ir_seal(&l->b, end);
         ir_enter(&l->b, end);
+    } else if (node->kind == NODE_CALL) {
+        lower_call(l, node);
+    } else if (node->kind == NODE_BLOCK_VALUE) {
+        lower_discard_block(l, node);
     } else if (type_is_scalar(node->type) || type_is_aggregation(node->type))
         lower_scalar(l, node);
     else if (node->type->kind != TYPE_NONE)
@@ -47,7 +53,11 @@ void lower_discard(struct lowering *l, struct node *node)
 
 static void statement_expression(struct lowering *l, struct node *node)
 {
-    lower_discard(l, node->unary.operand);
+    /* `_ = delete(…)` says that its answer is no matter. */
+    if (node->unary.is_silent && type_is_scalar(node->unary.operand->type))
+        lower_scalar(l, node->unary.operand);
+    else
+        lower_discard(l, node->unary.operand);
 }
 
 static void statement_let(struct lowering *l, struct node *node)

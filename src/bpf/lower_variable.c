@@ -2,8 +2,8 @@
 /* Scratch variables and assignments.
  *
  * A scalar is an SSA variable, or 8 bytes of its function's area when a loop body captures it. Anything else
- * is on the frame while it is small and not captured, else in scratch memory for as long as the program runs.
- */
+ * is on the frame while it is small and not captured, else in scratch memory for as long as the program runs;
+ * so is everything whose address is taken: no pass takes stores to scratch memory for unused. */
 #include "bpf/lower_state.h"
 
 #include <assert.h>
@@ -20,15 +20,16 @@ static struct lowered_variable *find_home(struct lowering *l, struct variable *v
     lowered = arena_new(l->arena, struct lowered_variable);
     lowered->program = s->program_index;
     lowered->home = home;
-    if (type_is_scalar(type) && !variable->captured) {
+    bool is_scalar = type_is_scalar(type) && !variable->address_taken;
+    if (is_scalar && !variable->captured) {
         lowered->kind = VARIABLE_VALUE;
         lowered->number = ir_variable(&l->b);
         ir_write(&l->b, lowered->number, ir_constant(&l->b, 0));
-    } else if (type_is_scalar(type)) {
+    } else if (is_scalar) {
         lowered->kind = VARIABLE_SLOT;
         lowered->offset = lower_area_slot(l, home);
-    } else if (bytes <= FRAME_TEMPORARY_MOST && !variable->captured && !home->parent &&
-               home->frame_bytes + bytes <= 128) {
+    } else if (bytes <= FRAME_TEMPORARY_MOST && !variable->captured && !variable->address_taken &&
+               !home->parent && home->frame_bytes + bytes <= 128) {
         lowered->kind = VARIABLE_FRAME;
         lowered->frame = ir_frame(&l->b, bytes ? bytes : 8);
         home->frame_bytes += bytes;
@@ -45,6 +46,8 @@ struct ir *lower_variable_read(struct lowering *l, struct variable *variable)
     const struct lowered_variable *lowered = find_home(l, variable);
     if (lowered->kind == VARIABLE_VALUE)
         return ir_read(&l->b, lowered->number);
+    if (lowered->kind == VARIABLE_SCRATCH)
+        return ir_load(&l->b, lower_shared_value(l, SHARED_SCRATCH), lowered->offset, 8, false);
     assert(lowered->kind == VARIABLE_SLOT);
     return ir_load(&l->b, lower_area(l, lowered->home), lowered->offset, 8, false);
 }
@@ -54,6 +57,10 @@ void lower_variable_write(struct lowering *l, struct variable *variable, struct 
     const struct lowered_variable *lowered = find_home(l, variable);
     if (lowered->kind == VARIABLE_VALUE) {
         ir_write(&l->b, lowered->number, value);
+        return;
+    }
+    if (lowered->kind == VARIABLE_SCRATCH) {
+        ir_store(&l->b, lower_shared_value(l, SHARED_SCRATCH), lowered->offset, 8, value);
         return;
     }
     /* `ctx` must stay the pointer that the verifier knows. */

@@ -12,6 +12,7 @@ static const struct {
     {"simplify", pass_simplify}, /* constants, copies, identities */
     {"common", pass_common},     /* common values, loads, look-ups; conditions known from above */
     {"range", pass_range},       /* masks, extensions and comparisons that ranges decide */
+    {"stores", pass_stores},     /* bytes that are written again before anybody reads them */
     {"dead", pass_dead},         /* values and stores that nobody reads */
     {"blocks", pass_blocks},     /* merging, threading */
 };
@@ -27,6 +28,11 @@ void ir_optimise(struct ir_program *program)
                 changed |= passes[i].run(function);
                 changed |= ir_clean(function);
             }
+        }
+        for (unsigned round = 0; round < ROUNDS && pass_tails(function); round++) {
+            ir_clean(function);
+            if (pass_blocks(function))
+                ir_clean(function);
         }
     }
 }

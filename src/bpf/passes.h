@@ -17,7 +17,7 @@ struct flow {
     uint32_t count;
     uint32_t *position;  /* by block number; BLOCK_NONE: unreachable */
     uint32_t *dominator; /* immediate, by position; the entry's is itself */
-    uint32_t *depth;     /* in the dominator tree, by position */
+    uint32_t *number, *below; /* in the tree of dominators, by position: its number, how many it dominates */
     uint32_t *loop;      /* nesting depth, by position */
 };
 
@@ -105,7 +105,9 @@ bool ir_clean(struct ir_function *function);
 bool pass_simplify(struct ir_function *function);
 bool pass_common(struct ir_function *function);
 bool pass_range(struct ir_function *function);
+bool pass_stores(struct ir_function *function);
 bool pass_dead(struct ir_function *function);
 bool pass_blocks(struct ir_function *function);
+bool pass_tails(struct ir_function *function);
 
 #endif

@@ -3,14 +3,14 @@
  * of a key that was just looked up, conditions that a branch above has decided.
  *
  * Values are known in the part of the dominator tree below them: a hash table with an undo list. Memory
- * is known along blocks with one predecessor only: a list of facts that blocks extend and never change,
- * newest first, searched a bounded way back. A fact stops the search for everything that it might overwrite.
- */
+ * is a list of facts that blocks extend and never change, newest first, searched a bounded way back. A fact
+ * stops the search for everything that it might overwrite. Where ways meet, what was known where they parted
+ * still holds, but for what the blocks between have overwritten. */
 #include "bpf/passes.h"
 
 #include <string.h>
 
-enum { SEARCH_LIMIT = 64, KEY_WORDS = 16 };
+enum { SEARCH_LIMIT = 64, KEY_WORDS = 16, BETWEEN_LIMIT = 16, CARRIED_LIMIT = 48 };
 
 enum fact_kind {
     FACT_CONTENT,       /* `value` is what `size` bytes at root + offset hold */
@@ -31,6 +31,7 @@ struct fact {
     enum fact_kind kind;
     struct root where;
     unsigned size;
+    bool stored; /* content: by a store, not seen by a load */
     int64_t map;
     struct ir *value;
     struct ir **key; /* words of a look-up's key; NULL: not known */
@@ -58,7 +59,7 @@ struct common {
         int before;
         struct truth *older;
     } * truths;
-    struct fact **at_end; /* by position */
+    struct fact **at_begin, **at_end; /* by position */
     struct fact *facts;
     bool changed;
 };
@@ -192,8 +193,8 @@ static bool may_overlap(const struct common *common, struct root x, unsigned x_s
     bool x_frame = x.base->op == IR_FRAME, y_frame = y.base->op == IR_FRAME;
     if ((x_frame && is_no_stack(y.base)) || (y_frame && is_no_stack(x.base)))
         return false;
-    bool x_context = x.base->op == IR_CONTEXT, y_context = y.base->op == IR_CONTEXT;
-    return !((x_context && is_no_stack(y.base)) || (y_context && is_no_stack(x.base)));
+    /* Nothing that a program does changes its context. */
+    return x.base->op != IR_CONTEXT && y.base->op != IR_CONTEXT;
 }
 
 static struct fact *fact_add(struct common *common, enum fact_kind kind, struct root where, unsigned size)
@@ -213,7 +214,7 @@ static bool overwrites(const struct common *common, const struct fact *fact, str
     case FACT_CONTENT:
     case FACT_LOADED_SIGNED:
     case FACT_WRITTEN: return may_overlap(common, fact->where, fact->size, where, size);
-    case FACT_OTHER_WRITTEN: return !is_private_frame(common, where.base);
+    case FACT_OTHER_WRITTEN: return where.base->op != IR_CONTEXT && !is_private_frame(common, where.base);
     default: return false;
     }
 }
@@ -267,9 +268,31 @@ static void visit_load(struct common *common, struct ir *load)
     common->changed = true;
 }
 
+/* A store of the low bytes of a word that is 0 is a store of the whole word: then it is known as one. */
+static void widen_store(struct common *common, struct ir *store, struct root where)
+{
+    if (store->size == 8 || where.offset % 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ ||
+        !is_private_frame(common, where.base))
+        return;
+    struct fact *fact = content_find(common, where, 8, false, false);
+    if (!fact || fact->kind != FACT_CONTENT || !ir_is_constant(ir_resolve(fact->value), 0))
+        return;
+    if (store->b->op != IR_LOAD || store->b->is_signed || store->b->size != store->size) {
+        struct ir *extend = ir_new(common->function, IR_EXTEND, store->place);
+        extend->comment = store->comment;
+        extend->a = store->b;
+        extend->size = store->size;
+        ir_insert_before(store, extend);
+        store->b = extend;
+    }
+    store->size = 8;
+    common->changed = true;
+}
+
 static void visit_store(struct common *common, struct ir *store)
 {
     struct root where = root_of(store->a, store->offset);
+    widen_store(common, store, where);
     struct fact *fact = content_find(common, where, store->size, false, false);
     struct ir *value = store->b;
     if (fact && is_private_frame(common, where.base)) {
@@ -281,7 +304,9 @@ static void visit_store(struct common *common, struct ir *store)
             return;
         }
     }
-    fact_add(common, FACT_CONTENT, where, store->size)->value = value;
+    fact = fact_add(common, FACT_CONTENT, where, store->size);
+    fact->value = value;
+    fact->stored = true;
 }
 
 /* Look-ups */
@@ -422,15 +447,63 @@ static void find_escapes(struct common *common)
         }
 }
 
+/* The blocks on the ways from the immediate dominator to a block; false: too many, or not all of them seen
+ * yet. */
+static bool blocks_between(const struct common *common, uint32_t position, uint32_t between[BETWEEN_LIMIT],
+                           unsigned *count)
+{
+    uint32_t above = common->flow.dominator[position];
+    const struct ir_block *block = common->flow.order[position];
+    *count = 0;
+    for (unsigned next = 0;; block = common->flow.order[between[next++]]) {
+        for (size_t i = 0; i < block->predecessor_count; i++) {
+            uint32_t from = common->flow.position[block->predecessors[i]->number];
+            bool known = from == above;
+            for (unsigned k = 0; k < *count; k++)
+                known |= between[k] == from;
+            if (known)
+                continue;
+            if (from >= position || *count == BETWEEN_LIMIT)
+                return false;
+            between[(*count)++] = from;
+        }
+        if (next == *count)
+            return true;
+    }
+}
+
+/* What holds where several ways meet. */
+static struct fact *facts_at_meeting(struct common *common, uint32_t position)
+{
+    uint32_t between[BETWEEN_LIMIT];
+    unsigned count, carried = 0;
+    if (!position || !blocks_between(common, position, between, &count))
+        return NULL;
+    common->facts = common->at_end[common->flow.dominator[position]];
+    for (unsigned i = 0; i < count; i++)
+        for (struct fact *fact = common->at_end[between[i]]; fact && fact != common->at_begin[between[i]];
+             fact = fact->older) {
+            if (fact->kind == FACT_LOOKUP || fact->kind == FACT_LOADED_SIGNED ||
+                (fact->kind == FACT_CONTENT && !fact->stored))
+                continue;
+            if (carried++ == CARRIED_LIMIT)
+                return NULL;
+            enum fact_kind kind = fact->kind == FACT_CONTENT ? FACT_WRITTEN : fact->kind;
+            fact_add(common, kind, fact->where, fact->size)->map = fact->map;
+        }
+    return common->facts;
+}
+
 static void enter_block(struct common *common, uint32_t position)
 {
     struct ir_block *block = common->flow.order[position];
-    common->facts = NULL;
+    common->facts = block->predecessor_count > 1 ? facts_at_meeting(common, position) : NULL;
     if (block->predecessor_count == 1) {
         uint32_t from = common->flow.position[block->predecessors[0]->number];
         common->facts = common->at_end[from];
         learn_from_edge(common, block->predecessors[0], block);
     }
+    common->at_begin[position] = common->facts;
     for (struct ir *next, *ir = block->first; ir; ir = next) {
         next = ir->next;
         visit(common, ir);
@@ -448,6 +521,7 @@ bool pass_common(struct ir_function *function)
     }
     common.buckets = arena_array(arena, common.bucket_count, sizeof(struct entry *));
     common.escapes = arena_array(arena, common.numbers, sizeof *common.escapes);
+    common.at_begin = arena_array(arena, count, sizeof(struct fact *));
     common.at_end = arena_array(arena, count, sizeof(struct fact *));
     find_escapes(&common);
 

@@ -174,34 +174,66 @@ static bool leave_out_empty(struct ir_block *block)
 {
     if (block->first->op != IR_JUMP || block == block->function->first)
         return false;
+    /* An unlikely one that chooses a phi's value stays on its edge, which would only be split again, and then
+     * nobody would know that it is rarely taken. */
+    bool chooses = block->unlikely && has_phis(block->last->to[0]);
     bool any = false;
     for (size_t i = block->predecessor_count; i-- > 0;)
-        any |= redirect(block->predecessors[i], block, block->last->to[0]);
+        if (!chooses || block->predecessors[i]->last->op != IR_BRANCH)
+            any |= redirect(block->predecessors[i], block, block->last->to[0]);
     return any;
 }
 
+/* Whether all that use the value stand below `to`, whose only way in comes from the value's block; the branch
+ * there aside. */
+static bool used_only_below(const struct flow *flow, const struct ir *value, const struct ir_block *to)
+{
+    if (to->predecessor_count != 1 || to == value->block)
+        return false;
+    uint32_t above = flow->position[to->number];
+    for (uint32_t i = 0; i < flow->count; i++)
+        for (struct ir *ir = flow->order[i]->first; ir; ir = ir->next) {
+            unsigned count = ir == value->block->last ? 0 : ir_operand_count(ir);
+            for (unsigned k = 0; k < count; k++) {
+                const struct ir_block *user = ir->op == IR_PHI ? ir->block->predecessors[k] : ir->block;
+                if (ir_resolve(*ir_operand(ir, k)) == value &&
+                    !flow_dominates(flow, above, flow->position[user->number]))
+                    return false;
+            }
+        }
+    return true;
+}
+
 /* A block that only branches on a phi: predecessors that give a constant go where it leads. This is what the
- * conditions of && and || become. */
-static bool thread_constants(struct ir_block *block)
+ * conditions of && and || become, and those on what a look-up gave. */
+static bool thread_constants(struct ir_block *block, const struct flow *flow)
 {
     struct ir *phi = block->first, *branch = block->last;
-    if (phi->op != IR_PHI || phi->next != branch || branch->op != IR_BRANCH || branch->a != phi ||
-        phi->uses != 1)
+    if (phi->op != IR_PHI || phi->next != branch || branch->op != IR_BRANCH || branch->a != phi)
         return false;
+    int below[2] = {-1, -1}; /* whether the phi is used only there; -1: not known yet */
     bool any = false;
-    for (size_t i = block->predecessor_count; i-- > 0;)
-        if (phi->arguments[i]->op == IR_CONSTANT)
-            any |= redirect(block->predecessors[i], block, branch->to[phi->arguments[i]->immediate == 0]);
+    for (size_t i = block->predecessor_count; i-- > 0;) {
+        if (phi->arguments[i]->op != IR_CONSTANT)
+            continue;
+        unsigned taken = phi->arguments[i]->immediate == 0;
+        if (phi->uses != 1 && below[!taken] < 0)
+            below[!taken] = flow && used_only_below(flow, phi, branch->to[!taken]);
+        if (phi->uses == 1 || below[!taken] == 1)
+            any |= redirect(block->predecessors[i], block, branch->to[taken]);
+    }
     return any;
 }
 
 bool pass_blocks(struct ir_function *function)
 {
     bool any = false;
+    struct flow flow; /* true as long as nothing has changed */
+    flow_compute(function->program->arena, function, &flow);
     for (struct ir_block *block = function->first; block; block = block->next) {
         if (block != function->first && !block->predecessor_count)
             continue;
-        bool changed = thread_constants(block) || leave_out_empty(block);
+        bool changed = thread_constants(block, any ? NULL : &flow) || leave_out_empty(block);
         any |= changed;
         if (block != function->first && !block->predecessor_count)
             continue;

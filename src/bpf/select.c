@@ -283,9 +283,11 @@ static void select_branch(struct ir *branch)
     branch->size = 8;
     if (branch->immediate == IR_AND || !branch->block->function->program->features->alu32_jmp32)
         return;
-    bool is_signed = branch->immediate >= IR_SLT;
-    if (is_signed ? !is_signed_32(branch->a) || !is_signed_32(branch->b)
-                  : !is_unsigned_32(branch->a) || !is_unsigned_32(branch->b))
+    bool is_signed = branch->immediate >= IR_SLT,
+         either = branch->immediate == IR_EQ || branch->immediate == IR_NE;
+    bool both_signed = is_signed_32(branch->a) && is_signed_32(branch->b);
+    bool both_unsigned = is_unsigned_32(branch->a) && is_unsigned_32(branch->b);
+    if (either ? !both_signed && !both_unsigned : is_signed ? !both_signed : !both_unsigned)
         return;
     struct ir *a = strip_extend_32(branch->a), *b = strip_extend_32(branch->b);
     bool wide = branch->b->op == IR_CONSTANT && !fits_immediate(branch->b->immediate);

@@ -8,27 +8,36 @@
 #include "bpf/host.h"
 #include "print/value.h"
 
+struct actor_file;
+
 struct actor {
     struct text *out;        /* the script's output; the session writes it away */
     struct printer *printer; /* writes to out */
     struct host *host;
     const struct image *image;
-    bool is_json;
+    bool is_json, no_warnings;
     uint32_t max_cat_bytes;
     size_t record_length; /* of the record being acted on */
+    bool *zeroed; /* for each map: its values were made 0, and are printed although they are nothing */
+    uint64_t contained; /* lines that printf_containing() let through */
     bool exit_requested;
     int exit_code;
     /* Writes out what is pending: before a child process writes to the same place. */
     void (*flush)(struct actor *actor);
     int output_descriptor; /* where a child's output goes */
+    struct actor_file *files; /* open for writing: skboutput */
     /* A failure while acting: printed on the error stream with the place of the call. */
     void (*complain)(struct actor *actor, struct place place, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
+    /* The same for what the script itself has to say. */
+    void (*say)(struct actor *actor, enum severity severity, struct place place, const char *text);
 };
 
 /* The bytes of a field in storage form, as the printer wants them. A record that is too short for its fields
  * gives zeros. */
 const uint8_t *actor_field(const struct actor *actor, const struct action *action, uint32_t field,
                            const uint8_t *record);
+
+void actor_close_files(struct actor *actor);
 
 #endif

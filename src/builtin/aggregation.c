@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Aggregations: how one more value goes into a map's element on this CPU. The reader sums over the CPUs
  * (print/map.h); rows of histograms are numbered as print/histogram.h says. */
-#include "bpf/lower.h"
+#include "builtin/aggregation.h"
+
 #include "builtin/all.h"
 #include "print/histogram.h"
 
@@ -31,58 +32,52 @@ static void update_average(struct lowering *l, struct node *map, struct node *no
     lower_add(l, at, 8, ir_constant(&l->b, 1));
 }
 
-/* The value is stored before the mark that says that there is one. data: the comparison that lets it in, for
- * signed values; unsigned ones use the one beside it. */
-static void update_extreme(struct lowering *l, struct node *map, struct node *node, enum ir_op better)
+/* The value is stored before the mark that says that there is one. */
+void aggregation_extreme(struct lowering *l, struct ir *base, int32_t offset, struct ir *value,
+                         enum ir_op better)
 {
     struct ir_builder *b = &l->b;
-    struct ir *value = lower_scalar(l, check_argument(node, 0));
-    struct ir *at = element(l, map);
     struct ir_block *compare = ir_block_new(b), *store = ir_block_new(b), *end = ir_block_new(b);
-    ir_branch(b, ir_load(b, at, 8, 8, false), compare, store);
+    ir_branch(b, ir_load(b, base, offset + 8, 8, false), compare, store);
     ir_seal(b, compare);
     ir_enter(b, compare);
-    ir_branch(b, ir_binary(b, better, value, ir_load(b, at, 0, 8, false)), store, end);
+    ir_branch(b, ir_binary(b, better, value, ir_load(b, base, offset, 8, false)), store, end);
     ir_seal(b, store);
     ir_enter(b, store);
-    ir_store(b, at, 0, 8, value);
-    ir_store_constant(b, at, 8, 8, 1);
+    ir_store(b, base, offset, 8, value);
+    ir_store_constant(b, base, offset + 8, 8, 1);
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);
 }
 
-static bool is_signed(const struct node *call)
+enum ir_op aggregation_better(const struct node *call, bool largest)
 {
-    const struct type *type = check_argument(call, 0)->type;
-    return type->is_signed;
+    if (check_argument(call, 0)->type->is_signed)
+        return largest ? IR_SGT : IR_SLT;
+    return largest ? IR_UGT : IR_ULT;
 }
 
-static void update_min(struct lowering *l, struct node *map, struct node *node)
+static void update_extreme(struct lowering *l, struct node *map, struct node *node)
 {
-    update_extreme(l, map, node, is_signed(node) ? IR_SLT : IR_ULT);
-}
-
-static void update_max(struct lowering *l, struct node *map, struct node *node)
-{
-    update_extreme(l, map, node, is_signed(node) ? IR_SGT : IR_UGT);
+    struct ir *value = lower_scalar(l, check_argument(node, 0));
+    bool largest = node->call.builtin->data == TYPE_MAX;
+    aggregation_extreme(l, element(l, map), 0, value, aggregation_better(node, largest));
 }
 
 /* ---- histograms ---- */
 
-/* floor(log2(v)) of v > 0 without a branch: the bits below the highest are filled, a multiplication by a de
- * Bruijn number moves a different pattern into the top six bits for each length, a table names it. A branchy
- * search is no slower to run, but the verifier would walk 64 paths for every histogram of the program. */
-enum { LOG2_ROWS = 64 };
-#define LOG2_MULTIPLIER 0x03f79d71b4cb0a89u
+/* floor(log2(v)) of v > 0: three steps find the byte with the highest bit, a table names the bit. The
+ * verifier walks eight ways for each histogram; a search to the end would have 64, and one without branches
+ * twice the instructions. */
+enum { LOG2_ROWS = 256 };
 
 static const uint8_t *log2_table(struct arena *arena)
 {
     uint8_t *table = arena_alloc(arena, LOG2_ROWS);
-    for (unsigned position = 0; position < 64; position++) {
-        uint64_t filled = position == 63 ? UINT64_MAX : (2ull << position) - 1;
-        table[filled * LOG2_MULTIPLIER >> 58] = (uint8_t)position;
-    }
+    table[0] = 0;
+    for (unsigned value = 1; value < LOG2_ROWS; value++)
+        table[value] = (uint8_t)(31 - __builtin_clz(value));
     return table;
 }
 
@@ -90,24 +85,25 @@ static struct ir *lower_log2(struct lowering *l, struct ir *value)
 {
     static const char name[] = "log2";
     struct ir_builder *b = &l->b;
-    struct image *image = l->image;
-    size_t map = 0;
-    while (map < image->map_count && image->maps[map].name != name)
-        map++;
-    if (map == image->map_count)
-        *arena_push(l->arena, image->maps, image->map_count, image->map_room) =
-            (struct image_map){.name = name,
-                               .type = BPF_MAP_TYPE_ARRAY,
-                               .key_size = 4,
-                               .value_size = LOG2_ROWS,
-                               .max_entries = 1,
-                               .flags = BPF_F_RDONLY_PROG,
-                               .initial = log2_table(l->arena)};
-    for (int shift = 1; shift < 64; shift *= 2)
-        value = ir_binary(b, IR_OR, value, ir_binary_constant(b, IR_LSHR, value, shift));
-    value = ir_binary(b, IR_MUL, value, ir_constant(b, (int64_t)LOG2_MULTIPLIER));
-    struct ir *index = ir_binary_constant(b, IR_LSHR, value, 58);
-    return ir_load(b, ir_binary(b, IR_ADD, ir_map_value(b, (uint32_t)map, 0), index), 0, 1, false);
+    struct ir *table = lower_constants(l, name, log2_table(l->arena), LOG2_ROWS);
+    uint32_t rest = ir_variable(b), bits = ir_variable(b);
+    ir_write(b, rest, value);
+    ir_write(b, bits, ir_constant(b, 0));
+    for (int shift = 32; shift >= 8; shift /= 2) {
+        struct ir_block *large = ir_block_new(b), *next = ir_block_new(b);
+        ir_branch(b, ir_binary_constant(b, IR_UGE, ir_read(b, rest), 1ll << shift), large, next);
+        ir_seal(b, large);
+        ir_enter(b, large);
+        ir_write(b, rest, ir_binary_constant(b, IR_LSHR, ir_read(b, rest), shift));
+        ir_write(b, bits, ir_binary_constant(b, IR_ADD, ir_read(b, bits), shift));
+        ir_jump(b, next);
+        ir_seal(b, next);
+        ir_enter(b, next);
+    }
+    /* The mask says to the verifier what the steps say to us. */
+    struct ir *index = ir_binary_constant(b, IR_AND, ir_read(b, rest), LOG2_ROWS - 1);
+    struct ir *at = ir_binary(b, IR_ADD, table, index);
+    return ir_binary(b, IR_ADD, ir_load(b, at, 0, 1, false), ir_read(b, bits));
 }
 
 /* Adds one to a row: of the array of a keyless map, or of the element (key, row). `last` bounds the row for
@@ -268,8 +264,8 @@ const struct builtin builtins_aggregation[] = {
     {"count", "count()", BUILTIN_CALL | BUILTIN_AGGREGATION, 0, 0, .check = check_aggregation,
      .update = update_count, .data = TYPE_COUNT},
     AGGREGATION("sum", "sum(value)", TYPE_SUM, update_sum),
-    AGGREGATION("min", "min(value)", TYPE_MIN, update_min),
-    AGGREGATION("max", "max(value)", TYPE_MAX, update_max),
+    AGGREGATION("min", "min(value)", TYPE_MIN, update_extreme),
+    AGGREGATION("max", "max(value)", TYPE_MAX, update_extreme),
     AGGREGATION("avg", "avg(value)", TYPE_AVG, update_average),
     AGGREGATION("stats", "stats(value)", TYPE_STATS, update_average),
     {"hist",

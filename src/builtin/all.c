@@ -2,8 +2,11 @@
 #include "builtin/all.h"
 
 static const struct builtin *const families[] = {
-    builtins_process, builtins_time,        builtins_context, builtins_text,    builtins_output,
-    builtins_map,     builtins_aggregation, builtins_symbol,  builtins_control,
+    builtins_process,     builtins_task,        builtins_time,   builtins_context,       builtins_text,
+    builtins_string,      builtins_name,        builtins_output, builtins_message,       builtins_map,
+    builtins_aggregation, builtins_series,      builtins_symbol, builtins_kernel_symbol, builtins_network,
+    builtins_path,        builtins_unsafe,      builtins_skb,    builtins_cgroup,        builtins_control,
+    builtins_type,        builtins_enumeration, builtins_rows,   builtins_recording,
 };
 
 const struct builtin_table builtin_table = {families, sizeof families / sizeof families[0]};

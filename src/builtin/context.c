@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the probe hands to its action block. The probe kind knows where it is; here are only the names. */
+#include <string.h>
+
 #include "bpf/lower.h"
 #include "builtin/all.h"
 #include "sym/machine.h"
@@ -74,17 +76,30 @@ static struct ir *lower_argument_number(struct lowering *l, struct node *node, s
 
 static const struct type *check_retval(struct checker *checker, struct node *node)
 {
+    const char *missing = checker->unit->context->retval_missing;
     if (checker->unit->context->retval)
         return checker->unit->context->retval;
-    check_error(checker, node->place, "retval is not available with %s", checker->unit->probe);
+    check_error(checker, node->place, "retval is not available with %s%s%s", checker->unit->probe,
+                missing ? ": " : "", missing ? missing : "");
+    if (missing)
+        return NULL;
     check_hint(checker, "use a return probe: uretprobe, kretprobe");
     return NULL;
 }
 
 static struct ir *lower_retval(struct lowering *l, struct node *node, struct memory *into)
 {
-    (void)node, (void)into;
-    return l->context->lower_retval(l, l->context);
+    const struct type *type = l->context->retval;
+    struct ir *value = l->context->lower_retval(l, l->context);
+    if (type_is_scalar(type))
+        return value;
+    if (into) { /* value is the address of its bytes */
+        uint32_t storage = type_storage(type);
+        if (storage > type->size)
+            ir_store_constant(&l->b, into->base, into->offset + (int32_t)storage - 8, 8, 0);
+        lower_read(l, *into, type->size, value, SPACE_BPF, node->place);
+    }
+    return NULL;
 }
 
 static const struct type *check_ctx(struct checker *checker, struct node *node)
@@ -105,6 +120,17 @@ static const struct type *check_name(struct checker *checker, struct node *node)
 {
     (void)node;
     return type_simple(checker->arena, TYPE_NAME);
+}
+
+/* A constant, so that it can be compared while the script is compiled. */
+static const struct type *check_probetype(struct checker *checker, struct node *node)
+{
+    const char *kind = checker->unit->context->kind;
+    bool is_special = !strcmp(kind, "begin") || !strcmp(kind, "end");
+    node->kind = NODE_STRING;
+    node->string.text = is_special ? "special" : kind;
+    node->string.length = strlen(node->string.text);
+    return type_string(checker->arena, (uint32_t)node->string.length + 1);
 }
 
 static const struct type *check_func(struct checker *checker, struct node *node)
@@ -169,13 +195,29 @@ static struct ir *lower_reg(struct lowering *l, struct node *node, struct memory
 
 enum { EITHER = BUILTIN_BARE | BUILTIN_CALL };
 
+#ifdef __x86_64__
+enum { FIRST_ON_STACK = 1 }; /* behind the return address */
+#else
+enum { FIRST_ON_STACK = 0 };
+#endif
+
+static const struct type *check_stack_argument(struct checker *checker, struct node *node)
+{
+    check_error(checker, node->place, "%s is not there any more: bpftrace 0.25 removed it", node->name.name);
+    check_hint(checker, "read the stack: *(uint64 *)uptr(reg(\"sp\") + %u)",
+               8 * (node->name.number + FIRST_ON_STACK));
+    return NULL;
+}
+
 const struct builtin builtins_context[] = {
     {"args", "args", BUILTIN_BARE | BUILTIN_USES_ARGS, .check = check_args, .lower = lower_args},
     {"arg", "arg0, arg1 …", BUILTIN_BARE | BUILTIN_NUMBERED | BUILTIN_USES_ARGUMENT,
      .check = check_argument_number, .lower = lower_argument_number},
+    {"sarg", "reg(\"sp\")", BUILTIN_BARE | BUILTIN_NUMBERED, .check = check_stack_argument},
     {"retval", "retval", EITHER | BUILTIN_USES_RETVAL, .check = check_retval, .lower = lower_retval},
     {"ctx", "ctx", EITHER | BUILTIN_USES_CTX, .check = check_ctx, .lower = lower_context},
     {"probe", "probe", EITHER | BUILTIN_USES_SITE, .check = check_name, .lower = lower_probe},
+    {"probetype", "probetype", EITHER, .check = check_probetype},
     {"func", "func", EITHER | BUILTIN_USES_SITE, .check = check_func, .lower = lower_func},
     {"reg",
      "reg(\"name\")",

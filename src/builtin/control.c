@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a trace, asked for by the script. */
+/* The end of a trace, or of a watchpoint, asked for by the script. */
 #include <string.h>
 
 #include "bpf/lower.h"
@@ -25,6 +25,27 @@ static void act_exit(struct actor *actor, const struct action *action, const uin
     actor->exit_code = (int)code;
 }
 
+/* ---- unwatch: when the reader gets to it, so some more events may come ---- */
+
+static struct ir *lower_unwatch(struct lowering *l, struct node *node, struct memory *into)
+{
+    enum address_space space;
+    struct event_field field = {.value = lower_pointer(l, check_argument(node, 0), &space),
+                                .type = &type_u64};
+    (void)into;
+    lower_event(l, node, node->call.builtin, &field, 1);
+    return NULL;
+}
+
+static void act_unwatch(struct actor *actor, const struct action *action, const uint8_t *record)
+{
+    uint64_t address;
+    memcpy(&address, actor_field(actor, action, 0, record), sizeof address);
+    if (actor->host->operations->unwatch(actor->host, address))
+        actor->complain(actor, action->call->place, "unwatch: no watchpoint is at 0x%llx",
+                        (unsigned long long)address);
+}
+
 const struct builtin builtins_control[] = {
     {"exit",
      "exit([code])",
@@ -35,5 +56,14 @@ const struct builtin builtins_control[] = {
      .result = &type_none,
      .lower = lower_exit,
      .act = act_exit},
+    {"unwatch",
+     "unwatch(address)",
+     BUILTIN_CALL,
+     1,
+     1,
+     {PARAMETER_POINTER},
+     .result = &type_none,
+     .lower = lower_unwatch,
+     .act = act_unwatch},
     {0},
 };

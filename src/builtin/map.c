@@ -22,6 +22,7 @@ static size_t map_of(const struct action *action)
 static void act_clear(struct actor *actor, const struct action *action, const uint8_t *record)
 {
     (void)record;
+    actor->zeroed[map_of(action)] = false;
     if (actor->host->operations->map_clear(actor->host, map_of(action)))
         actor->complain(actor, action->call->place, "the map could not be cleared");
 }
@@ -29,6 +30,7 @@ static void act_clear(struct actor *actor, const struct action *action, const ui
 static void act_zero(struct actor *actor, const struct action *action, const uint8_t *record)
 {
     (void)record;
+    actor->zeroed[map_of(action)] = true;
     if (actor->host->operations->map_zero(actor->host, map_of(action)))
         actor->complain(actor, action->call->place, "the map could not be zeroed");
 }
@@ -68,46 +70,57 @@ static const struct type *check_key(struct checker *checker, struct node *node)
     return &type_bool;
 }
 
-static bool is_histogram(const struct map_symbol *map)
+static bool has_rows(const struct map_symbol *map)
 {
-    return map->value && (map->value->kind == TYPE_HIST || map->value->kind == TYPE_LHIST);
+    return map->value && type_has_rows(map->value);
 }
 
 static struct ir *lower_delete(struct lowering *l, struct node *node, struct memory *into)
 {
     struct node *element = node->call.data;
     struct map_symbol *map = element->map.symbol;
+    bool is_unused = l->is_unused;
     (void)into;
-    if (!map->key) { /* keyless: back to zero */
-        struct memory nothing = lower_map_key(l, element);
-        struct ir *value = lower_map_lookup(l, map, nothing);
-        struct ir_block *found = ir_block_new(&l->b), *end = ir_block_new(&l->b);
-        ir_branch(&l->b, value, found, end);
-        ir_seal(&l->b, found);
-        ir_enter(&l->b, found);
+    /* What has an element per row, or per CPU, is left to the reader. */
+    if (map->key ? has_rows(map) : type_is_per_cpu(map->value)) {
+        struct event_field field = {.type = map->key};
+        if (map->key)
+            field.memory = lower_map_key(l, element);
+        lower_event(l, node, node->call.builtin, &field, map->key ? 1 : 0);
+        return ir_constant(&l->b, 1);
+    }
+    if (!map->key) {
+        struct ir *value = lower_map_lookup(l, map, lower_map_key(l, element));
         ir_zero(&l->b, value, 0, l->image->maps[map->index].value_size);
-        ir_jump(&l->b, end);
-        ir_seal(&l->b, end);
-        ir_enter(&l->b, end);
         return ir_constant(&l->b, 1);
     }
     struct memory key = lower_map_key(l, element);
-    if (is_histogram(map)) { /* one element per row: left to the reader */
-        struct event_field field = {.memory = key, .type = map->key};
-        lower_event(l, node, node->call.builtin, &field, 1);
-        return ir_constant(&l->b, 1);
-    }
     struct ir *result = ir_call(&l->b, BPF_FUNC_map_delete_elem, 2, ir_map(&l->b, (uint32_t)map->index),
                                 ir_offset(&l->b, key.base, key.offset));
+    if (is_unused) { /* nobody looks at the answer: tell */
+        struct ir_block *missing = ir_block_new(&l->b), *end = ir_block_new(&l->b);
+        missing->unlikely = true;
+        ir_branch(&l->b, result, missing, end);
+        ir_seal(&l->b, missing);
+        ir_enter(&l->b, missing);
+        lower_mishap(l, MISHAP_MAP_DELETE, node->place, map->index, "map_delete_elem");
+        ir_jump(&l->b, end);
+        ir_seal(&l->b, end);
+        ir_enter(&l->b, end);
+    }
     return ir_binary_constant(&l->b, IR_EQ, ir_extend(&l->b, result, 4, true), 0);
 }
 
-static void act_delete_rows(struct actor *actor, const struct action *action, const uint8_t *record)
+static void act_delete(struct actor *actor, const struct action *action, const uint8_t *record)
 {
     const struct node *element = action->call->call.data;
     size_t index = (size_t)element->map.symbol->index;
     const struct image_map *map = &actor->image->maps[index];
     size_t key_bytes = map->key_size;
+    if (!map->key) {
+        actor->host->operations->map_zero(actor->host, index);
+        return;
+    }
     uint8_t *key = calloc(1, key_bytes);
     if (!key)
         return;
@@ -127,12 +140,58 @@ static struct ir *lower_has_key(struct lowering *l, struct node *node, struct me
                               lower_map_lookup(l, element->map.symbol, lower_map_key(l, element)), 0);
 }
 
+/* find(@map, key, $out): $out = @map[key] where there is such a key. */
+static const struct type *check_find(struct checker *checker, struct node *node)
+{
+    const struct node *map = check_argument(node, 0);
+    struct node *assignment = node->call.data;
+    if (!check_key(checker, node))
+        return NULL;
+    if (map->map.symbol && has_rows(map->map.symbol)) {
+        check_error(checker, map->place, "find() cannot look into a histogram");
+        return NULL;
+    }
+    if (!assignment) {
+        struct node *value = node_new(checker->arena, NODE_MAP, map->place);
+        value->map.name = map->map.name;
+        value->map.key = node_clone(checker->arena, check_argument(node, 1));
+        assignment = node_new(checker->arena, NODE_ASSIGN, node->place);
+        assignment->assign.target = node_clone(checker->arena, check_argument(node, 2));
+        assignment->assign.value = value;
+    }
+    node->call.data = assignment;
+    check_made(checker, assignment);
+    return &type_bool;
+}
+
+static struct ir *lower_find_key(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct ir_builder *b = &l->b;
+    struct node *assignment = node->call.data, *element = assignment->assign.value;
+    uint32_t result = ir_variable(b);
+    struct ir_block *found = ir_block_new(b), *end = ir_block_new(b);
+    (void)into;
+    ir_write(b, result, ir_constant(b, 0));
+    ir_branch(b, lower_map_lookup(l, element->map.symbol, lower_map_key(l, element)), found, end);
+    ir_seal(b, found);
+    ir_enter(b, found);
+    if (type_is_scalar(assignment->type))
+        lower_scalar(l, assignment);
+    else
+        lower_memory(l, assignment);
+    ir_write(b, result, ir_constant(b, 1));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, result);
+}
+
 static const struct type *check_has_key(struct checker *checker, struct node *node)
 {
     const struct type *type = check_key(checker, node);
     const struct node *map = check_argument(node, 0);
-    if (type && map->map.symbol && is_histogram(map->map.symbol)) {
-        check_error(checker, map->place, "has_key() cannot look into a histogram");
+    if (type && map->map.symbol && has_rows(map->map.symbol)) {
+        check_error(checker, map->place, "has_key() cannot look into a map of histograms or time series");
         return NULL;
     }
     return type;
@@ -144,8 +203,9 @@ static const struct type *check_len(struct checker *checker, struct node *node)
     if (what->kind == NODE_MAP && !what->map.key && what->map.symbol) {
         if (what->map.symbol->key_known && !what->map.symbol->key)
             check_error(checker, what->place, "len() needs a map with keys: %s has none", what->map.name);
-        else if (is_histogram(what->map.symbol))
-            check_error(checker, what->place, "len() cannot count the keys of a histogram");
+        else if (has_rows(what->map.symbol))
+            check_error(checker, what->place,
+                        "len() cannot count the keys of a map of histograms or time series");
         else
             return &type_u64;
         return NULL;
@@ -194,7 +254,7 @@ const struct builtin builtins_map[] = {
      {PARAMETER_ANY, PARAMETER_ANY},
      .check = check_key,
      .lower = lower_delete,
-     .act = act_delete_rows},
+     .act = act_delete},
     {"has_key",
      "has_key(@map, key)",
      BUILTIN_CALL,
@@ -203,6 +263,14 @@ const struct builtin builtins_map[] = {
      {PARAMETER_ANY, PARAMETER_ANY},
      .check = check_has_key,
      .lower = lower_has_key},
+    {"find",
+     "find(@map, key, $variable)",
+     BUILTIN_CALL | BUILTIN_VALUE_UNUSED_OK,
+     3,
+     3,
+     {PARAMETER_ANY, PARAMETER_ANY, PARAMETER_OUT},
+     .check = check_find,
+     .lower = lower_find_key},
     {"len", "len(@map | stack)", BUILTIN_CALL, 1, 1, {PARAMETER_ANY}, .check = check_len, .lower = lower_len},
     {0},
 };

@@ -10,11 +10,13 @@
 #include "bpf/lower.h"
 #include "builtin/actor.h"
 #include "builtin/all.h"
+#include "builtin/formatted.h"
+#include "builtin/sequence.h"
 #include "print/format.h"
 #include "print/record.h"
 #include "print/snapshot.h"
 
-enum { PRINTF_ARGUMENTS = 64, JOIN_WORDS = 16 };
+enum { JOIN_WORDS = 16 };
 
 const uint8_t *actor_field(const struct actor *actor, const struct action *action, uint32_t field,
                            const uint8_t *record)
@@ -22,6 +24,8 @@ const uint8_t *actor_field(const struct actor *actor, const struct action *actio
     static const uint8_t zeros[64];
     const struct action_field *found = &action->fields[field];
     size_t length = actor->record_length;
+    if (found->constant)
+        return found->constant;
     if (!found->is_packed)
         return found->offset + type_storage(found->type) <= length ? record + found->offset : zeros;
     struct image_string string;
@@ -38,7 +42,7 @@ const uint8_t *actor_field(const struct actor *actor, const struct action *actio
 
 /* ---- printf, cat, system: a format and its arguments ---- */
 
-static const struct type *check_format(struct checker *checker, struct node *node)
+const struct type *formatted_check(struct checker *checker, struct node *node)
 {
     struct node *text = check_argument(node, 0);
     const struct format *format = format_parse(checker->arena, text->string.text, text->string.length);
@@ -48,9 +52,9 @@ static const struct type *check_format(struct checker *checker, struct node *nod
         check_error(checker, node->place, "%s: %s", node->call.name, problem);
         return NULL;
     }
-    if (supplied > PRINTF_ARGUMENTS) {
+    if (supplied > FORMATTED_ARGUMENTS) {
         check_error(checker, node->place, "%s: at most %d arguments can be printed at once", node->call.name,
-                    PRINTF_ARGUMENTS);
+                    FORMATTED_ARGUMENTS);
         return NULL;
     }
     for (uint32_t i = 0; i < supplied; i++) {
@@ -65,14 +69,20 @@ static const struct type *check_format(struct checker *checker, struct node *nod
         }
     }
     node->call.data = (void *)format;
+    if (checker->unit->context->writes_sequence && !sequence_check(checker, node, format))
+        return NULL;
     return &type_none;
 }
 
-static struct ir *lower_format(struct lowering *l, struct node *node, struct memory *into)
+struct ir *formatted_lower(struct lowering *l, struct node *node, struct memory *into)
 {
-    struct event_field fields[PRINTF_ARGUMENTS] = {0};
+    struct event_field fields[FORMATTED_ARGUMENTS] = {0};
     uint32_t count = 0;
     (void)into;
+    if (l->context->writes_sequence) {
+        sequence_lower(l, node, node->call.data);
+        return NULL;
+    }
     for (struct node *argument = node->call.arguments.first->next; argument; argument = argument->next)
         fields[count++].node = argument;
     lower_event(l, node, node->call.builtin, fields, count);
@@ -89,16 +99,16 @@ static void format_arguments(struct actor *actor, const struct action *action, c
 
 static void act_printf(struct actor *actor, const struct action *action, const uint8_t *record)
 {
-    struct format_argument arguments[PRINTF_ARGUMENTS];
+    struct format_argument arguments[FORMATTED_ARGUMENTS];
     format_arguments(actor, action, record, arguments);
     record_format(actor->printer, "printf", action->call->call.data, arguments, action->field_count);
 }
 
 /* The text of a format and its arguments, for those who do something else with it. */
-static void format_text(struct actor *actor, const struct action *action, const uint8_t *record,
-                        struct text *text)
+void formatted_text(struct actor *actor, const struct action *action, const uint8_t *record,
+                    struct text *text)
 {
-    struct format_argument arguments[PRINTF_ARGUMENTS];
+    struct format_argument arguments[FORMATTED_ARGUMENTS];
     struct printer printer = *actor->printer;
     printer.out = text;
     printer.json = false;
@@ -111,7 +121,7 @@ static void format_text(struct actor *actor, const struct action *action, const 
 static void act_cat(struct actor *actor, const struct action *action, const uint8_t *record)
 {
     struct text path = {0}, content = {0};
-    format_text(actor, action, record, &path);
+    formatted_text(actor, action, record, &path);
     int descriptor = open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0)
         actor->complain(actor, action->call->place, "failed to open file '%s' (%s)", text_string(&path),
@@ -134,7 +144,7 @@ static void act_system(struct actor *actor, const struct action *action, const u
 {
     struct text command = {0}, output = {0};
     int ends[2] = {-1, -1}, status = 0;
-    format_text(actor, action, record, &command);
+    formatted_text(actor, action, record, &command);
     actor->flush(actor);
     if (actor->is_json && pipe2(ends, O_CLOEXEC))
         ends[0] = ends[1] = -1;
@@ -202,6 +212,14 @@ static const struct type *check_print(struct checker *checker, struct node *node
         check_error(checker, what->place, "print: top and div are for maps");
         return NULL;
     }
+    const struct type *value = what->kind == NODE_MAP && what->map.key ? what->type : NULL;
+    if (value && value->kind >= TYPE_STATS && value->kind <= TYPE_TSERIES) {
+        check_error(checker, what->place,
+                    "Map type %s cannot print the value of individual keys. You must print the whole map.",
+                    type_text(checker->arena, value));
+        check_hint(checker, "print(%s)", what->map.name);
+        return NULL;
+    }
     return &type_none;
 }
 
@@ -230,32 +248,10 @@ static void act_print(struct actor *actor, const struct action *action, const ui
 
 static struct ir *lower_join(struct lowering *l, struct node *node, struct memory *into)
 {
-    struct ir_builder *b = &l->b;
     enum address_space space;
     struct ir *array = lower_pointer(l, check_argument(node, 0), &space);
-    struct event_field fields[JOIN_WORDS] = {0};
     (void)into;
-    /* The array ends at the first NULL: from there on nothing is followed, and words are empty. */
-    const struct type *pointer = type_pointer(l->arena, &type_i8, space);
-    const struct type *word = type_string(l->arena, l->options->max_strlen);
-    uint32_t living = ir_variable(b);
-    ir_write(b, living, ir_constant(b, 1));
-    for (unsigned i = 0; i < JOIN_WORDS; i++) {
-        struct ir_block *read = ir_block_new(b), *next = ir_block_new(b);
-        uint32_t address = ir_variable(b);
-        ir_write(b, address, ir_constant(b, 0));
-        ir_branch(b, ir_read(b, living), read, next);
-        ir_seal(b, read);
-        ir_enter(b, read);
-        struct ir *at = ir_binary_constant(b, IR_ADD, array, 8 * (int)i);
-        ir_write(b, address, lower_read_scalar(l, at, pointer, space, node->place));
-        ir_jump(b, next);
-        ir_seal(b, next);
-        ir_enter(b, next);
-        ir_write(b, living, ir_read(b, address));
-        fields[i] = (struct event_field){.address = ir_read(b, address), .type = word, .space = space};
-    }
-    lower_event(l, node, node->call.builtin, fields, JOIN_WORDS);
+    lower_event_texts(l, node, array, space, JOIN_WORDS, l->options->max_strlen);
     return NULL;
 }
 
@@ -263,12 +259,13 @@ static void act_join(struct actor *actor, const struct action *action, const uin
 {
     const struct node *separator = check_argument(action->call, 1);
     struct text text = {0};
-    for (uint32_t i = 0; i < action->field_count; i++) {
-        const char *word = (const char *)actor_field(actor, action, i, record);
-        size_t length = strnlen(word, action->fields[i].type->size);
+    size_t length;
+    for (size_t at = action->size; at < actor->record_length; at += length / 8 * 8 + 8) {
+        const char *word = (const char *)record + at;
+        length = strnlen(word, actor->record_length - at);
         if (!length)
             break;
-        if (i)
+        if (at > action->size)
             text_add(&text, separator ? check_literal(separator) : " ");
         text_append(&text, word, length);
     }
@@ -282,12 +279,12 @@ enum { FORMAT = BUILTIN_CALL | BUILTIN_VARIADIC };
 const struct builtin builtins_output[] = {
     {"printf",
      "printf(format, ...)",
-     FORMAT,
+     FORMAT | BUILTIN_WRITES_SEQUENCE,
      1,
      0,
      {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
-     .check = check_format,
-     .lower = lower_format,
+     .check = formatted_check,
+     .lower = formatted_lower,
      .act = act_printf},
     {"cat",
      "cat(format, ...)",
@@ -295,8 +292,8 @@ const struct builtin builtins_output[] = {
      1,
      0,
      {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
-     .check = check_format,
-     .lower = lower_format,
+     .check = formatted_check,
+     .lower = formatted_lower,
      .act = act_cat},
     {"system",
      "system(format, ...)",
@@ -304,8 +301,8 @@ const struct builtin builtins_output[] = {
      1,
      0,
      {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
-     .check = check_format,
-     .lower = lower_format,
+     .check = formatted_check,
+     .lower = formatted_lower,
      .act = act_system},
     {"print",
      "print(value | @map [, top [, div]])",

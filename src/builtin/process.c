@@ -1,19 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who runs, and where: the current task and CPU. */
+/* Who runs, and where: the current user and CPU, by helpers. */
 #include "bpf/lower.h"
 #include "builtin/all.h"
-
-static struct ir *lower_pid(struct lowering *l, struct node *node, struct memory *into)
-{
-    (void)node, (void)into;
-    return ir_binary_constant(&l->b, IR_LSHR, lower_pid_tgid(l), 32);
-}
-
-static struct ir *lower_tid(struct lowering *l, struct node *node, struct memory *into)
-{
-    (void)node, (void)into;
-    return ir_extend(&l->b, lower_pid_tgid(l), 4, false);
-}
 
 static struct ir *lower_uid(struct lowering *l, struct node *node, struct memory *into)
 {
@@ -45,27 +33,6 @@ static struct ir *lower_username(struct lowering *l, struct node *node, struct m
     return NULL;
 }
 
-enum { COMM_BYTES = 16 };
-
-static const struct type *check_comm(struct checker *checker, struct node *node)
-{
-    (void)node;
-    return type_string(checker->arena, COMM_BYTES);
-}
-
-static struct ir *lower_comm(struct lowering *l, struct node *node, struct memory *into)
-{
-    (void)node;
-    if (!into)
-        return NULL;
-    /* Kernels such as 6.1 write the name and its NUL and leave what follows as it was. */
-    for (int32_t at = 0; at < COMM_BYTES; at += 8)
-        ir_store_constant(&l->b, into->base, into->offset + at, 8, 0);
-    ir_call(&l->b, BPF_FUNC_get_current_comm, 2, ir_offset(&l->b, into->base, into->offset),
-            ir_constant(&l->b, COMM_BYTES));
-    return NULL;
-}
-
 static const struct type *check_username(struct checker *checker, struct node *node)
 {
     (void)node;
@@ -89,17 +56,16 @@ static struct ir *lower_ncpus(struct lowering *l, struct node *node, struct memo
 enum { EITHER = BUILTIN_BARE | BUILTIN_CALL };
 
 const struct builtin builtins_process[] = {
-    {"pid", "pid", EITHER, .result = &type_u32, .lower = lower_pid},
-    {"tid", "tid", EITHER, .result = &type_u32, .lower = lower_tid},
     {"uid", "uid", EITHER, .result = &type_u64, .lower = lower_uid},
     {"gid", "gid", EITHER, .result = &type_u64, .lower = lower_gid},
     {"username", "username", EITHER, .check = check_username, .lower = lower_username},
-    {"comm", "comm", EITHER, .check = check_comm, .lower = lower_comm},
     {"cgroup", "cgroup", EITHER, .result = &type_u64, .lower = lower_helper,
      .data = BPF_FUNC_get_current_cgroup_id},
     {"curtask", "curtask", EITHER, .check = check_curtask, .lower = lower_helper,
      .data = BPF_FUNC_get_current_task},
     {"cpu", "cpu", EITHER, .result = &type_u32, .lower = lower_helper, .data = BPF_FUNC_get_smp_processor_id},
+    {"numaid", "numaid", EITHER, .result = &type_u32, .lower = lower_helper,
+     .data = BPF_FUNC_get_numa_node_id},
     {"ncpus", "ncpus", EITHER, .result = &type_u64, .lower = lower_ncpus},
     {"rand", "rand", EITHER, .result = &type_u32, .lower = lower_helper, .data = BPF_FUNC_get_prandom_u32},
     {"jiffies", "jiffies", EITHER, .result = &type_u64, .lower = lower_helper, .data = BPF_FUNC_jiffies64},

@@ -33,31 +33,6 @@ static struct ir *lower_usym(struct lowering *l, struct node *node, struct memor
 
 /* ---- names to addresses ---- */
 
-static const struct type *check_kaddr(struct checker *checker, struct node *node)
-{
-    struct node *name = check_argument(node, 0);
-    const struct type_provider *provider = checker->provider;
-    uint64_t address;
-    if (provider && provider->kernel_address &&
-        !provider->kernel_address(provider->state, check_literal(name), &address)) {
-        uint64_t *kept = arena_new(checker->arena, uint64_t);
-        *kept = address;
-        node->call.data = kept;
-        return &type_u64;
-    }
-    check_error(checker, name->place, "kaddr: the kernel has no symbol '%s', or hides its address",
-                check_literal(name));
-    check_hint(checker, "see /proc/kallsyms; addresses are hidden by kernel.kptr_restrict");
-    return NULL;
-}
-
-static struct ir *lower_kaddr(struct lowering *l, struct node *node, struct memory *into)
-{
-    (void)into;
-    const uint64_t *address = node->call.data;
-    return ir_constant(&l->b, address ? (int64_t)*address : 0);
-}
-
 static const struct type *check_uaddr(struct checker *checker, struct node *node)
 {
     const struct probe_context *context = checker->unit->context;
@@ -75,6 +50,10 @@ static const struct type *check_uaddr(struct checker *checker, struct node *node
                     check_literal(name), checker->unit->probe);
         return NULL;
     }
+    const struct type *type =
+        context->symbol_type ? context->symbol_type(context, check_literal(name)) : NULL;
+    if (type && type->kind != TYPE_NONE)
+        return type_pointer(checker->arena, type, SPACE_USER);
     /* The symbol's size gives what it points to: a variable of 1, 2, 4 or 8 bytes, else bytes. */
     bool whole = size == 1 || size == 2 || size == 4 || size == 8;
     return type_pointer(checker->arena, type_integer(whole ? size : 1, false), SPACE_USER);
@@ -89,7 +68,8 @@ static struct ir *lower_uaddr(struct lowering *l, struct node *node, struct memo
 /* ---- stacks ---- */
 
 enum { STACK_FRAMES_MOST = 127 };
-static const char *const stack_modes[] = {"bpftrace", "perf", "raw"}; /* in the order of enum stack_mode */
+static const char *const stack_modes[] = {"bpftrace", "perf", "raw", "build_id"}; /* enum stack_mode */
+enum { STACK_MODES = sizeof stack_modes / sizeof *stack_modes };
 
 /* kstack, kstack(), kstack(n), kstack(mode), kstack(mode, n) */
 static const struct type *check_stack(struct checker *checker, struct node *node)
@@ -99,9 +79,10 @@ static const struct type *check_stack(struct checker *checker, struct node *node
     struct type *type = arena_new(checker->arena, struct type);
     *type = *type_simple(checker->arena, (enum type_kind)builtin->data);
     type->stack_frames = STACK_FRAMES_MOST;
+    type->stack_mode = checker->stack_mode;
     for (unsigned i = 0; is_call && i < node->call.arguments.count; i++) {
         struct node *argument = check_argument(node, i);
-        if (argument->kind == NODE_INTEGER) {
+        if (argument->kind == NODE_INTEGER && i + 1 == node->call.arguments.count) {
             uint64_t frames = argument->integer.value;
             if (frames == 0 || frames > STACK_FRAMES_MOST) {
                 check_error(checker, argument->place,
@@ -113,15 +94,23 @@ static const struct type *check_stack(struct checker *checker, struct node *node
             continue;
         }
         unsigned mode = 0;
-        while (mode < 3 && (argument->kind != NODE_NAME || strcmp(argument->name.name, stack_modes[mode])))
+        while (mode < STACK_MODES &&
+               (argument->kind != NODE_NAME || strcmp(argument->name.name, stack_modes[mode])))
             mode++;
-        if (mode == 3 || i > 0) {
+        if (mode == STACK_MODES || i > 0) {
             check_error(checker, argument->place,
-                        "%s(): expected a mode (bpftrace, perf or raw) or a number of frames", builtin->name);
+                        "%s(): expected a mode (bpftrace, perf, raw or build_id) or a number of frames",
+                        builtin->name);
+            return NULL;
+        }
+        if (mode == STACK_BUILD_ID && type->kind == TYPE_KSTACK) {
+            check_error(checker, argument->place, "%s(): build_id is a mode of ustack", builtin->name);
             return NULL;
         }
         type->stack_mode = (enum stack_mode)mode;
     }
+    if (type->kind == TYPE_KSTACK && type->stack_mode == STACK_BUILD_ID)
+        type->stack_mode = STACK_BPFTRACE; /* the setting is for those that have it */
     return type;
 }
 
@@ -180,9 +169,10 @@ static struct ir *lower_ntop(struct lowering *l, struct node *node, struct memor
     else {
         struct memory from = lower_memory(l, last);
         int32_t skip = last->type->kind == TYPE_BUFFER ? 8 : 0; /* its length */
-        for (uint32_t i = 0; i < bytes; i += 4)
-            ir_store(b, into->base, into->offset + 8 + (int32_t)i, 4,
-                     ir_load(b, from.base, from.offset + skip + (int32_t)i, 4, false));
+        uint32_t part = bytes % 8 || (from.offset + skip) % 8 ? 4 : 8;
+        for (uint32_t i = 0; i < bytes; i += part)
+            ir_store(b, into->base, into->offset + 8 + (int32_t)i, part,
+                     ir_load(b, from.base, from.offset + skip + (int32_t)i, part, false));
     }
     /* With a family the length is its own: 16 bytes for AF_INET6, else 4. */
     struct ir *length = ir_constant(b, bytes);
@@ -216,14 +206,6 @@ const struct builtin builtins_symbol[] = {
      .check = check_simple,
      .lower = lower_usym,
      .data = TYPE_USYM},
-    {"kaddr",
-     "kaddr(\"symbol\")",
-     BUILTIN_CALL,
-     1,
-     1,
-     {PARAMETER_LITERAL_STRING},
-     .check = check_kaddr,
-     .lower = lower_kaddr},
     {"uaddr",
      "uaddr(\"symbol\")",
      BUILTIN_CALL | BUILTIN_USES_SYMBOLS,

@@ -5,9 +5,24 @@
 
 #include "cmd/options.h"
 
-int command_script(struct options *options); /* FILE, -, -e; also -l -e */
-int command_list(struct options *options);   /* -l [PATTERN] */
-int command_info(struct options *options);   /* --info */
+int command_script(struct options *options);                                    /* FILE, -, -e; also -l -e */
+int command_list(struct options *options);                                      /* -l [PATTERN] */
+int command_format(const struct options *options, const struct source *source); /* --fmt */
+int command_info(struct options *options);                                      /* --info */
+
+/* The commands of BCC's users. */
+int command_trace(int argc, char **argv);
+int command_count(int argc, char **argv);
+int command_argdist(int argc, char **argv);
+int command_tplist(int argc, char **argv); /* spoor list */
+
+/* __EXE__ and __PID__ (markers.c); 1 after a message. */
+int command_replace_markers(struct text *text, const struct session_options *session);
+/* A script's text, with the output that the options name; the exit status. */
+int command_run(struct options *options, const char *name, const struct text *text);
+/* The names of its probes, without running it; 1 after messages. */
+int command_probes(struct options *options, const char *name, const struct text *text, probe_visitor *visit,
+                   void *state);
 
 /* Errors first, then warnings, on the error stream. */
 void command_diagnose(const struct options *options, const struct diagnostics *diagnostics);

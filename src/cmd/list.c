@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* -l: what can be probed. */
+/* -l: what can be probed; and which types the kernel has, for patterns like "struct X". */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "reader/replay.h"
+#include "sym/btf.h"
+#include "sym/glob.h"
 
 static int print_probe(void *state, const char *name, const char *details)
 {
@@ -16,13 +20,94 @@ static int print_probe(void *state, const char *name, const char *details)
     return ferror(stdout) ? -EPIPE : 0;
 }
 
+/* ---- types ---- */
+
+struct type_line {
+    const char *name; /* "struct timespec64" */
+    const char *module;
+    const struct btf_file *btf;
+    uint32_t id;
+};
+struct type_listing {
+    struct arena *arena;
+    const struct btf_file *btf;
+    const char *module;
+    struct type_line *items;
+    size_t count, room;
+};
+
+static bool names_types(const char *pattern)
+{
+    static const char *const words[] = {"struct", "union", "enum"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t length = strlen(words[i]);
+        if (!strncmp(pattern, words[i], length) && pattern[length] == ' ' && pattern[length + 1])
+            return true;
+    }
+    return false;
+}
+
+static int add_type(void *state, const char *name, uint32_t id)
+{
+    struct type_listing *listing = state;
+    *arena_push(listing->arena, listing->items, listing->count, listing->room) =
+        (struct type_line){arena_strdup(listing->arena, name), listing->module, listing->btf, id};
+    return 0;
+}
+
+static int compare_types(const void *a, const void *b)
+{
+    const struct type_line *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* A name stands for its definition, a pattern for the names, unless -v asks for more. */
+static int list_types(struct probe_environment *environment, const char *pattern, bool verbose)
+{
+    struct type_listing listing = {.arena = environment->arena, .module = "vmlinux"};
+    struct btf_file *btf = probe_btf(environment);
+    if (!btf) {
+        diagnose_error(environment->diagnostics, (struct place){0},
+                       "types are listed from the kernel's BTF, and there is no /sys/kernel/btf/vmlinux");
+        return -ENOENT;
+    }
+    for (size_t n = 0; btf; btf = probe_module_btf(environment, n++, &listing.module)) {
+        listing.btf = btf;
+        btf_file_each_type(btf, pattern, add_type, &listing);
+    }
+    if (listing.count)
+        qsort(listing.items, listing.count, sizeof *listing.items, compare_types);
+    bool defines = verbose || !glob_has_wildcard(pattern);
+    struct text text = {0};
+    for (size_t i = 0; i < listing.count && !ferror(stdout); i++) {
+        const struct type_line *line = &listing.items[i];
+        text_clear(&text);
+        text_printf(&text, "%s: ", line->module);
+        if (defines)
+            btf_file_define(line->btf, line->id, &text);
+        else
+            text_printf(&text, "%s\n", line->name);
+        fputs(text_string(&text), stdout);
+    }
+    text_free(&text);
+    if (listing.count)
+        return 0;
+    diagnose_error(environment->diagnostics, (struct place){0}, "the kernel has no type '%s'", pattern);
+    diagnose_hint(environment->diagnostics, "`spoor -l 'struct *'` lists them");
+    return -ENOENT;
+}
+
+/* ---- probes ---- */
+
 static int list(struct options *options, struct arena *arena, struct diagnostics *diagnostics)
 {
     size_t count = 0;
     struct attach_point *point = NULL;
     static struct source source;
-    struct parameters none = {NULL, 0};
-    if (options->pattern) {
+    struct parameters none = {0};
+    bool is_types = options->pattern && names_types(options->pattern);
+    if (options->pattern && !is_types) {
         source = (struct source){"stdin", options->pattern, strlen(options->pattern)};
         point = attach_point_parse(arena, diagnostics, &source, &none);
         if (!point)
@@ -30,16 +115,27 @@ static int list(struct options *options, struct arena *arena, struct diagnostics
     }
     struct probe_environment environment = {.arena = arena,
                                             .diagnostics = diagnostics,
-                                            .pid = options->session.pid,
+                                            .processes = options->session.pids,
+                                            .process_count = options->session.pid_count,
                                             .is_unsafe = options->session.is_unsafe};
 #define X(name, what) environment.features.name = true;
     BPF_FEATURES(X)
 #undef X
     environment.features.cpus = 1;
-    int error =
-        probe_list(&environment, probe_kinds, point, options->session.is_verbose, print_probe, &count);
+    if (options->session.recordings) {
+        struct text why = {0};
+        if (replay_open(options->session.recordings, 0, &environment.replay, &why))
+            diagnose_error(diagnostics, (struct place){0}, "%s", text_string(&why));
+        text_free(&why);
+        if (!environment.replay)
+            return 1;
+    }
+    int error = is_types ? list_types(&environment, options->pattern, options->session.is_verbose)
+                         : probe_list(&environment, probe_kinds, point, options->session.is_verbose,
+                                      print_probe, &count);
+    replay_free(environment.replay);
     probe_environment_close(&environment);
-    if (!error && !count && options->pattern && !diagnostics->errors) {
+    if (!error && !count && !is_types && options->pattern && !diagnostics->errors) {
         fprintf(stderr, "ERROR: no probe matches '%s'\n", options->pattern);
         return 1;
     }

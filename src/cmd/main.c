@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arguments in, exit status out: the only folder that prints to the terminal and decides what is fatal. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,15 +19,16 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"help", command_help},
-    {"report", command_report},
-    {"record", command_record},
-    {"ctl", command_ctl},
+    {"help", command_help},       {"report", command_report}, {"record", command_record},
+    {"ctl", command_ctl},         {"trace", command_trace},   {"count", command_count},
+    {"argdist", command_argdist}, {"list", command_tplist},
 };
 
 int main(int argc, char **argv)
 {
-    for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++)
+    const char *slash = argc ? strrchr(argv[0], '/') : NULL;
+    bool is_bpftrace = argc && !strcmp(slash ? slash + 1 : argv[0], "bpftrace"); /* which has no commands */
+    for (size_t i = 0; argc > 1 && !is_bpftrace && i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run(argc - 1, argv + 1);
     struct options options = {0};
@@ -42,7 +44,7 @@ int main(int argc, char **argv)
     }
     if (options.info)
         return command_info(&options);
-    if (options.lists && !options.program)
+    if (options.lists && !options.program && !options.file)
         return command_list(&options);
     return command_script(&options);
 }

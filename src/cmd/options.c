@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { /* options without a letter; below the first letter of ASCII */
@@ -13,6 +14,19 @@ enum { /* options without a letter; below the first letter of ASCII */
        OPTION_INFO,
        OPTION_WITHOUT,
        OPTION_NO_WARNINGS,
+       OPTION_DRY_RUN,
+       OPTION_FORMAT,
+       OPTION_MODE,
+       OPTION_FILTER,
+       OPTION_NOTHING, /* taken, and of no use here */
+       OPTION_TEST,
+       OPTION_BENCH,
+       OPTION_INCLUDE,
+       OPTION_FOLLOW,
+       OPTION_CGROUP,
+       OPTION_HISTOGRAM,
+       OPTION_HOST,
+       OPTION_RECORDING,
 };
 
 static const struct option_line {
@@ -22,26 +36,61 @@ static const struct option_line {
     const char *what;
 } lines[] = {
     {'e', NULL, "PROGRAM", "run this program instead of a file"},
-    {'p', "pid", "PID", "trace only this process; its end ends the trace"},
+    {'p', "pid", "PID,…", "trace only these processes; the end of the last one ends the trace"},
     {'c', "cmd", "COMMAND",
      "run a command and trace; it starts when all is attached, its end ends the trace"},
+    {OPTION_FOLLOW, "follow", NULL, "with -p and -c: trace also what the process starts"},
+    {OPTION_CGROUP, "cgroup", "GROUP", "trace only what is in a control group: its path, or a process in it"},
     {'o', "output", "FILE", "write the script's output to a file"},
-    {'f', NULL, "text|json", "format of the output"},
+    {'f', NULL, "text|json|FILE", "format of the output; or a recording, for trace probes"},
+    {OPTION_RECORDING, "recording", "FILE", "read this recording, as -f FILE; may be given several times"},
+    {OPTION_HISTOGRAM, "histogram", "bpftrace|bcc",
+     "layout of histograms in text: BCC's is `low -> high : count`"},
     {'B', NULL, "line|full|none", "buffering of the output"},
     {'l', "list", NULL, "list probes that match a pattern, or those of the script; with -v their arguments"},
     {'q', "quiet", NULL, "no banner"},
     {'v', "verbose", NULL, "more: the verifier's log, how probes were attached, cost of each program"},
     {'k', "warnings", NULL, "also warn about look-ups of missing keys and cut strings"},
     {OPTION_NO_WARNINGS, "no-warnings", NULL, "no warnings at all"},
+    {'I', NULL, "DIRECTORY", "look for headers there first; may be given several times"},
+    {OPTION_INCLUDE, "include", "FILE", "include a header before the script; may be given several times"},
     {OPTION_UNSAFE, "unsafe", NULL, "allow system() and other things that change the system"},
     {OPTION_CHECK, "check", NULL, "compile only; needs no privilege"},
+    {OPTION_DRY_RUN, "dry-run", NULL, "the same, and say what would be attached"},
+    {OPTION_FORMAT, "fmt", NULL, "print the script in its usual layout"},
+    {OPTION_MODE, "mode", "MODE", "test, bench or format: the same as --test, --bench or --fmt"},
+    {OPTION_FILTER, "probe-filter", "REGEX", "only the probes whose names match"},
     {'d', NULL, "STAGE", "compile only, and print a stage: ast, types, ir-raw, ir or bpf"},
     {OPTION_WITHOUT, "no-feature", "LIST", "do without kernel features (see --info), comma separated"},
+    {OPTION_TEST, "test", NULL, "run the test probes of a script and say which failed"},
+    {OPTION_BENCH, "bench", NULL, "run the bench probes of a script and say what they cost"},
+    {OPTION_HOST, "host", "kernel|vm", "who runs the programs; vm: this process, where no kernel is needed"},
     {OPTION_INFO, "info", NULL, "what this kernel offers, and what spoor does instead"},
+    {'b', "btf", NULL, "does nothing: BTF is always used"},
+    {OPTION_NOTHING, "usdt-file-activation", NULL, "does nothing: probes are activated by their file"},
+    {OPTION_NOTHING, "traceable-functions", "FILE", "does nothing: functions are known from the kernel"},
     {'V', "version", NULL, "print the version"},
     {'h', "help", NULL, "print this"},
 };
 enum { LINES = sizeof lines / sizeof lines[0] };
+
+/* Options of bpftrace that cannot be meant here, and what to use instead. */
+static const struct {
+    const char *name, *why;
+} refused[] = {
+    {"emit-elf", "programs are not written to files: -d bpf prints their instructions"},
+    {"emit-llvm", "there is no LLVM here: -d ir prints the intermediate code, -d bpf the instructions"},
+    {"verify-llvm-ir", "there is no LLVM here: the compiler checks its own code in every test"},
+    {"aot", "scripts are compiled when they run: it takes milliseconds"},
+};
+enum { REFUSED = sizeof refused / sizeof refused[0], REFUSED_FIRST = 512 };
+
+/* Names of bpftrace's stages for ours. */
+static const struct {
+    const char *theirs, *ours;
+} stage_names[] = {
+    {"parse", "ast"}, {"codegen", "ir-raw"}, {"codegen-opt", "ir"}, {"dis", "bpf"}, {"disasm", "bpf"},
+};
 
 void options_help(FILE *out)
 {
@@ -76,15 +125,37 @@ static int complain(const char *format, const char *what)
     return 1;
 }
 
-static int parse_pid(const char *text, pid_t *pid)
+/* "12" or "12,13"; given again it adds. A number that comes twice counts once. */
+static int parse_pids(struct options *options, const char *text)
 {
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    if (errno || *end || end == text || value <= 0 || value > 0x7fffffff)
-        return complain("-p needs the number of a process, found '%s'", text);
-    *pid = (pid_t)value;
+    struct session_options *session = &options->session;
+    for (const char *at = text; at; at = *at ? at + 1 : NULL) {
+        char *end;
+        errno = 0;
+        long value = strtol(at, &end, 10);
+        if (errno || (*end && *end != ',') || end == at || value <= 0 || value > 0x7fffffff)
+            return complain(
+                "-p needs the number of a process, or several with commas between them, found '%s'", text);
+        size_t i = 0;
+        while (i < session->pid_count && options->pids[i] != value)
+            i++;
+        if (i == OPTIONS_PIDS)
+            return complain("-p takes at most 1024 processes; --cgroup takes all of a group%s", "");
+        options->pids[i] = (pid_t)value;
+        session->pid_count += i == session->pid_count;
+        at = end;
+        if (!*at)
+            break;
+    }
+    session->pids = options->pids;
     return 0;
+}
+
+void options_process(struct options *options, pid_t pid)
+{
+    options->pids[0] = pid;
+    options->session.pids = options->pids;
+    options->session.pid_count = pid ? 1 : 0;
 }
 
 /* One of several words: its index, or -1. */
@@ -96,17 +167,55 @@ static int word(const char *text, const char *const *words)
     return -1;
 }
 
+static int parse_mode(const char *text, struct options *options)
+{
+    struct session_options *session = &options->session;
+    static const char *const modes[] = {"format", "test", "bench", "codegen", "compiler-bench", NULL};
+    switch (word(text, modes)) {
+    case 0: options->formats = true; return 0;
+    case 1: session->runs = PROBE_TEST; return 0;
+    case 2: session->runs = PROBE_BENCH; return 0;
+    case 3: return complain("--mode %s is about LLVM, which is not used here: -d bpf prints the code", text);
+    case 4:
+        return complain("--mode %s is about LLVM, which is not used here: scripts compile in milliseconds",
+                        text);
+    default: return complain("--mode needs test, bench or format, found '%s'", text);
+    }
+}
+
+/* To a NULL-terminated list that lives as long as the process. */
+int options_append(const char *const **list, const char *item)
+{
+    size_t count = 0;
+    while (*list && (*list)[count])
+        count++;
+    const char **longer = realloc((void *)*list, (count + 2) * sizeof *longer);
+    if (!longer)
+        return complain("no memory for '%s'", item);
+    longer[count] = item;
+    longer[count + 1] = NULL;
+    *list = longer;
+    return 0;
+}
+
 static int apply(struct options *options, int letter, const char *argument)
 {
     static const char *const formats[] = {"text", "json", NULL};
+    static const char *const layouts[] = {"bpftrace", "bcc", NULL};
     static const char *const buffers[] = {"full", "line", "none", NULL};
     static const char *const stages[] = {"",   "ast", "types", "ir-raw",
                                          "ir", "bpf", NULL}; /* enum session_stage */
     struct session_options *session = &options->session;
+    static const char *const hosts[] = {"kernel", "vm", NULL};
     int choice;
+    if (letter >= REFUSED_FIRST) {
+        fprintf(stderr, "ERROR: --%s is not offered: %s\n", refused[letter - REFUSED_FIRST].name,
+                refused[letter - REFUSED_FIRST].why);
+        return 1;
+    }
     switch (letter) {
     case 'e': options->program = argument; return 0;
-    case 'p': return parse_pid(argument, &session->pid);
+    case 'p': return parse_pids(options, argument);
     case 'c': session->command = argument; return 0;
     case 'o': options->output = argument; return 0;
     case 'l': options->lists = true; return 0;
@@ -115,15 +224,40 @@ static int apply(struct options *options, int letter, const char *argument)
     case 'k': session->warns = true; return 0;
     case 'V': options->version = true; return 0;
     case 'h': options->help = true; return 0;
+    case 'I': return options_append(&session->directories, argument);
+    case OPTION_INCLUDE: return options_append(&session->headers, argument);
     case OPTION_UNSAFE: session->is_unsafe = true; return 0;
     case OPTION_CHECK: session->check_only = true; return 0;
+    case OPTION_DRY_RUN: session->check_only = options->dry_run = true; return 0;
+    case OPTION_FORMAT: options->formats = true; return 0;
+    case OPTION_FILTER: session->probe_filter = argument; return 0;
+    case OPTION_NOTHING:
+    case 'b': return 0;
+    case OPTION_MODE: return parse_mode(argument, options);
+    case OPTION_TEST: session->runs = PROBE_TEST; return 0;
+    case OPTION_BENCH: session->runs = PROBE_BENCH; return 0;
+    case OPTION_FOLLOW: session->follows = true; return 0;
+    case OPTION_CGROUP: session->cgroup = argument; return 0;
     case OPTION_INFO: options->info = true; return 0;
     case OPTION_WITHOUT: session->without = argument; return 0;
     case OPTION_NO_WARNINGS: session->no_warnings = true; return 0;
+    case OPTION_RECORDING: return options_append(&session->recordings, argument);
+    case OPTION_HOST:
+        if ((choice = word(argument, hosts)) < 0)
+            return complain("--host needs kernel or vm, found '%s'", argument);
+        session->without_kernel = choice == 1;
+        return 0;
     case 'f':
-        if ((choice = word(argument, formats)) < 0)
-            return complain("-f needs text or json, found '%s'", argument);
+        if ((choice = word(argument, formats)) < 0 && !access(argument, F_OK))
+            return options_append(&session->recordings, argument);
+        if (choice < 0)
+            return complain("Invalid output format \"%s\"", argument);
         session->is_json = choice == 1;
+        return 0;
+    case OPTION_HISTOGRAM:
+        if ((choice = word(argument, layouts)) < 0)
+            return complain("--histogram needs bpftrace or bcc, found '%s'", argument);
+        session->bcc_histograms = choice == 1;
         return 0;
     case 'B':
         if ((choice = word(argument, buffers)) < 0)
@@ -131,6 +265,9 @@ static int apply(struct options *options, int letter, const char *argument)
         session->unbuffered = choice != 0;
         return 0;
     case 'd':
+        for (size_t i = 0; i < sizeof stage_names / sizeof stage_names[0]; i++)
+            if (!strcmp(argument, stage_names[i].theirs))
+                argument = stage_names[i].ours;
         if ((choice = word(argument, stages)) <= 0)
             return complain("-d needs ast, types, ir-raw, ir or bpf, found '%s'", argument);
         session->dump = (enum session_stage)choice;
@@ -151,36 +288,69 @@ static const char *environment(const char *name)
     return getenv(full);
 }
 
-static int environment_number(const char *name, uint32_t least, uint32_t most, uint32_t *out)
-{
-    const char *text = environment(name);
-    char *end;
-    if (!text)
-        return 0;
-    errno = 0;
-    unsigned long value = strtoul(text, &end, 10);
-    if (errno || *end || end == text || value < least || value > most) {
-        fprintf(stderr, "ERROR: %s must be a number from %u to %u, found '%s'\n", name, least, most, text);
-        return 1;
-    }
-    *out = (uint32_t)value;
-    return 0;
-}
-
 static int read_environment(struct session_options *session)
 {
     const char *colour = environment("COLOR");
     session->colour =
         colour && strcmp(colour, "auto") ? !strcmp(colour, "always") : isatty(STDERR_FILENO) == 1;
-    return environment_number("MAX_STRLEN", 8, 16384, &session->max_strlen) ||
-           environment_number("MAX_MAP_KEYS", 1, 16 << 20, &session->max_map_keys) ||
-           environment_number("MAX_CAT_BYTES", 1, 1 << 30, &session->max_cat_bytes);
+    struct arena arena = {0};
+    struct diagnostics diagnostics = {.arena = &arena};
+    struct text text = {0};
+    session->clock_map = environment("DUMMY_TS_MAP");
+    const char *host = environment("HOST");
+    session->without_kernel = host && !strcmp(host, "vm");
+    bool is_right = settings_from_environment(&session->settings, &diagnostics);
+    diagnostics_render(&text, &diagnostics, DIAGNOSTIC_ERROR, session->colour);
+    fputs(text_string(&text), stderr);
+    text_free(&text);
+    arena_free(&arena);
+    return !is_right;
+}
+
+/* How many arguments stand behind the first -- of its own. */
+static int count_behind_dashes(int argc, char **argv, const char *letters)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *letter =
+            argv[i][0] == '-' && argv[i][1] && !argv[i][2] ? strchr(letters, argv[i][1]) : NULL;
+        if (!strcmp(argv[i], "--"))
+            return argc - i - 1;
+        i += letter && letter[1] == ':'; /* -e -- */
+    }
+    return 0;
+}
+
+/* What is --name or --name=value behind the -- goes to the script by its name; everything else by its number.
+ */
+static void sort_parameters(struct options *options, char **first, int count, int behind)
+{
+    struct parameters *parameters = &options->session.parameters;
+    int named = 0;
+    for (int i = count - 1; i >= 0 && i >= count - behind; i--) {
+        char *text = first[i];
+        if (strncmp(text, "--", 2) != 0 || !text[2])
+            continue;
+        named++; /* moves behind those without a name; both keep their order */
+        memmove(first + i, first + i + 1, (size_t)(count - named - i) * sizeof *first);
+        first[count - named] = text;
+    }
+    parameters->values = (const char *const *)first;
+    parameters->count = (size_t)(count - named);
+    parameters->named = (const char *const *)first + count - named;
+    parameters->named_count = (size_t)named;
+}
+
+/* -l FILE: a pattern is no file that is there. */
+static bool is_script(const char *name)
+{
+    struct stat status;
+    return !strchr(name, ':') && !stat(name, &status) && S_ISREG(status.st_mode);
 }
 
 int options_parse(struct options *options, int argc, char **argv)
 {
     char letters[2 * LINES + 2] = ":";
-    struct option names[LINES + 1] = {{0}};
+    struct option names[LINES + REFUSED + 1] = {{0}};
     size_t used = 1, named = 0;
     for (size_t i = 0; i < LINES; i++) {
         if (lines[i].letter > ' ') {
@@ -192,8 +362,11 @@ int options_parse(struct options *options, int argc, char **argv)
             names[named++] = (struct option){
                 lines[i].name, lines[i].argument ? required_argument : no_argument, NULL, lines[i].letter};
     }
+    for (int i = 0; i < REFUSED; i++)
+        names[named++] = (struct option){refused[i].name, optional_argument, NULL, REFUSED_FIRST + i};
     if (read_environment(&options->session))
         return 1;
+    int behind = count_behind_dashes(argc, argv, letters);
     for (int letter; (letter = getopt_long(argc, argv, letters, names, NULL)) != -1;) {
         if (letter == '?')
             return complain("unknown option '%s'", argv[optind - 1]);
@@ -202,12 +375,21 @@ int options_parse(struct options *options, int argc, char **argv)
         if (apply(options, letter, optarg))
             return 1;
     }
+    /* Directories of CPATH come behind those of -I; an empty one is where the command was given. */
+    for (char *path = getenv("CPATH") ? strdup(getenv("CPATH")) : NULL, *one;
+         path && (one = strsep(&path, ":"));)
+        if (options_append(&options->session.directories, *one ? one : "."))
+            return 1;
+    if (!options->output && getenv("BPF_OUTFILE") && *getenv("BPF_OUTFILE"))
+        options->output = getenv("BPF_OUTFILE");
     int next = optind;
-    if (options->lists && !options->program && next < argc)
-        options->pattern = argv[next++];
-    else if (!options->lists && !options->program && next < argc)
+    if (options->lists && !options->program && next < argc) {
+        if (is_script(argv[next]))
+            options->file = argv[next++];
+        else
+            options->pattern = argv[next++];
+    } else if (!options->lists && !options->program && next < argc)
         options->file = argv[next++];
-    options->parameters = (const char *const *)argv + next;
-    options->parameter_count = (size_t)(argc - next);
+    sort_parameters(options, argv + next, argc - next, behind);
     return 0;
 }

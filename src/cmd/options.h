@@ -10,20 +10,26 @@
 
 #include "session/session.h"
 
+enum { OPTIONS_PIDS = 1024 };
+
 struct options {
     const char *program; /* -e */
     const char *file;    /* FILE or "-" */
     bool lists;          /* -l */
     const char *pattern; /* of -l; NULL: everything */
     bool help, version, info;
-    const char *output; /* -o */
-    const char *const *parameters;
-    size_t parameter_count;
+    bool dry_run, formats; /* --dry-run, --fmt */
+    const char *output;    /* -o */
+    pid_t pids[OPTIONS_PIDS]; /* of -p */
     struct session_options session;
 };
 
 /* 0, or 1 after a message on the error stream. */
 int options_parse(struct options *options, int argc, char **argv);
+/* As -p PID; 0: none. */
+void options_process(struct options *options, pid_t pid);
+/* To a NULL-terminated list that lives as long as the process. 1 after a message. */
+int options_append(const char *const **list, const char *item);
 void options_help(FILE *out);
 
 #endif

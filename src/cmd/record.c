@@ -173,8 +173,9 @@ int command_record(int argc, char **argv)
         const struct drain_counts counts = drain_counts(drain);
         fprintf(stderr,
                 "%" PRIu64 " events in %u file%s (%" PRIu64 " MB); %" PRIu64
-                " were overwritten before they could be drained\n",
-                counts.events, counts.files, counts.files == 1 ? "" : "s", counts.bytes >> 20, counts.lost);
+                "%s were overwritten before they could be drained\n",
+                counts.events, counts.files, counts.files == 1 ? "" : "s", counts.bytes >> 20, counts.lost,
+                counts.are_entries ? " entries" : "");
     }
     drain_close(drain);
     free(path);

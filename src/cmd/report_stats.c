@@ -10,27 +10,19 @@
 #include "print/json.h"
 #include "reader/latency.h"
 
-struct scale { /* from the counter's units to ns: the whole recording is one straight line here */
-    double nanoseconds;
-    double seconds; /* that it covers */
-};
-
-static struct scale find_scale(const struct latency_table *table, const struct recording *recording)
+static double covered_seconds(const struct latency_table *table, const struct recording *recording)
 {
-    const double time =
-        (double)(recording_time(recording, table->last) - recording_time(recording, table->first));
-    struct scale scale = {1e9 / (double)recording_rate(recording), time / 1e9};
-    if (table->last > table->first && time > 0)
-        scale.nanoseconds = time / (double)(table->last - table->first);
-    return scale;
+    return table->events
+               ? (double)(recording_time(recording, table->last) - recording_time(recording, table->first)) /
+                     1e9
+               : 0;
 }
 
-static void print_tracepoints(struct report *report, const struct latency_table *table,
-                              const struct scale *scale)
+static void print_tracepoints(struct report *report, const struct latency_table *table, double seconds)
 {
     const struct recording_model *model = recording_model(report->recording);
-    text_printf(&report->out, "%" PRIu64 " events in %.6f s\n\n%-44s %14s %14s\n", table->events,
-                scale->seconds, "tracepoint", "count", "per second");
+    text_printf(&report->out, "%" PRIu64 " events in %.6f s\n\n%-44s %14s %14s\n", table->events, seconds,
+                "tracepoint", "count", "per second");
     for (size_t i = 0; i < model->tracepoint_room; i++) {
         const struct recording_tracepoint *tracepoint = model->tracepoints[i];
         if (!tracepoint || !table->counts[i])
@@ -38,23 +30,21 @@ static void print_tracepoints(struct report *report, const struct latency_table 
         char name[128];
         snprintf(name, sizeof name, "%s:%s", tracepoint->group->name, tracepoint->name);
         text_printf(&report->out, "%-44s %14" PRIu64, name, table->counts[i]);
-        if (scale->seconds > 0)
-            text_printf(&report->out, " %14.1f\n", (double)table->counts[i] / scale->seconds);
+        if (seconds > 0)
+            text_printf(&report->out, " %14.1f\n", (double)table->counts[i] / seconds);
         else
             text_printf(&report->out, " %14s\n", "-");
     }
 }
 
-static void print_latency(struct report *report, const char *name, const struct latency *latency,
-                          const struct scale *scale)
+static void print_latency(struct report *report, const char *name, const struct latency *latency)
 {
     static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
-    const double microseconds = scale->nanoseconds / 1000;
     text_printf(&report->out, "  %-46s %10" PRIu64 " %10.3f", name, latency->count,
-                (double)latency->sum / (double)latency->count * microseconds);
+                (double)latency->sum / (double)latency->count / 1000);
     for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++)
-        text_printf(&report->out, " %10.3f", (double)latency_quantile(latency, quantiles[i]) * microseconds);
-    text_printf(&report->out, " %11.3f\n", (double)latency->largest * microseconds);
+        text_printf(&report->out, " %10.3f", (double)latency_quantile(latency, quantiles[i]) / 1000);
+    text_printf(&report->out, " %11.3f\n", (double)latency->largest / 1000);
 }
 
 static int by_step(const void *one, const void *other)
@@ -66,8 +56,7 @@ static int by_step(const void *one, const void *other)
     return a->to->id < b->to->id ? -1 : a->to->id > b->to->id;
 }
 
-static int print_object_type(struct report *report, const struct latency_table *table, int16_t type,
-                             const struct scale *scale)
+static int print_object_type(struct report *report, const struct latency_table *table, int16_t type)
 {
     const struct recording_model *model = recording_model(report->recording);
     const struct latency_pair **pairs = calloc(table->pair_count + 1, sizeof *pairs);
@@ -86,35 +75,35 @@ static int print_object_type(struct report *report, const struct latency_table *
         for (size_t i = 0; i < count; i++) {
             char name[160];
             snprintf(name, sizeof name, "%s -> %s", pairs[i]->from->name, pairs[i]->to->name);
-            print_latency(report, name, &pairs[i]->latency, scale);
+            print_latency(report, name, &pairs[i]->latency);
         }
         if (table->lives[type])
-            print_latency(report, "whole life", &table->lives[type]->latency, scale);
+            print_latency(report, "whole life", &table->lives[type]->latency);
     }
     free(pairs);
     return 0;
 }
 
-static void json_latency(struct text *out, const struct latency *latency, const struct scale *scale)
+static void json_latency(struct text *out, const struct latency *latency)
 {
     static const struct {
         const char *name;
         double fraction;
     } quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}};
     text_printf(out, "\"count\": %" PRIu64 ", \"mean_us\": %.3f", latency->count,
-                (double)latency->sum / (double)latency->count * scale->nanoseconds / 1000);
+                (double)latency->sum / (double)latency->count / 1000);
     for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++)
         text_printf(out, ", \"%s\": %.3f", quantiles[i].name,
-                    (double)latency_quantile(latency, quantiles[i].fraction) * scale->nanoseconds / 1000);
-    text_printf(out, ", \"max\": %.3f}", (double)latency->largest * scale->nanoseconds / 1000);
+                    (double)latency_quantile(latency, quantiles[i].fraction) / 1000);
+    text_printf(out, ", \"max\": %.3f}", (double)latency->largest / 1000);
 }
 
-static void print_json(struct report *report, const struct latency_table *table, const struct scale *scale)
+static void print_json(struct report *report, const struct latency_table *table, double seconds)
 {
     const struct recording_model *model = recording_model(report->recording);
     const char *comma = "\n";
     text_printf(&report->out, "{\"events\": %" PRIu64 ", \"seconds\": %.9f,\n\"tracepoints\": [",
-                table->events, scale->seconds);
+                table->events, seconds);
     for (size_t i = 0; i < model->tracepoint_room; i++)
         if (model->tracepoints[i] && table->counts[i]) {
             text_printf(&report->out, "%s{\"group\": ", comma);
@@ -134,13 +123,13 @@ static void print_json(struct report *report, const struct latency_table *table,
             text_add(&report->out, ", \"to\": ");
             json_string(&report->out, pair->to->name);
             text_add(&report->out, ", ");
-            json_latency(&report->out, &pair->latency, scale);
+            json_latency(&report->out, &pair->latency);
             comma = ",\n";
         }
     for (size_t i = 0; i < model->object_count; i++)
         if (table->lives[i]) {
             text_printf(&report->out, "%s{\"object\": \"%c\", ", comma, model->objects[i].letter);
-            json_latency(&report->out, &table->lives[i]->latency, scale);
+            json_latency(&report->out, &table->lives[i]->latency);
             comma = ",\n";
         }
     text_add(&report->out, "]}\n");
@@ -152,7 +141,7 @@ int report_stats(struct report *report)
     struct filter filter = report->options->filter;
     struct recording_event event;
     struct object_step step;
-    int got = latency_table_make(&table, recording_model(report->recording));
+    int got = latency_table_make(&table, report->recording);
     bool filters = filter.from || filter.to;
     for (int i = 0; i < FILTER_KINDS; i++)
         filters |= filter.kinds[i].count > 0;
@@ -165,13 +154,13 @@ int report_stats(struct report *report)
         got = latency_table_finish(&table, report->objects);
     if (!got) {
         const struct recording_model *model = recording_model(report->recording);
-        const struct scale scale = table.events ? find_scale(&table, report->recording) : (struct scale){0};
+        const double seconds = covered_seconds(&table, report->recording);
         if (report->options->json) {
-            print_json(report, &table, &scale);
+            print_json(report, &table, seconds);
         } else {
-            print_tracepoints(report, &table, &scale);
+            print_tracepoints(report, &table, seconds);
             for (size_t i = 0; i < model->object_count && !got; i++)
-                got = print_object_type(report, &table, (int16_t)i, &scale);
+                got = print_object_type(report, &table, (int16_t)i);
         }
         if (table.left_out)
             fprintf(stderr,

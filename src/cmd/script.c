@@ -61,26 +61,60 @@ static int print_probe(void *state, const char *name, const char *details)
     return 0;
 }
 
+static int print_would(void *state, const char *name, const char *details)
+{
+    (void)state, (void)details;
+    fprintf(stderr, "Would attach %s\n", name);
+    return 0;
+}
+
+/* Opens a session and compiles; 0 or -errno, and a session in any case but -ENOMEM. */
+static int compile(struct options *options, const struct source *source, struct session **session)
+{
+    options->session.source = source;
+    options->session.kinds = probe_kinds;
+    options->session.builtins = &builtin_table;
+    options->session.report = report;
+    *session = NULL;
+    if (session_open(&options->session, session))
+        return -ENOMEM;
+    int error = session_compile(*session);
+    return !error && session_diagnostics(*session)->errors ? -EINVAL : error;
+}
+
+int command_probes(struct options *options, const char *name, const struct text *text, probe_visitor *visit,
+                   void *state)
+{
+    struct source source = {name, text_string(text), text->length};
+    struct options only = *options;
+    struct session *session;
+    only.session.check_only = true;
+    int error = compile(&only, &source, &session);
+    if (!session)
+        return fail("cannot start", name, ENOMEM);
+    if (error)
+        command_diagnose(options, session_diagnostics(session));
+    else
+        session_probes(session, visit, state);
+    session_close(session);
+    return error != 0;
+}
+
 static int run(struct options *options, const struct source *source)
 {
     struct session *session;
     int status = 0;
-    options->session.source = source;
-    options->session.parameters = (struct parameters){options->parameters, options->parameter_count};
-    options->session.kinds = probe_kinds;
-    options->session.builtins = &builtin_table;
-    options->session.report = report;
     options->session.check_only |= options->lists;
-    if (session_open(&options->session, &session))
+    int error = compile(options, source, &session);
+    if (!session)
         return fail("cannot start", source->name, ENOMEM);
-    int error = session_compile(session);
-    if (!error && session_diagnostics(session)->errors)
-        error = -EINVAL;
     bool compiled_only = options->session.dump || options->session.check_only;
     if (error || compiled_only)
         command_diagnose(options, session_diagnostics(session));
     if (!error && options->session.dump)
         fputs(session_dump(session), stdout);
+    else if (!error && options->dry_run)
+        session_probes(session, print_would, NULL);
     else if (!error && options->lists)
         session_probes(session, print_probe, NULL);
     else if (!error && !compiled_only) {
@@ -115,6 +149,15 @@ int command_script(struct options *options)
         if (!strcmp(name, "-"))
             name = "stdin";
     }
+    int status = options->formats ? 0 : command_replace_markers(&text, &options->session);
+    if (!status)
+        status = command_run(options, name, &text);
+    text_free(&text);
+    return status;
+}
+
+int command_run(struct options *options, const char *name, const struct text *text)
+{
     options->session.output = STDOUT_FILENO;
     if (options->output) {
         int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
@@ -122,9 +165,11 @@ int command_script(struct options *options)
         if (options->session.output < 0)
             return fail("cannot write to", options->output, errno);
     }
-    struct source source = {name, text_string(&text), text.length};
-    int status = run(options, &source);
-    text_free(&text);
+    const char *colour = getenv("BPFTRACE_COLOR");
+    options->session.colours_output =
+        colour && strcmp(colour, "auto") ? !strcmp(colour, "always") : isatty(options->session.output) == 1;
+    struct source source = {name, text_string(text), text->length};
+    int status = options->formats ? command_format(options, &source) : run(options, &source);
     if (options->output)
         close(options->session.output);
     return status;

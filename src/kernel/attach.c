@@ -118,11 +118,26 @@ int attach_to_event(struct attachment *attachment, const struct kernel_program *
     return attachment_add(attachment, event);
 }
 
-/* Ends an attempt: forgets everything that it made if it failed. */
-static int attach_finish(struct kernel *kernel, size_t before, int error)
+int attach_finish(struct kernel *kernel, size_t before, int error)
 {
     if (error)
         attachment_drop_from(kernel, before);
+    return error;
+}
+
+int attach_raw(struct kernel *kernel, const struct kernel_program *program, const char *event,
+               const char *description)
+{
+    struct attachment *attachment = attachment_new(kernel);
+    if (!attachment)
+        return -ENOMEM;
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.raw_tracepoint.name = (uintptr_t)event;
+    attributes.raw_tracepoint.prog_fd = (uint32_t)program->fd;
+    int fd = syscall_bpf(BPF_RAW_TRACEPOINT_OPEN, &attributes, sizeof attributes);
+    int error = fd < 0 ? fd : attachment_add(attachment, fd);
+    attachment_describe(attachment, "%s", description);
     return error;
 }
 
@@ -133,17 +148,11 @@ int kernel_attach_raw_tracepoint(struct kernel *kernel, const struct attach_requ
     if (!program)
         return -EINVAL;
     size_t before = kernel->attachment_count;
-    struct attachment *attachment = attachment_new(kernel);
-    if (!attachment)
-        return -ENOMEM;
-    union bpf_attr attributes;
-    memset(&attributes, 0, sizeof attributes);
+    char description[160];
+    snprintf(description, sizeof description, "raw_tracepoint %s", event);
     /* A program that was loaded for one hook by its type knows its name. */
-    attributes.raw_tracepoint.name = program->type == BPF_PROG_TYPE_TRACING ? 0 : (uintptr_t)event;
-    attributes.raw_tracepoint.prog_fd = (uint32_t)program->fd;
-    int fd = syscall_bpf(BPF_RAW_TRACEPOINT_OPEN, &attributes, sizeof attributes);
-    int error = fd < 0 ? fd : attachment_add(attachment, fd);
-    attachment_describe(attachment, "raw_tracepoint %s", event);
+    int error =
+        attach_raw(kernel, program, program->type == BPF_PROG_TYPE_TRACING ? NULL : event, description);
     if (error == -ENOENT) {
         diagnose_error(request->diagnostics, request->place, "%s: the kernel has no tracepoint '%s'",
                        request->name, event);
@@ -178,7 +187,8 @@ int kernel_attach_tracepoint(struct kernel *kernel, const struct attach_request 
         .disabled = 1,
     };
     /* The program runs wherever the tracepoint is passed, whichever CPU the event stands on. */
-    int fd = trace_events_stuck(kernel) ? -EDEADLK : syscall_perf_event_open(&event, -1, (int)kernel->online[0]);
+    int fd =
+        trace_events_stuck(kernel) ? -EDEADLK : syscall_perf_event_open(&event, -1, (int)kernel->online[0]);
     int error = fd < 0 ? fd : attach_to_event(attachment, program, fd, false, 0);
     attachment_describe(attachment, "tracepoint %s", request->name);
     if (error == -EACCES && fd >= 0) {
@@ -222,6 +232,13 @@ static void perf_event_explain(const struct attach_request *request, const struc
     } else if (error == -ENOSPC && attributes->type == PERF_TYPE_BREAKPOINT) {
         diagnose_error(request->diagnostics, request->place, "%s: all hardware breakpoints are in use",
                        request->name);
+    } else if (error == -EINVAL && attributes->type == PERF_TYPE_BREAKPOINT) {
+        diagnose_error(request->diagnostics, request->place, "%s: the kernel refuses a breakpoint there",
+                       request->name);
+        diagnose_hint(
+            request->diagnostics,
+            "It allows none where kprobes are forbidden; without kprobes, its code cannot be watched at "
+            "all, only data.");
     } else if (error == -EINVAL) {
         diagnose_error(request->diagnostics, request->place, "%s: the kernel refuses this rate or event",
                        request->name);
@@ -269,6 +286,7 @@ int kernel_attach_perf_event(struct kernel *kernel, const struct attach_request 
     if (!attachment)
         return -ENOMEM;
     struct perf_event_attr event = *attributes;
+    attachment->watched = event.type == PERF_TYPE_BREAKPOINT ? event.bp_addr : 0;
     event.size = sizeof event;
     event.disabled = 1;
     int error = 0;
@@ -294,4 +312,19 @@ int kernel_attach_perf_event(struct kernel *kernel, const struct attach_request 
     if (error)
         perf_event_explain(request, attributes, pid, error);
     return attach_finish(kernel, before, error);
+}
+
+int attach_unwatch(struct host *host, uint64_t address)
+{
+    struct kernel *kernel = kernel_of(host);
+    int error = -ENOENT;
+    for (size_t i = 0; i < kernel->attachment_count; i++) {
+        struct attachment *attachment = &kernel->attachments[i];
+        if (!attachment->watched || attachment->watched != address)
+            continue;
+        while (attachment->count)
+            close(attachment->fds[--attachment->count]);
+        error = 0;
+    }
+    return error;
 }

@@ -133,8 +133,10 @@ static void kprobe_explain(const struct attach_request *request, const struct kp
             what = reasons[i].what;
             hint = reasons[i].hint;
         }
-    diagnose_error(request->diagnostics, request->place, "%s cannot be attached%s%s: %s", request->name,
-                   bad ? " at " : "", text_string(&name), what);
+    /* The request is called after its first site; the one that is bad has the same kind. */
+    int kind = bad ? (int)strcspn(request->name, ":") + 1 : (int)strlen(request->name);
+    diagnose_error(request->diagnostics, request->place, "%.*s%s cannot be attached: %s", kind, request->name,
+                   text_string(&name), what);
     if (hint)
         diagnose_hint(request->diagnostics, "%s", hint);
     text_free(&name);

@@ -315,3 +315,22 @@ int create_maps(struct host *host, const struct image *image, struct diagnostics
     }
     return 0;
 }
+
+int add_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics)
+{
+    struct kernel *kernel = kernel_of(host);
+    struct kernel_map *maps = realloc(kernel->maps, (image->map_count + 1) * sizeof *maps);
+    if (!maps)
+        return -ENOMEM;
+    kernel->maps = maps;
+    for (; kernel->map_count < image->map_count; kernel->map_count++) {
+        int error = create_one(kernel, image, kernel->map_count);
+        if (error) {
+            map_explain(diagnostics, &image->maps[kernel->map_count], error);
+            if (maps[kernel->map_count].fd >= 0)
+                close(maps[kernel->map_count].fd);
+            return error;
+        }
+    }
+    return 0;
+}

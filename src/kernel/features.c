@@ -332,6 +332,44 @@ static bool feature_boot_clock(void)
     return feature_helper(&kprobe_program, 125);
 }
 
+static bool feature_override_return(void)
+{
+    return feature_helper(&kprobe_program, 58);
+}
+
+static bool feature_tai_clock(void)
+{
+    return feature_helper(&kprobe_program, 208);
+}
+
+/* Since the kernel has an allocator for them, programs that interrupt anything may use such maps, too. */
+static bool feature_growing_maps(void)
+{
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.map_type = BPF_MAP_TYPE_HASH;
+    attributes.key_size = attributes.value_size = 8;
+    attributes.max_entries = 1;
+    attributes.map_flags = BPF_F_NO_PREALLOC;
+    int map = syscall_bpf(BPF_MAP_CREATE, &attributes, sizeof attributes);
+    if (map < 0)
+        return false;
+    const struct bpf_insn instructions[] = {
+        INSTRUCTION(BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, -8, 0),
+        INSTRUCTION(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map),
+        INSTRUCTION(0, 0, 0, 0, 0),
+        INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0),
+        INSTRUCTION(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -8),
+        CALL(BPF_FUNC_map_lookup_elem),
+        MOVE_IMMEDIATE(BPF_REG_0, 0),
+        EXIT(),
+    };
+    static const struct attempt interrupting = {.type = BPF_PROG_TYPE_PERF_EVENT};
+    bool answer = feature_loads(&interrupting, instructions, 8) && feature_loads(&sleepable_program, instructions, 8);
+    close(map);
+    return answer;
+}
+
 static bool feature_jiffies(void)
 {
     return feature_helper(&kprobe_program, 118);
@@ -354,6 +392,31 @@ static bool feature_hardware_events(void)
     if (fd >= 0)
         close(fd);
     return fd >= 0;
+}
+
+/* A call without arguments: it is the arguments that are missing, unless the function itself is refused. */
+bool kernel_function_allowed(uint32_t program_type, uint32_t expected_attach_type, uint32_t attach_btf_id,
+                             uint32_t function)
+{
+    char log[1024] = "";
+    const struct bpf_insn instructions[] = {
+        INSTRUCTION(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, (int32_t)function),
+        MOVE_IMMEDIATE(BPF_REG_0, 0),
+        EXIT(),
+    };
+    const struct attempt attempt = {
+        .type = program_type,
+        .expected_attach_type = expected_attach_type,
+        .attach_btf_id = attach_btf_id,
+        .log = log,
+        .log_size = sizeof log,
+    };
+    int fd = feature_load(&attempt, instructions, 3);
+    if (fd >= 0)
+        close(fd);
+    /* What is missed after the call is an argument, or what the function began and nobody ends. */
+    return fd >= 0 ||
+           (strstr(log, "(85) call") && !strstr(log, "is not allowed") && !strstr(log, "must be sleepable"));
 }
 
 struct feature_entry {

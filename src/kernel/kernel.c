@@ -52,6 +52,7 @@ static void kernel_close(struct host *host)
     }
     free(kernel->programs);
     ring_close(&kernel->rings);
+    watch_close(kernel);
     if (kernel->control)
         munmap(kernel->control, kernel->control_size);
     for (size_t i = 0; i < kernel->map_count; i++)
@@ -63,10 +64,12 @@ static void kernel_close(struct host *host)
 
 static const struct host_operations kernel_operations = {
     .create_maps = create_maps,
+    .add_maps = add_maps,
     .load = load_program,
     .run = load_run,
     .map_each = map_each,
     .map_lookup = map_lookup,
+    .map_update = map_update,
     .map_delete = map_delete,
     .map_clear = map_clear,
     .map_zero = map_zero,
@@ -76,6 +79,7 @@ static const struct host_operations kernel_operations = {
     .disorder = kernel_disorder,
     .clock = kernel_clock,
     .run_time = load_run_time,
+    .unwatch = attach_unwatch,
     .close = kernel_close,
 };
 
@@ -134,6 +138,7 @@ int kernel_open(const struct kernel_options *options, struct diagnostics *diagno
     kernel->host.operations = &kernel_operations;
     kernel->verbose = options ? options->verbose : 0;
     kernel->log_size = options && options->log_size >= 128 ? options->log_size : LOG_SIZE;
+    kernel->license = options && options->license ? options->license : "GPL";
     kernel->rings.epoll = -1;
     int error = features_probe(&kernel->host.features);
     if (error) {

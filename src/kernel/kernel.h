@@ -8,13 +8,16 @@
  *   create.c         maps, made and filled
  *   map.c            maps, read and changed
  *   load.c           programs
+ *   object.c         what others have loaded: programs, modules' BTF
  *   refusal.c        what the verifier refused, in terms of the script
  *   ring.c           event rings, merged by time
  *   attach.c         the books of what is attached; tracepoints and perf events
+ *   attach_tracing.c programs that were loaded for their place by BTF: functions, iterators
  *   attach_sites.c   the ladder for many sites, from the cheapest rung to the one that always works
  *   attach_uprobe.c, attach_kprobe.c   what the two have of their own on it
  *   trace_events.c   many sites under one event of tracefs
  *   pad.c            which nop of a declared USDT probe is the fastest that is safe
+ *   watch.c          tells when programs map code
  *   leave.c          the end: a child closes what is slow to close
  *   state.h          what they share; private
  */
@@ -31,8 +34,9 @@ struct perf_event_attr;
 struct kernel_options {
     const char
         *without; /* names of features to do without, comma separated: for tests and --no-feature; or NULL */
-    unsigned verbose;  /* keeps the verifier's log of every program: kernel_log() */
-    uint32_t log_size; /* bytes for the verifier's log, default 1 MB */
+    unsigned verbose;    /* keeps the verifier's log of every program: kernel_log() */
+    uint32_t log_size;   /* bytes for the verifier's log, default 1 MB */
+    const char *license; /* of programs; NULL: GPL */
 };
 
 struct kernel; /* its first member is struct host */
@@ -69,6 +73,15 @@ int kernel_attach_tracepoint(struct kernel *kernel, const struct attach_request 
 int kernel_attach_perf_event(struct kernel *kernel, const struct attach_request *request,
                              const struct perf_event_attr *attributes, pid_t pid, int cpu);
 
+/* fentry and fexit: the program knows its function since it was loaded. */
+int kernel_attach_function(struct kernel *kernel, const struct attach_request *request);
+/* For each object of one sort ("task", "bpf_map"): kernel_walk() runs the program over all of them. pid, not
+ * 0: those of one process. pin, not NULL: a file that runs it whenever it is read, also when we are gone. */
+int kernel_attach_iterator(struct kernel *kernel, const struct attach_request *request, const char *target,
+                           pid_t pid, const char *pin);
+/* Runs every iterator that is attached and not pinned, once, to its end. 0 or -errno. */
+int kernel_walk(struct kernel *kernel);
+
 struct uprobe_site {
     uint64_t offset;    /* in the file */
     uint64_t semaphore; /* offset in the file of the 16-bit USDT semaphore; 0: none */
@@ -89,6 +102,27 @@ struct kprobe_site {
 };
 int kernel_attach_kprobes(struct kernel *kernel, const struct attach_request *request,
                           const struct kprobe_site *sites, size_t count, bool is_return);
+
+/* Whether programs of a type may call the function of the kernel's with this BTF id. */
+bool kernel_function_allowed(uint32_t program_type, uint32_t expected_attach_type, uint32_t attach_btf_id,
+                             uint32_t function);
+/* Every BPF program in the kernel that says what its functions are called. The bytes live until the call
+ * returns. Non-zero stops. */
+struct kernel_bpf_program {
+    uint32_t id;
+    const char *name; /* of its first function */
+    const void *btf;
+    size_t btf_size;
+};
+typedef int kernel_program_visitor(void *state, const struct kernel_bpf_program *program);
+int kernel_each_bpf_program(kernel_program_visitor *visit, void *state);
+
+/* From now on kernel_mapped() tells whether any process has mapped code since it was asked last. 0 or -errno. */
+int kernel_watch_mappings(struct kernel *kernel);
+bool kernel_mapped(struct kernel *kernel);
+
+/* Lets the kernel count how long programs run, until we end: host's run_time(). 0 or -errno. */
+int kernel_count_time(struct kernel *kernel);
 
 size_t kernel_attached(const struct kernel *kernel);
 /* Which rung each attachment took, for -v and tests: "uprobe_multi 34 sites /usr/bin/x", one a line. */

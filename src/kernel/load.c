@@ -83,6 +83,18 @@ static int load_btf(const struct kernel *kernel, const struct image_program *pro
     return fd;
 }
 
+/* What the program's BTF id belongs to, where that is not the kernel itself. The kernel's word for a
+ * program's descriptor is the same as for a module's. */
+static int load_attach_object(const struct image_program *program, union bpf_attr *attributes)
+{
+    int fd = program->attach_program  ? object_open_program(program->attach_program)
+             : program->attach_module ? object_open_module(program->attach_module)
+                                      : -ENOENT;
+    if (fd >= 0)
+        attributes->attach_prog_fd = (uint32_t)fd;
+    return fd;
+}
+
 /* With a log, of a size that holds it. *log is the caller's to free, also after a failure; it may be NULL. */
 static int load_with_log(union bpf_attr *attributes, uint32_t size, char **log)
 {
@@ -157,11 +169,12 @@ int load_program(struct host *host, const struct image *image, size_t index, str
     attributes.prog_type = program->type;
     attributes.insn_cnt = program->count;
     attributes.insns = (uintptr_t)instructions;
-    attributes.license = (uintptr_t) "GPL";
+    attributes.license = (uintptr_t)kernel->license;
     attributes.prog_flags = program->sleepable ? SLEEPABLE : 0;
     attributes.expected_attach_type = load_attach_type(&host->features, program);
     attributes.attach_btf_id = program->attach_btf_id;
     load_name(attributes.prog_name, program->name);
+    int object = load_attach_object(program, &attributes);
     int btf = load_btf(kernel, program, &arena, &attributes);
 
     int fd = kernel->verbose ? load_with_log(&attributes, kernel->log_size, &log)
@@ -170,6 +183,8 @@ int load_program(struct host *host, const struct image *image, size_t index, str
         fd = load_again(kernel, &attributes, fd, &log);
     if (btf >= 0)
         close(btf);
+    if (object >= 0)
+        close(object);
     if (fd < 0)
         refusal_explain(diagnostics, program, fd, log ? log : "");
     arena_free(&arena);
@@ -216,4 +231,18 @@ uint64_t load_run_time(struct host *host, size_t index, uint64_t *runs)
         return 0;
     *runs = info.run_cnt;
     return info.run_time_ns;
+}
+
+int kernel_count_time(struct kernel *kernel)
+{
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.enable_stats.type = BPF_STATS_RUN_TIME;
+    int fd = syscall_bpf(BPF_ENABLE_STATS, &attributes, sizeof attributes);
+    struct attachment *attachment = fd >= 0 ? attachment_new(kernel) : NULL;
+    if (attachment)
+        return attachment_add(attachment, fd);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? fd : -ENOMEM;
 }

@@ -169,6 +169,15 @@ int map_lookup(struct host *host, size_t index, const void *key, void *values)
     return syscall_map_lookup(map->fd, key ? key : &zero, values);
 }
 
+int map_update(struct host *host, size_t index, const void *key, const void *value)
+{
+    struct kernel_map *map = map_get(host, index);
+    uint32_t zero = 0;
+    if (!map || map->values != 1 || (!map_is_array(map) && !map_is_hash(map)))
+        return -EINVAL;
+    return syscall_map_update(map->fd, key ? key : &zero, value, BPF_ANY);
+}
+
 /* A slot of an array cannot be removed: it becomes zero. */
 static int map_zero_key(const struct kernel_map *map, const void *key)
 {

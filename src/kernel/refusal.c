@@ -19,6 +19,9 @@ static const char our_fault[] =
 static const struct {
     const char *piece, *hint;
 } refusal_hints[] = {
+    {"probe_write_user",
+     "write_user() needs a kernel that lets programs be written to: one that is not locked down "
+     "(lockdown=none), and CAP_SYS_ADMIN."},
     {"too large. Processed",
      "The verifier gave up: a loop does too much. Lower its bound, or do less in it."},
     {"too complex", "Lower the bound of the loops, or split the block into several."},

@@ -51,7 +51,9 @@ struct rings {
 struct attachment {
     int *fds; /* in the order in which they are to be closed: links before what they are linked to */
     size_t count, room;
-    char *group; /* of tracefs events to be removed after; or NULL */
+    uint64_t watched; /* address of a watchpoint, also of one that was removed; 0: something else */
+    bool is_iterator; /* fds[0] is to be read to its end: kernel_walk() */
+    char *group;      /* of tracefs events to be removed after; or NULL */
     bool group_is_kprobe;
     int witness, lives[2]; /* with a group: see trace_events.c */
     char *description;     /* one line */
@@ -62,6 +64,7 @@ struct kernel {
     struct features probed; /* before options left some out */
     unsigned verbose;
     uint32_t log_size;
+    const char *license;
     struct kernel_map *maps;
     size_t map_count;
     struct kernel_program *programs;
@@ -74,6 +77,8 @@ struct kernel {
     struct tracefs *tracefs; /* opened when an attachment needs it */
     int tracefs_error;       /* it could not be opened, and is not tried again */
     unsigned group_number;
+    struct watch *watches; /* one per online CPU: see watch.c */
+    size_t watch_count;
     enum pad pad; /* the fastest that was proved; see pad.c */
     bool pad_is_known;
     unsigned *online; /* CPUs that were online at the start */
@@ -101,18 +106,27 @@ int permission_raise_memlock(void);
 
 /* create.c, map.c, load.c, ring.c, run: the host's operations. */
 int create_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);
+int add_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);
 int load_program(struct host *host, const struct image *image, size_t program,
                  struct diagnostics *diagnostics);
 int load_run(struct host *host, size_t program);
 uint64_t load_run_time(struct host *host, size_t program, uint64_t *runs);
 int map_each(struct host *host, size_t map, host_element *element, void *state);
 int map_lookup(struct host *host, size_t map, const void *key, void *values);
+int map_update(struct host *host, size_t map, const void *key, const void *value);
 int map_delete(struct host *host, size_t map, const void *key);
 int map_clear(struct host *host, size_t map);
 int map_zero(struct host *host, size_t map);
 int ring_open(struct rings *rings, const int *fds, uint32_t count, uint32_t size);
 int ring_consume(struct host *host, bool drain, host_record *record, void *state);
 void ring_close(struct rings *rings);
+
+/* watch.c */
+void watch_close(struct kernel *kernel);
+
+/* object.c: descriptors, or -errno. */
+int object_open_program(uint32_t id);
+int object_open_module(const char *module); /* its BTF */
 
 /* refusal.c: what the verifier wrote, in the script's terms. */
 void refusal_explain(struct diagnostics *diagnostics, const struct image_program *program, int error,
@@ -125,7 +139,14 @@ void attachment_drop_from(struct kernel *kernel,
                           size_t count); /* closes and forgets all but the first `count` */
 void attachment_describe(struct attachment *attachment, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+int attach_unwatch(struct host *host, uint64_t address); /* the host's operation */
 /* The loaded program of a request; NULL with a diagnostic when it is not loaded. */
+/* By the hook's name, or where a program that was loaded for its place goes (NULL). 0 or -errno, undiagnosed.
+ */
+int attach_raw(struct kernel *kernel, const struct kernel_program *program, const char *event,
+               const char *description);
+/* Ends an attempt: forgets everything that it made if it failed. */
+int attach_finish(struct kernel *kernel, size_t before, int error);
 const struct kernel_program *attach_program(struct kernel *kernel, const struct attach_request *request);
 /* Connects a program to a perf event: by a link with the cookie where has_cookie, else directly. Adds both
  * descriptors to the attachment; `event` is closed when it fails. */

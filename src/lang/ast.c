@@ -31,11 +31,16 @@ static const struct shape {
     [NODE_STEP] = {"step", {CHILD(step.target)}, 0},
     [NODE_FIELD] = {"field", {CHILD(field.object)}, 0},
     [NODE_INDEX] = {"index", {CHILD(binary.left), CHILD(binary.right)}, 0},
-    [NODE_CAST] = {"cast", {CHILD(cast.operand)}, 0},
+    [NODE_CAST] = {"cast", {CHILD(cast.operand), CHILD(cast.name.of)}, 0},
     [NODE_TUPLE] = {"tuple", {0}, CHILD(list)},
-    [NODE_SIZEOF] = {"sizeof", {CHILD(cast.operand)}, 0},
+    [NODE_SIZEOF] = {"sizeof", {CHILD(cast.operand), CHILD(cast.name.of)}, 0},
+    [NODE_OFFSETOF] = {"offsetof", {CHILD(cast.operand), CHILD(cast.name.of)}, 0},
+    [NODE_TYPEOF] = {"typeof", {CHILD(cast.operand), CHILD(cast.name.of)}, 0},
+    [NODE_TYPEINFO] = {"typeinfo", {CHILD(cast.operand), CHILD(cast.name.of)}, 0},
+    [NODE_COMPTIME] = {"comptime", {CHILD(unary.operand)}, 0},
+    [NODE_BLOCK_VALUE] = {"block value", {0}, CHILD(list)},
     [NODE_EXPRESSION] = {"expression", {CHILD(unary.operand)}, 0},
-    [NODE_LET] = {"let", {CHILD(let.target), CHILD(let.value)}, 0},
+    [NODE_LET] = {"let", {CHILD(let.target), CHILD(let.type_name.of), CHILD(let.value)}, 0},
     [NODE_BLOCK] = {"block", {0}, CHILD(list)},
     [NODE_IF] = {"if", {CHILD(ternary.condition), CHILD(ternary.yes), CHILD(ternary.no)}, 0},
     [NODE_WHILE] = {"while", {CHILD(loop.condition), CHILD(loop.body)}, 0},
@@ -70,6 +75,11 @@ struct node *node_new(struct arena *arena, enum node_kind kind, struct place pla
     node->kind = kind;
     node->place = place;
     return node;
+}
+
+bool node_is_expression(const struct node *node)
+{
+    return node->kind < NODE_EXPRESSION;
 }
 
 void node_append(struct node_list *list, struct node *node)
@@ -116,11 +126,15 @@ static void node_forget(struct node *node)
     case NODE_MAP: node->map.symbol = NULL; break;
     case NODE_CALL:
         node->call.builtin = NULL;
+        node->call.subprogram = NULL;
         node->call.data = NULL;
         break;
     case NODE_FIELD: node->field.found = (struct field){0}; break;
     case NODE_CAST:
-    case NODE_SIZEOF: node->cast.target = NULL; break;
+    case NODE_SIZEOF:
+    case NODE_OFFSETOF:
+    case NODE_TYPEOF:
+    case NODE_TYPEINFO: node->cast.target = NULL; break;
     default: break;
     }
 }
@@ -158,6 +172,23 @@ void node_walk(struct node *node, bool (*visit)(struct node *node, void *state),
         node_walk(item, visit, state);
 }
 
+bool node_is_deeper(const struct node *node, unsigned levels)
+{
+    if (!node)
+        return false;
+    if (!levels)
+        return true;
+    struct node *readable = (struct node *)node; /* node_child serves writers too */
+    for (unsigned i = 0; node_child(readable, i); i++)
+        if (!node_child_is_shared(node, i) && node_is_deeper(*node_child(readable, i), levels - 1))
+            return true;
+    const struct node_list *list = node_list_of(readable);
+    for (const struct node *item = list ? list->first : NULL; item; item = item->next)
+        if (node_is_deeper(item, levels - 1))
+            return true;
+    return false;
+}
+
 static void print_string(struct text *out, const char *string, size_t length)
 {
     static const char escapes[] = "\nn\tt\rr\"\"\\\\";
@@ -176,14 +207,37 @@ static void print_string(struct text *out, const char *string, size_t length)
     text_char(out, '"');
 }
 
+bool type_name_is_given(const struct type_name *name)
+{
+    return name->name || name->of;
+}
+
+bool type_name_is_open(const struct type_name *name)
+{
+    return name->suffix_count && name->suffixes[name->suffix_count - 1] == TYPE_NAME_OPEN;
+}
+
 static void print_type_name(struct text *out, const struct type_name *name)
 {
-    text_printf(out, " %s%s", name->name, name->pointers ? " " : "");
-    text_fill(out, '*', name->pointers);
-    if (name->array == UINT32_MAX)
-        text_add(out, "[]");
-    else if (name->array)
-        text_printf(out, "[%" PRIu32 "]", name->array);
+    text_printf(out, " %s", name->name ? name->name : "typeof()");
+    for (uint32_t i = 0; i < name->suffix_count; i++) {
+        uint32_t suffix = name->suffixes[i];
+        if (!suffix)
+            text_add(out, i && !name->suffixes[i - 1] ? "*" : " *");
+        else if (suffix == TYPE_NAME_OPEN)
+            text_add(out, "[]");
+        else
+            text_printf(out, "[%" PRIu32 "]", suffix);
+    }
+}
+
+static void print_members(struct text *out, const struct member_path *members)
+{
+    for (const struct member_path *member = members; member; member = member->next)
+        if (member->name)
+            text_printf(out, " .%s", member->name);
+        else
+            text_printf(out, " [%" PRIu32 "]", member->element);
 }
 
 /* What a node is besides its children: name, value, operator. */
@@ -231,8 +285,16 @@ static void print_details(struct text *out, const struct node *node)
         break;
     case NODE_CAST: print_type_name(out, &node->cast.name); break;
     case NODE_SIZEOF:
+    case NODE_OFFSETOF:
+    case NODE_TYPEOF:
+    case NODE_TYPEINFO:
         if (!node->cast.operand)
             print_type_name(out, &node->cast.name);
+        print_members(out, node->cast.members);
+        break;
+    case NODE_TUPLE:
+        for (uint32_t i = 0; node->names && i < node->list.count; i++)
+            text_printf(out, "%s%s", i ? "," : " ", node->names[i]);
         break;
     case NODE_EXPRESSION: text_add(out, node->unary.is_silent ? " _ =" : ""); break;
     case NODE_LET:
@@ -266,6 +328,13 @@ void node_print(struct text *out, const struct node *node, unsigned indent)
 
 void script_print(struct text *out, const struct script *script)
 {
+    for (const struct subprogram *subprogram = script->subprograms; subprogram;
+         subprogram = subprogram->next) {
+        text_printf(out, "fn %s\n", subprogram->name);
+        for (const struct node *node = subprogram->parameters.first; node; node = node->next)
+            node_print(out, node, 4);
+        node_print(out, subprogram->body, 2);
+    }
     for (const struct action_block *block = script->blocks; block; block = block->next) {
         for (const struct attach_point *point = block->attach_points; point; point = point->next) {
             text_add(out, "probe ");

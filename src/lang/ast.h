@@ -8,8 +8,12 @@
  *   `a ?: b` is a TERNARY whose yes is the very node condition: evaluate it once;
  *   `else if` is a `no` block that holds one IF;
  *   `@m[a, b]` and `@m[(a, b)]` are the same tree: the key is a TUPLE;
- *   `sizeof(x)` with a lone word that may be a type or a value has both cast.operand (a NAME) and cast.name;
- *   `-1` is a UNARY of an INTEGER until it is folded.
+ *   `sizeof(x)` with a lone word that may be a type or a value has both cast.operand (a NAME) and cast.name,
+ * and so have offsetof, typeof and typeinfo; `container_of(p, T, m)` is (T *)((int8 *)p - offsetof(T, m));
+ *   `(a=1, b=2)` is a TUPLE with names;
+ *   `-1` is a UNARY of an INTEGER until it is folded;
+ *   `if (c) { a } else { b }` as a value is a TERNARY of two BLOCK_VALUEs;
+ *   macros are gone once script_expand() was there: a call is a BLOCK_VALUE.
  * Depth is bounded (TREE_NESTING, TREE_CHAIN), so that going over a tree may recurse. */
 #ifndef SPOOR_LANG_AST_H
 #define SPOOR_LANG_AST_H
@@ -22,7 +26,9 @@
 #include "type/type.h"
 
 struct builtin;
+struct map_declaration;
 struct node;
+struct subprogram;
 
 /* The parser refuses what nests deeper; and more chained operators, postfixes and `else if`s than this in
  * one statement (its blocks included along the way down). */
@@ -30,24 +36,29 @@ enum { TREE_NESTING = 200, TREE_CHAIN = 1000 };
 
 enum node_kind {
     /* expressions */
-    NODE_INTEGER,   /* integer: also folded enum constants and sizeof */
-    NODE_BOOL,      /* integer is 0 or 1 */
-    NODE_STRING,    /* string */
-    NODE_NAME,      /* name: a builtin without parentheses, or an enumerator */
-    NODE_VARIABLE,  /* variable: $x */
-    NODE_MAP,       /* map: @m, @m[key] */
-    NODE_PARAMETER, /* integer: N of $N; 0 is $#. Folding makes it INTEGER or STRING */
-    NODE_CALL,      /* call */
-    NODE_UNARY,     /* unary: ! ~ - * & */
-    NODE_BINARY,    /* binary */
-    NODE_TERNARY,   /* ternary */
-    NODE_ASSIGN,    /* assign: = and compound */
-    NODE_STEP,      /* step: ++ -- before or after a variable or map */
-    NODE_FIELD,     /* field: a.b, a->b, tuple.0 */
-    NODE_INDEX,     /* binary.left[binary.right] */
-    NODE_CAST,      /* cast */
-    NODE_TUPLE,     /* list */
-    NODE_SIZEOF,    /* cast: of a type, or of the operand */
+    NODE_INTEGER,     /* integer: also folded enum constants and sizeof */
+    NODE_BOOL,        /* integer is 0 or 1 */
+    NODE_STRING,      /* string */
+    NODE_NAME,        /* name: a builtin without parentheses, or an enumerator */
+    NODE_VARIABLE,    /* variable: $x */
+    NODE_MAP,         /* map: @m, @m[key] */
+    NODE_PARAMETER,   /* integer: N of $N; 0 is $#. Folding makes it INTEGER or STRING */
+    NODE_CALL,        /* call */
+    NODE_UNARY,       /* unary: ! ~ - * & */
+    NODE_BINARY,      /* binary */
+    NODE_TERNARY,     /* ternary */
+    NODE_ASSIGN,      /* assign: = and compound */
+    NODE_STEP,        /* step: ++ -- before or after a variable or map */
+    NODE_FIELD,       /* field: a.b, a->b, tuple.0 */
+    NODE_INDEX,       /* binary.left[binary.right] */
+    NODE_CAST,        /* cast */
+    NODE_TUPLE,       /* list; names: a record's */
+    NODE_SIZEOF,      /* cast: of a type, or of the operand */
+    NODE_OFFSETOF,    /* cast: the same, with members */
+    NODE_TYPEOF,      /* cast: the same; only where a type may stand */
+    NODE_TYPEINFO,    /* cast: the same */
+    NODE_COMPTIME,    /* unary.operand: must be known when the script is compiled */
+    NODE_BLOCK_VALUE, /* list: statements; the last may be an expression, which is the value */
     /* statements */
     NODE_EXPRESSION, /* unary.operand, value discarded */
     NODE_LET,        /* let */
@@ -59,43 +70,63 @@ enum node_kind {
     NODE_UNROLL,     /* loop: from = the count, body */
     NODE_BREAK,
     NODE_CONTINUE,
-    NODE_RETURN,     /* unary.operand or NULL */
+    NODE_RETURN, /* unary.operand or NULL */
 };
 
 /* Operators of UNARY, BINARY, ASSIGN (OPERATOR_NONE: plain =) and STEP (ADD, SUB). */
-enum operator {
+enum operator{
     OPERATOR_NONE,
-    OPERATOR_ADD, OPERATOR_SUB, OPERATOR_MUL, OPERATOR_DIV, OPERATOR_MOD,
-    OPERATOR_AND, OPERATOR_OR, OPERATOR_XOR, OPERATOR_SHL, OPERATOR_SHR,
-    OPERATOR_EQ, OPERATOR_NE, OPERATOR_LT, OPERATOR_LE, OPERATOR_GT, OPERATOR_GE,
-    OPERATOR_LOGICAL_AND, OPERATOR_LOGICAL_OR,
-    OPERATOR_NOT, OPERATOR_COMPLEMENT, OPERATOR_NEGATE, OPERATOR_DEREFERENCE, OPERATOR_ADDRESS,
+    OPERATOR_ADD,
+    OPERATOR_SUB,
+    OPERATOR_MUL,
+    OPERATOR_DIV,
+    OPERATOR_MOD,
+    OPERATOR_AND,
+    OPERATOR_OR,
+    OPERATOR_XOR,
+    OPERATOR_SHL,
+    OPERATOR_SHR,
+    OPERATOR_EQ,
+    OPERATOR_NE,
+    OPERATOR_LT,
+    OPERATOR_LE,
+    OPERATOR_GT,
+    OPERATOR_GE,
+    OPERATOR_LOGICAL_AND,
+    OPERATOR_LOGICAL_OR,
+    OPERATOR_NOT,
+    OPERATOR_COMPLEMENT,
+    OPERATOR_NEGATE,
+    OPERATOR_DEREFERENCE,
+    OPERATOR_ADDRESS,
 };
 const char *operator_text(enum operator op); /* "+", "<<=" without "=", "!" … */
 
 /* A scratch variable, one per declaration. */
 struct variable {
-    const char *name;         /* with the $ */
-    const struct type *type;  /* NULL until known */
-    bool is_declared;         /* by let: the type may be fixed */
+    const char *name;        /* with the $ */
+    const struct type *type; /* NULL until known */
+    bool is_declared;        /* by let: the type may be fixed */
     bool type_fixed;
     struct place place;
-    const void *scope;        /* of the checker */
-    bool captured;            /* used inside a loop body that becomes a callback, and made outside of it */
-    int32_t slot;             /* of lowering */
-    void *lowered;            /* of lowering */
+    const void *scope;  /* of the checker */
+    bool address_taken; /* lives in memory: &$x */
+    bool captured;      /* used inside a loop body that becomes a callback, and made outside of it */
+    int32_t slot;       /* of lowering */
+    void *lowered;      /* of lowering */
 };
 
 /* A map of the script, one per name. */
 struct map_symbol {
-    const char *name;          /* with the @ */
-    const struct type *key;    /* NULL: keyless, or not known yet */
-    const struct type *value;  /* NULL: not known yet */
-    bool key_known;            /* some use told whether it has a key */
-    struct place first;        /* first use, for messages */
-    struct place key_place, value_place; /* where key and value got their types */
-    int index;                 /* in the image; -1 before lowering */
-    uint32_t max_entries;      /* 0: the default */
+    const char *name;                          /* with the @ */
+    const struct type *key;                    /* NULL: keyless, or not known yet */
+    const struct type *value;                  /* NULL: not known yet */
+    bool key_known;                            /* some use told whether it has a key */
+    struct place first;                        /* first use, for messages */
+    struct place key_place, value_place;       /* where key and value got their types */
+    int index;                                 /* in the image; -1 before lowering */
+    uint32_t max_entries;                      /* 0: the default */
+    const struct map_declaration *declaration; /* let @name = …, or NULL */
     bool is_written, is_read;
 };
 
@@ -104,12 +135,23 @@ struct node_list {
     uint32_t count;
 };
 
-/* A type as the script writes it: "uint64", "struct task_struct *", "int8[4]". Resolved by the checker. */
+/* A type as the script writes it: "uint64", "struct task_struct *", "int8[4]*", "typeof($x)". Resolved by the
+ * checker. */
 struct type_name {
-    const char *name;       /* "uint64", "struct x", "x" */
-    uint32_t pointers;      /* number of * after it */
-    uint32_t array;         /* 0: none; [] alone: UINT32_MAX */
+    const char *name;         /* "uint64", "struct x", "x"; NULL with `of` */
+    struct node *of;          /* a TYPEOF */
+    const uint32_t *suffixes; /* from left to right. 0: a pointer; else an array of so many; */
+    uint32_t suffix_count;    /* TYPE_NAME_OPEN: [] */
     struct place place;
+};
+enum { TYPE_NAME_OPEN = INT32_MAX };
+bool type_name_is_given(const struct type_name *name);
+bool type_name_is_open(const struct type_name *name); /* ends in [] */
+
+struct member_path {  /* of offsetof: a.b[2] */
+    const char *name; /* NULL: an element */
+    uint32_t element;
+    struct member_path *next;
 };
 
 struct node {
@@ -119,8 +161,8 @@ struct node {
     struct node *next;       /* in a list */
     union {
         struct {
-            uint64_t value;       /* two's complement */
-            bool is_unsigned;     /* literal above INT64_MAX */
+            uint64_t value;             /* two's complement */
+            bool is_unsigned;           /* literal above INT64_MAX */
             const struct type *as_enum; /* an enumerator's type, or NULL */
         } integer;
         struct {
@@ -145,11 +187,13 @@ struct node {
             const char *name;
             struct node_list arguments;
             const struct builtin *builtin;
-            void *data; /* of the builtin: e.g. its parsed format */
+            struct subprogram *subprogram; /* after checking: instead of a builtin, or NULL */
+            void *data;                    /* of the builtin: e.g. its parsed format */
         } call;
         struct {
             enum operator op;
             bool is_silent; /* EXPRESSION: `_ = operand;` */
+            bool is_open;   /* EXPRESSION: the last of its block, without a semicolon */
             struct node *operand;
         } unary;
         struct {
@@ -170,7 +214,7 @@ struct node {
         } step;
         struct {
             struct node *object;
-            const char *name;  /* field name, or NULL: tuple element */
+            const char *name; /* field name, or NULL: tuple element */
             uint32_t element;
             struct field found; /* after checking */
         } field;
@@ -178,20 +222,24 @@ struct node {
             struct type_name name;
             struct node *operand;
             const struct type *target; /* after checking */
+            const struct member_path *members;
         } cast;
         struct {
             struct node *target; /* VARIABLE */
             bool has_type;
             struct type_name type_name;
-            struct node *value;  /* or NULL */
+            struct node *value; /* or NULL */
         } let;
-        struct node_list list;
+        struct {
+            struct node_list list;
+            const char *const *names; /* of a record's elements, or NULL */
+        };
         struct {
             struct node *variable; /* VARIABLE */
             struct node *from, *to;
-            struct node *map;      /* NODE_MAP without key */
+            struct node *map; /* NODE_MAP without key */
             struct node *condition;
-            struct node *body;     /* BLOCK */
+            struct node *body; /* BLOCK */
         } loop;
     };
 };
@@ -212,16 +260,85 @@ struct attach_point { /* kind:piece:piece… */
 struct action_block {
     struct place place;
     struct attach_point *attach_points;
-    struct node *predicate; /* or NULL */
-    struct node *body;      /* BLOCK */
+    struct node *predicate;               /* or NULL */
+    struct node *body;                    /* BLOCK */
+    const struct subprogram *subprograms; /* of the script: what the block may call */
     struct action_block *next;
 };
 
+/* key = value; of config = { … } */
+struct setting {
+    struct place place;
+    const char *key, *value;
+    struct setting *next;
+};
+
+struct import { /* import "path"; */
+    struct place place;
+    const char *path;
+    struct import *next;
+};
+
+/* macro name(a, $b, @c) { … }: parameters are NAMEs, VARIABLEs and MAPs. */
+struct macro {
+    struct place place;
+    const char *name;
+    struct node_list parameters;
+    struct node *body; /* BLOCK, or BLOCK_VALUE */
+    bool was_expanded;
+    struct macro *next;
+};
+
+/* fn name($a : type) : type { … }: each unit that calls it gets a copy. */
+struct subprogram {
+    struct place place; /* of its head */
+    const char *name;
+    struct node_list parameters; /* LETs */
+    struct type_name result;     /* name NULL: none */
+    const struct type *type;     /* of the result, after checking */
+    struct node *body;           /* BLOCK */
+    bool returns_value;          /* a return with a value was met */
+    struct subprogram *next;
+};
+
+struct map_declaration { /* let @name = kind(entries); */
+    struct place place;
+    const char *name, *kind;
+    uint64_t entries;
+    struct map_declaration *next;
+};
+
+/* A definition of C, the #! line, or lines of the preprocessor with what they leave out: one piece of the
+ * script's text.
+ */
+struct c_piece {
+    uint32_t begin, end;
+};
+
+/* Parses what is imported, as soon as it is named: what it defines counts from there on. */
+struct script;
+struct importer {
+    void (*import)(const struct importer *importer, struct script *script, const struct import *import);
+};
+
+struct c_definitions;
 struct script {
     const struct source *source;
+    struct c_definitions *definitions; /* of C; NULL: none are understood */
+    struct c_piece *c_pieces;          /* of `source`, in its order; imported texts have none */
+    size_t c_piece_count, c_piece_room;
     struct action_block *blocks;
     size_t block_count;
+    struct setting *settings;
+    struct import *imports;
+    const struct importer *importer; /* NULL: imports are only listed */
+    struct macro *macros;
+    struct subprogram *subprograms;
+    struct map_declaration *declarations;
+    unsigned form_count; /* of all these */
 };
+
+bool node_is_expression(const struct node *node);
 
 struct node *node_new(struct arena *arena, enum node_kind kind, struct place place);
 struct node *node_clone(struct arena *arena, const struct node *node); /* deep; resolutions are not copied */
@@ -229,6 +346,8 @@ void node_append(struct node_list *list, struct node *node);
 /* Calls visit for the node and everything below it, parents first, until visit returns false for a node
  * (its children are then skipped). */
 void node_walk(struct node *node, bool (*visit)(struct node *node, void *state), void *state);
+/* Whether the tree has more levels than that. */
+bool node_is_deeper(const struct node *node, unsigned levels);
 /* -d ast, -d types: an indented tree, one node a line, with types when they are known. */
 void script_print(struct text *out, const struct script *script);
 void node_print(struct text *out, const struct node *node, unsigned indent);

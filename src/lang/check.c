@@ -8,42 +8,37 @@ enum { PASSES_MOST = 100 };
 
 /* ---- messages ---- */
 
-void check_error(struct checker *checker, struct place place, const char *format, ...)
+static void check_report(struct checker *checker, enum severity severity, struct place place,
+                         const char *format, va_list arguments)
 {
-    checker->state->hint_wanted = false;
     if (!checker->is_reporting)
         return;
     struct text text = {0};
+    text_vprintf(&text, format, arguments);
+    (severity == DIAGNOSTIC_ERROR ? diagnose_error : diagnose_warning)(checker->diagnostics, place, "%s",
+                                                                       text_string(&text));
+    text_free(&text);
+}
+
+void check_error(struct checker *checker, struct place place, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    text_vprintf(&text, format, arguments);
+    check_report(checker, DIAGNOSTIC_ERROR, place, format, arguments);
     va_end(arguments);
-    size_t before = checker->diagnostics->count;
-    diagnose_error(checker->diagnostics, place, "%s", text_string(&text));
-    text_free(&text);
-    /* Units are copies of the same blocks: what was said once has its hint already. */
-    checker->state->hint_wanted = checker->diagnostics->count > before;
 }
 
 void check_warning(struct checker *checker, struct place place, const char *format, ...)
 {
-    checker->state->hint_wanted = false;
-    if (!checker->is_reporting)
-        return;
-    struct text text = {0};
     va_list arguments;
     va_start(arguments, format);
-    text_vprintf(&text, format, arguments);
+    check_report(checker, DIAGNOSTIC_WARNING, place, format, arguments);
     va_end(arguments);
-    size_t before = checker->diagnostics->count;
-    diagnose_warning(checker->diagnostics, place, "%s", text_string(&text));
-    text_free(&text);
-    checker->state->hint_wanted = checker->diagnostics->count > before;
 }
 
 void check_hint(struct checker *checker, const char *format, ...)
 {
-    if (!checker->state->hint_wanted)
+    if (!checker->is_reporting)
         return;
     struct text text = {0};
     va_list arguments;
@@ -64,14 +59,14 @@ void check_unresolved(struct checker *checker, struct place place)
 
 /* ---- scopes ---- */
 
-static size_t scope_enter(struct checker *checker)
+size_t check_scope_enter(struct checker *checker)
 {
     size_t outer = checker->state->scope_begin;
     checker->state->scope_begin = checker->state->visible_count;
     return outer;
 }
 
-static void scope_leave(struct checker *checker, size_t outer)
+void check_scope_leave(struct checker *checker, size_t outer)
 {
     struct check_state *state = checker->state;
     while (state->visible_count > state->scope_begin) /* the names are there: setting them needs no memory */
@@ -97,6 +92,27 @@ static bool statement_ends(const struct node *node)
     return builtin && (builtin->flags & BUILTIN_ENDS);
 }
 
+/* The statements of a block in a scope of its own; the value of an expression at its end, or type_none. */
+static const struct type *check_statements(struct checker *checker, const struct node_list *list)
+{
+    size_t outer = check_scope_enter(checker);
+    bool has_ended = false, has_warned = false;
+    const struct type *type = &type_none;
+    for (struct node *node = list->first; node; node = node->next) {
+        if (has_ended && !has_warned) {
+            check_warning(checker, node->place, "Unreachable statement");
+            has_warned = true;
+        }
+        if (!node->next && node_is_expression(node))
+            type = check_expression(checker, node);
+        else
+            check_statement(checker, node);
+        has_ended |= statement_ends(node);
+    }
+    check_scope_leave(checker, outer);
+    return type;
+}
+
 void check_block(struct checker *checker, struct node *block)
 {
     if (!block)
@@ -105,18 +121,13 @@ void check_block(struct checker *checker, struct node *block)
         check_statement(checker, block);
         return;
     }
-    size_t outer = scope_enter(checker);
-    bool has_ended = false, has_warned = false;
-    for (struct node *node = block->list.first; node; node = node->next) {
-        if (has_ended && !has_warned) {
-            check_warning(checker, node->place, "Unreachable statement");
-            has_warned = true;
-        }
-        check_statement(checker, node);
-        has_ended |= statement_ends(node);
-    }
-    scope_leave(checker, outer);
+    check_statements(checker, &block->list);
     block->type = &type_none;
+}
+
+const struct type *check_block_value(struct checker *checker, struct node *block)
+{
+    return check_statements(checker, &block->list);
 }
 
 static void check_discard(struct checker *checker, struct node *node)
@@ -143,9 +154,25 @@ static void check_let_statement(struct checker *checker, struct node *node)
 
 static void check_if(struct checker *checker, struct node *node)
 {
-    check_condition(checker, node->ternary.condition, "condition in if()");
-    check_block(checker, node->ternary.yes);
-    check_block(checker, node->ternary.no);
+    struct node *condition = node->ternary.condition;
+    bool is_comptime = condition->kind == NODE_COMPTIME;
+    struct constant constant;
+    check_condition(checker, condition, "condition in if()");
+    if (is_comptime && condition->kind == NODE_COMPTIME)
+        return; /* not decided yet: what it says is of no account */
+    bool is_constant = fold_constant(condition, &constant);
+    if (is_comptime && is_constant) { /* the other way is not there any more */
+        if (!constant.value)
+            node->ternary.yes = node_new(checker->arena, NODE_BLOCK, node->ternary.yes->place);
+        else
+            node->ternary.no = NULL;
+    }
+    for (int is_yes = 1; is_yes >= 0; is_yes--) {
+        unsigned is_dead = is_constant && (constant.value != 0) != is_yes;
+        checker->dead_branches += is_dead;
+        check_block(checker, is_yes ? node->ternary.yes : node->ternary.no);
+        checker->dead_branches -= is_dead;
+    }
 }
 
 /* A loop's body becomes a function of its own, called back for each round; its condition belongs to it. */
@@ -160,7 +187,7 @@ static void check_loop_body(struct checker *checker, struct node *node)
 
 static void check_loop(struct checker *checker, struct node *node, const struct type *variable)
 {
-    size_t outer = scope_enter(checker);
+    size_t outer = check_scope_enter(checker);
     checker->state->callbacks++;
     if (node->loop.variable) {
         struct scratch *scratch = check_declare(checker, node->loop.variable);
@@ -170,11 +197,16 @@ static void check_loop(struct checker *checker, struct node *node, const struct 
     }
     check_loop_body(checker, node);
     checker->state->callbacks--;
-    scope_leave(checker, outer);
+    check_scope_leave(checker, outer);
 }
 
 static void check_while(struct checker *checker, struct node *node)
 {
+    check_warning(checker, node->place, "While loops are deprecated and may be removed in the future.");
+    check_hint(
+        checker,
+        "For loops support ranges (e.g. `for ($x : $start..$end) { ... }`), and can be used in place of "
+        "while. These are more easily proven to be bounded by the verifier.");
     check_loop(checker, node, NULL);
 }
 
@@ -264,6 +296,10 @@ static void check_jump(struct checker *checker, struct node *node)
 
 static void check_return(struct checker *checker, struct node *node)
 {
+    if (checker->state->subprogram) {
+        check_result(checker, node);
+        return;
+    }
     if (!node->unary.operand)
         return;
     const struct type *type = check_value(checker, node->unary.operand);
@@ -312,13 +348,26 @@ static void check_pass(struct checker *checker, struct check_unit *units, size_t
         checker->loop_depth = 0;
         state->callbacks = 0;
         state->depth = 0;
-        size_t outer = scope_enter(checker);
+        size_t outer = check_scope_enter(checker);
         if (units[i].predicate)
             check_condition(checker, units[i].predicate, "type for predicate");
         check_block(checker, units[i].body);
-        scope_leave(checker, outer);
+        check_scope_leave(checker, outer);
+        for (struct subprogram *called = units[i].subprograms; called; called = called->next)
+            check_subprogram(checker, called);
     }
     checker->unit = NULL;
+}
+
+/* Makes constants of what is `comptime` and can be known. */
+static bool check_decide(struct checker *checker, struct check_unit *units, size_t count)
+{
+    struct check_state *state = checker->state;
+    state->is_deciding = true;
+    state->has_decided = false;
+    check_pass(checker, units, count);
+    state->is_deciding = false;
+    return state->has_decided;
 }
 
 static bool check_settle(struct checker *checker, struct check_unit *units, size_t count)
@@ -331,6 +380,9 @@ static bool check_settle(struct checker *checker, struct check_unit *units, size
                 return false;
             check_pass(checker, units, count);
         } while (checker->changed);
+        /* Before the defaults: what it chooses may say more about types. */
+        if (phase >= PHASE_LITERALS && check_decide(checker, units, count))
+            phase = PHASE_OPEN - 1;
     }
     return true;
 }
@@ -346,7 +398,9 @@ bool check_units(struct checker *checker, struct check_unit *units, size_t count
     }
     bool settled = check_settle(checker, units, count);
     checker->is_reporting = true;
+    check_subprograms(checker);
     check_pass(checker, units, count);
+    check_declarations(checker);
     if (checker->diagnostics->errors == errors && (!settled || checker->changed)) {
         struct place nowhere = count && units[0].body ? units[0].body->place : (struct place){0};
         check_error(checker, nowhere,

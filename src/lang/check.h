@@ -25,6 +25,7 @@ struct check_unit {
     struct node *predicate, *body;
     const struct probe_context *context;
     const char *probe; /* text for messages */
+    struct subprogram *subprograms; /* copies of those that it calls: made while it is checked */
 };
 
 /* Where names of types and enumerators outside the script come from (kernel BTF, debug information). Both
@@ -33,7 +34,12 @@ struct type_provider {
     void *state;
     const struct type *(*type)(void *state, const char *name);
     const struct type *(*enumerator)(void *state, const char *name, int64_t *value);
+    /* Why a name may be unknown: a header that was included and is not there; NULL: none. May be NULL. */
+    const char *(*missing_header)(void *state);
     int (*kernel_address)(void *state, const char *symbol, uint64_t *address); /* 0 or -errno; may be NULL */
+    /* Is there such a function; may programs at such a probe call it. May be NULL. */
+    bool (*kernel_function)(void *state, const char *name);
+    bool (*kernel_function_allowed)(void *state, const char *name, const struct probe_context *context);
 };
 
 struct checker {
@@ -43,7 +49,11 @@ struct checker {
     const struct type_provider *provider; /* or NULL */
     const struct parameters *parameters;
     bool is_unsafe;             /* --unsafe */
+    bool has_command;           /* -c */
     uint32_t max_strlen;        /* capacity of str() and friends: 1024 */
+    enum stack_mode stack_mode; /* of stacks without one */
+    const struct map_declaration *declarations;
+    struct subprogram *subprograms; /* of the script: copied for units that call them */
 
     /* result: all maps of the script, in order of first use; map_table finds by name */
     struct map_symbol **maps;
@@ -51,9 +61,10 @@ struct checker {
     struct table map_table;
 
     /* of the running pass; builtins' check callbacks may read them */
-    const struct check_unit *unit;
+    struct check_unit *unit;
     bool is_reporting;          /* the last pass: diagnose; before, errors are kept back */
     bool changed;               /* some type grew in this pass */
+    unsigned dead_branches;     /* of conditions that are constant: what around the node never runs */
     unsigned loop_depth;        /* loops around the node, `unroll` not counted */
     struct check_state *state;  /* private to check*.c */
     struct table variables;     /* scratch variables that can be seen now, by name */
@@ -80,9 +91,14 @@ bool check_constant(struct checker *checker, const struct node *node, int64_t *v
 /* An argument that stands for all of a map and not for one value: a NODE_MAP without key whose map is keyed.
  * Only arguments can be that; the type of such a node is type_none. */
 bool check_is_whole_map(const struct node *node);
+/* Checks an expression that a builtin made of its arguments; its type, NULL while that is unknown or wrong. */
+const struct type *check_made(struct checker *checker, struct node *node);
 /* Types a key that was given apart from its map, as in has_key(@m, key), and widens the map's key by it.
  * False after a diagnostic, also when the map has no key. */
 bool check_map_key(struct checker *checker, struct map_symbol *map, struct node *key);
+/* For builtins that are answered while the script is compiled: the call becomes that bool once no type grows any
+ * more. */
+const struct type *check_answer(struct checker *checker, struct node *call, bool answer);
 /* Whether an operation works on signed values: when one operand is signed; a shift when its left one is. Literals
  * were given the sign of the other side. Pointers are unsigned. */
 bool check_is_signed(const struct node *binary);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reaching into values and memory: fields, elements, dereferences, casts, sizes, names of types.
+/* Reaching into values and memory: fields, elements, dereferences, addresses.
  *
  * A pointer found in memory points where that memory is: what a kernel struct refers to is in the kernel. */
-#include "lang/check_state.h"
-#include "lang/type_word.h"
+#include <string.h>
 
-static enum address_space context_space(const struct checker *checker)
+#include "lang/check_state.h"
+
+enum address_space check_context_space(const struct checker *checker)
 {
     const struct probe_context *context = checker->unit ? checker->unit->context : NULL;
     return context ? context->space : SPACE_NONE;
@@ -23,9 +24,12 @@ static enum address_space memory_space(const struct checker *checker, const stru
         else if (node->kind == NODE_UNARY && node->unary.op == OPERATOR_DEREFERENCE)
             below = node->unary.operand;
         else
-            return context_space(checker);
-        if (below->type && below->type->kind == TYPE_POINTER)
-            return below->type->space == SPACE_NONE ? context_space(checker) : below->type->space;
+            return check_context_space(checker);
+        const struct type *type = below->type;
+        if (type && type->kind == TYPE_POINTER)
+            return type->space == SPACE_NONE ? check_context_space(checker) : type->space;
+        if (type && (type->kind == TYPE_STRUCT || type->kind == TYPE_ARRAY) && type->space != SPACE_NONE)
+            return type->space; /* a copy of what was there */
         node = below;
     }
 }
@@ -36,18 +40,41 @@ static bool is_text_array(const struct type *type)
            type->target->size == 1 && type->target->is_signed;
 }
 
-/* What a value of `type` in memory is in the language. */
+/* A struct or array that remembers where it was copied from: what its pointers point to is there. */
+static const struct type *type_from(struct checker *checker, const struct node *node, const struct type *type,
+                                    enum address_space space)
+{
+    if (type->space == space || space == SPACE_NONE || space == SPACE_BPF ||
+        (space == SPACE_KERNEL && check_context_space(checker) == SPACE_KERNEL))
+        return type;
+    if (node->type && node->type->space == space && type_equal(node->type, type))
+        return node->type;
+    type_complete(type);
+    struct type *copy = arena_new(checker->arena, struct type);
+    *copy = *type;
+    copy->space = space;
+    return copy;
+}
+
+/* What a value of `type` in memory is in the language. A provider's word on where pointers point holds for
+ * its own memory; in that of a program there are only the program's addresses. */
 static const struct type *type_loaded(struct checker *checker, const struct node *node,
                                       const struct type *type)
 {
-    if (type->kind == TYPE_POINTER && type->space == SPACE_NONE) {
+    if (type->kind == TYPE_POINTER) {
         enum address_space space = memory_space(checker, node);
+        if (type->space != SPACE_NONE && space != SPACE_USER)
+            return type;
         if (space == SPACE_BPF)
-            space = context_space(checker);
-        return space == SPACE_NONE ? type : check_pointer_type(checker, node, type->target, space);
+            space = check_context_space(checker);
+        return space == SPACE_NONE || space == type->space
+                   ? type
+                   : check_pointer_type(checker, node, type->target, space);
     }
     if (is_text_array(type))
         return check_string_type(checker, node, type->count);
+    if (type->kind == TYPE_STRUCT || type->kind == TYPE_ARRAY)
+        return type_from(checker, node, type, memory_space(checker, node));
     if (type->kind != TYPE_NONE && !type_is_aggregation(type))
         return type;
     check_error(checker, node->place, "A value of this type cannot be read: '%s'",
@@ -89,7 +116,7 @@ static const struct type *tuple_element(struct checker *checker, struct node *no
 
 static void unknown_field(struct checker *checker, const struct node *node, const struct type *object)
 {
-    if (!object->count) {
+    if (!object->count && !(node->field.object->kind == NODE_NAME && checker->unit->context->args_absent)) {
         check_error(checker, node->place, "The fields of '%s' are not known: no field '%s'",
                     type_text(checker->arena, object), node->field.name);
         return;
@@ -101,7 +128,20 @@ static void unknown_field(struct checker *checker, const struct node *node, cons
     else
         check_error(checker, node->place, "'%s' does not contain a field named '%s'",
                     type_text(checker->arena, object), node->field.name);
-    struct nearest nearest = {.name = node->field.name};
+    const struct probe_context *context = checker->unit->context;
+    const char *why = of->kind == NODE_NAME && of->name.builtin && of->name.builtin->flags & BUILTIN_USES_ARGS &&
+                              context->args_absent
+                          ? context->args_absent(context, node->field.name)
+                          : NULL;
+    if (why)
+        check_hint(checker, "'%s' is a parameter, but cannot be read here: %s", node->field.name, why);
+    else
+        check_hint_field(checker, object, node->field.name);
+}
+
+void check_hint_field(struct checker *checker, const struct type *object, const char *name)
+{
+    struct nearest nearest = {.name = name};
     fields_offer(&nearest, object, 4);
     if (nearest.best) {
         check_hint(checker, "did you mean '%s'?", nearest.best);
@@ -124,7 +164,7 @@ static const struct type *field_of(struct checker *checker, struct node *node, c
         return tuple_element(checker, node, object);
     if (object->kind == TYPE_POINTER && object->target)
         object = object->target;
-    if (object->kind != TYPE_STRUCT) {
+    if (object->kind != TYPE_STRUCT && !type_is_record(object)) {
         check_error(checker, node->place, "Can not access field '%s' on expression of type '%s'",
                     node->field.name, type_text(checker->arena, object));
         if (type_is_number(object))
@@ -146,10 +186,32 @@ static const struct type *field_of(struct checker *checker, struct node *node, c
     return type_loaded(checker, node, found.type);
 }
 
+/* A record whose elements are all constants is known: so is each of them. */
+static struct node *constant_element(struct node *record, const struct node *field)
+{
+    struct node *found = NULL;
+    uint32_t i = 0;
+    for (struct node *element = record->list.first; element; element = element->next, i++) {
+        if (element->kind != NODE_INTEGER && element->kind != NODE_STRING && element->kind != NODE_BOOL)
+            return NULL;
+        if (field->field.name ? record->names && !strcmp(record->names[i], field->field.name)
+                              : i == field->field.element)
+            found = element;
+    }
+    return found;
+}
+
 const struct type *check_field(struct checker *checker, struct node *node)
 {
     const struct type *object = check_value(checker, node->field.object);
-    return object ? field_of(checker, node, object) : NULL;
+    const struct type *type = object ? field_of(checker, node, object) : NULL;
+    struct node *constant = type && node->field.object->kind == NODE_TUPLE && check_folds_types(checker)
+                                ? constant_element(node->field.object, node)
+                                : NULL;
+    if (!constant)
+        return type;
+    fold_to_child(node, constant);
+    return check_expression(checker, node);
 }
 
 /* ---- elements ---- */
@@ -214,7 +276,8 @@ const struct type *check_index(struct checker *checker, struct node *node)
         return target_is_readable(checker, node, object) ? type_loaded(checker, node, object->target) : NULL;
     uint32_t count = object->kind == TYPE_ARRAY ? object->count : object->size;
     int64_t number;
-    if (check_constant(checker, node->binary.right, &number) && (number < 0 || number >= count)) {
+    bool is_open = object->kind == TYPE_ARRAY && !count; /* x[] at the end of a struct */
+    if (check_constant(checker, node->binary.right, &number) && (number < 0 || (number >= count && !is_open))) {
         check_error(checker, node->place, "the index %lld is out of bounds for array of size %u",
                     (long long)number, count);
         return NULL;
@@ -235,137 +298,70 @@ const struct type *check_dereference(struct checker *checker, struct node *node)
     return NULL;
 }
 
-/* ---- names of types ---- */
+/* ---- addresses ---- */
 
-static const struct type *type_named(struct checker *checker, const char *name)
+/* Whether a FIELD, INDEX or dereference is a part of a value of ours, and not of what a pointer leads to. */
+static bool is_own_memory(const struct node *node)
 {
-    const struct type *type = type_word_find(name);
-    if (!type && checker->provider && checker->provider->type)
-        type = checker->provider->type(checker->provider->state, name);
+    while (node->kind == NODE_FIELD || node->kind == NODE_INDEX) {
+        node = node->kind == NODE_FIELD ? node->field.object : node->binary.left;
+        if (node->type && node->type->kind == TYPE_POINTER)
+            return false;
+    }
+    return node->kind != NODE_UNARY || node->unary.op != OPERATOR_DEREFERENCE;
+}
+
+static bool is_args(const struct node *node)
+{
+    return node->kind == NODE_NAME && node->name.builtin && (node->name.builtin->flags & BUILTIN_USES_ARGS);
+}
+
+/* What is at the address: text in traced memory is an array of characters there. */
+static const struct type *addressed(const struct node *operand, const struct type *type)
+{
+    const struct type *container = operand->kind == NODE_INDEX   ? operand->binary.left->type
+                                   : operand->kind == NODE_UNARY ? operand->unary.operand->type
+                                                                 : NULL;
+    if (operand->kind == NODE_FIELD && operand->field.object->type->kind != TYPE_TUPLE &&
+        !operand->field.found.data_loc)
+        return operand->field.found.type;
+    if (container && (container->kind == TYPE_POINTER || container->kind == TYPE_ARRAY) && container->target)
+        return container->target;
     return type;
 }
 
-static const struct type *type_of_name(struct checker *checker, const struct type_name *name)
+static const struct type *no_address(struct checker *checker, const struct node *node, const char *of)
 {
-    const struct type *type = type_named(checker, name->name);
-    if (!type)
-        return NULL;
-    if (type == &type_string_empty && !name->pointers) /* string[N] is one string */
-        return type_string(checker->arena, name->array && name->array != UINT32_MAX ? name->array
-                                           : checker->max_strlen                    ? checker->max_strlen
-                                                                                    : 1024);
-    for (uint32_t i = 0; i < name->pointers; i++)
-        type = type_pointer(checker->arena, type, SPACE_NONE);
-    if (name->array)
-        type = type_array(checker->arena, type, name->array == UINT32_MAX ? 0 : name->array);
-    return type;
-}
-
-const struct type *check_type_name(struct checker *checker, const struct type_name *name)
-{
-    const struct type *type = type_of_name(checker, name);
-    if (type)
-        return type;
-    check_error(checker, name->place, "Cannot resolve unknown type \"%s\"", name->name);
-    struct nearest nearest = {.name = name->name};
-    static const char *const words[] = {"bool",  "string", "int8",   "int16",  "int32",
-                                        "int64", "uint8",  "uint16", "uint32", "uint64"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        nearest_offer(&nearest, words[i]);
-    if (nearest.best)
-        check_hint(checker, "did you mean '%s'?", nearest.best);
+    check_error(checker, node->place, "Can not take the address of %s", of);
+    check_hint(checker, "&$x, &@m, &@m[key], &$p->field and &$p->array[1] have an address");
     return NULL;
 }
 
-/* ---- casts ---- */
-
-/* An array of integers, as the target of a cast or its operand. Its bytes must fit the word that a register
- * is. */
-static bool is_integer_array(const struct type *type)
+const struct type *check_address(struct checker *checker, struct node *node)
 {
-    return type->kind == TYPE_ARRAY && type->target && type_is_number(type->target) && type->target->size &&
-           type->size <= 8;
-}
-
-static bool cast_is_allowed(const struct type *from, const struct type *to)
-{
-    switch (to->kind) {
-    case TYPE_INTEGER: return type_is_scalar(from) || (is_integer_array(from) && from->size);
-    case TYPE_BOOL:
-    case TYPE_POINTER: return type_is_scalar(from);
-    case TYPE_ENUM: return type_is_number(from);
-    case TYPE_ARRAY:
-        return is_integer_array(to) && to->size && (type_is_number(from) || type_equal(from, to));
-    case TYPE_STRING: return from->kind == TYPE_STRING && from->size <= to->size;
-    default: return false;
-    }
-}
-
-/* (int8[])x: as many elements as x has. */
-static const struct type *cast_open_array(struct checker *checker, const struct type *to,
-                                          const struct type *from)
-{
-    if (to->kind != TYPE_ARRAY || to->count || !to->target->size || from->size < to->target->size)
-        return to;
-    return type_array(checker->arena, to->target, from->size / to->target->size);
-}
-
-static const struct type *cast_pointer(struct checker *checker, struct node *node, const struct type *to,
-                                       const struct type *from)
-{
-    enum address_space space = to->space;
-    if (space == SPACE_NONE && from->kind == TYPE_POINTER)
-        space = from->space;
-    if (space == SPACE_NONE)
-        space = context_space(checker);
-    return check_pointer_type(checker, node, to->target, space);
-}
-
-const struct type *check_cast(struct checker *checker, struct node *node)
-{
-    const struct type *from = check_value(checker, node->cast.operand);
-    const struct type *to = node->cast.target;
-    /* An open array has a size of its own for every operand. */
-    if (!to || node->cast.name.array == UINT32_MAX)
-        to = check_type_name(checker, &node->cast.name);
-    if (!to)
+    struct node *operand = node->unary.operand;
+    bool is_stored = operand->kind == NODE_FIELD || operand->kind == NODE_INDEX ||
+                     (operand->kind == NODE_UNARY && operand->unary.op == OPERATOR_DEREFERENCE);
+    const struct type *type = check_value(checker, operand);
+    if (!is_stored && operand->kind != NODE_VARIABLE && operand->kind != NODE_MAP)
+        return no_address(checker, node, "a value that is not kept anywhere");
+    if (!type)
         return NULL;
-    if (!from) {
-        node->cast.target = to;
-        return type_is_number(to) ? to : NULL;
+    if (operand->kind == NODE_VARIABLE) {
+        operand->variable.symbol->address_taken = true;
+        return check_pointer_type(checker, node, type, SPACE_BPF);
     }
-    to = cast_open_array(checker, to, from);
-    if (!cast_is_allowed(from, to)) {
-        check_error(checker, node->place, "Cannot cast from \"%s\" to \"%s\"",
-                    type_text(checker->arena, from), type_text(checker->arena, to));
-        if (to->kind == TYPE_STRUCT)
-            check_hint(checker, "cast to a pointer to it: (%s *)", type_text(checker->arena, to));
-        return NULL;
+    if (operand->kind == NODE_MAP) {
+        if (type_is_aggregation(operand->map.symbol->value))
+            return no_address(checker, node, "an aggregation");
+        return check_pointer_type(checker, node, type, SPACE_BPF);
     }
-    node->cast.target = to;
-    return to->kind == TYPE_POINTER ? cast_pointer(checker, node, to, from) : to;
-}
-
-const struct type *check_sizeof(struct checker *checker, struct node *node)
-{
-    const struct type *type = NULL;
-    /* A lone word may be a builtin, a type or another value, in this order: pid is no struct here. */
-    bool is_builtin = node->cast.operand && node->cast.operand->kind == NODE_NAME &&
-                      builtin_find(checker->builtins, node->cast.operand->name.name, NULL);
-    if (node->cast.name.name && !is_builtin)
-        type = node->cast.operand ? type_of_name(checker, &node->cast.name)
-                                  : check_type_name(checker, &node->cast.name);
-    bool is_settled = type || checker->is_reporting; /* a value's type may still grow */
-    if (!type && node->cast.operand)
-        type = check_value(checker, node->cast.operand);
-    if (type)
-        type_complete(type);
-    if (!type || !is_settled)
-        return &type_u64;
-    if (type->kind == TYPE_NONE) {
-        check_error(checker, node->place, "'%s' has no size", type_text(checker->arena, type));
-        return NULL;
-    }
-    fold_to_integer(node, type->size, false, NULL);
-    return check_expression(checker, node);
+    if (operand->kind == NODE_FIELD && operand->field.found.bit_size)
+        return no_address(checker, node, "a bit-field");
+    if (operand->kind == NODE_FIELD && is_args(operand->field.object))
+        return no_address(checker, node, "an argument");
+    if (operand->kind == NODE_UNARY) /* &*p is p */
+        return check_pointer_type(checker, node, addressed(operand, type), memory_space(checker, operand));
+    return check_pointer_type(checker, node, addressed(operand, type),
+                              is_own_memory(operand) ? SPACE_BPF : memory_space(checker, operand));
 }

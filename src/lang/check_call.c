@@ -18,6 +18,11 @@ const char *check_literal(const struct node *node)
     return node && node->kind == NODE_STRING ? node->string.text : NULL;
 }
 
+const struct type *check_made(struct checker *checker, struct node *node)
+{
+    return check_value(checker, node);
+}
+
 /* ---- what every use of a builtin must obey ---- */
 
 static bool builtin_allowed(struct checker *checker, const struct node *node, const struct builtin *builtin)
@@ -27,6 +32,12 @@ static bool builtin_allowed(struct checker *checker, const struct node *node, co
         check_error(checker, node->place, "%s%s is an unsafe function being used in safe mode", builtin->name,
                     call);
         check_hint(checker, "run with --unsafe to allow it");
+        return false;
+    }
+    if (checker->unit && checker->unit->context->writes_sequence && builtin->act &&
+        !(builtin->flags & BUILTIN_WRITES_SEQUENCE)) {
+        check_error(checker, node->place, "%s%s is not available in a pinned iterator", builtin->name, call);
+        check_hint(checker, "it runs when nobody is here to act: only printf() reaches who reads it");
         return false;
     }
     if ((builtin->flags & BUILTIN_NO_LOOP) && checker->loop_depth) {
@@ -87,7 +98,14 @@ const struct type *check_name(struct checker *checker, struct node *node)
     if (find_enumerator(checker, node))
         return check_expression(checker, node);
     check_error(checker, node->place, "Unknown identifier: '%s'", node->name.name);
-    if (builtin)
+    const struct type_provider *provider = checker->provider;
+    const char *missing =
+        provider && provider->missing_header ? provider->missing_header(provider->state) : NULL;
+    if (missing && !builtin)
+        check_hint(checker,
+                   "<%s> is not on this machine, and kernel BTF has no constants of #define: write #define %s …",
+                   missing, node->name.name);
+    else if (builtin)
         check_hint(checker, "%s is a function: %s", node->name.name,
                    builtin->synopsis ? builtin->synopsis : "()");
     else
@@ -134,6 +152,9 @@ static const struct {
     [PARAMETER_MAP] = {"a map"},
     [PARAMETER_WORD] = {"a word or an integer constant"},
     [PARAMETER_ANY] = {"a value"},
+    [PARAMETER_BYTES] = {"a pointer, an integer, a string, an array or a buffer"},
+    [PARAMETER_OUT] = {"a scratch variable"},
+    [PARAMETER_OUT_MAP] = {"a map"},
     [PARAMETER_TEXT] = {"a pointer, an integer or a string"},
 };
 
@@ -167,8 +188,13 @@ static bool argument_fits(struct checker *checker, struct node *argument, enum p
     switch (kind) {
     case PARAMETER_INTEGER: return type_is_number(type);
     case PARAMETER_POINTER: text_to_array(argument); return is_address(argument->type);
+    case PARAMETER_BYTES:
+        text_to_array(argument);
+        return is_address(argument->type) || type->kind == TYPE_STRING || type->kind == TYPE_BUFFER ||
+               type->kind == TYPE_STRUCT;
     case PARAMETER_TEXT: return is_address(type) || type->kind == TYPE_STRING;
     case PARAMETER_STRING: return type->kind == TYPE_STRING;
+    case PARAMETER_OUT: return false;
     case PARAMETER_LITERAL_STRING: return argument->kind == NODE_STRING;
     case PARAMETER_WORD:
     case PARAMETER_LITERAL_INTEGER:
@@ -204,6 +230,13 @@ static const struct type *check_call_argument(struct checker *checker, const str
     }
     if (kind == PARAMETER_WORD && argument->kind == NODE_NAME)
         return argument->type = &type_none; /* the builtin knows its words */
+    if ((kind == PARAMETER_OUT && argument->kind == NODE_VARIABLE) ||
+        (kind == PARAMETER_OUT_MAP && argument->kind == NODE_MAP && !argument->map.key))
+        return argument->type = &type_none;
+    if (kind == PARAMETER_OUT_MAP) {
+        check_error(checker, argument->place, "%s() fills a whole map: %s", builtin->name, builtin->synopsis);
+        return NULL;
+    }
     const struct type *type = check_value(checker, argument);
     if (!type || argument_fits(checker, argument, kind))
         return argument->type;
@@ -247,6 +280,9 @@ const struct type *check_aggregation_call(struct checker *checker, struct node *
 const struct type *check_call(struct checker *checker, struct node *node)
 {
     const struct builtin *builtin = builtin_find(checker->builtins, node->call.name, NULL);
+    struct subprogram *subprogram = builtin ? NULL : check_find_subprogram(checker, node->call.name);
+    if (subprogram)
+        return check_subprogram_call(checker, node, subprogram);
     if (!builtin || !(builtin->flags & BUILTIN_CALL)) {
         check_error(checker, node->place, "Unknown function: '%s'", node->call.name);
         if (builtin)

@@ -122,7 +122,7 @@ static const struct type *check_tuple(struct checker *checker, struct node *node
     count = 0;
     for (struct node *element = node->list.first; element; element = element->next)
         elements[count++] = element->type;
-    const struct type *type = type_tuple(checker->arena, elements, count);
+    const struct type *type = type_record(checker->arena, node->names, elements, count);
     unsigned budget = TUPLE_ELEMENTS;
     if (tuple_fits(type, TUPLE_DEPTH, &budget))
         return type;
@@ -159,7 +159,14 @@ static const struct type *ternary_common(struct checker *checker, struct node *y
 static const struct type *check_ternary(struct checker *checker, struct node *node)
 {
     struct node *condition = node->ternary.condition, *yes = node->ternary.yes, *no = node->ternary.no;
+    bool is_comptime = condition->kind == NODE_COMPTIME;
     check_condition(checker, condition, "condition");
+    if (is_comptime && yes != condition) {
+        if (condition->kind == NODE_COMPTIME)
+            return NULL; /* not decided yet */
+        fold_node(checker, node);
+        return check_expression(checker, node);
+    }
     if (yes != condition)
         check_expression(checker, yes);
     check_expression(checker, no);
@@ -186,12 +193,29 @@ static const struct type *check_ternary(struct checker *checker, struct node *no
 typedef const struct type *expression_checker(struct checker *checker, struct node *node);
 
 static expression_checker *const expression_checkers[] = {
-    [NODE_INTEGER] = check_integer,     [NODE_BOOL] = check_bool,         [NODE_STRING] = check_string,
-    [NODE_NAME] = check_name,           [NODE_VARIABLE] = check_variable, [NODE_MAP] = check_map,
-    [NODE_PARAMETER] = check_parameter, [NODE_CALL] = check_call,         [NODE_UNARY] = check_unary,
-    [NODE_BINARY] = check_binary,       [NODE_TERNARY] = check_ternary,   [NODE_ASSIGN] = check_assign,
-    [NODE_STEP] = check_step,           [NODE_FIELD] = check_field,       [NODE_INDEX] = check_index,
-    [NODE_CAST] = check_cast,           [NODE_TUPLE] = check_tuple,       [NODE_SIZEOF] = check_sizeof,
+    [NODE_INTEGER] = check_integer,
+    [NODE_BOOL] = check_bool,
+    [NODE_STRING] = check_string,
+    [NODE_NAME] = check_name,
+    [NODE_VARIABLE] = check_variable,
+    [NODE_MAP] = check_map,
+    [NODE_PARAMETER] = check_parameter,
+    [NODE_CALL] = check_call,
+    [NODE_UNARY] = check_unary,
+    [NODE_BINARY] = check_binary,
+    [NODE_TERNARY] = check_ternary,
+    [NODE_ASSIGN] = check_assign,
+    [NODE_STEP] = check_step,
+    [NODE_FIELD] = check_field,
+    [NODE_INDEX] = check_index,
+    [NODE_CAST] = check_cast,
+    [NODE_TUPLE] = check_tuple,
+    [NODE_SIZEOF] = check_sizeof,
+    [NODE_OFFSETOF] = check_offsetof,
+    [NODE_TYPEOF] = check_typeof,
+    [NODE_TYPEINFO] = check_typeinfo,
+    [NODE_COMPTIME] = check_comptime,
+    [NODE_BLOCK_VALUE] = check_block_value,
 };
 
 const struct type *check_expression(struct checker *checker, struct node *node)
@@ -224,5 +248,8 @@ const struct type *check_value(struct checker *checker, struct node *node)
                     node->kind == NODE_CALL ? "()" : "");
     else
         check_error(checker, node->place, "This expression has no value");
+    if (node->kind == NODE_BLOCK_VALUE)
+        check_hint(checker,
+                   "the value of a block, also of a macro, is its last statement without a semicolon");
     return NULL;
 }

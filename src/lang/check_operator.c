@@ -75,7 +75,9 @@ static void literal_adapt(struct checker *checker, struct node *node, const stru
         bool changed = false;
         uint32_t i = 0;
         for (struct node *element = node->list.first; element; element = element->next, i++) {
-            literal_adapt(checker, element, other->fields[i].type);
+            int place = type_element(other, node->type, i);
+            if (place >= 0)
+                literal_adapt(checker, element, other->fields[place].type);
             changed |= element->type != node->type->fields[i].type;
         }
         if (!changed)
@@ -84,7 +86,7 @@ static void literal_adapt(struct checker *checker, struct node *node, const stru
         i = 0;
         for (struct node *element = node->list.first; element; element = element->next)
             elements[i++] = element->type;
-        node->type = type_tuple(checker->arena, elements, i);
+        node->type = type_record(checker->arena, node->names, elements, i);
     }
 }
 
@@ -192,8 +194,11 @@ static bool is_comparable(const struct type *type)
     case TYPE_USTACK:
     case TYPE_INET:
     case TYPE_USERNAME:
+    case TYPE_MACADDR:
+    case TYPE_CGROUP_PATH:
     case TYPE_NAME: return true;
-    case TYPE_ARRAY: return type->target && type_is_number(type->target);
+    case TYPE_ARRAY:
+    case TYPE_STRUCT: return true;
     default: return false;
     }
 }
@@ -213,12 +218,16 @@ static const struct type *comparison(struct checker *checker, struct node *node,
         return operand_error(checker, node, op, left, right);
     if (is_comparable(a) && type_common(checker->arena, a, b))
         return &type_bool;
+    bool is_name_and_text = (a->kind == TYPE_NAME && right->kind == NODE_STRING) ||
+                            (b->kind == TYPE_NAME && left->kind == NODE_STRING);
+    if (is_name_and_text && operator_classes[op] == CLASS_EQUALITY)
+        return &type_bool;
     check_error(checker, node->place, "Type mismatch for '%s': comparing '%s' with '%s'", operator_text(op),
                 type_text(checker->arena, a), type_text(checker->arena, b));
     if (a->kind == TYPE_NAME || b->kind == TYPE_NAME)
         check_hint(checker,
                    "the names of probes and functions are made when they are printed: they can be keys "
-                   "and values, but not compared with text");
+                   "and values, and be compared with a constant text only");
     return NULL;
 }
 
@@ -274,10 +283,8 @@ const struct type *check_unary(struct checker *checker, struct node *node)
 {
     struct node *operand = node->unary.operand;
     enum operator op = node->unary.op;
-    if (op == OPERATOR_ADDRESS) {
-        check_error(checker, node->place, "Taking the address with & is not supported yet");
-        return NULL;
-    }
+    if (op == OPERATOR_ADDRESS)
+        return check_address(checker, node);
     const struct type *type = check_value(checker, operand);
     if (!type)
         return op == OPERATOR_NOT ? &type_bool : op == OPERATOR_NEGATE ? &type_i64 : NULL;

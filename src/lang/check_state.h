@@ -9,6 +9,8 @@
 
 #include "lang/check.h"
 
+enum { MAP_ENTRIES_MOST = 16 << 20 };
+
 enum check_phase { PHASE_OPEN, PHASE_LITERALS, PHASE_DEFAULTS };
 
 /* A place where a type is being found: of a variable, of a map's key, of a map's value. */
@@ -37,7 +39,10 @@ struct check_state {
     size_t scope_begin; /* first of the innermost scope */
     unsigned callbacks; /* loop bodies around: what becomes a callback */
     unsigned depth;
-    bool hint_wanted;   /* the latest report is the newest diagnostic */
+    struct subprogram *subprogram; /* whose body is checked; NULL: the unit's */
+    bool is_deciding;              /* in this pass what is `comptime` becomes a constant */
+    bool has_decided;
+    unsigned comptime;  /* of them around the node */
     bool is_unresolved; /* the reporting pass met a type that nobody knows */
     struct place unresolved;
 };
@@ -64,8 +69,20 @@ const struct type *check_operation(struct checker *checker, struct node *node, e
 const struct type *check_field(struct checker *checker, struct node *node);
 const struct type *check_index(struct checker *checker, struct node *node);
 const struct type *check_dereference(struct checker *checker, struct node *node);
+const struct type *check_address(struct checker *checker, struct node *node);
+/* A field of that name was not found: which one may be meant. */
+void check_hint_field(struct checker *checker, const struct type *object, const char *name);
+enum address_space check_context_space(const struct checker *checker);
+
+/* check_type.c */
 const struct type *check_cast(struct checker *checker, struct node *node);
 const struct type *check_sizeof(struct checker *checker, struct node *node);
+const struct type *check_offsetof(struct checker *checker, struct node *node);
+const struct type *check_typeof(struct checker *checker, struct node *node);
+const struct type *check_typeinfo(struct checker *checker, struct node *node);
+const struct type *check_comptime(struct checker *checker, struct node *node);
+/* Whether what depends on types becomes a constant now: they do not grow any more. */
+bool check_folds_types(const struct checker *checker);
 
 /* check_call.c */
 const struct type *check_call(struct checker *checker, struct node *node);
@@ -84,10 +101,22 @@ struct scratch *check_declare(struct checker *checker, struct node *node);
 void check_variable_grow(struct checker *checker, struct scratch *scratch, const struct type *type);
 bool check_is_settled(const struct type *type); /* known, and without elements that literals left open */
 struct map_state *check_map_symbol(struct checker *checker, struct node *node);
+void check_declarations(struct checker *checker);
 const char *check_where(struct checker *checker, struct place place); /* "script.bt:3:7" */
 
+/* check_subprogram.c */
+struct subprogram *check_find_subprogram(struct checker *checker, const char *name); /* this unit's copy */
+const struct type *check_subprogram_call(struct checker *checker, struct node *node,
+                                         struct subprogram *subprogram);
+void check_subprogram(struct checker *checker, struct subprogram *subprogram);
+void check_subprograms(struct checker *checker);
+void check_result(struct checker *checker, struct node *node);
+
 /* check.c */
+size_t check_scope_enter(struct checker *checker);
+void check_scope_leave(struct checker *checker, size_t outer);
 void check_block(struct checker *checker, struct node *block);
+const struct type *check_block_value(struct checker *checker, struct node *block);
 void check_unresolved(struct checker *checker, struct place place);
 
 /* fold.c: one node whose children are folded. */
@@ -95,10 +124,13 @@ void fold_node(struct checker *checker, struct node *node);
 struct constant {
     uint64_t value;
     bool is_unsigned; /* a value above INT64_MAX, or of an unsigned type */
+    uint32_t size;    /* of its type; 0: a literal, which has none */
 };
 bool fold_constant(const struct node *node, struct constant *constant);
 const struct type *fold_literal_type(const struct node *node); /* of a NODE_INTEGER */
 
+/* Puts one of its children in a node's place in the tree. */
+void fold_to_child(struct node *node, const struct node *child);
 /* Makes a node a constant in place; its place and list link stay. */
 void fold_to_integer(struct node *node, uint64_t value, bool is_unsigned, const struct type *as_enum);
 

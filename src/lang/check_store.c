@@ -62,7 +62,7 @@ static const struct type *first_type(struct checker *checker, const struct node 
     uint32_t i = 0;
     for (const struct node *element = node->list.first; element; element = element->next)
         elements[i++] = first_type(checker, element);
-    return type_tuple(checker->arena, elements, i);
+    return type_record(checker->arena, node->names, elements, i);
 }
 
 /* A literal without a sign is at home in any integer that is wide enough. */
@@ -103,12 +103,12 @@ static const struct type *joined(struct checker *checker, const struct type *old
     bool is_old = true;
     uint32_t i = 0;
     for (const struct node *element = node->list.first; element; element = element->next, i++) {
-        elements[i] = joined(checker, old->fields[i].type, element);
-        if (!elements[i])
+        int place = type_element(old, type, i);
+        if (place < 0 || !(elements[place] = joined(checker, old->fields[place].type, element)))
             return NULL;
-        is_old &= type_equal(elements[i], old->fields[i].type);
+        is_old &= type_equal(elements[place], old->fields[place].type);
     }
-    return is_old ? old : type_tuple(checker->arena, elements, i);
+    return is_old ? old : type_tuple_like(checker->arena, old, elements);
 }
 
 /* Widens a slot by the value of a node. False: the value does not fit. */
@@ -262,14 +262,15 @@ void check_let(struct checker *checker, struct node *node)
     const struct type *type = value ? check_value(checker, value) : NULL;
     struct scratch *scratch = check_declare(checker, target);
     scratch->variable.is_declared = true;
-    if (fixed && (fixed->kind == TYPE_NONE || fixed->kind == TYPE_STRUCT || !fixed->size)) {
+    if (fixed && (fixed->kind == TYPE_NONE || !fixed->size)) {
         check_error(checker, node->let.type_name.place, "A variable cannot have the type '%s'",
                     type_text(checker->arena, fixed));
         fixed = NULL;
     }
-    if (fixed && !scratch->variable.type_fixed) {
-        if (fixed->kind == TYPE_POINTER && fixed->space == SPACE_NONE && checker->unit->context)
-            fixed = check_pointer_type(checker, target, fixed->target, checker->unit->context->space);
+    if (fixed && fixed->kind == TYPE_POINTER && fixed->space == SPACE_NONE && checker->unit->context)
+        fixed = check_pointer_type(checker, target, fixed->target, checker->unit->context->space);
+    /* What typeof gives may grow. */
+    if (fixed && (!scratch->variable.type_fixed || !type_equal(fixed, scratch->variable.type))) {
         scratch->variable.type = fixed;
         scratch->variable.type_fixed = true;
         checker->changed = true;
@@ -283,6 +284,52 @@ void check_let(struct checker *checker, struct node *node)
 
 /* ---- maps ---- */
 
+static const struct map_declaration *declaration_of(const struct checker *checker, const char *name)
+{
+    const struct map_declaration *declaration = checker->declarations;
+    while (declaration && strcmp(declaration->name, name) != 0)
+        declaration = declaration->next;
+    return declaration;
+}
+
+/* hash: values of all CPUs together; percpuhash: aggregations, which have a value for each. lru: the element
+ * that was not used for the longest time makes room. */
+static const char *const declared_kinds[] = {"hash", "lruhash", "percpuhash", "percpulruhash"};
+
+static bool declaration_is_sound(struct checker *checker, const struct map_declaration *declaration)
+{
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof declared_kinds / sizeof declared_kinds[0]; i++)
+        is_known |= !strcmp(declaration->kind, declared_kinds[i]);
+    if (!is_known) {
+        check_error(checker, declaration->place, "Invalid bpf map type: %s", declaration->kind);
+        check_hint(checker, "Valid map types: hash, lruhash, percpuhash, percpulruhash");
+    } else if (!declaration->entries || declaration->entries > MAP_ENTRIES_MOST) {
+        check_error(checker, declaration->place, "A map has from 1 to %d entries, found %llu",
+                    MAP_ENTRIES_MOST, (unsigned long long)declaration->entries);
+        is_known = false;
+    }
+    return is_known;
+}
+
+/* In the last pass, when the types of values are known. */
+void check_declarations(struct checker *checker)
+{
+    for (const struct map_declaration *declaration = checker->declarations; declaration;
+         declaration = declaration->next) {
+        const struct map_state *map = table_find(&checker->map_table, declaration->name);
+        bool is_per_cpu = !strncmp(declaration->kind, "percpu", 6);
+        if (!declaration_is_sound(checker, declaration))
+            continue;
+        if (!map)
+            check_warning(checker, declaration->place, "Unused map: %s", declaration->name);
+        else if (map->symbol.value && type_is_per_cpu(map->symbol.value) != is_per_cpu)
+            check_error(checker, map->symbol.first,
+                        "Incompatible map types. Type from declaration: %s. Type from value/key type: %s",
+                        declaration->kind, is_per_cpu ? "hash" : "percpuhash");
+    }
+}
+
 /* The symbol of a name, made at its first use. */
 static struct map_state *map_symbol(struct checker *checker, struct node *node)
 {
@@ -292,6 +339,9 @@ static struct map_state *map_symbol(struct checker *checker, struct node *node)
         map->symbol.name = node->map.name;
         map->symbol.first = node->place;
         map->symbol.index = -1;
+        map->symbol.declaration = declaration_of(checker, node->map.name);
+        if (map->symbol.declaration && map->symbol.declaration->entries <= MAP_ENTRIES_MOST)
+            map->symbol.max_entries = (uint32_t)map->symbol.declaration->entries;
         table_put_or_die(checker, &checker->map_table, node->map.name, map);
         *arena_push(checker->arena, checker->maps, checker->map_count, checker->map_room) = &map->symbol;
     }
@@ -321,7 +371,7 @@ static bool map_is_keyed(struct checker *checker, struct map_state *map, struct 
 static bool key_is_storable(struct checker *checker, const struct node *key)
 {
     const struct type *type = key->type;
-    if (type_storage(type) && type->kind != TYPE_TIMESTAMP)
+    if (type_storage(type))
         return true;
     check_error(checker, key->place, "A value of type '%s' cannot be a map key",
                 type_text(checker->arena, type));
@@ -438,7 +488,7 @@ const struct type *check_map_argument(struct checker *checker, struct node *node
 
 static bool is_histogram_clash(const struct type *a, const struct type *b)
 {
-    return a && a->kind == b->kind && (a->kind == TYPE_HIST || a->kind == TYPE_LHIST);
+    return a && a->kind == b->kind && type_has_rows(a);
 }
 
 static void map_store(struct checker *checker, struct node *node, struct map_state *map,
@@ -458,11 +508,12 @@ static void map_store(struct checker *checker, struct node *node, struct map_sta
     if (slot_join(checker, slot, value) || !symbol->value)
         return;
     if (is_histogram_clash(symbol->value, value->type))
-        check_error(checker, node->place,
-                    symbol->value->kind == TYPE_HIST
-                        ? "Different number of bits in a single hist unsupported: %s"
-                        : "Different lhist bounds in a single map unsupported: %s",
-                    symbol->name);
+        check_error(
+            checker, node->place,
+            symbol->value->kind == TYPE_HIST    ? "Different number of bits in a single hist unsupported: %s"
+            : symbol->value->kind == TYPE_LHIST ? "Different lhist bounds in a single map unsupported: %s"
+                                                : "Different tseries bounds in a single map unsupported: %s",
+            symbol->name);
     else
         check_error(
             checker, node->place,

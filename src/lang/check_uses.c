@@ -12,6 +12,8 @@ struct uses_scan {
     const char **fields;
     size_t field_count, field_room;
     struct table seen;
+    const struct subprogram *subprograms; /* of the script */
+    struct table called;
 };
 
 /* The builtin that a node is, if it is one. */
@@ -53,10 +55,25 @@ static bool uses_args_field(struct uses_scan *scan, const struct node *node)
     return true;
 }
 
+static bool uses_visit(struct node *node, void *state);
+
+/* The body of a function that is called, once. */
+static void uses_subprogram(struct uses_scan *scan, const char *name)
+{
+    const struct subprogram *subprogram = scan->subprograms;
+    while (subprogram && strcmp(subprogram->name, name) != 0)
+        subprogram = subprogram->next;
+    if (subprogram && !table_find(&scan->called, name) &&
+        table_put(&scan->called, subprogram->name, (void *)subprogram) == 0)
+        node_walk(subprogram->body, uses_visit, scan);
+}
+
 static bool uses_visit(struct node *node, void *state)
 {
     struct uses_scan *scan = state;
     uint32_t number = 0;
+    if (node->kind == NODE_CALL)
+        uses_subprogram(scan, node->call.name);
     const struct builtin *builtin = node_builtin(scan, node, &number);
     if (builtin)
         uses_builtin(scan, builtin, number);
@@ -70,7 +87,7 @@ static bool uses_visit(struct node *node, void *state)
 struct context_uses check_uses(struct arena *arena, const struct builtin_table *builtins,
                                const struct action_block *block)
 {
-    struct uses_scan scan = {.arena = arena, .builtins = builtins};
+    struct uses_scan scan = {.arena = arena, .builtins = builtins, .subprograms = block->subprograms};
     if (block->predicate)
         node_walk(block->predicate, uses_visit, &scan);
     if (block->body)
@@ -78,5 +95,6 @@ struct context_uses check_uses(struct arena *arena, const struct builtin_table *
     *arena_push(arena, scan.fields, scan.field_count, scan.field_room) = NULL;
     scan.uses.fields = scan.fields;
     table_free(&scan.seen);
+    table_free(&scan.called);
     return scan.uses;
 }

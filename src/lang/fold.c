@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Constant folding, in place and children first. Arithmetic is that of the machine that runs programs: 64
  * bits, overflow wraps, shift counts count modulo 64. A division by a constant zero stays as it is, for the
- * checker to refuse. What only a discarded branch says is not checked any more. */
+ * checker to refuse. What only a discarded branch says is not checked any more. A literal has no type of its
+ * own; what is made of casts keeps the type that the checker would have given it, as a cast. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,7 @@ static void fold_to_bool(struct node *node, bool value)
     node->kind = NODE_BOOL;
 }
 
-/* Puts one of its children in a node's place in the tree. */
-static void fold_to_child(struct node *node, const struct node *child)
+void fold_to_child(struct node *node, const struct node *child)
 {
     struct node *next = node->next;
     *node = *child;
@@ -49,7 +49,7 @@ bool fold_constant(const struct node *node, struct constant *constant)
     /* A cast stays in the tree, for its type, but what is above it sees through. */
     if (node->kind == NODE_CAST) {
         const struct type *type = node->cast.target;
-        if (!type && !node->cast.name.pointers && !node->cast.name.array)
+        if (!type && node->cast.name.name && !node->cast.name.suffix_count)
             type = type_word_find(node->cast.name.name);
         if (!type || (type->kind != TYPE_INTEGER && type->kind != TYPE_BOOL) || type->size > 8 || !type->size)
             return false;
@@ -57,12 +57,14 @@ bool fold_constant(const struct node *node, struct constant *constant)
             return false;
         constant->value = narrowed(constant->value, type);
         constant->is_unsigned = !type->is_signed;
+        constant->size = type->size;
         return true;
     }
     if (node->kind != NODE_INTEGER && node->kind != NODE_BOOL)
         return false;
     constant->value = node->integer.value;
     constant->is_unsigned = node->integer.is_unsigned;
+    constant->size = 0;
     return true;
 }
 
@@ -164,13 +166,69 @@ static uint64_t divided(enum operator op, uint64_t a, uint64_t b, bool is_unsign
     return (uint64_t)(op == OPERATOR_DIV ? x / y : x % y);
 }
 
+/* Puts a number of a type in a node's place; its child becomes the literal. */
+static void fold_to_cast(struct node *node, struct node *child, uint64_t value, bool is_unsigned,
+                         uint32_t size)
+{
+    static const char *const words[2][9] = {
+        {[1] = "int8", [2] = "int16", [4] = "int32", [8] = "int64"},
+        {[1] = "uint8", [2] = "uint16", [4] = "uint32", [8] = "uint64"},
+    };
+    struct place place = node->place;
+    struct node *next = node->next;
+    fold_to_integer(child, value, is_unsigned, NULL);
+    *node = (struct node){.kind = NODE_CAST, .place = place, .next = next};
+    node->cast.name = (struct type_name){.name = words[is_unsigned][size], .place = place};
+    node->cast.operand = child;
+}
+
+static uint32_t constant_size(struct constant constant)
+{
+    if (constant.size)
+        return constant.size;
+    uint64_t value = constant.value;
+    for (uint32_t size = 1; size < 8; size *= 2)
+        if (constant.is_unsigned ? !(value >> 8 * size) : (value + (1ull << (8 * size - 1))) >> 8 * size == 0)
+            return size;
+    return 8;
+}
+
+/* How many bytes the checker gives an operation of two numbers of which one has a type. */
+static uint32_t result_size(enum operator op, struct constant left, struct constant right)
+{
+    switch (op) {
+    case OPERATOR_SHR: return constant_size(left);
+    case OPERATOR_AND:
+    case OPERATOR_OR:
+    case OPERATOR_XOR:
+    case OPERATOR_MOD: break;
+    default: return 8;
+    }
+    bool is_unsigned = left.size ? left.is_unsigned : right.is_unsigned;
+    if (!left.size && (int64_t)left.value >= 0)
+        left.is_unsigned = is_unsigned;
+    if (!right.size && (int64_t)right.value >= 0)
+        right.is_unsigned = is_unsigned;
+    uint32_t a = constant_size(left), b = constant_size(right);
+    if (left.is_unsigned != right.is_unsigned) /* a signed type holds both only if it is wider */
+        *(left.is_unsigned ? &a : &b) *= 2;
+    uint32_t size = a > b ? a : b;
+    return size > 8 ? 8 : size;
+}
+
+/* A literal without a sign takes the other side's; of two types that differ, the signed one wins. */
+static bool is_unsigned_together(struct constant left, struct constant right)
+{
+    return (left.is_unsigned || right.is_unsigned) &&
+           (left.is_unsigned || (!left.size && left.value <= INT64_MAX)) &&
+           (right.is_unsigned || (!right.size && right.value <= INT64_MAX));
+}
+
 static void fold_arithmetic(struct node *node, struct constant left, struct constant right)
 {
     enum operator op = node->binary.op;
     uint64_t a = left.value, b = right.value, value;
-    /* A literal without a sign takes the other side's. */
-    bool is_unsigned = (left.is_unsigned || right.is_unsigned) && (left.is_unsigned || a <= INT64_MAX) &&
-                       (right.is_unsigned || b <= INT64_MAX);
+    bool is_unsigned = is_unsigned_together(left, right);
     if (is_comparison(op)) {
         int order = a == b ? 0 : (is_unsigned ? a < b : (int64_t)a < (int64_t)b) ? -1 : 1;
         fold_to_bool(node, compared(op, order));
@@ -204,7 +262,10 @@ static void fold_arithmetic(struct node *node, struct constant left, struct cons
     case OPERATOR_LOGICAL_OR: fold_to_bool(node, a || b); return;
     default: return;
     }
-    fold_to_integer(node, value, is_unsigned, NULL);
+    if (left.size || right.size)
+        fold_to_cast(node, node->binary.left, value, is_unsigned, result_size(op, left, right));
+    else
+        fold_to_integer(node, value, is_unsigned, NULL);
 }
 
 static void fold_strings(struct node *node, const struct node *left, const struct node *right)
@@ -243,8 +304,16 @@ static void fold_unary(struct node *node)
         return;
     switch (node->unary.op) {
     case OPERATOR_NOT: fold_to_bool(node, !a.value); break;
-    case OPERATOR_COMPLEMENT: fold_to_integer(node, ~a.value, true, NULL); break;
-    case OPERATOR_NEGATE: fold_to_integer(node, 0 - a.value, false, NULL); break;
+    case OPERATOR_COMPLEMENT:
+    case OPERATOR_NEGATE: {
+        bool is_unsigned = node->unary.op == OPERATOR_COMPLEMENT;
+        uint64_t value = is_unsigned ? ~a.value : 0 - a.value;
+        if (a.size)
+            fold_to_cast(node, node->unary.operand, value, is_unsigned, 8);
+        else
+            fold_to_integer(node, value, is_unsigned, NULL);
+        break;
+    }
     default: break;
     }
 }
@@ -252,13 +321,16 @@ static void fold_unary(struct node *node)
 static void fold_sizeof(struct node *node)
 {
     const struct type_name *name = &node->cast.name;
-    if (!name->name || name->array == UINT32_MAX)
-        return;
-    const struct type *type = type_word_find(name->name);
+    const struct type *type = name->name ? type_word_find(name->name) : NULL;
     if (!type || type->kind == TYPE_NONE || type->kind == TYPE_STRING)
         return; /* the checker knows more */
-    uint64_t size = name->pointers ? 8 : type->size;
-    fold_to_integer(node, name->array ? size * name->array : size, false, NULL);
+    uint64_t size = type->size;
+    for (uint32_t i = 0; i < name->suffix_count; i++) {
+        size = name->suffixes[i] ? size * name->suffixes[i] : 8;
+        if (size > INT32_MAX || name->suffixes[i] == TYPE_NAME_OPEN)
+            return;
+    }
+    fold_to_integer(node, size, false, NULL);
 }
 
 void fold_node(struct checker *checker, struct node *node)
@@ -272,6 +344,10 @@ void fold_node(struct checker *checker, struct node *node)
     case NODE_TERNARY:
         if (fold_constant(node->ternary.condition, &condition))
             fold_to_child(node, condition.value ? node->ternary.yes : node->ternary.no);
+        break;
+    case NODE_BLOCK_VALUE: /* { value }: constants are seen through it */
+        if (node->list.count == 1 && node_is_expression(node->list.first))
+            fold_to_child(node, node->list.first);
         break;
     default: break;
     }
@@ -320,6 +396,7 @@ static void fold_children(struct checker *checker, struct node *node, unsigned d
     case NODE_MAP: fold_within(checker, node->map.key, depth); break;
     case NODE_CALL: fold_call(checker, node, depth); break;
     case NODE_UNARY:
+    case NODE_COMPTIME:
     case NODE_EXPRESSION:
     case NODE_RETURN: fold_within(checker, node->unary.operand, depth); break;
     case NODE_BINARY:
@@ -336,10 +413,20 @@ static void fold_children(struct checker *checker, struct node *node, unsigned d
     case NODE_STEP: fold_within(checker, node->step.target, depth); break;
     case NODE_FIELD: fold_within(checker, node->field.object, depth); break;
     case NODE_CAST:
-    case NODE_SIZEOF: fold_within(checker, node->cast.operand, depth); break;
+    case NODE_SIZEOF:
+    case NODE_OFFSETOF:
+    case NODE_TYPEOF:
+    case NODE_TYPEINFO:
+        fold_within(checker, node->cast.operand, depth);
+        fold_within(checker, node->cast.name.of, depth);
+        break;
     case NODE_TUPLE:
+    case NODE_BLOCK_VALUE:
     case NODE_BLOCK: fold_list(checker, &node->list, depth); break;
-    case NODE_LET: fold_within(checker, node->let.value, depth); break;
+    case NODE_LET:
+        fold_within(checker, node->let.type_name.of, depth);
+        fold_within(checker, node->let.value, depth);
+        break;
     case NODE_WHILE:
     case NODE_FOR_RANGE:
     case NODE_FOR_MAP:

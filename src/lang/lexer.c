@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lang/c_definitions.h"
+
 static const char *const kind_texts[TOKEN_KINDS] = {
     [TOKEN_PREDICATE_END] = "/",
     [TOKEN_BREAK] = "break",
@@ -287,8 +289,8 @@ static void lex_string(struct lexer *lexer, struct token *token)
 const char *lexer_string(struct arena *arena, const struct token *token, size_t *length)
 {
     assert(token->kind == TOKEN_STRING);
-    const char *text = token->place.source->text + token->place.begin + 1;
-    size_t raw = token->place.end - token->place.begin - 2, used = 0;
+    const char *text = token->text + 1;
+    size_t raw = token->length - 2, used = 0;
     char *string = arena_alloc(arena, raw + 1);
     for (size_t at = 0; at < raw;) {
         size_t escape = text[at] == '\\' ? lexer_escape(text + at, raw - at, &string[used]) : 0;
@@ -383,7 +385,7 @@ static bool lexer_is_predicate_end(const struct lexer *lexer)
     return lexer_peek(&ahead, 0) == '{' || ahead.position >= ahead.source->length;
 }
 
-struct token lexer_next(struct lexer *lexer)
+static struct token lexer_next_written(struct lexer *lexer)
 {
     uint32_t length = (uint32_t)lexer->source->length;
     struct token token = {.kind = TOKEN_END, .place = {lexer->source, lexer->position, length}};
@@ -393,6 +395,8 @@ struct token lexer_next(struct lexer *lexer)
         token.place.end = lexer->position + 2;
         lexer->position = length;
         token.kind = TOKEN_ERROR;
+        token.text = lexer->source->text + token.place.begin;
+        token.length = 2;
         token.error = "Unterminated comment";
         token.hint = "a comment that begins with /* ends with */";
         return token;
@@ -421,7 +425,28 @@ struct token lexer_next(struct lexer *lexer)
     } else
         lex_punctuation(lexer, &token);
     token.place.end = lexer->position;
+    token.text = lexer->source->text + token.place.begin;
+    token.length = token.place.end - token.place.begin;
     return token;
+}
+
+struct token lexer_next(struct lexer *lexer)
+{
+    for (;;) {
+        if (lexer->expansion && lexer->expanded < lexer->expansion->count)
+            return lexer->expansion->tokens[lexer->expanded++];
+        lexer->expansion = NULL;
+        struct token token = lexer_next_written(lexer);
+        if (token.kind != TOKEN_NAME || !lexer->definitions)
+            return token;
+        uint32_t behind = lexer->position;
+        lexer->position = token.place.begin;
+        lexer->expanded = 0;
+        if (!c_expand(lexer->definitions, lexer, &lexer->expansion)) {
+            lexer->position = behind;
+            return token;
+        }
+    }
 }
 
 const char *token_kind_text(enum token_kind kind)

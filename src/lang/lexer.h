@@ -99,13 +99,21 @@ struct token {
     uint64_t value;
     const char *error; /* not NULL: what is wrong; with TOKEN_INTEGER or TOKEN_STRING parsing can go on */
     const char *hint;  /* or NULL */
+    const char *text;  /* how it is written; out of a macro that is not what stands at its place */
+    uint32_t length;
     bool ends_line;    /* TOKEN_ERROR: a string that ran into the end of its line */
 };
+
+struct c_definitions;
+struct lexer_expansion;
 
 struct lexer {
     const struct source *source;
     uint32_t position;
     bool in_predicate;
+    struct c_definitions *definitions;       /* whose macros are expanded; NULL: none are */
+    const struct lexer_expansion *expansion; /* what is being read instead of the source, */
+    size_t expanded;                         /* from here on; NULL: nothing */
 };
 
 struct token lexer_next(struct lexer *lexer);

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lang/c_definitions.h"
+
 enum { LARGEST_SOURCE = 1 << 20, MOST_REPORTS = 20, LONGEST_QUOTE = 40 };
 
 bool parser_failed(const struct parser *parser)
@@ -156,6 +158,9 @@ struct place parser_since(const struct parser *parser, struct place first)
 
 const char *parser_word(struct parser *parser, struct place place)
 {
+    const struct token *token = &parser->token;
+    if (token->text && token->place.begin == place.begin && token->place.end == place.end)
+        return arena_copy(parser->arena, token->text, token->length);
     return arena_copy(parser->arena, parser->source->text + place.begin, place.end - place.begin);
 }
 
@@ -225,10 +230,22 @@ static struct node *parse_predicate(struct parser *parser)
     return NULL;
 }
 
-/* attach points: attach_point? (',' attach_point?)* */
+/* name=probe: names have no use yet, in any version of the language. */
+static bool parser_skip_probe_name(struct parser *parser)
+{
+    struct lexer ahead = parser->lexer;
+    struct token word = lexer_next(&ahead);
+    if (!token_is_word(&word) || parser_at(parser, ahead.position) != '=')
+        return false;
+    parser->lexer.position = ahead.position + 1;
+    return true;
+}
+
+/* attach points: (word '=')? attach_point? (',' attach_point?)* */
 static struct attach_point *parse_attach_points(struct parser *parser)
 {
     struct attach_point *first = NULL, **last = &first;
+    bool is_named = false;
     for (;;) {
         parser_skip_blanks(parser);
         char c = parser_at(parser, parser->lexer.position);
@@ -238,6 +255,8 @@ static struct attach_point *parse_attach_points(struct parser *parser)
         }
         if (parser_at_end(parser) || c == '{' || c == '/')
             return first;
+        if (!first && !is_named && (is_named = parser_skip_probe_name(parser)))
+            continue;
         struct attach_point *attach_point = parse_attach_point(parser, false);
         if (!attach_point)
             return first;
@@ -261,6 +280,10 @@ static struct action_block *parse_action_block(struct parser *parser)
     struct action_block *block = arena_new(parser->arena, struct action_block);
     parser->nesting = parser->chain = 0;
     parser->token = parser->failed = (struct token){.kind = TOKEN_END};
+    if (parser->lexer.expansion && parser->lexer.expanded < parser->lexer.expansion->count)
+        parser_report(parser, DIAGNOSTIC_ERROR, parser->lexer.expansion->place,
+                      "A macro goes on behind the end of its block");
+    parser->lexer.expansion = NULL;
     block->place = (struct place){parser->source, parser->lexer.position, parser->lexer.position};
     block->attach_points = parse_attach_points(parser);
     if (parser_failed(parser)) {
@@ -304,11 +327,6 @@ static const struct later {
     {"union", "C definitions are", 0, true, true},
     {"enum", "C definitions are", 0, true, true},
     {"typedef", "C definitions are", 0, false, true},
-    {"config", "A config block is", '=', true, false},
-    {"import", "import is", '"', false, false},
-    {"macro", "Macros are", 0, true, false},
-    {"fn", "Subprograms (fn) are", 0, true, false},
-    {"let", "Map declarations are", '@', false, false},
 };
 
 /* Over tokens to a ; outside of braces, or (ends_at_brace) to the } of the first block and a ; behind it. */
@@ -333,13 +351,26 @@ static void parser_pass_over(struct parser *parser, bool ends_at_brace)
     }
 }
 
-/* Reports and passes over a form of later_forms, a line of the preprocessor, or a name before a probe. */
-static bool parse_later_form(struct parser *parser)
+/* What the parser has just passed over is not of our language. */
+static void add_piece(struct parser *parser, struct script *script, uint32_t begin)
+{
+    if (parser->source == script->source)
+        *arena_push(parser->arena, script->c_pieces, script->c_piece_count, script->c_piece_room) =
+            (struct c_piece){begin, parser->lexer.position};
+}
+
+/* Reports and passes over a form of later_forms, or a line of the preprocessor. */
+static bool parse_later_form(struct parser *parser, struct script *script)
 {
     uint32_t begin = parser->lexer.position;
     const char *text = parser->source->text + begin;
     size_t left = parser->source->length - begin;
     struct place place = {parser->source, begin, begin + 1};
+    if (parser->lexer.definitions && c_begins(parser->source, begin)) {
+        parser->lexer.position = c_read(parser->lexer.definitions, parser->source, begin);
+        add_piece(parser, script, begin);
+        return true;
+    }
     if (*text == '#') {
         const char *end = text;
         do {
@@ -353,11 +384,11 @@ static bool parse_later_form(struct parser *parser)
         return true;
     }
     struct lexer ahead = parser->lexer;
+    ahead.definitions = NULL; /* attach points are no place for macros */
     struct token word = lexer_next(&ahead);
     if (!token_is_word(&word))
         return false;
     size_t length = word.place.end - word.place.begin;
-    char adjacent = parser_at(parser, ahead.position);
     if (!lexer_skip_blanks(&ahead))
         return false;
     char follows = parser_at(parser, ahead.position);
@@ -373,11 +404,7 @@ static bool parse_later_form(struct parser *parser)
         parser_pass_over(parser, form->ends_at_brace);
         return true;
     }
-    if (adjacent != '=')
-        return false;
-    parser_report(parser, DIAGNOSTIC_ERROR, word.place, "Names of probes are not supported yet");
-    parser->lexer.position = word.place.end + 1;
-    return true;
+    return false;
 }
 
 static bool source_check(struct diagnostics *diagnostics, const struct source *source)
@@ -410,21 +437,22 @@ static struct parser parser_begin(struct arena *arena, struct diagnostics *diagn
     };
 }
 
-/* script: '#!' line? (action_block | later_form)* */
-struct script *script_parse(struct arena *arena, struct diagnostics *diagnostics, const struct source *source,
-                            const struct parameters *parameters)
+/* script: '#!' line? (action_block | form | later_form)* */
+void script_parse_more(struct arena *arena, struct diagnostics *diagnostics, struct script *script,
+                       const struct source *source, const struct parameters *parameters)
 {
-    struct script *script = arena_new(arena, struct script);
     struct action_block **last = &script->blocks;
-    script->source = source;
+    while (*last)
+        last = &(*last)->next;
     if (!source_check(diagnostics, source))
-        return script;
-
+        return;
     struct parser parser = parser_begin(arena, diagnostics, source, parameters);
-    size_t errors_before = diagnostics->errors;
-    if (source->length >= 2 && !memcmp(source->text, "#!", 2))
+    parser.lexer.definitions = script->definitions;
+    if (source->length >= 2 && !memcmp(source->text, "#!", 2)) {
         while (!parser_at_end(&parser) && parser_at(&parser, parser.lexer.position) != '\n')
             parser.lexer.position++;
+        add_piece(&parser, script, 0);
+    }
     for (;;) {
         parser.token = (struct token){.kind = TOKEN_END};
         parser_skip_blanks(&parser);
@@ -438,7 +466,14 @@ struct script *script_parse(struct arena *arena, struct diagnostics *diagnostics
             parser.lexer.position++;
             continue;
         }
-        if (parse_later_form(&parser))
+        if (parse_form(&parser, script)) {
+            if (parser_failed(&parser)) {
+                parser.lexer.position = parser.failed.place.begin;
+                parser_pass_over(&parser, true);
+            }
+            continue;
+        }
+        if (parse_later_form(&parser, script))
             continue;
         struct action_block *block = parse_action_block(&parser);
         if (!block)
@@ -447,11 +482,45 @@ struct script *script_parse(struct arena *arena, struct diagnostics *diagnostics
         last = &block->next;
         script->block_count++;
     }
-    if (!script->block_count && diagnostics->errors == errors_before) {
-        diagnose_error(diagnostics, (struct place){0}, "No probes in the script");
-        diagnose_hint(diagnostics, "a script is made of probes with blocks: BEGIN { printf(\"hello\\n\"); }");
-    }
+    if (script->definitions)
+        c_finish(script->definitions, source);
+}
+
+bool script_has_probes(struct diagnostics *diagnostics, const struct script *script)
+{
+    if (script->block_count)
+        return true;
+    diagnose_error(diagnostics, (struct place){0}, "No probes in the script");
+    diagnose_hint(diagnostics, "a script is made of probes with blocks: BEGIN { printf(\"hello\\n\"); }");
+    return false;
+}
+
+struct script *script_parse_importing(struct arena *arena, struct diagnostics *diagnostics,
+                                      const struct source *source, const struct parameters *parameters,
+                                      struct c_definitions *definitions, const struct importer *importer)
+{
+    struct script *script = arena_new(arena, struct script);
+    size_t errors_before = diagnostics->errors;
+    script->source = source;
+    script->definitions = definitions;
+    script->importer = importer;
+    script_parse_more(arena, diagnostics, script, source, parameters);
+    if (diagnostics->errors == errors_before && !script->imports)
+        script_has_probes(diagnostics, script);
     return script;
+}
+
+struct script *script_parse_with(struct arena *arena, struct diagnostics *diagnostics,
+                                 const struct source *source, const struct parameters *parameters,
+                                 struct c_definitions *definitions)
+{
+    return script_parse_importing(arena, diagnostics, source, parameters, definitions, NULL);
+}
+
+struct script *script_parse(struct arena *arena, struct diagnostics *diagnostics, const struct source *source,
+                            const struct parameters *parameters)
+{
+    return script_parse_with(arena, diagnostics, source, parameters, NULL);
 }
 
 struct attach_point *attach_point_parse(struct arena *arena, struct diagnostics *diagnostics,

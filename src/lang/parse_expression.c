@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Expressions, from the ternary down to primaries, and the names of types in them.
+/* Expressions, from the ternary down to primaries. What is about types is in parse_type.c.
  *
  * A place of a node covers its whole text, also the parentheses around it. */
+#include "base/table.h"
 #include "lang/parser.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#include "lang/type_word.h"
 
 /* Binary operators: a higher level binds tighter; 0 is none. All of them are left-associative. */
 static const struct {
@@ -51,38 +49,13 @@ static const uint8_t assignment_operators[TOKEN_KINDS] = {
     [TOKEN_SHR_ASSIGN] = OPERATOR_SHR,
 };
 
-/* What an expression may begin with in the language, but not in this compiler yet. */
-static const char *const later_expressions[TOKEN_KINDS] = {
-    [TOKEN_BRACE_OPEN] = "A block as a value is",
-    [TOKEN_IF] = "if as a value is",
-    [TOKEN_COMPTIME] = "comptime is",
-    [TOKEN_OFFSETOF] = "offsetof is",
-    [TOKEN_TYPEOF] = "typeof is",
-    [TOKEN_TYPEINFO] = "typeinfo is",
-};
-
-enum { MOST_POINTERS = 16, LONGEST_TYPE_WORD = 24 };
-
-/* Whether a word, alone or behind the words of a type before it, can only name a type; any other name may
- * name one too. */
-static bool token_is_type_word(const struct token *token, const char *before)
-{
-    char words[2 * LONGEST_TYPE_WORD + 2];
-    size_t length = token->place.end - token->place.begin;
-    if (token->kind != TOKEN_NAME || length > LONGEST_TYPE_WORD || strlen(before) > LONGEST_TYPE_WORD)
-        return false;
-    snprintf(words, sizeof words, "%s%s%.*s", before, *before ? " " : "", (int)length,
-             token->place.source->text + token->place.begin);
-    return type_word_find(words) != NULL;
-}
-
-static struct node *parser_node(struct parser *parser, enum node_kind kind, struct place first)
+struct node *parser_node(struct parser *parser, enum node_kind kind, struct place first)
 {
     return node_new(parser->arena, kind, parser_since(parser, first));
 }
 
 /* A node for a place where none could be parsed; parsing has failed, nobody looks at it. */
-static struct node *parser_no_node(struct parser *parser)
+struct node *parser_no_node(struct parser *parser)
 {
     return node_new(parser->arena, NODE_INTEGER, parser->previous);
 }
@@ -91,161 +64,6 @@ enum operator parse_assignment_operator(enum token_kind kind, bool *is_assignmen
 {
     *is_assignment = kind == TOKEN_ASSIGN || assignment_operators[kind] != OPERATOR_NONE;
     return (enum operator)assignment_operators[kind];
-}
-
-/* integer without prefix, suffix or leading zeros: a tuple's element, an array's length */
-static bool parse_plain_number(struct parser *parser, uint32_t *number)
-{
-    const struct token *token = &parser->token;
-    const char *text = parser->source->text + token->place.begin;
-    size_t length = token->place.end - token->place.begin;
-    if (token->kind != TOKEN_INTEGER || token->value >= UINT32_MAX || (length > 1 && *text == '0'))
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-    *number = (uint32_t)token->value;
-    parser_advance(parser);
-    return true;
-}
-
-/* type: ('struct' | 'union' | 'enum') name stars | type_word+ stars | name stars
- * stars: '*'* ('[' number? ']')? */
-bool parse_type_name(struct parser *parser, struct type_name *name)
-{
-    struct place first = parser->token.place;
-    *name = (struct type_name){.name = "", .place = first};
-    enum token_kind kind = parser->token.kind;
-    if (kind == TOKEN_STRUCT || kind == TOKEN_UNION || kind == TOKEN_ENUM) {
-        const char *keyword = token_kind_text(kind);
-        parser_advance(parser);
-        const struct place tag = parser->token.place;
-        if (parser->token.kind != TOKEN_NAME)
-            return parser_fail_expected(parser, "a name of a type"), false;
-        name->name = arena_printf(parser->arena, "%s %s", keyword, parser_word(parser, tag));
-        parser_advance(parser);
-    } else if (kind == TOKEN_NAME) {
-        name->name = parser_word(parser, first);
-        parser_advance(parser);
-        while (token_is_type_word(&parser->token, name->name)) { /* unsigned long */
-            name->name =
-                arena_printf(parser->arena, "%s %s", name->name, parser_word(parser, parser->token.place));
-            parser_advance(parser);
-        }
-    } else
-        return parser_fail_expected(parser, "a type"), false;
-    while (parser_accept(parser, TOKEN_MUL))
-        if (++name->pointers > MOST_POINTERS)
-            return parser_fail(parser, parser_since(parser, first), "Too many * in a type"), false;
-    if (parser_accept(parser, TOKEN_BRACKET_OPEN)) {
-        struct place length = parser->token.place;
-        name->array = UINT32_MAX;
-        if (parser->token.kind != TOKEN_BRACKET_CLOSE) {
-            if (!parse_plain_number(parser, &name->array))
-                return parser_fail_expected(parser, "the number of elements"), false;
-            if (!name->array)
-                parser_report(parser, DIAGNOSTIC_ERROR, length, "An array needs at least one element");
-        }
-        parser_expect(parser, TOKEN_BRACKET_CLOSE);
-        if (parser->token.kind == TOKEN_BRACKET_OPEN || parser->token.kind == TOKEN_MUL)
-            parser_unsupported(parser, parser->token.place, "A type that goes on behind its [ ] is");
-    }
-    name->place = parser_since(parser, first);
-    return !parser_failed(parser);
-}
-
-static bool token_begins_operand(const struct token *token)
-{
-    switch (token->kind) {
-    case TOKEN_NAME:
-    case TOKEN_VARIABLE:
-    case TOKEN_MAP:
-    case TOKEN_PARAMETER:
-    case TOKEN_INTEGER:
-    case TOKEN_STRING:
-    case TOKEN_TRUE:
-    case TOKEN_FALSE:
-    case TOKEN_SIZEOF:
-    case TOKEN_OFFSETOF:
-    case TOKEN_PAREN_OPEN:
-    case TOKEN_NOT:
-    case TOKEN_COMPLEMENT: return true;
-    default: return false; /* also * & -: behind `(word)` they are binary */
-    }
-}
-
-/* Whether a type in parentheses begins at the current parenthesis. Sure: it can be nothing else. */
-enum type_guess { TYPE_NO, TYPE_SURE, TYPE_IF_OPERAND_FOLLOWS };
-
-static enum type_guess parser_guess_type(const struct parser *parser)
-{
-    struct lexer ahead = parser->lexer;
-    struct token token = lexer_next(&ahead);
-    if (token.kind == TOKEN_STRUCT || token.kind == TOKEN_UNION || token.kind == TOKEN_ENUM)
-        return TYPE_SURE;
-    if (token.kind != TOKEN_NAME)
-        return TYPE_NO;
-    if (token_is_type_word(&token, ""))
-        return TYPE_SURE;
-    token = lexer_next(&ahead);
-    bool has_star = token.kind == TOKEN_MUL;
-    while (token.kind == TOKEN_MUL)
-        token = lexer_next(&ahead);
-    if (token.kind == TOKEN_BRACKET_OPEN) {
-        token = lexer_next(&ahead);
-        if (token.kind == TOKEN_INTEGER)
-            token = lexer_next(&ahead);
-        if (token.kind != TOKEN_BRACKET_CLOSE)
-            return TYPE_NO;
-        token = lexer_next(&ahead);
-    }
-    if (token.kind != TOKEN_PAREN_CLOSE)
-        return TYPE_NO;
-    if (has_star)
-        return TYPE_SURE;
-    token = lexer_next(&ahead);
-    return token_begins_operand(&token) ? TYPE_IF_OPERAND_FOLLOWS : TYPE_NO;
-}
-
-static struct node *parse_unary(struct parser *parser);
-
-/* cast: '(' type ')' unary */
-static struct node *parse_cast(struct parser *parser)
-{
-    struct place first = parser->token.place;
-    struct type_name name;
-    parser_advance(parser);
-    if (!parse_type_name(parser, &name) || !parser_expect(parser, TOKEN_PAREN_CLOSE))
-        return parser_no_node(parser);
-    struct node *operand = parse_unary(parser);
-    struct node *node = parser_node(parser, NODE_CAST, first);
-    node->cast.name = name;
-    node->cast.operand = operand;
-    return node;
-}
-
-/* sizeof: 'sizeof' '(' (type | expression) ')' */
-static struct node *parse_sizeof(struct parser *parser)
-{
-    struct place first = parser->token.place;
-    struct type_name name = {0};
-    struct node *operand = NULL;
-    parser_advance(parser);
-    if (parser->token.kind != TOKEN_PAREN_OPEN)
-        return parser_fail_expected(parser, "'(' after sizeof"), parser_no_node(parser);
-    enum type_guess guess = parser_guess_type(parser);
-    parser_advance(parser);
-    if (guess == TYPE_SURE)
-        parse_type_name(parser, &name);
-    else
-        operand = parse_expression(parser);
-    parser_expect(parser, TOKEN_PAREN_CLOSE);
-    if (operand && operand->kind == NODE_NAME)
-        name = (struct type_name){.name = operand->name.name, .place = operand->place};
-    struct node *node = parser_node(parser, NODE_SIZEOF, first);
-    node->cast.name = name;
-    node->cast.operand = operand;
-    return node;
 }
 
 /* list: (expression (',' expression)* ','?)? up to the closing token, which is accepted */
@@ -262,17 +80,48 @@ static void parse_list(struct parser *parser, struct node_list *list, enum token
     parser_accept(parser, close);
 }
 
-/* parenthesised: '(' expression ')' | '(' ')' | '(' expression ',' list ')' */
+/* record: '(' word '=' expression (',' word '=' expression)* ','? ')' behind the parenthesis */
+static struct node *parse_record(struct parser *parser, struct place first)
+{
+    struct node_list list = {0};
+    const char **names = NULL;
+    size_t count = 0, room = 0;
+    struct table seen = {0};
+    while (!parser_failed(parser) && parser->token.kind != TOKEN_PAREN_CLOSE) {
+        struct place place = parser->token.place;
+        if (!token_is_word(&parser->token)) {
+            parser_fail_expected(parser, "the name of a field");
+            break;
+        }
+        const char *name = parser_word(parser, place);
+        if (table_find(&seen, name))
+            parser_report(parser, DIAGNOSTIC_ERROR, place, "The record has two fields named '%s'", name);
+        else if (table_put(&seen, name, (void *)name))
+            parser_fail(parser, place, "Out of memory");
+        parser_advance(parser);
+        parser_expect(parser, TOKEN_ASSIGN);
+        *arena_push(parser->arena, names, count, room) = name;
+        node_append(&list, parse_expression(parser));
+        if (parser->token.kind != TOKEN_PAREN_CLOSE && !parser_accept(parser, TOKEN_COMMA))
+            parser_fail_expected(parser, "',' or ')'");
+    }
+    table_free(&seen);
+    parser_accept(parser, TOKEN_PAREN_CLOSE);
+    struct node *record = parser_node(parser, NODE_TUPLE, first);
+    record->list = list;
+    record->names = names;
+    return record;
+}
+
+/* parenthesised: '(' expression ')' | '(' ')' | '(' expression ',' list ')' | record */
 static struct node *parse_parenthesised(struct parser *parser)
 {
     struct place first = parser->token.place;
     struct lexer ahead = parser->lexer;
     struct token word = lexer_next(&ahead), next = lexer_next(&ahead);
-    if (word.kind == TOKEN_NAME && next.kind == TOKEN_ASSIGN) {
-        parser_unsupported(parser, place_between(first, next.place), "Records are");
-        return parser_no_node(parser);
-    }
     parser_advance(parser);
+    if (token_is_word(&word) && next.kind == TOKEN_ASSIGN)
+        return parse_record(parser, first);
     struct node_list list = {0};
     if (!parser_accept(parser, TOKEN_PAREN_CLOSE)) {
         struct node *inner = parse_expression(parser);
@@ -323,6 +172,8 @@ static struct node *parse_name(struct parser *parser)
     struct place first = parser->token.place;
     const char *name = parser_word(parser, first);
     parser_advance(parser);
+    if (parser->token.kind == TOKEN_PAREN_OPEN && !strcmp(name, "container_of"))
+        return parse_container_of(parser, first);
     if (!parser_accept(parser, TOKEN_PAREN_OPEN)) {
         struct node *node = parser_node(parser, NODE_NAME, first);
         node->name.name = name;
@@ -347,8 +198,8 @@ static struct node *parse_constant(struct parser *parser, enum node_kind kind, u
     return node;
 }
 
-/* primary: integer | string | 'true' | 'false' | parameter | variable | map | name | parenthesised | sizeof
- */
+/* primary: integer | string | 'true' | 'false' | parameter | variable | map | name | parenthesised |
+ *          type_question */
 static struct node *parse_primary(struct parser *parser)
 {
     struct token token = parser->token;
@@ -361,7 +212,12 @@ static struct node *parse_primary(struct parser *parser)
     case TOKEN_NAME: return parse_name(parser);
     case TOKEN_MAP: return parse_map(parser);
     case TOKEN_PAREN_OPEN: return parse_parenthesised(parser);
-    case TOKEN_SIZEOF: return parse_sizeof(parser);
+    case TOKEN_SIZEOF:
+    case TOKEN_OFFSETOF:
+    case TOKEN_TYPEOF:
+    case TOKEN_TYPEINFO: return parse_type_question(parser);
+    case TOKEN_BRACE_OPEN: return parse_block_value(parser);
+    case TOKEN_IF: return parse_if_value(parser);
     case TOKEN_STRING:
         parser_advance(parser);
         node = parser_node(parser, NODE_STRING, token.place);
@@ -370,14 +226,9 @@ static struct node *parse_primary(struct parser *parser)
     case TOKEN_VARIABLE:
         parser_advance(parser);
         node = parser_node(parser, NODE_VARIABLE, token.place);
-        node->variable.name = parser_word(parser, token.place);
+        node->variable.name = arena_copy(parser->arena, token.text, token.length);
         return node;
-    default:
-        if (later_expressions[token.kind])
-            parser_unsupported(parser, token.place, later_expressions[token.kind]);
-        else
-            parser_fail_expected(parser, "an expression");
-        return parser_no_node(parser);
+    default: parser_fail_expected(parser, "an expression"); return parser_no_node(parser);
     }
 }
 
@@ -393,7 +244,7 @@ static struct node *parse_field(struct parser *parser, struct node *object)
     } else if (object->kind == NODE_INTEGER && parser->token.kind == TOKEN_INTEGER) {
         parser_fail(parser, place_between(object->place, parser->token.place),
                     "Floating-point numbers are not part of the language");
-    } else if (parser->token.kind != TOKEN_INTEGER || !parse_plain_number(parser, &element))
+    } else if (parser->token.kind != TOKEN_INTEGER || !parser_plain_number(parser, &element))
         parser_fail_expected(parser, "a field");
     struct node *node = parser_node(parser, NODE_FIELD, object->place);
     node->field.object = object;
@@ -444,13 +295,14 @@ static struct node *parse_postfix(struct parser *parser)
     }
 }
 
-/* unary: ('!' | '~' | '-' | '*' | '&') unary | ('++' | '--') unary | cast | postfix */
-static struct node *parse_unary(struct parser *parser)
+/* unary: ('!' | '~' | '-' | '*' | '&' | 'comptime') unary | ('++' | '--') unary | cast | postfix */
+struct node *parse_unary(struct parser *parser)
 {
     struct token token = parser->token;
-    enum type_guess guess = token.kind == TOKEN_PAREN_OPEN ? parser_guess_type(parser) : TYPE_NO;
-    bool is_cast = guess == TYPE_SURE || guess == TYPE_IF_OPERAND_FOLLOWS;
-    if (!is_cast && !unary_operators[token.kind] && !step_operators[token.kind])
+    bool is_cast = token.kind == TOKEN_PAREN_OPEN && parser_guess_type(parser) != TYPE_NO;
+    bool is_prefix =
+        unary_operators[token.kind] || step_operators[token.kind] || token.kind == TOKEN_COMPTIME;
+    if (!is_cast && !is_prefix)
         return parse_postfix(parser);
 
     struct node *node;
@@ -464,7 +316,8 @@ static struct node *parse_unary(struct parser *parser)
         if (step_operators[token.kind])
             node = parser_step(parser, operand, token.kind, token.place, true);
         else {
-            node = parser_node(parser, NODE_UNARY, token.place);
+            node =
+                parser_node(parser, token.kind == TOKEN_COMPTIME ? NODE_COMPTIME : NODE_UNARY, token.place);
             node->unary.op = (enum operator)unary_operators[token.kind];
             node->unary.operand = operand;
         }

@@ -145,6 +145,80 @@ static struct node *parse_if(struct parser *parser)
     return node;
 }
 
+/* ---- blocks and if as values ---- */
+
+static bool block_has_value(const struct node *block)
+{
+    const struct node *last = block ? block->list.last : NULL;
+    if (!last)
+        return false;
+    if (last->kind == NODE_IF)
+        return block_has_value(last->ternary.yes) && block_has_value(last->ternary.no);
+    if (last->kind == NODE_BLOCK)
+        return block_has_value(last);
+    return last->kind == NODE_EXPRESSION && last->unary.is_open && !last->unary.is_silent &&
+           last->unary.operand->kind != NODE_ASSIGN;
+}
+
+bool block_to_value(struct node *block)
+{
+    if (block->kind == NODE_BLOCK_VALUE)
+        return true;
+    if (!block_has_value(block))
+        return false;
+    struct node *last = block->list.last;
+    if (last->kind == NODE_IF) {
+        block_to_value(last->ternary.yes);
+        block_to_value(last->ternary.no);
+        last->kind = NODE_TERNARY;
+    } else if (last->kind == NODE_BLOCK) {
+        block_to_value(last);
+    } else {
+        *last = *last->unary.operand; /* it is the last: no next */
+    }
+    block->kind = NODE_BLOCK_VALUE;
+    return true;
+}
+
+static struct node *wanted_value(struct parser *parser, struct node *block)
+{
+    if (!parser_failed(parser) && !block_to_value(block)) {
+        parser_report(parser, DIAGNOSTIC_ERROR, block->place, "This block has no value");
+        parser_hint(parser, "its last statement is the value, without a semicolon: { $x = 1; $x + 1 }");
+    }
+    block->kind = NODE_BLOCK_VALUE;
+    return block;
+}
+
+/* block value: '{' statements expression '}' */
+struct node *parse_block_value(struct parser *parser)
+{
+    return wanted_value(parser, parse_block(parser));
+}
+
+/* if value: 'if' expression block_value 'else' (block_value | if_value) */
+struct node *parse_if_value(struct parser *parser)
+{
+    struct place first = parser->token.place;
+    struct node *no = NULL;
+    if (!parser_enter(parser))
+        return parser->nesting--, node_new(parser->arena, NODE_INTEGER, parser->previous);
+    parser_advance(parser);
+    struct node *condition = parse_expression(parser);
+    struct node *yes = parse_block_value(parser);
+    if (!parser_accept(parser, TOKEN_ELSE)) {
+        parser_fail_expected(parser, "'else'");
+        parser_hint(parser, "an if that is a value has two branches: if (c) { a } else { b }");
+    } else
+        no = parser->token.kind == TOKEN_IF ? parse_if_value(parser) : parse_block_value(parser);
+    parser->nesting--;
+    struct node *node = statement_new(parser, NODE_TERNARY, first);
+    node->ternary.condition = condition;
+    node->ternary.yes = yes;
+    node->ternary.no = no ? no : yes;
+    return node;
+}
+
 /* while: 'while' expression block */
 static struct node *parse_while(struct parser *parser)
 {
@@ -326,6 +400,8 @@ static struct node *parse_statement(struct parser *parser)
     if (!form.parse)
         form.parse = parse_expression_statement;
     struct node *node = form.parse(parser);
+    if (node->kind == NODE_EXPRESSION)
+        node->unary.is_open = parser->token.kind == TOKEN_BRACE_CLOSE;
     if (!form.ends_with_block && parser->token.kind != TOKEN_BRACE_CLOSE &&
         parser->token.kind != TOKEN_SEMICOLON && parser->token.kind != TOKEN_END)
         parser_fail_expected(parser, "';'");

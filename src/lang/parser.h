@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the parser share: parse.c (scripts, blocks), parse_attach.c (attach points),
- * parse_statement.c, parse_expression.c. Nobody else includes this.
+ * parse_statement.c, parse_expression.c, parse_type.c. Nobody else includes this.
  *
  * Errors: parser_fail reports and puts TOKEN_FAILED in the place of the current token. No production
  * accepts that token and nothing more is reported, so all of them come back by themselves, each with some
@@ -46,19 +46,45 @@ void parser_report(struct parser *parser, enum severity severity, struct place p
 void parser_hint(struct parser *parser, const char *hint); /* for what was reported last */
 bool parser_failed(const struct parser *parser);
 struct place parser_since(const struct parser *parser, struct place first); /* first … last accepted token */
-const char *parser_word(struct parser *parser, struct place place);         /* the text at a place */
+const char *parser_word(struct parser *parser, struct place place);         /* the text at a place; of the current
+    token at its place: how it is written, which a macro may have done */
 /* One level deeper, or a failure; leave with parser->nesting-- also then. */
 bool parser_enter(struct parser *parser);
 bool parser_link(struct parser *parser); /* one more in a chain, or a failure */
 
 /* parse_expression.c */
 struct node *parse_expression(struct parser *parser);
-bool parse_type_name(struct parser *parser, struct type_name *name); /* current token: its first word */
+struct node *parse_unary(struct parser *parser);
+struct node *parser_node(struct parser *parser, enum node_kind kind, struct place first); /* … to here */
+/* A node for a place where none could be parsed; parsing has failed, nobody looks at it. */
+struct node *parser_no_node(struct parser *parser);
 enum operator parse_assignment_operator(enum token_kind kind, bool *is_assignment);
+
+/* parse_type.c */
+bool parse_type_name(struct parser *parser, struct type_name *name); /* current token: its first word */
+/* Whether a type in parentheses begins at the current parenthesis. Sure: it can be nothing else. */
+enum type_guess { TYPE_NO, TYPE_SURE, TYPE_IF_OPERAND_FOLLOWS };
+enum type_guess parser_guess_type(const struct parser *parser);
+struct node *parse_cast(struct parser *parser);
+struct node *parse_type_question(struct parser *parser); /* sizeof, offsetof, typeof, typeinfo */
+struct node *parse_container_of(struct parser *parser, struct place first); /* current token: the parenthesis */
+/* An integer without prefix, suffix or leading zeros: a tuple's element, an array's length. */
+bool parser_plain_number(struct parser *parser, uint32_t *number);
 
 /* parse_statement.c. A body ends at its brace, which stays current: behind it there are no tokens. */
 struct node *parse_block(struct parser *parser);
 struct node *parse_body(struct parser *parser);
+
+/* At { and at if, where a value is wanted. */
+struct node *parse_block_value(struct parser *parser);
+struct node *parse_if_value(struct parser *parser);
+/* Makes a block a BLOCK_VALUE if its last statement is a value: an expression without a semicolon, a block,
+ * or an if with both branches. */
+bool block_to_value(struct node *block);
+
+/* parse_form.c: what stands beside action blocks. At lexer.position; false: it is something else, and nothing
+ * was read. */
+bool parse_form(struct parser *parser, struct script *script);
 
 /* parse_attach.c. At lexer.position; NULL: there is none, or it was wrong. */
 struct attach_point *parse_attach_point(struct parser *parser, bool is_pattern);

@@ -26,6 +26,9 @@ enum parameter_kind {
     PARAMETER_WORD,            /* a bare word that is not looked up (perf), or an integer constant: for kstack and ustack */
     PARAMETER_ANY,             /* any value; a builtin that is not variadic also gets a whole map here: see
                                   check_is_whole_map() */
+    PARAMETER_BYTES,           /* anything that is in memory: a pointer, integer, string, array, struct or buffer */
+    PARAMETER_OUT,             /* a scratch variable that the builtin assigns: not evaluated */
+    PARAMETER_OUT_MAP,         /* a whole map whose elements it assigns */
     PARAMETER_TEXT,            /* a pointer, integer or array (its address) where text is, or a string;
                                   a parameter $N is its text: str($1) */
 };
@@ -44,6 +47,8 @@ enum builtin_flags {
     BUILTIN_ENDS = 16384,      /* control does not come back: exit */
     BUILTIN_USES_KSTACK = 65536,  /* takes the kernel's stack */
     BUILTIN_USES_SYMBOLS = 131072, /* of the probed program */
+    BUILTIN_READS_KERNEL = 262144, /* follows pointers of the kernel's own: no reason to sleep */
+    BUILTIN_WRITES_SEQUENCE = 524288, /* can be written to whoever reads a pinned iterator */
     BUILTIN_VALUE_UNUSED_OK = 32768, /* discarding the value draws no warning */
 };
 

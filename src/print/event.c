@@ -2,6 +2,7 @@
 #include "print/event.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -216,11 +217,6 @@ static void put_owner(struct pen *pen, const struct recording *recording, const 
 static void put_thread(const struct event_printer *printer, struct pen *pen,
                        const struct recording_event *event)
 {
-    if (printer->thread_width) {
-        pen_need(pen, NAME_MOST);
-        put_name(pen, event->thread_name);
-        put_to(pen, printer->thread_width + 1);
-    }
     put_unsigned(pen, event->thread, printer->number_width, ' ');
     put_name(pen, ": ");
 }
@@ -325,8 +321,12 @@ static void put_columns(const struct event_printer *printer, struct pen *pen,
     for (unsigned i = 0; i < tracepoint->argument_count; i++) {
         const unsigned value = begin_cell(pen, tracepoint->arguments[i].name);
         put_value(pen, event, i);
-        if (i + 1 < tracepoint->argument_count)
+        if (i + 1 < tracepoint->argument_count || event->thread_name[0])
             end_cell(pen, value);
+    }
+    if (event->thread_name[0]) {
+        begin_cell(pen, "thread");
+        put_name(pen, event->thread_name);
     }
 }
 
@@ -335,10 +335,12 @@ static void put_pieces(const struct event_printer *printer, struct pen *pen,
                        const struct recording_event *event, const struct object_step *step)
 {
     const struct recording_tracepoint *tracepoint = event->tracepoint;
-    const unsigned now = pen_column(pen), indent = printer->width > now + 20 ? now : 4;
+    enum { ROOM = 48, LITTLE = 16 }; /* in a narrow column every piece would take a line */
+    const unsigned now = pen_column(pen), indent = printer->width > now + ROOM ? now : LITTLE;
     enum { SIZE, ID, AGE, ARGUMENTS };
+    const unsigned thread = (unsigned)ARGUMENTS + tracepoint->argument_count;
     struct text text = {0};
-    for (unsigned i = SIZE; i < (unsigned)ARGUMENTS + tracepoint->argument_count; i++) {
+    for (unsigned i = SIZE; i <= thread; i++) {
         struct pen piece;
         piece.out = &text;
         piece.at = piece.line;
@@ -353,7 +355,10 @@ static void put_pieces(const struct event_printer *printer, struct pen *pen,
         } else if (i == AGE && has_age(step)) {
             put_name(&piece, "time:");
             put_age(&piece, printer->recording, event, step);
-        } else if (i >= ARGUMENTS) {
+        } else if (i == thread && event->thread_name[0]) {
+            put_name(&piece, "thread:");
+            put_name(&piece, event->thread_name);
+        } else if (i >= ARGUMENTS && i < thread) {
             put_name(&piece, tracepoint->arguments[i - ARGUMENTS].name);
             put_char(&piece, ':');
             put_value(&piece, event, i - ARGUMENTS);
@@ -362,6 +367,11 @@ static void put_pieces(const struct event_printer *printer, struct pen *pen,
         put_piece(printer, pen, indent, &text);
     }
     text_free(&text);
+}
+
+static unsigned at_most(size_t value, unsigned most)
+{
+    return value < most ? (unsigned)value : most;
 }
 
 void event_print(struct event_printer *printer, struct text *out, const struct recording_event *event,
@@ -392,23 +402,27 @@ void event_print(struct event_printer *printer, struct text *out, const struct r
         put_unsigned(&pen, event->stamp, 9, ' ');
         put_name(&pen, ") ");
     }
+    /* In a narrow terminal these two leave room for the rest. */
+    const unsigned owner_width =
+                       at_most(printer->owner_width, printer->width ? printer->width / 4 : UINT_MAX),
+                   name_width = at_most(printer->name_width, printer->width ? printer->width / 3 : UINT_MAX);
     const unsigned owner_begin = pen_column(&pen);
     const bool is_known = recording_owner(recording, event, &owner);
     put_owner(&pen, recording, event, &owner, is_known);
     if (is_known && owner.description_length) {
         put_char(&pen, ' ');
         const unsigned used = pen_column(&pen) - owner_begin;
-        const size_t most = printer->owner_width > used ? printer->owner_width - used : 0;
+        const size_t most = owner_width > used ? owner_width - used : 0;
         const size_t length = owner.description_length < most ? owner.description_length : most;
         pen_need(&pen, length);
         memcpy(pen.at, owner.description, length);
         pen.at += length;
     }
-    put_to(&pen, owner_begin + printer->owner_width);
+    put_to(&pen, owner_begin + owner_width);
     put_char(&pen, ' ');
     const unsigned name_begin = pen_column(&pen);
     put_name(&pen, tracepoint->name);
-    put_to(&pen, name_begin + printer->name_width);
+    put_to(&pen, name_begin + name_width);
     put_char(&pen, ' ');
     if (printer->width)
         put_pieces(printer, &pen, event, step);
@@ -435,11 +449,6 @@ static unsigned digits(uint64_t value)
     return count;
 }
 
-static unsigned at_most(size_t value, unsigned most)
-{
-    return value < most ? (unsigned)value : most;
-}
-
 void event_printer_init(struct event_printer *printer, const struct recording *recording)
 {
     const struct recording_model *model = recording_model(recording);
@@ -453,8 +462,7 @@ void event_printer_init(struct event_printer *printer, const struct recording *r
     };
     struct recording_thread thread;
     for (size_t i = 0; recording_thread(recording, i, &thread); i++) {
-        const unsigned width = at_most(strlen(thread.name), 15), number = digits(thread.id);
-        printer->thread_width = width > printer->thread_width ? width : printer->thread_width;
+        const unsigned number = digits(thread.id);
         printer->number_width = number > printer->number_width ? number : printer->number_width;
     }
     struct recording_owner owner;

@@ -20,7 +20,7 @@ struct event_printer {
     bool with_step;    /* the time since the event before too */
     uint64_t origin;   /* ns: what times count from */
     /* Widths of columns. */
-    unsigned thread_width, number_width, owner_width, name_width;
+    unsigned number_width, owner_width, name_width;
     uint64_t before; /* time of the event before, ns */
     bool begun;
 };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See format.h. The grammar of a conversion:
  *     '%' flags* [width | '*'] ['.' digits*] [length] conversion
- *     flags = [-+ #0]   length = hh h ll l j z t L   conversion = [diuoxXcps] | 'r' ['x' | 'h']
+ *     flags = [-+ #0]   length = hh h ll l j z t L   conversion = [diuoxXcps] | 'r' ['x' | 'h'] | "gr"
  * The star and the precision are accepted and ignored: text is cut with str(p, n), and integers have no use
  * for one. */
 #include "print/format.h"
 
 #include <string.h>
 
+#include "print/gfp.h"
 #include "print/json.h"
 
 enum { FORMAT_WIDTH_MOST = 1 << 16 };
@@ -74,9 +75,11 @@ static bool parse_conversion(struct cursor *cursor, struct format_segment *segme
         }
     }
     segment->conversion = peek(cursor);
-    if (!segment->conversion || !strchr("diuoxXcpsr", segment->conversion))
+    if (!segment->conversion || !strchr("diuoxXcpsrg", segment->conversion))
         return false;
     cursor->at++;
+    if (segment->conversion == 'g' && (peek(cursor) != 'r' || !++cursor->at))
+        return false;
     if (segment->conversion == 'p')
         segment->bits = 64;
     if (segment->conversion == 'r' && (peek(cursor) == 'x' || peek(cursor) == 'h'))
@@ -135,6 +138,7 @@ bool format_accepts(const struct format_segment *segment, const struct type *typ
     switch (segment->conversion) {
     case 's': return type->kind != TYPE_NONE;
     case 'r': return type->kind == TYPE_BUFFER;
+    case 'g': return type_is_number(type);
     default: return type_is_scalar(type);
     }
 }
@@ -242,6 +246,7 @@ static void print_argument(struct printer *printer, const struct format_segment 
     case 'd':
     case 'i': print_signed(out, segment, value_integer(argument->type, argument->bytes)); return;
     case 's': print_text(printer, argument->type, argument->bytes); break;
+    case 'g': print_gfp(out, value_integer(argument->type, argument->bytes)); break;
     case 'r':
         print_buffer(printer, argument->type, argument->bytes,
                      segment->variant == 'x'   ? BUFFER_ESCAPED

@@ -20,7 +20,7 @@ struct format_segment {
     uint32_t literal_length;
     uint32_t begin, end; /* the conversion in the format string, in bytes; equal: none, end of the format */
     uint32_t width;
-    char conversion; /* d i u o x X c p s r; 0: none */
+    char conversion; /* d i u o x X c p s r g; 0: none */
     char variant;    /* of r: 0, x or h */
     uint8_t bits;    /* integers: 8, 16, 32 or 64 are kept of the value */
     bool left, plus, space, zero, alternate;

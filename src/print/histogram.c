@@ -180,6 +180,11 @@ void print_histogram(struct printer *printer, const struct type *type, const uin
                      uint64_t divisor)
 {
     uint32_t rows = type_histogram_rows(type), first = 0, end = rows;
+    if (printer->bcc_histograms && !printer->json) {
+        print_histogram_bcc(printer->out, type, counts,
+                            printer->histogram_title ? printer->histogram_title : "value");
+        return;
+    }
     if (!divisor || type->kind == TYPE_LHIST)
         divisor = 1;
     while (first < rows && !counts[first])

@@ -47,5 +47,8 @@ void histogram_label(struct text *out, const struct type *type, uint32_t row);
  * type_histogram_rows(type) of them. A divisor (0 counts as 1) divides the counts of hist, not of lhist. */
 void print_histogram(struct printer *printer, const struct type *type, const uint64_t *counts,
                      uint64_t divisor);
+/* The table of BCC's print_log2_hist() (histogram_bcc.c), for both types; title: of the first column. */
+void print_histogram_bcc(struct text *out, const struct type *type, const uint64_t *counts,
+                         const char *title);
 
 #endif

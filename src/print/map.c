@@ -13,10 +13,11 @@
 
 #include "print/histogram.h"
 #include "print/json.h"
+#include "print/series.h"
 
 struct line {
-    const struct map_entry *entry; /* keyed histogram: the first of its rows in `by_key` */
-    size_t first, rows;            /* of a keyed histogram: where in `by_key`, and how many */
+    const struct map_entry *entry; /* keyed histogram or series: the first of its rows in `by_key` */
+    size_t first, rows;            /* of such a one: where in `by_key`, and how many */
     uint64_t rank;                 /* ascending */
     size_t arrival;
 };
@@ -25,7 +26,10 @@ struct lines {
     const struct map_snapshot *map;
     struct line *items;
     size_t count;
-    const struct map_entry **by_key; /* entries of a keyed histogram, equal keys together */
+    const struct map_entry **by_key; /* entries of a keyed histogram or series, equal keys together */
+    uint64_t *counts;                /* of a histogram: room for the rows of one key */
+    struct series_point *points;     /* of a time series: room for the intervals of one key */
+    uint64_t last;                   /* of a time series: the newest interval of all keys */
 };
 
 static uint64_t word_at(const void *bytes, size_t offset)
@@ -33,11 +37,6 @@ static uint64_t word_at(const void *bytes, size_t offset)
     uint64_t word;
     memcpy(&word, (const uint8_t *)bytes + offset, 8);
     return word;
-}
-
-static bool is_histogram(const struct type *type)
-{
-    return type->kind == TYPE_HIST || type->kind == TYPE_LHIST;
 }
 
 static bool is_keyed(const struct map_snapshot *map)
@@ -59,6 +58,10 @@ void aggregation_sum(const struct type *type, const void *per_cpu, unsigned cpus
     memcpy(out, per_cpu, size);
     if (!type_is_per_cpu(type))
         return;
+    if (type->kind == TYPE_TSERIES) {
+        series_sum(type, per_cpu, cpus, out);
+        return;
+    }
     bool extreme = type->kind == TYPE_MIN || type->kind == TYPE_MAX;
     for (unsigned cpu = 1; cpu < cpus; cpu++) {
         value += size;
@@ -121,6 +124,7 @@ int map_key_compare(const struct type *type, const void *a, const void *b)
     }
     switch (type->kind) {
     case TYPE_STRING: return memcmp(a, b, type->size);
+    case TYPE_MACADDR: return memcmp(a, b, type->size);
     case TYPE_NAME: return compare_words(word_at(a, 0), word_at(b, 0));
     case TYPE_TUPLE:
         for (uint32_t i = 0; i < type->count; i++) {
@@ -171,7 +175,19 @@ static int compare_key_bytes(const void *a, const void *b, void *context)
     return order ? order : compare_words((uintptr_t)x, (uintptr_t)y);
 }
 
-static void lines_from_histogram(struct lines *lines, size_t key_size)
+/* The rank grows by a row's count, or is the newest interval. */
+static void line_rank(struct lines *lines, struct line *line, const struct map_entry *entry)
+{
+    struct series_point point;
+    if (lines->map->value->kind != TYPE_TSERIES)
+        line->rank += word_at(entry->value, 0);
+    else if (series_point(lines->map->value, entry->value, &point)) {
+        line->rank = point.epoch > line->rank ? point.epoch : line->rank;
+        lines->last = point.epoch > lines->last ? point.epoch : lines->last;
+    }
+}
+
+static void lines_from_rows(struct lines *lines, size_t key_size)
 {
     const struct map_snapshot *map = lines->map;
     for (size_t i = 0; i < map->count; i++)
@@ -185,7 +201,7 @@ static void lines_from_histogram(struct lines *lines, size_t key_size)
             *line = (struct line){.entry = entry, .first = i, .arrival = (size_t)(entry - map->entries)};
         }
         line->rows++;
-        line->rank += word_at(entry->value, 0);
+        line_rank(lines, line, entry);
     }
 }
 
@@ -202,41 +218,67 @@ static void lines_from_entries(struct lines *lines)
 
 /* Output. */
 
+static int compare_points(const void *a, const void *b)
+{
+    const struct series_point *x = a, *y = b;
+    return compare_words(x->epoch, y->epoch);
+}
+
+static void print_intervals(struct printer *printer, const struct type *type, struct series_point *points,
+                            size_t count, uint64_t last)
+{
+    qsort(points, count, sizeof *points, compare_points);
+    print_series(printer, type, points, count, last);
+}
+
 static void print_map_value(struct printer *printer, const struct lines *lines, const struct line *line,
-                            uint64_t *counts, uint64_t divisor)
+                            uint64_t divisor)
 {
     const struct map_snapshot *map = lines->map;
-    if (!counts) {
+    size_t key_size = type_storage(map->key), points = 0;
+    if (!type_has_rows(map->value)) {
         print_value_divided(printer, map->value, line->entry->value, divisor);
         return;
     }
     uint32_t rows = type_histogram_rows(map->value);
-    size_t key_size = type_storage(map->key);
-    memset(counts, 0, rows * sizeof *counts);
+    if (lines->counts)
+        memset(lines->counts, 0, rows * sizeof *lines->counts);
     for (size_t i = 0; i < line->rows; i++) {
         const struct map_entry *entry = lines->by_key[line->first + i];
         uint64_t row = word_at(entry->key, key_size);
-        if (row < rows)
-            counts[row] += word_at(entry->value, 0);
+        if (lines->points)
+            points += series_point(map->value, entry->value, &lines->points[points]);
+        else if (row < rows)
+            lines->counts[row] += word_at(entry->value, 0);
     }
-    print_histogram(printer, map->value, counts, divisor);
+    if (lines->points)
+        print_intervals(printer, map->value, lines->points, points, lines->last);
+    else
+        print_histogram(printer, map->value, lines->counts, divisor);
+}
+
+static bool is_bcc_histogram(const struct printer *printer, const struct map_snapshot *map)
+{
+    return printer->bcc_histograms && !printer->json &&
+           (map->value->kind == TYPE_HIST || map->value->kind == TYPE_LHIST);
 }
 
 /* name[key] and what stands between it and the value. */
 static void print_head(struct printer *printer, const struct map_snapshot *map, const void *key)
 {
     struct text *out = printer->out;
+    if (!key && is_bcc_histogram(printer, map))
+        return; /* its name is the title of its table */
     text_add(out, map->name);
     if (key) {
         text_char(out, '[');
         print_key(printer, map->key, key);
         text_char(out, ']');
     }
-    text_add(out, is_histogram(map->value) ? ":\n" : ": ");
+    text_add(out, type_has_rows(map->value) ? ":\n" : ": ");
 }
 
-static void print_lines(struct printer *printer, const struct lines *lines, size_t skip, uint64_t *counts,
-                        uint64_t divisor)
+static void print_lines(struct printer *printer, const struct lines *lines, size_t skip, uint64_t divisor)
 {
     struct text *out = printer->out;
     for (size_t i = skip; i < lines->count; i++) {
@@ -248,7 +290,7 @@ static void print_lines(struct printer *printer, const struct lines *lines, size
         } else {
             print_head(printer, lines->map, line->entry->key);
         }
-        print_map_value(printer, lines, line, counts, divisor);
+        print_map_value(printer, lines, line, divisor);
         if (!printer->json)
             text_char(out, '\n');
     }
@@ -258,7 +300,10 @@ static void begin_json(struct printer *printer, const struct map_snapshot *map)
 {
     bool stats = map->value->kind == TYPE_AVG || map->value->kind == TYPE_STATS;
     text_add(printer->out, "{\"type\": ");
-    json_string(printer->out, is_histogram(map->value) ? "hist" : stats ? "stats" : "map");
+    json_string(printer->out, map->value->kind == TYPE_TSERIES ? "tseries"
+                              : type_has_rows(map->value)      ? "hist"
+                              : stats                          ? "stats"
+                                                               : "map");
     text_add(printer->out, ", \"data\": {");
     json_string(printer->out, map->name);
     text_add(printer->out, ": ");
@@ -269,46 +314,67 @@ static void end_json(struct printer *printer)
     text_add(printer->out, "}}\n");
 }
 
+/* A series without a key: every entry is one of its intervals. */
+static int print_scalar_series(struct printer *printer, const struct map_snapshot *map)
+{
+    struct series_point *points = calloc(map->count + 1, sizeof *points);
+    size_t count = 0;
+    uint64_t last = 0;
+    if (!points)
+        return -ENOMEM;
+    for (size_t i = 0; i < map->count; i++)
+        if (series_point(map->value, map->entries[i].value, &points[count])) {
+            last = points[count].epoch > last ? points[count].epoch : last;
+            count++;
+        }
+    print_intervals(printer, map->value, points, count, last);
+    free(points);
+    return 0;
+}
+
 static int print_scalar_map(struct printer *printer, const struct map_snapshot *map, uint64_t divisor)
 {
     void *zero = NULL;
-    const void *value;
-    if (map->count) {
-        value = map->entries[0].value;
-    } else {
-        value = zero = calloc(1, type_storage(map->value) + 8);
-        if (!zero)
-            return -ENOMEM;
-    }
+    int status = 0;
+    if (!map->count && !(zero = calloc(1, type_storage(map->value) + 8)))
+        return -ENOMEM;
+    size_t begin = printer->out->length;
     if (printer->json)
         begin_json(printer, map);
     else
         print_head(printer, map, NULL);
-    print_value_divided(printer, map->value, value, divisor);
+    if (map->value->kind == TYPE_TSERIES)
+        status = print_scalar_series(printer, map);
+    else
+        print_value_divided(printer, map->value, map->count ? map->entries[0].value : zero, divisor);
     if (printer->json)
         end_json(printer);
     else
         text_char(printer->out, '\n');
+    if (status)
+        printer->out->length = begin;
     free(zero);
-    return 0;
+    return status;
 }
 
-int print_map(struct printer *printer, const struct map_snapshot *map, size_t top, uint64_t divisor)
+static int print_keyed_map(struct printer *printer, const struct map_snapshot *map, size_t top,
+                           uint64_t divisor)
 {
-    if (!is_keyed(map))
-        return print_scalar_map(printer, map, divisor);
+    int status = -ENOMEM;
     if (!map->count)
         return 0;
-    int status = -ENOMEM;
-    bool histogram = is_histogram(map->value);
-    uint64_t *counts = histogram ? calloc(type_histogram_rows(map->value), sizeof *counts) : NULL;
+    bool rows = type_has_rows(map->value), series = map->value->kind == TYPE_TSERIES;
     struct lines lines = {.map = map, .items = calloc(map->count, sizeof *lines.items)};
-    if (histogram)
+    if (rows)
         lines.by_key = calloc(map->count, sizeof(struct map_entry *));
-    if (!lines.items || (histogram && (!counts || !lines.by_key)))
+    if (series)
+        lines.points = calloc(map->count, sizeof *lines.points);
+    else if (rows)
+        lines.counts = calloc(type_histogram_rows(map->value), sizeof *lines.counts);
+    if (!lines.items || (rows && (!lines.by_key || (!lines.points && !lines.counts))))
         goto out;
-    if (histogram)
-        lines_from_histogram(&lines, type_storage(map->key));
+    if (rows)
+        lines_from_rows(&lines, type_storage(map->key));
     else
         lines_from_entries(&lines);
     qsort_r(lines.items, lines.count, sizeof *lines.items, compare_lines, (void *)map);
@@ -316,15 +382,41 @@ int print_map(struct printer *printer, const struct map_snapshot *map, size_t to
         begin_json(printer, map);
         text_char(printer->out, '{');
     }
-    print_lines(printer, &lines, top && top < lines.count ? lines.count - top : 0, counts, divisor);
+    print_lines(printer, &lines, top && top < lines.count ? lines.count - top : 0, divisor);
     if (printer->json) {
         text_char(printer->out, '}');
         end_json(printer);
     }
     status = 0;
 out:
-    free(counts);
+    free(lines.counts);
+    free(lines.points);
     free(lines.items);
     free(lines.by_key);
     return status;
+}
+
+int print_map(struct printer *printer, const struct map_snapshot *map, size_t top, uint64_t divisor)
+{
+    const char *title = printer->histogram_title;
+    if (!title)
+        printer->histogram_title = map->name[1] ? map->name + 1 : NULL; /* without its @ */
+    int status =
+        is_keyed(map) ? print_keyed_map(printer, map, top, divisor) : print_scalar_map(printer, map, divisor);
+    printer->histogram_title = title;
+    return status;
+}
+
+int map_snapshot_each(const struct map_snapshot *map, size_t top, map_visitor *visit, void *state)
+{
+    struct lines lines = {.map = map, .items = calloc(map->count + 1, sizeof *lines.items)};
+    if (!lines.items)
+        return -ENOMEM;
+    lines_from_entries(&lines);
+    if (is_keyed(map))
+        qsort_r(lines.items, lines.count, sizeof *lines.items, compare_lines, (void *)map);
+    for (size_t i = top && top < lines.count ? lines.count - top : 0; i < lines.count; i++)
+        visit(state, map, lines.items[i].entry);
+    free(lines.items);
+    return 0;
 }

@@ -5,8 +5,9 @@
  * already made one with aggregation_sum(). Nothing here knows where maps live. The snapshot is not changed.
  *
  * Order: integers, enums, count and sum ascending by value; avg and stats by average; min and max by value
- * taken as unsigned; hist and lhist by total count; everything else by key (numbers numerically, strings
- * bytewise, tuples field by field). Equal ones by key, and then as they came. */
+ * taken as unsigned; hist and lhist by total count; tseries by the newest interval; everything else by key
+ * (numbers numerically, strings bytewise, tuples field by field). Equal ones by key, and then as they came.
+ */
 #ifndef SPOOR_PRINT_MAP_H
 #define SPOOR_PRINT_MAP_H
 
@@ -17,14 +18,16 @@
 #include "type/type.h"
 
 struct map_entry {
-    const void *key; /* type_storage(key type) bytes; of a keyed hist or lhist: those and then the u64 row */
+    const void
+        *key; /* type_storage(key type) bytes; of keyed hist, lhist, tseries: those and then the u64 row */
     const void
         *value; /* type_storage(value type) bytes; of a keyed hist or lhist: the u64 count of that row */
 };
 
 struct map_snapshot {
     const char *name;       /* with its @ */
-    const struct type *key; /* NULL or TYPE_NONE: no key, at most one entry (a hist's is its array of rows) */
+    const struct type *key; /* NULL or TYPE_NONE: no key, at most one entry (a hist's is its array of rows);
+                               tseries: all intervals */
     const struct type *value;
     const struct map_entry *entries;
     size_t count;
@@ -35,6 +38,11 @@ struct map_snapshot {
  * entry prints as zero. top: only the last of the order (0: all). divisor: of integer results (0: 1).
  * 0, or -ENOMEM with nothing printed. */
 int print_map(struct printer *printer, const struct map_snapshot *map, size_t top, uint64_t divisor);
+
+/* Hands out the entries in the order in which print_map prints them, the last `top` of it (0: all). Not for
+ * keyed histograms and series, whose entries are rows. 0 or -ENOMEM. */
+typedef void map_visitor(void *state, const struct map_snapshot *map, const struct map_entry *entry);
+int map_snapshot_each(const struct map_snapshot *map, size_t top, map_visitor *visit, void *state);
 
 /* Makes one value of a value per CPU: per_cpu holds cpus values of type_storage(type) bytes each; out has
  * room for one. count, sum, hist, lhist (keyless: all rows): the sums. min, max: of those that are set. avg,

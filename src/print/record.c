@@ -113,5 +113,10 @@ void record_problem(struct text *out, const struct record_problem *problem)
     json_unsigned(out, problem->line);
     add_key(out, "col");
     json_unsigned(out, problem->column);
+    if (problem->count > 1) {
+        add_key(out, "count");
+        json_unsigned(out, problem->count);
+        add_string(out, "probe", problem->probe);
+    }
     end_record(out);
 }

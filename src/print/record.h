@@ -35,6 +35,8 @@ struct record_problem {
     int64_t return_code;
     const char *file;
     unsigned line, column;
+    uint64_t count;    /* more than 1: how often it happened; */
+    const char *probe; /* and where */
 };
 void record_problem(struct text *out, const struct record_problem *problem);
 

@@ -9,7 +9,7 @@
 struct snapshot {
     const struct image_map *map;
     unsigned cpus;
-    bool per_cpu, rows; /* rows: a keyed histogram, one element per row */
+    bool per_cpu, rows; /* rows: a keyed histogram, a number per row */
     size_t key_bytes, value_bytes;
     uint8_t *bytes;
     size_t count, room;
@@ -50,7 +50,8 @@ static bool snapshot_is_unset(const struct type *type, const uint8_t *value, siz
     case TYPE_AVG:
     case TYPE_STATS:
     case TYPE_HIST:
-    case TYPE_LHIST: break;
+    case TYPE_LHIST:
+    case TYPE_TSERIES: break;
     default: return false;
     }
     for (size_t i = 0; i < size; i++)
@@ -59,12 +60,13 @@ static bool snapshot_is_unset(const struct type *type, const uint8_t *value, siz
     return true;
 }
 
-int snapshot_print(struct printer *printer, struct host *host, const struct image *image, size_t index,
-                   uint64_t top, uint64_t divisor, bool is_last)
+/* The caller frees snapshot->bytes and *entries, also after an error. */
+static int snapshot_take(struct host *host, const struct image *image, size_t index,
+                         struct snapshot *snapshot, struct map_snapshot *taken, struct map_entry **entries)
 {
     const struct image_map *map = &image->maps[index];
     bool histogram = map->value->kind == TYPE_HIST || map->value->kind == TYPE_LHIST;
-    struct snapshot snapshot = {
+    *snapshot = (struct snapshot){
         .map = map,
         .cpus = host->features.cpus,
         .per_cpu = type_is_per_cpu(map->value),
@@ -72,22 +74,47 @@ int snapshot_print(struct printer *printer, struct host *host, const struct imag
         .key_bytes = map->key ? map->key_size : 0,
         .value_bytes = map->value_size,
     };
-    int error = host->operations->map_each(host, index, snapshot_element, &snapshot);
-    if (!error && is_last && !map->key && snapshot.count == 1 &&
-        snapshot_is_unset(map->value, snapshot.bytes, snapshot.value_bytes)) {
-        free(snapshot.bytes);
-        return 0;
+    *entries = NULL;
+    int error = host->operations->map_each(host, index, snapshot_element, snapshot);
+    if (error)
+        return error;
+    *entries = calloc(snapshot->count + 1, sizeof **entries);
+    if (!*entries)
+        return -ENOMEM;
+    size_t size = snapshot->key_bytes + snapshot->value_bytes;
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const uint8_t *at = snapshot->bytes + i * size;
+        (*entries)[i] = (struct map_entry){at, at + snapshot->key_bytes};
     }
-    struct map_entry *entries = calloc(snapshot.count + 1, sizeof *entries);
-    if (!error && entries) {
-        size_t size = snapshot.key_bytes + snapshot.value_bytes;
-        for (size_t i = 0; i < snapshot.count; i++)
-            entries[i] =
-                (struct map_entry){snapshot.bytes + i * size, snapshot.bytes + i * size + snapshot.key_bytes};
-        struct map_snapshot printed = {map->name, map->key, map->value, entries, snapshot.count};
-        error = print_map(printer, &printed, (size_t)top, divisor);
-    } else if (!error)
-        error = -ENOMEM;
+    *taken = (struct map_snapshot){map->name, map->key, map->value, *entries, snapshot->count};
+    return 0;
+}
+
+int snapshot_print(struct printer *printer, struct host *host, const struct image *image, size_t index,
+                   uint64_t top, uint64_t divisor, bool is_last)
+{
+    struct snapshot snapshot;
+    struct map_snapshot taken;
+    struct map_entry *entries;
+    int error = snapshot_take(host, image, index, &snapshot, &taken, &entries);
+    bool is_nothing = !error && is_last && !taken.key && snapshot.count &&
+                      snapshot_is_unset(taken.value, snapshot.bytes, snapshot.count * snapshot.value_bytes);
+    if (!error && !is_nothing)
+        error = print_map(printer, &taken, (size_t)top, divisor);
+    free(entries);
+    free(snapshot.bytes);
+    return error;
+}
+
+int snapshot_each(struct host *host, const struct image *image, size_t index, uint64_t top,
+                  map_visitor *visit, void *state)
+{
+    struct snapshot snapshot;
+    struct map_snapshot taken;
+    struct map_entry *entries;
+    int error = snapshot_take(host, image, index, &snapshot, &taken, &entries);
+    if (!error)
+        error = map_snapshot_each(&taken, (size_t)top, visit, state);
     free(entries);
     free(snapshot.bytes);
     return error;

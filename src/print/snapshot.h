@@ -10,5 +10,8 @@
  * nothing was added to is passed over; count and sum print their 0. */
 int snapshot_print(struct printer *printer, struct host *host, const struct image *image, size_t map,
                    uint64_t top, uint64_t divisor, bool is_last);
+/* Its entries through map_snapshot_each(). 0; -ENOMEM; or what the host said. */
+int snapshot_each(struct host *host, const struct image *image, size_t map, uint64_t top, map_visitor *visit,
+                  void *state);
 
 #endif

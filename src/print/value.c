@@ -123,6 +123,28 @@ static void write_hex(struct walk *walk, uint64_t value)
     number_hex(walk->out, value);
 }
 
+/* "A|B|0x40": the flags by name, lowest first, then what no name is for. False: there is no flag in it. */
+static bool write_flags(struct walk *walk, const struct type *type, uint64_t value)
+{
+    uint64_t mask = type->size < 8 ? (1ULL << 8 * type->size) - 1 : UINT64_MAX;
+    uint64_t flags = type_flags(type), rest = value & mask & ~flags;
+    const char *between = "";
+    if (!(value & flags))
+        return false;
+    for (uint64_t left = value & flags; left; left &= left - 1) {
+        uint64_t flag = left & -left;
+        bool is_negative = type->is_signed && type->size < 8 && flag == mask / 2 + 1;
+        const char *name = type_enumerator(type, (int64_t)(is_negative ? flag | ~mask : flag));
+        text_printf(walk->out, "%s%s", between, name ? name : "?");
+        between = "|";
+    }
+    if (rest) {
+        text_add(walk->out, between);
+        write_hex(walk, rest);
+    }
+    return true;
+}
+
 static void write_scalar(struct walk *walk, const struct type *type, uint64_t value)
 {
     switch (type->kind) {
@@ -134,10 +156,11 @@ static void write_scalar(struct walk *walk, const struct type *type, uint64_t va
             write_hex(walk, value);
         return;
     case TYPE_ENUM: {
-        const char *name = walk->json ? NULL : type_enumerator(type, (int64_t)value);
+        /* JSON has numbers, also in the texts that are its keys. */
+        const char *name = walk->json || walk->compact ? NULL : type_enumerator(type, (int64_t)value);
         if (name)
             text_add(walk->out, name);
-        else
+        else if (walk->json || !write_flags(walk, type, value))
             write_number(walk, value, type->is_signed);
         return;
     }
@@ -390,7 +413,7 @@ static void write_tuple(struct walk *walk, const struct type *type, struct bytes
 
 /* Names for numbers. */
 
-static bool find_symbol(struct walk *walk, bool user, uint32_t pid, uint64_t address,
+static bool find_symbol(struct walk *walk, bool user, uint32_t pid, uint64_t address, bool is_return,
                         struct print_symbol *out)
 {
     const struct print_names *names = walk->printer->names;
@@ -398,7 +421,7 @@ static bool find_symbol(struct walk *walk, bool user, uint32_t pid, uint64_t add
     if (!names)
         return false;
     if (user)
-        return names->user_symbol && names->user_symbol(names->owner, pid, address, out);
+        return names->user_symbol && names->user_symbol(names->owner, pid, address, is_return, out);
     return names->kernel_symbol && names->kernel_symbol(names->owner, address, out);
 }
 
@@ -408,41 +431,103 @@ static void write_symbol(struct walk *walk, const struct type *type, struct byte
     uint64_t address = load_word(bytes, 0);
     struct print_symbol symbol;
     quote(walk);
-    if (find_symbol(walk, user, user ? (uint32_t)load_word(bytes, 8) : 0, address, &symbol) && symbol.name)
+    if (find_symbol(walk, user, user ? (uint32_t)load_word(bytes, 8) : 0, address, false, &symbol) &&
+        symbol.name)
         emit_foreign_string(walk, symbol.name);
     else
         write_hex(walk, address);
     quote(walk);
 }
 
-static void write_frame(struct walk *walk, const struct type *type, uint32_t pid, uint64_t address)
+static void write_build_id(struct walk *walk, const struct print_symbol *symbol, uint64_t address)
 {
-    bool user = type->kind == TYPE_USTACK;
-    struct print_symbol symbol;
-    if (type->stack_mode == STACK_RAW) {
-        number_hex(walk->out, address);
-        return;
+    for (size_t i = 0; i < symbol->build_id_size; i++) {
+        text_char(walk->out, "0123456789abcdef"[symbol->build_id[i] >> 4]);
+        text_char(walk->out, "0123456789abcdef"[symbol->build_id[i] & 15]);
     }
-    if (type->stack_mode == STACK_PERF) {
+    if (symbol->build_id_size)
+        text_char(walk->out, ' ');
+    write_hex(walk, symbol->build_id_size ? symbol->file_offset : address);
+}
+
+static void write_line_begin(struct walk *walk, enum stack_mode mode, uint64_t address)
+{
+    if (mode == STACK_PERF) {
         text_char(walk->out, '\t');
         number_hex(walk->out, address);
         text_char(walk->out, ' ');
     } else {
         text_fill(walk->out, ' ', 8);
     }
-    bool known = find_symbol(walk, user, pid, address, &symbol);
-    if (known && symbol.name) {
+}
+
+static void write_source(struct walk *walk, const struct line_frame *line)
+{
+    if (!line->file[0] || !line->line)
+        return;
+    text_char(walk->out, '@');
+    emit_foreign_string(walk, line->file);
+    text_char(walk->out, ':');
+    number_unsigned(walk->out, line->line);
+}
+
+static void write_module(struct walk *walk, enum stack_mode mode, bool user,
+                         const struct print_symbol *symbol)
+{
+    if (mode != STACK_PERF || (!symbol->module && !user))
+        return;
+    text_append(walk->out, " (", 2);
+    emit_foreign_string(walk, symbol->module ? symbol->module : "[unknown]");
+    if (symbol->module && !symbol->name && symbol->offset) {
+        text_append(walk->out, "+", 1);
+        write_hex(walk, symbol->offset);
+    }
+    text_char(walk->out, ')');
+}
+
+/* One frame, which is several lines where functions were inlined. False: it is no frame, nor is what follows.
+ */
+static bool write_frame(struct walk *walk, const struct type *type, uint32_t pid, uint64_t address,
+                        bool is_first)
+{
+    bool user = type->kind == TYPE_USTACK;
+    enum stack_mode mode = type->stack_mode;
+    struct print_symbol symbol;
+    if (mode == STACK_RAW) {
+        number_hex(walk->out, address);
+        return true;
+    }
+    find_symbol(walk, user, pid, address, user && !is_first, &symbol);
+    if (mode == STACK_BUILD_ID) {
+        write_build_id(walk, &symbol, address);
+        return true;
+    }
+    if (symbol.is_not_code) {
+        text_fill(walk->out, mode == STACK_PERF ? '\t' : ' ', mode == STACK_PERF ? 1 : 8);
+        text_add(walk->out, "[no frame pointer]");
+        return false;
+    }
+    size_t line = 0;
+    for (; line < symbol.line_count && symbol.lines[line].function; line++) {
+        write_line_begin(walk, mode, address);
+        text_add(walk->out, "[inlined] ");
+        emit_foreign_string(walk, symbol.lines[line].function);
+        write_source(walk, &symbol.lines[line]);
+        write_module(walk, mode, user, &symbol);
+        text_char(walk->out, '\n');
+    }
+    write_line_begin(walk, mode, address);
+    if (symbol.name) {
         emit_foreign_string(walk, symbol.name);
         text_char(walk->out, '+');
         number_unsigned(walk->out, symbol.offset);
+        if (line < symbol.line_count)
+            write_source(walk, &symbol.lines[line]);
     } else {
         write_hex(walk, address);
     }
-    if (type->stack_mode == STACK_PERF && (symbol.module || user)) {
-        text_append(walk->out, " (", 2);
-        emit_foreign_string(walk, symbol.module ? symbol.module : "[unknown]");
-        text_char(walk->out, ')');
-    }
+    write_module(walk, mode, user, &symbol);
+    return true;
 }
 
 /* A newline, one line per frame. JSON holds the same text in a string. */
@@ -456,17 +541,19 @@ static void write_stack(struct walk *walk, const struct type *type, struct bytes
     size_t count = id && names && names->stack ? names->stack(names->owner, type->kind, id, &frames) : 0;
     quote(walk);
     text_add(walk->out, newline);
-    for (size_t i = 0; i < count; i++) {
+    bool is_frame = true;
+    for (size_t i = 0; i < count && is_frame; i++) {
         size_t begin = walk->out->length;
         bool json = walk->json;
         walk->json = false; /* perf's tab: the line is escaped as a whole */
-        write_frame(walk, type, pid, frames[i]);
+        is_frame = write_frame(walk, type, pid, frames[i], i == 0);
         walk->json = json;
         if (json)
             json_escape_tail(walk->out, begin, &walk->printer->scratch);
         text_add(walk->out, newline);
     }
-    if (!count) {
+    /* A program that the kernel was not called from has no kernel stack: nothing went wrong. */
+    if (!count && type->kind == TYPE_USTACK) {
         text_fill(walk->out, ' ', type->stack_mode == STACK_BPFTRACE ? 8 : 0);
         text_add(walk->out, "<unwind failure>");
         text_add(walk->out, newline);
@@ -494,6 +581,8 @@ static void write_name(struct walk *walk, const struct type *type, struct bytes 
     const char *name = NULL;
     if (names && type->kind == TYPE_USERNAME && names->username)
         name = names->username(names->owner, number);
+    if (names && type->kind == TYPE_CGROUP_PATH && names->cgroup_path)
+        name = names->cgroup_path(names->owner, number, type->format);
     if (names && type->kind == TYPE_NAME && names->name)
         name = names->name(names->owner, number);
     quote(walk);
@@ -501,6 +590,23 @@ static void write_name(struct walk *walk, const struct type *type, struct bytes 
         emit_foreign_string(walk, name);
     else
         number_unsigned(walk->out, number);
+    quote(walk);
+}
+
+static void write_macaddr(struct walk *walk, const struct type *type, struct bytes bytes)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char text[17];
+    (void)type;
+    for (size_t i = 0; i < 6; i++) {
+        uint8_t byte = i < bytes.left ? bytes.at[i] : 0;
+        text[3 * i] = digits[byte >> 4];
+        text[3 * i + 1] = digits[byte & 15];
+        if (i < 5)
+            text[3 * i + 2] = ':';
+    }
+    quote(walk);
+    text_append(walk->out, text, sizeof text);
     quote(walk);
 }
 
@@ -557,6 +663,8 @@ static writer *const writers[] = {
     [TYPE_TIMESTAMP] = write_timestamp,
     [TYPE_USERNAME] = write_name,
     [TYPE_NAME] = write_name,
+    [TYPE_MACADDR] = write_macaddr,
+    [TYPE_CGROUP_PATH] = write_name,
     [TYPE_COUNT] = write_aggregation,
     [TYPE_SUM] = write_aggregation,
     [TYPE_MIN] = write_aggregation,
@@ -565,6 +673,7 @@ static writer *const writers[] = {
     [TYPE_STATS] = write_stats,
     [TYPE_HIST] = write_histogram,
     [TYPE_LHIST] = write_histogram,
+    [TYPE_TSERIES] = write_none, /* only maps print it */
 };
 
 static void write_value(struct walk *walk, const struct type *type, struct bytes bytes)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "sym/lines.h"
 #include "type/type.h"
 
 /* What an address is. Strings live until the next call into print_names. */
@@ -20,6 +21,12 @@ struct print_symbol {
     const char *name;   /* NULL: the address is in `module`, in no known function */
     uint64_t offset;    /* from the start of name */
     const char *module; /* path of the file, or kernel module; NULL: unknown */
+    const uint8_t *build_id; /* of the file; NULL: it has none */
+    size_t build_id_size;
+    uint64_t file_offset; /* of the address in the file */
+    bool is_not_code;     /* a return address that no call leads to: the walk over the stack went astray */
+    const struct line_frame *lines; /* source, innermost first; the last one is the function's own */
+    size_t line_count;
 };
 
 /* Names for numbers. Every callback may be NULL; owner is handed to each. */
@@ -27,12 +34,15 @@ struct print_names {
     void *owner;
     /* False: nothing is known about the address. */
     bool (*kernel_symbol)(void *owner, uint64_t address, struct print_symbol *out);
-    bool (*user_symbol)(void *owner, uint32_t pid, uint64_t address, struct print_symbol *out);
+    /* is_return: the address is where a call returns to. */
+    bool (*user_symbol)(void *owner, uint32_t pid, uint64_t address, bool is_return, struct print_symbol *out);
     /* The frames of a stack, innermost first; the count. 0: no such stack. They live until the next call. */
     size_t (*stack)(void *owner, enum type_kind kind, uint64_t id, const uint64_t **frames);
     /* TYPE_NAME: the probe or function with this index; NULL: no such name. */
     const char *(*name)(void *owner, uint64_t index);
     const char *(*username)(void *owner, uint64_t uid); /* NULL: no such user */
+    /* "unified:/a/b"; filter: of hierarchies, or NULL. NULL: no such group. Lives until the next call. */
+    const char *(*cgroup_path)(void *owner, uint64_t number, const char *filter);
     /* CLOCK_REALTIME - CLOCK_BOOTTIME in nanoseconds, for timestamps. */
     int64_t (*boot_to_wall)(void *owner);
 };
@@ -42,6 +52,8 @@ struct printer {
     const struct print_names *names; /* or NULL */
     const char *trunc_trailer;       /* after a string that filled its buffer; NULL: ".." */
     bool json;
+    bool bcc_histograms;         /* text: as BCC's print_log2_hist() lays them out */
+    const char *histogram_title; /* of their first column; NULL: "value" */
     struct text scratch; /* internal; zero-initialise, printer_free() */
 };
 void printer_free(struct printer *printer);

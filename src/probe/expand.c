@@ -40,6 +40,12 @@ static int unknown_kind(struct probe_environment *environment, const struct prob
 {
     struct nearest nearest = {.name = lower_case(environment, name)};
     struct text all = {0};
+    if (!strcmp(nearest.name, "asyncwatchpoint") || !strcmp(nearest.name, "aw")) {
+        diagnose_error(environment->diagnostics, point_place(point, 0), "Invalid probe type: %s", name);
+        diagnose_hint(environment->diagnostics,
+                      "it does not exist any more; write watchpoint:ADDRESS:LENGTH:MODE");
+        return -EINVAL;
+    }
     for (size_t i = 0; kinds[i]; i++) {
         nearest_offer(&nearest, kinds[i]->name);
         text_printf(&all, "%s%s", i ? ", " : "", kinds[i]->name);
@@ -61,8 +67,8 @@ static int expand_kinds(struct probe_environment *environment, const struct prob
     size_t found = 0, matching = 0;
     environment->diagnostics = &quiet;
     for (size_t i = 0; kinds[i]; i++) {
-        /* A kind that only counts or times fits no name pattern. */
-        if (!kinds[i]->attach || !glob_match(pattern, kinds[i]->name))
+        /* What is not attached, or must be alone, fits no pattern of kinds. */
+        if (!kinds[i]->attach || kinds[i]->is_alone || !glob_match(pattern, kinds[i]->name))
             continue;
         matching++;
         size_t before = sites[i].count;
@@ -81,8 +87,8 @@ static int expand_kinds(struct probe_environment *environment, const struct prob
     return -ENOENT;
 }
 
-int probe_expand(struct probe_environment *environment, const struct probe_kind *const *kinds,
-                 const struct attach_point *point, struct probe_sites *sites)
+static int expand_loud(struct probe_environment *environment, const struct probe_kind *const *kinds,
+                       const struct attach_point *point, struct probe_sites *sites)
 {
     const char *name = point_piece(point, 0);
     if (!name)
@@ -96,6 +102,39 @@ int probe_expand(struct probe_environment *environment, const struct probe_kind 
         if (kinds[i] == kind)
             return kind->expand(kind, environment, point, &sites[i]);
     return -EINVAL;
+}
+
+/* Passes on what was said about an attach point that means nothing, as loud as the policy has it. */
+static void tell_missing(struct probe_environment *environment, const struct diagnostics *said)
+{
+    for (size_t i = 0; i < said->count && environment->missing == MISSING_WARN; i++) {
+        diagnose_warning(environment->diagnostics, said->items[i].place, "%s", said->items[i].message);
+        if (said->items[i].hint)
+            diagnose_hint(environment->diagnostics, "%s", said->items[i].hint);
+    }
+}
+
+int probe_expand(struct probe_environment *environment, const struct probe_kind *const *kinds,
+                 const struct attach_point *point, struct probe_sites *sites)
+{
+    if (environment->missing == MISSING_ERROR)
+        return expand_loud(environment, kinds, point, sites);
+    struct diagnostics said = {.arena = environment->arena}, *loud = environment->diagnostics;
+    environment->diagnostics = &said;
+    int error = expand_loud(environment, kinds, point, sites);
+    environment->diagnostics = loud;
+    if (error == -ENOENT || error == -ENOTSUP) {
+        tell_missing(environment, &said);
+        return 0;
+    }
+    for (size_t i = 0; i < said.count; i++) {
+        const struct diagnostic *one = &said.items[i];
+        (one->severity == DIAGNOSTIC_ERROR ? diagnose_error : diagnose_warning)(loud, one->place, "%s",
+                                                                                one->message);
+        if (one->hint)
+            diagnose_hint(loud, "%s", one->hint);
+    }
+    return error;
 }
 
 int probe_list(struct probe_environment *environment, const struct probe_kind *const *kinds,

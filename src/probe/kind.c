@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/table.h"
+#include "probe/program.h"
 #include "sym/btf.h"
 #include "sym/kallsyms.h"
 #include "sym/tracefs.h"
@@ -97,6 +98,7 @@ void probe_environment_close(struct probe_environment *environment)
     for (size_t i = 0; i < environment->module_count; i++)
         if (environment->modules[i].btf)
             btf_file_close(environment->modules[i].btf);
+    probe_programs_close(environment);
     if (environment->btf)
         btf_file_close(environment->btf);
     if (environment->tracefs)

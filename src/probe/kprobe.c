@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bpf/lower.h"
+#include "base/table.h"
 #include "probe/all.h"
 #include "probe/call.h"
 #include "probe/point.h"
@@ -307,16 +308,40 @@ static int kprobe_plan(const struct probe_kind *kind, struct probe_environment *
     return probe_plan_grouped(kind, environment, uses, sites, variants, apart, call_key, kprobe_fill);
 }
 
+/* One attachment has a function only once: what is named twice is attached again, as often as it is named. A
+ * name's first site speaks for all. */
 static int kprobe_attach(struct probe_environment *environment, struct kernel *kernel,
                          const struct probe_variant *variant, struct attach_request *request)
 {
     const struct kprobe_group *group = variant->detail;
     struct kprobe_site *sites = arena_array(environment->arena, variant->count, sizeof *sites);
-    for (size_t i = 0; i < variant->count; i++) {
-        sites[i] = ((const struct kprobe_detail *)variant->sites[i].detail)->site;
-        sites[i].cookie = group->tell == TELL_COOKIE ? i + 1 : 0;
+    const struct probe_site **rest = arena_array(environment->arena, variant->count, sizeof *rest);
+    size_t count = variant->count;
+    struct table cookies = {0};
+    int error = 0;
+    for (size_t i = 0; i < count; i++)
+        rest[i] = &variant->sites[i];
+    while (count && !error) {
+        struct table taken_names = {0};
+        size_t taken = 0, left = 0;
+        for (size_t i = 0; i < count; i++) {
+            const struct probe_site *site = rest[i], *first = table_find(&cookies, site->name);
+            if (table_find(&taken_names, site->name)) {
+                rest[left++] = site;
+                continue;
+            }
+            table_put(&taken_names, site->name, (void *)site);
+            if (!first)
+                table_put(&cookies, site->name, (void *)(first = site)); /* without memory they stay apart */
+            sites[taken] = ((const struct kprobe_detail *)site->detail)->site;
+            sites[taken++].cookie = group->tell == TELL_COOKIE ? (uint64_t)(first - variant->sites) + 1 : 0;
+        }
+        table_free(&taken_names);
+        error = kernel_attach_kprobes(kernel, request, sites, taken, is_return(variant->kind));
+        count = left;
     }
-    return kernel_attach_kprobes(kernel, request, sites, variant->count, is_return(variant->kind));
+    table_free(&cookies);
+    return error;
 }
 
 /* ---- listing ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs on perf events. -p is not given to the kernel here: a perf event follows one thread, and we mean
- * the whole process; the program filters by itself. */
+/* Programs on perf events. -p is not given to the kernel for counters: an event follows one thread, and we
+ * mean the whole process; the program filters by itself. Memory belongs to a process, so a watchpoint is set
+ * in each of its threads. */
 #include "probe/perf_event.h"
 
 #include <stdio.h>
@@ -13,9 +14,9 @@ static void perf_event_fill(struct probe_environment *environment, const struct 
     const struct perf_site *site = variant->sites[0].detail;
     struct probe_context *context = &variant->context;
     context->program_type = BPF_PROG_TYPE_PERF_EVENT;
-    context->space = SPACE_KERNEL;
+    context->space = site->of_process ? SPACE_USER : SPACE_KERNEL;
     context->has_registers = true;           /* struct bpf_perf_event_data begins with them */
-    context->filters_pid = site->on_one_cpu; /* a clock of ours: not an event of the process */
+    context->is_ours = site->on_one_cpu;     /* a clock of ours: not an event of the process */
     context->args_missing = "it has no arguments";
     if (uses->ctx) {
         struct btf_file *btf = probe_btf(environment);
@@ -47,15 +48,19 @@ static int online_cpu(void)
 int perf_event_attach(struct probe_environment *environment, struct kernel *kernel,
                       const struct probe_variant *variant, struct attach_request *request)
 {
-    (void)environment;
     for (size_t i = 0; i < variant->count; i++) {
         const struct perf_site *site = variant->sites[i].detail;
         request->name = variant->sites[i].name;
         request->place = variant->sites[i].place;
-        int error = kernel_attach_perf_event(kernel, request, &site->attributes, -1,
-                                             site->on_one_cpu ? online_cpu() : -1);
-        if (error)
-            return error;
+        size_t count = site->of_process && !environment->pid ? environment->process_count : 0;
+        pid_t pid = site->of_process && environment->pid ? environment->pid : -1;
+        for (size_t k = 0; k < (count ? count : 1); k++) {
+            int error = kernel_attach_perf_event(kernel, request, &site->attributes,
+                                                 count ? environment->processes[k] : pid,
+                                                 site->on_one_cpu ? online_cpu() : -1);
+            if (error)
+                return error;
+        }
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kinds that run on perf events share: timers and counters. A site's detail is a struct perf_site.
+/* What the kinds that run on perf events share: timers, counters, watchpoints. A site's detail is a struct
+ * perf_site.
  */
 #ifndef SPOOR_PROBE_PERF_EVENT_H
 #define SPOOR_PROBE_PERF_EVENT_H
@@ -11,6 +12,7 @@
 struct perf_site {
     struct perf_event_attr attributes;
     bool on_one_cpu;
+    bool of_process; /* memory of a process: with -p or -c, in its threads instead of on every CPU */
 };
 
 int perf_event_plan(const struct probe_kind *kind, struct probe_environment *environment,

@@ -257,7 +257,7 @@ static void raw_details(struct probe_environment *environment, struct btf_file *
         return;
     for (uint32_t i = 0; i < known.types.count; i++) {
         text_add(out, "    ");
-        type_describe(out, known.types.parameters[i].type);
+        btf_file_describe(btf, known.types.parameters[i].id, out);
         if (known.names.count)
             text_printf(out, " %s\n", known.names.parameters[i + 1].name);
         else

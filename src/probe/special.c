@@ -20,7 +20,7 @@ static void special_fill(struct probe_environment *environment, const struct con
     variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
     variant->context.space = SPACE_KERNEL;
     variant->context.ignores_stop = true;
-    variant->context.filters_pid = true; /* they belong to us, not to the traced process */
+    variant->context.is_ours = true; /* they belong to us, not to the traced process */
     variant->context.args_missing = "nothing has happened that could have arguments";
 }
 
@@ -47,6 +47,7 @@ static int special_list(const struct probe_kind *kind, struct probe_environment 
         .forms = #word,                                                                                      \
         .what = says,                                                                                        \
         .time = when,                                                                                        \
+        .replays = true,                                                                                     \
         .expand = special_expand,                                                                            \
         .plan = special_plan,                                                                                \
         .list = special_list,                                                                                \

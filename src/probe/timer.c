@@ -5,6 +5,7 @@
 #include "probe/all.h"
 #include "probe/perf_event.h"
 #include "probe/point.h"
+#include "reader/replay.h"
 
 enum { SHORTEST = 1000 /* ns: below it the machine does nothing else */ };
 
@@ -82,6 +83,21 @@ static int timer_expand(const struct probe_kind *kind, struct probe_environment 
     return 0;
 }
 
+/* Over recordings their time counts, and there is one CPU. On the user-space host without any, none passes.
+ */
+static int timer_attach(struct probe_environment *environment, struct kernel *kernel,
+                        const struct probe_variant *variant, struct attach_request *request)
+{
+    int error = 0;
+    if (kernel)
+        return perf_event_attach(environment, kernel, variant, request);
+    for (size_t i = 0; i < variant->count && environment->replay && !error; i++) {
+        const struct perf_site *site = variant->sites[i].detail;
+        error = replay_every(environment->replay, site->attributes.sample_period, (uint32_t)request->program);
+    }
+    return error;
+}
+
 static int timer_list(const struct probe_kind *kind, struct probe_environment *environment,
                       const struct attach_point *pattern, bool verbose, probe_visitor *visit, void *state)
 {
@@ -104,7 +120,8 @@ const struct probe_kind probe_kind_interval = {
     .what = "at regular times, on one CPU",
     .expand = timer_expand,
     .plan = perf_event_plan,
-    .attach = perf_event_attach,
+    .replays = true,
+    .attach = timer_attach,
     .list = timer_list,
 };
 
@@ -115,6 +132,7 @@ const struct probe_kind probe_kind_profile = {
     .what = "at regular times, on every CPU",
     .expand = timer_expand,
     .plan = perf_event_plan,
-    .attach = perf_event_attach,
+    .replays = true,
+    .attach = timer_attach,
     .list = timer_list,
 };

@@ -3,23 +3,30 @@
  * all sites: what a block reads lies in the same registers everywhere. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/table.h"
 #include "bpf/lower.h"
 #include "probe/all.h"
 #include "probe/call.h"
 #include "probe/point.h"
-#include "probe/user.h"
+#include "probe/uprobe_debug.h"
+#include "sym/cpp.h"
+#include "sym/symbolize.h"
 
 struct uprobe_search {
     struct probe_environment *environment;
     const struct probe_kind *kind;
     const struct attach_point *point;
     size_t piece; /* that names the function */
+    bool is_cpp;  /* as C++ spells it */
     struct probe_sites *sites;
     struct nearest nearest;
     struct elf_file *file;
     const char *path, *shown;
+    const char *name; /* of the function that debug information is asked for */
+    const char *line; /* "file.c:12": a place in the source */
+    bool saw_inlined;
     struct table offsets; /* of this file, by which aliases of one function are known */
     size_t files;
 };
@@ -29,15 +36,43 @@ static bool is_return(const struct probe_kind *kind)
     return kind == &probe_kind_uretprobe;
 }
 
-static void uprobe_add(struct uprobe_search *search, const char *spelling, const char *function,
-                       uint64_t offset)
+static struct uprobe_detail *uprobe_add(struct uprobe_search *search, const char *spelling,
+                                        const char *function, uint64_t offset)
 {
     struct arena *arena = search->environment->arena;
-    struct user_site *site = arena_new(arena, struct user_site);
-    *site = (struct user_site){.path = search->path, .offset = offset};
+    struct uprobe_detail *site = arena_new(arena, struct uprobe_detail);
+    site->user = (struct user_site){.path = search->path, .offset = elf_file_base(search->file) + offset};
+    site->function = arena_new(arena, const struct dwarf_function *);
+    if (elf_file_code_address(search->file, offset, &site->user.address))
+        site->user.address = 0;
     probe_site_add(search->environment, search->sites, search->point,
                    arena_printf(arena, "%s:%s:%s", search->kind->name, search->shown, spelling),
                    function ? arena_strdup(arena, function) : NULL, site);
+    return site;
+}
+
+/* Go moves stacks while it runs and looks for the return addresses on them: one that a uretprobe has put
+ * there ends the program. C functions of such a program have a stack that stays; their names have no package
+ * before a dot. */
+static bool uprobe_breaks(const struct uprobe_search *search, const char *name)
+{
+    struct elf_section section;
+    if (!is_return(search->kind) || !strchr(name, '.') ||
+        (!elf_file_section_named(search->file, ".go.buildinfo", &section) &&
+         !elf_file_section_named(search->file, ".note.go.buildid", &section)))
+        return false;
+    struct diagnostics *diagnostics = search->environment->diagnostics;
+    diagnose_error(
+        diagnostics, point_place(search->point, search->piece),
+        "a uretprobe at %s would end '%s': it is written in Go, which moves stacks with the return "
+        "addresses on them",
+        name, search->shown);
+    diagnose_hint(
+        diagnostics,
+        "put uprobes at its return instructions: uprobe:%s:%s+OFFSET, with the offsets of `ret` from "
+        "objdump -d",
+        search->shown, name);
+    return true;
 }
 
 /* Two names of one function would make it fire twice: the first name is kept. Ifuncs choose a function when
@@ -47,9 +82,13 @@ static int uprobe_match(void *state, const struct elf_symbol *symbol)
     struct uprobe_search *search = state;
     if (symbol->is_ifunc || table_get(&search->offsets, &symbol->offset, sizeof symbol->offset))
         return 0;
+    if (uprobe_breaks(search, symbol->name))
+        return -EINVAL;
     int error = table_set(&search->offsets, &symbol->offset, sizeof symbol->offset, search);
-    if (!error)
-        uprobe_add(search, symbol->name, symbol->name, symbol->offset);
+    if (error)
+        return error;
+    struct uprobe_detail *site = uprobe_add(search, symbol->name, symbol->name, symbol->offset);
+    site->is_one_of_many = site->user.is_entry = true;
     return error;
 }
 
@@ -61,6 +100,29 @@ static int uprobe_offer(void *state, const struct elf_symbol *symbol)
     if (search->nearest.best != before) /* the name dies with the file */
         search->nearest.best = arena_strdup(search->environment->arena, symbol->name);
     return 0;
+}
+
+/* The name of a C++ function as people know it; the pattern may leave the parameters out. */
+static int uprobe_match_cpp(void *state, const struct elf_symbol *symbol)
+{
+    struct uprobe_search *search = state;
+    struct arena *arena = search->environment->arena;
+    char *demangled = symbol_demangle(symbol->name);
+    if (!demangled)
+        return 0;
+    int error = 0;
+    if (!cpp_matches(point_piece(search->point, search->piece), demangled)) {
+        size_t length;
+        const char *name = cpp_name(demangled, &length);
+        nearest_offer(&search->nearest, arena_copy(arena, name, length));
+    } else if (!symbol->is_ifunc && !table_get(&search->offsets, &symbol->offset, sizeof symbol->offset)) {
+        error = table_set(&search->offsets, &symbol->offset, sizeof symbol->offset, search);
+        if (!error)
+            uprobe_add(search, arena_printf(arena, "cpp:\"%s\"", demangled), demangled, symbol->offset)->user.is_entry =
+                true;
+    }
+    free(demangled);
+    return error;
 }
 
 static int uprobe_address(struct uprobe_search *search, const char *text, uint64_t address)
@@ -85,18 +147,127 @@ static int uprobe_address(struct uprobe_search *search, const char *text, uint64
     return 0;
 }
 
+/* ---- what only debug information knows ---- */
+
+static int uprobe_debug_place(void *state, uint64_t address, bool is_inlined)
+{
+    struct uprobe_search *search = state;
+    uint64_t offset;
+    if (elf_file_offset(search->file, address, &offset) ||
+        table_get(&search->offsets, &offset, sizeof offset))
+        return 0;
+    search->saw_inlined |= is_inlined;
+    if (is_inlined && is_return(search->kind))
+        return 0;
+    int error = table_set(&search->offsets, &offset, sizeof offset, search);
+    if (error)
+        return error;
+    if (!search->line) {
+        uprobe_add(search, search->name, search->name, offset)->scope = search->name;
+        return 0;
+    }
+    struct elf_symbol symbol;
+    bool is_known = !elf_file_nearest(search->file, address, &symbol);
+    uprobe_add(search, search->line, is_known ? symbol.name : NULL, offset);
+    /* The binary and the line are one word. */
+    struct probe_site *added = &search->sites->items[search->sites->count - 1];
+    added->name =
+        arena_printf(search->environment->arena, "%s:%s@%s", search->kind->name, search->shown, search->line);
+    return 0;
+}
+
+/* A function that has no symbol: the program was stripped, or the function is nowhere but inlined in others.
+ */
+static int uprobe_debug_function(struct uprobe_search *search, const char *text, const char *name,
+                                 uint64_t offset)
+{
+    struct diagnostics *diagnostics = search->environment->diagnostics;
+    struct place place = point_place(search->point, search->piece);
+    struct dwarf_file *dwarf = probe_dwarf(search->environment, search->path);
+    size_t before = search->sites->count;
+    search->name = name;
+    search->saw_inlined = false;
+    int error = dwarf ? dwarf_file_each_function(dwarf, name, uprobe_debug_place, search) : 0;
+    table_free(&search->offsets);
+    search->offsets = (struct table){0};
+    if (error)
+        return error;
+    bool is_found = search->sites->count > before;
+    if (search->saw_inlined && !is_found) {
+        diagnose_error(diagnostics, place, "%s is inlined wherever it is called: nothing returns from it",
+                       name);
+        diagnose_hint(diagnostics, "a uprobe fires where its code begins; or compile it with "
+                                   "__attribute__((noinline))");
+        return -EINVAL;
+    }
+    if (is_found && offset) {
+        diagnose_error(diagnostics, place, "%s has no symbol, so an offset in it cannot be checked", text);
+        diagnose_hint(diagnostics, "give the address: uprobe:%s:0x…", search->shown);
+        return -EINVAL;
+    }
+    return is_found ? 0 : elf_file_each_function(search->file, NULL, uprobe_offer, search);
+}
+
+/* BINARY@FILE:LINE[:COLUMN], taken apart. */
+struct uprobe_line {
+    const char *source;
+    unsigned line, column;
+    struct uprobe_search *search;
+};
+
+static int uprobe_line_file(void *state, struct elf_file *file, const char *path, const char *shown)
+{
+    struct uprobe_line *wanted = state;
+    struct uprobe_search *search = wanted->search;
+    struct diagnostics *diagnostics = search->environment->diagnostics;
+    struct place place = search->point->place;
+    struct dwarf_file *dwarf = probe_dwarf(search->environment, path);
+    unsigned next = 0;
+    search->file = file;
+    search->path = path;
+    search->shown = shown;
+    search->files++;
+    if (!dwarf) {
+        diagnose_error(diagnostics, place, "'%s' has no debug information, which lines of source need",
+                       shown);
+        diagnose_hint(diagnostics, "compile it with -g, install its debug symbols, or name servers in "
+                                   "DEBUGINFOD_URLS");
+        return -ENOENT;
+    }
+    int error = dwarf_file_each_line(dwarf, wanted->source, wanted->line, wanted->column, uprobe_debug_place,
+                                     search, &next);
+    table_free(&search->offsets);
+    search->offsets = (struct table){0};
+    if (error != -ENOENT)
+        return error;
+    if (!next) {
+        diagnose_error(diagnostics, place, "'%s' was not compiled from a file '%s'", shown, wanted->source);
+        diagnose_hint(diagnostics, "give the end of its path, in whole parts");
+    } else {
+        diagnose_error(diagnostics, place, "%s:%s has no code in '%s'", wanted->source,
+                       strchr(search->line, ':') + 1, shown);
+        if (next > wanted->line)
+            diagnose_hint(diagnostics, "the next line with code is %u", next);
+        else if (next == wanted->line)
+            diagnose_hint(diagnostics, "there is code behind it in no line, or at other columns");
+    }
+    return -ENOENT;
+}
+
 static int uprobe_function(struct uprobe_search *search, const char *text, const char *name, uint64_t offset)
 {
     struct diagnostics *diagnostics = search->environment->diagnostics;
     struct place place = point_place(search->point, search->piece);
     struct elf_symbol symbol;
     if (elf_file_function(search->file, name, &symbol))
-        return elf_file_each_function(search->file, NULL, uprobe_offer, search);
+        return uprobe_debug_function(search, text, name, offset);
     if (offset && is_return(search->kind)) {
         diagnose_error(diagnostics, place, "uretprobe takes no offset: a function returns as a whole");
         diagnose_hint(diagnostics, "write uretprobe:%s:%s", search->shown, name);
         return -EINVAL;
     }
+    if (uprobe_breaks(search, symbol.name))
+        return -EINVAL;
     if (symbol.size && offset >= symbol.size) {
         diagnose_error(diagnostics, place, "offset %llu lies outside of %s, which has %llu bytes",
                        (unsigned long long)offset, name, (unsigned long long)symbol.size);
@@ -110,7 +281,7 @@ static int uprobe_function(struct uprobe_search *search, const char *text, const
                       "from: a pattern like *%s* finds them",
                       name);
     }
-    uprobe_add(search, text, symbol.name, symbol.offset + offset);
+    uprobe_add(search, text, symbol.name, symbol.offset + offset)->user.is_entry = !offset;
     return 0;
 }
 
@@ -123,8 +294,9 @@ static int uprobe_file(void *state, struct elf_file *file, const char *path, con
     search->path = path;
     search->shown = shown;
     search->files++;
-    if (point_is_pattern(search->point, search->piece)) {
-        int error = elf_file_each_function(file, text, uprobe_match, search);
+    if (search->is_cpp || point_is_pattern(search->point, search->piece)) {
+        int error = search->is_cpp ? elf_file_each_function(file, "_Z*", uprobe_match_cpp, search)
+                                   : elf_file_each_function(file, text, uprobe_match, search);
         table_free(&search->offsets);
         search->offsets = (struct table){0};
         return error;
@@ -137,10 +309,70 @@ static int uprobe_file(void *state, struct elf_file *file, const char *path, con
     return uprobe_function(search, text, name, value);
 }
 
+/* BINARY:cpp:NAME */
+static bool uprobe_is_cpp(const struct attach_point *point)
+{
+    const char *language = point->piece_count == 4 ? point_piece(point, 2) : NULL;
+    return language && !strcmp(language, "cpp");
+}
+
+/* BINARY@FILE:LINE[:COLUMN] */
+static bool uprobe_is_line(const struct attach_point *point)
+{
+    const char *binary = point->piece_count > 2 && !point->pieces[1].quoted ? point_piece(point, 1) : NULL;
+    const char *file = binary ? strrchr(binary, '@') : NULL;
+    uint64_t line;
+    return file && point_piece(point, 2) && point_number(point_piece(point, 2), &line) &&
+           access(binary, F_OK);
+}
+
+static int uprobe_expand_line(const struct probe_kind *kind, struct probe_environment *environment,
+                              const struct attach_point *point, struct probe_sites *sites)
+{
+    struct arena *arena = environment->arena;
+    uint64_t line = 0, column = 0;
+    if (!point_count(environment, kind, point, 2, 3))
+        return -EINVAL;
+    const char *third = point->piece_count > 3 ? point_piece(point, 3) : NULL;
+    if (is_return(kind)) {
+        diagnose_error(environment->diagnostics, point->place,
+                       "uretprobe needs a function's name, not a line");
+        diagnose_hint(environment->diagnostics, "a line does not return; a uprobe fires at it");
+        return -EINVAL;
+    }
+    if (!point_number(point_piece(point, 2), &line) || line > INT32_MAX || !line ||
+        (point->piece_count > 3 &&
+         (!third || !point_number(third, &column) || column > INT32_MAX || !column))) {
+        diagnose_error(environment->diagnostics, point->place, "'%s' is not a line of source", point->text);
+        diagnose_hint(environment->diagnostics,
+                      "write uprobe:BINARY@FILE:LINE or uprobe:BINARY@FILE:LINE:COLUMN");
+        return -EINVAL;
+    }
+    const char *word = point_piece(point, 1), *mark = strrchr(word, '@');
+    struct attach_point binary = *point;
+    binary.pieces = arena_array(arena, point->piece_count, sizeof *binary.pieces);
+    memcpy(binary.pieces, point->pieces, point->piece_count * sizeof *binary.pieces);
+    binary.pieces[1].text = arena_copy(arena, word, (size_t)(mark - word));
+    struct uprobe_search search = {
+        .environment = environment,
+        .kind = kind,
+        .point = point,
+        .piece = 2,
+        .sites = sites,
+        .line = third ? arena_printf(arena, "%s:%llu:%llu", mark + 1, (unsigned long long)line,
+                                     (unsigned long long)column)
+                      : arena_printf(arena, "%s:%llu", mark + 1, (unsigned long long)line)};
+    struct uprobe_line wanted = {mark + 1, (unsigned)line, (unsigned)column, &search};
+    return user_each_file(environment, kind, &binary, 1, false, uprobe_line_file, &wanted);
+}
+
 static int uprobe_expand(const struct probe_kind *kind, struct probe_environment *environment,
                          const struct attach_point *point, struct probe_sites *sites)
 {
-    if (!point_count(environment, kind, point, environment->pid ? 1 : 2, 2))
+    bool is_cpp = uprobe_is_cpp(point);
+    if (uprobe_is_line(point))
+        return uprobe_expand_line(kind, environment, point, sites);
+    if (!point_count(environment, kind, point, environment->process_count ? 1 : 2, is_cpp ? 3 : 2))
         return -EINVAL;
     size_t last = point->piece_count - 1;
     const char *text = point_piece(point, last);
@@ -155,12 +387,14 @@ static int uprobe_expand(const struct probe_kind *kind, struct probe_environment
         .kind = kind,
         .point = point,
         .piece = last,
+        .is_cpp = is_cpp,
         .sites = sites,
         .nearest = {.name =
                         point->pieces[last].quoted ? text : point_split_offset(environment, text, &ignored)},
     };
     size_t before = sites->count, errors = environment->diagnostics->errors;
-    int error = user_each_file(environment, kind, point, last - 1, false, uprobe_file, &search);
+    int error =
+        user_each_file(environment, kind, point, is_cpp ? last - 2 : last - 1, false, uprobe_file, &search);
     if (!error && sites->count == before)
         error = point_no_match(environment, kind, point, &search.nearest);
     else if (error && environment->diagnostics->errors == errors)
@@ -170,12 +404,23 @@ static int uprobe_expand(const struct probe_kind *kind, struct probe_environment
 
 /* ---- what a block reads ---- */
 
+static void uprobe_key(struct probe_environment *environment, const struct context_uses *uses,
+                       const struct probe_site *site, struct text *key)
+{
+    call_key(environment, uses, site, key);
+    uprobe_debug_key(environment, uses, site->detail, !strncmp(site->name, "uretprobe", 9), key);
+}
+
 static void uprobe_fill(struct probe_environment *environment, const struct context_uses *uses,
                         struct probe_variant *variant)
 {
     struct probe_context *context = &variant->context;
     user_context(environment, uses, variant);
-    call_values(environment, context, is_return(variant->kind), "the types of its arguments are not known");
+    context->is_entry = !is_return(variant->kind);
+    for (size_t i = 0; i < variant->count; i++)
+        context->is_entry &= ((const struct user_site *)variant->sites[i].detail)->is_entry;
+    call_values(environment, context, is_return(variant->kind), NULL);
+    uprobe_debug_fill(environment, uses, variant->sites[0].detail, is_return(variant->kind), context);
 }
 
 static int uprobe_plan(const struct probe_kind *kind, struct probe_environment *environment,
@@ -183,7 +428,7 @@ static int uprobe_plan(const struct probe_kind *kind, struct probe_environment *
                        struct probe_variants *variants)
 {
     return probe_plan_grouped(kind, environment, uses, sites, variants,
-                              uses->symbols || user_sites_apart(environment, uses), call_key, uprobe_fill);
+                              uses->symbols || user_sites_apart(environment, uses), uprobe_key, uprobe_fill);
 }
 
 static int uprobe_attach(struct probe_environment *environment, struct kernel *kernel,
@@ -195,13 +440,20 @@ static int uprobe_attach(struct probe_environment *environment, struct kernel *k
 /* ---- listing ---- */
 
 struct uprobe_listing {
+    struct probe_environment *environment;
     const struct probe_kind *kind;
     const struct attach_point *pattern;
     size_t piece; /* that names functions; 0: all */
+    bool is_cpp;
     struct text line;
     struct arena *arena;
-    const char **names;
+    struct uprobe_listed {
+        const char *name;
+        uint64_t address;
+    } * names;
     size_t count, room;
+    bool verbose;
+    struct text details;
     probe_visitor *visit;
     void *state;
 };
@@ -209,31 +461,44 @@ struct uprobe_listing {
 static int uprobe_list_function(void *state, const struct elf_symbol *symbol)
 {
     struct uprobe_listing *listing = state;
-    if (!listing->piece || point_matches(listing->pattern, listing->piece, symbol->name))
-        *arena_push(listing->arena, listing->names, listing->count, listing->room) = symbol->name;
+    if (listing->is_cpp) {
+        char *demangled = symbol_demangle(symbol->name);
+        const char *pattern = point_piece(listing->pattern, listing->piece);
+        if (demangled && (!pattern || cpp_matches(pattern, demangled)))
+            *arena_push(listing->arena, listing->names, listing->count, listing->room) =
+                (struct uprobe_listed){arena_printf(listing->arena, "cpp:\"%s\"", demangled),
+                                       symbol->address};
+        free(demangled);
+    } else if (!listing->piece || point_matches(listing->pattern, listing->piece, symbol->name))
+        *arena_push(listing->arena, listing->names, listing->count, listing->room) =
+            (struct uprobe_listed){symbol->name, symbol->address};
     return 0;
 }
 
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const struct uprobe_listed *x = a, *y = b;
+    return strcmp(x->name, y->name);
 }
 
 /* The walk is by address; people look for names. */
 static int uprobe_list_file(void *state, struct elf_file *file, const char *path, const char *shown)
 {
     struct uprobe_listing *listing = state;
-    (void)path;
+    struct dwarf_file *dwarf = listing->verbose ? probe_dwarf(listing->environment, path) : NULL;
     listing->count = 0;
     int error = elf_file_each_function(file, NULL, uprobe_list_function, listing);
     if (listing->count)
         qsort(listing->names, listing->count, sizeof *listing->names, compare_names);
     for (size_t i = 0; i < listing->count && !error; i++) {
-        if (i && !strcmp(listing->names[i], listing->names[i - 1]))
+        if (i && !strcmp(listing->names[i].name, listing->names[i - 1].name))
             continue;
         text_clear(&listing->line);
-        text_printf(&listing->line, "%s:%s:%s", listing->kind->name, shown, listing->names[i]);
-        error = listing->visit(listing->state, text_string(&listing->line), NULL);
+        text_printf(&listing->line, "%s:%s:%s", listing->kind->name, shown, listing->names[i].name);
+        if (dwarf)
+            uprobe_debug_list(dwarf, listing->names[i].address, is_return(listing->kind), &listing->details);
+        error = listing->visit(listing->state, text_string(&listing->line),
+                               dwarf ? text_string(&listing->details) : NULL);
     }
     return error;
 }
@@ -241,33 +506,40 @@ static int uprobe_list_file(void *state, struct elf_file *file, const char *path
 static int uprobe_list(const struct probe_kind *kind, struct probe_environment *environment,
                        const struct attach_point *pattern, bool verbose, probe_visitor *visit, void *state)
 {
-    (void)verbose;
-    bool is_vague = point_is_pattern(pattern, 0);
-    size_t binary = pattern->piece_count == 2 && environment->pid && is_vague ? 0 : 1;
+    bool is_vague = point_is_pattern(pattern, 0), is_cpp = uprobe_is_cpp(pattern);
+    size_t binary = pattern->piece_count == 2 && environment->process_count && is_vague ? 0 : 1;
     /* Without a binary there is nothing to look into: all functions of all programs is nobody's question. */
     if (pattern->piece_count < 2 || (pattern->piece_count == 2 && binary && is_vague) ||
         (pattern->piece_count == 2 && !strcmp(pattern->pieces[1].text, "*")))
         return 0;
     struct uprobe_listing listing = {.kind = kind,
                                      .pattern = pattern,
-                                     .piece = pattern->piece_count == 2 && binary ? 0 : binary + 1,
+                                     .piece = is_cpp                                ? 3
+                                              : pattern->piece_count == 2 && binary ? 0
+                                                                                    : binary + 1,
+                                     .is_cpp = is_cpp,
+                                     .environment = environment,
                                      .arena = environment->arena,
+                                     .verbose = verbose,
                                      .visit = visit,
                                      .state = state};
     int error = user_each_file(environment, kind, pattern, binary, is_vague, uprobe_list_file, &listing);
     if (error == -ENOENT && is_vague)
         error = 0;
     text_free(&listing.line);
+    text_free(&listing.details);
     return error;
 }
 
 const struct probe_kind probe_kind_uprobe = {
     .name = "uprobe",
     .aliases = (const char *const[]){"u", NULL},
-    .forms = "uprobe:BINARY:FUNCTION[+OFFSET] or uprobe:BINARY:ADDRESS",
+    .forms = "uprobe:BINARY:FUNCTION[+OFFSET], uprobe:BINARY:ADDRESS, uprobe:BINARY@FILE:LINE or "
+             "uprobe:BINARY:cpp:\"NAME\"",
     .what = "a function of a program or library is called",
     .expand = uprobe_expand,
     .plan = uprobe_plan,
+    .is_in_files = true,
     .newest_first = true,
     .attach = uprobe_attach,
     .list = uprobe_list,
@@ -276,10 +548,11 @@ const struct probe_kind probe_kind_uprobe = {
 const struct probe_kind probe_kind_uretprobe = {
     .name = "uretprobe",
     .aliases = (const char *const[]){"ur", NULL},
-    .forms = "uretprobe:BINARY:FUNCTION",
+    .forms = "uretprobe:BINARY:FUNCTION or uretprobe:BINARY:cpp:\"NAME\"",
     .what = "a function of a program or library returns",
     .expand = uprobe_expand,
     .plan = uprobe_plan,
+    .is_in_files = true,
     .newest_first = true,
     .attach = uprobe_attach,
     .list = uprobe_list,

@@ -53,10 +53,14 @@ static struct usdt_detail *usdt_detail_new(struct arena *arena, struct elf_file 
                                            const struct usdt_site *site)
 {
     struct usdt_detail *detail = arena_new(arena, struct usdt_detail);
+    uint64_t base = elf_file_base(file);
     detail->user =
-        (struct user_site){.path = path, .offset = site->offset, .semaphore = site->semaphore_offset};
+        (struct user_site){.path = path,
+                           .offset = base + site->offset,
+                           .semaphore = site->semaphore_offset ? base + site->semaphore_offset : 0,
+                           .address = site->address};
     detail->address = site->address;
-    detail->note_offset = site->offset;
+    detail->note_offset = base + site->offset;
     /* A note that cannot be read leaves a probe that fires, with no arguments. */
     if (usdt_site_arguments(file, site, &detail->arguments))
         detail->arguments.count = 0;
@@ -122,11 +126,12 @@ static int usdt_files(struct usdt_search *search, user_file_visitor *visit)
     mapped.pieces = everywhere;
     mapped.piece_count = 2;
     if (point->piece_count == 2 || !point_piece(point, 1))
-        return user_each_file(environment, search->kind, environment->pid ? &mapped : point,
-                              environment->pid ? 1 : 0, false, visit, search);
-    int error = user_each_file(environment, search->kind, point, 1,
-                               environment->pid && point->piece_count == 3, visit, search);
-    if (error != -ENOENT || !environment->pid || point->piece_count != 3 || search->probes)
+        return user_each_file(environment, search->kind, environment->process_count ? &mapped : point,
+                              environment->process_count ? 1 : 0, false, visit, search);
+    bool may_be_provider =
+        environment->process_count && point->piece_count == 3 && !strchr(point_piece(point, 1), '/');
+    int error = user_each_file(environment, search->kind, point, 1, may_be_provider, visit, search);
+    if (error != -ENOENT || !may_be_provider || search->probes)
         return error;
     search->provider = 1;
     return user_each_file(environment, search->kind, &mapped, 1, false, visit, search);
@@ -135,7 +140,7 @@ static int usdt_files(struct usdt_search *search, user_file_visitor *visit)
 static int usdt_expand(const struct probe_kind *kind, struct probe_environment *environment,
                        const struct attach_point *point, struct probe_sites *sites)
 {
-    if (!point_count(environment, kind, point, environment->pid ? 1 : 2, 3))
+    if (!point_count(environment, kind, point, environment->process_count ? 1 : 2, 3))
         return -EINVAL;
     size_t last = point->piece_count - 1;
     if (!point_piece(point, last)) {
@@ -502,8 +507,8 @@ static int usdt_list(const struct probe_kind *kind, struct probe_environment *en
     bool is_vague = point_is_pattern(pattern, 0);
     size_t pieces = pattern->piece_count;
     /* A bare word may be a file (usdt:./x) or, with -p, a probe's name. */
-    bool is_file = pieces == 2 && (!environment->pid || strchr(pattern->pieces[1].text, '/'));
-    if (!environment->pid && (pieces < 2 || (pieces == 2 && is_vague)))
+    bool is_file = pieces == 2 && (!environment->process_count || strchr(pattern->pieces[1].text, '/'));
+    if (!environment->process_count && (pieces < 2 || (pieces == 2 && is_vague)))
         return 0;
     struct usdt_listing listing = {
         .search = {.environment = environment,
@@ -532,6 +537,7 @@ const struct probe_kind probe_kind_usdt = {
     .what = "a probe that a program's author placed",
     .expand = usdt_expand,
     .plan = usdt_plan,
+    .is_in_files = true,
     .newest_first = true,
     .attach = usdt_attach,
     .list = usdt_list,

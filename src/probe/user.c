@@ -5,14 +5,18 @@
 #include "probe/user.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/table.h"
 #include "bpf/lower.h"
 #include "probe/all.h"
 #include "probe/call.h"
 #include "probe/point.h"
+#include "probe/program.h"
+#include "sym/archive.h"
 #include "sym/library.h"
 #include "sym/proc.h"
 
@@ -25,21 +29,10 @@ struct walk {
     const struct attach_point *point;
     size_t piece;
     bool is_pattern;
-    struct table seen; /* paths */
+    struct table seen; /* files, by identity; paths that are no files */
     user_file_visitor *visit;
     void *state;
 };
-
-/* "/proc/12/root/usr/bin/x" is "/usr/bin/x" to its process. */
-static const char *shown_path(const char *path)
-{
-    if (strncmp(path, "/proc/", 6) != 0)
-        return path;
-    const char *p = path + 6;
-    while (*p >= '0' && *p <= '9')
-        p++;
-    return p > path + 6 && !strncmp(p, "/root/", 6) ? p + 5 : path;
-}
 
 static int unreadable(const struct walk *walk, const char *path, int error)
 {
@@ -59,13 +52,27 @@ static int unreadable(const struct walk *walk, const char *path, int error)
     return error;
 }
 
-static int walk_file(void *state, const char *path)
+static int walk_file(void *state, const char *path, const char *seen)
 {
     struct walk *walk = state;
     struct elf_file *file;
-    if (table_find(&walk->seen, path))
+    struct proc_identity identity;
+    bool is_known = !proc_identify(path, &identity);
+    const void *key = is_known ? (const void *)&identity : path;
+    size_t length = is_known ? sizeof identity : strlen(path);
+    if (table_get(&walk->seen, key, length))
         return 0;
-    int error = table_put(&walk->seen, path, walk);
+    int error = table_set(&walk->seen, key, length, walk);
+    if (!error && is_known && walk->environment->known) {
+        const struct {
+            const struct probe_kind *kind;
+            const char *point;
+            struct proc_identity identity;
+        } look = {walk->kind, walk->point->text, identity};
+        if (table_get(walk->environment->known, &look, sizeof look))
+            return 0;
+        error = table_set(walk->environment->known, &look, sizeof look, walk->environment);
+    }
     if (error)
         return error;
     error = elf_file_open(path, &file);
@@ -74,23 +81,56 @@ static int walk_file(void *state, const char *path)
         error = -ENOEXEC;
     }
     if (error)
-        return walk->is_pattern && error != -ENOMEM ? 0 : unreadable(walk, shown_path(path), error);
-    const char *kept = arena_strdup(walk->environment->arena, path);
-    error = walk->visit(walk->state, file, kept, shown_path(kept));
+        return walk->is_pattern && error != -ENOMEM ? 0 : unreadable(walk, seen, error);
+    struct arena *arena = walk->environment->arena;
+    error = walk->visit(walk->state, file, arena_strdup(arena, path), arena_strdup(arena, seen));
     elf_file_close(file);
     return error;
 }
 
-static int walk_mapped(void *state, pid_t pid, const char *path)
+/* "archive!/member": its bytes are a file in the file. */
+static int walk_member(struct walk *walk, const char *word, const char *mark)
 {
-    (void)pid;
-    return walk_file(state, path);
+    struct arena *arena = walk->environment->arena;
+    struct diagnostics *diagnostics = walk->environment->diagnostics;
+    const char *path = arena_copy(arena, word, (size_t)(mark - word)), *member = mark + 2;
+    struct elf_file *file;
+    uint64_t offset, size;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return unreadable(walk, path, -errno);
+    int error = archive_member(fd, member, &offset, &size);
+    if (error == -ENOTSUP) {
+        diagnose_error(diagnostics, point_place(walk->point, walk->piece),
+                       "'%s' is compressed in '%s': there is no code in it that could run", member, path);
+        diagnose_hint(diagnostics, "only members that are stored as they are can be probed");
+    } else if (error) {
+        diagnose_error(diagnostics, point_place(walk->point, walk->piece),
+                       error == -ENOENT    ? "'%s' has no member '%s'"
+                       : error == -ENOEXEC ? "'%s' is no ZIP archive with a member '%s'"
+                                           : "'%s' is damaged: '%s' cannot be found in it",
+                       path, member);
+    } else if ((error = elf_file_open_part(fd, offset, size, &file))) {
+        unreadable(walk, word, error);
+    } else {
+        error = elf_file_machine(file) == machine_here()
+                    ? walk->visit(walk->state, file, path, arena_strdup(arena, word))
+                    : unreadable(walk, word, -ENOEXEC);
+        elf_file_close(file);
+    }
+    close(fd);
+    return error;
 }
 
-static int walk_executable(struct walk *walk)
+static int walk_mapped(void *state, pid_t pid, const char *path, const char *seen)
+{
+    (void)pid;
+    return walk_file(state, path, seen);
+}
+
+static int walk_executable(struct walk *walk, pid_t pid)
 {
     struct text seen = {0}, path = {0};
-    pid_t pid = walk->environment->pid;
     int error = pid ? proc_executable(pid, &seen) : -ESRCH;
     if (!pid) {
         diagnose_error(walk->environment->diagnostics, walk->point->place,
@@ -101,8 +141,9 @@ static int walk_executable(struct walk *walk)
         diagnose_error(walk->environment->diagnostics, walk->point->place, "process %d: %s", (int)pid,
                        strerror(-error));
     } else {
-        error = proc_path(pid, text_string(&seen), &path);
-        error = error ? unreadable(walk, text_string(&seen), error) : walk_file(walk, text_string(&path));
+        error = proc_program(pid, &path);
+        error = error ? unreadable(walk, text_string(&seen), error)
+                      : walk_file(walk, text_string(&path), text_string(&seen));
     }
     text_free(&seen);
     text_free(&path);
@@ -111,13 +152,25 @@ static int walk_executable(struct walk *walk)
 
 static void no_such_file(const struct walk *walk, const char *word)
 {
-    struct diagnostics *diagnostics = walk->environment->diagnostics;
+    const struct probe_environment *environment = walk->environment;
+    struct diagnostics *diagnostics = environment->diagnostics;
     diagnose_error(diagnostics, point_place(walk->point, walk->piece),
                    "%s target file '%s' does not exist or is not executable", walk->kind->name, word);
     if (!strchr(word, '/'))
         diagnose_hint(diagnostics, "it was sought in PATH and among the shared libraries; give its path");
-    else if (walk->environment->pid)
-        diagnose_hint(diagnostics, "paths are those that process %d sees", (int)walk->environment->pid);
+    else if (environment->process_count)
+        diagnose_hint(diagnostics, "paths are those that process %d%s sees", (int)environment->processes[0],
+                      environment->process_count > 1 ? " or another one of those traced" : "");
+}
+
+/* The files that the word means to one process; 0: to us. */
+static int walk_word(struct walk *walk, const char *word, pid_t pid)
+{
+    if (!word)
+        return walk_executable(walk, pid);
+    if (walk->is_pattern && !strcmp(word, "*"))
+        return proc_each_file(pid ? pid : -1, walk_mapped, walk);
+    return binary_each(word, pid, walk_file, walk);
 }
 
 int user_each_file(struct probe_environment *environment, const struct probe_kind *kind,
@@ -126,13 +179,20 @@ int user_each_file(struct probe_environment *environment, const struct probe_kin
 {
     const char *word = n ? point_piece(point, n) : NULL;
     struct walk walk = {environment, kind, point, n, n && point_is_pattern(point, n), {0}, visit, state};
-    int error;
-    if (!word) {
-        error = walk_executable(&walk);
-    } else if (walk.is_pattern && !strcmp(word, "*")) {
-        error = proc_each_file(environment->pid ? environment->pid : -1, walk_mapped, &walk);
+    const char *mark = word ? strstr(word, "!/") : NULL;
+    size_t count = environment->process_count;
+    int error = 0;
+    if (mark && access(word, F_OK)) {
+        error = walk_member(&walk, word, mark);
     } else {
-        error = binary_each(word, environment->pid, walk_file, &walk);
+        /* What one of several processes does not have another one may. */
+        bool any = false;
+        for (size_t i = 0; i < (count ? count : 1) && (!error || error == -ENOENT || error == -ESRCH); i++) {
+            error = walk_word(&walk, word, count ? environment->processes[i] : 0);
+            any |= !error;
+        }
+        if (any && (error == -ENOENT || error == -ESRCH))
+            error = 0;
         if (error == -ENOENT && !walk.seen.count && !quiet)
             no_such_file(&walk, word);
     }
@@ -165,7 +225,8 @@ struct user_group {
 };
 
 /* Sites of one name are one to the block: the first of each name come first, in their order, and
- * site_count says how many there are. Only a probe with several places has them; functions differ. */
+ * site_count says how many there are. Probes of several places have them, functions that were inlined, and
+ * what is named twice. */
 static void user_number_sites(struct probe_environment *environment, struct probe_variant *variant,
                               uint32_t *numbers)
 {
@@ -174,7 +235,7 @@ static void user_number_sites(struct probe_environment *environment, struct prob
     size_t distinct = 0, last = variant->count;
     for (size_t i = 0; i < variant->count; i++) {
         const struct probe_site *site = &variant->sites[i];
-        const uint32_t *number = site->function ? NULL : table_find(&names, site->name);
+        const uint32_t *number = table_find(&names, site->name);
         if (number) {
             sites[--last] = *site;
             numbers[last] = *number;
@@ -182,8 +243,7 @@ static void user_number_sites(struct probe_environment *environment, struct prob
         }
         numbers[distinct] = (uint32_t)distinct;
         sites[distinct] = *site;
-        if (!site->function)
-            table_put(&names, site->name, &numbers[distinct]); /* without memory they stay apart */
+        table_put(&names, site->name, &numbers[distinct]); /* without memory they stay apart */
         distinct++;
     }
     table_free(&names);
@@ -207,11 +267,22 @@ void user_context(struct probe_environment *environment, const struct context_us
     context->may_sleep = true;
     /* A multi link filters whole processes; a perf event follows one thread, so there the attachment is
      * system-wide and the program filters. */
-    context->filters_pid = environment->features.uprobe_multi;
+    context->filters_pid = environment->features.uprobe_multi && !environment->has_filter;
+    context->is_of_command = true;
     context->lower_site = user_site;
+    const struct user_site *first = variant->sites[0].detail;
+    context->program_path = first->path;
+    context->program_address = first->address;
+    for (size_t i = 0; i < variant->count; i++)
+        if (!i || strcmp(((const struct user_site *)variant->sites[i].detail)->path, first->path) != 0)
+            probe_program_add(environment, ((const struct user_site *)variant->sites[i].detail)->path);
+    struct user_site *named = arena_new(environment->arena, struct user_site);
+    *named = *first;
+    named->environment = environment;
     if (uses->symbols && variant->kind != &probe_kind_uretprobe) {
-        context->program = variant->sites[0].detail;
+        context->program = named;
         context->find_symbol = user_find_symbol;
+        context->symbol_type = user_symbol_type;
         context->lower_symbol = user_lower_symbol;
     }
     call_registers(environment, uses, context);
@@ -227,6 +298,34 @@ static int compare_places(const void *a, const void *b)
     const struct user_place *x = a, *y = b;
     int order = strcmp(x->path, y->path);
     return order ? order : x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int compare_offsets(const void *a, const void *b)
+{
+    uint64_t x = ((const struct uprobe_site *)a)->offset, y = ((const struct uprobe_site *)b)->offset;
+    return x < y ? -1 : x > y;
+}
+
+/* The sites of one file, which are sorted here. One attachment has a place only once: what is named twice is
+ * attached again, as often as it is named. */
+static int attach_file(struct kernel *kernel, struct arena *arena, struct attach_request *request,
+                       const char *path, struct uprobe_site *sites, size_t count, bool is_return, pid_t pid)
+{
+    struct uprobe_site *once = arena_array(arena, count, sizeof *once);
+    qsort(sites, count, sizeof *sites, compare_offsets);
+    int error = 0;
+    while (count && !error) {
+        size_t taken = 0, left = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (taken && once[taken - 1].offset == sites[i].offset)
+                sites[left++] = sites[i];
+            else
+                once[taken++] = sites[i];
+        }
+        error = kernel_attach_uprobes(kernel, request, path, once, taken, is_return, pid);
+        count = left;
+    }
+    return error;
 }
 
 int user_attach(struct kernel *kernel, const struct probe_environment *environment,
@@ -255,8 +354,8 @@ int user_attach(struct kernel *kernel, const struct probe_environment *environme
             ;
         request->name = sites[i].name;
         request->place = variant->sites[places[i].index].place;
-        int error =
-            kernel_attach_uprobes(kernel, request, places[i].path, sites + i, end - i, is_return, pid);
+        int error = attach_file(kernel, environment->arena, request, places[i].path, sites + i, end - i,
+                                is_return, pid);
         if (error)
             return error;
     }

@@ -14,6 +14,9 @@ struct user_site {
     const char *path;   /* as we open it */
     uint64_t offset;    /* in the file */
     uint64_t semaphore; /* offset in the file, 0: none */
+    uint64_t address;   /* as symbols count; 0: not known */
+    bool is_entry;      /* where a function begins */
+    struct probe_environment *environment; /* for uaddr(); NULL: no debug information is asked */
 };
 
 /* One file that the word means. shown: its path without /proc/PID/root, for names. Non-zero stops. */
@@ -33,6 +36,7 @@ void user_context(struct probe_environment *environment, const struct context_us
                   struct probe_variant *variant);
 /* user_symbol.c: the callbacks of uaddr(); context->program is the struct user_site of the only site. */
 bool user_find_symbol(const struct probe_context *context, const char *name, uint32_t *size);
+const struct type *user_symbol_type(const struct probe_context *context, const char *name);
 struct ir *user_lower_symbol(struct lowering *l, const struct probe_context *context, const char *name);
 /* True: sites of one program must be variants of their own, because nothing tells them apart at run time. */
 bool user_sites_apart(const struct probe_environment *environment, const struct context_uses *uses);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steering a program's recording from outside: through the same memory, the program takes no part. spoor's
- * own format only. */
+/* Steering a program's recording from outside: through the same memory, the program takes no part. What a
+ * format cannot do is an error that says why. */
 #ifndef SPOOR_READER_CONTROL_H
 #define SPOOR_READER_CONTROL_H
 

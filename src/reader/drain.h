@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a program's rings to a file, block by block, before they are overwritten.
+/* From a program's rings to a file, before they are overwritten: spoor's block by block, SPDK's slot by slot.
  *
- * The writer does nothing for it and never waits. Blocks go to the file as they are; what was overwritten
- * before it was reached shows in the file as a gap in their numbers, in place. A file is a recording by
- * itself from its first block on; one after a rotation begins with an empty block for each ring, which says
- * up to where the file before went. */
+ * The writer does nothing for it and never waits. Records go to the file as they are, each format in its own;
+ * what was overwritten before it was reached shows in the file as a gap in their numbers, in place. A file is
+ * a recording by itself from its first block on; one after a rotation begins with an empty block for each
+ * ring, which says up to where the file before went. */
 #ifndef SPOOR_READER_DRAIN_H
 #define SPOOR_READER_DRAIN_H
 
@@ -20,11 +20,13 @@ struct drain_options {
     uint64_t rotate_bytes;   /* 0: never */
     uint64_t rotate_seconds; /* 0: never */
     unsigned keep;           /* files; 0: all */
+    uint64_t from;           /* SPDK's format: what is older than this counter stays; 0: nothing */
 };
 
 struct drain_counts {
     uint64_t blocks, events, lost, bytes; /* lost: overwritten before they were reached */
     unsigned files;
+    bool are_entries; /* `lost` counts SPDK's entries, of which an event has one or more */
 };
 
 /* 0, or -errno with the reason. */

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "sym/proc.h"
 
 /* All of `text` up to `end` as a decimal number that is a pid; 0: it is none. */
 static uint32_t parse_pid(const char *text, const char *end)
@@ -121,18 +124,49 @@ void find_free(struct find_list *list)
     *list = (struct find_list){0};
 }
 
+static bool is_chosen(const struct find_choice *choice, const struct find_entry *entry)
+{
+    return !(choice->name && strcmp(choice->name, entry->name)) &&
+           !(choice->pid && choice->pid != entry->pid) && !(choice->id && strcmp(choice->id, entry->id));
+}
+
+/* What a running process has mapped is found wherever it lies. A file with SPDK's shared memory id in its
+ * name does not say whose it is; here it is known. NULL: nothing. */
+static char *find_mapped(const struct find_choice *choice)
+{
+    struct proc_maps maps;
+    char *path = NULL;
+    if (proc_maps_read((pid_t)choice->pid, &maps))
+        return NULL;
+    for (size_t i = 0; i < maps.count && !path; i++) {
+        const struct proc_mapping *mapping = &maps.items[i];
+        const char *file = strrchr(mapping->path, '/');
+        struct find_entry entry = {0};
+        struct text opened = {0};
+        if (mapping->is_deleted || !file || !parse_name(file + 1, &entry))
+            continue;
+        if (!entry.pid)
+            entry.pid = choice->pid;
+        if (is_chosen(choice, &entry) && !proc_path((pid_t)choice->pid, mapping->path, &opened) &&
+            !access(text_string(&opened), R_OK))
+            path = strdup(text_string(&opened));
+        text_free(&opened);
+    }
+    proc_maps_free(&maps);
+    return path;
+}
+
 char *find_recording(const struct find_choice *choice, struct text *why)
 {
     struct find_list list;
     char *path = NULL;
     const int error = find_recordings(&list);
     for (size_t i = 0; i < list.count && !path; i++) {
-        const struct find_entry *entry = &list.items[i];
-        if ((choice->name && strcmp(choice->name, entry->name)) ||
-            (choice->pid && choice->pid != entry->pid) || (choice->id && strcmp(choice->id, entry->id)))
-            continue;
-        path = strdup(entry->path);
+        if (is_chosen(choice, &list.items[i]))
+            path = strdup(list.items[i].path);
     }
+    if (!path && choice->pid)
+        path = find_mapped(choice);
     if (!path && error) {
         text_printf(why, "cannot look for recordings: %s", strerror(-error));
     } else if (!path) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where recordings are: /dev/shm and $SPOOR_TRACE_DIR, spoor's (NAME.PID.spoor) and SPDK's
- * (NAME_trace.pidPID, NAME_trace.ID). By name only; nothing is opened. */
+ * (NAME_trace.pidPID, NAME_trace.ID); and of a process that is asked for, what it has mapped. By name only;
+ * nothing is opened. */
 #ifndef SPOOR_READER_FIND_H
 #define SPOOR_READER_FIND_H
 

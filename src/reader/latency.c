@@ -49,9 +49,10 @@ void latency_clear(struct latency *latency)
     *latency = (struct latency){0};
 }
 
-int latency_table_make(struct latency_table *table, const struct recording_model *model)
+int latency_table_make(struct latency_table *table, const struct recording *recording)
 {
-    *table = (struct latency_table){.model = model, .first = UINT64_MAX};
+    *table = (struct latency_table){
+        .recording = recording, .model = recording_model(recording), .first = UINT64_MAX};
     table->counts = calloc(65536, sizeof *table->counts);
     table->pairs = calloc(65536, sizeof *table->pairs);
     table->lives = calloc(256, sizeof *table->lives);
@@ -104,12 +105,18 @@ static int add_pair(struct latency_table *table, struct latency_pair **chain, in
     return latency_add(&pair->latency, value);
 }
 
+/* As in a listing: the difference of two times, each of which is rounded to the nanosecond. */
+static uint64_t time_between(const struct latency_table *table, uint64_t from, uint64_t to)
+{
+    return to > from ? recording_time(table->recording, to) - recording_time(table->recording, from) : 0;
+}
+
 static int add_life(struct latency_table *table, const struct object *object)
 {
     if (object->number == OBJECT_UNNUMBERED)
         return 0;
     return add_pair(table, &table->lives[object->type], object->type, NULL, NULL,
-                    object->last > object->begun ? object->last - object->begun : 0);
+                    time_between(table, object->begun, object->last));
 }
 
 /* Do events of this type ever say that an object ends? */
@@ -138,7 +145,7 @@ int latency_table_add(struct latency_table *table, const struct recording_event 
     if (step->before && step->before_tracepoint < table->model->tracepoint_room)
         error = add_pair(table, &table->pairs[tracepoint->id & 0xffff], step->own.type,
                          table->model->tracepoints[step->before_tracepoint], tracepoint,
-                         event->stamp > step->before ? event->stamp - step->before : 0);
+                         time_between(table, step->before, event->stamp));
     if (!error && tracepoint->life == RECORDING_ENDS)
         error = add_life(table, &step->own);
     if (!error && step->ended.type >= 0 && !ends_are_told(table->model, step->ended.type))

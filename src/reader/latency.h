@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts, and how long objects take from one tracepoint to the next and from beginning to end. In units of
- * the counter; log-linear histograms, right to 1 in 64; count, sum and largest are exact. */
+/* Counts, and how long objects take from one tracepoint to the next and from beginning to end. In
+ * nanoseconds, as a listing has them; log-linear histograms, right to 1 in 64; count, sum and largest are
+ * exact. */
 #ifndef SPOOR_READER_LATENCY_H
 #define SPOOR_READER_LATENCY_H
 
@@ -27,6 +28,7 @@ struct latency_pair { /* between successive events of one object; from NULL: its
 };
 
 struct latency_table {
+    const struct recording *recording;
     const struct recording_model *model;
     uint64_t events, first, last; /* first and last stamp */
     uint64_t *counts;             /* by tracepoint id, 65536 of them */
@@ -36,7 +38,7 @@ struct latency_table {
     uint64_t left_out; /* more pairs than are kept */
 };
 
-int latency_table_make(struct latency_table *table, const struct recording_model *model);
+int latency_table_make(struct latency_table *table, const struct recording *recording);
 int latency_table_add(struct latency_table *table, const struct recording_event *event,
                       const struct object_step *step);
 /* Those that have not ended are no whole lives; with SPDK's format nobody says so, and the last event counts

@@ -11,21 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
-#include <signal.h>
 
-#include "reader/format.h"
-#include "reader/spdk.h"
+#include "reader/spdk_state.h"
+#include "sym/proc.h"
 
 enum {
-    ARGUMENTS = 8,
-    RELATIONS = 16,
-    CHUNK = 2048,        /* slots that are copied at once */
-    EVENT_SLOTS = 96,    /* the longest event: 8 arguments of 255 bytes */
-    RUNS_MOST = 256,     /* of one lcore of a copy */
-    CONTINUATION = 1280, /* the id of slots that go on with the event before */
-    LCORES_MOST = 4096,
+    CHUNK = 2048,    /* slots that are copied at once */
+    RUNS_MOST = 256, /* of one lcore of a copy */
     TMPFS = 0x01021994,
+};
+
+struct place { /* of a chunk's slots in a drained file */
+    uint64_t first, count, offset;
 };
 
 struct run { /* slots [next, end) of an lcore, counted from the first ever written */
@@ -38,7 +37,9 @@ struct run { /* slots [next, end) of an lcore, counted from the first ever writt
     char thread[17];
     uint64_t next, end;
     uint64_t lost;
-    bool is_torn; /* its last event may be half written */
+    bool is_torn;         /* its last event may be half written */
+    struct place *places; /* of a drained file: in ascending order; else NULL */
+    size_t place_count, place_room, place_at;
 
     struct spdk_slot *chunk; /* slots [chunk_begin, chunk_end) */
     uint64_t chunk_begin, chunk_end;
@@ -46,15 +47,8 @@ struct run { /* slots [next, end) of an lcore, counted from the first ever writt
     struct spdk_slot first;
     uint32_t byte_count;
     uint8_t padding[8]; /* so that no offset is 0 */
-    uint8_t bytes[(EVENT_SLOTS + 1) * 24];
-    uint64_t words[ARGUMENTS];
-};
-
-struct state {
-    struct spdk_header header;
-    uint64_t slot_count; /* of all lcores: they do not overlap */
-    struct recording_tracepoint *tracepoints[65536];
-    uint16_t sizes[65536]; /* of all arguments, bytes */
+    uint8_t bytes[(SPDK_EVENT_SLOTS + 1) * 24];
+    uint64_t words[SPDK_ARGUMENTS];
 };
 
 static bool spdk_recognises(const uint8_t *head, size_t length, uint64_t file_bytes)
@@ -70,180 +64,6 @@ static bool spdk_recognises(const uint8_t *head, size_t length, uint64_t file_by
         if (header.offsets[i] >= file_bytes)
             return false;
     return true;
-}
-
-/* ---- the model ---- */
-
-/* A section's header, whose first word is the number of its items; 0 if it is not there. */
-static uint16_t section_count(const struct recording *recording, int section, uint64_t *items)
-{
-    const struct state *state = recording->state;
-    uint16_t count = 0;
-    const uint64_t offset = state->header.offsets[section];
-    if (!offset || !recording_read_all(recording, &count, sizeof count, offset))
-        return 0;
-    *items = offset + SPDK_SECTION_HEADER;
-    return count;
-}
-
-static void read_types(struct recording *recording, int section, const struct recording_type **types,
-                       size_t *count)
-{
-    uint64_t at = 0;
-    const unsigned items = section_count(recording, section, &at);
-    struct recording_type *all = arena_array(&recording->arena, items < 255 ? items : 255, sizeof *all);
-    *types = all;
-    for (unsigned i = 0; i < items && *count < 255; i++) {
-        struct spdk_letter letter;
-        if (!recording_read_all(recording, &letter, sizeof letter, at + i * sizeof letter))
-            break;
-        if (letter.prefix > ' ' && letter.prefix < 127)
-            all[(*count)++] = (struct recording_type){letter.type, "", letter.prefix};
-    }
-}
-
-static const struct recording_group *group_of(struct recording *recording,
-                                              const struct recording_group **groups, uint32_t id)
-{
-    enum { GROUPS = 65536 / 64, IN_GROUP = 64 };
-    static_assert(GROUPS == 1024, "ids have 16 bits");
-    const uint32_t group = id / IN_GROUP;
-    if (!groups[group]) {
-        struct recording_group *made = arena_new(&recording->arena, struct recording_group);
-        *made = (struct recording_group){group, arena_printf(&recording->arena, "%" PRIu32, group), ""};
-        groups[group] = made;
-    }
-    return groups[group];
-}
-
-static const uint8_t kinds[] = {RECORDING_SIGNED, RECORDING_POINTER, RECORDING_STRING};
-
-static void read_tracepoint(struct recording *recording, const struct spdk_tracepoint *layout,
-                            const struct recording_group **groups)
-{
-    struct state *state = recording->state;
-    struct recording_model *model = &recording->model;
-    if (!layout->name[0])
-        return;
-    if (layout->argument_count > ARGUMENTS || layout->id == CONTINUATION || layout->id == UINT16_MAX ||
-        state->tracepoints[layout->id]) {
-        recording->counts.damaged++;
-        return;
-    }
-    struct recording_tracepoint *tracepoint = arena_new(&recording->arena, struct recording_tracepoint);
-    *tracepoint = (struct recording_tracepoint){
-        .id = layout->id,
-        .name = recording_name(&recording->arena, layout->name, sizeof layout->name),
-        .group = group_of(recording, groups, layout->id),
-        .index = layout->id % 64,
-        .object = (int16_t)(layout->object_type ? recording_type_index(model->objects, model->object_count,
-                                                                       layout->object_type)
-                                                : -1),
-        .owner = (int16_t)(layout->owner_type
-                               ? recording_type_index(model->owners, model->owner_count, layout->owner_type)
-                               : -1),
-        .life = layout->new_object ? RECORDING_BEGINS : RECORDING_USES,
-        .argument_count = layout->argument_count,
-    };
-    unsigned bytes = 0;
-    for (unsigned i = 0; i < layout->argument_count; i++) {
-        const struct spdk_argument *argument = &layout->arguments[i];
-        if (argument->type >= sizeof kinds || argument->size == 0 ||
-            (argument->type != 2 && argument->size > 8)) {
-            recording->counts.damaged++;
-            return;
-        }
-        tracepoint->arguments[i] = (struct recording_argument){
-            .name = recording_name(&recording->arena, argument->name, sizeof argument->name),
-            .type = "",
-            .kind = kinds[argument->type],
-            .size = argument->size,
-        };
-        bytes += argument->size;
-    }
-    for (unsigned i = 0; i < RELATIONS && layout->relations[i].object_type; i++) {
-        const int object =
-            recording_type_index(model->objects, model->object_count, layout->relations[i].object_type);
-        const uint8_t index = layout->relations[i].argument;
-        if (object >= 0 && index < layout->argument_count &&
-            tracepoint->arguments[index].kind != RECORDING_STRING)
-            tracepoint->relations[tracepoint->relation_count++] =
-                (struct recording_relation){index, (uint8_t)object};
-    }
-    state->tracepoints[layout->id] = tracepoint;
-    state->sizes[layout->id] = (uint16_t)bytes;
-    if (layout->id >= model->tracepoint_room)
-        model->tracepoint_room = layout->id + 1u;
-}
-
-static int read_model(struct recording *recording)
-{
-    struct state *state = recording->state;
-    struct recording_model *model = &recording->model;
-    jmp_buf nowhere;
-    if (arena_guard(&recording->arena, nowhere))
-        return -ENOMEM;
-    read_types(recording, SPDK_SECTION_OWNER_TYPES, &model->owners, &model->owner_count);
-    read_types(recording, SPDK_SECTION_OBJECTS, &model->objects, &model->object_count);
-    const struct recording_group **groups = arena_array(&recording->arena, 1024, sizeof *groups);
-    uint64_t at = 0;
-    const unsigned count = section_count(recording, SPDK_SECTION_TRACEPOINTS, &at);
-    for (unsigned i = 0; i < count; i++) {
-        struct spdk_tracepoint layout;
-        if (!recording_read_all(recording, &layout, sizeof layout, at + i * sizeof layout))
-            break;
-        read_tracepoint(recording, &layout, groups);
-    }
-    model->tracepoints = (const struct recording_tracepoint *const *)state->tracepoints;
-    return 0;
-}
-
-static int read_owners(struct recording *recording)
-{
-    const struct state *state = recording->state;
-    struct {
-        uint16_t count, description;
-    } head;
-    const uint64_t offset = state->header.offsets[SPDK_SECTION_OWNERS];
-    if (!offset || !recording_read_all(recording, &head, sizeof head, offset) || !head.count ||
-        head.description > 4096)
-        return 0;
-    const size_t size = sizeof(struct spdk_owner) + head.description;
-    uint8_t *copy = malloc(size * head.count);
-    struct recording_owner_entry *entries = calloc(head.count, sizeof *entries);
-    jmp_buf nowhere;
-    arena_free(&recording->owner_arena);
-    recording->owner_count = 0;
-    if (!copy || !entries || arena_guard(&recording->owner_arena, nowhere)) {
-        free(copy), free(entries);
-        return -ENOMEM;
-    }
-    const size_t got =
-        recording_read(recording, copy, size * head.count, offset + SPDK_SECTION_HEADER) / size;
-    size_t kept = 0;
-    for (size_t i = 0; i < got; i++) {
-        struct spdk_owner owner;
-        memcpy(&owner, copy + i * size, sizeof owner);
-        if (!owner.tsc)
-            continue;
-        struct recording_owner_entry *entry = &entries[kept++];
-        *entry = (struct recording_owner_entry){
-            .since = owner.tsc,
-            .until = UINT64_MAX,
-            .id = (uint32_t)i,
-            .type = (int16_t)recording_type_index(recording->model.owners, recording->model.owner_count,
-                                                  owner.type),
-            .description = recording_name(&recording->owner_arena, (char *)copy + i * size + sizeof owner,
-                                          head.description),
-        };
-        entry->length = (uint16_t)strlen(entry->description);
-    }
-    free(copy);
-    free(recording->owners);
-    recording->owners = entries;
-    recording->owner_count = kept;
-    recording_sort_owners(recording);
-    return 0;
 }
 
 /* ---- lcores ---- */
@@ -273,21 +93,65 @@ static struct run *make_run(struct recording *recording, const struct run *like)
     return run;
 }
 
+/* The place of a slot or, if it is in none, the next one behind it: `place_count` if there is none. */
+static size_t find_place(const struct run *run, uint64_t slot)
+{
+    size_t low = 0, high = run->place_count;
+    if (run->place_at < high && slot >= run->places[run->place_at].first)
+        low = run->place_at; /* mostly */
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (run->places[middle].first + run->places[middle].count <= slot)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Where a slot stands in the file, and how many slots follow it there, itself included; 0: none. */
+static uint64_t slot_offset(struct run *run, uint64_t slot, uint64_t *left)
+{
+    if (!run->places) {
+        const uint64_t index = slot % run->slot_count;
+        *left = run->slot_count - index;
+        return run->slots + index * sizeof(struct spdk_slot);
+    }
+    *left = 0;
+    run->place_at = find_place(run, slot);
+    if (run->place_at == run->place_count || slot < run->places[run->place_at].first)
+        return 0;
+    const struct place *place = &run->places[run->place_at];
+    *left = place->count - (slot - place->first);
+    return place->offset + (slot - place->first) * sizeof(struct spdk_slot);
+}
+
 /* Copies slots from `slot` on. False: none. */
 static bool load_chunk(struct recording *recording, struct run *run, uint64_t slot)
 {
-    const uint64_t index = slot % run->slot_count;
-    uint64_t count = run->slot_count - index;
+    uint64_t count;
+    const uint64_t offset = slot_offset(run, slot, &count);
     if (count > CHUNK)
         count = CHUNK;
     if (count > run->end - slot)
         count = run->end - slot;
-    const size_t got = recording_read(recording, run->chunk, count * sizeof *run->chunk,
-                                      run->slots + index * sizeof *run->chunk);
+    const size_t got = recording_read(recording, run->chunk, count * sizeof *run->chunk, offset);
     run->chunk_begin = slot;
     run->chunk_end = slot + got / sizeof *run->chunk;
     recording->counts.done += got;
     return run->chunk_end > slot;
+}
+
+/* Of a drained file: goes on with the next slot that is there. What is not was overwritten. */
+static void skip_gap(struct recording *recording, struct run *run)
+{
+    const size_t at = find_place(run, run->next);
+    const uint64_t to = at == run->place_count ? run->end : run->places[at].first;
+    if (to <= run->next)
+        return;
+    run->lost += to - run->next;
+    recording->counts.overwritten += to - run->next;
+    run->next = to;
 }
 
 static const struct spdk_slot *slot_at(struct recording *recording, struct run *run, uint64_t slot)
@@ -300,13 +164,12 @@ static const struct spdk_slot *slot_at(struct recording *recording, struct run *
 
 /* The next slot that may have been written after this one, which was not: files with holes can be of any
  * size. */
-static uint64_t skip_unwritten(const struct recording *recording, const struct run *run, uint64_t slot)
+static uint64_t skip_unwritten(const struct recording *recording, struct run *run, uint64_t slot)
 {
-    const uint64_t index = slot % run->slot_count, left = run->slot_count - index;
     if (slot != run->chunk_begin)
         return slot + 1;
-    const uint64_t offset = run->slots + index * sizeof(struct spdk_slot),
-                   data = recording_skip_hole(recording, offset);
+    uint64_t left;
+    const uint64_t offset = slot_offset(run, slot, &left), data = recording_skip_hole(recording, offset);
     const uint64_t skipped = data > offset ? (data - offset) / sizeof(struct spdk_slot) : 0;
     return slot + (skipped > left ? left : skipped ? skipped : 1);
 }
@@ -317,10 +180,10 @@ static bool was_overtaken(struct recording *recording, struct run *run, uint64_t
 {
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     const uint64_t next = next_entry(recording, run);
-    if (next < slot || next - slot + EVENT_SLOTS <= run->slot_count)
+    if (next < slot || next - slot + SPDK_EVENT_SLOTS <= run->slot_count)
         return false;
-    uint64_t safe =
-        next - run->slot_count + EVENT_SLOTS + run->slot_count / 8; /* a lead, or it happens again at once */
+    uint64_t safe = next - run->slot_count + SPDK_EVENT_SLOTS +
+                    run->slot_count / 8; /* a lead, or it happens again at once */
     if (safe > run->end)
         safe = run->end;
     run->lost += safe - slot;
@@ -330,15 +193,16 @@ static bool was_overtaken(struct recording *recording, struct run *run, uint64_t
     return true;
 }
 
-static bool is_continuation(const struct state *state, const struct run *run, const struct spdk_slot *slot)
+static bool is_continuation(const struct spdk_state *state, const struct run *run,
+                            const struct spdk_slot *slot)
 {
-    return slot->id == CONTINUATION || (slot->id == run->continuation && !state->tracepoints[slot->id]);
+    return slot->id == SPDK_CONTINUATION || (slot->id == run->continuation && !state->tracepoints[slot->id]);
 }
 
 /* The whole event that begins at `slot`, into `bytes`. How many slots it takes; 0: it is not whole. */
 static unsigned assemble(struct recording *recording, struct run *run, uint64_t slot)
 {
-    const struct state *state = recording->state;
+    const struct spdk_state *state = recording->state;
     const unsigned size = state->sizes[run->first.id];
     unsigned slots = 1;
     memcpy(run->bytes, run->first.arguments, sizeof run->first.arguments);
@@ -355,14 +219,26 @@ static unsigned assemble(struct recording *recording, struct run *run, uint64_t 
     return slots;
 }
 
+/* A slot whose event is not whole. Of a drained file all slots are accounted for. */
+static void leave_slot(struct recording *recording, struct run *run)
+{
+    run->next++;
+    if (!run->places)
+        return;
+    run->lost++;
+    recording->counts.overwritten++;
+}
+
 static void spdk_advance(struct recording *recording, struct recording_source *source)
 {
     struct run *run = (struct run *)source;
-    const struct state *state = recording->state;
+    const struct spdk_state *state = recording->state;
     if (source->ready)
         run->lost = 0;
     source->ready = false;
     while (run->next < run->end) {
+        if (run->places && (run->next >= run->chunk_end || run->next < run->chunk_begin))
+            skip_gap(recording, run);
         const uint64_t slot = run->next;
         const bool fresh = slot >= run->chunk_end || slot < run->chunk_begin;
         const struct spdk_slot *first = slot_at(recording, run, slot);
@@ -378,7 +254,7 @@ static void spdk_advance(struct recording *recording, struct recording_source *s
             continue;
         }
         if (is_continuation(state, run, first)) {
-            run->next++; /* its beginning was overwritten */
+            leave_slot(recording, run); /* its beginning was overwritten */
             continue;
         }
         if (first->tsc < recording->ignore) {
@@ -395,8 +271,9 @@ static void spdk_advance(struct recording *recording, struct recording_source *s
         if (run->chunk_end != chunk_end && recording->live && was_overtaken(recording, run, slot))
             continue;
         if (!slots) {
-            recording->counts.damaged += !recording->live || slot + EVENT_SLOTS < run->end;
-            run->next++;
+            if (!run->places)
+                recording->counts.damaged += !recording->live || slot + SPDK_EVENT_SLOTS < run->end;
+            leave_slot(recording, run);
             continue;
         }
         if (run->is_torn && slot + slots >= run->end) {
@@ -414,7 +291,7 @@ static void spdk_take(struct recording *recording, struct recording_source *sour
                       struct recording_event *event)
 {
     struct run *run = (struct run *)source;
-    const struct state *state = recording->state;
+    const struct spdk_state *state = recording->state;
     const struct recording_tracepoint *tracepoint = state->tracepoints[run->first.id];
     unsigned at = 0;
     for (unsigned i = 0; i < tracepoint->argument_count; i++) {
@@ -504,9 +381,18 @@ static int split_runs(struct recording *recording, struct run *run, uint64_t nex
     return 0;
 }
 
+static void copy_thread_name(struct run *run, const char name[16])
+{
+    memcpy(run->thread, name, sizeof run->thread - 1);
+    run->thread[sizeof run->thread - 1] = 0;
+    for (char *c = run->thread; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+}
+
 static int read_lcore(struct recording *recording, uint64_t offset, uint64_t *covered)
 {
-    struct state *state = recording->state;
+    struct spdk_state *state = recording->state;
     struct spdk_history history;
     if (!recording_read_all(recording, &history, sizeof history, offset) || !history.num_entries ||
         history.num_tpoint_ids > 65536 || offset > recording->file_bytes ||
@@ -524,12 +410,9 @@ static int read_lcore(struct recording *recording, uint64_t offset, uint64_t *co
         .lcore = (uint32_t)history.lcore,
         .continuation = history.num_tpoint_ids && history.num_tpoint_ids <= UINT16_MAX
                             ? (uint16_t)history.num_tpoint_ids
-                            : CONTINUATION,
+                            : SPDK_CONTINUATION,
     };
-    memcpy(run.thread, history.thread_name, sizeof history.thread_name);
-    for (char *c = run.thread; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = '?';
+    copy_thread_name(&run, history.thread_name);
     if (history.next_entry > history.num_entries) {
         /* Entries, not events: how many there were of these is not kept. */
         run.lost = history.next_entry - history.num_entries;
@@ -553,24 +436,134 @@ static int read_lcore(struct recording *recording, uint64_t offset, uint64_t *co
     return 0;
 }
 
+/* ---- a drained file ---- */
+
+static struct run *stream_run(struct recording *recording, struct run **runs, const struct spdk_chunk *chunk)
+{
+    struct run *run = runs[chunk->index];
+    if (!run) {
+        const struct run like = {.lcore = (uint32_t)chunk->lcore,
+                                 .continuation = chunk->num_tpoint_ids && chunk->num_tpoint_ids <= UINT16_MAX
+                                                     ? (uint16_t)chunk->num_tpoint_ids
+                                                     : SPDK_CONTINUATION};
+        if (!(run = make_run(recording, &like)))
+            return NULL;
+        runs[chunk->index] = run;
+    }
+    copy_thread_name(run, chunk->thread_name); /* the newest: it may have got its name later */
+    return run;
+}
+
+static int add_place(struct run *run, const struct spdk_chunk *chunk, uint64_t offset)
+{
+    if (run->place_count == run->place_room) {
+        const size_t room = run->place_room ? run->place_room * 2 : 16;
+        struct place *grown = realloc(run->places, room * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        run->places = grown;
+        run->place_room = room;
+    }
+    run->places[run->place_count++] = (struct place){chunk->first, chunk->count, offset};
+    run->end = chunk->first + chunk->count;
+    return 0;
+}
+
+/* Finds the chunks. One that is cut at the end of the file counts as far as it goes. */
+static int read_stream(struct recording *recording)
+{
+    const struct spdk_state *state = recording->state;
+    struct run **runs = calloc(SPDK_LCORES_MOST, sizeof *runs);
+    int error = runs ? 0 : -ENOMEM;
+    uint64_t at = state->header.file_size;
+    while (!error && at < recording->file_bytes && recording->file_bytes - at >= sizeof(struct spdk_chunk)) {
+        struct spdk_chunk chunk;
+        const uint64_t room = (recording->file_bytes - at - sizeof chunk) / sizeof(struct spdk_slot);
+        if (!recording_read_all(recording, &chunk, sizeof chunk, at) ||
+            chunk.check != spdk_chunk_check(&chunk) || chunk.index >= SPDK_LCORES_MOST || chunk.first >> 62 ||
+            chunk.count >> 58) {
+            recording->counts.damaged++;
+            break;
+        }
+        const uint64_t next = at + sizeof chunk + chunk.count * sizeof(struct spdk_slot);
+        if (chunk.count > room)
+            chunk.count = room;
+        if (recording->options.only_cpu < 0 || chunk.lcore == recording->options.only_cpu) {
+            struct run *run = stream_run(recording, runs, &chunk);
+            if (!run)
+                error = -ENOMEM;
+            else if (chunk.first < run->end)
+                recording->counts.damaged++;
+            else
+                error = add_place(run, &chunk, at + sizeof chunk);
+            if (run && run->place_count == 1 && !chunk.count)
+                run->next = chunk.first;
+        }
+        recording->counts.total += chunk.count * sizeof(struct spdk_slot);
+        at = next;
+    }
+    free(runs);
+    return error;
+}
+
+/* ---- opening ---- */
+
+/* Has the process this very file in memory? If it may not be looked at, it is believed. */
+static bool has_mapped(pid_t pid, int file)
+{
+    struct stat status;
+    struct proc_maps maps;
+    if (fstat(file, &status))
+        return true;
+    const int error = proc_maps_read(pid, &maps);
+    if (error)
+        return error != -ESRCH && error != -ENOENT;
+    bool found = false;
+    for (size_t i = 0; i < maps.count && !found; i++)
+        found = maps.items[i].inode == status.st_ino &&
+                maps.items[i].device == ((uint64_t)major(status.st_dev) << 32 | minor(status.st_dev));
+    proc_maps_free(&maps);
+    return found;
+}
+
 static bool spdk_is_live(struct recording *recording)
 {
     /* NAME_trace.pidPID says who writes; NAME_trace.ID does not. */
+    const struct spdk_state *state = recording->state;
     const char *name = strrchr(recording->path, '/');
     const char *suffix = strstr(name ? name : recording->path, "_trace.");
     struct statfs system;
-    if (!suffix || fstatfs(recording->file, &system) || system.f_type != TMPFS)
+    if (state->is_stream || !suffix || fstatfs(recording->file, &system) || system.f_type != TMPFS)
         return false;
     suffix += strlen("_trace.");
     if (strncmp(suffix, "pid", 3))
         return true;
     const long pid = strtol(suffix + 3, NULL, 10);
-    return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+    return pid > 0 && pid <= INT32_MAX && has_mapped((pid_t)pid, recording->file);
+}
+
+/* What the histories hold, or the chunks. */
+static int read_slots(struct recording *recording, uint64_t *covered)
+{
+    const struct spdk_state *state = recording->state;
+    if (state->is_stream)
+        return read_stream(recording);
+    uint64_t at = 0;
+    int error = 0;
+    const unsigned lcores = spdk_section_count(recording, SPDK_SECTION_LCORES, &at);
+    for (unsigned i = 0; i < lcores && i < SPDK_LCORES_MOST && !error; i++) {
+        uint64_t offset;
+        if (!recording_read_all(recording, &offset, sizeof offset, at + i * sizeof offset))
+            break;
+        if (offset)
+            error = read_lcore(recording, offset, covered);
+    }
+    return error;
 }
 
 static int spdk_open(struct recording *recording, struct text *why)
 {
-    struct state *state = calloc(1, sizeof *state);
+    struct spdk_state *state = calloc(1, sizeof *state);
     struct spdk_main main_section;
     if (!state)
         return -ENOMEM;
@@ -583,25 +576,24 @@ static int spdk_open(struct recording *recording, struct text *why)
         text_printf(why, "%s is damaged: its counter has no rate", recording->path);
         return -EINVAL;
     }
+    state->is_stream = !memcmp(state->header.reserved, SPDK_STREAM_MARK, sizeof state->header.reserved);
     recording->live = spdk_is_live(recording);
     recording->ignore = main_section.clear_tsc;
-    int error = read_model(recording);
+    int error = spdk_model_read(recording);
     if (!error)
-        error = read_owners(recording);
-    uint64_t at = 0, covered = 0;
-    const unsigned lcores = section_count(recording, SPDK_SECTION_LCORES, &at);
-    for (unsigned i = 0; i < lcores && i < LCORES_MOST && !error; i++) {
-        uint64_t offset;
-        if (!recording_read_all(recording, &offset, sizeof offset, at + i * sizeof offset))
-            break;
-        if (offset)
-            error = read_lcore(recording, offset, &covered);
-    }
+        error = spdk_owners_read(recording);
+    uint64_t covered = 0;
+    if (!error)
+        error = read_slots(recording, &covered);
     if (error)
         return error;
     if (!recording->options.whole && covered > recording->ignore)
         recording->ignore = covered;
     uint64_t first = UINT64_MAX;
+    struct spdk_stream stream;
+    if (state->is_stream && recording_read_all(recording, &stream, sizeof stream, sizeof state->header) &&
+        stream.origin)
+        first = stream.origin;
     for (size_t i = 0; i < recording->source_count; i++) {
         spdk_advance(recording, recording->sources[i]);
         if (recording->sources[i]->ready && recording->sources[i]->stamp < first)
@@ -633,7 +625,7 @@ static int spdk_refresh(struct recording *recording)
         if (!run->source.ready)
             spdk_advance(recording, &run->source);
     }
-    return read_owners(recording);
+    return spdk_owners_read(recording);
 }
 
 static void spdk_close(struct recording *recording)
@@ -641,6 +633,7 @@ static void spdk_close(struct recording *recording)
     for (size_t i = 0; i < recording->source_count; i++) {
         struct run *run = (struct run *)recording->sources[i];
         free(run->chunk);
+        free(run->places);
         free(run);
     }
     free(recording->state);

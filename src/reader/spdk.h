@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The layout of SPDK's trace files, little-endian, in the sectioned form. */
+/* The layout of SPDK's trace files, little-endian, in the sectioned form; and of the files that `spoor
+ * record` and `spoor ctl dump` make of them. */
 #ifndef SPOOR_READER_SPDK_H
 #define SPOOR_READER_SPDK_H
 
@@ -20,6 +21,13 @@ enum spdk_section {
 enum {
     SPDK_SECTION_HEADER = 128, /* of all but the first, which has 512 */
     SPDK_CONTINUATION_BYTES = 22,
+    SPDK_EVENT_SLOTS = 96,    /* the longest event: 8 arguments of 255 bytes */
+    SPDK_CONTINUATION = 1280, /* the id of slots that go on with the event before */
+    SPDK_LCORES_MOST = 4096,
+    SPDK_ARGUMENTS = 8,
+    SPDK_RELATIONS = 16,
+    SPDK_IN_GROUP = 64, /* tracepoints of a group: id = group * 64 + index */
+    SPDK_GROUPS = 65536 / SPDK_IN_GROUP,
 };
 
 struct spdk_header {
@@ -77,7 +85,40 @@ struct spdk_slot { /* a continuation has its bytes from `owner` on */
     uint8_t arguments[8];
 };
 
+/* ---- drained ----
+ *
+ * The sections are SPDK's, as they were last seen, at offsets of this file's own; there are no histories. In
+ * the header, `reserved` holds SPDK_STREAM_MARK and `file_size` where the chunks begin, which follow one
+ * another to the end of the file. A chunk is some slots of one lcore, as they stood in its ring. Slots are
+ * numbered from the first that the lcore ever wrote, so what is missing between two chunks of an lcore was
+ * overwritten before it could be copied. A chunk without slots says where to count from: what is before it is
+ * in another file, or was not wanted. */
+#define SPDK_STREAM_MARK "spoor1" /* 6 bytes, no NUL */
+#define SPDK_CHUNK_CHECK 0x6b6e7568636b6470ull
+
+struct spdk_stream { /* after struct spdk_header */
+    uint64_t origin; /* tsc that times count from; 0: the first event's */
+    uint64_t number; /* of the file, where there are several */
+};
+
+struct spdk_chunk { /* then the slots */
+    uint64_t check; /* SPDK_CHUNK_CHECK ^ first ^ count ^ index */
+    uint64_t first; /* number of the first slot */
+    uint64_t count;
+    uint32_t index; /* in section 6 of the program's file */
+    int32_t lcore;
+    char thread_name[16];
+    uint64_t num_tpoint_ids; /* as in the history */
+    uint64_t reserved;
+};
+
+static inline uint64_t spdk_chunk_check(const struct spdk_chunk *chunk)
+{
+    return SPDK_CHUNK_CHECK ^ chunk->first ^ chunk->count ^ chunk->index;
+}
+
 static_assert(sizeof(struct spdk_header) == 72, "layout");
+static_assert(sizeof(struct spdk_chunk) == 64, "layout");
 static_assert(sizeof(struct spdk_owner) == 9, "layout");
 static_assert(sizeof(struct spdk_tracepoint) == 190, "layout");
 static_assert(sizeof(struct spdk_history) == 48, "layout");

@@ -116,7 +116,7 @@ static const char *check_header(const struct recording *recording, const struct 
             return "it has too many rings";
         if (ring < 2 * LAYOUT_BLOCK_BYTES || ring & (ring - 1) ||
             ring / LAYOUT_BLOCK_BYTES > SPOOR_BLOCKS_MOST || header->ring_stride % 8 ||
-            header->ring_stride < ring + LAYOUT_PAGE || header->ring_stride > UINT64_MAX / 8192)
+            header->ring_stride < ring + 2 * LAYOUT_PAGE || header->ring_stride > UINT64_MAX / 8192)
             return "its rings have an impossible size";
     }
     return NULL;
@@ -145,6 +145,15 @@ static int read_control(struct recording *recording)
     for (int i = 0; i < LAYOUT_CLOCK_SLOTS && !error; i++)
         error = add_clock(recording, &control->clocks[i]);
     return error;
+}
+
+/* Is this the file that the program wrote, and no copy of it? */
+static bool is_original(const struct recording *recording)
+{
+    const struct spoor_state *state = recording->state;
+    struct stat status;
+    return !fstat(recording->file, &status) && status.st_dev == state->header.device &&
+           status.st_ino == state->header.inode;
 }
 
 static int spoor_open(struct recording *recording, struct text *why)
@@ -184,6 +193,7 @@ static int spoor_open(struct recording *recording, struct text *why)
     recording->model.name = recording->model.command = "";
     recording->model.pid = header->pid;
     recording->live = spoor_is_live(recording);
+    state->original = is_original(recording);
     timeline_init(&recording->timeline, header->counter_hz);
     int error = add_clock(recording, &header->opened);
     if (!error)
@@ -235,7 +245,7 @@ static struct spoor_ring *make_ring(struct recording *recording, uint32_t index)
     return ring;
 }
 
-static int add_place(struct spoor_ring *ring, uint64_t sequence, uint64_t offset)
+static int add_place(struct spoor_ring *ring, uint64_t sequence, uint64_t offset, bool is_closed)
 {
     if (ring->place_count == ring->place_room) {
         const size_t room = ring->place_room ? ring->place_room * 2 : 64;
@@ -245,7 +255,7 @@ static int add_place(struct spoor_ring *ring, uint64_t sequence, uint64_t offset
         ring->places = grown;
         ring->place_room = room;
     }
-    ring->places[ring->place_count++] = (struct spoor_place){sequence, offset};
+    ring->places[ring->place_count++] = (struct spoor_place){sequence, offset, is_closed, false};
     return 0;
 }
 
@@ -276,35 +286,55 @@ static void sort_places(struct spoor_ring *ring)
 static void load(struct recording *recording, struct spoor_ring *ring);
 static void find_record(struct recording *recording, struct spoor_ring *ring);
 
-/* The blocks of a ring in the file that come after `after`. */
+static int add_block(struct recording *recording, struct spoor_ring *ring, const struct layout_block *head,
+                     uint64_t offset, uint64_t closed)
+{
+    int error = add_place(ring, head->sequence, offset, closed == head->sequence);
+    return error ? error : add_clock(recording, &head->clock);
+}
+
+/* The blocks of a ring in the file that come after `after`. Each block's page also tells of the slots beside
+ * it. */
 static int scan_ring(struct recording *recording, struct spoor_ring *ring, uint64_t after)
 {
     const struct spoor_state *state = recording->state;
-    const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES;
+    const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES, first = ring->offset + LAYOUT_PAGE;
+    struct layout_ring control;
+    struct spoor_place *before = NULL; /* in the slot before */
+    if (!recording_read_all(recording, &control, sizeof control, ring->offset))
+        return 0;
+    uint64_t closed = control.closed_behind;
     ring->place_count = ring->at = 0;
-    for (uint64_t slot = 0; slot < blocks; slot++) {
-        struct {
-            uint64_t sequence, number, counter;
-            struct layout_clock clock;
-        } head;
-        const uint64_t first = ring->offset + LAYOUT_PAGE, offset = first + slot * LAYOUT_BLOCK_BYTES;
-        if (!recording_read_all(recording, &head, sizeof head, offset))
+    for (uint64_t slot = 0; slot <= blocks; slot++) {
+        struct layout_block head = {0};
+        const uint64_t offset = first + slot * LAYOUT_BLOCK_BYTES;
+        if (slot == blocks) {
+            struct layout_tail tail;
+            if (before && recording_read_all(recording, &tail, sizeof tail, offset))
+                before->is_gone = tail.opened_before > before->sequence;
             break;
-        if (head.sequence == 0) {
+        }
+        if (!recording_read_all(recording, &head, LAYOUT_BLOCK_HEADER_BYTES, offset))
+            break;
+        if (before)
+            before->is_gone = head.opened_before > before->sequence;
+        before = NULL;
+        if (head.sequence && head.sequence % blocks == slot && head.sequence > after) {
+            const int error = add_block(recording, ring, &head, offset, closed);
+            if (error)
+                return error;
+            before = &ring->places[ring->place_count - 1];
+        }
+        closed = head.closed_behind;
+        if (!head.sequence) {
             const uint64_t data = recording_skip_hole(recording, offset);
             if (data >= first + state->header.ring_bytes)
                 break;
-            if (data > offset + LAYOUT_BLOCK_BYTES)
+            if (data > offset + LAYOUT_BLOCK_BYTES) {
                 slot = (data - first) / LAYOUT_BLOCK_BYTES - 1;
-            continue;
+                closed = 0;
+            }
         }
-        if (head.sequence % blocks != slot || head.sequence <= after)
-            continue;
-        int error = add_place(ring, head.sequence, offset);
-        if (!error)
-            error = add_clock(recording, &head.clock);
-        if (error)
-            return error;
     }
     sort_places(ring);
     return 0;
@@ -355,7 +385,7 @@ static int read_stream(struct recording *recording)
         struct spoor_ring *ring = state->rings[head.ring];
         if (!ring && !(ring = make_ring(recording, head.ring)))
             return -ENOMEM;
-        int error = add_place(ring, head.sequence, state->stream_end);
+        int error = add_place(ring, head.sequence, state->stream_end, true);
         if (!error)
             error = add_clock(recording, &head.clock);
         if (error)
@@ -379,31 +409,99 @@ int spoor_rings_read(struct recording *recording)
 
 /* ---- blocks and records ---- */
 
-/* Was the block overwritten while it was copied? `reserved` of the ring, read after it, tells. */
-static bool is_intact(const struct recording *recording, const struct spoor_ring *ring, uint64_t sequence)
+/* What is certain of a ring's blocks. See "rings" in layout.h. */
+
+static bool read_ring_control(const struct recording *recording, const struct spoor_ring *ring,
+                              struct layout_ring *control)
+{
+    return recording_read_all(recording, control, sizeof *control, ring->offset);
+}
+
+/* The position up to which all records were there before a copy of a block begins. */
+static uint64_t whole_before(const struct recording *recording, const struct spoor_ring *ring)
 {
     const struct spoor_state *state = recording->state;
     struct layout_ring control;
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (!recording->live || !ring->offset)
-        return true;
-    if (!recording_read_all(recording, &control, sizeof control, ring->offset))
-        return false;
-    const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES;
-    return layout_position(control.reserved, control.position_base) <
-           (sequence + blocks) * LAYOUT_BLOCK_WORDS;
+    if (!ring->offset || (!recording->live && state->original))
+        return UINT64_MAX; /* nobody writes */
+    if (!read_ring_control(recording, ring, &control))
+        return 0;
+    return layout_position(control.committed, control.position_base);
 }
 
-/* Copies the block at an offset and checks it. If it is not good, the copy that was there before stays. */
-static bool copy_block(struct recording *recording, struct spoor_ring *ring, uint64_t sequence,
-                       uint64_t offset)
+/* Was the block there still when its copy had ended? */
+static bool is_intact(const struct recording *recording, const struct spoor_ring *ring, uint64_t sequence)
+{
+    const struct spoor_state *state = recording->state;
+    const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES;
+    struct layout_ring control;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return !recording->live || !ring->offset ||
+           (read_ring_control(recording, ring, &control) &&
+            layout_position(control.reserved, control.position_base) <
+                (sequence + blocks) * LAYOUT_BLOCK_WORDS);
+}
+
+bool spoor_block_has_header(const struct layout_block *block, uint64_t sequence, uint32_t ring)
+{
+    return block->sequence == sequence && block->ring == ring && block->first >= LAYOUT_BLOCK_HEADER_BYTES &&
+           block->first <= LAYOUT_BLOCK_BYTES && block->first % 8 == 0;
+}
+
+uint64_t spoor_block_records(const struct layout_block *block, uint32_t *end)
+{
+    const uint64_t base = block->sequence * LAYOUT_BLOCK_WORDS;
+    uint64_t count = 0;
+    uint32_t at = block->first;
+    while (at < LAYOUT_BLOCK_BYTES) {
+        uint64_t start;
+        memcpy(&start, (const uint8_t *)block + at, sizeof start);
+        const uint32_t bytes = layout_record_bytes(start);
+        if (layout_record_mark(start) != (uint32_t)(base + at / 8) || bytes < 8 || bytes % 8 ||
+            bytes > LAYOUT_BLOCK_BYTES - at)
+            break;
+        count += layout_record_id(start) != LAYOUT_ID_PADDING;
+        at += bytes;
+    }
+    *end = at;
+    return count;
+}
+
+bool spoor_block_read(const struct recording *recording, uint64_t offset, uint32_t ring, uint64_t sequence,
+                      uint64_t committed, struct layout_block *block)
+{
+    uint32_t end = LAYOUT_BLOCK_BYTES;
+    if (!recording_read_all(recording, block, sizeof *block, offset) ||
+        !spoor_block_has_header(block, sequence, ring))
+        return false;
+    if (committed >= (sequence + 1) * LAYOUT_BLOCK_WORDS)
+        return true;
+    if (recording->live) { /* what has its mark in this copy is whole in another one */
+        spoor_block_records(block, &end);
+        if (!recording_read_all(recording, block, sizeof *block, offset) ||
+            !spoor_block_has_header(block, sequence, ring))
+            return false;
+    } else { /* of a copy there is no other */
+        const uint64_t begin = sequence * LAYOUT_BLOCK_WORDS;
+        if (committed <= begin)
+            return false;
+        end = (uint32_t)(committed - begin) * 8;
+    }
+    if (end < LAYOUT_BLOCK_BYTES)
+        memset((uint8_t *)block + end, 0, LAYOUT_BLOCK_BYTES - end);
+    return true;
+}
+
+/* Copies a block and checks it. If it is not good, the copy that was there before stays. */
+static bool copy_block(struct recording *recording, struct spoor_ring *ring, const struct spoor_place *place)
 {
     struct spoor_state *state = recording->state;
     struct layout_block *block = state->spare;
-    if (!recording_read_all(recording, block, sizeof *block, offset) || block->sequence != sequence ||
-        block->trailer != sequence || block->ring != ring->source.index ||
-        block->first < LAYOUT_BLOCK_HEADER_BYTES || block->first > offsetof(struct layout_block, trailer) ||
-        block->first % 8 || !is_intact(recording, ring, sequence))
+    if ((place->sequence + 1) * LAYOUT_BLOCK_WORDS > ring->committed)
+        ring->committed = whole_before(recording, ring);
+    const uint64_t committed = place->is_closed && !recording->live ? UINT64_MAX : ring->committed;
+    if (!spoor_block_read(recording, place->offset, ring->source.index, place->sequence, committed, block) ||
+        !is_intact(recording, ring, place->sequence))
         return false;
     block->thread[sizeof block->thread - 1] = 0;
     for (char *c = block->thread; *c; c++)
@@ -436,11 +534,12 @@ static void load(struct recording *recording, struct spoor_ring *ring)
     while (ring->at < ring->place_count) {
         const struct spoor_place place = ring->places[ring->at++];
         recording->counts.done += LAYOUT_BLOCK_BYTES;
-        if (place.sequence <= ring->last)
+        if (place.sequence <= ring->last || (place.is_gone && !recording->live))
             continue;
-        if (!copy_block(recording, ring, place.sequence, place.offset)) {
-            /* Overwritten meanwhile: the next block's number will tell how many were in it. */
-            if (!recording->live)
+        if (!copy_block(recording, ring, &place)) {
+            /* Overwritten meanwhile: the next block's number will tell how many were in it. Or, in a copy,
+             * newer than what is certain. */
+            if (!recording->live && place.sequence < ring->committed / LAYOUT_BLOCK_WORDS)
                 recording->counts.damaged++;
             continue;
         }
@@ -458,11 +557,11 @@ static void find_record(struct recording *recording, struct spoor_ring *ring)
     const struct layout_block *block = ring->block;
     const uint64_t base = block->sequence * LAYOUT_BLOCK_WORDS;
     ring->source.ready = false;
-    while (ring->read < offsetof(struct layout_block, trailer)) {
+    while (ring->read < LAYOUT_BLOCK_BYTES) {
         const struct layout_record *record = (const void *)((const uint8_t *)block + ring->read);
         const uint64_t start = record->start;
         const uint32_t bytes = layout_record_bytes(start), id = layout_record_id(start);
-        const uint32_t room = (uint32_t)offsetof(struct layout_block, trailer) - ring->read;
+        const uint32_t room = LAYOUT_BLOCK_BYTES - ring->read;
         if (layout_record_mark(start) != (uint32_t)(base + ring->read / 8) || bytes < 8 || bytes % 8 ||
             bytes > room)
             return; /* not written yet, or never finished */
@@ -548,7 +647,7 @@ static int resume(struct recording *recording, struct spoor_ring *ring)
         !recording->live)
         error = scan_ring(recording, ring, ring->last);
     if (ring->last) {
-        copy_block(recording, ring, ring->last, ring->block_offset);
+        copy_block(recording, ring, &(struct spoor_place){ring->last, ring->block_offset, false, false});
         find_record(recording, ring);
     }
     if (!ring->source.ready)

@@ -16,6 +16,8 @@ enum {
 struct spoor_place { /* of a block */
     uint64_t sequence;
     uint64_t offset;
+    bool is_closed; /* of a file that nobody writes: all of it was written when it was copied */
+    bool is_gone;   /* it was overwritten while it was copied */
 };
 
 struct spoor_ring {
@@ -29,11 +31,13 @@ struct spoor_ring {
     uint64_t last;                      /* sequence of the newest block that was copied whole; 0: none yet */
     uint64_t number;                    /* of the next record in the ring, as counted */
     uint64_t lost;                      /* missing before the next event */
+    uint64_t committed;                 /* position below which all records were whole when it was read */
 };
 
 struct spoor_state {
     struct layout_header header;
     struct layout_control control;
+    bool original;                             /* no copy of the file that the program wrote */
     uint64_t sections_used;                    /* bytes parsed so far */
     uint64_t stream_end;                       /* a stream: how far it is indexed */
     struct layout_block *spare;                /* the next copy goes here */
@@ -47,5 +51,15 @@ int spoor_model_read(struct recording *recording, struct text *why);
 int spoor_owners_read(struct recording *recording);
 /* Rings that exist now and their blocks; for a stream, the blocks that were appended. */
 int spoor_rings_read(struct recording *recording);
+
+/* Copies the block with this sequence at an offset of the file. True: it was there, and what it holds now is
+ * whole; what was not certainly whole is zeroed. committed: the ring's, read before; UINT64_MAX: all of it
+ * is. Whether the block was overwritten meanwhile is the caller's to find out. */
+bool spoor_block_read(const struct recording *recording, uint64_t offset, uint32_t ring, uint64_t sequence,
+                      uint64_t committed, struct layout_block *block);
+/* Is it that block, and its header possible? */
+bool spoor_block_has_header(const struct layout_block *block, uint64_t sequence, uint32_t ring);
+/* How many records a block holds; *end: offset behind the last. */
+uint64_t spoor_block_records(const struct layout_block *block, uint32_t *end);
 
 #endif

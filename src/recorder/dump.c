@@ -45,9 +45,15 @@ static int write_ring(int file, const struct recording *recording, uint64_t inde
         (const struct layout_block *)(recording->memory + offset + LAYOUT_PAGE);
     int error = write_all(file, recording->memory + offset, LAYOUT_PAGE, offset);
     for (uint64_t slot = 0; slot < count && error == 0; slot++)
-        if (!block_is_old(blocks, count, slot, from))
+        if (!block_is_old(blocks, count, slot, from) ||
+            !block_is_old(blocks, count, (slot + 1) % count, from) ||
+            !block_is_old(blocks, count, (slot + count - 1) % count, from)) /* they tell of each other */
             error = write_all(file, &blocks[slot], LAYOUT_BLOCK_BYTES,
                               offset + LAYOUT_PAGE + slot * LAYOUT_BLOCK_BYTES);
+    if (error == 0) { /* after the blocks: it tells which were overwritten meanwhile */
+        const uint64_t tail = offset + LAYOUT_PAGE + header->ring_bytes;
+        error = write_all(file, recording->memory + tail, sizeof(struct layout_tail), tail);
+    }
     return error;
 }
 

@@ -81,6 +81,8 @@ int inherit_open(void)
     header->pid = (uint32_t)getpid();
     header->parent_pid = from->pid;
     header->start_ticks = file_start_ticks();
+    header->device = own.device;
+    header->inode = own.inode;
     struct timespec now = {0};
     clock_gettime(CLOCK_REALTIME, &now);
     header->realtime = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;

@@ -15,7 +15,8 @@
  * - enable_offset: one byte per tracepoint. Index = tracepoint id.
  * - owners_offset: struct layout_owner[]. Owners and the history of their descriptions.
  * - sections_offset: sections. What the program declared; more may be appended while it runs.
- * - rings_offset: ring i at rings_offset + i * ring_stride. The file grows ring by ring.
+ * - rings_offset: ring i at rings_offset + i * ring_stride: control page, blocks, tail page. The file grows
+ *   ring by ring.
  *
  * The file's name is NAME.PID.spoor, in /dev/shm unless the program or SPOOR_TRACE_DIR says otherwise.
  *
@@ -29,9 +30,10 @@
  * - filter: write counts of 0, the ids, the counts in `filter` of the control page, then
  *   LAYOUT_ENABLE_ON | LAYOUT_ENABLE_FILTERED in the enable bytes.
  * - clear: write the counter's present value to `cleared`.
- * - dump: copy everything before rings_offset, then of each ring the control page and those blocks that are
- *   new enough, to the same offsets of a new file (holes for the rest), and set `from` in the copy's control
- *   page. The checks below make any copy a recording; the writer's help is not needed.
+ * - dump: copy everything before rings_offset, then of each ring the control page, those blocks that are new
+ *   enough with their neighbours, and the tail page, in this order, to the same offsets of a new file (holes
+ * for the rest), and set `from` in the copy's control page. The checks below make any copy a recording; the
+ * writer's help is not needed.
  * - drain: see "rings"; publish in `drained` how far it is. The writer never waits.
  */
 #ifndef SPOOR_RECORDER_LAYOUT_H
@@ -42,7 +44,7 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC "SPOORREC" /* 8 bytes, no NUL */
-#define LAYOUT_VERSION 1        /* a reader refuses a version that it does not know */
+#define LAYOUT_VERSION 2        /* a reader refuses a version that it does not know */
 #define LAYOUT_BYTE_ORDER 0x01020304u
 
 #define LAYOUT_PAGE 4096u
@@ -65,7 +67,13 @@ enum layout_kind {
         2, /* as `spoor record` writes it: from rings_offset on blocks of LAYOUT_BLOCK_BYTES one after
             * another, of any ring, as they were drained; within one ring in order of their sequence. There
             * are no ring control pages: a block says its ring, thread and name itself. What is missing
-            * between two blocks of a ring was overwritten; their numbers say how many records. */
+            * between two blocks of a ring was overwritten; their numbers say how many records.
+            * A block may come again with the same sequence, fuller than before, if it was drained while it
+            * was being filled: the last one of a sequence counts. A file that follows another (after a
+            * rotation) begins with a block without records for each ring that was drained before: `first` is
+            * LAYOUT_BLOCK_BYTES, `sequence` that of the ring's last block in the file before, and `number`
+            * the number of the next record, so that what stands there is not taken for lost. `from`
+            * is not 0 in such a file: it is no beginning. */
 };
 
 enum layout_counter {
@@ -110,9 +118,10 @@ struct layout_header {
     uint64_t owners_offset, owner_count, owner_bytes; /* entries of the table (most unused), size of one */
     uint64_t sections_offset, sections_bytes; /* the area; how much is used: layout_control.sections_used */
     uint64_t rings_offset, ring_stride,
-        ring_limit;       /* ring i exists when ring_states[i] != LAYOUT_RING_UNUSED */
-    uint64_t ring_bytes;  /* of blocks in one ring, a power of two; the control page comes before them */
-    uint64_t block_bytes; /* LAYOUT_BLOCK_BYTES */
+        ring_limit;         /* ring i exists when ring_states[i] != LAYOUT_RING_UNUSED */
+    uint64_t ring_bytes;    /* of blocks in one ring, a power of two; the control page comes before them */
+    uint64_t block_bytes;   /* LAYOUT_BLOCK_BYTES */
+    uint64_t device, inode; /* of the file that was mapped: a file with others is a copy, see "rings" */
 };
 
 enum layout_ring_state {
@@ -128,6 +137,7 @@ enum layout_lost {
         1, /* no space for one more ring, or the process's file size limit, or its descriptors were closed */
     LAYOUT_LOST_MAKING = 2, /* a signal handler recorded while its thread's ring was being made, or another
                                thread made the recording */
+    LAYOUT_LOST_NESTED = 3, /* signal handlers that interrupted a record filled the ring: its block is kept */
     LAYOUT_LOST_COUNT = 4,
 };
 
@@ -308,15 +318,27 @@ struct layout_relation { /* argument `argument` of `tracepoint` holds the id of 
  *   fence between), has a position below (s + blocks) * 512.
  * - committed: everything before it is wholly written. committed <= reserved. They differ while a record is
  *   being written; for good, when the thread died there; or when a handler that interrupted a record left by
- *   longjmp: then committed lags until the ring has gone round once. Records beyond `committed` are whole
+ *   longjmp: then committed lags until the ring has gone round once and a tenth of a second more, in which
+ *   records are lost. Records beyond `committed` are whole
  *   too, if their mark is right.
  *
- * How a reader goes: for each slot take the block; `sequence` must fit the slot and be equal to `trailer`;
- * then from `first` on records until the end of the block, or the first word that is not a record with the
- * right mark: in the newest block (and in the last one of a thread whose ring another got), the end; in an
- * older one a hole, a record that was never finished. This holds for a copy made by cp too, where `reserved`
- * may be older than the blocks and is of no use: the writer changes `trailer` before it writes anything else
- * into a block, so a copy that mixes two rounds shows two numbers.
+ * How a reader goes: for each slot take the block; `sequence` must fit the slot; then from `first` on records
+ * until the end of the block, or the first word that is not a record with the right mark: in the newest block
+ * (and in the last one of a thread whose ring another got), the end; in an older one a hole, a record that
+ * was never finished.
+ *
+ * While the writer runs, a block must be copied first, and no order may be expected of the loads that copy
+ * it: string instructions of some CPUs load the lines of a page in any order. (Taking the mark in the copy as
+ * the proof of what stands behind it gave torn records there.) Order holds between one copy and the next:
+ * - It was there before the copy began: what is below `committed`, read before; or what had its mark in a
+ * copy made before, so that of a block which is being filled two copies are made.
+ * - It was there still when the copy had ended: `reserved`, read after it, see above.
+ * A file that is a copy itself (`device` and `inode` of the header are not its own), made from front to back
+ * as cp does, holds both answers on the pages around a block. On the page before, which was copied earlier,
+ * `closed_behind` is the block's sequence when all of it was written (else what is below the ring's
+ * `committed` is certain). On the page behind, which was copied later, `opened_before` is more than the
+ * block's sequence when it was being overwritten; so too in the file of a writer that was killed. The page
+ * before the first block is the ring's control page; behind the last one is a page for this alone.
  *
  * Records written = number in `reserved`. Overwritten = number of the oldest valid block's first record.
  * Between blocks any gap shows in `number`.
@@ -340,6 +362,12 @@ struct layout_ring {
     uint64_t drained; /* for readers: sequence of the oldest block not yet drained, or 0; the writer does not
                          look */
     uint64_t drained_number;
+    uint64_t closed_behind; /* about the first block, see struct layout_block */
+};
+
+/* Behind the blocks, on a page of its own. */
+struct layout_tail {
+    uint64_t opened_before; /* about the last block, see there */
 };
 
 struct layout_block {
@@ -353,11 +381,14 @@ struct layout_block {
     char thread[16]; /* NUL-terminated */
     uint16_t first;  /* offset of the first record, bytes */
     uint16_t reserved[3];
-    uint64_t words[LAYOUT_BLOCK_WORDS - 13]; /* records, one after another */
-    uint64_t trailer;                        /* sequence again */
+    uint64_t opened_before; /* about the slot before this one: sequence of its block, raised before anything
+                               is written there */
+    uint64_t
+        closed_behind; /* about the slot behind this one: sequence of its block, once all of it is written */
+    uint64_t words[LAYOUT_BLOCK_WORDS - 14]; /* records, one after another */
 };
 
-#define LAYOUT_BLOCK_HEADER_BYTES 96u
+#define LAYOUT_BLOCK_HEADER_BYTES 112u
 
 /* A record is 4 words, one word per argument, then the bytes of strings (each from a word boundary, zeros to
  * the next). 0  mark << 32 | id << 16 | bytes   mark: the low 32 bits of the position of this word; written
@@ -422,7 +453,7 @@ static inline uint64_t layout_clock_check(const struct layout_clock *clock)
 }
 
 static_assert(sizeof(struct layout_clock) == 40, "layout");
-static_assert(sizeof(struct layout_header) == 232, "layout");
+static_assert(sizeof(struct layout_header) == 248, "layout");
 static_assert(sizeof(struct layout_control) <= LAYOUT_PAGE, "layout");
 static_assert(sizeof(struct layout_owner) == 256, "layout");
 static_assert(sizeof(struct layout_section) == 24, "layout");

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define DEFAULT_DIRECTORY "/dev/shm" /* where readers look by themselves */
+
 struct recorder recorder;
 
 static _Thread_local char failure[512];
@@ -109,7 +111,7 @@ static int set_names(struct recorder_settings *settings, const struct spoor_trac
         options->directory != NULL ? options->directory : environment(options, "SPOOR_TRACE_DIR");
     if (error == 0)
         error = set_text(settings->directory, sizeof settings->directory, "directory",
-                         directory != NULL ? directory : "/dev/shm");
+                         directory != NULL ? directory : DEFAULT_DIRECTORY);
     char path[128];
     snprintf(path, sizeof path, "/tmp/%s", settings->name);
     if (error == 0)
@@ -180,7 +182,7 @@ static struct layout_header plan(const struct recorder_settings *settings, const
         .owner_count = settings->owners,
         .owner_bytes = sizeof(struct layout_owner),
         .sections_bytes = round_page(sections_bytes + SPARE_SECTIONS),
-        .ring_stride = LAYOUT_PAGE + settings->ring_bytes,
+        .ring_stride = LAYOUT_PAGE + settings->ring_bytes + LAYOUT_PAGE,
         .ring_limit = settings->threads,
         .ring_bytes = settings->ring_bytes,
         .block_bytes = LAYOUT_BLOCK_BYTES,
@@ -196,10 +198,15 @@ static struct layout_header plan(const struct recorder_settings *settings, const
 
 /* ---- open ---- */
 
+/* By its process where `spoor report` looks by itself, else by its file. */
 static void announce(const struct recording *recording)
 {
-    fprintf(stderr, "spoor: 'spoor report -p %d' shows what %s records, also while it runs;\n", (int)getpid(),
-            recorder.settings.name);
+    if (strcmp(recorder.settings.directory, DEFAULT_DIRECTORY) == 0)
+        fprintf(stderr, "spoor: 'spoor report -p %d' shows what %s records, also while it runs;\n",
+                (int)getpid(), recorder.settings.name);
+    else
+        fprintf(stderr, "spoor: 'spoor report -f %s' shows what %s records, also while it runs;\n",
+                recording->path, recorder.settings.name);
     fprintf(stderr, "spoor: or copy %s for later.\n", recording->path);
 }
 
@@ -234,6 +241,8 @@ static int create(const struct recorder_settings *settings, const struct registr
     header.realtime = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     header.opened = clock_read();
     header.counter_hz = clock_measure_rate(&header.opened);
+    header.device = recording->device;
+    header.inode = recording->inode;
     *recording->header = header;
     memcpy(recording->memory + header.sections_offset, sections, sections_bytes);
     recording->control->sections_used = sections_bytes;

@@ -4,8 +4,8 @@
  *
  * All of this may run in a signal handler that interrupted any other part of it in the same thread. It is
  * right because the position moves by one instruction (spoor_exchange_), which fails if a handler moved it in
- * between; what is then written belongs to the one who moved it. The only step before the move is a block's
- * trailer, and there both would write the same.
+ * between; what is then written belongs to the one who moved it. The only step before the move is a word that
+ * is only ever raised.
  */
 #include "recorder/state.h"
 
@@ -39,10 +39,12 @@ _Thread_local struct spoor_ring_v1 spoor_ring_v1
 
 static _Thread_local struct {
     struct layout_ring *ring;
-    unsigned generation;      /* of the recording that the ring is in */
-    volatile int making;      /* a handler that records meanwhile can have no ring */
-    uint64_t refused_until;   /* counter: no ring was to be had; do not ask again before */
-    enum layout_lost refused; /* why */
+    unsigned generation;       /* of the recording that the ring is in */
+    volatile int making;       /* a handler that records meanwhile can have no ring */
+    uint64_t refused_until;    /* counter: no ring was to be had; do not ask again before */
+    enum layout_lost refused;  /* why */
+    uint64_t unfinished;       /* what was committed when the ring had gone round above it */
+    uint64_t unfinished_since; /* counter */
     struct layout_clock clock;
 } thread __attribute__((tls_model("initial-exec")));
 
@@ -291,34 +293,94 @@ static void commit(struct layout_ring *ring)
     } while (__atomic_load_n(&ring->reserved, __ATOMIC_RELAXED) != now);
 }
 
-static void open_block(struct layout_ring *ring)
+/* Handlers may have raised it further since the caller looked. */
+static void raise_to(uint64_t *word, uint64_t value)
+{
+    uint64_t now;
+    do
+        now = __atomic_load_n(word, __ATOMIC_RELAXED);
+    while (now < value && !spoor_exchange_(word, now, value));
+}
+
+static struct layout_block *block_at(struct layout_ring *ring, uint64_t sequence)
+{
+    return (struct layout_block *)(ring_blocks(ring) + (sequence * LAYOUT_BLOCK_WORDS & spoor_ring_v1.mask));
+}
+
+/* What the pages around a block tell about it: see struct layout_block. */
+static uint64_t *opened_word(struct layout_ring *ring, uint64_t sequence)
+{
+    struct layout_block *behind = block_at(ring, sequence) + 1;
+    const bool is_last = (uint64_t *)behind == ring_blocks(ring) + spoor_ring_v1.mask + 1;
+    return is_last ? &((struct layout_tail *)behind)->opened_before : &behind->opened_before;
+}
+
+static uint64_t *closed_word(struct layout_ring *ring, uint64_t sequence)
+{
+    struct layout_block *block = block_at(ring, sequence);
+    const bool is_first = (uint64_t *)block == ring_blocks(ring);
+    return is_first ? &ring->closed_behind : &(block - 1)->closed_behind;
+}
+
+/* Would the ring go round above a record that is not finished? A handler interrupted it, and it would be
+ * finished in a block of ours. */
+static bool is_above_unfinished(uint64_t next, uint64_t committed)
+{
+    const uint64_t unfinished = layout_position(committed, next) & ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
+    return next - unfinished > spoor_ring_v1.mask;
+}
+
+/* What is to be recorded there is lost instead: false. When the record is not finished in a tenth of a
+ * second, the handler left by longjmp. */
+static bool is_abandoned(struct layout_ring *ring, uint64_t committed, uint64_t now)
+{
+    if (thread.unfinished != committed) {
+        thread.unfinished = committed;
+        thread.unfinished_since = now;
+    }
+    if (now - thread.unfinished_since > recorder.recording.header->counter_hz / 10) {
+        commit(ring);
+        return true;
+    }
+    ring_lost(LAYOUT_LOST_NESTED);
+    return false;
+}
+
+/* False: the record is lost. True: look again, also when nothing could be done. */
+static bool open_block(struct layout_ring *ring)
 {
     uint64_t *words = ring_blocks(ring);
     const uint64_t mask = spoor_ring_v1.mask;
     const uint64_t before = __atomic_load_n(&ring->reserved, __ATOMIC_RELAXED);
+    const uint64_t committed = __atomic_load_n(&ring->committed, __ATOMIC_RELAXED);
     const uint64_t position = layout_position(before, ring->position_base);
     const uint64_t number = layout_number(before, ring->number_base);
     const uint64_t next = (position + LAYOUT_BLOCK_WORDS - 1) & ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
     const uint64_t sequence = next / LAYOUT_BLOCK_WORDS;
-    struct layout_block *block = (struct layout_block *)(words + (next & mask));
+    struct layout_block *block = block_at(ring, sequence);
 
     const uint64_t now = spoor_counter_(); /* if a handler records after this, the exchange fails */
 
-    __atomic_store_n(&block->trailer, sequence, __ATOMIC_RELAXED);
+    if (committed != before && is_above_unfinished(next, committed))
+        return is_abandoned(ring, committed, now);
+    raise_to(opened_word(ring, sequence), sequence);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     const uint64_t first = next + SPOOR_BLOCK_HEADER_;
     const uint64_t mixed =
         (first & (((uint64_t)1 << LAYOUT_POSITION_BITS) - 1)) | number << LAYOUT_POSITION_BITS;
     if (!spoor_exchange_(&ring->reserved, before, mixed))
-        return; /* a handler recorded: the caller looks again */
+        return true; /* a handler recorded: the caller looks again */
     ring->position_base = first;
     ring->number_base = number;
 
-    if (position + 1 < next) /* fill up the block before, but for its trailer */
-        __atomic_store_n(
-            &words[position & mask],
-            layout_record_start(position, LAYOUT_ID_PADDING, (uint32_t)(next - 1 - position) * 8),
-            __ATOMIC_RELEASE);
+    if (position < next) /* fill up the block before */
+        __atomic_store_n(&words[position & mask],
+                         layout_record_start(position, LAYOUT_ID_PADDING, (uint32_t)(next - position) * 8),
+                         __ATOMIC_RELEASE);
+    if (committed == before) {
+        __atomic_thread_fence(__ATOMIC_RELEASE);
+        raise_to(closed_word(ring, sequence - 1), sequence - 1);
+    }
 
     const uint64_t rate = recorder.recording.header->counter_hz;
     if (thread.clock.counter == 0 || now - thread.clock.counter > rate / 100) {
@@ -336,10 +398,10 @@ static void open_block(struct layout_ring *ring)
     memset(block->reserved, 0, sizeof block->reserved);
     __atomic_store_n(&block->sequence, sequence, __ATOMIC_RELEASE);
 
-    /* Normally opening a block is committed like a record. What lags by a whole ring was left by longjmp. */
-    const uint64_t committed = __atomic_load_n(&ring->committed, __ATOMIC_RELAXED);
-    if (committed == before || layout_position(committed, first) + mask + 1 < next)
+    /* Opening a block is committed like a record. */
+    if (committed == before)
         commit(ring);
+    return true;
 }
 
 int spoor_open_block_v1(void)
@@ -349,7 +411,7 @@ int spoor_open_block_v1(void)
     if (thread.ring == NULL || thread.generation != __atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE))
         go_on = get_ring();
     else
-        open_block(thread.ring);
+        go_on = open_block(thread.ring);
     errno = error;
     return go_on;
 }

@@ -3,23 +3,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "lang/c_definitions.h"
 #include "session/state.h"
-#include "sym/btf.h"
 
-enum {
-    DEFAULT_STRLEN = 1024,
-    DEFAULT_MAP_KEYS = 4096,
-    DEFAULT_RING = 1 << 20,
-    DEFAULT_CAT = 10240,
-    FRAMES = 127
-};
-
-static uint32_t or_default(uint32_t value, uint32_t fallback)
-{
-    return value ? value : fallback;
-}
+enum { DEFAULT_RING = 1 << 20, FRAMES = 127 };
+#define INITIAL_PID_NAMESPACE 0xeffffffcu /* its inode, in every kernel */
 
 int session_open(const struct session_options *options, struct session **out)
 {
@@ -27,12 +19,9 @@ int session_open(const struct session_options *options, struct session **out)
     if (!session)
         return -ENOMEM;
     session->options = *options;
-    session->options.max_strlen = or_default(options->max_strlen, DEFAULT_STRLEN);
-    session->options.max_map_keys = or_default(options->max_map_keys, DEFAULT_MAP_KEYS);
-    session->options.ring_bytes = or_default(options->ring_bytes, DEFAULT_RING);
-    session->options.max_cat_bytes = or_default(options->max_cat_bytes, DEFAULT_CAT);
+    settings_defaults(&session->options.settings);
     session->diagnostics.arena = &session->arena;
-    session->signals = session->process = -1;
+    session->signals = -1;
     session->child = (struct session_child){.pidfd = -1, .go = -1, .failed = -1};
     session->image.control = session->image.events = session->image.stacks = -1;
     *out = session;
@@ -44,18 +33,23 @@ void session_close(struct session *session)
     if (!session)
         return;
     names_close(session);
+    if (session->options.probe_filter)
+        regfree(&session->probe_filter);
+    table_free(&session->enumerators);
+    replay_close(session);
+    c_close(session->definitions);
     checker_free(&session->checker);
     probe_environment_close(&session->environment);
     if (session->host)
         session->host->operations->close(session->host);
-    for (size_t i = 0; i < 2; i++) {
-        int descriptor = i ? session->process : session->signals;
-        if (descriptor >= 0)
-            close(descriptor);
-    }
+    processes_close(session);
+    grow_close(session);
+    if (session->signals >= 0)
+        close(session->signals);
     text_free(&session->dump);
     text_free(&session->out);
     printer_free(&session->printer);
+    actor_close_files(&session->actor);
     free(session->mishaps);
     free(session->stack_frames);
     arena_free(&session->arena);
@@ -85,39 +79,24 @@ static void assume_features(struct features *features)
 static int open_host(struct session *session)
 {
     const struct session_options *options = &session->options;
+    if (replay_is_wanted(session))
+        return replay_open_host(session);
     if (options->check_only || options->dump) {
         assume_features(&session->features);
         return options->without
                    ? features_without(&session->features, options->without, &session->diagnostics)
                    : 0;
     }
-    struct kernel_options kernel = {.without = options->without, .verbose = options->is_verbose};
+    struct kernel_options kernel = {.without = options->without,
+                                    .verbose = options->is_verbose,
+                                    .log_size = options->settings.log_size,
+                                    .license = options->settings.license};
     int error = kernel_open(&kernel, &session->diagnostics, &session->kernel);
     if (error)
         return error;
     session->host = kernel_host(session->kernel);
     session->features = session->host->features;
     return 0;
-}
-
-/* ---- names from outside the script ---- */
-
-static const struct type *provide_type(void *state, const char *name)
-{
-    struct btf_file *btf = probe_btf(state);
-    return btf ? btf_file_type(btf, name) : NULL;
-}
-
-static const struct type *provide_enumerator(void *state, const char *name, int64_t *value)
-{
-    struct btf_file *btf = probe_btf(state);
-    return btf && !btf_file_enumerator(btf, name, value) ? &type_i64 : NULL;
-}
-
-static int provide_kernel_address(void *state, const char *symbol, uint64_t *address)
-{
-    struct kallsyms *kallsyms = probe_kallsyms(state);
-    return kallsyms ? kallsyms_address(kallsyms, symbol, address) : -ENOENT;
 }
 
 /* ---- blocks to units ---- */
@@ -144,7 +123,55 @@ static uint32_t add_names(struct session *session, const struct probe_variant *v
     return base;
 }
 
-static void plan_block(struct session *session, struct action_block *block, struct probe_variants *variants)
+/* Leaves out the sites whose names do not match --probe-filter. */
+static void filter_sites(struct session *session, struct probe_sites *sites)
+{
+    size_t kept = 0;
+    if (!session->options.probe_filter)
+        return;
+    for (size_t i = 0; i < sites->count; i++)
+        if (!regexec(&session->probe_filter, sites->items[i].name, 0, NULL, 0))
+            sites->items[kept++] = sites->items[i];
+    sites->count = kept;
+}
+
+static int compile_filter(struct session *session)
+{
+    char why[128];
+    if (!session->options.probe_filter)
+        return 0;
+    int error = regcomp(&session->probe_filter, session->options.probe_filter, REG_EXTENDED | REG_NOSUB);
+    if (!error)
+        return 0;
+    regerror(error, &session->probe_filter, why, sizeof why);
+    diagnose_error(&session->diagnostics, (struct place){0},
+                   "--probe-filter: '%s' is no regular expression: %s", session->options.probe_filter, why);
+    session->options.probe_filter = NULL;
+    return -EINVAL;
+}
+
+void session_miss(struct session *session, const struct diagnostics *before)
+{
+    struct diagnostics *diagnostics = &session->diagnostics;
+    enum missing_policy policy = session->options.settings.missing_probes;
+    if (policy == MISSING_ERROR)
+        return;
+    size_t kept = before->count;
+    diagnostics->errors = before->errors;
+    for (size_t i = before->count; i < diagnostics->count; i++) {
+        struct diagnostic *item = &diagnostics->items[i];
+        item->severity = DIAGNOSTIC_WARNING;
+        if (policy == MISSING_WARN)
+            diagnostics->items[kept++] = *item;
+    }
+    diagnostics->count = kept;
+    if (policy == MISSING_IGNORE)
+        memcpy(diagnostics->reports, before->reports, sizeof diagnostics->reports);
+}
+
+/* only: this attach point of the block; NULL: all. */
+static void plan_block(struct session *session, struct action_block *block, struct probe_variants *variants,
+                       const struct attach_point *only)
 {
     const struct probe_kind *const *kinds = session->options.kinds;
     struct context_uses uses = check_uses(&session->arena, session->options.builtins, block);
@@ -153,44 +180,94 @@ static void plan_block(struct session *session, struct action_block *block, stru
         count++;
     struct probe_sites *sites = arena_array(&session->arena, count, sizeof *sites);
     for (struct attach_point *point = block->attach_points; point; point = point->next)
-        probe_expand(&session->environment, kinds, point, sites);
+        if (!only || point == only)
+            probe_expand(&session->environment, kinds, point, sites);
     for (size_t i = 0; i < count; i++) {
+        filter_sites(session, &sites[i]);
         if (sites[i].count)
             kinds[i]->plan(kinds[i], &session->environment, &uses, &sites[i], variants);
         session->probe_count += sites[i].count;
     }
 }
 
-static int make_units(struct session *session)
+static void check_limits(struct session *session)
 {
-    for (struct action_block *block = session->script->blocks; block; block = block->next) {
-        struct probe_variants variants = {0};
-        plan_block(session, block, &variants);
-        for (size_t i = 0; i < variants.count; i++)
-            *arena_push(&session->arena, session->units, session->unit_count, session->unit_room) =
-                (struct session_unit){.block = block,
-                                      .variant = &variants.items[i],
-                                      .name_base = add_names(session, &variants.items[i])};
+    const struct settings *settings = &session->options.settings;
+    if (settings->max_probes && session->probe_count > settings->max_probes) {
+        diagnose_error(&session->diagnostics, (struct place){0},
+                       "Can't attach to %zu probes because it exceeds the current limit of %u probes.",
+                       session->probe_count, settings->max_probes);
+        diagnose_hint(&session->diagnostics,
+                      "You can increase the limit through the BPFTRACE_MAX_PROBES environment variable.");
     }
-    if (session->diagnostics.errors)
-        return -EINVAL;
-    session->checks = arena_array(&session->arena, session->unit_count, sizeof *session->checks);
-    for (size_t i = 0; i < session->unit_count; i++) {
+    if (session->unit_count > settings->max_bpf_progs) {
+        diagnose_error(&session->diagnostics, (struct place){0},
+                       "Your program is trying to generate more than %zu BPF programs, which exceeds the "
+                       "current limit of %u.",
+                       session->unit_count, settings->max_bpf_progs);
+        diagnose_hint(&session->diagnostics,
+                      "You can increase the limit through the BPFTRACE_MAX_BPF_PROGS environment variable.");
+    }
+}
+
+static void add_units(struct session *session, struct action_block *block, struct probe_variants *variants)
+{
+    for (size_t i = 0; i < variants->count; i++)
+        *arena_push(&session->arena, session->units, session->unit_count, session->unit_room) =
+            (struct session_unit){.block = block,
+                                  .variant = &variants->items[i],
+                                  .name_base = add_names(session, &variants->items[i])};
+}
+
+/* The copies of blocks that units from `first` on are compiled from. */
+static void clone_blocks(struct session *session, size_t first)
+{
+    struct check_unit *checks = arena_array(&session->arena, session->unit_count + 1, sizeof *checks);
+    if (first)
+        memcpy(checks, session->checks, first * sizeof *checks);
+    session->checks = checks;
+    for (size_t i = first; i < session->unit_count; i++) {
         struct session_unit *unit = &session->units[i];
-        session->checks[i] = (struct check_unit){
+        checks[i] = (struct check_unit){
             .predicate = unit->block->predicate ? node_clone(&session->arena, unit->block->predicate) : NULL,
             .body = node_clone(&session->arena, unit->block->body),
             .context = &unit->variant->context,
             .probe = unit->variant->sites[0].name,
         };
     }
+}
+
+static int make_units(struct session *session)
+{
+    for (struct action_block *block = session->script->blocks; block; block = block->next) {
+        if (diagnostics_are_full(&session->diagnostics))
+            break; /* looking for a probe that is missing takes long */
+        compile_plan(session, block, NULL);
+    }
+    if (!session->diagnostics.errors && !session->probe_count && !session->grows) {
+        diagnose_error(&session->diagnostics, (struct place){0}, "No probes to attach");
+        return -ENOENT;
+    }
+    for (size_t i = 0; i < session->unit_count && session->probe_count > 1; i++)
+        if (session->units[i].variant->kind->is_alone) {
+            const struct probe_site *site = &session->units[i].variant->sites[0];
+            diagnose_error(&session->diagnostics, site->place, "%s must be the only probe of a script",
+                           site->name);
+            diagnose_hint(&session->diagnostics,
+                          "it runs once; what other probes see belongs into a script of its own");
+            break;
+        }
+    if (!session->diagnostics.errors)
+        check_limits(session);
+    if (session->diagnostics.errors)
+        return -EINVAL;
+    clone_blocks(session, 0);
     return 0;
 }
 
 static int check(struct session *session)
 {
-    session->provider = (struct type_provider){&session->environment, provide_type, provide_enumerator,
-                                               provide_kernel_address};
+    definitions_provide(session);
     session->checker = (struct checker){
         .arena = &session->arena,
         .diagnostics = &session->diagnostics,
@@ -198,7 +275,11 @@ static int check(struct session *session)
         .provider = &session->provider,
         .parameters = &session->options.parameters,
         .is_unsafe = session->options.is_unsafe,
-        .max_strlen = session->options.max_strlen,
+        .has_command = session->options.command != NULL,
+        .max_strlen = session->options.settings.max_strlen,
+        .stack_mode = session->options.settings.stack_mode,
+        .declarations = session->script->declarations,
+        .subprograms = session->script->subprograms,
     };
     return check_units(&session->checker, session->checks, session->unit_count) ? 0 : -EINVAL;
 }
@@ -209,34 +290,105 @@ static const char *program_name(struct session *session, size_t number)
     return arena_printf(&session->arena, "s%zu_%s", number, session->units[number].variant->kind->name);
 }
 
-static int lower(struct session *session)
+/* Of one ring: a power of two of pages. */
+static uint32_t ring_bytes(const struct session *session)
 {
-    enum session_stage dump = session->options.dump;
-    struct lower_options options = {
+    uint32_t pages = session->options.settings.ring_pages, bytes = 4096;
+    if (!pages)
+        return DEFAULT_RING;
+    while (bytes / 4096 < pages)
+        bytes *= 2;
+    return bytes;
+}
+
+/* As the kernel writes device numbers for user space. */
+static uint64_t kernel_device(dev_t device)
+{
+    uint64_t high = major(device), low = minor(device);
+    return (low & 0xff) | high << 8 | (low & ~(uint64_t)0xff) << 12;
+}
+
+static void find_pid_namespace(struct session *session)
+{
+    struct stat namespace;
+    if (session->vm) /* ids are as they were recorded */
+        return;
+    if (stat("/proc/self/ns/pid", &namespace) || namespace.st_ino == INITIAL_PID_NAMESPACE)
+        return;
+    session->pid_namespace_device = kernel_device(namespace.st_dev);
+    session->pid_namespace = namespace.st_ino;
+}
+
+static struct lower_options options_for_lowering(const struct session *session)
+{
+    return (struct lower_options){
+        .pid_namespace_device = session->pid_namespace_device,
+        .pid_namespace = session->pid_namespace,
         .features = &session->features,
-        .pid_filter = (uint32_t)session->options.pid,
-        .max_strlen = session->options.max_strlen,
-        .max_map_keys = session->options.max_map_keys,
-        .ring_bytes = session->options.ring_bytes,
+        .pid_filter = session->options.pid_count == 1 ? (uint32_t)session->options.pids[0] : 0,
+        .filter = session->filter,
+        .max_strlen = session->options.settings.max_strlen,
+        .max_map_keys = session->options.settings.max_map_keys,
+        .ring_bytes = ring_bytes(session),
+        .frame_most = session->options.settings.on_stack_limit,
         .user_frames = FRAMES,
         .counts_lookups = session->options.warns,
+        .wall_offset = names_wall_offset(),
+        .clock_map = session->options.clock_map,
+        .names = session->names,
+        .name_count = session->name_count,
     };
-    int error =
-        lower_maps(&session->arena, &session->image, &session->diagnostics, &session->checker, &options);
-    for (size_t i = 0; !error && i < session->unit_count; i++) {
+}
+
+static int lower_units(struct session *session, struct lower_options *options, size_t first)
+{
+    enum session_stage dump = session->options.dump;
+    int error = 0;
+    for (size_t i = first; !error && i < session->unit_count; i++) {
         struct session_unit *unit = &session->units[i];
-        options.name_base = unit->name_base;
+        options->name_base = unit->name_base;
         unit->program = session->image.program_count;
         error = lower_unit(&session->arena, &session->image, &session->actions, &session->diagnostics,
-                           &session->checker, &session->checks[i], &options, program_name(session, i),
+                           &session->checker, &session->checks[i], options, program_name(session, i),
                            dump == STAGE_IR || dump == STAGE_IR_RAW ? &session->dump : NULL,
                            dump == STAGE_IR_RAW);
         if (!error && dump == STAGE_BPF)
             image_print(&session->dump, &session->image, &session->image.programs[unit->program]);
     }
-    if (!error)
-        lower_finish(&session->image);
     return error;
+}
+
+static int lower(struct session *session)
+{
+    struct lower_options options = options_for_lowering(session);
+    int error =
+        lower_maps(&session->arena, &session->image, &session->diagnostics, &session->checker, &options);
+    if (!error)
+        error = lower_units(session, &options, 0);
+    if (!error)
+        error = lower_keepers(&session->arena, &session->image, &session->actions, &session->diagnostics,
+                              &session->checker, &options, session->keepers);
+    if (!error)
+        lower_finish(&session->image, session->grows ? GROW_MISHAPS : 0);
+    return error;
+}
+
+int compile_more(struct session *session, size_t first)
+{
+    clone_blocks(session, first);
+    if (!check_units(&session->checker, session->checks + first, session->unit_count - first))
+        return -EINVAL;
+    struct lower_options options = options_for_lowering(session);
+    int error =
+        lower_more_maps(&session->arena, &session->image, &session->diagnostics, &session->checker, &options);
+    return error ? error : lower_units(session, &options, first);
+}
+
+void compile_plan(struct session *session, struct action_block *block, const struct attach_point *only)
+{
+    struct probe_variants *variants = arena_new(&session->arena, struct probe_variants);
+    plan_block(session, block, variants, only);
+    add_units(session, block, variants);
 }
 
 static void dump_units(struct session *session)
@@ -246,13 +398,32 @@ static void dump_units(struct session *session)
         if (session->checks[i].predicate)
             node_print(&session->dump, session->checks[i].predicate, 1);
         node_print(&session->dump, session->checks[i].body, 1);
+        for (const struct subprogram *called = session->checks[i].subprograms; called;
+             called = called->next) {
+            text_printf(&session->dump, " fn %s\n", called->name);
+            node_print(&session->dump, called->body, 2);
+        }
     }
 }
 
 static int compile(struct session *session)
 {
-    session->script = script_parse(&session->arena, &session->diagnostics, session->options.source,
-                                   &session->options.parameters);
+    session->environment =
+        (struct probe_environment){.arena = &session->arena, .diagnostics = &session->diagnostics};
+    definitions_open(session);
+    session_parse(session);
+    definitions_tell(session);
+    if (!session->diagnostics.errors)
+        settings_from_script(&session->options.settings, session->script, &session->diagnostics);
+    if (!session->diagnostics.errors)
+        script_expand(&session->arena, &session->diagnostics, session->script);
+    if (!session->diagnostics.errors)
+        settings_read(&session->diagnostics, &session->options.settings, session->script);
+    if (!session->diagnostics.errors)
+        settings_check_unstable(&session->diagnostics, &session->options.settings, session->script);
+    if (!session->diagnostics.errors)
+        script_take_options(&session->arena, &session->diagnostics, session->script,
+                            &session->options.parameters);
     if (session->diagnostics.errors)
         return -EINVAL;
     if (session->options.dump == STAGE_AST) {
@@ -260,16 +431,17 @@ static int compile(struct session *session)
         return 0;
     }
     int error = open_host(session);
-    if (error)
+    if (error || (error = compile_filter(session)))
         return error;
-    session->environment = (struct probe_environment){
-        .arena = &session->arena,
-        .diagnostics = &session->diagnostics,
-        .features = session->features,
-        .pid = session->options.pid,
-        .is_unsafe = session->options.is_unsafe,
-    };
-    if ((error = make_units(session)) || (error = check(session)))
+    session->environment.features = session->features;
+    session->environment.is_unsafe = session->options.is_unsafe;
+    session->environment.asks_kernel = session->kernel != NULL;
+    session->environment.missing = (enum missing_policy)session->options.settings.missing_probes;
+    session->environment.runs = session->options.runs;
+    find_pid_namespace(session);
+    if (!(error = processes_choose(session)))
+        grow_choose(session);
+    if (error || (error = make_units(session)) || (error = check(session)))
         return error;
     if (session->options.dump == STAGE_TYPES) {
         dump_units(session);

@@ -24,8 +24,8 @@ static const struct {
         {"Map full; can't update element. Try increasing max_map_keys config or manually setting "
          "the max entries in a map declaration e.g. `let @a = hash(5000)`",
          ALWAYS, "map_update_elem", -7},
-    [MISHAP_MAP_DELETE] = {"Can't delete map element because it does not exist.", WHEN_WARNING,
-                           "map_delete_elem", -2},
+    [MISHAP_MAP_DELETE] = {"Can't delete map element because it does not exist.", ALWAYS, "map_delete_elem",
+                           -2},
     [MISHAP_LOOKUP] = {"Can't lookup map element because it does not exist.", WHEN_WARNING, "map_lookup_elem",
                        0},
     [MISHAP_FAULT] = {"Memory could not be read", ALWAYS, "probe_read", -14},
@@ -38,11 +38,16 @@ static const struct {
     [MISHAP_LOOP] = {"A loop was ended: it reached the largest number of rounds that the kernel allows",
                      ALWAYS, NULL, 0},
     [MISHAP_STACK] = {"Stacks were not recorded: the stack table is full", ALWAYS, NULL, 0},
+    [MISHAP_NO_CHILD] = {"cpid is 0: there is no command, run with -c", ALWAYS, NULL, 0},
+    [MISHAP_SIGNAL] = {"The signal could not be sent", ALWAYS, NULL, 0},
+    [MISHAP_PROCESSES] = {"Processes are not followed: there are more than max_map_keys of them", ALWAYS, NULL,
+                          0},
+    [MISHAP_WRITE] = {"Memory could not be written", ALWAYS, "probe_write_user", -14},
 };
 
 int mishaps_init(struct session *session)
 {
-    session->mishaps = calloc(session->image.mishap_count + 1, sizeof *session->mishaps);
+    session->mishaps = calloc(session->image.mishap_count + GROW_MISHAPS + 1, sizeof *session->mishaps);
     return session->mishaps ? 0 : -ENOMEM;
 }
 
@@ -71,13 +76,16 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
     if (mishap->place.source)
         at = source_position(mishap->place.source, mishap->place.begin);
     if (session->options.is_json) {
+        /* Programs know a fault by the text of its error. */
         struct record_problem problem = {.kind = helper ? "helper_error" : "runtime_error",
-                                         .message = message,
+                                         .message = mishap->kind == MISHAP_FAULT ? "Bad address" : message,
                                          .helper = helper,
                                          .return_code = texts[mishap->kind].retcode,
                                          .file = mishap->place.source ? mishap->place.source->name : "",
                                          .line = at.line,
-                                         .column = at.column};
+                                         .column = at.column,
+                                         .count = count,
+                                         .probe = mishap->probe};
         record_problem(&session->out, &problem);
         session_flush(session);
         return;

@@ -6,42 +6,71 @@
 #include <time.h>
 
 #include "session/state.h"
+#include "sym/cgroup.h"
+#include "sym/proc.h"
 
 static struct symbolizer *symbolizer(struct session *session)
 {
-    if (!session->symbolizer)
-        symbolizer_open(probe_kallsyms(&session->environment), &session->symbolizer);
+    const struct settings *settings = &session->options.settings;
+    if (!session->symbolizer &&
+        !symbolizer_open(probe_kallsyms(&session->environment), &session->symbolizer)) {
+        symbolizer_demangle(session->symbolizer, settings->cpp_demangle);
+        symbolizer_lines(session->symbolizer, settings->show_debug_info);
+    }
     return session->symbolizer;
+}
+
+static bool is_user_address(const struct type *type)
+{
+    return type && (type_holds(type, TYPE_USYM) || type_holds(type, TYPE_USTACK));
 }
 
 /* Addresses of user space are kept in the script's output as stacks and symbols only. */
 static bool needs_user_names(const struct session *session)
 {
-    if (session->image.stacks >= 0)
-        return true;
     for (size_t i = 0; i < session->actions.count; i++)
         for (uint32_t k = 0; k < session->actions.items[i].field_count; k++)
-            if (session->actions.items[i].fields[k].type->kind == TYPE_USYM)
+            if (is_user_address(session->actions.items[i].fields[k].type))
                 return true;
-    for (size_t i = 0; i < session->image.map_count; i++) {
-        const struct image_map *map = &session->image.maps[i];
-        if ((map->key && type_holds(map->key, TYPE_USYM)) ||
-            (map->value && type_holds(map->value, TYPE_USYM)))
+    for (size_t i = 0; i < session->image.map_count; i++)
+        if (is_user_address(session->image.maps[i].key) || is_user_address(session->image.maps[i].value))
             return true;
-    }
     return false;
+}
+
+static int read_process(void *state, pid_t pid)
+{
+    process_read(state, pid);
+    return 0;
+}
+
+void names_watch(struct session *session)
+{
+    if (!session->kernel || !needs_user_names(session) || !symbolizer(session))
+        return;
+    struct processes *processes = symbolizer_processes(session->symbolizer);
+    pump_start(session,
+               processes); /* without it names come from what /proc still has when they are printed */
+    proc_each(read_process, processes);
 }
 
 void names_remember(struct session *session, pid_t pid)
 {
     if (needs_user_names(session) && symbolizer(session))
-        symbolizer_remember(session->symbolizer, pid);
+        process_read(symbolizer_processes(session->symbolizer), pid);
 }
 
 static bool answer(int error, const struct symbolized *found, struct print_symbol *out)
 {
-    *out = (struct print_symbol){
-        .name = error ? NULL : found->function, .offset = found->offset, .module = found->module};
+    *out = (struct print_symbol){.name = error ? NULL : found->function,
+                                 .offset = found->offset,
+                                 .module = found->module,
+                                 .build_id = found->build_id,
+                                 .build_id_size = found->build_id_size,
+                                 .file_offset = found->file_offset,
+                                 .is_not_code = found->is_not_code,
+                                 .lines = found->lines,
+                                 .line_count = found->line_count};
     return out->name || out->module;
 }
 
@@ -52,11 +81,11 @@ static bool kernel_symbol(void *owner, uint64_t address, struct print_symbol *ou
     return names && answer(symbolizer_kernel(names, address, &found), &found, out);
 }
 
-static bool user_symbol(void *owner, uint32_t pid, uint64_t address, struct print_symbol *out)
+static bool user_symbol(void *owner, uint32_t pid, uint64_t address, bool is_return, struct print_symbol *out)
 {
     struct symbolizer *names = symbolizer(owner);
     struct symbolized found;
-    return names && answer(symbolizer_user(names, (pid_t)pid, address, &found), &found, out);
+    return names && answer(symbolizer_user(names, (pid_t)pid, address, is_return, &found), &found, out);
 }
 
 /* Frames between the event and our program, where the kernel calls programs directly. */
@@ -107,6 +136,27 @@ static const char *username(void *owner, uint64_t uid)
     return entry ? entry->pw_name : NULL;
 }
 
+/* Groups are looked for in the file system: what was found once is kept. */
+static const char *cgroup_path(void *owner, uint64_t number, const char *filter)
+{
+    struct session *session = owner;
+    struct cgroup_name *known = session->cgroups;
+    while (known && (known->number != number || strcmp(known->filter, filter ? filter : "")))
+        known = known->next;
+    if (known)
+        return known->path;
+    struct text path = {0};
+    if (!cgroup_paths(NULL, number, filter, &path)) {
+        known = arena_new(&session->arena, struct cgroup_name);
+        *known = (struct cgroup_name){session->cgroups, number,
+                                      arena_strdup(&session->arena, filter ? filter : ""),
+                                      arena_strdup(&session->arena, text_string(&path))};
+        session->cgroups = known;
+    }
+    text_free(&path);
+    return known ? known->path : NULL;
+}
+
 static int64_t nanoseconds(clockid_t clock)
 {
     struct timespec now;
@@ -114,10 +164,15 @@ static int64_t nanoseconds(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int64_t names_wall_offset(void)
+{
+    return nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_BOOTTIME);
+}
+
 static int64_t boot_to_wall(void *owner)
 {
     (void)owner;
-    return nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_BOOTTIME);
+    return names_wall_offset();
 }
 
 void names_init(struct session *session)
@@ -129,12 +184,14 @@ void names_init(struct session *session)
         .stack = stack,
         .name = name,
         .username = username,
+        .cgroup_path = cgroup_path,
         .boot_to_wall = boot_to_wall,
     };
 }
 
 void names_close(struct session *session)
 {
+    pump_stop(session);
     if (session->symbolizer)
         symbolizer_close(session->symbolizer);
     session->symbolizer = NULL;

@@ -77,20 +77,26 @@ static void actor_flush(struct actor *actor)
     session_flush(session_of(actor));
 }
 
-static void actor_complain(struct actor *actor, struct place place, const char *format, ...)
+static void actor_say(struct actor *actor, enum severity severity, struct place place, const char *message)
 {
     struct session *session = session_of(actor);
-    struct text message = {0}, text = {0};
+    struct diagnostic diagnostic = {.severity = severity, .place = place, .message = message};
+    struct text text = {0};
+    diagnostic_render(&text, &diagnostic, session->options.colour);
+    session_report(session, "%s", text_string(&text));
+    session->complaints += severity == DIAGNOSTIC_ERROR;
+    text_free(&text);
+}
+
+static void actor_complain(struct actor *actor, struct place place, const char *format, ...)
+{
+    struct text message = {0};
     va_list arguments;
     va_start(arguments, format);
     text_vprintf(&message, format, arguments);
     va_end(arguments);
-    struct diagnostic diagnostic = {
-        .severity = DIAGNOSTIC_ERROR, .place = place, .message = text_string(&message)};
-    diagnostic_render(&text, &diagnostic, session->options.colour);
-    session_report(session, "%s", text_string(&text));
+    actor_say(actor, DIAGNOSTIC_ERROR, place, text_string(&message));
     text_free(&message);
-    text_free(&text);
 }
 
 /* ---- records ---- */
@@ -114,10 +120,21 @@ static int act(void *state, const uint8_t *record, size_t length)
 
 static int consume(struct session *session, bool drain)
 {
-    int count = session->host->operations->consume(session->host, drain, act, session);
+    int count = session->pump ? pump_consume(session, drain, act, session)
+                              : session->host->operations->consume(session->host, drain, act, session);
     mishaps_tell(session, false);
     session_flush(session);
     return count;
+}
+
+void session_deliver(struct session *session)
+{
+    session->host->operations->consume(session->host, true, act, session);
+}
+
+void session_consume_all(struct session *session)
+{
+    consume(session, true);
 }
 
 /* ---- the beginning ---- */
@@ -128,7 +145,7 @@ static int load(struct session *session)
     int error = host->create_maps(session->host, &session->image, &session->diagnostics);
     for (size_t i = 0; !error && i < session->image.program_count; i++) {
         error = host->load(session->host, &session->image, i, &session->diagnostics);
-        if (session->options.is_verbose && kernel_log(session->kernel, i))
+        if (session->options.is_verbose && session->kernel && kernel_log(session->kernel, i))
             session_report(session, "%s\n", kernel_log(session->kernel, i));
     }
     return error;
@@ -143,16 +160,44 @@ static void *special_thread(void *state)
 {
     const struct special *special = state;
     struct session *session = special->session;
+    if (special->time == PROBE_ONCE && kernel_walk(session->kernel))
+        session->walk_failed = true;
     for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].variant->kind->time == special->time)
+        if (session->units[i].variant->kind->time == special->time && special->time != PROBE_ONCE)
             session->host->operations->run(session->host, session->units[i].program);
     return NULL;
 }
 
-/* Runs the begin or end probes. A thread does, so that what they print is read while they run: a loop that
- * prints much would fill the ring. Without a thread they run all the same. */
+/* SIGUSR1 does not ask for the end: it is kept for the self probes. */
+bool session_interrupted(struct session *session)
+{
+    struct signalfd_siginfo signal;
+    while (read(session->signals, &signal, sizeof signal) == sizeof signal) {
+        if (signal.ssi_signo == SIGUSR1)
+            session->calls++;
+        else
+            session->interrupted = true;
+    }
+    return session->interrupted;
+}
+
+/* From now on programs return at once. */
+static void tell_stop(struct session *session)
+{
+    struct image_control *control = session->host->operations->control(session->host);
+    if (control)
+        __atomic_store_n(&control->stop, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Runs the begin or end probes, those for a signal, or walks over what an iterator walks over. A thread does,
+ * so that what they print is read while they run: a loop that prints much would fill the ring. Without a
+ * thread they run all the same. */
 static void run_special(struct session *session, enum probe_time time)
 {
+    if (session->vm) {
+        replay_run_special(session, time);
+        return;
+    }
     struct special special = {session, time};
     pthread_t thread;
     bool any = false;
@@ -175,48 +220,53 @@ static void run_special(struct session *session, enum probe_time time)
         if (pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT)
             return;
         consume(session, false);
+        if (time == PROBE_ONCE &&
+            (session_interrupted(session) || session->actor.exit_requested || session->broken_output))
+            tell_stop(session);
     }
-}
-
-/* True when a signal asked for the end. */
-static bool interrupted(struct session *session)
-{
-    struct signalfd_siginfo signal;
-    while (read(session->signals, &signal, sizeof signal) == sizeof signal)
-        session->interrupted = true;
-    return session->interrupted;
 }
 
 static int attach_progress(void *state, size_t done, size_t total)
 {
     struct session *session = state;
     (void)done, (void)total;
-    return interrupted(session);
+    return session_interrupted(session);
+}
+
+int session_attach_unit(struct session *session, const struct session_unit *unit)
+{
+    const struct probe_variant *variant = unit->variant;
+    struct attach_request request = {
+        .program = unit->program,
+        .name = variant->sites[0].name,
+        .place = variant->sites[0].place,
+        .diagnostics = &session->diagnostics,
+        .progress = attach_progress,
+        .state = session,
+    };
+    return variant->kind->attach(&session->environment, session->kernel, variant, &request);
 }
 
 /* Blocks at one event run in the order of the script: where the kernel runs the newest first, the last goes
  * first. */
 static int attach(struct session *session)
 {
-    session->environment.pid = session->options.pid ? session->options.pid : session->child.pid;
+    if (session->child.pid && !session->options.pid_count)
+        session->environment.pid = session->child.pid;
     for (size_t i = 0; i < 2 * session->unit_count; i++) {
         bool reversed = i >= session->unit_count;
         const struct session_unit *unit = &session->units[reversed ? 2 * session->unit_count - 1 - i : i];
         const struct probe_variant *variant = unit->variant;
-        if (variant->kind->time != PROBE_EVENT || variant->kind->newest_first != reversed)
+        if (!variant->kind->attach || variant->kind->newest_first != reversed)
             continue;
-        struct attach_request request = {
-            .program = unit->program,
-            .name = variant->sites[0].name,
-            .place = variant->sites[0].place,
-            .diagnostics = &session->diagnostics,
-            .progress = attach_progress,
-            .state = session,
-        };
-        int error = variant->kind->attach(&session->environment, session->kernel, variant, &request);
-        if (error == -EINTR || interrupted(session))
+        const struct diagnostics before = session->diagnostics;
+        int error = session_attach_unit(session, unit);
+        if (error == -EINTR || session_interrupted(session))
             return -EINTR;
-        if (error)
+        if (error && error != -EPERM && session->options.settings.missing_probes != MISSING_ERROR) {
+            session_miss(session, &before);
+            session->probe_count -= variant->count;
+        } else if (error)
             return error;
     }
     return 0;
@@ -238,7 +288,7 @@ static void tell_attached(struct session *session)
     text_free(&held);
     session->holds_output = false;
     session_flush(session);
-    if (session->options.is_verbose) {
+    if (session->options.is_verbose && session->kernel) {
         struct text text = {0};
         kernel_describe_attachments(session->kernel, &text);
         session_report(session, "%s", text_string(&text));
@@ -249,9 +299,10 @@ static void tell_attached(struct session *session)
 static bool has_events(const struct session *session)
 {
     for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].variant->kind->time == PROBE_EVENT)
+        if (session->units[i].variant->kind->time == PROBE_EVENT ||
+            session->units[i].variant->kind->time == PROBE_AT_SIGNAL)
             return true;
-    return false;
+    return session->grows;
 }
 
 /* ---- the loop ---- */
@@ -263,13 +314,17 @@ static bool wait_for_events(struct session *session, int wait_ms)
     struct pollfd descriptors[COUNT] = {
         [SIGNALS] = {session->signals, POLLIN, 0},
         [RINGS] = {session->host->operations->descriptor(session->host), POLLIN, 0},
-        [PROCESS] = {session->process, POLLIN, 0},
-        [CHILD] = {session->child.pidfd, POLLIN, 0},
+        [PROCESS] = {-1, POLLIN, 0},
+        [CHILD] = {-1, POLLIN, 0},
     };
+    if (!session->filter.has_set) { /* else the set says when its last one has ended */
+        descriptors[PROCESS].fd = session->process_count ? session->process_fds[0] : -1;
+        descriptors[CHILD].fd = session->child.pidfd;
+    }
     poll(descriptors, COUNT, wait_ms);
-    if (descriptors[SIGNALS].revents && interrupted(session))
+    if (descriptors[SIGNALS].revents && session_interrupted(session))
         return true;
-    return descriptors[PROCESS].revents || descriptors[CHILD].revents;
+    return descriptors[PROCESS].revents || descriptors[CHILD].revents || processes_ended(session);
 }
 
 /* Stacks and symbols are named when they are printed, often after their process has ended: what -c and -p
@@ -277,11 +332,13 @@ static bool wait_for_events(struct session *session, int wait_ms)
 static void remember_process(struct session *session, uint64_t *next, uint64_t *pause)
 {
     enum { LONGEST_PAUSE = 1000000000 };
-    pid_t pid = session->child.pid ? session->child.pid : session->options.pid;
     uint64_t now = session->host->operations->clock(session->host);
-    if (!pid || now < *next)
+    if ((!session->child.pid && !session->options.pid_count) || now < *next)
         return;
-    names_remember(session, pid);
+    if (session->child.pid)
+        names_remember(session, session->child.pid);
+    for (size_t i = 0; i < session->options.pid_count; i++)
+        names_remember(session, session->options.pids[i]);
     *pause = *pause * 2 < LONGEST_PAUSE ? *pause * 2 : LONGEST_PAUSE;
     *next = now + *pause;
 }
@@ -294,7 +351,10 @@ static void loop(struct session *session)
     while (!over && !session->actor.exit_requested && !session->broken_output) {
         remember_process(session, &next, &pause);
         over = wait_for_events(session, wait_ms);
+        for (; session->calls; session->calls--)
+            run_special(session, PROBE_AT_SIGNAL);
         int count = consume(session, false);
+        grow_look(session);
         if (count > 0)
             wait_ms = WAIT_SHORTEST_MS;
         else if (wait_ms < WAIT_LONGEST_MS)
@@ -306,12 +366,16 @@ static void loop(struct session *session)
 
 static void print_maps(struct session *session)
 {
+    if (session->options.keep_maps_quiet) {
+        session_flush(session);
+        return;
+    }
     if (!session->options.is_json)
         text_add(&session->out, "\n\n");
     size_t count = session->image.map_count;
     const char *last = "";
     /* In order of their names; there are few, so the next one is sought each time. */
-    for (size_t k = 0; k < count && !session->options.keep_maps_quiet; k++) {
+    for (size_t k = 0; k < count && session->options.settings.print_maps_on_exit; k++) {
         size_t next = count;
         for (size_t i = 0; i < count; i++) {
             const struct image_map *map = &session->image.maps[i];
@@ -322,7 +386,8 @@ static void print_maps(struct session *session)
         if (next == count)
             break;
         last = session->image.maps[next].name;
-        if (snapshot_print(&session->printer, session->host, &session->image, next, 0, 0, true))
+        if (snapshot_print(&session->printer, session->host, &session->image, next, 0, 0,
+                           !session->actor.zeroed[next]))
             session_report(session, "WARNING: the map %s could not be read\n", last);
         if (session->out.length >= FLUSH_BYTES)
             session_flush(session);
@@ -333,9 +398,7 @@ static void print_maps(struct session *session)
 static void end(struct session *session)
 {
     session->holds_output = false;
-    struct image_control *control = session->host->operations->control(session->host);
-    if (control)
-        __atomic_store_n(&control->stop, 1, __ATOMIC_SEQ_CST);
+    tell_stop(session);
     consume(session, true);
     session->at_end = true;
     run_special(session, PROBE_AT_END);
@@ -356,7 +419,8 @@ static void end(struct session *session)
                                session->units[i].variant->sites[0].name, (unsigned long long)runs,
                                (unsigned long long)(ns / runs));
         }
-    kernel_leave(session->kernel);
+    if (session->kernel)
+        kernel_leave(session->kernel);
 }
 
 static int prepare(struct session *session)
@@ -366,31 +430,32 @@ static int prepare(struct session *session)
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     session->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (session->signals < 0)
         return -errno;
-    if (session->options.pid) {
-        session->process = (int)syscall(SYS_pidfd_open, session->options.pid, 0);
-        if (session->process < 0) {
-            diagnose_error(&session->diagnostics, (struct place){0}, "there is no process %d",
-                           (int)session->options.pid);
-            return -ESRCH;
-        }
-    }
     names_init(session);
     session->printer = (struct printer){
-        .out = &session->out, .names = &session->print_names, .json = session->options.is_json};
+        .out = &session->out,
+        .names = &session->print_names,
+        .json = session->options.is_json,
+        .trunc_trailer = session->options.settings.str_trunc_trailer,
+        .bcc_histograms = session->options.bcc_histograms || session->options.settings.histogram,
+    };
     session->actor = (struct actor){
+        .zeroed = arena_array(&session->arena, session->image.map_count + 1, sizeof(bool)),
         .out = &session->out,
         .printer = &session->printer,
         .host = session->host,
         .image = &session->image,
         .is_json = session->options.is_json,
-        .max_cat_bytes = session->options.max_cat_bytes,
+        .no_warnings = session->options.no_warnings,
+        .max_cat_bytes = session->options.settings.max_cat_bytes,
         .flush = actor_flush,
         .complain = actor_complain,
+        .say = actor_say,
         .output_descriptor = session->options.output,
     };
     return mishaps_init(session);
@@ -401,6 +466,7 @@ static int run(struct session *session)
     int error = prepare(session);
     if (!error)
         error = load(session);
+    names_watch(session);
     if (!error && session->options.command)
         error = child_start(session);
     if (error)
@@ -408,20 +474,31 @@ static int run(struct session *session)
     struct image_control *control = session->host->operations->control(session->host);
     if (control)
         control->start = session->host->operations->clock(session->host);
+    if (control && session->options.command)
+        control->child = (uint64_t)session->child.pid;
     session->holds_output = true;
     run_special(session, PROBE_AT_BEGIN);
     consume(session, true);
-    if (!session->actor.exit_requested)
-        error = attach(session);
+    if (!session->actor.exit_requested && !(error = processes_begin(session)) && !(error = attach(session)))
+        error = processes_attached(session);
+    if (!error && !session->actor.exit_requested)
+        error = grow_begin(session);
     if (!error && !session->actor.exit_requested && session->options.command)
         error = child_release(session);
     if (error && error != -EINTR) {
-        kernel_leave(session->kernel);
+        if (session->kernel)
+            kernel_leave(session->kernel);
         return error;
     }
     if (!error) {
         tell_attached(session);
-        if (has_events(session))
+        run_special(session, PROBE_ONCE);
+        bench_run(session);
+        if (session->walk_failed)
+            session_report(session, "WARNING: the walk over the kernel's objects ended early\n");
+        if (session->vm)
+            replay_loop(session);
+        else if (has_events(session))
             loop(session);
     }
     end(session);
@@ -437,6 +514,6 @@ int session_run(struct session *session, int *status)
     child_end(session);
     session->holds_output = false;
     session_flush(session);
-    *status = session->actor.exit_code;
+    *status = session->tests_failed && !session->actor.exit_code ? 1 : session->actor.exit_code;
     return session->diagnostics.errors && !error ? -EIO : error;
 }

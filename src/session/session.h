@@ -2,11 +2,19 @@
 /* One running trace: compile, load, attach, poll, act, leave. On any host, with any builtins and probe kinds:
  * both are handed in as tables.
  *
+ *   settings.c  what the environment and config = { } say
+ *   import.c    files that the script imports
  *   compile.c   text → tree → variants → typed tree → image
+ *   definitions.c   C headers; names from outside the script
  *   run.c       load, begin, attach, the loop, end
  *   mishaps.c   what went wrong inside programs, told when it grows
+ *   pump.c      reads on while actions are slow
  *   names.c     names for the numbers in records: symbols, stacks, users, probes
+ *   processes.c which processes are traced
+ *   grow.c      probes in libraries that are loaded while the trace runs
+ *   replay.c    the loop of a script over recordings, on the user-space host
  *   child.c     the command of -c
+ *   bench.c     --test and --bench
  */
 #ifndef SPOOR_SESSION_SESSION_H
 #define SPOOR_SESSION_SESSION_H
@@ -14,6 +22,7 @@
 #include "lang/parse.h"
 #include "lang/registry.h"
 #include "probe/kind.h"
+#include "session/settings.h"
 
 enum session_stage { STAGE_NONE, STAGE_AST, STAGE_TYPES, STAGE_IR_RAW, STAGE_IR, STAGE_BPF };
 
@@ -22,21 +31,33 @@ struct session_options {
     struct parameters parameters;
     const struct probe_kind *const *kinds; /* NULL-terminated */
     const struct builtin_table *builtins;
-    pid_t pid;                                            /* -p; 0: none */
-    const char *command;                                  /* -c; NULL: none */
-    const char *without;                                  /* --no-feature; NULL: none */
+    const char *const *directories; /* -I, CPATH; NULL-terminated, or NULL */
+    const char *const *headers;     /* --include; the same */
+    const pid_t *pids;              /* -p */
+    size_t pid_count;
+    bool follows;                   /* --follow: also what they, or the command, start */
+    const char *cgroup;             /* --cgroup; NULL: none */
+    const char *command;            /* -c; NULL: none */
+    const char *without;            /* --no-feature; NULL: none */
+    bool without_kernel;            /* --host vm */
+    const char *const *recordings;  /* for probes that read them; NULL-terminated, or NULL: the newest */
+    const char *probe_filter;       /* regular expression, or NULL: all */
+    enum probe_time runs;           /* PROBE_TEST: --test, PROBE_BENCH: --bench; else 0 */
     bool is_unsafe, is_json, is_quiet, is_verbose, warns; /* warns: -k */
     bool check_only;                                      /* --check: nothing is asked of the kernel */
     bool no_warnings;
     enum session_stage dump;
-    uint32_t max_strlen, max_map_keys, ring_bytes, max_cat_bytes; /* 0: the default */
-    bool keep_maps_quiet;                                         /* do not print maps at the end */
-    int output;                                                   /* where the script's output goes */
-    bool unbuffered; /* write each record at once: -B line, -B none */
+    struct settings settings; /* of the environment */
+    const char *clock_map;    /* tests: tseries' clock; NULL: the real one */
+    int output;               /* where the script's output goes */
+    bool unbuffered;          /* write each record at once: -B line, -B none */
+    bool keep_maps_quiet;     /* no maps at the end, nor the empty lines before them */
+    bool bcc_histograms;      /* --histogram bcc */
     /* What is said beside the output: banners, warnings, run-time errors. Whole lines. */
     void (*report)(void *state, const char *text);
     void *state;
     bool colour;
+    bool colours_output; /* the output is a terminal's */
 };
 
 struct session;

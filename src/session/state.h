@@ -3,11 +3,16 @@
 #ifndef SPOOR_SESSION_STATE_H
 #define SPOOR_SESSION_STATE_H
 
+#include <regex.h>
+
+#include "base/table.h"
+#include "bpf/lower_processes.h"
 #include "bpf/lower.h"
 #include "builtin/actor.h"
 #include "lang/check.h"
 #include "session/session.h"
 #include "sym/symbolize.h"
+#include "vm/vm.h"
 
 struct session_unit { /* one program */
     struct action_block *block;
@@ -26,13 +31,20 @@ struct session_child {
     int go, failed; /* pipes: written to let it start; brings errno when it cannot be executed. -1: none */
 };
 
+struct cgroup_name { /* what was found for cgroup_path() */
+    struct cgroup_name *next;
+    uint64_t number;
+    const char *filter, *path;
+};
+
 struct session {
     struct session_options options;
     struct arena arena;
     struct diagnostics diagnostics;
     struct probe_environment environment;
     struct features features;
-    struct kernel *kernel; /* NULL: check only */
+    struct kernel *kernel; /* NULL: check only, or there is a vm */
+    struct vm *vm;         /* NULL: a kernel runs the programs */
     struct host *host;
     struct script *script;
     struct session_unit *units;
@@ -41,11 +53,15 @@ struct session {
     struct probe_variants variants;
     struct checker checker;
     struct type_provider provider;
+    struct c_definitions *definitions; /* definitions.c */
+    struct table enumerators;          /* of the kernel, by name: definitions.c */
+    unsigned enumerators_missed;       /* names in it that mean nothing */
     struct image image;
     struct action_table actions;
     const char **names; /* what TYPE_NAME indexes */
     size_t name_count, name_room;
     size_t probe_count; /* sites, for the banner */
+    regex_t probe_filter;
     struct text dump;
 
     struct text out;
@@ -53,33 +69,96 @@ struct session {
     struct print_names print_names;
     struct actor actor;
     struct symbolizer *symbolizer;
+    struct pump *pump; /* NULL: records are acted on where they are */
+    struct cgroup_name *cgroups;
     uint64_t *stack_frames; /* of the last stack asked for */
     struct mishap_state *mishaps;
     uint64_t mishap_time;
     struct session_child child;
     int signals;        /* signalfd */
-    int process;        /* pidfd of -p */
+    struct process_filter filter;
+    uint64_t pid_namespace_device, pid_namespace; /* ours; 0: the initial one */
+    struct process_keeper keepers[KEEPER_COUNT];
+    int *process_fds;      /* pidfds of -p */
+    size_t process_count;
+    uint64_t process_ends; /* as last seen in the control page */
+    bool processes_over;   /* the set is empty */
+    bool grows;            /* traced processes may map files with probes in them later */
+    struct table known;    /* those that were looked into */
+    uint64_t grow_time;    /* of the last look */
+    bool grow_wanted;
     bool holds_output;      /* what begin prints stands behind the banner: kept until that is said */
     bool interrupted;   /* a signal asked for the end */
+    size_t complaints;  /* made by actions */
+    bool tests_failed;
+    unsigned calls;     /* SIGUSR1 that self probes have not heard yet */
+    bool walk_failed;   /* the kernel broke an iterator off */
     bool broken_output; /* nobody reads it any more */
     bool at_end;        /* the end probes run: exit() no longer drops records */
 };
 
+/* compile.c: a probe is missing: what was said about it, since the diagnostics were `before`, becomes a warning
+ * or nothing, as missing_probes wants it. */
+void session_miss(struct session *session, const struct diagnostics *before);
+
+/* import.c: parses the script and what it imports. */
+void session_parse(struct session *session);
+
 /* names.c */
 void names_init(struct session *session);
 void names_close(struct session *session);
-/* Looks at a process now, so that its addresses have names when it has ended. */
+int64_t names_wall_offset(void); /* since 1970 - since boot, ns */
+/* Before anything is attached: from now on it is known which code processes have mapped, also when they have
+ * ended by the time that an address is printed. Nothing where no user addresses are. */
+void names_watch(struct session *session);
+/* Looks at a process now, where the kernel tells nothing. */
 void names_remember(struct session *session, pid_t pid);
+/* pump.c */
+int pump_start(struct session *session, struct processes *processes);
+int pump_consume(struct session *session, bool drain, host_record *record, void *state);
+void pump_stop(struct session *session);
+/* definitions.c: C definitions, before the script is parsed; and names from outside the script. */
+void definitions_open(struct session *session);
+void definitions_tell(struct session *session);    /* -v: what of the headers was passed over */
+void definitions_provide(struct session *session); /* sets session->provider */
 /* mishaps.c: tells what has grown. last: everything that was not told yet. */
 int mishaps_init(struct session *session);
 void mishaps_tell(struct session *session, bool last);
+/* replay.c: what is peculiar to a host in this process */
+int replay_open_host(struct session *session);           /* opens the recordings that the script needs */
+bool replay_is_wanted(const struct session *session);    /* by the script, or by the options */
+void replay_run_special(struct session *session, enum probe_time time);
+void replay_loop(struct session *session);
+void replay_close(struct session *session);
 /* child.c */
 int child_start(struct session *session); /* forks; the command waits */
 int child_release(
     struct session *session); /* lets it run; -errno with a diagnostic when it cannot be executed */
 void child_end(struct session *session); /* SIGTERM to what still runs, and waits for it */
+/* processes.c */
+int processes_choose(struct session *session); /* 0, or -errno with a diagnostic; before anything is expanded */
+int processes_begin(struct session *session);  /* before probes are attached: the set is filled and grows … */
+int processes_attach(struct session *session, enum keeper_kind kind);
+int processes_attached(struct session *session); /* … and after: it shrinks */
+bool processes_ended(struct session *session);   /* all that were in the set */
+void processes_close(struct session *session);
+/* compile.c: units that come while the trace runs, and what they need. 0, or -errno with a diagnostic. */
+enum { GROW_MISHAPS = 256 };
+void compile_plan(struct session *session, struct action_block *block, const struct attach_point *only);
+int compile_more(struct session *session, size_t first);
+/* grow.c */
+void grow_choose(struct session *session); /* whether there is something to wait for */
+int grow_begin(struct session *session);
+void grow_look(struct session *session);
+void grow_close(struct session *session);
 /* run.c */
+int session_attach_unit(struct session *session, const struct session_unit *unit);
 void session_report(struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void session_flush(struct session *session);
+bool session_interrupted(struct session *session); /* a signal asked for the end */
+void session_consume_all(struct session *session); /* acts on everything that has come */
+void session_deliver(struct session *session);     /* the same, and nothing else */
+/* bench.c: --test and --bench; nothing without. */
+void bench_run(struct session *session);
 
 #endif

@@ -133,6 +133,7 @@ int btf_file_open_memory(const void *bytes, size_t size, struct btf_file *base, 
     file->size = size;
     file->base = base;
     file->arena = arena;
+    file->space = SPACE_KERNEL;
     int error = btf_start(file);
     if (error) {
         btf_file_close(file);
@@ -204,6 +205,11 @@ int btf_file_open(const char *path, struct btf_file *base, struct arena *arena, 
     else
         free(bytes);
     return error;
+}
+
+void btf_file_set_space(struct btf_file *file, enum address_space space)
+{
+    file->space = space;
 }
 
 void btf_file_close(struct btf_file *file)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/text.h"
 #include "type/type.h"
 
 struct btf_file;
@@ -23,6 +24,8 @@ int btf_file_open(const char *path, struct btf_file *base, struct arena *arena, 
 /* bytes must outlive the file. */
 int btf_file_open_memory(const void *bytes, size_t size, struct btf_file *base, struct arena *arena,
                          struct btf_file **out);
+/* Pointers lead to user memory: of a program's own BTF. Before the first type is made. */
+void btf_file_set_space(struct btf_file *file, enum address_space space);
 void btf_file_close(struct btf_file *file);
 uint32_t btf_file_type_count(const struct btf_file *file); /* ids are below it; 0 is void */
 
@@ -46,15 +49,25 @@ const struct type *btf_file_type_by_id(struct btf_file *file, uint32_t id);
 
 /* The value of an enumerator of any enum, by its name. */
 int btf_file_enumerator(struct btf_file *file, const char *name, int64_t *value);
+/* The same, and its enum; NULL: there is none of that name. */
+const struct type *btf_file_enumerator_type(struct btf_file *file, const char *name, int64_t *value);
+
+/* btf_print.c. A type as C writes it where no name follows: "const char *", "struct file *", "int (*)(void
+ * *)". */
+void btf_file_describe(const struct btf_file *file, uint32_t id, struct text *out);
+/* The definition of a struct, union or enum, over several lines that end in "};" and a newline. */
+void btf_file_define(const struct btf_file *file, uint32_t id, struct text *out);
 
 /* ---- functions ---- */
 struct btf_parameter {
     const char *name; /* "" when BTF has none */
     const struct type *type;
+    uint32_t id; /* of the type as declared: const, typedef and all */
 };
 struct btf_prototype {
     uint32_t id;               /* of the FUNC or typedef */
     const struct type *result; /* TYPE_NONE for void */
+    uint32_t result_id;
     const struct btf_parameter *parameters;
     uint32_t count;
     bool is_variadic;

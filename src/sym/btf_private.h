@@ -29,6 +29,7 @@ struct btf_file {
         uint32_t *slots; /* hash of names: index + 1; NULL until the first look-up */
         uint32_t mask;
     } names[2];
+    enum address_space space; /* of pointers */
     bool enums_have_sign; /* made by a tool that says which enums are signed */
 };
 

@@ -198,7 +198,7 @@ static struct type *btf_pointer(struct btf_file *file, const struct btf_type *re
                                 unsigned depth)
 {
     struct type *type = btf_new(file, TYPE_POINTER, 8, NULL);
-    type->space = btf_is_user_tag(file, record->type) ? SPACE_USER : SPACE_KERNEL;
+    type->space = btf_is_user_tag(file, record->type) ? SPACE_USER : file->space;
     type->target = &type_none;
     *slot = type; /* pointer to itself through typedefs */
     type->target = btf_make(file, record->type, depth + 1);
@@ -279,7 +279,7 @@ const struct type *btf_file_type(struct btf_file *file, const char *name)
     return NULL;
 }
 
-int btf_file_enumerator(struct btf_file *file, const char *name, int64_t *value)
+const struct type *btf_file_enumerator_type(struct btf_file *file, const char *name, int64_t *value)
 {
     for (struct btf_file *at = file; at; at = at->base)
         for (uint32_t i = 0; i < at->count; i++) {
@@ -297,10 +297,15 @@ int btf_file_enumerator(struct btf_file *file, const char *name, int64_t *value)
                 if (type->kind != TYPE_ENUM)
                     continue;
                 *value = type->enumerators[k].value;
-                return 0;
+                return type;
             }
         }
-    return -ENOENT;
+    return NULL;
+}
+
+int btf_file_enumerator(struct btf_file *file, const char *name, int64_t *value)
+{
+    return btf_file_enumerator_type(file, name, value) ? 0 : -ENOENT;
 }
 
 /* Fills the prototype from a FUNC_PROTO, leaving out the first skip parameters. */
@@ -317,10 +322,11 @@ static int btf_prototype_fill(struct btf_file *file, uint32_t proto_id, uint32_t
     struct btf_parameter *parameters = arena_array(file->arena, count, sizeof *parameters);
     out->count = 0;
     for (uint32_t i = skip; i < count; i++)
-        parameters[out->count++] =
-            (struct btf_parameter){btf_string(file, params[i].name_off), btf_make(file, params[i].type, 0)};
+        parameters[out->count++] = (struct btf_parameter){btf_string(file, params[i].name_off),
+                                                          btf_make(file, params[i].type, 0), params[i].type};
     out->parameters = parameters;
     out->result = btf_make(file, record->type, 0);
+    out->result_id = record->type;
     return 0;
 }
 
@@ -344,7 +350,8 @@ static void btf_name_parameters(struct btf_file *file, const char *event, struct
             continue;
         struct btf_parameter *named = arena_array(file->arena, hook->count, sizeof *named);
         for (uint32_t k = 0; k < hook->count; k++)
-            named[k] = (struct btf_parameter){same.parameters[k + 1].name, hook->parameters[k].type};
+            named[k] = (struct btf_parameter){same.parameters[k + 1].name, hook->parameters[k].type,
+                                              hook->parameters[k].id};
         hook->parameters = named;
         return;
     }

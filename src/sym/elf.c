@@ -31,7 +31,7 @@ int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, siz
         return 0;
     }
     for (size_t done = 0; done < size;) {
-        ssize_t got = pread(file->fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+        ssize_t got = pread(file->fd, (char *)bytes + done, size - done, (off_t)(file->base + offset + done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -230,17 +230,13 @@ static int elf_finish(struct elf_file *file, struct elf_file **out)
     return 0;
 }
 
-int elf_file_open_fd(int fd, struct elf_file **out)
+int elf_file_open_part(int fd, uint64_t base, uint64_t size, struct elf_file **out)
 {
-    struct stat status;
-    if (fstat(fd, &status))
-        return -errno;
-    if (!S_ISREG(status.st_mode))
-        return -ENOEXEC;
     struct elf_file *file = calloc(1, sizeof *file);
     if (!file)
         return -ENOMEM;
-    file->size = (uint64_t)status.st_size;
+    file->base = base;
+    file->size = size;
     file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (file->fd < 0) {
         int error = -errno;
@@ -248,6 +244,37 @@ int elf_file_open_fd(int fd, struct elf_file **out)
         return error;
     }
     return elf_finish(file, out);
+}
+
+uint64_t elf_file_base(const struct elf_file *file)
+{
+    return file->base;
+}
+
+uint64_t elf_file_size(const struct elf_file *file)
+{
+    return file->size;
+}
+
+size_t elf_file_memory(const struct elf_file *file)
+{
+    return sizeof *file + file->segment_count * sizeof *file->segments +
+           file->section_count * sizeof *file->sections + file->section_names_size + file->symbols.memory;
+}
+
+int elf_file_descriptor(const struct elf_file *file)
+{
+    return file->base ? -1 : file->fd;
+}
+
+int elf_file_open_fd(int fd, struct elf_file **out)
+{
+    struct stat status;
+    if (fstat(fd, &status))
+        return -errno;
+    if (!S_ISREG(status.st_mode))
+        return -ENOEXEC;
+    return elf_file_open_part(fd, 0, (uint64_t)status.st_size, out);
 }
 
 int elf_file_open(const char *path, struct elf_file **out)

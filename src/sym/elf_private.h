@@ -14,13 +14,14 @@ struct elf_symbols {
         *sorted; /* functions by (address, name), each (address, name) once; NULL until needed */
     size_t sorted_count;
     char *names[2]; /* the string tables that names point into */
+    size_t memory;  /* bytes of all this */
     int state;      /* 0: not read; 1: read; else the error that reading gave */
 };
 
 struct elf_file {
     int fd; /* -1: bytes */
     const uint8_t *bytes;
-    uint64_t size;
+    uint64_t base, size; /* of the part of the file that is ours */
     Elf64_Ehdr header;
     Elf64_Phdr *segments;
     size_t segment_count;

@@ -128,6 +128,7 @@ static int symbols_read_table(struct elf_file *file, size_t index, char **names_
             grown[kept++] = grown[i];
     }
     symbols->count = kept;
+    symbols->memory += names_size + (kept - before) * sizeof *grown;
     if (kept && (grown = realloc(symbols->items, kept * sizeof *grown)))
         symbols->items = grown;
     return 0;
@@ -178,6 +179,7 @@ static int symbols_sort(struct elf_file *file)
             strcmp(sorted[kept - 1]->name, sorted[i]->name))
             sorted[kept++] = sorted[i];
     symbols->sorted = sorted;
+    symbols->memory += (symbols->count + 1) * sizeof *sorted;
     symbols->sorted_count = kept;
     return 0;
 }

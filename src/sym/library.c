@@ -220,11 +220,13 @@ struct binary_walk {
     struct table seen; /* by device and inode: links to one file count once */
     binary_visitor *visit;
     void *context;
-    const char *word; /* among a process's files: the name or path that is sought */
+    const char *word;   /* among a process's files: the name or path that is sought */
+    struct text real;   /* the path without links in its directories */
+    size_t root_length; /* of "/proc/PID/root" before what a pattern finds */
     size_t found;
 };
 
-static int walk_offer(struct binary_walk *walk, const char *path)
+static int walk_offer(struct binary_walk *walk, const char *path, const char *seen)
 {
     struct stat status;
     if (stat(path, &status) || !S_ISREG(status.st_mode))
@@ -235,7 +237,7 @@ static int walk_offer(struct binary_walk *walk, const char *path)
     int result = table_set(&walk->seen, key, sizeof key, walk);
     if (!result) {
         walk->found++;
-        result = walk->visit(walk->context, path);
+        result = walk->visit(walk->context, path, seen);
     }
     return result;
 }
@@ -247,18 +249,59 @@ static int walk_pattern(struct binary_walk *walk, const char *pattern)
     if (error == GLOB_NOSPACE)
         result = -ENOMEM;
     for (size_t i = 0; !error && i < found.gl_pathc && !result; i++)
-        result = walk_offer(walk, found.gl_pathv[i]);
+        result = walk_offer(walk, found.gl_pathv[i], found.gl_pathv[i] + walk->root_length);
     globfree(&found);
     return result;
 }
 
-static int walk_process_file(void *context, pid_t pid, const char *path)
+/* A library or the program, by name. */
+static int walk_named_file(void *context, pid_t pid, const char *path, const char *seen)
 {
     (void)pid;
     struct binary_walk *walk = context;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    return !strcmp(name, walk->word) || library_is(name, walk->word) ? walk_offer(walk, path) : 0;
+    const char *slash = strrchr(seen, '/');
+    const char *name = slash ? slash + 1 : seen;
+    return !strcmp(name, walk->word) || library_is(name, walk->word) ? walk_offer(walk, path, seen) : 0;
+}
+
+/* The path without links in its directories, which is how the kernel writes those of mapped files. */
+static void real_directory(const char *word, struct text *out)
+{
+    const char *slash = strrchr(word, '/');
+    char *directory = strndup(word, slash == word ? 1 : (size_t)(slash - word)), real[PATH_MAX];
+    if (directory && realpath(directory, real))
+        text_printf(out, "%s%s", strcmp(real, "/") ? real : "", slash);
+    else
+        text_add(out, word);
+    free(directory);
+}
+
+/* What the process has mapped under the path, whatever stands there now. */
+static int walk_mapped_file(void *context, pid_t pid, const char *path, const char *seen)
+{
+    (void)pid;
+    struct binary_walk *walk = context;
+    return !strcmp(seen, walk->word) || !strcmp(seen, text_string(&walk->real)) ? walk_offer(walk, path, seen)
+                                                                                : 0;
+}
+
+static int walk_process(struct binary_walk *walk, pid_t pid, proc_file_visitor *visit)
+{
+    int result = pid > 0 ? proc_each_file(pid, visit, walk) : 0;
+    return result == -ESRCH || result == -EACCES || result == -EPERM ? 0 : result;
+}
+
+/* A pattern over paths that begins at the root of the process. */
+static int walk_rooted_pattern(struct binary_walk *walk, pid_t pid)
+{
+    struct text pattern = {0};
+    if (pid > 0 && *walk->word == '/')
+        text_printf(&pattern, "/proc/%d/root", (int)pid);
+    walk->root_length = pattern.length;
+    text_add(&pattern, walk->word);
+    int result = pattern.failed ? -ENOMEM : walk_pattern(walk, text_string(&pattern));
+    text_free(&pattern);
+    return result;
 }
 
 int binary_each(const char *word, pid_t pid, binary_visitor *visit, void *context)
@@ -267,29 +310,30 @@ int binary_each(const char *word, pid_t pid, binary_visitor *visit, void *contex
     struct text path = {0};
     int result = 0;
     if (strchr(word, '/')) {
-        result = proc_path(pid, word, &path);
+        real_directory(word, &walk.real);
+        result = walk_process(&walk, pid, walk_mapped_file);
+        if (!result && !walk.found)
+            result = proc_path(pid, word, &path);
         /* A file may be called [x]: its own name goes before the pattern. */
-        if (!result)
-            result = walk_offer(&walk, text_string(&path));
+        if (!result && !walk.found)
+            result = walk_offer(&walk, text_string(&path), word);
         if (!result && !walk.found && glob_has_wildcard(word))
-            result = walk_pattern(&walk, word);
+            result = walk_rooted_pattern(&walk, pid);
     } else if (glob_has_wildcard(word)) {
         result = walk_pattern(&walk, word);
     } else if (*word) {
-        if (pid > 0)
-            result = proc_each_file(pid, walk_process_file, &walk);
-        if (result == -ESRCH || result == -EACCES || result == -EPERM)
-            result = 0;
+        result = walk_process(&walk, pid, walk_named_file);
         if (!result && !walk.found && !executable_find(word, &path))
-            result = walk_offer(&walk, text_string(&path));
+            result = walk_offer(&walk, text_string(&path), text_string(&path));
         if (!result && !walk.found && !library_find(word, &path))
-            result = walk_offer(&walk, text_string(&path));
+            result = walk_offer(&walk, text_string(&path), text_string(&path));
         if (!result && !walk.found)
-            result = walk_offer(&walk, word);
+            result = walk_offer(&walk, word, word);
     }
     if (!result && path.failed)
         result = -ENOMEM;
     text_free(&path);
+    text_free(&walk.real);
     table_free(&walk.seen);
     return result ? result : walk.found ? 0 : -ENOENT;
 }

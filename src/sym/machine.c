@@ -116,6 +116,8 @@ bool machine_register_named(enum machine machine, const char *name, struct machi
 {
     size_t length = strlen(name);
     if (machine == MACHINE_X86_64) {
+        if (!strcmp(name, "pc")) /* its name on other machines */
+            name = "ip", length = 2;
         for (size_t row = 0; row < X86_ROWS; row++)
             if (name_is(name, length, x86_rows[row].named) || name_is(name, length, x86_rows[row].wide[0])) {
                 *out = (struct machine_register){x86_rows[row].offset, 8};

@@ -20,8 +20,8 @@ enum machine machine_here(void);
  * register of that name (so also for xmm0, st, v0). */
 bool machine_register_assembler(enum machine machine, const char *name, size_t length,
                                 struct machine_register *out);
-/* By the name that reg("…") takes: ax bx … r8 … ip sp flags cs orig_ax; r0 … r30 sp pc pstate. With the
- * assembler's 64-bit names (rax, x0) accepted too. Always 8 bytes wide. */
+/* By the name that reg("…") takes: ax bx … r8 … ip (or pc) sp flags cs orig_ax; r0 … r30 sp pc pstate. With
+ * the assembler's 64-bit names (rax, x0) accepted too. Always 8 bytes wide. */
 bool machine_register_named(enum machine machine, const char *name, struct machine_register *out);
 
 /* The n-th (from 0) integer argument of a function call; false when it is on the stack. */

@@ -8,10 +8,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/table.h"
@@ -207,15 +211,114 @@ int proc_start_time(pid_t pid, uint64_t *ticks)
     return error;
 }
 
+int proc_program(pid_t pid, struct text *out)
+{
+    struct text seen = {0}, path = {0};
+    char link[32];
+    struct stat runs, named;
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    int error = proc_executable(pid, &seen);
+    if (!error)
+        error = proc_path(pid, text_string(&seen), &path);
+    if (!error && stat(link, &runs))
+        error = proc_error(errno);
+    if (!error) {
+        bool same =
+            !stat(text_string(&path), &named) && named.st_dev == runs.st_dev && named.st_ino == runs.st_ino;
+        text_add(out, same ? text_string(&path) : link);
+        error = out->failed ? -ENOMEM : 0;
+    }
+    text_free(&seen);
+    text_free(&path);
+    return error;
+}
+
+int proc_parent(pid_t pid, pid_t *parent)
+{
+    struct text text = {0};
+    int error = proc_read(pid, "stat", &text);
+    /* "12 (name) S 1 …": the name may hold blanks and brackets. */
+    const char *at = error ? NULL : strrchr(text_string(&text), ')');
+    if (at && strlen(at) > 4)
+        *parent = at[2] == 'Z' || at[2] == 'X' ? 0 : (pid_t)strtol(at + 4, NULL, 10);
+    else if (!error)
+        error = -EBADMSG;
+    text_free(&text);
+    return error;
+}
+
+int proc_each(proc_visitor *visit, void *context)
+{
+    DIR *directory = opendir("/proc");
+    if (!directory)
+        return -errno;
+    int result = 0;
+    for (struct dirent *entry; !result && (entry = readdir(directory));) {
+        char *end;
+        long number = strtol(entry->d_name, &end, 10);
+        if (!*end && number > 0 && number <= INT_MAX)
+            result = visit(context, (pid_t)number);
+    }
+    closedir(directory);
+    return result;
+}
+
+int proc_identify(const char *path, struct proc_identity *out)
+{
+    struct stat status;
+    struct statfs system;
+    if (stat(path, &status) || statfs(path, &system))
+        return -errno;
+    *out = (struct proc_identity){{status.st_dev, status.st_ino, 0, 0}};
+    /* An overlay gives its own device, and the number, size and time of the file below. */
+    if (system.f_type == OVERLAYFS_SUPER_MAGIC)
+        *out = (struct proc_identity){
+            {OVERLAYFS_SUPER_MAGIC, status.st_ino, (uint64_t)status.st_size,
+             (uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec}};
+    return 0;
+}
+
+/* Opens a path as the process would: what links say counts from its root, not from ours. */
+static int open_in_root(pid_t pid, const char *path)
+{
+    char root[32];
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
+    int directory = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
+        return -errno;
+    int fd = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+    int error = errno;
+    close(directory);
+    return fd < 0 ? -error : fd;
+}
+
+static bool is_file(const char *path, const struct stat *wanted)
+{
+    struct stat status;
+    return !stat(path, &status) && status.st_dev == wanted->st_dev && status.st_ino == wanted->st_ino;
+}
+
 int proc_path(pid_t pid, const char *path, struct text *out)
 {
-    char rooted[PATH_MAX + 32];
-    struct stat here, there;
+    char link[32], target[PATH_MAX], rooted[PATH_MAX + 32];
+    struct stat wanted;
     if (pid > 0 && *path == '/' && strlen(path) < PATH_MAX) {
+        int fd = open_in_root(pid, path);
         snprintf(rooted, sizeof rooted, "/proc/%d/root%s", (int)pid, path);
-        if (!stat(rooted, &there) &&
-            (stat(path, &here) || here.st_dev != there.st_dev || here.st_ino != there.st_ino))
-            path = rooted;
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t length = fd < 0 ? -1 : readlink(link, target, sizeof target - 1);
+        if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP) {
+            path = rooted; /* a file of ours under that name is another one */
+        } else if (fd >= 0 && !fstat(fd, &wanted) && !is_file(path, &wanted)) {
+            /* The path without links means the same from here. */
+            target[length < 0 ? 0 : length] = '\0';
+            if (*target == '/' && !is_file(rooted, &wanted))
+                snprintf(rooted, sizeof rooted, "/proc/%d/root%s", (int)pid, target);
+            path = is_file(rooted, &wanted) || !is_file(target, &wanted) ? rooted : target;
+        }
+        if (fd >= 0)
+            close(fd);
     }
     text_add(out, path);
     return out->failed ? -ENOMEM : 0;
@@ -238,14 +341,14 @@ static int walk_mapping(struct file_walk *walk, pid_t pid, const struct proc_map
     struct text path = {0};
     int result = table_set(&walk->seen, key, sizeof key, walk);
     if (!result && mapping->is_deleted) {
-        /* The file has no name any more, but the mapping still leads to it. */
+        /* The file has no name any more, or is below another one; the mapping still leads to it. */
         text_printf(&path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, mapping->start, mapping->end);
         result = path.failed ? -ENOMEM : 0;
     } else if (!result) {
         result = proc_path(pid, mapping->path, &path);
     }
     if (!result)
-        result = walk->visit(walk->context, pid, text_string(&path));
+        result = walk->visit(walk->context, pid, text_string(&path), mapping->path);
     text_free(&path);
     return result;
 }
@@ -265,28 +368,15 @@ static int walk_maps(struct file_walk *walk, pid_t pid, const struct proc_maps *
     return result;
 }
 
-static int walk_all(struct file_walk *walk)
+static int walk_process(void *state, pid_t pid)
 {
-    DIR *directory = opendir("/proc");
-    if (!directory)
-        return -errno;
-    int result = 0;
-    for (struct dirent *entry; !result && (entry = readdir(directory));) {
-        struct proc_maps maps;
-        char *end;
-        long number = strtol(entry->d_name, &end, 10);
-        if (*end || number <= 0 || number > INT_MAX)
-            continue;
-        result = proc_maps_read((pid_t)number, &maps);
-        if (result == -ESRCH || result == -EACCES || result == -EPERM) {
-            result = 0; /* it has ended, or is not ours to look at */
-            continue;
-        }
-        if (!result)
-            result = walk_maps(walk, (pid_t)number, &maps);
-        proc_maps_free(&maps);
-    }
-    closedir(directory);
+    struct proc_maps maps;
+    int result = proc_maps_read(pid, &maps);
+    if (result == -ESRCH || result == -EACCES || result == -EPERM)
+        return 0; /* it has ended, or is not ours to look at */
+    if (!result)
+        result = walk_maps(state, pid, &maps);
+    proc_maps_free(&maps);
     return result;
 }
 
@@ -294,7 +384,7 @@ int proc_each_file(pid_t pid, proc_file_visitor *visit, void *context)
 {
     struct file_walk walk = {.visit = visit, .context = context};
     struct proc_maps maps = {0};
-    int result = pid > 0 ? proc_maps_read(pid, &maps) : walk_all(&walk);
+    int result = pid > 0 ? proc_maps_read(pid, &maps) : proc_each(walk_process, &walk);
     if (pid > 0 && !result)
         result = walk_maps(&walk, pid, &maps);
     proc_maps_free(&maps);

@@ -41,10 +41,25 @@ int proc_start_time(pid_t pid, uint64_t *ticks); /* tells a process from a later
 /* A path of the process, opened from outside: "/proc/PID/root" + path, or path itself when that is the same
  * file or when pid is 0. */
 int proc_path(pid_t pid, const char *path, struct text *out);
+/* The file that a process runs, opened from outside, also when it was deleted or another one has its name now.
+ */
+int proc_program(pid_t pid, struct text *out);
+/* The parent's number; 0 for a process that has ended and is not waited for, or has no parent here. */
+int proc_parent(pid_t pid, pid_t *parent);
+/* Every process that there is, by its number. Non-zero stops. */
+typedef int proc_visitor(void *context, pid_t pid);
+int proc_each(proc_visitor *visit, void *context);
 
-/* ELF files that a process has mapped executable, each (device, inode) once, the executable first; path
- * usable from here. pid -1: of all processes. Non-zero stops. */
-typedef int proc_file_visitor(void *context, pid_t pid, const char *path);
+/* What tells a file from all others, however it was come by: files of overlay file systems that share a file
+ * below count as one, because probes in them are in that one. */
+struct proc_identity {
+    uint64_t words[4];
+};
+int proc_identify(const char *path, struct proc_identity *out);
+
+/* ELF files that a process has mapped executable, each once, the executable first. path: usable from here;
+ * seen: as the process sees it, also when it has no name any more. pid -1: of all processes. Non-zero stops. */
+typedef int proc_file_visitor(void *context, pid_t pid, const char *path, const char *seen);
 int proc_each_file(pid_t pid, proc_file_visitor *visit, void *context);
 
 #endif

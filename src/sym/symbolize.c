@@ -1,66 +1,74 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two bounded caches, the oldest used goes first: processes (their maps, now and before the last change), and
- * files (their symbols, and those of a separate debug file).
- *
- * An address is looked up in the maps that we have; when it is in none of them, they are read again, a few
- * times a second at most, so that a stack full of nonsense does not cost a read each. */
+/* See symbolize.h. An answer depends on the file and the offset in it alone, so answers serve all processes.
+ * They are kept in two halves: when the young one is full, the old one is thrown away and they change places;
+ * what is asked for again comes back into the young one. */
 #include "sym/symbolize.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <libiberty/demangle.h>
 
+#include "base/table.h"
 #include "base/text.h"
+#include "sym/call.h"
 #include "sym/elf.h"
+#include "sym/perf_map.h"
 #include "sym/proc.h"
+#include "sym/symbol_file.h"
 
 enum {
-    PROCESSES_MAX = 256,
-    FILES_MAX = 64,
-    READS_A_SECOND = 8,
-    VDSO_LARGEST = 64 << 10,
     MANGLED_MAX = 4096,
     DEMANGLED_MAX = 16 << 10,
+    ANSWERS_BYTES = 32 << 20, /* of each half */
+    JITS_MOST = 64,
 };
-#define VDSO_DEVICE UINT64_MAX /* no file has it; the inode is the size */
+#define JIT_BYTES ((size_t)256 << 20)
 
-struct process {
+/* What a place in a file is called. The texts stand behind. */
+struct answer {
+    uint64_t address; /* as the file's symbols count */
+    uint64_t offset;  /* behind the function */
+    const char *function;
+    const uint8_t *build_id;
+    size_t build_id_size, bytes, line_count;
+    bool is_not_code;
+    struct line_frame lines[];
+};
+
+struct answer_key {
+    uint64_t device, inode, generation, place; /* place: offset * 2 + is_return */
+};
+
+/* A process that says what its own code is called. */
+struct jit {
     pid_t pid;
-    uint64_t start_time;
-    struct proc_maps maps, before;
-    uint64_t used;
-    time_t checked, reads_since;
-    unsigned reads;
-};
-
-struct file {
-    uint64_t device, inode;
-    struct elf_file *elf;   /* NULL: it cannot be read */
-    struct elf_file *debug; /* NULL: there is none */
-    void *bytes;            /* of the vDSO */
-    bool debug_sought;
+    struct perf_map *map; /* NULL: it does not */
+    time_t checked;
     uint64_t used;
 };
 
 struct symbolizer {
     struct kallsyms *kallsyms;
-    bool owns_kallsyms, demangle;
-    struct process processes[PROCESSES_MAX];
-    size_t process_count;
-    struct file files[FILES_MAX];
-    size_t file_count;
+    bool owns_kallsyms, demangle, wants_lines;
+    struct processes *processes;
+    struct symbol_files *files;
+    struct lines *lines;
+    struct table young, old;
+    size_t young_bytes;
+    struct answer *passing; /* the last one that could not be kept */
+    struct jit jits[JITS_MOST];
     uint64_t clock;
-    char *demangled; /* the last answer's */
+    char *demangled;       /* the last answer's */
+    struct module *module; /* the last answer's */
+    char jit_module[64];
 };
 
 int symbolizer_open(struct kallsyms *kallsyms, struct symbolizer **out)
@@ -70,35 +78,41 @@ int symbolizer_open(struct kallsyms *kallsyms, struct symbolizer **out)
         return -ENOMEM;
     symbolizer->kallsyms = kallsyms;
     symbolizer->demangle = true;
+    symbolizer->processes = processes_make();
+    symbolizer->files = symbolizer->processes ? symbol_files_open(symbolizer->processes) : NULL;
+    symbolizer->lines = symbolizer->files ? lines_open() : NULL;
+    if (!symbolizer->lines) {
+        symbolizer_close(symbolizer);
+        return -ENOMEM;
+    }
     *out = symbolizer;
     return 0;
 }
 
-static void process_forget(struct process *process)
+static void answers_free(struct table *answers)
 {
-    proc_maps_free(&process->maps);
-    proc_maps_free(&process->before);
-    *process = (struct process){0};
-}
-
-static void file_forget(struct file *file)
-{
-    elf_file_close(file->elf);
-    elf_file_close(file->debug);
-    free(file->bytes);
-    *file = (struct file){0};
+    for (size_t i = 0; i < answers->count; i++)
+        free(answers->entries[i].value);
+    table_free(answers);
+    *answers = (struct table){0};
 }
 
 void symbolizer_close(struct symbolizer *symbolizer)
 {
     if (!symbolizer)
         return;
-    for (size_t i = 0; i < symbolizer->process_count; i++)
-        process_forget(&symbolizer->processes[i]);
-    for (size_t i = 0; i < symbolizer->file_count; i++)
-        file_forget(&symbolizer->files[i]);
+    if (symbolizer->module)
+        process_release(symbolizer->processes, symbolizer->module);
+    answers_free(&symbolizer->young);
+    answers_free(&symbolizer->old);
+    for (size_t i = 0; i < JITS_MOST; i++)
+        perf_map_close(symbolizer->jits[i].map);
+    lines_close(symbolizer->lines);
+    symbol_files_close(symbolizer->files);
+    processes_free(symbolizer->processes);
     if (symbolizer->owns_kallsyms)
         kallsyms_close(symbolizer->kallsyms);
+    free(symbolizer->passing);
     free(symbolizer->demangled);
     free(symbolizer);
 }
@@ -106,6 +120,16 @@ void symbolizer_close(struct symbolizer *symbolizer)
 void symbolizer_demangle(struct symbolizer *symbolizer, bool demangle)
 {
     symbolizer->demangle = demangle;
+}
+
+void symbolizer_lines(struct symbolizer *symbolizer, bool lines)
+{
+    symbolizer->wants_lines = lines;
+}
+
+struct processes *symbolizer_processes(struct symbolizer *symbolizer)
+{
+    return symbolizer->processes;
 }
 
 char *symbol_demangle(const char *name)
@@ -136,237 +160,235 @@ static time_t seconds_now(void)
     return now.tv_sec;
 }
 
-/* ---- processes ---- */
+/* ---- answers ---- */
 
-static bool maps_equal(const struct proc_maps *a, const struct proc_maps *b)
+static struct answer *answer_known(struct symbolizer *symbolizer, const struct answer_key *key)
 {
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++)
-        if (a->items[i].start != b->items[i].start || a->items[i].end != b->items[i].end ||
-            a->items[i].device != b->items[i].device || a->items[i].inode != b->items[i].inode ||
-            a->items[i].offset != b->items[i].offset)
-            return false;
-    return true;
-}
-
-/* Reads the maps anew. What was known before stays for addresses that are in the new ones no more: a process
- * that called execve, or has unloaded a library. */
-static int process_read(struct process *process)
-{
-    struct proc_maps maps;
-    uint64_t start_time;
-    int error = proc_start_time(process->pid, &start_time);
-    if (!error)
-        error = proc_maps_read(process->pid, &maps);
-    if (error)
-        return error;
-    if (process->start_time != start_time) { /* another process under the same number */
-        proc_maps_free(&process->maps);
-        proc_maps_free(&process->before);
+    struct answer *answer = table_get(&symbolizer->young, key, sizeof *key);
+    if (answer)
+        return answer;
+    answer = table_get(&symbolizer->old, key, sizeof *key);
+    if (answer && !table_set(&symbolizer->young, key, sizeof *key, answer)) {
+        table_set(&symbolizer->old, key, sizeof *key, NULL);
+        symbolizer->young_bytes += answer->bytes;
     }
-    if (maps_equal(&maps, &process->maps)) {
-        proc_maps_free(&maps);
-    } else {
-        proc_maps_free(&process->before);
-        process->before = process->maps;
-        process->maps = maps;
+    return answer;
+}
+
+static void answer_keep(struct symbolizer *symbolizer, const struct answer_key *key, struct answer *answer)
+{
+    enum { ENTRY = 100 }; /* what the table takes besides */
+    if (symbolizer->young_bytes > ANSWERS_BYTES) {
+        answers_free(&symbolizer->old);
+        symbolizer->old = symbolizer->young;
+        symbolizer->young = (struct table){0};
+        symbolizer->young_bytes = 0;
     }
-    process->start_time = start_time;
-    process->checked = seconds_now();
-    return 0;
-}
-
-static int process_get(struct symbolizer *symbolizer, pid_t pid, struct process **out)
-{
-    struct process *oldest = symbolizer->processes;
-    for (size_t i = 0; i < symbolizer->process_count; i++) {
-        struct process *process = &symbolizer->processes[i];
-        if (process->used < oldest->used)
-            oldest = process;
-        if (process->pid != pid)
-            continue;
-        process->used = ++symbolizer->clock;
-        uint64_t start_time;
-        time_t now = seconds_now();
-        /* The number may have gone to another process; one look a second tells. */
-        if (process->checked != now && !proc_start_time(pid, &start_time) &&
-            start_time != process->start_time)
-            process_read(process);
-        process->checked = now;
-        *out = process;
-        return 0;
+    if (table_set(&symbolizer->young, key, sizeof *key, answer)) {
+        free(symbolizer->passing);
+        symbolizer->passing = answer;
+        return;
     }
-    struct process fresh = {.pid = pid};
-    int error = process_read(&fresh);
-    if (error)
-        return error;
-    if (symbolizer->process_count < PROCESSES_MAX)
-        oldest = &symbolizer->processes[symbolizer->process_count++];
-    else
-        process_forget(oldest);
-    fresh.used = ++symbolizer->clock;
-    *oldest = fresh;
-    *out = oldest;
-    return 0;
+    answer->bytes += ENTRY;
+    symbolizer->young_bytes += answer->bytes;
 }
 
-static bool process_may_read(struct process *process)
+static char *put(char **at, const void *bytes, size_t size)
 {
-    time_t now = seconds_now();
-    if (process->reads_since != now) {
-        process->reads_since = now;
-        process->reads = 0;
-    }
-    return process->reads++ < READS_A_SECOND;
+    char *here = *at;
+    memcpy(here, bytes, size);
+    *at += size;
+    return here;
 }
 
-static const struct proc_mapping *process_find(struct process *process, uint64_t address)
+static struct answer *answer_make(const struct answer *facts, const struct line_frame *lines,
+                                  size_t line_count)
 {
-    const struct proc_mapping *mapping = proc_maps_find(&process->maps, address);
-    if ((!mapping || !mapping->executable) && process_may_read(process) && !process_read(process))
-        mapping = proc_maps_find(&process->maps, address);
-    return mapping ? mapping : proc_maps_find(&process->before, address);
-}
-
-int symbolizer_remember(struct symbolizer *symbolizer, pid_t pid)
-{
-    struct process *process;
-    return process_get(symbolizer, pid, &process);
-}
-
-/* ---- files ---- */
-
-/* The vDSO has no file: it is copied from the process. */
-static int vdso_open(pid_t pid, const struct proc_mapping *mapping, struct file *file)
-{
-    char path[64];
-    size_t size = mapping->end - mapping->start;
-    if (size > VDSO_LARGEST)
-        return -ENOEXEC;
-    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    file->bytes = malloc(size);
-    int error = file->bytes ? 0 : -ENOMEM;
-    if (!error && pread(fd, file->bytes, size, (off_t)mapping->start) != (ssize_t)size)
-        error = -EIO;
-    close(fd);
-    return error ? error : elf_file_open_memory(file->bytes, size, &file->elf);
-}
-
-/* The mapping itself leads to its file, whatever happened to the name; where we may not follow it, and when
- * the process has ended, the name must do. */
-static int mapped_open(pid_t pid, const struct proc_mapping *mapping, struct file *file)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, mapping->start,
-             mapping->end);
-    int error = elf_file_open(path, &file->elf);
-    if (!error || error == -ENOMEM || mapping->is_deleted)
-        return error;
-    struct text named = {0};
-    error = proc_path(pid, mapping->path, &named);
-    if (!error)
-        error = elf_file_open(text_string(&named), &file->elf);
-    text_free(&named);
-    return error;
-}
-
-static struct file *file_place(struct symbolizer *symbolizer, uint64_t device, uint64_t inode, bool *is_new)
-{
-    struct file *oldest = symbolizer->files;
-    for (size_t i = 0; i < symbolizer->file_count; i++) {
-        struct file *file = &symbolizer->files[i];
-        if (file->device == device && file->inode == inode) {
-            file->used = ++symbolizer->clock;
-            *is_new = false;
-            return file;
-        }
-        if (file->used < oldest->used)
-            oldest = file;
-    }
-    if (symbolizer->file_count < FILES_MAX)
-        oldest = &symbolizer->files[symbolizer->file_count++];
-    else
-        file_forget(oldest);
-    *oldest = (struct file){.device = device, .inode = inode, .used = ++symbolizer->clock};
-    *is_new = true;
-    return oldest;
-}
-
-static struct file *file_of_mapping(struct symbolizer *symbolizer, pid_t pid,
-                                    const struct proc_mapping *mapping)
-{
-    bool is_vdso = !mapping->inode && !strcmp(mapping->path, "[vdso]"), is_new;
-    if (!is_vdso && (!mapping->inode || mapping->path[0] != '/'))
+    size_t head = sizeof *facts + line_count * sizeof *lines, size = head + facts->build_id_size;
+    if (facts->function)
+        size += strlen(facts->function) + 1;
+    for (size_t i = 0; i < line_count; i++)
+        size += (lines[i].function ? strlen(lines[i].function) + 1 : 0) + strlen(lines[i].file) + 1;
+    struct answer *answer = malloc(size);
+    if (!answer)
         return NULL;
-    struct file *file = is_vdso ? file_place(symbolizer, VDSO_DEVICE, mapping->end - mapping->start, &is_new)
-                                : file_place(symbolizer, mapping->device, mapping->inode, &is_new);
-    if (is_new || (is_vdso && !file->elf)) {
-        free(file->bytes);
-        file->bytes = NULL;
-        if (is_vdso ? vdso_open(pid, mapping, file) : mapped_open(pid, mapping, file))
-            file->elf = NULL;
+    *answer = *facts;
+    answer->bytes = size;
+    answer->line_count = line_count;
+    char *at = (char *)answer + head;
+    if (facts->function)
+        answer->function = put(&at, facts->function, strlen(facts->function) + 1);
+    if (facts->build_id)
+        answer->build_id = (uint8_t *)put(&at, facts->build_id, facts->build_id_size);
+    for (size_t i = 0; i < line_count; i++) {
+        answer->lines[i] = lines[i];
+        answer->lines[i].file = put(&at, lines[i].file, strlen(lines[i].file) + 1);
+        if (lines[i].function)
+            answer->lines[i].function = put(&at, lines[i].function, strlen(lines[i].function) + 1);
     }
-    return file->elf ? file : NULL;
+    return answer;
 }
 
-static struct elf_file *file_debug(struct file *file)
+/* Demangles the names of inlined functions where they stand; what is made is freed by the caller. */
+static size_t demangle_lines(const struct symbolizer *symbolizer, struct line_frame *frames, size_t count,
+                             char **made)
 {
-    size_t size;
-    const uint8_t *id = elf_file_build_id(file->elf, &size);
-    if (file->debug_sought || !id || size < 2)
-        return file->debug;
-    file->debug_sought = true;
-    char path[256];
-    int length = snprintf(path, sizeof path, "/usr/lib/debug/.build-id/%02x/", id[0]);
-    for (size_t i = 1; i < size; i++)
-        length += snprintf(path + length, sizeof path - (size_t)length, "%02x", id[i]);
-    snprintf(path + length, sizeof path - (size_t)length, ".debug");
-    if (elf_file_open(path, &file->debug))
-        file->debug = NULL;
-    return file->debug;
+    size_t made_count = 0;
+    for (size_t i = 0; i < count && symbolizer->demangle; i++) {
+        char *name = frames[i].function ? symbol_demangle(frames[i].function) : NULL;
+        if (name)
+            frames[i].function = made[made_count++] = name;
+    }
+    return made_count;
 }
 
-static bool file_nearest(struct file *file, uint64_t address, struct elf_symbol *out)
+static struct answer *answer_find(struct symbolizer *symbolizer, pid_t pid, struct symbol_file *file,
+                                  const struct module *module, uint64_t file_offset, bool is_return)
 {
-    if (!elf_file_nearest(file->elf, address, out))
-        return true;
-    struct elf_file *debug = file_debug(file);
-    return debug && !elf_file_nearest(debug, address, out);
+    struct answer facts = {0};
+    struct elf_symbol symbol;
+    struct line_frame frames[LINES_FRAMES_MOST] = {0};
+    char *made[LINES_FRAMES_MOST];
+    size_t made_count = 0;
+    int count = 0;
+    facts.build_id = elf_file_build_id(file->elf, &facts.build_id_size);
+    if (elf_file_code_address(file->elf, file_offset, &facts.address))
+        return answer_make(&facts, NULL, 0);
+    enum call_kind call = is_return ? call_before(file->elf, file_offset) : CALL_UNKNOWN;
+    facts.is_not_code = call == CALL_NONE;
+    bool is_behind = is_return && call != CALL_SIGNAL;
+    uint64_t address = facts.address - is_behind;
+    if (symbol_file_nearest(file, module->path, pid, address, &symbol)) {
+        facts.function = symbolizer_name(symbolizer, symbol.name);
+        facts.offset = facts.address - symbol.address;
+    }
+    const struct elf_file *debug =
+        symbolizer->wants_lines && facts.function ? symbol_file_lines(file, module->path, pid) : NULL;
+    if (debug) {
+        const struct line_frame *found;
+        count = lines_find(symbolizer->lines, debug, file->key, address, &found);
+        file->has_no_lines = count < 0;
+        if (count > 0) {
+            memcpy(frames, found, (size_t)count * sizeof *frames);
+            made_count = demangle_lines(symbolizer, frames, (size_t)count, made);
+        }
+    }
+    struct answer *answer = answer_make(&facts, frames, count > 0 ? (size_t)count : 0);
+    while (made_count)
+        free(made[--made_count]);
+    return answer;
+}
+
+/* ---- code that a program made ---- */
+
+static void jits_shrink(struct symbolizer *symbolizer, const struct jit *keep)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < JITS_MOST; i++)
+        bytes += symbolizer->jits[i].map ? perf_map_bytes(symbolizer->jits[i].map) : 0;
+    while (bytes > JIT_BYTES) {
+        struct jit *oldest = NULL;
+        for (size_t i = 0; i < JITS_MOST; i++) {
+            struct jit *jit = &symbolizer->jits[i];
+            if (jit->map && jit != keep && (!oldest || jit->used < oldest->used))
+                oldest = jit;
+        }
+        if (!oldest)
+            return;
+        bytes -= perf_map_bytes(oldest->map);
+        perf_map_close(oldest->map);
+        *oldest = (struct jit){0};
+    }
+}
+
+/* The file grows while the program runs: it is read again when an address is not in it, once a second at
+ * most. */
+static const char *jit_find(struct symbolizer *symbolizer, pid_t pid, uint64_t address, uint64_t *start)
+{
+    struct jit *jit = symbolizer->jits;
+    for (size_t i = 0; i < JITS_MOST && jit->pid != pid; i++)
+        if (symbolizer->jits[i].pid == pid || symbolizer->jits[i].used < jit->used)
+            jit = &symbolizer->jits[i];
+    if (jit->pid != pid) {
+        perf_map_close(jit->map);
+        *jit = (struct jit){.pid = pid, .checked = -1};
+    }
+    jit->used = ++symbolizer->clock;
+    const char *name = jit->map ? perf_map_find(jit->map, address, start) : NULL;
+    struct perf_map *fresh;
+    time_t now = seconds_now();
+    if (name || jit->checked == now)
+        return name;
+    jit->checked = now;
+    if (perf_map_read(pid, &fresh))
+        return NULL;
+    perf_map_close(jit->map);
+    jit->map = fresh;
+    jits_shrink(symbolizer, jit);
+    return perf_map_find(jit->map, address, start);
+}
+
+static int jit_answer(struct symbolizer *symbolizer, pid_t pid, uint64_t address, bool is_return,
+                      struct symbolized *out)
+{
+    uint64_t start;
+    const char *name = jit_find(symbolizer, pid, address - is_return, &start);
+    if (!name)
+        return -ENOENT;
+    snprintf(symbolizer->jit_module, sizeof symbolizer->jit_module, "/tmp/perf-%d.map", (int)pid);
+    out->module = symbolizer->jit_module;
+    out->function = symbolizer_name(symbolizer, name);
+    out->offset = address - start;
+    return 0;
 }
 
 /* ---- questions ---- */
 
-int symbolizer_user(struct symbolizer *symbolizer, pid_t pid, uint64_t address, struct symbolized *out)
+int symbolizer_user(struct symbolizer *symbolizer, pid_t pid, uint64_t address, bool is_return,
+                    struct symbolized *out)
 {
-    struct process *process;
+    struct code_mapping mapping;
     *out = (struct symbolized){0};
-    int error = process_get(symbolizer, pid, &process);
-    if (error)
-        return error == -ENOMEM ? error : -ENOENT;
-    const struct proc_mapping *mapping = process_find(process, address);
-    if (!mapping)
+    if (symbolizer->module)
+        process_release(symbolizer->processes, symbolizer->module);
+    symbolizer->module = NULL;
+    int error = process_find(symbolizer->processes, pid, address, &mapping);
+    if (error) {
+        /* The kernel's own page for old system calls is in no list of the process's. */
+        out->is_not_code = is_return && error == -ENOENT && (int64_t)address >= 0;
         return -ENOENT;
-    if (mapping->path[0]) {
-        out->module = mapping->path;
-        out->offset = address - mapping->start + mapping->offset;
     }
-    struct file *file = file_of_mapping(symbolizer, pid, mapping);
-    struct elf_symbol symbol;
-    if (!file)
-        return -ENOENT;
-    out->build_id = elf_file_build_id(file->elf, &out->build_id_size);
-    if (elf_file_code_address(file->elf, address - mapping->start + mapping->offset, &out->module_address))
-        return -ENOENT;
-    out->offset = out->module_address;
-    if (!file_nearest(file, out->module_address, &symbol))
-        return -ENOENT;
-    out->function = symbolizer_name(symbolizer, symbol.name);
-    out->offset = out->module_address - symbol.address;
-    return 0;
+    const struct module *module = symbolizer->module = mapping.module;
+    uint64_t file_offset = address - mapping.start + mapping.offset;
+    if (module->path[0]) {
+        out->module = module->path;
+        out->offset = file_offset;
+    }
+    if (!module->inode && module->path[0] != '[')
+        return jit_answer(symbolizer, pid, address, is_return, out);
+    struct answer_key key = {module->device, module->inode, module->generation, file_offset * 2 + is_return};
+    if (!module->inode) /* the vDSO */
+        key.device = mapping.end - mapping.start;
+    struct answer *answer = answer_known(symbolizer, &key);
+    if (!answer) {
+        struct symbol_file *file = symbol_file_mapped(symbolizer->files, pid, &mapping);
+        if (!file) /* generated code may lie in a file that has no name any more */
+            return module->is_deleted ? jit_answer(symbolizer, pid, address, is_return, out) : -ENOENT;
+        answer = answer_find(symbolizer, pid, file, module, file_offset, is_return);
+        if (!answer)
+            return -ENOMEM;
+        answer_keep(symbolizer, &key, answer);
+    }
+    out->build_id = answer->build_id;
+    out->build_id_size = answer->build_id_size;
+    out->file_offset = file_offset;
+    out->module_address = answer->address;
+    out->is_not_code = answer->is_not_code;
+    out->function = answer->function;
+    out->offset = answer->function ? answer->offset : answer->address ? answer->address : file_offset;
+    out->lines = answer->lines;
+    out->line_count = answer->line_count;
+    return answer->function ? 0 : -ENOENT;
 }
 
 int symbolizer_kernel(struct symbolizer *symbolizer, uint64_t address, struct symbolized *out)
@@ -388,37 +410,22 @@ int symbolizer_kernel(struct symbolizer *symbolizer, uint64_t address, struct sy
     return 0;
 }
 
-static struct file *file_of_path(struct symbolizer *symbolizer, const char *path, int *error)
-{
-    struct stat status;
-    bool is_new;
-    *error = stat(path, &status) ? -errno : 0;
-    if (*error)
-        return NULL;
-    /* As maps writes devices, so that both ways lead to one entry. */
-    uint64_t device = (uint64_t)major(status.st_dev) << 32 | minor(status.st_dev);
-    struct file *file = file_place(symbolizer, device, status.st_ino, &is_new);
-    if (is_new || !file->elf)
-        *error = elf_file_open(path, &file->elf);
-    if (*error)
-        file->elf = NULL;
-    return *error ? NULL : file;
-}
+/* ---- back ---- */
 
 /* The process's mapping of the file's code, by the path that it knows or by the file itself. */
-static const struct proc_mapping *process_mapping(struct process *process, const char *path)
+static const struct proc_mapping *mapping_of_path(const struct proc_maps *maps, pid_t pid, const char *path)
 {
     struct stat status, mapped;
     if (stat(path, &status))
         return NULL;
-    for (size_t i = 0; i < process->maps.count; i++) {
-        const struct proc_mapping *mapping = &process->maps.items[i];
+    for (size_t i = 0; i < maps->count; i++) {
+        const struct proc_mapping *mapping = &maps->items[i];
         if (!mapping->executable || mapping->inode != status.st_ino)
             continue;
         char name[PATH_MAX + 32];
         if (!strcmp(mapping->path, path))
             return mapping;
-        snprintf(name, sizeof name, "/proc/%d/root%s", (int)process->pid, mapping->path);
+        snprintf(name, sizeof name, "/proc/%d/root%s", (int)pid, mapping->path);
         if (!stat(name, &mapped) && mapped.st_dev == status.st_dev && mapped.st_ino == status.st_ino)
             return mapping;
     }
@@ -427,22 +434,19 @@ static const struct proc_mapping *process_mapping(struct process *process, const
 
 int symbolizer_bias(struct symbolizer *symbolizer, const char *path, pid_t pid, uint64_t *bias)
 {
-    struct process *process;
-    int error = process_get(symbolizer, pid, &process);
+    struct proc_maps maps;
+    int error = proc_maps_read(pid, &maps);
     if (error)
         return error;
-    const struct proc_mapping *mapping = process_mapping(process, path);
-    if (!mapping && process_may_read(process) && !process_read(process))
-        mapping = process_mapping(process, path);
-    if (!mapping)
-        return -ESRCH;
-    struct file *file = file_of_path(symbolizer, path, &error);
+    const struct proc_mapping *mapping = mapping_of_path(&maps, pid, path);
+    error = mapping ? 0 : -ESRCH;
+    struct symbol_file *file = error ? NULL : symbol_file_named(symbolizer->files, path, &error);
     uint64_t address;
-    if (!file)
-        return error;
-    error = elf_file_code_address(file->elf, mapping->offset, &address);
+    if (file)
+        error = elf_file_code_address(file->elf, mapping->offset, &address);
     if (!error)
         *bias = mapping->start - address;
+    proc_maps_free(&maps);
     return error;
 }
 
@@ -452,12 +456,10 @@ int symbolizer_address(struct symbolizer *symbolizer, const char *path, pid_t pi
     struct elf_symbol symbol;
     uint64_t bias = 0;
     int error;
-    struct file *file = file_of_path(symbolizer, path, &error);
+    struct symbol_file *file = symbol_file_named(symbolizer->files, path, &error);
     if (!file)
         return error;
-    error = elf_file_symbol(file->elf, name, &symbol);
-    if (error == -ENOENT && file_debug(file))
-        error = elf_file_symbol(file->debug, name, &symbol);
+    error = symbol_file_symbol(file, path, name, &symbol);
     if (!error && pid > 0)
         error = symbolizer_bias(symbolizer, path, pid, &bias);
     if (error)

@@ -56,17 +56,21 @@ int syscall_number(const char *name)
     return syscall_exact(name);
 }
 
+const char *syscall_own_name(int number)
+{
+    for (size_t i = 0; i < SYSCALLS; i++)
+        if (syscall_table[i].number == number)
+            return syscall_table[i].name;
+    return NULL;
+}
+
 const char *syscall_name(int number)
 {
-    for (size_t i = 0; i < SYSCALLS; i++) {
-        if (syscall_table[i].number != number)
-            continue;
-        for (size_t a = 0; a < ALIASES; a++)
-            if (!strcmp(syscall_aliases[a].name, syscall_table[i].name))
-                return syscall_aliases[a].traced;
-        return syscall_table[i].name;
-    }
-    return NULL;
+    const char *name = syscall_own_name(number);
+    for (size_t i = 0; name && i < ALIASES; i++)
+        if (!strcmp(syscall_aliases[i].name, name))
+            return syscall_aliases[i].traced;
+    return name;
 }
 
 int syscall_limit(void)

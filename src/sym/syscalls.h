@@ -8,6 +8,8 @@
 int syscall_number(const char *name);
 /* NULL: no such number. */
 const char *syscall_name(int number);
+/* The same under the name of <asm/unistd.h>: fstat, uname, sendfile, umount2. */
+const char *syscall_own_name(int number);
 /* One more than the largest number. */
 int syscall_limit(void);
 

@@ -46,8 +46,8 @@ static bool is_tracefs(int directory)
     return !fstatfs(directory, &status) && status.f_type == TRACEFS_MAGIC;
 }
 
-/* True when a file whose reading takes the kernel's event lock can be read. The child that tries has none of our
- * descriptors: should it hang, nobody waits for it, neither we nor a reader of our output. */
+/* True when a file whose reading takes the kernel's event lock can be read. The child that tries has none of
+ * our descriptors: should it hang, nobody waits for it, neither we nor a reader of our output. */
 static bool tracefs_answers(int directory)
 {
     enum { PATIENCE_MS = 3000 };
@@ -80,10 +80,11 @@ const char *tracefs_problem(int error)
 
 const char *tracefs_remedy(int error)
 {
-    return error == -EDEADLK   ? "dmesg shows what happened; only a reboot helps. uprobe and usdt by uprobe_multi, "
-                                 "rawtracepoint, profile, interval and software probes work without it"
+    return error == -EDEADLK
+               ? "dmesg shows what happened; only a reboot helps. uprobe and usdt by uprobe_multi, "
+                 "rawtracepoint, profile, interval and software probes work without it"
            : error == -ENOENT ? "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
-                               : "/sys/kernel/tracing is readable by root; run as root or make it readable";
+                              : "/sys/kernel/tracing is readable by root; run as root or make it readable";
 }
 
 int tracefs_open(struct tracefs **out)
@@ -135,6 +136,14 @@ void tracefs_close(struct tracefs *tracefs)
 int tracefs_directory(const struct tracefs *tracefs)
 {
     return tracefs->directory;
+}
+
+bool tracefs_lists_functions(const struct tracefs *tracefs)
+{
+    int fd = openat(tracefs->directory, "available_filter_functions", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 int tracefs_read(const struct tracefs *tracefs, const char *path, struct text *out)

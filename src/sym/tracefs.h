@@ -6,6 +6,7 @@
 #ifndef SPOOR_SYM_TRACEFS_H
 #define SPOOR_SYM_TRACEFS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ const char *tracefs_remedy(int error);
 int tracefs_open_at(int directory, struct tracefs **out);
 void tracefs_close(struct tracefs *tracefs);
 int tracefs_directory(const struct tracefs *tracefs); /* for openat() of uprobe_events and the like */
+/* Does the kernel trace functions, and let us read which? */
+bool tracefs_lists_functions(const struct tracefs *tracefs);
 /* All of a small file: "available_filter_functions", "events/sched/sched_switch/id". */
 int tracefs_read(const struct tracefs *tracefs, const char *path, struct text *out);
 

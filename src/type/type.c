@@ -41,10 +41,12 @@ static const struct kind_facts {
     [TYPE_KSTACK] = {"kstack_t", 8, 8},     [TYPE_USTACK] = {"ustack_t", 16, 16},
     [TYPE_INET] = {"inet", 24, 24},         [TYPE_TIMESTAMP] = {"timestamp", 8, 8},
     [TYPE_USERNAME] = {"username_t", 8, 8}, [TYPE_NAME] = {"string", 8, 8},
+    [TYPE_MACADDR] = {"macaddr_t", 8, 6},   [TYPE_CGROUP_PATH] = {"cgroup_path_t", 8, 8},
     [TYPE_COUNT] = {"count_t", 8, 8},       [TYPE_SUM] = {"sum_t", 8, 8},
     [TYPE_MIN] = {"min_t", 16, 8},          [TYPE_MAX] = {"max_t", 16, 8},
     [TYPE_AVG] = {"avg_t", 16, 8},          [TYPE_STATS] = {"stats_t", 16, 8},
     [TYPE_HIST] = {"hist_t", 0, 8},         [TYPE_LHIST] = {"lhist_t", 0, 8},
+    [TYPE_TSERIES] = {"tseries_t", 24, 8},
 };
 
 static uint32_t round_to_word(uint64_t bytes)
@@ -98,12 +100,18 @@ const struct type *type_array(struct arena *arena, const struct type *element, u
     return type;
 }
 
-const struct type *type_tuple(struct arena *arena, const struct type *const *elements, uint32_t count)
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+const struct type *type_record(struct arena *arena, const char *const *names,
+                               const struct type *const *elements, uint32_t count)
 {
     struct field *fields = arena_array(arena, count, sizeof *fields);
     uint64_t offset = 0;
     for (uint32_t i = 0; i < count; i++) {
-        fields[i].name = "";
+        fields[i].name = names ? names[i] : "";
         fields[i].type = elements[i];
         fields[i].offset = round_to_word(offset);
         offset += type_storage(elements[i]);
@@ -112,6 +120,38 @@ const struct type *type_tuple(struct arena *arena, const struct type *const *ele
     type->fields = fields;
     type->count = count;
     return type;
+}
+
+const struct type *type_tuple(struct arena *arena, const struct type *const *elements, uint32_t count)
+{
+    return type_record(arena, NULL, elements, count);
+}
+
+const struct type *type_tuple_like(struct arena *arena, const struct type *tuple,
+                                   const struct type *const *elements)
+{
+    struct type *like = (struct type *)type_tuple(arena, elements, tuple->count);
+    struct field *fields = (struct field *)like->fields;
+    for (uint32_t i = 0; i < tuple->count; i++)
+        fields[i].name = tuple->fields[i].name;
+    return like;
+}
+
+bool type_is_record(const struct type *type)
+{
+    return type->kind == TYPE_TUPLE && type->count && type->fields[0].name && type->fields[0].name[0];
+}
+
+int type_element(const struct type *tuple, const struct type *other, uint32_t i)
+{
+    if (type_is_record(tuple) != type_is_record(other) || tuple->count != other->count)
+        return -1;
+    if (!type_is_record(tuple))
+        return (int)i;
+    for (uint32_t k = 0; k < tuple->count; k++) /* mostly in the same place */
+        if (same_text(tuple->fields[(i + k) % tuple->count].name, other->fields[i].name))
+            return (int)((i + k) % tuple->count);
+    return -1;
 }
 
 const struct type *type_simple(struct arena *arena, enum type_kind kind)
@@ -139,7 +179,12 @@ bool type_is_number(const struct type *type)
 
 bool type_is_aggregation(const struct type *type)
 {
-    return type->kind >= TYPE_COUNT && type->kind <= TYPE_LHIST;
+    return type->kind >= TYPE_COUNT && type->kind <= TYPE_TSERIES;
+}
+
+bool type_has_rows(const struct type *type)
+{
+    return type->kind >= TYPE_HIST && type->kind <= TYPE_TSERIES;
 }
 
 bool type_is_per_cpu(const struct type *type)
@@ -150,11 +195,6 @@ bool type_is_per_cpu(const struct type *type)
 bool type_reads_as_integer(const struct type *type)
 {
     return type->kind >= TYPE_COUNT && type->kind <= TYPE_STATS;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || strcmp(a ? a : "", b ? b : "") == 0;
 }
 
 static bool has_name(const struct type *type)
@@ -216,6 +256,7 @@ static bool equal_within(const struct type *a, const struct type *b, unsigned de
     case TYPE_TUPLE: return fields_equal(a, b, depth - 1, budget);
     case TYPE_KSTACK:
     case TYPE_USTACK: return a->stack_mode == b->stack_mode && a->stack_frames == b->stack_frames;
+    case TYPE_CGROUP_PATH:
     case TYPE_TIMESTAMP: return same_text(a->format, b->format);
     case TYPE_SUM:
     case TYPE_MIN:
@@ -224,6 +265,9 @@ static bool equal_within(const struct type *a, const struct type *b, unsigned de
     case TYPE_STATS: return a->is_signed == b->is_signed;
     case TYPE_HIST: return a->step == b->step;
     case TYPE_LHIST: return a->minimum == b->minimum && a->maximum == b->maximum && a->step == b->step;
+    case TYPE_TSERIES:
+        return a->maximum == b->maximum && a->step == b->step && a->series == b->series &&
+               a->is_signed == b->is_signed;
     default: return true;
     }
 }
@@ -307,21 +351,23 @@ static const struct type *common_within(struct arena *arena, const struct type *
             return NULL;
         const struct type **elements = arena_array(arena, a->count, sizeof *elements);
         for (uint32_t i = 0; i < a->count; i++) {
-            elements[i] = common_within(arena, a->fields[i].type, b->fields[i].type, depth - 1);
-            if (!elements[i] || !same_text(a->fields[i].name, b->fields[i].name))
+            int k = type_element(b, a, i);
+            elements[i] =
+                k < 0 ? NULL : common_within(arena, a->fields[i].type, b->fields[k].type, depth - 1);
+            if (!elements[i])
                 return NULL;
         }
-        struct type *tuple = (struct type *)type_tuple(arena, elements, a->count);
-        struct field *fields = (struct field *)tuple->fields;
-        for (uint32_t i = 0; i < a->count; i++)
-            fields[i].name = a->fields[i].name;
-        return tuple;
+        return type_tuple_like(arena, a, elements);
     }
     case TYPE_SUM:
     case TYPE_MIN:
     case TYPE_MAX:
     case TYPE_AVG:
     case TYPE_STATS: /* they differ in sign: a negative value must keep its meaning */
+        return a->is_signed ? a : b;
+    case TYPE_TSERIES:
+        if (a->maximum != b->maximum || a->step != b->step || a->series != b->series)
+            return NULL;
         return a->is_signed ? a : b;
     default: return NULL;
     }
@@ -352,6 +398,8 @@ uint32_t type_histogram_rows(const struct type *type)
         unsigned bits = type->step < 0 ? 0 : type->step > 5 ? 5 : (unsigned)type->step;
         return ((64 - bits) << bits) + 1;
     }
+    if (type->kind == TYPE_TSERIES)
+        return type->maximum > 0 && type->maximum <= HISTOGRAM_ROWS_MOST ? (uint32_t)type->maximum : 1;
     if (type->step <= 0 || type->maximum <= type->minimum)
         return 2;
     uint64_t range = (uint64_t)type->maximum - (uint64_t)type->minimum;
@@ -409,6 +457,29 @@ const char *type_enumerator(const struct type *type, int64_t value)
         if (type->enumerators[i].value == value)
             return type->enumerators[i].name;
     return NULL;
+}
+
+uint64_t type_flags(const struct type *type)
+{
+    uint64_t flags = 0;
+    uint32_t count = 0, others = 0;
+    if (type->kind != TYPE_ENUM)
+        return 0;
+    uint64_t mask = type->size < 8 ? (1ULL << 8 * type->size) - 1 : UINT64_MAX;
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < type->count; i++) {
+            uint64_t value = (uint64_t)type->enumerators[i].value & mask;
+            bool is_flag = value && !(value & (value - 1));
+            if (!pass && is_flag && !(flags & value)) {
+                flags |= value;
+                count++;
+            } else if (pass && !is_flag && value && value != flags) {
+                if (value & ~flags)
+                    return 0;
+                others++;
+            }
+        }
+    return count >= 3 && 3 * others < count ? flags : 0;
 }
 
 static void describe_within(struct text *out, const struct type *type, unsigned depth);

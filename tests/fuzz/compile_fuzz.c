@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct probe_kind *const kinds[] = {&probe_kind_begin,    &probe_kind_end,
                                                      &probe_kind_interval, &probe_kind_profile,
                                                      &probe_kind_software, NULL};
-    static const char *const values[] = {"12", "word", "-1"};
+    static const char *const values[] = {"12", "word", "-1", "--a=1", "--b"};
     enum { LONGEST = 4096 };
     if (size > LONGEST)
         return 0;
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct source source = {"fuzz", text, size};
     struct session_options options = {
         .source = &source,
-        .parameters = {values, sizeof values / sizeof values[0]},
+        .parameters = {.values = values, .count = 3, .named = values + 3, .named_count = 2},
         .kinds = kinds,
         .builtins = &builtin_table,
         .is_unsafe = true,

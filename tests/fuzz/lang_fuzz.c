@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/parse.h"
+#include "lang/c_definitions.h"
+#include "lang/layout.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,10 +33,42 @@ static void exercise_node(struct arena *arena, struct node *node, bool is_good)
     text_free(&copy);
 }
 
+/* With definitions of C, as everywhere: they change where a probe begins. */
+static struct script *parse(struct arena *arena, struct diagnostics *diagnostics, const struct source *source,
+                            const struct parameters *parameters)
+{
+    const struct c_options options = {.arena = arena, .diagnostics = diagnostics};
+    struct c_definitions *definitions = c_open(&options);
+    struct script *script = script_parse_with(arena, diagnostics, source, parameters, definitions);
+    c_close(definitions);
+    return script;
+}
+
+/* What is laid out means the same, and is laid out already. */
+static void exercise_layout(struct arena *arena, const struct source *source,
+                            const struct parameters *parameters, const struct script *script)
+{
+    struct text once = {0}, twice = {0}, before = {0}, after = {0};
+    struct diagnostics diagnostics = {.arena = arena};
+    bool is_good = script_layout(&once, arena, &diagnostics, source, parameters);
+    assert(is_good);
+    struct source again = {.name = "again", .text = text_string(&once), .length = once.length};
+    struct script *other = parse(arena, &diagnostics, &again, parameters);
+    script_print(&before, script);
+    script_print(&after, other);
+    assert(once.failed || before.failed || !strcmp(text_string(&before), text_string(&after)));
+    script_layout(&twice, arena, &diagnostics, &again, parameters);
+    assert(once.failed || twice.failed || !strcmp(text_string(&once), text_string(&twice)));
+    text_free(&once);
+    text_free(&twice);
+    text_free(&before);
+    text_free(&after);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const values[] = {"7", "a:b/c", ""};
-    struct parameters parameters = {values, sizeof values / sizeof values[0]};
+    static const char *const values[] = {"7", "a:b/c", "", "--a=1", "--b"};
+    struct parameters parameters = {.values = values, .count = 3, .named = values + 3, .named_count = 2};
     struct arena arena = {0};
     struct diagnostics diagnostics = {.arena = &arena};
     jmp_buf nowhere;
@@ -50,15 +83,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     struct source source = {"fuzz", memory, size};
-    struct script *script = script_parse(&arena, &diagnostics, &source, &parameters);
+    struct script *script = parse(&arena, &diagnostics, &source, &parameters);
     bool is_good = diagnostics.errors == 0;
-    assert(script->block_count || !is_good);
+    assert(script->block_count || script->imports || !is_good);
     for (struct action_block *block = script->blocks; block; block = block->next) {
         assert(block->body && (block->attach_points || !is_good));
         exercise_node(&arena, block->predicate, is_good);
         exercise_node(&arena, block->body, is_good);
     }
+    for (struct macro *macro = script->macros; macro; macro = macro->next)
+        exercise_node(&arena, macro->body, is_good);
+    for (struct subprogram *subprogram = script->subprograms; subprogram; subprogram = subprogram->next)
+        exercise_node(&arena, subprogram->body, is_good);
     struct text text = {0};
+    if (is_good) {
+        exercise_layout(&arena, &source, &parameters, script);
+        script_expand(&arena, &diagnostics, script);
+        script_take_options(&arena, &diagnostics, script, &parameters);
+    }
     script_print(&text, script);
     diagnostics_render(&text, &diagnostics, DIAGNOSTIC_ERROR, false);
     diagnostics_render(&text, &diagnostics, DIAGNOSTIC_WARNING, false);

@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { FILE_BYTES = 48 << 10, SPOOR_RINGS = 24576 };
+enum { FILE_BYTES = 56 << 10, SPOOR_RINGS = 24576 };
 
 /* A file of spoor's with the areas where they should be: the rest is the fuzzer's. */
 static void make_spoor(uint8_t *bytes, uint32_t kind)
@@ -37,7 +37,7 @@ static void make_spoor(uint8_t *bytes, uint32_t kind)
         .sections_offset = 12288,
         .sections_bytes = SPOOR_RINGS - 12288,
         .rings_offset = SPOOR_RINGS,
-        .ring_stride = 4096 + 8192,
+        .ring_stride = 4096 + 8192 + 4096,
         .ring_limit = 2,
         .ring_bytes = 8192,
         .block_bytes = LAYOUT_BLOCK_BYTES,
@@ -71,14 +71,19 @@ static void make_spoor(uint8_t *bytes, uint32_t kind)
     struct layout_argument argument = {.tracepoint = 1, .kind = LAYOUT_KIND_STRING, .size = 8};
     memcpy(at, &section, sizeof section);
     memcpy(at + 24, &argument, sizeof argument);
+    const struct layout_ring certain = {.committed = 1 << 12, .position_base = 1 << 12};
+    for (unsigned ring = 0; ring < 2 && kind == LAYOUT_KIND_RINGS; ring++)
+        memcpy(bytes + SPOOR_RINGS + ring * 16384, &certain, sizeof certain);
     for (unsigned ring = 0; ring < 2; ring++)
         for (uint64_t sequence = 1; sequence <= 2; sequence++) {
             uint8_t *place = bytes + SPOOR_RINGS +
                              (kind == LAYOUT_KIND_STREAM ? (ring * 2 + sequence - 1) * 4096
-                                                         : ring * 12288 + 4096 + sequence % 2 * 4096);
-            struct layout_block block = {
-                .sequence = sequence, .number = sequence * 2, .ring = ring, .first = 96, .trailer = sequence};
-            const uint64_t position = sequence * LAYOUT_BLOCK_WORDS + 12;
+                                                         : ring * 16384 + 4096 + sequence % 2 * 4096);
+            struct layout_block block = {.sequence = sequence,
+                                         .number = sequence * 2,
+                                         .ring = ring,
+                                         .first = LAYOUT_BLOCK_HEADER_BYTES};
+            const uint64_t position = sequence * LAYOUT_BLOCK_WORDS + LAYOUT_BLOCK_HEADER_BYTES / 8;
             block.words[0] = layout_record_start(position, 1, 64);
             block.words[1] = sequence * 1000;
             block.words[4] = 16ull << 32 | 48ull << 16 | 16;
@@ -116,6 +121,37 @@ static void make_spdk(uint8_t *bytes)
     memcpy(bytes + offset + sizeof history + 1280 * 8, slots, sizeof slots);
 }
 
+/* Chunks in place of the history: two of lcore 0 with a gap between them, one that is empty, one of lcore 3.
+ */
+static void make_spdk_stream(uint8_t *bytes)
+{
+    static const struct spdk_slot slots[] = {
+        {10, 65, 0, 0, 7, {0}}, {10, 1280, 0, 0, 0, {0}}, {10, 1280, 0, 0, 0, {0}}, {20, 66, 0, 3, 7, {7}}};
+    static const struct spdk_chunk chunks[] = {
+        {.first = 5, .count = 4, .num_tpoint_ids = 1280, .thread_name = "reactor"},
+        {.first = 100, .index = 3, .lcore = 3},
+        {.first = 12, .count = 4, .num_tpoint_ids = 1280},
+        {.first = 101, .count = 4, .index = 3, .lcore = 3},
+    };
+    struct spdk_header header;
+    uint64_t at = 8704;
+    make_spdk(bytes);
+    memcpy(&header, bytes, sizeof header);
+    memcpy(header.reserved, SPDK_STREAM_MARK, sizeof header.reserved);
+    header.offsets[SPDK_SECTION_LCORES] = 0;
+    header.file_size = at;
+    memcpy(bytes, &header, sizeof header);
+    memset(bytes + at, 0, FILE_BYTES - at);
+    for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++) {
+        struct spdk_chunk chunk = chunks[i];
+        chunk.check = spdk_chunk_check(&chunk);
+        memcpy(bytes + at, &chunk, sizeof chunk);
+        at += sizeof chunk;
+        memcpy(bytes + at, slots, chunk.count * sizeof slots[0]);
+        at += chunk.count * sizeof slots[0];
+    }
+}
+
 /* Three bytes of place, one of length, then what stands there instead. */
 static void damage(uint8_t *bytes, const uint8_t *data, size_t size)
 {
@@ -143,7 +179,7 @@ static void read_all(struct recording *recording)
     struct objects *objects = objects_make(recording_model(recording));
     size_t events = 0;
     event_printer_init(&printer, recording);
-    const int failed = latency_table_make(&table, recording_model(recording)) | stories_make(&stories, 3, -1);
+    const int failed = latency_table_make(&table, recording) | stories_make(&stories, 3, -1);
     event_json_head(&out, recording);
     if (!failed && objects)
         while (recording_next(recording, &event) == 1 && !objects_follow(objects, &event, &step)) {
@@ -174,13 +210,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t length = FILE_BYTES;
     if (!bytes || file < 0)
         abort();
-    switch (data[0] % 4) {
+    switch (data[0] % 5) {
     case 0: make_spoor(bytes, LAYOUT_KIND_RINGS); break;
     case 1: make_spoor(bytes, LAYOUT_KIND_STREAM); break;
     case 2: make_spdk(bytes); break;
+    case 4: make_spdk_stream(bytes); break;
     default: length = size - 1 < FILE_BYTES ? size - 1 : FILE_BYTES; memcpy(bytes, data + 1, length);
     }
-    if (data[0] % 4 != 3)
+    if (data[0] % 5 != 3)
         damage(bytes, data + 1, size - 1);
     if (data[0] & 64)
         length = length / 2 + data[0];

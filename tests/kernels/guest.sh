@@ -7,13 +7,13 @@
 # and ftrace and kprobes then crash the kernel. It also emulates two things wrongly that kernels from 6.12 use,
 # hence la57 and cx16.
 suites="
-bullseye  -smp 2 -cpu max                       240
-bookworm  -smp 2 -cpu max                       240
-trixie    -smp 2 -cpu max,la57=off,cx16=off     240
-sid       -smp 2 -cpu max,la57=off,cx16=off     240
+bullseye  -smp 2 -cpu max                       600
+bookworm  -smp 2 -cpu max                       600
+trixie    -smp 2 -cpu max,la57=off,cx16=off     600
+sid       -smp 2 -cpu max,la57=off,cx16=off     600
 "
 package=linux-image-cloud-amd64
-modules="dummy" # what a case wants to probe in a module; loaded by init
+modules="dummy nbd" # what a case wants to probe in a module; loaded by init
 
 fail() {
     echo "$me: $*" >&2
@@ -88,6 +88,33 @@ kernel_fetch() {
     echo "${image#linux-image-}" >"$place/release"
     cp "$place"/image/boot/vmlinuz-* "$place/vmlinuz"
     rm -rf "$place"/{image,state,cache,*.deb}
+}
+
+# module_build SUITE DIRECTORY: spoor_device.ko into modules/, once. Only where this machine's compiler is the kernel's;
+# without the module the cases that want it are skipped.
+module_build() {
+    local suite=$1 place=$2 log=$2/module.log tree=$2/headers release common
+    release=$(cat "$place/release")
+    [ ! -e "$place/modules/spoor_device.ko" ] && [ ! -e "$log" ] || return 0
+    rm -rf "$tree"
+    mkdir -p "$place"/state/lists/partial "$place"/cache/archives/partial "$tree"
+    : >"$place/state/status"
+    if {
+        private_apt "$place" apt-get update && cd "$tree" &&
+            private_apt "$place" apt-get download "linux-headers-$release" \
+                $(private_apt "$place" apt-cache depends "linux-headers-$release" | sed -n 's/^ *Depends: \(linux-.*\)/\1/p' | grep -v compiler) &&
+            for file in *.deb; do dpkg-deb -x "$file" . || exit 1; done &&
+            common=$(sed -n 's#^include /usr/src/##p' "usr/src/linux-headers-$release/Makefile") &&
+            echo "include $tree/usr/src/$common" >"usr/src/linux-headers-$release/Makefile" &&
+            cp -r "$root/tests/kernels/module" . &&
+            make -C "usr/src/linux-headers-$release" M="$tree/module" modules && cp module/spoor_device.ko "$place/modules/"
+    } >"$log" 2>&1; then
+        rm -f "$log"
+    else
+        echo "   $suite: the module with tracepoints of ours cannot be built: $(tail -n 1 "$log")"
+    fi
+    cd "$root" || exit 1
+    rm -rf "$tree" "$place"/{state,cache}
 }
 
 # ---- what a guest begins with ----

@@ -35,6 +35,7 @@ export SPOOR_TRACE_DIR=$dir # recordings
 
 # start OPTION…: a server; $server and $port say which.
 start() {
+    rm -f "$dir/out" "$dir/errors" # what the server before said
     "$blockd" --port 0 --socket "$dir/socket" --control "$dir/control" --threads 2 "$@" >"$dir/out" 2>"$dir/errors" &
     server=$!
     for _ in $(seq 200); do
@@ -283,12 +284,12 @@ if "$spoor" report --help 2>&1 | grep -q -- --slowest; then
     stop
     report() { "$spoor" report -f "$(ls -- *.spoor)" --width 0 "$@" 2>report.errors; }
     report >listing
-    thread='^reactor_[01] +[0-9]+:' time='[0-9]+\.[0-9]{3}' number='[0-9]+'
-    shape="$thread +$time +t$number 127\.0\.0\.1:$number disk +TCP_REQ_NEW +id: +r$number +qpair: *0x[0-9a-f]+ *$"
+    thread='^ *[0-9]+:' name='thread: *reactor_[01]$' time='[0-9]+\.[0-9]{3}' number='[0-9]+'
+    shape="$thread +$time +t$number 127\.0\.0\.1:$number disk +TCP_REQ_NEW +id: +r$number +qpair: *0x[0-9a-f]+ +$name"
     check "recording: a request begins" listing grep -qE "$shape" listing
-    shape="$thread +$time +b$number disk +BDEV_IO_START +id: +i$number \(r$number\) +type: +BDEV_WRITE +ctx: +0x[0-9a-f]+ +offset: *4096 +len: *8192 *$"
+    shape="$thread +$time +b$number disk +BDEV_IO_START +id: +i$number \(r$number\) +type: +BDEV_WRITE +ctx: +0x[0-9a-f]+ +offset: *4096 +len: *8192 +$name"
     check "recording: its I/O knows it" listing grep -qE "$shape" listing
-    shape="$thread +$time +b$number disk +BDEV_IO_DONE +id: +i$number \(r$number\) +time: +$time +ctx: +0x[0-9a-f]+ *$"
+    shape="$thread +$time +b$number disk +BDEV_IO_DONE +id: +i$number \(r$number\) +time: +$time +ctx: +0x[0-9a-f]+ +$name"
     check "recording: the I/O ends, with its time" listing grep -qE "$shape" listing
     check "recording: the steps of a write, in order" listing [ "$(grep -E "id: +(r0|i0 \(r0\)) " listing | grep -o 'TCP_REQ_[A-Z0-9_]*\|BDEV_IO_[A-Z]*' | xargs)" = \
         "TCP_REQ_NEW TCP_REQ_NEED_BUFFER TCP_REQ_TX_H_TO_C TCP_REQ_RDY_TO_EXECUTE BDEV_IO_START BDEV_IO_DONE TCP_REQ_EXECUTED \
@@ -315,6 +316,7 @@ fi
 trace() {
     traced=$1
     shift
+    rm -f "$traced" "$traced.errors"
     "$spoor" -o "$traced" "$@" 2>"$traced.errors" &
     tracer=$!
     for _ in $(seq 200); do
@@ -361,6 +363,26 @@ reached() { printf 'blockd reached state %s\n' "$@"; }
 if cmp -s states.expected states.said; then ok "probes: every change of state, in order"; else
     not_ok "probes: states" "$(diff states.expected states.said)" "$(cat states.errors)"
 fi
+
+# One definition, two sinks: the probe fires whether its tracepoint records or not, and both say the same.
+for enabled in none all; do
+    rm -f -- *.spoor
+    if [ $enabled = all ]; then start --memory disk:64M --trace export; else start --memory disk:64M; fi
+    trace sinks -p "$server" -e "usdt:$blockd:export:EXPORT_STATE { printf(\"%s %d %d %d\\n\", str(args.name), args.thread, args.from, args.to); }"
+    tell pause disk >/dev/null
+    tell resume disk >/dev/null
+    untrace
+    stop
+    # By number: INACTIVE 0, ACTIVE 1, PAUSED 2; each thread for itself.
+    sort sinks | sed '/^$/d' >sinks.said
+    printf 'disk %d %d %d\n' 2 1 2 2 2 1 3 1 2 3 2 1 >sinks.expected
+    check "sinks: the probe of a tracepoint (recorded: $enabled)" sinks.said cmp -s sinks.expected sinks.said
+    [ $enabled = all ] || continue
+    "$spoor" report -f "$(ls -- *.spoor)" --tracepoint EXPORT_STATE --width 0 2>report.errors |
+        sed -nE 's/.* name: *([^ ]+) +thread: *([0-9]+) +from: *EXPORT_([A-Z]+) +to: *EXPORT_([A-Z]+) .*/\1 \2 \3 \4/p' |
+        sed 's/INACTIVE/0/g; s/ACTIVE/1/g; s/PAUSED/2/g' | grep ' \(1 2\|2 1\)$' | sort >sinks.recorded
+    check "sinks: the recording of the same events" sinks.recorded cmp -s sinks.expected sinks.recorded
+done
 
 start --memory disk:64M
 trace messages -p "$server" "$scripts/send_msg.bt" "$blockd"

@@ -18,12 +18,7 @@ cd "$dir" || exit 1
 export SPOOR_TRACE_DIR=$dir
 mkfifo hold
 
-ok() { echo "ok $1"; }
-check() { # NAME COMMAND…
-    local name=$1
-    shift
-    if "$@"; then ok "$name"; else echo "not ok $name"; tail -n 5 errors 2>/dev/null; fi
-}
+. "$root/tests/programs/recording.bash"
 
 libspoor=$build/libspoor.a
 if [ ! -e "$libspoor" ]; then
@@ -35,6 +30,7 @@ ${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/program
 
 # start NAME REQUESTS THREADS PAUSE [KiB]: a program that lives until `end`; $program and $file say which.
 start() {
+    rm -f out # of the program before
     ./recording "$@" <hold >out &
     program=$!
     exec 9>hold
@@ -69,18 +65,60 @@ check "read and overwritten are all that was written" test $((read + ${lost:-0})
 "$spoor" report -f "$file" >list 2>errors
 check "the listing has as many lines" test "$(grep -c -v '\*\*\*' list)" = "$read"
 sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' list >times
+cp list all
 check "in order of time" sort -c -n times
 check "overwritten events are said in place" grep -q ' events overwritten before this \*\*\*$' list
+longest=$(sed -nE 's/.* BDEV_IO_DONE .* time: *([0-9.]+) .*/\1/p' list | sort -n | tail -1)
+"$spoor" report -f "$file" --stats 2>errors >stats
+check "--stats has the same nanoseconds as the listing" test "$(awk '/BDEV_IO_START -> BDEV_IO_DONE/ { print $NF }' stats)" = "${longest:-none}"
 "$spoor" report -f "$file" -j 2>errors >json
 check "JSON is valid" python3 -c 'import json; d = json.load(open("json")); assert len(d["entries"]) == '"$read"
 "$spoor" report -f "$file" --object i42 >list 2>errors
 check "a filter on an object" test "$(grep -c 'BDEV_IO_' list)" = 2
+# shown OPTIONS… -- PATTERN: something is shown, and every line of it fits the pattern.
+shown() {
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    "$spoor" report -f "$file" "${options[@]}" 2>errors | grep -v '\*\*\*' >chosen
+    [ -s chosen ] && ! grep -vqE "$2" chosen
+}
+tid=$(sed -nE '/thread: *reactor_1$/ { s/^ *([0-9]+):.*/\1/p; q }' all)
+check "a filter on a thread, by name" shown --thread reactor_1 -- 'thread: *reactor_1$'
+check "and by number" shown --thread "$tid" -- "^ *$tid: "
+check "a filter on a group" shown --group bdev -- ' BDEV_IO_'
+check "a filter on tracepoints" shown --tracepoint 'tcp:TCP_REQ_NEW,BDEV_IO_D*' -- ' TCP_REQ_NEW | BDEV_IO_DONE '
+check "a filter on an owner, by its description" shown --owner null0 -- ' b[0-9]+ null0 '
+check "filters must all agree" shown --owner null0 --thread "$tid" -- " b[0-9]+ null0 .*thread: *reactor_1$"
+middle=$(sed -n "$((read / 2))p" times)
+"$spoor" report -f "$file" --from "$middle" --to "${middle%.*}.999" 2>errors | sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' >window
+check "a time window" sh -c "[ -s window ] && ! awk -v from=$middle '\$1 < from || \$1 > int(from) + 1 { bad = 1 } END { exit !bad }' window"
+check "-t tells the counter, -T the step" shown -t -T -- '^ *[0-9]+: *[0-9.]+ \(\+ *[0-9.]+\) \( *[0-9]+\) '
+check "by the program's name" sh -c "'$spoor' report -s quick 2>errors | cmp -s - all"
+if command -v script >/dev/null; then
+    script -qec "stty cols 80; '$spoor' report -f '$file'" /dev/null </dev/null 2>errors | tr -d '\r' | grep -v ^NOTE >terminal
+    check "lines fit the terminal" sh -c "[ \$(wc -l <terminal) -gt $read ] && ! grep -qE '.{81}' terminal"
+else
+    echo "skip the terminal: script is not installed"
+fi
 "$spoor" report -f "$file" --slowest 2 tcp_req >list 2>errors
 check "two stories" test "$(grep -c '^#[12] r[0-9]* tcp_req lived' list)" = 2
 check "with the I/O of each" test "$(grep -c 'BDEV_IO_START .* (r' list)" -ge 2
 check "clean removes it" "$spoor" ctl clean -n >list
 check "clean names it" grep -q "would remove $file" list
 rm -f "$file"
+
+# ---- large ----
+if command -v script >/dev/null; then
+    start large 300000 1 0 32768
+    finished
+    end
+    script -qec "'$spoor' report -f '$file' >/dev/null" /dev/null </dev/null 2>errors | tr '\r' '\n' >terminal
+    check "progress on a terminal" grep -qE '^reading [0-9]+% of [0-9]+ MB' terminal
+    rm -f "$file"
+fi
 
 # ---- running ----
 start live 0 2 0
@@ -94,7 +132,7 @@ check "read at full speed in order" sort -c -n times
 cp "$file" copy
 check "a copy made meanwhile is a recording" test "$(events copy)" -gt 1000
 check "it is listed as running" sh -c "'$spoor' ctl list | grep -q \"live *$program running\""
-"$spoor" ctl -f "$file" disable all && "$spoor" ctl -f "$file" clear
+"$spoor" ctl -f "$file" disable all && sleep 0.05 && "$spoor" ctl -f "$file" clear # a thread may be in the middle of a record
 sleep 0.1
 check "nothing after disable and clear" test "$(events "$file")" = 0
 "$spoor" ctl -f "$file" enable bdev:0x1
@@ -140,6 +178,31 @@ check "--follow is in order" sort -c -n times
 "$spoor" record -f "$file" -o drained.1 2>errors
 check "an existing file is not overwritten" grep -q 'cannot create drained.1' errors
 rm -f "$file"
+
+# ---- in another directory ----
+mkdir elsewhere
+SPOOR_TRACE_DIR=$dir/elsewhere start there 10 1 0
+finished
+check "a running program's recording is found by its process" sh -c "unset SPOOR_TRACE_DIR; '$spoor' report -p $program | grep -q TCP_REQ_NEW"
+check "and can be steered" sh -c "unset SPOOR_TRACE_DIR; '$spoor' ctl -p $program disable all"
+end
+check "an ended one's is not" sh -c "! SPOOR_TRACE_DIR= '$spoor' report -p 4194304 2>/dev/null"
+
+# ---- what a program says when it starts ----
+# announced DIRECTORY OPTION: the command that it prints has this option, and reads its recording.
+announced() {
+    SPOOR_TRACE_DIR=$1 ANNOUNCE=1 start said 10 1 0 2>announced.errors
+    finished
+    command=$(sed -n "s/^spoor: 'spoor \(report .*\)' shows what said records, also while it runs;$/\1/p" announced.errors)
+    # shellcheck disable=SC2086
+    (unset SPOOR_TRACE_DIR; [[ $command == "report $2 "* ]] && "$spoor" $command | grep -q TCP_REQ_NEW)
+    local status=$?
+    end
+    rm -f "$file"
+    return $status
+}
+check "the command that a program announces, elsewhere" announced "$dir/elsewhere" -f
+[ ! -w /dev/shm ] || check "and in /dev/shm" announced /dev/shm -p
 
 # ---- what is no recording ----
 head -c 100000 /dev/urandom >noise

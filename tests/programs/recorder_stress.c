@@ -72,6 +72,7 @@ struct shared {
 
 static struct shared *shared;
 static _Thread_local uint64_t sequences[2];
+static unsigned most;              /* records of a handler, less than a ring */
 static _Thread_local bool in_loop; /* the ring is made, and the counts are not yet final */
 
 static void record(bool loop)
@@ -95,7 +96,7 @@ static void on_signal(int number)
     (void)number;
     if (!in_loop)
         return;
-    const unsigned burst = sequences[1] % 1024 == 0 ? 400 : 3; /* sometimes more than a whole small ring */
+    const unsigned burst = sequences[1] % 1024 == 0 ? most : 3;
     for (unsigned i = 0; i < burst; i++)
         record(false);
 }
@@ -128,6 +129,7 @@ static void *writer(void *argument)
 
 static void write_all(size_t ring_bytes)
 {
+    most = ring_bytes < 65536 ? 20 : 400;
     struct spoor_trace_options options = {.size = sizeof options,
                                           .name = "stress",
                                           .enable = "all",

@@ -5,7 +5,7 @@
  *
  * Each thread makes REQUESTS requests (0: until it is killed), with PAUSE µs between them, of 10 events each;
  * then the program prints how many events it recorded and waits until its standard input ends. SPOOR_TRACE
- * and SPOOR_TRACE_DIR are as usual. */
+ * and SPOOR_TRACE_DIR are as usual; with ANNOUNCE in the environment it says how its recording is read. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -91,6 +91,7 @@ int main(int argc, char **argv)
         .size = sizeof options,
         .name = argv[1],
         .enable = getenv("SPOOR_TRACE") ? NULL : "all",
+        .flags = getenv("ANNOUNCE") ? SPOOR_TRACE_ANNOUNCE : 0,
         .ring_bytes = argc > 5 ? strtoull(argv[5], NULL, 10) << 10 : 0,
     };
     requests = strtoull(argv[2], NULL, 10);

@@ -268,12 +268,21 @@ static void of_the_kernel(void **state)
     assert_int_equal(btf_file_each_tracepoint(file, "sched_*", count_names, &hooks), 0);
     assert_int_equal(btf_file_each_type(file, "struct task_*", count_names, &types), 0);
     assert_true(functions > 10 && hooks > 10 && types > 3);
-    /* Every type can be made and looked into. */
+    /* Every type can be made, looked into and written down. */
+    struct text definition = {0};
     for (uint32_t id = 0; id < btf_file_type_count(file); id++) {
+        text_clear(&definition);
+        btf_file_define(file, id, &definition);
+        assert_true(!definition.length || !strcmp(text_string(&definition) + definition.length - 3, "};\n"));
         const struct type *type = btf_file_type_by_id(file, id);
         if (type)
             type_complete(type);
     }
+    text_clear(&definition);
+    btf_file_define(file, btf_file_id(file, BTF_NAME_STRUCT, "file_operations"), &definition);
+    assert_non_null(
+        strstr(text_string(&definition), "\tssize_t (*read)(struct file *, char *, size_t, loff_t *);\n"));
+    text_free(&definition);
     btf_file_close(file);
     arena_free(&arena);
 }
@@ -293,8 +302,13 @@ static void ask_everything(const void *bytes, size_t size)
     for (uint32_t id = 0; id < btf_file_type_count(file) + 2; id++) {
         const struct type *type = btf_file_type_by_id(file, id);
         struct text described = {0};
-        if (!type)
+        btf_file_describe(file, id, &described);
+        btf_file_define(file, id, &described);
+        text_clear(&described);
+        if (!type) {
+            text_free(&described);
             continue;
+        }
         type_complete(type);
         type_find_field(type, "u_char", &field);
         type_describe(&described, type);

@@ -93,10 +93,6 @@ static void folds_integers(void **state)
         {"sizeof(int8) + sizeof(uint64 *)", 9, false},
         {"sizeof(int16[3])", 6, false},
         {"sizeof(unsigned long int)", 8, false},
-        {"(uint8)300 + 1", 45, false},
-        {"(int8)200 + 0", -56, false},
-        {"(int8)(uint8)(int8)200 + 0", -56, false},
-        {"(bool)5 + 1", 2, false},
         {"true + true", 2, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -106,6 +102,38 @@ static void folds_integers(void **state)
             node->integer.is_unsigned != cases[i].is_unsigned)
             fail_msg("%s: kind %d, %lld, unsigned %d", cases[i].text, node->kind,
                      (long long)node->integer.value, node->integer.is_unsigned);
+        arena_free(&f.arena);
+    }
+}
+
+/* What is made of casts keeps a type: it becomes a cast of a literal. */
+static void folds_typed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *type;
+        int64_t value;
+    } cases[] = {
+        {"(uint8)300 + 1", "uint64", 45},
+        {"(int8)200 + 0", "int64", -56},
+        {"(int8)(uint8)(int8)200 + 0", "int64", -56},
+        {"(bool)5 + 1", "uint64", 2},
+        {"(int8)5 + (uint8)3", "int64", 8},
+        {"(uint8)1 - (uint8)2", "int64", -1},
+        {"(uint8)200 & 300", "uint16", 8},
+        {"(int8)-1 | (uint8)1", "int16", -1},
+        {"(uint16)300 >> 1", "uint16", 150},
+        {"(uint32)7 % 4", "uint32", 3},
+        {"-(uint8)1", "int64", -1},
+        {"~(int8)-1", "uint64", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f;
+        struct node *node = folded(&f, cases[i].text, NULL);
+        if (node->kind != NODE_CAST || strcmp(node->cast.name.name, cases[i].type) != 0 ||
+            node->cast.operand->kind != NODE_INTEGER ||
+            (int64_t)node->cast.operand->integer.value != cases[i].value)
+            fail_msg("%s: kind %d", cases[i].text, node->kind);
         arena_free(&f.arena);
     }
 }
@@ -176,7 +204,7 @@ static void gives_parameters(void **state)
 {
     (void)state;
     const char *const values[] = {"12", "0x10", "-3", "word", "12abc", "18446744073709551615", "010"};
-    struct parameters parameters = {values, 7};
+    struct parameters parameters = {.values = values, .count = 7};
     static const struct {
         const char *text;
         enum node_kind kind;
@@ -225,7 +253,7 @@ static void warns_of_missing_parameters(void **state)
     assert_int_equal(f.diagnostics.count, 1);
     arena_free(&f.arena);
     const char *const values[] = {"99999999999999999999"};
-    folded(&f, "$1", &(struct parameters){values, 1});
+    folded(&f, "$1", &(struct parameters){.values = values, .count = 1});
     assert_int_equal(f.diagnostics.errors, 1);
     arena_free(&f.arena);
 }
@@ -233,9 +261,13 @@ static void warns_of_missing_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folds_integers),   cmocka_unit_test(folds_truth),
-        cmocka_unit_test(leaves_the_rest),  cmocka_unit_test(folds_below),
-        cmocka_unit_test(gives_parameters), cmocka_unit_test(warns_of_missing_parameters),
+        cmocka_unit_test(folds_integers),
+        cmocka_unit_test(folds_typed),
+        cmocka_unit_test(folds_truth),
+        cmocka_unit_test(leaves_the_rest),
+        cmocka_unit_test(folds_below),
+        cmocka_unit_test(gives_parameters),
+        cmocka_unit_test(warns_of_missing_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

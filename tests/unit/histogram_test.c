@@ -238,6 +238,49 @@ static void nonsense_parameters_are_harmless(void **state)
     text_free(&text);
 }
 
+/* BCC's layout takes what any type and any counts give: every row ends, and bars are as wide as their frame. */
+static void bcc_layout_of_extremes(void **state)
+{
+    (void)state;
+    const struct type types[] = {hist_type(0), hist_type(3), lhist_type(-5, 5, 3), lhist_type(INT64_MIN, 0, 1),
+                                 lhist_type(INT64_MAX, INT64_MIN, 7)};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        const uint32_t rows = type_histogram_rows(&types[t]);
+        uint64_t *counts = calloc(rows, sizeof *counts);
+        struct text text = {0};
+        print_histogram_bcc(&text, &types[t], counts, "t");
+        assert_int_equal(text.length, 0);
+        counts[0] = UINT64_MAX;
+        counts[rows - 1] = UINT64_MAX;
+        counts[rows / 2] = 1;
+        if (rows < 5000)
+            print_histogram_bcc(&text, &types[t], counts, "t");
+        for (const char *line = text_string(&text); *line; line = strchr(line, '\n') + 1) {
+            const char *end = strchr(line, '\n');
+            assert_non_null(end);
+            assert_true(line == text_string(&text) || end[-1] == '|');
+        }
+        text_free(&text);
+        free(counts);
+    }
+}
+
+static void bcc_layout(void **state)
+{
+    (void)state;
+    const struct type type = hist_type(0);
+    uint64_t counts[65] = {[1] = 1, [2] = 2, [5] = 6}; /* 0; 1; 8 to 15 */
+    struct text text = {0};
+    print_histogram_bcc(&text, &type, counts, "size");
+    assert_string_equal(text_string(&text),
+                        "     size                : count     distribution\n"
+                        "         0 -> 1          : 3        |********************                    |\n"
+                        "         2 -> 3          : 0        |                                        |\n"
+                        "         4 -> 7          : 0        |                                        |\n"
+                        "         8 -> 15         : 6        |****************************************|\n");
+    text_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +290,8 @@ int main(void)
         cmocka_unit_test(lhist_labels),
         cmocka_unit_test(rows_as_text),
         cmocka_unit_test(rows_as_json),
+        cmocka_unit_test(bcc_layout),
+        cmocka_unit_test(bcc_layout_of_extremes),
         cmocka_unit_test(nonsense_parameters_are_harmless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

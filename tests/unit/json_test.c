@@ -290,11 +290,15 @@ static void values(void **state)
     assert_json("[65,255]");
     value(type_simple(&arena, TYPE_INET), WORDS(4, 0x0100007f, 0));
     assert_json("\"127.0.0.1\"");
+    value(type_simple(&arena, TYPE_MACADDR), WORDS(0x1ff));
+    assert_json("\"FF:01:00:00:00:00\"");
     value(type_simple(&arena, TYPE_KSYM), WORDS(0x10));
     assert_json("\"0x10\"");
     value(type_simple(&arena, TYPE_NAME), WORDS(3));
     assert_json("\"3\"");
     value(type_simple(&arena, TYPE_KSTACK), WORDS(0));
+    assert_json("\"\\n\"");
+    value(type_simple(&arena, TYPE_USTACK), WORDS(0, 0));
     assert_json("\"\\n        <unwind failure>\\n\"");
     struct type moment = {.kind = TYPE_TIMESTAMP, .size = 8, .format = "\"%f\""};
     value(&moment, WORDS(1000));

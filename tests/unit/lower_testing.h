@@ -79,16 +79,15 @@ static inline struct ir *lower_emit(struct lowering *l, struct node *node, struc
     return NULL;
 }
 
-/* texts(a, b, c): long text at a and b, short text at c. */
+/* texts(n): at most n texts of at most 16 bytes from testing_texts. */
+static const char *const testing_texts[] = {"one", "",  "eight ..", "sixteen letters.", "seventeen letters",
+                                            NULL,  "no"};
+
 static inline struct ir *lower_texts(struct lowering *l, struct node *node, struct memory *into)
 {
-    struct event_field fields[3] = {0};
     (void)into;
-    for (unsigned i = 0; i < 3; i++)
-        fields[i] = (struct event_field){.address = lower_scalar(l, check_argument(node, i)),
-                                         .type = type_string(l->arena, i < 2 ? 64 : 16),
-                                         .space = SPACE_USER};
-    lower_event(l, node, node->call.builtin, fields, 3);
+    lower_event_texts(l, node, ir_constant(&l->b, (int64_t)(uintptr_t)testing_texts), SPACE_USER,
+                      (uint32_t)check_argument(node, 0)->integer.value, 16);
     return NULL;
 }
 
@@ -211,11 +210,11 @@ static const struct builtin testing_family[] = {
      .result = &type_none,
      .lower = lower_emit},
     {"texts",
-     "texts(a, b, c)",
+     "texts(n)",
      BUILTIN_CALL | BUILTIN_READS_MEMORY,
-     3,
-     3,
-     {PARAMETER_POINTER, PARAMETER_POINTER, PARAMETER_POINTER},
+     1,
+     1,
+     {PARAMETER_LITERAL_INTEGER},
      .result = &type_none,
      .lower = lower_texts},
     {"exit", "exit()", BUILTIN_CALL | BUILTIN_ENDS | BUILTIN_NO_LOOP, .result = &type_none,
@@ -423,7 +422,7 @@ static inline bool testing_compile(struct testing *t, const char *text)
         if (lower_unit(&t->arena, &t->image, &t->actions, &t->diagnostics, &t->checker, &units[i],
                        &t->options, "test", t->wants_dump ? &t->dump : NULL, false))
             return false;
-    lower_finish(&t->image);
+    lower_finish(&t->image, 0);
     return true;
 }
 
@@ -664,7 +663,8 @@ static inline void mode_set(struct testing *t, enum mode mode)
     t->features.task_storage = mode != SLEEPING_WITH_SLOTS;
     t->features.ring_array_sleepable = mode != SLEEPING_WITH_SLOTS;
     if (mode == OLD)
-        t->features = (struct features){.for_each_map = true, .program_btf = true, .ring_buffer = true, .cpus = t->features.cpus};
+        t->features = (struct features){
+            .for_each_map = true, .program_btf = true, .ring_buffer = true, .cpus = t->features.cpus};
 }
 
 static inline void explain(struct testing *t, const char *text)

@@ -29,7 +29,7 @@ static struct parsed *parse_bytes(const char *text, size_t length, size_t count,
     parsed->memory[length] = 0;
     parsed->source = (struct source){"stdin", parsed->memory, length};
     parsed->diagnostics.arena = &parsed->arena;
-    parsed->parameters = (struct parameters){values, count};
+    parsed->parameters = (struct parameters){.values = values, .count = count};
     parsed->script = script_parse(&parsed->arena, &parsed->diagnostics, &parsed->source, &parsed->parameters);
     return parsed;
 }

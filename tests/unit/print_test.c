@@ -36,9 +36,9 @@ static bool kernel_symbol(void *owner, uint64_t address, struct print_symbol *ou
     return true;
 }
 
-static bool user_symbol(void *owner, uint32_t pid, uint64_t address, struct print_symbol *out)
+static bool user_symbol(void *owner, uint32_t pid, uint64_t address, bool is_return, struct print_symbol *out)
 {
-    (void)owner;
+    (void)owner, (void)is_return;
     if (pid != 42 || address < 0x1000)
         return false;
     *out = (struct print_symbol){.name = address < 0x2000 ? "main" : NULL, .offset = 3, .module = "/bin/x"};
@@ -217,11 +217,13 @@ static void names_for_numbers(void **state)
     assert_value(simple(TYPE_INET), WORDS(4, 0x0100007f, 0), "127.0.0.1");
     assert_value(simple(TYPE_INET), WORDS(16, 0, UINT64_C(1) << 56), "::1");
     assert_value(simple(TYPE_INET), WORDS(5, 0, 0), "");
+    assert_value(simple(TYPE_MACADDR), WORDS(0x00ffab0c1d2e0f90), "90:0F:2E:1D:0C:AB");
+    assert_value(simple(TYPE_CGROUP_PATH), WORDS(7), "7");
     struct printer nameless = {.out = &text};
     text_clear(&text);
     print_value(&nameless, simple(TYPE_KSYM), WORDS(0x1004));
     print_value(&nameless, simple(TYPE_NAME), WORDS(1));
-    print_value(&nameless, simple(TYPE_KSTACK), WORDS(7));
+    print_value(&nameless, simple(TYPE_USTACK), WORDS(7, 42));
     assert_string_equal(text_string(&text), "0x10041\n        <unwind failure>\n");
 }
 
@@ -231,12 +233,13 @@ static void stacks(void **state)
     struct type kernel = {.kind = TYPE_KSTACK, .size = 8}, user = {.kind = TYPE_USTACK, .size = 16};
     assert_value(&kernel, WORDS(7), "\n        vfs_read+1\n        0x10\n");
     assert_value(&user, WORDS(7, 42), "\n        main+3\n        0x2000\n        0x10\n");
-    assert_value(&kernel, WORDS(0), "\n        <unwind failure>\n");
-    assert_value(&kernel, WORDS(8), "\n        <unwind failure>\n");
+    assert_value(&kernel, WORDS(0), "\n"); /* in user mode there is none */
+    assert_value(&user, WORDS(0, 42), "\n        <unwind failure>\n");
+    assert_value(&user, WORDS(8, 42), "\n        <unwind failure>\n");
     kernel.stack_mode = user.stack_mode = STACK_PERF;
     assert_value(&kernel, WORDS(7), "\n\t1001 vfs_read+1\n\t10 0x10\n");
     assert_value(&user, WORDS(7, 42),
-                 "\n\t1001 main+3 (/bin/x)\n\t2000 0x2000 (/bin/x)\n\t10 0x10 ([unknown])\n");
+                 "\n\t1001 main+3 (/bin/x)\n\t2000 0x2000 (/bin/x+0x3)\n\t10 0x10 ([unknown])\n");
     kernel.stack_mode = STACK_RAW;
     assert_value(&kernel, WORDS(7), "\n1001\n10\n");
 }

@@ -27,7 +27,8 @@ static void test_names_and_aliases(void **state)
         assert_non_null(probe_kinds[i]->forms);
         assert_non_null(probe_kinds[i]->what);
         assert_non_null(probe_kinds[i]->plan);
-        assert_true((probe_kinds[i]->attach != NULL) == (probe_kinds[i]->time == PROBE_EVENT));
+        assert_true((probe_kinds[i]->attach != NULL) ==
+                    (probe_kinds[i]->time == PROBE_EVENT || probe_kinds[i]->time == PROBE_ONCE));
     }
 }
 
@@ -271,14 +272,17 @@ static void test_uprobe_of_process(void **state)
     struct probe_sites sites;
     (void)state;
     setup(&f);
-    f.environment.pid = getpid();
+    pid_t process = getpid();
+    f.environment.processes = &process;
+    f.environment.process_count = 1;
+    f.environment.pid = process;
     assert_int_equal(expand(&f, "uprobe:main", &sites, NULL), 0);
     assert_string_equal(sites.items[0].function, "main");
     assert_null(strstr(sites.items[0].name, "/proc/"));
     assert_int_equal(expand(&f, "uprobe::main", &sites, NULL), 0);
     assert_int_equal(expand(&f, "uprobe:*:malloc", &sites, NULL), 0);
     assert_true(sites.count >= 1);
-    f.environment.pid = 0x3fffffff;
+    f.environment.pid = process = 0x3fffffff;
     error_of(&f, "uprobe:main", NULL);
     teardown(&f);
 }

@@ -29,7 +29,7 @@
 static const char *const postgres = "/usr/lib/postgresql/15/bin/postgres";
 static const char *const bash = "/bin/bash";
 
-enum { KINDS = 16 };
+enum { KINDS = 32 };
 
 struct fixture {
     struct arena arena;

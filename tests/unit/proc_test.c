@@ -107,14 +107,42 @@ static void no_process(void **state)
     text_free(&text);
 }
 
+/* The file that it runs, what tells files apart, and paths as it sees them. */
+static void paths_of_a_process(void **state)
+{
+    (void)state;
+    struct text path = {0}, expected = {0};
+    struct proc_identity one, two;
+    pid_t parent = 0;
+    assert_int_equal(proc_program(getpid(), &path), 0);
+    assert_int_equal(proc_executable(getpid(), &expected), 0);
+    assert_string_equal(text_string(&path), text_string(&expected));
+    assert_int_equal(proc_identify(text_string(&path), &one), 0);
+    assert_int_equal(proc_identify("/proc/self/exe", &two), 0);
+    assert_memory_equal(&one, &two, sizeof one);
+    assert_int_equal(proc_identify("/etc/passwd", &two), 0);
+    assert_memory_not_equal(&one, &two, sizeof one);
+    assert_int_equal(proc_identify("/no/such/file", &two), -ENOENT);
+    assert_int_equal(proc_parent(getpid(), &parent), 0);
+    assert_int_equal(parent, getppid());
+    assert_int_equal(proc_parent(0x7fffffff, &parent), -ESRCH);
+    text_clear(&path);
+    assert_int_equal(proc_program(0x7fffffff, &path), -ESRCH);
+    /* What the process does not have is not ours either. */
+    assert_int_equal(proc_path(getpid(), "/no/such/file", &path), 0);
+    assert_non_null(strstr(text_string(&path), "/root/no/such/file"));
+    text_free(&path);
+    text_free(&expected);
+}
+
 struct files {
     size_t count, libc;
     char first[PATH_MAX];
 };
 
-static int see_file(void *context, pid_t pid, const char *path)
+static int see_file(void *context, pid_t pid, const char *path, const char *seen)
 {
-    (void)pid;
+    (void)pid, (void)seen;
     struct files *files = context;
     if (!files->count++)
         snprintf(files->first, sizeof files->first, "%s", path);
@@ -138,8 +166,9 @@ static void mapped_files(void **state)
 
 /* ---- libraries and commands ---- */
 
-static int keep_path(void *context, const char *path)
+static int keep_path(void *context, const char *path, const char *seen)
 {
+    (void)seen;
     struct text *text = context;
     text_printf(text, "%s\n", path);
     return 0;
@@ -252,7 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maps_text),     cmocka_unit_test(this_process), cmocka_unit_test(no_process),
         cmocka_unit_test(mapped_files),  cmocka_unit_test(libraries),    cmocka_unit_test(words),
-        cmocka_unit_test(hostile_cache),
+        cmocka_unit_test(hostile_cache), cmocka_unit_test(paths_of_a_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

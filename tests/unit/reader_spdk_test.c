@@ -359,11 +359,68 @@ static void test_damage(void **state)
     free(good);
 }
 
+/* As `spoor record` writes it: chunks whose slots are numbered. */
+static size_t add_chunk(uint8_t *bytes, size_t at, uint32_t index, uint64_t first, unsigned events)
+{
+    struct spdk_chunk chunk = {
+        .first = first, .count = events, .index = index, .lcore = (int32_t)index, .num_tpoint_ids = SPDK_IDS};
+    chunk.check = spdk_chunk_check(&chunk);
+    memcpy(bytes + at, &chunk, sizeof chunk);
+    at += sizeof chunk;
+    for (unsigned i = 0; i < events; i++, at += sizeof(struct spdk_slot)) {
+        const struct spdk_slot slot = {.tsc = 1000 + first + i, .id = REQ_NEED, .owner = 2, .object = 1};
+        memcpy(bytes + at, &slot, sizeof slot);
+    }
+    return at;
+}
+
+static void test_a_drained_file(void **state)
+{
+    (void)state;
+    struct spdk_file *file = make_seed_file();
+    size_t at = offsetof(struct spdk_file, lcores);
+    uint8_t *bytes = (uint8_t *)file;
+    memcpy(file->header.reserved, SPDK_STREAM_MARK, 6);
+    file->header.file_size = at;
+    file->header.offsets[SPDK_SECTION_LCORES] = 0;
+    memset(bytes + at, 0, sizeof *file - at);
+    at = add_chunk(bytes, at, 0, 0, 10);
+    at = add_chunk(bytes, at, 1, 700, 0); /* what is before is no loss */
+    at = add_chunk(bytes, at, 0, 10, 10);
+    at = add_chunk(bytes, at, 1, 700, 5);
+    at = add_chunk(bytes, at, 0, 25, 3); /* 5 were overwritten */
+    const size_t whole = at;
+    for (size_t length = offsetof(struct spdk_file, lcores); length <= whole; length += 8) {
+        struct recording *recording;
+        struct recording_event event;
+        struct text why = {0};
+        uint64_t events = 0, lost = 0;
+        assert_int_equal(reader_open_bytes(file, length, "drained", &recording, &why), 0);
+        assert_false(recording_is_live(recording));
+        while (recording_next(recording, &event) == 1) {
+            events++;
+            lost += event.lost;
+        }
+        const struct recording_counts counts = recording_counts(recording);
+        assert_int_equal(counts.damaged, 0);
+        assert_true(counts.overwritten >= lost); /* more: no event came after the gap */
+        if (length == whole) {
+            assert_int_equal(events, 28);
+            assert_int_equal(lost, 5);
+        }
+        recording_close(recording);
+    }
+    free(file);
+}
+
 static void test_lines_fit_the_terminal(void **state)
 {
     (void)state;
     struct spdk_file *file = make_seed_file();
     const uint64_t words[4] = {1, UINT64_MAX, INT64_MAX, 4};
+    const struct spdk_owner owner = {1, 1};
+    memcpy(file->owners[0], &owner, sizeof owner);
+    memset(file->owners[0] + sizeof owner, 'o', 60); /* a long description */
     for (unsigned i = 0; i < 5; i++)
         spdk_record(file, 0, 1000 + i, IO_START, 0, 4096, 1, words, 32);
     struct recording *recording;
@@ -387,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_copy_of_a_running_program),
         cmocka_unit_test(test_a_running_program_at_full_speed),
         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_a_drained_file),
         cmocka_unit_test(test_lines_fit_the_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@
 struct recording_view {
     const uint8_t *memory;
     size_t bytes;
+    uint64_t device, inode; /* of the file */
 };
 
 __attribute__((unused)) static bool view_open(struct recording_view *view, const char *path)
@@ -31,6 +32,8 @@ __attribute__((unused)) static bool view_open(struct recording_view *view, const
     if (fstat(file, &status) == 0 && status.st_size >= 2 * (off_t)LAYOUT_PAGE) {
         /* A live file grows: what is behind its present end may be read when it is there. */
         view->bytes = (size_t)status.st_size;
+        view->device = status.st_dev;
+        view->inode = status.st_ino;
         void *memory = mmap(NULL, (size_t)1 << 32, PROT_READ, MAP_SHARED | MAP_NORESERVE, file, 0);
         view->memory = memory != MAP_FAILED ? memory : NULL;
     }
@@ -125,12 +128,19 @@ __attribute__((unused)) static uint32_t view_tracepoint(const struct recording_v
 
 /* ---- blocks ---- */
 
-/* Is this copy of the block in slot `slot` whole? */
+/* Can this be the block in slot `slot`? */
 static bool block_is_valid(const struct layout_block *block, uint64_t slot, uint64_t block_count)
 {
-    return block->sequence != 0 && block->sequence == block->trailer &&
-           block->sequence % block_count == slot && block->first >= LAYOUT_BLOCK_HEADER_BYTES &&
-           block->first % 8 == 0;
+    return block->sequence != 0 && block->sequence % block_count == slot &&
+           block->first >= LAYOUT_BLOCK_HEADER_BYTES && block->first % 8 == 0;
+}
+
+/* Position below which all records were there before what is copied from now on. */
+static uint64_t ring_committed(const struct layout_ring *ring)
+{
+    const uint64_t base = __atomic_load_n(&ring->position_base, __ATOMIC_RELAXED);
+    const uint64_t mixed = __atomic_load_n(&ring->committed, __ATOMIC_ACQUIRE);
+    return layout_position(mixed, base);
 }
 
 enum walk_end {
@@ -140,11 +150,12 @@ enum walk_end {
 
 typedef void record_handler(void *context, uint64_t number, const struct layout_record *record);
 
-/* Calls `handle` for the records from *offset on; *number is the first one's. Both are moved on. */
+/* Calls `handle` (NULL: nobody) for the records from *offset on; *number is the first one's. Both are moved
+ * on. */
 static enum walk_end block_walk(const struct layout_block *block, uint32_t *offset, uint64_t *number,
                                 record_handler *handle, void *context)
 {
-    const uint32_t end = LAYOUT_BLOCK_BYTES - 8;
+    const uint32_t end = LAYOUT_BLOCK_BYTES;
     while (*offset < end) {
         const struct layout_record *record = (const struct layout_record *)((const uint8_t *)block + *offset);
         const uint64_t start = __atomic_load_n(&record->start, __ATOMIC_ACQUIRE);
@@ -159,7 +170,8 @@ static enum walk_end block_walk(const struct layout_block *block, uint32_t *offs
         }
         if (bytes < LAYOUT_RECORD_BYTES)
             return WALK_OPEN;
-        handle(context, *number, record);
+        if (handle != NULL)
+            handle(context, *number, record);
         ++*number;
         *offset += bytes;
     }
@@ -172,22 +184,43 @@ static int by_sequence(const void *a, const void *b)
     return ((*one)->sequence > (*other)->sequence) - ((*one)->sequence < (*other)->sequence);
 }
 
-/* Everything in a ring that nobody writes any more (or in a copy), in order. */
+static void block_cut(struct layout_block *block, uint32_t end)
+{
+    if (end < LAYOUT_BLOCK_BYTES)
+        memset((uint8_t *)block + end, 0, LAYOUT_BLOCK_BYTES - end);
+}
+
+/* Everything in a ring that nobody writes any more, or in a copy (of it only what is certain), in order. */
 __attribute__((unused)) static void ring_walk(const struct recording_view *view, uint64_t ring,
                                               record_handler *handle, void *context)
 {
+    const struct layout_header *header = view_header(view);
+    const bool is_copy = header->device != view->device || header->inode != view->inode;
     const uint64_t count = view_block_count(view);
+    const uint64_t committed = ring_committed(view_ring(view, ring));
     const struct layout_block *blocks = view_blocks(view, ring);
+    const struct layout_tail *tail = (const struct layout_tail *)&blocks[count];
     const struct layout_block **valid = calloc(count, sizeof *valid);
     size_t found = 0;
     for (uint64_t slot = 0; slot < count; slot++)
-        if (block_is_valid(&blocks[slot], slot, count))
+        if (block_is_valid(&blocks[slot], slot, count) &&
+            (slot + 1 < count ? blocks[slot + 1].opened_before : tail->opened_before) <=
+                blocks[slot].sequence)
             valid[found++] = &blocks[slot];
     qsort(valid, found, sizeof *valid, by_sequence);
     for (size_t i = 0; i < found; i++) {
-        uint32_t offset = valid[i]->first;
-        uint64_t number = valid[i]->number;
-        block_walk(valid[i], &offset, &number, handle, context);
+        struct layout_block block = *valid[i];
+        const uint64_t begin = block.sequence * LAYOUT_BLOCK_WORDS, slot = block.sequence % count;
+        const uint64_t closed = slot ? blocks[slot - 1].closed_behind : view_ring(view, ring)->closed_behind;
+        if (is_copy && closed != block.sequence) {
+            if (committed <= begin)
+                continue;
+            if (committed - begin < LAYOUT_BLOCK_WORDS)
+                block_cut(&block, (uint32_t)(committed - begin) * 8);
+        }
+        uint32_t offset = block.first;
+        uint64_t number = block.number;
+        block_walk(&block, &offset, &number, handle, context);
     }
     free(valid);
 }
@@ -212,16 +245,31 @@ __attribute__((unused)) static uint64_t ring_number(const struct layout_ring *ri
     return layout_number(ring->reserved, ring->number_base);
 }
 
-/* Copies the block with this sequence. 1: done, 0: it is not there yet, -1: it has been overwritten. */
+/* Copies the block with this sequence. 1: done, 0: it is not there yet, -1: it has been overwritten. Nothing
+ * is known of the order in which memcpy loads, so what is still being written is copied twice: what had its
+ * mark in the first copy is whole in the second. */
 static int copy_block(const struct recording_view *view, uint64_t ring, uint64_t sequence,
                       struct layout_block *copy)
 {
-    const uint64_t count = view_block_count(view);
-    memcpy(copy, &view_blocks(view, ring)[sequence % count], sizeof *copy);
+    const uint64_t count = view_block_count(view), committed = ring_committed(view_ring(view, ring));
+    const struct layout_block *block = &view_blocks(view, ring)[sequence % count];
+    uint32_t end = LAYOUT_BLOCK_BYTES;
+    bool is_there = true;
+    if (committed < (sequence + 1) * LAYOUT_BLOCK_WORDS) {
+        uint64_t number = 0;
+        memcpy(copy, block, sizeof *copy);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        is_there = copy->sequence == sequence;
+        end = is_there ? copy->first : 0;
+        if (is_there)
+            block_walk(copy, &end, &number, NULL, NULL);
+    }
+    memcpy(copy, block, sizeof *copy);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (ring_position(view_ring(view, ring)) >= (sequence + count) * LAYOUT_BLOCK_WORDS)
         return -1;
-    return copy->sequence == sequence && copy->trailer == sequence;
+    block_cut(copy, end);
+    return is_there && copy->sequence == sequence;
 }
 
 /* Everything that is new. */

@@ -40,24 +40,24 @@ static void this_process(void **state)
     self[length] = '\0';
     local_marker();
     assert_int_equal(symbolizer_open(NULL, &symbolizer), 0);
-    assert_int_equal(symbolizer_user(symbolizer, getpid(), (uintptr_t)symbolize_test_marker + 1, &found), 0);
+    assert_int_equal(symbolizer_user(symbolizer, getpid(), (uintptr_t)symbolize_test_marker + 1, false, &found), 0);
     assert_string_equal(found.function, "symbolize_test_marker");
     assert_int_equal(found.offset, 1);
     assert_string_equal(found.module, self);
     assert_non_null(found.build_id);
-    assert_int_equal(symbolizer_user(symbolizer, getpid(), (uintptr_t)local_marker, &found), 0);
+    assert_int_equal(symbolizer_user(symbolizer, getpid(), (uintptr_t)local_marker, false, &found), 0);
     assert_string_equal(found.function, "local_marker");
-    assert_int_equal(symbolizer_user(symbolizer, getpid(), (uintptr_t)getpid, &found), 0);
+    assert_int_equal(symbolizer_user(symbolizer, getpid(), (uintptr_t)getpid, false, &found), 0);
     assert_non_null(strstr(found.function, "getpid"));
     assert_non_null(strstr(found.module, "libc.so.6"));
 
     /* On the stack there is no function, but we know what it is. */
-    assert_int_equal(symbolizer_user(symbolizer, getpid(), (uintptr_t)&found, &found), -ENOENT);
+    assert_int_equal(symbolizer_user(symbolizer, getpid(), (uintptr_t)&found, false, &found), -ENOENT);
     assert_null(found.function);
-    assert_int_equal(symbolizer_user(symbolizer, getpid(), 1, &found), -ENOENT);
+    assert_int_equal(symbolizer_user(symbolizer, getpid(), 1, false, &found), -ENOENT);
     assert_null(found.module);
-    assert_int_equal(symbolizer_user(symbolizer, getpid(), UINT64_MAX, &found), -ENOENT);
-    assert_int_equal(symbolizer_user(symbolizer, INT_MAX, 1, &found), -ENOENT);
+    assert_int_equal(symbolizer_user(symbolizer, getpid(), UINT64_MAX, false, &found), -ENOENT);
+    assert_int_equal(symbolizer_user(symbolizer, INT_MAX, 1, false, &found), -ENOENT);
 
     /* And back. */
     uint64_t address, size, bias;
@@ -87,7 +87,7 @@ static void the_vdso(void **state)
     assert_int_equal(symbolizer_open(NULL, &symbolizer), 0);
     size_t named = 0;
     for (uint64_t address = start; address < start + 8192; address += 16)
-        if (!symbolizer_user(symbolizer, getpid(), address, &found)) {
+        if (!symbolizer_user(symbolizer, getpid(), address, false, &found)) {
             assert_string_equal(found.module, "[vdso]");
             named += strstr(found.function, "clock_gettime") != NULL;
         }
@@ -102,14 +102,14 @@ static void a_later_mapping(void **state)
     struct symbolizer *symbolizer;
     struct symbolized found;
     assert_int_equal(symbolizer_open(NULL, &symbolizer), 0);
-    assert_int_equal(symbolizer_remember(symbolizer, getpid()), 0);
+    assert_int_equal(process_read(symbolizer_processes(symbolizer), getpid()), 0);
     FILE *file = fopen("/lib/x86_64-linux-gnu/libz.so.1", "r");
     if (!file)
         file = fopen("/bin/bash", "r");
     assert_non_null(file);
     void *mapped = mmap(NULL, 1 << 16, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(file), 0);
     assert_ptr_not_equal(mapped, MAP_FAILED);
-    symbolizer_user(symbolizer, getpid(), (uintptr_t)mapped + 100, &found);
+    symbolizer_user(symbolizer, getpid(), (uintptr_t)mapped + 100, false, &found);
     assert_non_null(found.module);
     munmap(mapped, 1 << 16);
     fclose(file);
@@ -129,13 +129,13 @@ static void a_process_that_ends(void **state)
     pid_t unknown = fork();
     if (!unknown)
         _exit(0);
-    assert_int_equal(symbolizer_remember(symbolizer, known), 0);
+    assert_int_equal(process_read(symbolizer_processes(symbolizer), known), 0);
     kill(known, SIGKILL);
     waitpid(known, NULL, 0);
     waitpid(unknown, NULL, 0);
-    assert_int_equal(symbolizer_user(symbolizer, known, (uintptr_t)symbolize_test_marker, &found), 0);
+    assert_int_equal(symbolizer_user(symbolizer, known, (uintptr_t)symbolize_test_marker, false, &found), 0);
     assert_string_equal(found.function, "symbolize_test_marker");
-    assert_int_equal(symbolizer_user(symbolizer, unknown, (uintptr_t)symbolize_test_marker, &found), -ENOENT);
+    assert_int_equal(symbolizer_user(symbolizer, unknown, (uintptr_t)symbolize_test_marker, false, &found), -ENOENT);
     assert_null(found.function);
     symbolizer_close(symbolizer);
 }
@@ -158,7 +158,7 @@ static void many_processes(void **state)
             for (;;)
                 pause();
         assert_int_equal(
-            symbolizer_user(symbolizer, children[made], (uintptr_t)symbolize_test_marker, &found), 0);
+            symbolizer_user(symbolizer, children[made], (uintptr_t)symbolize_test_marker, false, &found), 0);
     }
     for (size_t i = 0; i < made; i++) {
         kill(children[i], SIGKILL);

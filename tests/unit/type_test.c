@@ -38,6 +38,7 @@ static void storage_is_a_multiple_of_eight(void **state)
     } simple[] = {
         {TYPE_KSYM, 8},  {TYPE_USYM, 16},     {TYPE_KSTACK, 8},   {TYPE_USTACK, 16},
         {TYPE_INET, 24}, {TYPE_TIMESTAMP, 8}, {TYPE_USERNAME, 8}, {TYPE_NAME, 8},
+        {TYPE_MACADDR, 8}, {TYPE_CGROUP_PATH, 8},
     };
     for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
         assert_int_equal(type_storage(type_simple(&arena, simple[i].kind)), simple[i].storage);
@@ -167,6 +168,17 @@ static void common_others(void **state)
     assert_text(tuple, "(int64,string[64])");
     assert_null(type_common(&arena, tuple_of(&type_i8, longer), tuple_of(longer, shorter)));
 
+    const char *const names[] = {"a", "b"}, *const other_order[] = {"b", "a"};
+    const struct type *const elements[] = {&type_i8, longer}, *const others[] = {shorter, &type_u32};
+    const struct type *record = type_record(&arena, names, elements, 2);
+    assert_true(type_is_record(record) && !type_is_record(tuple));
+    assert_text(type_common(&arena, record, type_record(&arena, other_order, others, 2)),
+                "(a=int64,b=string[64])");
+    assert_null(type_common(&arena, record, tuple));
+    assert_null(type_common(&arena, record, type_record(&arena, other_order, elements, 2)));
+    assert_int_equal(type_element(record, type_record(&arena, other_order, others, 2), 0), 1);
+    assert_int_equal(type_element(record, tuple, 0), -1);
+
     const struct type *nothing = type_pointer(&arena, &type_none, SPACE_NONE);
     const struct type *bytes = type_pointer(&arena, &type_i8, SPACE_USER);
     const struct type *words = type_pointer(&arena, &type_i64, SPACE_USER);
@@ -267,6 +279,32 @@ static void histogram_rows(void **state)
     assert_int_equal(type_histogram_rows(&type), 5);
 }
 
+static uint64_t flags_of(const int64_t *values, uint32_t count, uint32_t size)
+{
+    struct enumerator enumerators[8];
+    for (uint32_t i = 0; i < count; i++)
+        enumerators[i] = (struct enumerator){"x", values[i]};
+    struct type type = {.kind = TYPE_ENUM, .size = size, .count = count, .enumerators = enumerators};
+    return type_flags(&type);
+}
+
+static void some_enums_are_flags(void **state)
+{
+    (void)state;
+    assert_int_equal(flags_of((int64_t[]){0, 1, 2, 4}, 4, 4), 7);
+    assert_int_equal(flags_of((int64_t[]){1, 2, 4, 7}, 4, 4), 7);
+    assert_int_equal(flags_of((int64_t[]){1, 2, 4, 8, 3}, 5, 4), 15);
+    assert_int_equal(flags_of((int64_t[]){1, 2, 4, 3}, 4, 4), 0);
+    assert_int_equal(flags_of((int64_t[]){0, 1, 2, 3, 4, 5}, 6, 4), 0);
+    assert_int_equal(flags_of((int64_t[]){1, 2}, 2, 4), 0);
+    assert_int_equal(flags_of((int64_t[]){1, 2, 4, 16 + 1}, 4, 4), 0);
+    assert_int_equal(flags_of((int64_t[]){1, 2, INT32_MIN}, 3, 4), 0x80000003);
+    assert_int_equal(flags_of((int64_t[]){1, 1, 1, 2}, 4, 4), 0);
+    assert_int_equal(flags_of((int64_t[]){1, 2, INT64_MIN}, 3, 8), 0x8000000000000003);
+    assert_int_equal(flags_of(NULL, 0, 4), 0);
+    assert_int_equal(type_flags(&type_i32), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +319,7 @@ int main(void)
         cmocka_unit_test_teardown(enumerators_have_names, arena_teardown),
         cmocka_unit_test_teardown(types_have_names, arena_teardown),
         cmocka_unit_test_teardown(histogram_rows, arena_teardown),
+        cmocka_unit_test(some_enums_are_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

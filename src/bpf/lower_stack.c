@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stacks: taken with a helper, hashed, and kept once in a table under their hash, which is what the script's
+ * values hold. The verifier knows that get_stack() gives no more than it was allowed to: nothing else bounds
+ * the loop over the frames. */
+#include "bpf/lower_state.h"
+#include "sym/machine.h"
+
+enum { STACK_ENTRIES = 1 << 17, STACK_ENTRIES_RESERVED = 8192 };
+#define STACK_MULTIPLIER 0x9e3779b97f4a7c15u
+
+static uint32_t stack_map(struct lowering *l)
+{
+    int *index = &l->image->stacks;
+    if (*index < 0) {
+        *index = (int)l->image->map_count;
+        *arena_push(l->arena, l->image->maps, l->image->map_count, l->image->map_room) = (struct image_map){
+            .name = "stacks",
+            .type = BPF_MAP_TYPE_HASH,
+            .key_size = 8,
+            .value_size = sizeof(struct image_stack) + 8 * STACK_FRAMES_MOST,
+            /* Memory as it is needed, or for few of them at once. */
+            .max_entries = l->options->features->growing_maps ? STACK_ENTRIES : STACK_ENTRIES_RESERVED,
+            .flags = l->options->features->growing_maps ? BPF_F_NO_PREALLOC : 0,
+        };
+    }
+    return (uint32_t)*index;
+}
+
+/* One frame a turn: the verifier walks every turn, and what is added to get_stack's own time is little. */
+static struct ir *hash_frames(struct lowering *l, struct memory frames, struct ir *bytes)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t position = ir_variable(b), mixed = ir_variable(b);
+    struct ir_block *loop = ir_block_new(b), *end = ir_block_new(b);
+    struct ir *multiplier = ir_constant(b, (int64_t)STACK_MULTIPLIER);
+    ir_write(b, position, ir_constant(b, 0));
+    ir_write(b, mixed, bytes);
+    ir_jump(b, loop);
+    ir_enter(b, loop);
+    struct ir *at = ir_read(b, position);
+    struct ir *word = ir_load(b, ir_binary(b, IR_ADD, frames.base, at), frames.offset, 8, false);
+    struct ir *hash = ir_binary(b, IR_MUL, ir_binary(b, IR_XOR, ir_read(b, mixed), word), multiplier);
+    struct ir *after = ir_binary_constant(b, IR_ADD, at, 8);
+    ir_write(b, mixed, hash);
+    ir_write(b, position, after);
+    /* Old verifiers know how this ends only if the constant stands at the right. */
+    ir_branch(b, ir_binary(b, IR_UGT, bytes, after), loop, end);
+    ir_seal(b, loop);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    hash = ir_binary(b, IR_XOR, hash, ir_binary_constant(b, IR_LSHR, hash, 32));
+    return ir_binary_constant(b, IR_OR, hash, 1); /* never 0, which says that there is no stack */
+}
+
+/* Frames between the program and the event that called it: where the kernel calls programs directly, they are
+ * the program and bpf_trace_run; the others start at the event's own registers. */
+static int64_t own_frames(const struct lowering *l)
+{
+    bool is_direct = l->context->program_type == BPF_PROG_TYPE_RAW_TRACEPOINT ||
+                     l->context->program_type == BPF_PROG_TYPE_TRACING;
+    return is_direct ? 2 : 0;
+}
+
+/* Where a function begins it has no frame yet, and many never make one: the walk would leave out who called
+ * it. The kernel helps only if the first instruction pushes the frame pointer, and only since 6.10; so the
+ * return address is looked for where the call has put it. The frames begin at list[0], with room for one more
+ * in front; begin is where the record begins, a header before its first frame. */
+static void add_caller(struct lowering *l, struct memory list, uint32_t most, struct ir *bytes,
+                       uint32_t begin, uint32_t size)
+{
+    struct ir_builder *b = &l->b;
+    struct memory word = lower_temporary(l, 8, false);
+    struct ir_block *compare = ir_block_new(b), *other = ir_block_new(b), *add = ir_block_new(b),
+                    *wider = ir_block_new(b), *done = ir_block_new(b);
+    struct ir *stack = ir_load(b, lower_ctx(l), machine_register_stack(machine_here()).offset, 8, false);
+    struct ir *failed =
+        ir_call(b, BPF_FUNC_probe_read_user, 3, lower_address(l, word), ir_constant(b, 8), stack);
+    ir_branch(b, failed, done, compare);
+    ir_seal(b, compare);
+    ir_enter(b, compare);
+    struct ir *caller = ir_load(b, word.base, word.offset, 8, false);
+    ir_branch(b, ir_binary_constant(b, IR_ULE, bytes, 8), add, other);
+    ir_seal(b, other);
+    ir_enter(b, other);
+    struct ir *second = ir_load(b, list.base, list.offset + 8, 8, false);
+    ir_branch(b, ir_binary(b, IR_EQ, second, caller), done, add);
+    ir_seal(b, add);
+    ir_enter(b, add);
+    ir_store(b, list.base, list.offset - 8, 8, ir_load(b, list.base, list.offset, 8, false));
+    ir_store(b, list.base, list.offset, 8, caller);
+    ir_write(b, begin, ir_binary_constant(b, IR_ADD, list.base, list.offset - 16));
+    ir_branch(b, ir_binary_constant(b, IR_EQ, bytes, 8 * (int64_t)most), done, wider);
+    ir_seal(b, wider);
+    ir_enter(b, wider);
+    ir_write(b, size, ir_binary_constant(b, IR_ADD, bytes, 8));
+    ir_jump(b, done);
+    ir_seal(b, done);
+    ir_enter(b, done);
+}
+
+struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t most = frames && frames < STACK_FRAMES_MOST ? frames : STACK_FRAMES_MOST, map = stack_map(l);
+    bool adds_caller = user && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
+    int32_t head = sizeof(struct image_stack) + (adds_caller ? 8 : 0);
+    struct memory stack = lower_scratch(l, (uint32_t)head + 8 * STACK_FRAMES_MOST, false);
+    struct memory list = {.base = stack.base, .offset = stack.offset + head};
+    uint32_t id = ir_variable(b), begin = ir_variable(b), size = ir_variable(b);
+    struct ir_block *end = ir_block_new(b), *taken = ir_block_new(b), *none = ir_block_new(b);
+    none->unlikely = true;
+    struct ir *bytes =
+        ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, list), ir_constant(b, 8 * most),
+                ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
+    ir_branch(b, ir_binary_constant(b, IR_SGT, bytes, 0), taken, none);
+    ir_seal(b, taken);
+    ir_enter(b, taken);
+    struct memory record = {.base = stack.base, .offset = stack.offset};
+    if (adds_caller) {
+        ir_write(b, size, bytes);
+        ir_write(b, begin, ir_binary_constant(b, IR_ADD, stack.base, stack.offset + 8));
+        add_caller(l, list, most, bytes, begin, size);
+        record = (struct memory){.base = ir_read(b, begin)};
+        bytes = ir_read(b, size);
+        list = (struct memory){.base = record.base, .offset = sizeof(struct image_stack)};
+    }
+    struct ir *hash = hash_frames(l, list, bytes);
+    struct memory key = lower_temporary(l, 8, false);
+    ir_store(b, key.base, key.offset, 8, hash);
+    ir_write(b, id, hash);
+    struct ir *known = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, map), lower_address(l, key));
+    struct ir_block *fresh = lower_unlikely(l, ir_binary_constant(b, IR_EQ, known, 0));
+    ir_jump(b, end);
+    ir_enter(b, fresh);
+    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, bytes), 4, bytes);
+    ir_store_constant(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, kind), 4, !user);
+    struct ir *result = ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, map), lower_address(l, key),
+                                lower_address(l, record), ir_constant(b, BPF_NOEXIST));
+    /* -EEXIST: another CPU was first. */
+    struct ir_block *refused = ir_block_new(b), *full = ir_block_new(b);
+    ir_branch(b, result, refused, end);
+    ir_seal(b, refused);
+    ir_enter(b, refused);
+    ir_branch(b, ir_binary_constant(b, IR_EQ, ir_extend(b, result, 4, true), -17), end, full);
+    ir_seal(b, full);
+    ir_enter(b, full);
+    lower_mishap(l, MISHAP_STACK, place, -1, "map_update_elem");
+    ir_jump(b, none);
+    ir_seal(b, none);
+    ir_enter(b, none);
+    ir_write(b, id, ir_constant(b, 0));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, id);
+}
+
+struct ir *lower_stack_length(struct lowering *l, struct ir *id)
+{
+    struct ir_builder *b = &l->b;
+    struct memory key = lower_temporary(l, 8, false);
+    uint32_t length = ir_variable(b), map = stack_map(l);
+    struct ir_block *found = ir_block_new(b), *end = ir_block_new(b);
+    ir_store(b, key.base, key.offset, 8, id);
+    ir_write(b, length, ir_constant(b, 0));
+    struct ir *stack = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, map), lower_address(l, key));
+    ir_branch(b, ir_binary_constant(b, IR_NE, stack, 0), found, end);
+    ir_seal(b, found);
+    ir_enter(b, found);
+    struct ir *bytes = ir_load(b, stack, offsetof(struct image_stack, bytes), 4, false);
+    ir_write(b, length, ir_binary_constant(b, IR_LSHR, bytes, 3));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, length);
+}

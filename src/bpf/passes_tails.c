@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Keeps one of several blocks that do the same and go on to the same place: what is left behind by places
+ * that count mishaps, and the ends of a program. Runs last, since code that was merged says less about where
+ * it came from.
+ *
+ * What two blocks use from outside is either the same value, which then is made before both, or a constant or
+ * an address of its own, which is made again. */
+#include "bpf/passes.h"
+
+enum { LONGEST = 24, SEARCHED = 256 };
+
+static bool is_repeatable(const struct ir *ir)
+{
+    return ir->op == IR_CONSTANT || ir->op == IR_MAP || ir->op == IR_MAP_VALUE;
+}
+
+static bool same_leaf(const struct ir *x, const struct ir *y)
+{
+    return is_repeatable(x) && x->op == y->op && x->immediate == y->immediate && x->offset == y->offset;
+}
+
+/* Instructions without the leaves, which stand anywhere. */
+static unsigned shape_of(const struct ir_block *block, struct ir *shape[LONGEST])
+{
+    unsigned count = 0;
+    for (struct ir *ir = block->first; ir; ir = ir->next) {
+        if (is_repeatable(ir))
+            continue;
+        if (count == LONGEST)
+            return 0;
+        shape[count++] = ir;
+    }
+    return count;
+}
+
+static bool same_operand(const struct ir_block *x_block, const struct ir_block *y_block, struct ir *x,
+                         struct ir *y)
+{
+    if (x == y)
+        return (x->block != x_block && x->block != y_block) || is_repeatable(x);
+    return same_leaf(x, y) ||
+           (x->block == x_block && y->block == y_block && x->mark == y && x->op != IR_FRAME);
+}
+
+/* Phis of the common successor get the same from both. */
+static bool same_for_successor(const struct ir_block *x, const struct ir_block *y)
+{
+    if (x->last->op != IR_JUMP)
+        return true;
+    const struct ir_block *to = x->last->to[0];
+    size_t from_x = 0, from_y = 0;
+    while (to->predecessors[from_x] != x)
+        from_x++;
+    while (to->predecessors[from_y] != y)
+        from_y++;
+    for (struct ir *phi = to->first; phi && phi->op == IR_PHI; phi = phi->next)
+        if (!same_operand(x, y, phi->arguments[from_x], phi->arguments[from_y]))
+            return false;
+    return true;
+}
+
+static bool same_instruction(const struct ir *x, const struct ir *y)
+{
+    return x->op == y->op && x->size == y->size && x->is_signed == y->is_signed &&
+           x->is_volatile == y->is_volatile && x->offset == y->offset && x->immediate == y->immediate &&
+           x->callee == y->callee && x->to[0] == y->to[0];
+}
+
+static bool same_block(struct ir_block *x, struct ir_block *y)
+{
+    struct ir *xs[LONGEST], *ys[LONGEST];
+    unsigned count = shape_of(x, xs);
+    if (!count || count != shape_of(y, ys))
+        return false;
+    for (unsigned i = 0; i < count; i++)
+        xs[i]->mark = NULL; /* from here: the instruction that it is the same as */
+    for (unsigned i = 0; i < count; i++) {
+        unsigned operands = ir_operand_count(xs[i]);
+        if (!same_instruction(xs[i], ys[i]) || operands != ir_operand_count(ys[i]))
+            return false;
+        for (unsigned k = 0; k < operands; k++)
+            if (!same_operand(x, y, *ir_operand(xs[i], k), *ir_operand(ys[i], k)))
+                return false;
+        xs[i]->mark = ys[i];
+    }
+    return same_for_successor(x, y);
+}
+
+static bool is_candidate(const struct ir_block *block)
+{
+    return block != block->function->first && block->predecessor_count && block->first->op != IR_PHI &&
+           (block->last->op == IR_JUMP ? block->last->to[0] != block : block->last->op == IR_RETURN);
+}
+
+/* Leaves that stood in front of one of the blocks are made in the one that stays. */
+static void own_leaves(struct ir_block *block)
+{
+    for (struct ir *ir = block->first; ir; ir = ir->next) {
+        unsigned count = ir_operand_count(ir);
+        for (unsigned k = 0; k < count; k++) {
+            struct ir *leaf = *ir_operand(ir, k);
+            if (leaf->block == block || !is_repeatable(leaf))
+                continue;
+            struct ir *own = ir_new(block->function, leaf->op, ir->place);
+            own->immediate = leaf->immediate;
+            own->offset = leaf->offset;
+            ir_insert_before(ir, own);
+            *ir_operand(ir, k) = own;
+        }
+    }
+}
+
+/* The arguments for a successor's phis too. */
+static void own_arguments(struct ir_block *block)
+{
+    if (block->last->op != IR_JUMP)
+        return;
+    struct ir_block *to = block->last->to[0];
+    size_t index = 0;
+    while (to->predecessors[index] != block)
+        index++;
+    for (struct ir *phi = to->first; phi && phi->op == IR_PHI; phi = phi->next) {
+        struct ir *leaf = phi->arguments[index];
+        if (!is_repeatable(leaf) || leaf->block == block)
+            continue;
+        struct ir *own = ir_new(block->function, leaf->op, block->last->place);
+        own->immediate = leaf->immediate;
+        own->offset = leaf->offset;
+        ir_insert_before(block->last, own);
+        phi->arguments[index] = own;
+    }
+}
+
+/* All ways into `gone` lead to `stays`. */
+static void merge(struct ir_block *stays, struct ir_block *gone)
+{
+    struct arena *arena = stays->function->program->arena;
+    own_leaves(stays);
+    own_arguments(stays);
+    stays->unlikely &= gone->unlikely;
+    for (size_t i = 0; i < gone->predecessor_count; i++) {
+        struct ir_block *from = gone->predecessors[i];
+        struct ir *last = from->last;
+        if (last->op == IR_BRANCH &&
+            (last->to[0] == stays || last->to[1] == stays || last->to[0] == last->to[1])) {
+            /* both ways of a branch: it is none any more, and its block is a predecessor already */
+            last->op = IR_JUMP;
+            last->a = NULL;
+            last->to[0] = stays;
+            last->to[1] = NULL;
+            continue;
+        }
+        for (unsigned k = 0; k < 2; k++)
+            if (last->to[k] == gone)
+                last->to[k] = stays;
+        *arena_push(arena, stays->predecessors, stays->predecessor_count, stays->predecessor_room) = from;
+    }
+    gone->predecessor_count = 0;
+    if (gone->last->op == IR_JUMP)
+        ir_edge_remove(gone, gone->last->to[0]);
+    while (gone->first)
+        ir_remove(gone->first);
+    ir_append(gone, ir_new(gone->function, IR_UNREACHABLE, (struct place){0}));
+}
+
+static bool is_end(const struct ir_block *block)
+{
+    return block->last->op == IR_RETURN && block->last->a->op == IR_CONSTANT;
+}
+
+static bool is_end_alone(const struct ir_block *block)
+{
+    const struct ir *first = block->first;
+    return is_end(block) && block != block->function->first && block->predecessor_count &&
+           (first == block->last || (is_repeatable(first) && first->next == block->last));
+}
+
+/* Whoever ends as a block that does nothing else goes on there; the last of them falls into it. */
+static bool share_end(struct ir_function *function)
+{
+    struct ir_block *end = function->first;
+    bool any = false;
+    while (end && !is_end_alone(end))
+        end = end->next;
+    if (!end)
+        return false;
+    own_leaves(end);
+    for (struct ir_block *block = function->first; block; block = block->next) {
+        struct ir *last = block->last;
+        if (block == end || !is_end(block) || last->a->immediate != end->last->a->immediate ||
+            (block != function->first && !block->predecessor_count))
+            continue;
+        last->op = IR_JUMP;
+        last->a = NULL;
+        last->to[0] = end;
+        end->unlikely &= block->unlikely;
+        *arena_push(function->program->arena, end->predecessors, end->predecessor_count,
+                    end->predecessor_room) = block;
+        any = true;
+    }
+    return any;
+}
+
+/* Equal for blocks that are the same; 0: not a candidate. */
+static uint32_t signature(struct ir_block *block)
+{
+    struct ir *shape[LONGEST];
+    unsigned count = is_candidate(block) ? shape_of(block, shape) : 0;
+    uint64_t hash = count;
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t word =
+            (uint64_t)shape[i]->op << 32 ^ (uint64_t)shape[i]->immediate ^ (uint64_t)shape[i]->offset << 16;
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    if (count && block->last->op == IR_JUMP)
+        hash = (hash ^ block->last->to[0]->number) * 0x9e3779b97f4a7c15u;
+    return count ? (uint32_t)(hash >> 32) | 1 : 0;
+}
+
+bool pass_tails(struct ir_function *function)
+{
+    bool any = share_end(function);
+    uint32_t *signatures = arena_array(function->program->arena, function->block_count, sizeof *signatures);
+    for (struct ir_block *block = function->first; block; block = block->next)
+        signatures[block->number] = signature(block);
+    for (struct ir_block *x = function->first; x; x = x->next) {
+        unsigned searched = 0;
+        uint32_t wanted = signatures[x->number];
+        for (struct ir_block *y = wanted ? x->next : NULL; y && searched++ < SEARCHED; y = y->next)
+            if (signatures[y->number] == wanted && is_candidate(x) && is_candidate(y) && same_block(x, y)) {
+                merge(x, y);
+                any = true;
+            }
+    }
+    return any;
+}

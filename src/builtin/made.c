@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See made.h. */
+#include "builtin/made.h"
+
+#include <string.h>
+
+void made_call(struct node *node)
+{
+    if (node->kind != NODE_NAME)
+        return;
+    const char *name = node->name.name;
+    const struct builtin *builtin = node->name.builtin;
+    node->kind = NODE_CALL;
+    memset(&node->call, 0, sizeof node->call);
+    node->call.name = name;
+    node->call.builtin = builtin;
+}
+
+struct node *made_name(struct checker *checker, const struct node *at, const char *name)
+{
+    struct node *node = node_new(checker->arena, NODE_NAME, at->place);
+    node->name.name = name;
+    return node;
+}
+
+struct node *made_path(struct checker *checker, struct node *object, const char *path)
+{
+    while (*path) {
+        size_t length = strcspn(path, ".");
+        struct node *field = node_new(checker->arena, NODE_FIELD, object->place);
+        field->field.object = object;
+        field->field.name = arena_printf(checker->arena, "%.*s", (int)length, path);
+        object = field;
+        path += length + (path[length] == '.');
+    }
+    return object;
+}
+
+struct node *made_cast(struct checker *checker, struct node *operand, const char *type)
+{
+    struct node *node = node_new(checker->arena, NODE_CAST, operand->place);
+    node->cast.name = (struct type_name){.name = type, .place = operand->place};
+    node->cast.operand = operand;
+    return node;
+}
+
+struct node *made_call_of(struct checker *checker, const struct node *at, const char *name,
+                          struct node *argument)
+{
+    struct node *node = node_new(checker->arena, NODE_CALL, at->place);
+    node->call.name = name;
+    node_append(&node->call.arguments, node_clone(checker->arena, argument)); /* it is in a list already */
+    return node;
+}
+
+const struct type *made_bool(struct node *node, bool value)
+{
+    node->kind = NODE_BOOL;
+    memset(&node->integer, 0, sizeof node->integer); /* what the node was before lies there */
+    node->integer.value = value;
+    return &type_bool;
+}
+
+struct ir *made_lower(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct node *made = node->call.data;
+    if (type_is_scalar(node->type))
+        return lower_scalar(l, made);
+    if (into)
+        lower_into_type(l, made, node->type, *into);
+    return NULL;
+}

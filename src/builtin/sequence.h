@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* printf in a pinned iterator: the kernel itself makes the text, for whoever reads the pinned file, because
+ * we are gone by then. It can less than our printer: integers, characters, pointers and strings. */
+#ifndef SPOOR_BUILTIN_SEQUENCE_H
+#define SPOOR_BUILTIN_SEQUENCE_H
+
+#include "bpf/lower.h"
+#include "print/format.h"
+
+/* False after a diagnostic: something in the format is beyond the kernel. */
+bool sequence_check(struct checker *checker, struct node *call, const struct format *format);
+void sequence_lower(struct lowering *l, struct node *call, const struct format *format);
+
+#endif

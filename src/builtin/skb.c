@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* skboutput: packets of the kernel to a file in the pcap format.
+ *
+ * bpf_skb_output() exists for a few kinds of programs, and only for packets that are arguments of theirs. So
+ * we read the packet ourselves, anywhere: that is its linear part, up to SNAP_BYTES; the file says how much
+ * was asked for. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/lower.h"
+#include "builtin/actor.h"
+#include "builtin/all.h"
+#include "builtin/kernel_field.h"
+
+enum { SNAP_BYTES = 2048, PCAP_LINK_RAW = 101 };
+
+enum { SKB_DATA, SKB_LENGTH, SKB_PAGED, SKB_FIELDS };
+static const struct kernel_field skb_fields[] = {
+    [SKB_DATA] = {"struct sk_buff", "data"},
+    [SKB_LENGTH] = {"struct sk_buff", "len"},
+    [SKB_PAGED] = {"struct sk_buff", "data_len"},
+};
+
+static const struct type *check_skboutput(struct checker *checker, struct node *node)
+{
+    struct node *skb = check_argument(node, 1);
+    const struct type *target = skb->type->kind == TYPE_POINTER ? skb->type->target : NULL;
+    if (!target || target->kind != TYPE_STRUCT || !target->name || strcmp(target->name, "sk_buff")) {
+        check_error(checker, skb->place, "skboutput() needs a pointer to struct sk_buff, found '%s'",
+                    type_text(checker->arena, skb->type));
+        check_hint(checker, "cast it: (struct sk_buff *)args.skbaddr");
+        return NULL;
+    }
+    if (!node->call.data)
+        node->call.data = (void *)kernel_field_offsets(checker, node, "skboutput()", skb_fields, SKB_FIELDS);
+    return node->call.data ? &type_i64 : NULL;
+}
+
+static struct ir *smaller(struct lowering *l, struct ir *x, struct ir *y)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t result = ir_variable(b);
+    struct ir_block *other = ir_block_new(b), *end = ir_block_new(b);
+    ir_write(b, result, x);
+    ir_branch(b, ir_binary(b, IR_ULE, x, y), end, other);
+    ir_seal(b, other);
+    ir_enter(b, other);
+    ir_write(b, result, y);
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, result);
+}
+
+static struct ir *lower_skboutput(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct ir_builder *b = &l->b;
+    const uint32_t *at = node->call.data;
+    const struct type *type = type_buffer(l->arena, SNAP_BYTES);
+    uint32_t result = ir_variable(b);
+    struct ir_block *some = ir_block_new(b), *inside = ir_block_new(b), *end = ir_block_new(b);
+    (void)into;
+    struct ir *skb = lower_scalar(l, check_argument(node, 1));
+    struct ir *wanted = lower_scalar(l, check_argument(node, 2));
+    struct ir *offset = lower_scalar(l, check_argument(node, 3));
+    ir_write(b, result, ir_constant(b, -EINVAL));
+    ir_branch(b, skb, some, end);
+    ir_seal(b, some);
+    ir_enter(b, some);
+    struct ir *length = kernel_field_word(l, skb, at[SKB_LENGTH], &type_u32, node->place);
+    struct ir *paged = kernel_field_word(l, skb, at[SKB_PAGED], &type_u32, node->place);
+    struct ir *linear = ir_binary(b, IR_SUB, length, paged);
+    ir_branch(b, ir_binary(b, IR_ULT, offset, linear), inside, end);
+    ir_seal(b, inside);
+    ir_enter(b, inside);
+    struct ir *data = kernel_field_word(l, skb, at[SKB_DATA], &type_u64, node->place);
+    struct memory packet = lower_scratch(l, type_storage(type), false);
+    ir_zero(b, packet.base, packet.offset, type_storage(type));
+    struct ir *taken = smaller(l, wanted, ir_binary(b, IR_SUB, linear, offset));
+    taken = smaller(l, taken, ir_constant(b, SNAP_BYTES));
+    ir_store(b, packet.base, packet.offset, 8, taken);
+    lower_read_bounded(l, (struct memory){packet.base, packet.offset + 8}, taken,
+                       ir_binary(b, IR_ADD, data, offset), SPACE_KERNEL, node->place);
+    struct event_field fields[] = {
+        {.value = smaller(l, wanted, ir_binary(b, IR_SUB, length, offset)), .type = &type_u64},
+        {.value = lower_time(l), .type = &type_u64},
+        {.memory = packet, .type = type},
+    };
+    lower_event(l, node, node->call.builtin, fields, 3);
+    ir_write(b, result, ir_constant(b, 0));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, result);
+}
+
+/* ---- the reader: files by name, open until the end of the trace ---- */
+
+struct actor_file {
+    struct actor_file *next;
+    FILE *stream; /* NULL: it could not be opened, which was said */
+    char path[];
+};
+
+void actor_close_files(struct actor *actor)
+{
+    for (struct actor_file *file = actor->files, *next; file; file = next) {
+        next = file->next;
+        if (file->stream)
+            fclose(file->stream);
+        free(file);
+    }
+    actor->files = NULL;
+}
+
+static FILE *open_capture(struct actor *actor, const struct action *action, const char *path)
+{
+    struct actor_file *file = actor->files;
+    while (file && strcmp(file->path, path))
+        file = file->next;
+    if (file)
+        return file->stream;
+    if (!(file = calloc(1, sizeof *file + strlen(path) + 1)))
+        return NULL;
+    strcpy(file->path, path);
+    file->next = actor->files;
+    actor->files = file;
+    if (!(file->stream = fopen(path, "we"))) {
+        actor->complain(actor, action->call->place, "failed to open file '%s' (%s)", path, strerror(errno));
+        return NULL;
+    }
+    const struct {
+        uint32_t magic;
+        uint16_t major, minor;
+        uint32_t zone, accuracy, snap, link;
+    } header = {0xa1b2c3d4, 2, 4, 0, 0, SNAP_BYTES, PCAP_LINK_RAW};
+    fwrite(&header, sizeof header, 1, file->stream);
+    return file->stream;
+}
+
+static void act_skboutput(struct actor *actor, const struct action *action, const uint8_t *record)
+{
+    uint64_t wanted, taken;
+    int64_t time;
+    const uint8_t *packet = actor_field(actor, action, 2, record);
+    FILE *stream = open_capture(actor, action, check_literal(check_argument(action->call, 0)));
+    memcpy(&wanted, actor_field(actor, action, 0, record), 8);
+    memcpy(&time, actor_field(actor, action, 1, record), 8);
+    memcpy(&taken, packet, 8);
+    if (!stream || actor->record_length < action->size || taken > SNAP_BYTES)
+        return;
+    if (actor->printer->names && actor->printer->names->boot_to_wall)
+        time += actor->printer->names->boot_to_wall(actor->printer->names->owner);
+    const uint32_t header[] = {(uint32_t)(time / 1000000000), (uint32_t)(time % 1000000000 / 1000),
+                               (uint32_t)taken, (uint32_t)wanted};
+    fwrite(header, sizeof header, 1, stream);
+    fwrite(packet + 8, taken, 1, stream);
+}
+
+const struct builtin builtins_skb[] = {
+    {"skboutput",
+     "skboutput(\"file\", skb, length, offset)",
+     BUILTIN_CALL | BUILTIN_READS_KERNEL | BUILTIN_VALUE_UNUSED_OK,
+     4,
+     4,
+     {PARAMETER_LITERAL_STRING, PARAMETER_POINTER, PARAMETER_INTEGER, PARAMETER_INTEGER},
+     .check = check_skboutput,
+     .lower = lower_skboutput,
+     .act = act_skboutput},
+    {0},
+};

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `spoor argdist -H SPEC -C SPEC`: distributions of arguments and results, as BCC's argdist prints them.
+ * Writes a script; the session runs it. */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/bcc.h"
+#include "cmd/command.h"
+
+static const char help[] =
+    "Usage: spoor argdist [options] -C SPEC | -H SPEC …\n"
+    "Counts values (-C) or shows how they are distributed (-H), as BCC's argdist does.\n\n"
+    "  SPEC               PROBE(parameters)[:type,…:expression,…[:filter]][#label]\n"
+    "  PROBE              p:LIBRARY:FUNCTION, r:LIBRARY:FUNCTION (return), t:CATEGORY:EVENT,\n"
+    "                     u:LIBRARY:PROBE; no LIBRARY: the kernel\n"
+    "                     Values are named as the parameters, or arg1, arg2 …; args->FIELD; $PID;\n"
+    "                     at a return also $retval, $latency (ns), $entry(PARAMETER)\n\n"
+    "  -C SPEC            how often each value came; several are printed one after the other\n"
+    "  -H SPEC            a histogram of powers of two\n"
+    "  -p PID             trace only this process\n"
+    "  --cmd COMMAND      run a command and trace; its end ends the trace\n"
+    "  -t TID             trace only this thread\n"
+    "  -z N               read at most N bytes of strings (80)\n"
+    "  -i SECONDS         print after each interval (1)\n"
+    "  -d SECONDS         end after this time\n"
+    "  -n N               end after N outputs\n"
+    "  -c                 go on counting from one output to the next\n"
+    "  -T N               with -C: only the N most frequent values\n"
+    "  -I HEADER          include a header\n"
+    "  -v                 print the script before it runs\n"
+    "  --show-script      print the script, and do nothing else\n"
+    "  -h                 this\n\n"
+    "Examples:\n"
+    "  spoor argdist -H 'p:c:write(int fd, void *buf, size_t count):size_t:count'\n"
+    "  spoor argdist -C 'r:c:getenv(char *name):char*:$entry(name):$retval == 0#not set'\n"
+    "  spoor argdist -H 't:net:net_dev_queue():u32:args->len'\n";
+
+enum { OPTION_SCRIPT = 256, OPTION_COMMAND, SPECS = 64, EXPRESSIONS = 16, PARTS = 6 };
+
+struct piece {
+    const char *text;
+    size_t length;
+};
+
+struct distribution {
+    const char *raw, *label; /* NULL: none */
+    bool is_histogram;
+    struct bcc_spec spec;
+    struct piece types[EXPRESSIONS], expressions[EXPRESSIONS], filter;
+    unsigned count;   /* expressions; 0: calls, or the value returned */
+    unsigned number;  /* of its maps */
+    unsigned entered; /* bits of the parameters that are kept from entry to return */
+    bool is_timed;    /* $latency */
+};
+
+struct arguments {
+    uint64_t pid, tid, string_size, interval, duration, outputs, top;
+    bool cumulative, shows, verbose;
+    struct distribution *items;
+    unsigned count;
+};
+
+static int complain(const char *what, const char *value)
+{
+    fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor argdist -h lists the options\n", what, value ? " " : "",
+            value ? value : "");
+    return 1;
+}
+
+/* ---- specifications ---- */
+
+static int split(const struct distribution *item, struct piece whole, struct piece *pieces, unsigned *count)
+{
+    *count = 0;
+    while (true) {
+        size_t used = bcc_until(whole.text, whole.length, ",");
+        if (*count == EXPRESSIONS)
+            return bcc_fail(item->raw, "at most %d expressions", EXPRESSIONS);
+        pieces[(*count)++] = (struct piece){whole.text, used};
+        if (used == whole.length)
+            return 0;
+        whole = (struct piece){whole.text + used + 1, whole.length - used - 1};
+    }
+}
+
+/* Cut at colons outside of parentheses and quotes; the function with its parameters is one part. */
+static int parse_distribution(struct arena *arena, const char *raw, bool is_histogram,
+                              struct distribution *item)
+{
+    struct piece parts[PARTS];
+    unsigned count = 0, types = 0;
+    size_t length = bcc_until(raw, strlen(raw), "#");
+    *item = (struct distribution){.raw = raw, .is_histogram = is_histogram};
+    item->label = raw[length] ? raw + length + 1 : NULL;
+    while (length && strchr(" \t\n", raw[length - 1]))
+        length--;
+    for (const char *at = raw;;) {
+        size_t used = bcc_until(at, (size_t)(raw + length - at), ":");
+        if (count == PARTS)
+            return bcc_fail(raw, "too many parts: PROBE(parameters):types:expressions:filter#label");
+        parts[count++] = (struct piece){at, used};
+        at += used;
+        if (at == raw + length)
+            break;
+        at++;
+    }
+    const char *open = count < 3 ? NULL : memchr(parts[2].text, '(', parts[2].length);
+    if (!open || parts[2].text[parts[2].length - 1] != ')')
+        return bcc_fail(raw, "needs type, library and function with its parameters: p:c:write(int fd)");
+    if (!parts[0].length)
+        return bcc_fail(raw, "the type of a probe is p, r, t or u");
+    if (bcc_parse_spec(arena, raw, (size_t)(open - raw), &item->spec) ||
+        bcc_parse_signature(arena, open + 1, (size_t)(parts[2].text + parts[2].length - open) - 2,
+                            &item->spec))
+        return 1;
+    if (count == 4)
+        return bcc_fail(raw, "a type needs an expression: PROBE(parameters):type:expression");
+    if (count < 5)
+        return is_histogram && item->spec.type != 'r'
+                   ? bcc_fail(raw, "a histogram needs a type and an expression: PROBE(parameters):u64:arg1")
+                   : 0;
+    if (split(item, parts[3], item->types, &types) || split(item, parts[4], item->expressions, &item->count))
+        return 1;
+    if (types != item->count)
+        return bcc_fail(raw, "%u types for %u expressions", types, item->count);
+    if (is_histogram && types > 1)
+        return bcc_fail(raw, "a histogram is of one expression");
+    if (count == 6)
+        item->filter = parts[5];
+    return 0;
+}
+
+/* ---- what is kept between entry and return ---- */
+
+/* $latency, $entry(parameter) */
+static bool write_kept(void *state, struct text *out, const char *name, size_t length, const char **rest)
+{
+    struct distribution *item = state;
+    if (item->spec.type != 'r')
+        return false;
+    if (length == 8 && !memcmp(name, "$latency", length)) {
+        item->is_timed = true;
+        text_printf(out, "(nsecs - @start%u[tid])", item->number);
+        return true;
+    }
+    if (length != 6 || memcmp(name, "$entry", length) != 0 || **rest != '(')
+        return false;
+    const char *parameter = *rest + 1;
+    size_t used = strcspn(parameter, ")");
+    for (unsigned i = 0; parameter[used] && i < item->spec.parameter_count; i++)
+        if (strlen(item->spec.parameters[i].name) == used &&
+            !memcmp(item->spec.parameters[i].name, parameter, used)) {
+            item->entered |= 1u << i;
+            text_printf(out, "@entry%u_%s[tid]", item->number, item->spec.parameters[i].name);
+            *rest = parameter + used + 1;
+            return true;
+        }
+    return false;
+}
+
+static int write_entry(struct text *script, const struct distribution *item)
+{
+    struct bcc_spec entry = item->spec;
+    entry.type = 'p';
+    text_char(script, '\n');
+    bcc_attach_point(script, &entry, false);
+    text_add(script, "\n{\n");
+    for (unsigned i = 0; i < entry.parameter_count; i++)
+        if (item->entered & 1u << i) {
+            const char *name = entry.parameters[i].name;
+            text_printf(script, "    @entry%u_%s[tid] = ", item->number, name);
+            if (bcc_expression(script, &entry, NULL, name, strlen(name)))
+                return 1;
+            text_add(script, ";\n");
+        }
+    if (item->is_timed)
+        text_printf(script, "    @start%u[tid] = nsecs;\n", item->number);
+    text_add(script, "}\n");
+    return 0;
+}
+
+/* Each map that is kept, with something before and behind its name. */
+static void each_kept(struct text *out, const struct distribution *item, const char *before,
+                      const char *behind)
+{
+    for (unsigned i = 0; i < item->spec.parameter_count; i++)
+        if (item->entered & 1u << i)
+            text_printf(out, "%s@entry%u_%s%s", before, item->number, item->spec.parameters[i].name, behind);
+    if (item->is_timed)
+        text_printf(out, "%s@start%u%s", before, item->number, behind);
+}
+
+/* ---- the script ---- */
+
+static int write_value(struct text *out, const struct arguments *arguments, struct distribution *item,
+                       unsigned i)
+{
+    const struct bcc_words words = {write_kept, item};
+    const struct piece type = item->types[i], expression = item->expressions[i];
+    bool is_string = bcc_is_string_type(type.text, type.length);
+    if (is_string)
+        text_add(out, "str(");
+    else {
+        bcc_cast(out, type.text, type.length);
+        text_char(out, '(');
+    }
+    if (bcc_expression(out, &item->spec, &words, expression.text, expression.length))
+        return 1;
+    if (is_string)
+        text_printf(out, ", %llu", (unsigned long long)arguments->string_size);
+    text_char(out, ')');
+    return 0;
+}
+
+static int write_probe(struct text *script, const struct arguments *arguments, struct distribution *item)
+{
+    const struct bcc_words words = {write_kept, item};
+    struct text filter = {0}, values = {0};
+    int status = 0;
+    if (item->filter.length)
+        status = bcc_expression(&filter, &item->spec, &words, item->filter.text, item->filter.length);
+    for (unsigned i = 0; !status && i < item->count; i++) {
+        text_add(&values, i ? ", " : "");
+        status = write_value(&values, arguments, item, i);
+    }
+    if (!item->count)
+        text_add(&values, item->spec.type == 'r' ? "(int32)retval" : "\"total calls\"");
+    bool keeps = item->entered || item->is_timed;
+    if (!status && keeps)
+        status = write_entry(script, item);
+    text_char(script, '\n');
+    bcc_attach_point(script, &item->spec, false);
+    struct text conditions = {0};
+    if (arguments->tid)
+        text_printf(&conditions, " && tid == %llu", (unsigned long long)arguments->tid);
+    each_kept(&conditions, item, " && has_key(", ", tid)");
+    if (filter.length)
+        text_printf(&conditions, " && (%s)", text_string(&filter));
+    text_add(script, "\n{\n    ");
+    if (conditions.length) /* without the first && */
+        text_printf(script, "if (%s) {\n        ", text_string(&conditions) + 4);
+    if (item->is_histogram)
+        text_printf(script, "@values%u = hist(%s);\n", item->number, text_string(&values));
+    else
+        text_printf(script, "@values%u[%s] = count();\n", item->number, text_string(&values));
+    if (conditions.length)
+        text_add(script, "    }\n");
+    if (keeps)
+        each_kept(script, item, "    _ = delete(", ", tid);\n");
+    text_add(script, "}\n");
+    text_free(&filter);
+    text_free(&values);
+    text_free(&conditions);
+    return status;
+}
+
+/* "fd = %2$s, count = %3$s": how the values of a row are called. */
+static void write_names(struct text *out, const struct distribution *item)
+{
+    for (unsigned i = 0; i < item->count; i++) {
+        char *text = strndup(item->expressions[i].text, item->expressions[i].length);
+        for (char *at; text && (at = strstr(text, "$entry("));) { /* only the parameter's name is shown */
+            size_t name = strcspn(at + 7, ")");
+            memmove(at, at + 7, name);
+            char *rest = at + 7 + name;
+            memmove(at + name, rest + (*rest == ')'), strlen(rest + (*rest == ')')) + 1);
+        }
+        text_add(out, i ? ", " : "");
+        bcc_quoted(out, text ? text : "", !item->is_histogram);
+        if (!item->is_histogram)
+            text_printf(out, " = %%%u$s", i + 1);
+        free(text);
+    }
+}
+
+static void write_output(struct text *script, const struct arguments *arguments,
+                         const struct distribution *item)
+{
+    if (item->is_histogram) {
+        text_printf(script, "    print_log2_hist(@values%u, \"", item->number);
+        if (item->label)
+            bcc_quoted(script, item->label, false);
+        else if (item->count)
+            write_names(script, item);
+        else
+            text_add(script, "retval");
+        text_add(script, "\");\n");
+    } else {
+        text_add(script, "    printf(\"");
+        bcc_quoted(script, item->label ? item->label : item->raw, true);
+        text_printf(script, "\\n\\t%-10s %s\\n\");\n    print_rows(@values%u, \"\\t%%%u$-10d ", "COUNT",
+                    "EVENT", item->number, item->count ? item->count + 1 : 2);
+        if (item->count)
+            write_names(script, item);
+        else
+            text_add(script, item->spec.type == 'r' ? "retval = %1$d" : "%1$s");
+        text_add(script, "\\n\"");
+        if (arguments->top)
+            text_printf(script, ", %llu", (unsigned long long)arguments->top);
+        text_add(script, ");\n");
+    }
+    if (!arguments->cumulative)
+        text_printf(script, "    clear(@values%u);\n", item->number);
+}
+
+static void write_outputs(struct text *script, const struct arguments *arguments)
+{
+    text_add(script, "    printf(\"[%s]\\n\", strftime(\"%H:%M:%S\", nsecs));\n");
+    for (unsigned i = 0; i < arguments->count; i++)
+        write_output(script, arguments, &arguments->items[i]);
+}
+
+/* ends: a command's end is an output too; after Ctrl-C there is none, as in BCC. */
+static void write_interval(struct text *script, const struct arguments *arguments, bool ends)
+{
+    uint64_t outputs = arguments->outputs;
+    uint64_t lasting = (arguments->duration + arguments->interval - 1) / arguments->interval;
+    if (lasting && (!outputs || lasting < outputs))
+        outputs = lasting;
+    text_printf(script, "\ninterval:s:%llu\n{\n", (unsigned long long)arguments->interval);
+    write_outputs(script, arguments);
+    if (outputs)
+        text_printf(script, "    if (++@outputs == %llu) {\n        exit();\n    }\n",
+                    (unsigned long long)outputs);
+    text_add(script, "}\n");
+    if (ends) {
+        text_add(script, "\nend\n{\n");
+        write_outputs(script, arguments);
+        text_add(script, "}\n");
+    }
+}
+
+/* ---- the command line ---- */
+
+static int parse(struct arguments *arguments, struct arena *arena, struct options *options, int argc,
+                 char **argv)
+{
+    enum { LONGEST = 1 << 30 };
+    static const struct option names[] = {
+        {"pid", 1, NULL, 'p'},
+        {"tid", 1, NULL, 't'},
+        {"string-size", 1, NULL, 'z'},
+        {"interval", 1, NULL, 'i'},
+        {"duration", 1, NULL, 'd'},
+        {"number", 1, NULL, 'n'},
+        {"verbose", 0, NULL, 'v'},
+        {"cumulative", 0, NULL, 'c'},
+        {"top", 1, NULL, 'T'},
+        {"histogram", 1, NULL, 'H'},
+        {"count", 1, NULL, 'C'},
+        {"include", 1, NULL, 'I'},
+        {"help", 0, NULL, 'h'},
+        {"show-script", 0, NULL, OPTION_SCRIPT},
+        {"cmd", 1, NULL, OPTION_COMMAND},
+        {0},
+    };
+    const char *specs[2][SPECS]; /* counts are printed before histograms */
+    unsigned counts[2] = {0};
+    int letter, error = 0;
+    optind = 0;
+    while (!error && (letter = getopt_long(argc, argv, "p:t:z:i:d:n:vcT:H:C:I:h", names, NULL)) != -1)
+        switch (letter) {
+        case 'p': error = bcc_number("-p", optarg, 1, INT32_MAX, &arguments->pid); break;
+        case 't': error = bcc_number("-t", optarg, 1, INT32_MAX, &arguments->tid); break;
+        case 'z': error = bcc_number("-z", optarg, 1, 1 << 14, &arguments->string_size); break;
+        case 'i': error = bcc_number("-i", optarg, 1, LONGEST, &arguments->interval); break;
+        case 'd': error = bcc_number("-d", optarg, 1, LONGEST, &arguments->duration); break;
+        case 'n': error = bcc_number("-n", optarg, 1, LONGEST, &arguments->outputs); break;
+        case 'T': error = bcc_number("-T", optarg, 1, LONGEST, &arguments->top); break;
+        case 'c': arguments->cumulative = true; break;
+        case 'v': arguments->verbose = true; break;
+        case 'I': error = options_append(&options->session.headers, optarg); break;
+        case 'H':
+        case 'C': {
+            unsigned which = letter == 'H';
+            if (counts[which] == SPECS)
+                return complain("too many specifications:", optarg);
+            specs[which][counts[which]++] = optarg;
+            break;
+        }
+        case OPTION_COMMAND: options->session.command = optarg; break;
+        case OPTION_SCRIPT: arguments->shows = true; break;
+        case 'h': fputs(help, stdout); exit(0);
+        default: fputs("HINT: spoor argdist -h lists the options\n", stderr); return 1;
+        }
+    if (error)
+        return 1;
+    if (optind < argc)
+        return complain("what is", argv[optind]);
+    if (!counts[0] && !counts[1])
+        return complain("at least one specifier is required: -C SPEC or -H SPEC", NULL);
+    arguments->items = arena_array(arena, (size_t)counts[0] + counts[1], sizeof *arguments->items);
+    for (unsigned which = 0; which < 2; which++)
+        for (unsigned i = 0; i < counts[which]; i++) {
+            struct distribution *item = &arguments->items[arguments->count++];
+            if (parse_distribution(arena, specs[which][i], which == 1, item))
+                return 1;
+            item->number = arguments->count;
+        }
+    options_process(options, (pid_t)arguments->pid);
+    return 0;
+}
+
+int command_argdist(int argc, char **argv)
+{
+    struct options options = {0};
+    struct arguments arguments = {.string_size = 80, .interval = 1};
+    struct arena arena = {0};
+    struct text script = {0};
+    jmp_buf out_of_memory;
+    if (arena_guard(&arena, out_of_memory))
+        return complain("out of memory", NULL);
+    int status = options_parse(&options, 1, argv) || parse(&arguments, &arena, &options, argc, argv);
+    text_add(&script, BCC_SETTINGS);
+    for (unsigned i = 0; !status && i < arguments.count; i++)
+        status = write_probe(&script, &arguments, &arguments.items[i]);
+    if (!status) {
+        write_interval(&script, &arguments, options.session.command != NULL);
+        if (arguments.verbose && !arguments.shows)
+            fputs(text_string(&script), stderr);
+        status = bcc_run(&options, &script, arguments.shows);
+    }
+    text_free(&script);
+    arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `spoor count PATTERN…`: how often functions, tracepoints and USDT probes were passed, as BCC's funccount
+ * prints it. Writes a script; the session runs it. */
+#include <getopt.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/bcc.h"
+#include "cmd/command.h"
+
+static const char help[] =
+    "Usage: spoor count [options] PATTERN…\n"
+    "Counts calls of functions, tracepoints and USDT probes, as BCC's funccount does.\n\n"
+    "  PATTERN            FUNCTION (of the kernel), LIBRARY:FUNCTION, t:CATEGORY:EVENT,\n"
+    "                     u:LIBRARY:PROBE; with wildcards\n\n"
+    "  -p PID             trace only this process\n"
+    "  --cmd COMMAND      run a command and trace; its end ends the trace\n"
+    "  -c CPU             trace only this CPU\n"
+    "  -i SECONDS         print and begin anew after each interval\n"
+    "  -d SECONDS         end after this time\n"
+    "  -T                 print the time of day too\n"
+    "  -r                 PATTERN's last part is a regular expression (POSIX, extended)\n"
+    "  -D                 print the script before it runs\n"
+    "  --show-script      print the script, and do nothing else\n"
+    "  -h                 this\n\n"
+    "Examples:\n"
+    "  spoor count 'c:str*'\n"
+    "  spoor count -i 1 -d 10 't:block:*'\n"
+    "  spoor count -p 181 'u:./server:*'\n"
+    "  spoor count -r 'c:^(m|c)alloc$'\n";
+
+enum { OPTION_SCRIPT = 256, OPTION_COMMAND };
+
+struct arguments {
+    uint64_t pid, cpu, interval, duration;
+    bool has_cpu, timestamp, regular, shows, verbose;
+    char **patterns;
+    int count;
+};
+
+static int complain(const char *what, const char *value)
+{
+    fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor count -h lists the options\n", what, value ? " " : "",
+            value ? value : "");
+    return 1;
+}
+
+static int parse(struct arguments *arguments, struct options *options, int argc, char **argv)
+{
+    enum { LONGEST = 1 << 30 };
+    static const struct option names[] = {
+        {"pid", 1, NULL, 'p'},
+        {"cpu", 1, NULL, 'c'},
+        {"interval", 1, NULL, 'i'},
+        {"duration", 1, NULL, 'd'},
+        {"timestamp", 0, NULL, 'T'},
+        {"regexp", 0, NULL, 'r'},
+        {"debug", 0, NULL, 'D'},
+        {"help", 0, NULL, 'h'},
+        {"show-script", 0, NULL, OPTION_SCRIPT},
+        {"cmd", 1, NULL, OPTION_COMMAND},
+        {0},
+    };
+    int letter, error = 0;
+    optind = 0;
+    while (!error && (letter = getopt_long(argc, argv, "p:c:i:d:TrDh", names, NULL)) != -1)
+        switch (letter) {
+        case 'p': error = bcc_number("-p", optarg, 1, INT32_MAX, &arguments->pid); break;
+        case 'c':
+            error = bcc_number("-c", optarg, 0, UINT16_MAX, &arguments->cpu);
+            arguments->has_cpu = true;
+            break;
+        case 'i': error = bcc_number("-i", optarg, 1, LONGEST, &arguments->interval); break;
+        case 'd': error = bcc_number("-d", optarg, 1, LONGEST, &arguments->duration); break;
+        case 'T': arguments->timestamp = true; break;
+        case 'r': arguments->regular = true; break;
+        case 'D': arguments->verbose = true; break;
+        case OPTION_COMMAND: options->session.command = optarg; break;
+        case OPTION_SCRIPT: arguments->shows = true; break;
+        case 'h': fputs(help, stdout); exit(0);
+        default: fputs("HINT: spoor count -h lists the options\n", stderr); return 1;
+        }
+    if (error)
+        return 1;
+    arguments->patterns = argv + optind;
+    arguments->count = argc - optind;
+    if (!arguments->count)
+        return complain("what is to be counted? give a PATTERN", NULL);
+    if (arguments->duration && (!arguments->interval || arguments->interval > arguments->duration))
+        arguments->interval = arguments->duration;
+    options_process(options, (pid_t)arguments->pid);
+    return 0;
+}
+
+/* ---- regular expressions ---- */
+
+struct matches {
+    struct arena *arena;
+    const regex_t *expression;
+    struct text points; /* attach points, joined by commas */
+    size_t count;
+};
+
+/* The attach point of a name: paths are quoted. */
+static int match_probe(void *state, const char *name, const char *details)
+{
+    struct matches *matches = state;
+    (void)details;
+    const char *last = strrchr(name, ':');
+    if (!last || regexec(matches->expression, last + 1, 0, NULL, 0))
+        return 0;
+    const char *kind = strchr(name, ':');
+    text_add(&matches->points, matches->count++ ? ",\n" : "");
+    text_append(&matches->points, name, (size_t)(kind - name) + 1);
+    if (kind[1] == '/') { /* a file, then the rest */
+        const char *rest = strchr(kind + 1, ':');
+        text_printf(&matches->points, "\"%.*s\"%s", (int)(rest - kind - 1), kind + 1, rest);
+    } else
+        text_add(&matches->points, kind + 1);
+    return 0;
+}
+
+/* All probes of a kind and place whose last part the expression matches. */
+static int write_matches(struct arena *arena, struct options *options, const struct bcc_spec *spec,
+                         struct text *out)
+{
+    struct bcc_spec every = *spec;
+    struct matches matches = {.arena = arena};
+    struct text script = {0};
+    regex_t expression;
+    const char *wanted = spec->type == 't' ? strchr(spec->name, ':') + 1 : spec->name;
+    int error = regcomp(&expression, wanted, REG_EXTENDED | REG_NOSUB);
+    if (error) {
+        char why[128];
+        regerror(error, &expression, why, sizeof why);
+        return bcc_fail(spec->text, "this is no regular expression: %s", why);
+    }
+    every.name =
+        spec->type == 't' ? arena_printf(arena, "%.*s:*", (int)(wanted - 1 - spec->name), spec->name) : "*";
+    bcc_attach_point(&script, &every, false);
+    text_add(&script, " { }");
+    matches.expression = &expression;
+    int status = command_probes(options, "pattern", &script, match_probe, &matches);
+    if (!status && !matches.count)
+        status = bcc_fail(spec->text, "nothing is matched by this regular expression");
+    text_add(out, text_string(&matches.points));
+    regfree(&expression);
+    text_free(&matches.points);
+    text_free(&script);
+    return status;
+}
+
+/* ---- the script ---- */
+
+/* The probes, each counted under its name. */
+static int write_probes(struct arena *arena, const struct arguments *arguments, struct options *options,
+                        struct text *script)
+{
+    for (int i = 0; i < arguments->count; i++) {
+        struct bcc_spec spec;
+        const char *pattern = arguments->patterns[i];
+        if (bcc_parse_spec(arena, pattern, strlen(pattern), &spec))
+            return 1;
+        if (spec.type == 'r')
+            return bcc_fail(pattern, "calls are counted where a function begins: p, t or u");
+        text_char(script, '\n');
+        if (!arguments->regular)
+            bcc_attach_point(script, &spec, false);
+        else if (write_matches(arena, options, &spec, script))
+            return 1;
+        text_add(script, "\n{\n    ");
+        if (arguments->has_cpu)
+            text_printf(script, "if (cpu == %llu) {\n        ", (unsigned long long)arguments->cpu);
+        text_printf(script, "@counts[%s] = count();\n%s}\n", spec.type == 'p' ? "func" : "probe",
+                    arguments->has_cpu ? "    }\n" : "");
+    }
+    return 0;
+}
+
+static void write_table(struct text *script, const struct arguments *arguments)
+{
+    text_add(script, "    printf(\"\\n\");\n");
+    if (arguments->timestamp)
+        text_add(script, "    printf(\"%-8s\\n\", strftime(\"%H:%M:%S\", nsecs));\n");
+    text_printf(script,
+                "    printf(\"%-36s %8s\\n\");\n"
+                "    print_rows(@counts, \"%%1$-36s %%2$8d\\n\");\n"
+                "    clear(@counts);\n",
+                "FUNC", "COUNT");
+}
+
+/* After each interval a table; the last one is printed by `end`, also after Ctrl-C. */
+static void write_ends(struct text *script, const struct arguments *arguments)
+{
+    if (arguments->interval) {
+        text_printf(script, "\ninterval:s:%llu\n{\n", (unsigned long long)arguments->interval);
+        if (arguments->duration)
+            text_printf(
+                script, "    if (++@intervals == %llu) {\n        exit();\n    }\n",
+                (unsigned long long)((arguments->duration + arguments->interval - 1) / arguments->interval));
+        write_table(script, arguments);
+        text_add(script, "}\n");
+    }
+    text_add(script, "\nend\n{\n");
+    write_table(script, arguments);
+    text_add(script, "    printf(\"Detaching...\\n\");\n}\n");
+}
+
+int command_count(int argc, char **argv)
+{
+    struct options options = {0};
+    struct arguments arguments = {0};
+    struct arena arena = {0};
+    struct text probes = {0}, script = {0};
+    jmp_buf out_of_memory;
+    if (options_parse(&options, 1, argv) || parse(&arguments, &options, argc, argv))
+        return 1;
+    if (arena_guard(&arena, out_of_memory))
+        return complain("out of memory", NULL);
+    int status = write_probes(&arena, &arguments, &options, &probes);
+    int count = status ? -1 : bcc_count_probes(&options, &probes);
+    if (count >= 0) {
+        text_printf(&script, BCC_SETTINGS "\nbegin\n{\n    printf(\"Tracing %d functions for \\\"", count);
+        for (int i = 0; i < arguments.count; i++) {
+            text_add(&script, i ? " " : "");
+            bcc_quoted(&script, arguments.patterns[i], true);
+        }
+        text_add(&script, "\\\"... Hit Ctrl-C to end.\\n\");\n}\n");
+        text_add(&script, text_string(&probes));
+        write_ends(&script, &arguments);
+        if (arguments.verbose && !arguments.shows)
+            fputs(text_string(&script), stderr);
+        status = bcc_run(&options, &script, arguments.shows);
+    } else
+        status = 1;
+    text_free(&probes);
+    text_free(&script);
+    arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `spoor list`: tracepoints, and the USDT probes of a process or a file, as BCC's tplist prints them. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "builtin/all.h"
+#include "cmd/bcc.h"
+#include "cmd/command.h"
+#include "probe/all.h"
+#include "sym/glob.h"
+#include "sym/library.h"
+#include "sym/proc.h"
+#include "sym/usdt.h"
+
+static const char help[] =
+    "Usage: spoor list [options] [FILTER]\n"
+    "Lists tracepoints (CATEGORY:EVENT) or USDT probes (PROVIDER:PROBE), as BCC's tplist does.\n\n"
+    "  FILTER             only those that this pattern matches\n"
+    "  -p PID             USDT probes in the process\n"
+    "  -l LIBRARY         USDT probes in a library or program; with -p: as the process has it\n"
+    "  -v                 fields of tracepoints; numbers of places and arguments of USDT probes\n"
+    "  -vv                also each place, and where the arguments are there\n"
+    "  -h                 this\n";
+
+struct arguments {
+    uint64_t pid;
+    const char *library, *filter;
+    unsigned verbosity;
+};
+
+static bool matches(const struct arguments *arguments, const char *name)
+{
+    return !arguments->filter || glob_match(arguments->filter, name);
+}
+
+/* ---- tracepoints ---- */
+
+static int print_tracepoint(void *state, const char *name, const char *details)
+{
+    const struct arguments *arguments = state;
+    name += strlen("tracepoint:");
+    if (!matches(arguments, name))
+        return 0;
+    puts(name);
+    while (arguments->verbosity && details && *details) { /* "    type name", a line each */
+        size_t length = strcspn(details, "\n");
+        printf("%.*s;\n", (int)length, details);
+        details += length + (details[length] == '\n');
+    }
+    return ferror(stdout) ? -EPIPE : 0;
+}
+
+static int list_tracepoints(struct options *options, struct arguments *arguments, struct arena *arena)
+{
+    struct diagnostics diagnostics = {.arena = arena};
+    struct parameters none = {0};
+    static const char pattern[] = "tracepoint:*:*";
+    struct source source = {"list", pattern, sizeof pattern - 1};
+    struct probe_environment environment = {.arena = arena, .diagnostics = &diagnostics};
+    struct attach_point *point = attach_point_parse(arena, &diagnostics, &source, &none);
+#define X(name, what) environment.features.name = true;
+    BPF_FEATURES(X)
+#undef X
+    environment.features.cpus = 1;
+    int error = !point ? -EINVAL
+                       : probe_list(&environment, probe_kinds, point, arguments->verbosity > 0,
+                                    print_tracepoint, arguments);
+    probe_environment_close(&environment);
+    command_diagnose(options, &diagnostics);
+    return error || diagnostics.errors;
+}
+
+/* ---- USDT probes ---- */
+
+struct place_list {
+    const struct arguments *arguments;
+    const char *shown; /* the file */
+    size_t files, probes;
+};
+
+/* "-4@%eax" of the note, in words. */
+static void print_argument(const struct usdt_site *site, const struct usdt_argument *argument,
+                           const struct usdt_declared *declared, unsigned number)
+{
+    const char *text = site->arguments + argument->text_begin;
+    int length = argument->text_end - argument->text_begin;
+    const char *at = memchr(text, '@', (size_t)length);
+    if (at) {
+        length -= (int)(at + 1 - text);
+        text = at + 1;
+    }
+    printf("    argument #%u %u %s bytes @ %.*s", number, argument->size,
+           argument->is_float    ? "float   "
+           : argument->is_signed ? "signed  "
+                                 : "unsigned",
+           length, text);
+    if (declared)
+        printf(" (%s %s)", declared->type, declared->name);
+    putchar('\n');
+}
+
+static void print_places(const struct place_list *list, struct elf_file *file, const struct usdt_site *sites,
+                         size_t count)
+{
+    struct usdt_arguments arguments = {0};
+    unsigned most = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!usdt_site_arguments(file, &sites[i], &arguments) && arguments.count > most)
+            most = arguments.count;
+    printf("%s:%s [sema 0x%llx]\n", sites->provider, sites->name,
+           (unsigned long long)sites->semaphore_address);
+    if (list->arguments->verbosity < 2) {
+        printf("  %zu location(s)\n  %u argument(s)\n", count, most);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        printf("  location #%zu %s 0x%llx\n", i + 1, list->shown, (unsigned long long)sites[i].address);
+        if (usdt_site_arguments(file, &sites[i], &arguments))
+            continue;
+        for (unsigned k = 0; k < arguments.count; k++)
+            print_argument(&sites[i], &arguments.items[k],
+                           k < sites[i].declared_count ? &sites[i].declared[k] : NULL, k + 1);
+    }
+}
+
+static int list_file(struct place_list *list, const char *path, const char *shown)
+{
+    struct elf_file *file;
+    struct usdt_probes probes;
+    if (elf_file_open(path, &file))
+        return 0;
+    list->files++;
+    list->shown = shown;
+    if (!usdt_read(file, &probes)) {
+        for (size_t i = 0, next; i < probes.count; i = next) {
+            const struct usdt_site *site = &probes.sites[i];
+            struct text name = {0};
+            for (next = i + 1; next < probes.count && !strcmp(probes.sites[next].provider, site->provider) &&
+                               !strcmp(probes.sites[next].name, site->name);)
+                next++;
+            text_printf(&name, "%s:%s", site->provider, site->name);
+            if (matches(list->arguments, text_string(&name))) {
+                list->probes++;
+                if (list->arguments->verbosity)
+                    print_places(list, file, site, next - i);
+                else
+                    printf("%s %s\n", shown, text_string(&name));
+            }
+            text_free(&name);
+        }
+        usdt_free(&probes);
+    }
+    elf_file_close(file);
+    return ferror(stdout) ? -EPIPE : 0;
+}
+
+static int list_word(void *state, const char *path, const char *seen)
+{
+    return list_file(state, path, seen);
+}
+
+static int list_mapped(void *state, pid_t pid, const char *path, const char *seen)
+{
+    (void)pid;
+    return list_file(state, path, seen);
+}
+
+static int list_usdt(struct arguments *arguments)
+{
+    struct place_list list = {.arguments = arguments};
+    int error = arguments->library ? binary_each(arguments->library, (pid_t)arguments->pid, list_word, &list)
+                                   : proc_each_file((pid_t)arguments->pid, list_mapped, &list);
+    if (error == -EPIPE)
+        return 1;
+    if (arguments->library && (error || !list.files))
+        return bcc_fail(NULL, "'%s' is no program or library that can be read", arguments->library);
+    if (error)
+        return bcc_fail(NULL, "process %llu: %s", (unsigned long long)arguments->pid, strerror(-error));
+    return 0;
+}
+
+int command_tplist(int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"pid", 1, NULL, 'p'}, {"lib", 1, NULL, 'l'}, {"help", 0, NULL, 'h'}, {0}};
+    struct options options = {0};
+    struct arguments arguments = {0};
+    struct arena arena = {0};
+    jmp_buf out_of_memory;
+    if (options_parse(&options, 1, argv))
+        return 1;
+    optind = 0;
+    for (int letter; (letter = getopt_long(argc, argv, "p:l:vh", names, NULL)) != -1;)
+        switch (letter) {
+        case 'p':
+            if (bcc_number("-p", optarg, 1, INT32_MAX, &arguments.pid))
+                return 1;
+            break;
+        case 'l': arguments.library = optarg; break;
+        case 'v': arguments.verbosity++; break;
+        case 'h': fputs(help, stdout); return 0;
+        default: fputs("HINT: spoor list -h lists the options\n", stderr); return 1;
+        }
+    if (optind + 1 < argc)
+        return bcc_fail(NULL, "one FILTER is enough; what is '%s'?", argv[optind + 1]);
+    arguments.filter = optind < argc ? argv[optind] : NULL;
+    if (arguments.pid || arguments.library)
+        return list_usdt(&arguments);
+    if (arena_guard(&arena, out_of_memory))
+        return bcc_fail(NULL, "out of memory");
+    int status = list_tracepoints(&options, &arguments, &arena);
+    arena_free(&arena);
+    return status;
+}

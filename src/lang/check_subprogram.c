@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fn: functions of the script. A unit gets a copy of each that it calls, because what a body means depends on
+ * the probe. Values go in and out in registers: numbers and pointers, at most five of them. */
+#include <string.h>
+
+#include "lang/check_state.h"
+
+enum { PARAMETERS_MOST = 5 };
+
+static struct subprogram *find(struct subprogram *list, const char *name)
+{
+    while (list && strcmp(list->name, name) != 0)
+        list = list->next;
+    return list;
+}
+
+struct subprogram *check_find_subprogram(struct checker *checker, const char *name)
+{
+    struct subprogram *known = find(checker->subprograms, name), *copy;
+    if (!known || !checker->unit)
+        return NULL;
+    if ((copy = find(checker->unit->subprograms, name)))
+        return copy;
+    copy = arena_new(checker->arena, struct subprogram);
+    *copy = *known;
+    copy->next = NULL;
+    copy->body = node_clone(checker->arena, known->body);
+    copy->parameters = (struct node_list){0};
+    for (const struct node *parameter = known->parameters.first; parameter; parameter = parameter->next)
+        node_append(&copy->parameters, node_clone(checker->arena, parameter));
+    fold(checker, copy->body);
+    struct subprogram **last = &checker->unit->subprograms;
+    while (*last)
+        last = &(*last)->next;
+    *last = copy;
+    return copy;
+}
+
+/* ---- the body ---- */
+
+static const struct type *result_type(struct checker *checker, struct subprogram *subprogram)
+{
+    if (!subprogram->result.name)
+        return &type_none;
+    const struct type *type = check_type_name(checker, &subprogram->result);
+    if (!type || type->kind == TYPE_NONE || type_is_scalar(type))
+        return type;
+    check_error(checker, subprogram->result.place, "A function gives back a number or a pointer, found '%s'",
+                type_text(checker->arena, type));
+    check_hint(checker, "a macro can have a value of any type");
+    return NULL;
+}
+
+void check_subprogram(struct checker *checker, struct subprogram *subprogram)
+{
+    struct check_state *state = checker->state;
+    size_t outer = check_scope_enter(checker);
+    state->subprogram = subprogram;
+    state->callbacks = 0;
+    checker->loop_depth = 0;
+    subprogram->type = result_type(checker, subprogram);
+    for (struct node *parameter = subprogram->parameters.first; parameter; parameter = parameter->next) {
+        check_let(checker, parameter);
+        const struct type *type = parameter->let.target->type;
+        if (!type || type_is_scalar(type))
+            continue;
+        check_error(checker, parameter->place,
+                    "A parameter of a function is a number or a pointer, found '%s'",
+                    type_text(checker->arena, type));
+        check_hint(checker, "a parameter of a macro can be a value of any type");
+    }
+    check_block(checker, subprogram->body);
+    check_scope_leave(checker, outer);
+    state->subprogram = NULL;
+}
+
+static bool is_convertible(const struct type *from, const struct type *to)
+{
+    return type_is_scalar(from) && type_is_scalar(to) &&
+           (from->kind == TYPE_POINTER || to->kind == TYPE_POINTER ||
+            (type_is_number(from) && type_is_number(to)));
+}
+
+/* return of a function. */
+void check_result(struct checker *checker, struct node *node)
+{
+    const struct subprogram *subprogram = checker->state->subprogram;
+    const struct type *wanted = subprogram->type;
+    const struct type *type = node->unary.operand ? check_value(checker, node->unary.operand) : &type_none;
+    if (!wanted || !type)
+        return;
+    if (wanted->kind == TYPE_NONE ? type->kind == TYPE_NONE : is_convertible(type, wanted))
+        return;
+    struct place place = node->unary.operand ? node->unary.operand->place : node->place;
+    check_error(checker, place, "Function '%s' returns '%s', and not '%s'", subprogram->name,
+                type_text(checker->arena, wanted), type_text(checker->arena, type));
+    if (wanted->kind == TYPE_NONE)
+        check_hint(checker, "the type of its value stands behind its parameters: fn %s() : int64 { ... }",
+                   subprogram->name);
+}
+
+/* ---- calls ---- */
+
+const struct type *check_subprogram_call(struct checker *checker, struct node *node,
+                                         struct subprogram *subprogram)
+{
+    struct node *argument = node->call.arguments.first;
+    unsigned wanted = subprogram->parameters.count, found = node->call.arguments.count;
+    node->call.subprogram = subprogram;
+    if (wanted != found) {
+        check_error(checker, node->place, "%s() requires %u argument%s, found %u", subprogram->name, wanted,
+                    wanted == 1 ? "" : "s", found);
+        return NULL;
+    }
+    if (!subprogram->type) /* not looked at yet */
+        subprogram->type = result_type(checker, subprogram);
+    for (struct node *parameter = subprogram->parameters.first; parameter;
+         parameter = parameter->next, argument = argument->next) {
+        const struct type *type = check_value(checker, argument);
+        const struct type *expected = check_type_name(checker, &parameter->let.type_name);
+        if (type && expected && type_is_scalar(expected) && !is_convertible(type, expected))
+            check_error(checker, argument->place, "%s() expects '%s' for %s, found '%s'", subprogram->name,
+                        type_text(checker->arena, expected), parameter->let.target->variable.name,
+                        type_text(checker->arena, type));
+    }
+    return subprogram->type;
+}
+
+/* ---- what is wrong whoever calls ---- */
+
+struct call_walk {
+    struct checker *checker;
+    struct subprogram **path; /* being walked */
+    size_t depth;
+    bool *done; /* by number in the script */
+};
+
+static size_t number_of(const struct checker *checker, const struct subprogram *subprogram)
+{
+    size_t number = 0;
+    for (const struct subprogram *at = checker->subprograms; at != subprogram; at = at->next)
+        number++;
+    return number;
+}
+
+static bool visit_calls(struct node *node, void *state)
+{
+    struct call_walk *walk = state;
+    struct checker *checker = walk->checker;
+    struct subprogram *callee = node->kind == NODE_CALL ? find(checker->subprograms, node->call.name) : NULL;
+    if (!callee)
+        return true;
+    for (size_t i = 0; i < walk->depth; i++)
+        if (walk->path[i] == callee) {
+            check_error(checker, node->place, "Function '%s' calls itself", callee->name);
+            check_hint(checker, "programs in the kernel have no recursion: use a loop");
+            return true;
+        }
+    size_t number = number_of(checker, callee);
+    if (walk->done[number])
+        return true;
+    walk->done[number] = true;
+    walk->path[walk->depth++] = callee;
+    node_walk(callee->body, visit_calls, walk);
+    walk->depth--;
+    return true;
+}
+
+void check_subprograms(struct checker *checker)
+{
+    size_t count = number_of(checker, NULL);
+    struct call_walk walk = {.checker = checker};
+    walk.path = arena_array(checker->arena, count + 1, sizeof *walk.path);
+    walk.done = arena_array(checker->arena, count + 1, sizeof *walk.done);
+    for (struct subprogram *subprogram = checker->subprograms; subprogram; subprogram = subprogram->next) {
+        if (builtin_find(checker->builtins, subprogram->name, NULL))
+            check_error(checker, subprogram->place, "'%s' is the name of a builtin", subprogram->name);
+        if (subprogram->parameters.count > PARAMETERS_MOST) {
+            check_error(checker, subprogram->place, "A function has at most %d parameters, found %u",
+                        PARAMETERS_MOST, subprogram->parameters.count);
+            check_hint(checker, "a macro can have more");
+        }
+        if (walk.done[number_of(checker, subprogram)])
+            continue;
+        walk.done[number_of(checker, subprogram)] = true;
+        walk.path[walk.depth++] = subprogram;
+        node_walk(subprogram->body, visit_calls, &walk);
+        walk.depth--;
+    }
+}

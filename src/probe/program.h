@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the programs that a script probes say about themselves: DWARF, else a section of BTF. Each is opened
+ * when somebody asks and closed with the environment. */
+#ifndef SPOOR_PROBE_PROGRAM_H
+#define SPOOR_PROBE_PROGRAM_H
+
+#include "probe/kind.h"
+#include "sym/dwarf.h"
+
+/* NULL: there is no debug information. path: as we open it. */
+struct dwarf_file *probe_dwarf(struct probe_environment *environment, const char *path);
+/* The script has a probe in that program: its names may be used. */
+void probe_program_add(struct probe_environment *environment, const char *path);
+void probe_programs_close(struct probe_environment *environment);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Steering SPDK's format. Its programs ask two things in the shared memory, the masks of the groups before
+ * they record and nothing else: so tracepoints go on and off, and what was recorded so far can be declared
+ * old; there is no filter. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reader/control_format.h"
+#include "reader/drain.h"
+#include "reader/spdk_state.h"
+
+static const struct spdk_state *state_of(const struct control *control)
+{
+    return control->recording->state;
+}
+
+/* Where the mask of a group stands, 0: nowhere. */
+static uint64_t mask_offset(const struct control *control, uint32_t group)
+{
+    uint64_t masks = 0;
+    const unsigned count = spdk_section_count(control->recording, SPDK_SECTION_MASKS, &masks);
+    return group < count ? masks + group * sizeof(uint64_t) : 0;
+}
+
+static bool is_enabled(const struct control *control, const struct recording_tracepoint *tracepoint,
+                       bool *is_filtered)
+{
+    uint64_t mask = 0;
+    const uint64_t offset = mask_offset(control, tracepoint->id / SPDK_IN_GROUP);
+    *is_filtered = false;
+    return offset && recording_read_all(control->recording, &mask, sizeof mask, offset) &&
+           mask >> tracepoint->index & 1;
+}
+
+static int must_be_in_memory(const struct control *control, struct text *why)
+{
+    if (!state_of(control)->is_stream)
+        return 0;
+    text_printf(why, "%s was drained or dumped: no program looks at it", recording_path(control->recording));
+    return -EINVAL;
+}
+
+static int enable(const struct control *control, const uint8_t *marks, bool on, struct text *why)
+{
+    int error = must_be_in_memory(control, why);
+    for (uint32_t group = 0; group < SPDK_GROUPS && !error; group++) {
+        uint64_t bits = 0, mask;
+        for (uint32_t i = 0; i < SPDK_IN_GROUP; i++)
+            bits |= (uint64_t)marks[group * SPDK_IN_GROUP + i] << i;
+        if (!bits)
+            continue;
+        const uint64_t offset = mask_offset(control, group);
+        if (!offset || !recording_read_all(control->recording, &mask, sizeof mask, offset)) {
+            text_printf(why, "%s has no mask for group %" PRIu32 ": its program cannot be told",
+                        recording_path(control->recording), group);
+            return -EOPNOTSUPP;
+        }
+        mask = on ? mask | bits : mask & ~bits;
+        error = control_put(control, &mask, sizeof mask, offset, why);
+    }
+    return error;
+}
+
+static int filter(const struct control *control, const char *owners, const char *objects, struct text *why)
+{
+    (void)owners, (void)objects;
+    text_printf(why,
+                "%s is in SPDK's format, which has no filter: its program asks nothing but the masks of the "
+                "groups. `spoor report --owner` and --object choose when it is read",
+                recording_path(control->recording));
+    return -EOPNOTSUPP;
+}
+
+static int clear(const struct control *control, struct text *why)
+{
+    const uint64_t now = recording_counter_now();
+    const int error = must_be_in_memory(control, why);
+    return error ? error
+                 : control_put(control, &now, sizeof now,
+                               state_of(control)->header.offsets[SPDK_SECTION_MAIN] +
+                                   offsetof(struct spdk_main, clear_tsc),
+                               why);
+}
+
+/* Of a program that records no more: the newest event's. */
+static uint64_t newest(const struct control *control)
+{
+    const struct recording_options options = {.only_cpu = -1, .whole = true};
+    struct recording *recording;
+    struct recording_event event;
+    struct text why = {0};
+    uint64_t stamp = 0;
+    if (!recording_open(recording_path(control->recording), &options, &recording, &why)) {
+        while (recording_next(recording, &event) == 1)
+            stamp = event.stamp;
+        recording_close(recording);
+    }
+    text_free(&why);
+    return stamp;
+}
+
+static int dump(const struct control *control, uint64_t nanoseconds, const char *path, struct text *why)
+{
+    struct drain_options options = {.output = path};
+    struct drain *drain;
+    if (nanoseconds) {
+        const uint64_t now =
+            recording_is_live(control->recording) ? recording_counter_now() : newest(control);
+        const unsigned __int128 span =
+            (unsigned __int128)nanoseconds * recording_rate(control->recording) / 1000000000u;
+        options.from = span < now ? now - (uint64_t)span : 1;
+    }
+    int error = drain_open(recording_path(control->recording), &options, &drain, why);
+    if (error)
+        return error;
+    error = drain_finish(drain, why);
+    drain_close(drain);
+    if (error)
+        unlink(path);
+    return error;
+}
+
+const struct control_format control_format_spdk = {
+    .is_enabled = is_enabled,
+    .enable = enable,
+    .filter = filter,
+    .clear = clear,
+    .dump = dump,
+};

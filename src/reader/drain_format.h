@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Between drain.c, which has the output files and their rotation, and the formats, which know what is in the
+ * program's rings and how it stands in a file. */
+#ifndef SPOOR_READER_DRAIN_FORMAT_H
+#define SPOOR_READER_DRAIN_FORMAT_H
+
+#include <time.h>
+
+#include "reader/drain.h"
+#include "reader/reader.h"
+
+struct drain_format {
+    int (*open)(struct drain *drain, struct text *why); /* can it be drained? Makes `state`. */
+    /* What stands before the records, as it is now: owners, declarations and clocks change while the program
+     * runs. */
+    int (*describe)(struct drain *drain, struct text *why);
+    /* In a file after the first: says up to where the file before went. */
+    int (*resume)(struct drain *drain, struct text *why);
+    /* All rings once; `all`: for the last time. 1: one was so full that the next round should come at once.
+     */
+    int (*round)(struct drain *drain, bool all, struct text *why);
+    void (*close)(struct drain *drain); /* also after open failed */
+};
+
+extern const struct drain_format drain_format_spoor, drain_format_spdk;
+
+struct drain {
+    struct drain_options options;
+    const struct drain_format *format;
+    void *state; /* the format's */
+    struct recording *source;
+    uint64_t begin; /* where records begin in an output file; the format knows when it is open */
+    int file;
+    char *path;               /* of the output file that is open */
+    uint64_t written;         /* its length */
+    uint64_t first;           /* where its records begin, those that resume wrote not counted */
+    time_t opened, described; /* monotonic seconds */
+    uint64_t number;          /* of output files so far */
+    struct drain_counts counts;
+};
+
+int drain_fail(struct text *why, const char *what, const char *path, int error); /* returns error */
+int drain_write(struct drain *drain, const void *bytes, size_t length, uint64_t offset, struct text *why);
+/* At the end of the file. */
+int drain_append(struct drain *drain, const void *bytes, size_t length, struct text *why);
+/* To be asked between rings: begins a new file if it is time. */
+int drain_rotate(struct drain *drain, struct text *why);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Draining SPDK's format: slots as they are, in chunks that say which they are (spdk.h).
+ *
+ * The invariant: a slot goes to the file only if, after it was copied, the writer's position was still so far
+ * behind its next round that not even the event that it may be writing beyond the position reaches the slot.
+ * Positions stand between events, so an event is cut only where slots before or after it were lost. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/copy.h"
+#include "reader/drain_format.h"
+#include "reader/spdk_state.h"
+
+enum {
+    BATCH = 2048,               /* slots that are copied at once */
+    WORTH = 512,                /* slots that make a chunk worth writing */
+    MAIN_BYTES = 512,           /* of the first section */
+    WAIT_ROUNDS = 50,           /* until fewer are written */
+    DESCRIPTION_MOST = 4096,    /* of an owner; more is damage */
+    SECTIONS_BYTES = 512 << 20, /* all of them; more is damage */
+};
+
+struct drained_lcore {
+    uint64_t offset;     /* of its history in the program's file; 0: it has none */
+    uint64_t slots;      /* offset of slot 0 */
+    uint64_t slot_count; /* num_entries */
+    uint64_t next;       /* number of the next slot */
+    unsigned waited;     /* rounds */
+    bool begun;
+};
+
+struct state {
+    struct spdk_header header; /* of the output */
+    uint64_t from;             /* offsets of sections in the program's file */
+    uint64_t sizes[SPDK_SECTIONS];
+    struct spdk_stream stream;
+    struct drained_lcore *lcores; /* SPDK_LCORES_MOST of them */
+    struct {
+        struct spdk_chunk head;
+        struct spdk_slot slots[BATCH];
+    } * batch;
+};
+
+static const struct spdk_header *source_header(const struct drain *drain)
+{
+    return &((const struct spdk_state *)drain->source->state)->header;
+}
+
+/* ---- lcores ---- */
+
+static bool read_history(const struct drain *drain, const struct drained_lcore *lcore,
+                         struct spdk_history *history)
+{
+    return recording_read_all(drain->source, history, sizeof *history, lcore->offset);
+}
+
+/* Those that have a history now. A program may give one to a thread later. */
+static void find_lcores(struct drain *drain)
+{
+    struct state *state = drain->state;
+    const uint64_t file_bytes = drain->source->file_bytes;
+    uint64_t at = 0;
+    const unsigned count = spdk_section_count(drain->source, SPDK_SECTION_LCORES, &at);
+    for (unsigned i = 0; i < count && i < SPDK_LCORES_MOST; i++) {
+        struct drained_lcore *lcore = &state->lcores[i];
+        struct spdk_history history;
+        uint64_t offset;
+        if (lcore->offset)
+            continue;
+        if (!recording_read_all(drain->source, &offset, sizeof offset, at + i * sizeof offset))
+            break;
+        if (!offset || offset > file_bytes ||
+            !recording_read_all(drain->source, &history, sizeof history, offset) || !history.num_entries ||
+            history.num_tpoint_ids > 65536 ||
+            history.num_entries > (file_bytes - offset) / sizeof(struct spdk_slot))
+            continue;
+        *lcore = (struct drained_lcore){
+            .offset = offset,
+            .slots = offset + sizeof history + history.num_tpoint_ids * 8,
+            .slot_count = history.num_entries,
+        };
+    }
+}
+
+/* ---- the output file ---- */
+
+/* How long a section is, as its header says; 0: it is not there. */
+static uint64_t section_bytes(const struct drain *drain, int section)
+{
+    static const uint16_t item_bytes[SPDK_SECTIONS] = {
+        [SPDK_SECTION_MASKS] = sizeof(uint64_t),
+        [SPDK_SECTION_OWNER_TYPES] = sizeof(struct spdk_letter),
+        [SPDK_SECTION_OBJECTS] = sizeof(struct spdk_letter),
+        [SPDK_SECTION_TRACEPOINTS] = sizeof(struct spdk_tracepoint),
+    };
+    uint16_t head[2];
+    const uint64_t offset = source_header(drain)->offsets[section];
+    if (!offset || section == SPDK_SECTION_LCORES ||
+        !recording_read_all(drain->source, head, sizeof head, offset))
+        return 0;
+    if (section == SPDK_SECTION_MAIN)
+        return MAIN_BYTES;
+    const uint64_t item = section == SPDK_SECTION_OWNERS
+                              ? sizeof(struct spdk_owner) + (head[1] <= DESCRIPTION_MOST ? head[1] : 0)
+                              : item_bytes[section];
+    return SPDK_SECTION_HEADER + head[0] * item;
+}
+
+static int plan(struct drain *drain, struct text *why)
+{
+    struct state *state = drain->state;
+    const uint64_t file_bytes = drain->source->file_bytes;
+    uint64_t at = sizeof state->header + sizeof state->stream;
+    state->header.section_count = SPDK_SECTIONS;
+    memcpy(state->header.reserved, SPDK_STREAM_MARK, sizeof state->header.reserved);
+    for (int i = 0; i < SPDK_SECTIONS; i++) {
+        const uint64_t offset = source_header(drain)->offsets[i];
+        state->sizes[i] = section_bytes(drain, i);
+        if (!state->sizes[i])
+            continue;
+        if (state->sizes[i] > file_bytes - offset) /* the last may be shorter than its header is long */
+            state->sizes[i] = file_bytes - offset;
+        state->header.offsets[i] = at;
+        at = (at + state->sizes[i] + 7) & ~(uint64_t)7;
+    }
+    if (at > SECTIONS_BYTES) {
+        text_printf(why, "%s is damaged: its declarations are too large", recording_path(drain->source));
+        return -EINVAL;
+    }
+    state->header.file_size = drain->begin = at;
+    return 0;
+}
+
+static int copy_section(struct drain *drain, int section, struct text *why)
+{
+    const struct state *state = drain->state;
+    const uint64_t from = source_header(drain)->offsets[section], to = state->header.offsets[section];
+    char part[1 << 14];
+    for (uint64_t done = 0; done < state->sizes[section];) {
+        const uint64_t left = state->sizes[section] - done;
+        const size_t got =
+            recording_read(drain->source, part, left < sizeof part ? left : sizeof part, from + done);
+        if (!got)
+            return drain_fail(why, "read", recording_path(drain->source), -EIO);
+        const int error = drain_write(drain, part, got, to + done, why);
+        if (error)
+            return error;
+        done += got;
+    }
+    return 0;
+}
+
+static int describe_spdk(struct drain *drain, struct text *why)
+{
+    struct state *state = drain->state;
+    int error = 0;
+    state->stream.number = drain->number;
+    find_lcores(drain);
+    for (int i = 0; i < SPDK_SECTIONS && !error; i++)
+        if (state->sizes[i])
+            error = copy_section(drain, i, why);
+    if (!error)
+        error = drain_write(drain, &state->stream, sizeof state->stream, sizeof state->header, why);
+    if (!error) /* last: before, it is no recording */
+        error = drain_write(drain, &state->header, sizeof state->header, 0, why);
+    return error;
+}
+
+/* ---- slots ---- */
+
+/* The oldest slot that the writer, at this position, is not about to overwrite. */
+static uint64_t oldest_safe(const struct drained_lcore *lcore, uint64_t position)
+{
+    if (position + SPDK_EVENT_SLOTS <= lcore->slot_count)
+        return 0;
+    const uint64_t oldest = position + SPDK_EVENT_SLOTS - lcore->slot_count;
+    return oldest < position ? oldest : position;
+}
+
+static int write_chunk(struct drain *drain, unsigned index, const struct spdk_history *history,
+                       uint64_t first, uint64_t skipped, uint64_t count, struct text *why)
+{
+    struct state *state = drain->state;
+    struct spdk_chunk head = {
+        .first = first,
+        .count = count,
+        .index = index,
+        .lcore = history->lcore,
+        .num_tpoint_ids = history->num_tpoint_ids,
+    };
+    memcpy(head.thread_name, history->thread_name, sizeof head.thread_name);
+    head.check = spdk_chunk_check(&head);
+    /* The head directly before the slots that are left: one write, one chunk, whatever happens. */
+    uint8_t *begin = (uint8_t *)&state->batch->slots[skipped] - sizeof head;
+    memcpy(begin, &head, sizeof head);
+    return drain_append(drain, begin, sizeof head + count * sizeof(struct spdk_slot), why);
+}
+
+static int resume_spdk(struct drain *drain, struct text *why)
+{
+    struct state *state = drain->state;
+    int error = 0;
+    for (unsigned i = 0; i < SPDK_LCORES_MOST && !error; i++) {
+        struct spdk_history history;
+        if (state->lcores[i].begun && read_history(drain, &state->lcores[i], &history))
+            error = write_chunk(drain, i, &history, state->lcores[i].next, 0, 0, why);
+    }
+    return error;
+}
+
+static void count_events(struct drain *drain, const struct spdk_slot *slots, uint64_t count,
+                         const struct spdk_history *history)
+{
+    for (uint64_t i = 0; i < count; i++)
+        drain->counts.events +=
+            slots[i].tsc && slots[i].id != SPDK_CONTINUATION && slots[i].id != history->num_tpoint_ids;
+    drain->counts.blocks++;
+}
+
+/* Copies slots from `next` on, up to `end`, and writes those that were safe. How many the copy held; -errno.
+ */
+static int drain_batch(struct drain *drain, unsigned index, uint64_t end, struct text *why)
+{
+    struct state *state = drain->state;
+    struct drained_lcore *lcore = &state->lcores[index];
+    struct spdk_history history;
+    const uint64_t slot = lcore->next % lcore->slot_count;
+    uint64_t count = end - lcore->next;
+    if (count > lcore->slot_count - slot)
+        count = lcore->slot_count - slot;
+    if (count > BATCH)
+        count = BATCH;
+    if (!recording_read_all(drain->source, state->batch->slots, count * sizeof *state->batch->slots,
+                            lcore->slots + slot * sizeof *state->batch->slots))
+        return drain_fail(why, "read", recording_path(drain->source), -EIO);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (!read_history(drain, lcore, &history))
+        return drain_fail(why, "read", recording_path(drain->source), -EIO);
+    const uint64_t safe = oldest_safe(lcore, history.next_entry);
+    uint64_t skipped = safe > lcore->next ? safe - lcore->next : 0;
+    if (skipped > count)
+        skipped = count;
+    /* Of what is older than the dump is to be, nothing is lost. */
+    while (!lcore->begun && drain->options.from && skipped < count &&
+           state->batch->slots[skipped].tsc < drain->options.from)
+        skipped++;
+    const uint64_t first = lcore->next + skipped;
+    drain->counts.lost += lcore->begun ? skipped : 0; /* else the file begins there */
+    lcore->next += count;
+    if (skipped == count)
+        return 0;
+    int error = 0;
+    if (!lcore->begun && drain->options.from)
+        error = write_chunk(drain, index, &history, first, skipped, 0, why);
+    lcore->begun = true;
+    count_events(drain, &state->batch->slots[skipped], count - skipped, &history);
+    return error ? error : write_chunk(drain, index, &history, first, skipped, count - skipped, why);
+}
+
+static void find_origin(struct drain *drain)
+{
+    struct state *state = drain->state;
+    uint64_t origin = UINT64_MAX;
+    for (unsigned i = 0; i < SPDK_LCORES_MOST; i++) {
+        const struct drained_lcore *lcore = &state->lcores[i];
+        struct spdk_history history;
+        struct spdk_slot slot;
+        if (!lcore->offset || !read_history(drain, lcore, &history) || !history.next_entry)
+            continue;
+        const uint64_t oldest = oldest_safe(lcore, history.next_entry);
+        if (recording_read_all(drain->source, &slot, sizeof slot,
+                               lcore->slots + oldest % lcore->slot_count * sizeof slot) &&
+            slot.tsc && slot.tsc < origin)
+            origin = slot.tsc;
+    }
+    if (origin != UINT64_MAX)
+        state->stream.origin = origin;
+}
+
+/* One lcore. 1: it was more than a quarter full of what is new. */
+static int drain_lcore(struct drain *drain, unsigned index, bool all, struct text *why)
+{
+    struct state *state = drain->state;
+    struct drained_lcore *lcore = &state->lcores[index];
+    struct spdk_history history;
+    if (!read_history(drain, lcore, &history))
+        return 0;
+    const uint64_t end = history.next_entry;
+    if (end <= lcore->next)
+        return 0;
+    const bool is_filled = end - lcore->next > lcore->slot_count / 4;
+    if (!all && !is_filled && end - lcore->next < WORTH && ++lcore->waited < WAIT_ROUNDS)
+        return 0;
+    lcore->waited = 0;
+    while (lcore->next < end) {
+        if (!read_history(drain, lcore, &history))
+            return 0;
+        uint64_t safe = oldest_safe(lcore, history.next_entry);
+        if (safe > lcore->next) { /* overtaken: go on with a lead, or it happens again at once */
+            safe += all ? 0 : lcore->slot_count / 8;
+            const uint64_t to = safe < end ? safe : end;
+            drain->counts.lost += lcore->begun ? to - lcore->next : 0;
+            lcore->next = to;
+            continue;
+        }
+        const int error = drain_batch(drain, index, end, why);
+        if (error)
+            return error;
+    }
+    return is_filled;
+}
+
+static int round_spdk(struct drain *drain, bool all, struct text *why)
+{
+    struct state *state = drain->state;
+    int is_filled = 0;
+    if (!state->stream.origin)
+        find_origin(drain);
+    for (unsigned i = 0; i < SPDK_LCORES_MOST; i++) {
+        if (!state->lcores[i].offset)
+            continue;
+        const int result = drain_lcore(drain, i, all, why);
+        if (result < 0)
+            return result;
+        is_filled |= result;
+        const int error = all ? 0 : drain_rotate(drain, why);
+        if (error)
+            return error;
+    }
+    return is_filled;
+}
+
+/* ---- opening ---- */
+
+static int open_spdk(struct drain *drain, struct text *why)
+{
+    const struct spdk_state *source = drain->source->state;
+    if (source->is_stream) {
+        text_printf(why, "%s was recorded by `spoor record` already", recording_path(drain->source));
+        return -EINVAL;
+    }
+    struct state *state = drain->state = calloc(1, sizeof *state);
+    if (!state)
+        return -ENOMEM;
+    state->lcores = calloc(SPDK_LCORES_MOST, sizeof *state->lcores);
+    state->batch = malloc(sizeof *state->batch);
+    if (!state->lcores || !state->batch)
+        return -ENOMEM;
+    drain->counts.are_entries = true;
+    return plan(drain, why);
+}
+
+static void close_spdk(struct drain *drain)
+{
+    struct state *state = drain->state;
+    if (!state)
+        return;
+    free(state->lcores);
+    free(state->batch);
+    free(state);
+}
+
+const struct drain_format drain_format_spdk = {
+    .open = open_spdk,
+    .describe = describe_spdk,
+    .resume = resume_spdk,
+    .round = round_spdk,
+    .close = close_spdk,
+};

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Draining spoor's own format: blocks as they are, into a file of kind LAYOUT_KIND_STREAM. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reader/copy.h"
+#include "reader/drain_format.h"
+#include "reader/spoor.h"
+
+enum { BATCH = 64 }; /* blocks that are copied at once */
+
+struct drained_ring {
+    uint64_t next;   /* sequence of the next block */
+    uint64_t number; /* of its first record, if nothing is lost */
+    bool begun;
+    struct layout_block last; /* header of the newest that was written */
+};
+
+struct state {
+    const struct layout_header *header;
+    struct layout_control control;
+    struct drained_ring *rings;
+    struct layout_block *batch;
+};
+
+/* ---- the output file ---- */
+
+static int describe_spoor(struct drain *drain, struct text *why)
+{
+    const struct state *state = drain->state;
+    const int source = recording_file(drain->source);
+    struct layout_header header = *state->header;
+    struct layout_control control;
+    int error =
+        copy_range(source, drain->file, header.header_bytes, header.rings_offset - header.header_bytes);
+    if (error)
+        return drain_fail(why, "write", drain->path, error);
+    if (!recording_read_all(drain->source, &control, sizeof control, header.control_offset))
+        return drain_fail(why, "read", recording_path(drain->source), -EIO);
+    if (drain->number > 1 && !control.from)
+        control.from = 1; /* what is older is in the file before */
+    memset(control.ring_states, 0, sizeof control.ring_states);
+    header.kind = LAYOUT_KIND_STREAM;
+    error = drain_write(drain, &control, sizeof control, header.control_offset, why);
+    if (!error) /* the magic last */
+        error = drain_write(drain, (uint8_t *)&header + sizeof header.magic,
+                            sizeof header - sizeof header.magic, sizeof header.magic, why);
+    if (!error)
+        error = drain_write(drain, header.magic, sizeof header.magic, 0, why);
+    return error;
+}
+
+static int resume_spoor(struct drain *drain, struct text *why)
+{
+    const struct state *state = drain->state;
+    int error = 0;
+    for (uint64_t i = 0; i < state->header->ring_limit && !error; i++) {
+        const struct drained_ring *ring = &state->rings[i];
+        if (!ring->begun)
+            continue;
+        struct layout_block *block = state->batch;
+        *block = ring->last;
+        memset(block->words, 0, sizeof block->words);
+        block->number = ring->number;
+        block->first = LAYOUT_BLOCK_BYTES;
+        error = drain_append(drain, block, sizeof *block, why);
+    }
+    return error;
+}
+
+/* ---- rings ---- */
+
+static void account(struct drain *drain, struct drained_ring *ring, const struct layout_block *block)
+{
+    uint32_t end;
+    const uint64_t records = spoor_block_records(block, &end);
+    if (ring->begun && block->number > ring->number)
+        drain->counts.lost += block->number - ring->number;
+    drain->counts.events += records;
+    drain->counts.blocks++;
+    ring->number = block->number + records;
+    ring->next = block->sequence + 1;
+    ring->begun = true;
+    memcpy(&ring->last, block, LAYOUT_BLOCK_HEADER_BYTES);
+}
+
+static bool read_ring(const struct drain *drain, uint64_t index, struct layout_ring *ring)
+{
+    const struct state *state = drain->state;
+    return recording_read_all(drain->source, ring, sizeof *ring,
+                              state->header->rings_offset + index * state->header->ring_stride);
+}
+
+/* Copies blocks from `next` on, up to `end`, writes those that are whole. committed: the ring's, read before.
+ * 0 or -errno. */
+static int drain_batch(struct drain *drain, uint64_t index, uint64_t end, uint64_t committed,
+                       struct text *why)
+{
+    const struct state *state = drain->state;
+    struct drained_ring *ring = &state->rings[index];
+    const uint64_t blocks = state->header->ring_bytes / LAYOUT_BLOCK_BYTES, slot = ring->next % blocks;
+    uint64_t count = end - ring->next;
+    if (count > blocks - slot)
+        count = blocks - slot;
+    if (count > BATCH)
+        count = BATCH;
+    const uint64_t offset = state->header->rings_offset + index * state->header->ring_stride + LAYOUT_PAGE +
+                            slot * LAYOUT_BLOCK_BYTES;
+    struct layout_ring control;
+    bool is_read = recording_read_all(drain->source, state->batch, count * sizeof *state->batch, offset);
+    for (uint64_t i = 0; i < count && is_read; i++) /* those that are not surely whole, one by one */
+        if ((ring->next + i + 1) * LAYOUT_BLOCK_WORDS > committed &&
+            !spoor_block_read(drain->source, offset + i * LAYOUT_BLOCK_BYTES, (uint32_t)index, ring->next + i,
+                              committed, &state->batch[i]))
+            state->batch[i].sequence = 0;
+    if (!is_read || !read_ring(drain, index, &control))
+        return drain_fail(why, "read", recording_path(drain->source), -EIO);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    const uint64_t reserved = layout_position(control.reserved, control.position_base);
+    const uint64_t first = ring->next;
+    size_t kept = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t sequence = first + i;
+        const struct layout_block *block = &state->batch[i];
+        if (!spoor_block_has_header(block, sequence, (uint32_t)index) ||
+            reserved >= (sequence + blocks) * LAYOUT_BLOCK_WORDS)
+            continue;
+        account(drain, ring, block);
+        if (kept != i)
+            state->batch[kept] = *block;
+        kept++;
+    }
+    ring->next = first + count;
+    return kept ? drain_append(drain, state->batch, kept * sizeof *state->batch, why) : 0;
+}
+
+/* One ring. 1: it was more than a quarter full of what is new. */
+static int drain_ring(struct drain *drain, uint64_t index, bool all, struct text *why)
+{
+    const struct state *state = drain->state;
+    struct drained_ring *ring = &state->rings[index];
+    const uint64_t blocks = state->header->ring_bytes / LAYOUT_BLOCK_BYTES;
+    struct layout_ring control;
+    if (!read_ring(drain, index, &control))
+        return 0; /* being made */
+    const uint64_t reserved = layout_position(control.reserved, control.position_base);
+    const uint64_t committed = layout_position(control.committed, control.position_base);
+    const uint64_t newest = reserved / LAYOUT_BLOCK_WORDS; /* the block that is being filled */
+    uint64_t end = newest;
+    if (all)
+        end = newest + 1;
+    else if (committed / LAYOUT_BLOCK_WORDS < newest && newest - ring->next < blocks / 2)
+        end = committed /
+              LAYOUT_BLOCK_WORDS; /* a record in an older block is not finished: wait, while there is room */
+    if (ring->next == 0)
+        ring->next = 1;
+    bool is_filled = false;
+    while (ring->next < end) {
+        if (newest >= blocks && ring->next <= newest - blocks) {
+            /* Overtaken: go on with a lead, or it happens again at once. */
+            const uint64_t lead = all ? 0 : blocks / 8;
+            ring->next = newest - blocks + 1 + lead;
+            continue;
+        }
+        is_filled |= end - ring->next > blocks / 4;
+        const int error = drain_batch(drain, index, end, committed, why);
+        if (error)
+            return error;
+    }
+    return is_filled;
+}
+
+static int round_spoor(struct drain *drain, bool all, struct text *why)
+{
+    struct state *state = drain->state;
+    int is_filled = 0;
+    if (!recording_read_all(drain->source, &state->control, sizeof state->control,
+                            state->header->control_offset))
+        return drain_fail(why, "read", recording_path(drain->source), -EIO);
+    for (uint64_t i = 0; i < state->header->ring_limit; i++) {
+        const uint8_t ring = state->control.ring_states[i];
+        if (ring == LAYOUT_RING_UNUSED)
+            break; /* they are taken in order */
+        if (ring != LAYOUT_RING_USED && ring != LAYOUT_RING_ENDED)
+            continue;
+        const int result = drain_ring(drain, i, all, why);
+        if (result < 0)
+            return result;
+        is_filled |= result;
+        const int error = all ? 0 : drain_rotate(drain, why);
+        if (error)
+            return error;
+    }
+    return is_filled;
+}
+
+/* Others may want to know who drains. It is not needed, so a file that may not be written is no error. */
+static void sign(const struct drain *drain, uint64_t pid)
+{
+    const struct state *state = drain->state;
+    const int file = open(recording_path(drain->source), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0)
+        return;
+    const ssize_t ignored =
+        pwrite(file, &pid, sizeof pid,
+               (off_t)(state->header->control_offset + offsetof(struct layout_control, drainer)));
+    (void)ignored;
+    close(file);
+}
+
+static int open_spoor(struct drain *drain, struct text *why)
+{
+    const struct spoor_state *source = drain->source->state;
+    const struct layout_header *header = &source->header;
+    if (header->kind != LAYOUT_KIND_RINGS) {
+        text_printf(why, "%s was recorded by `spoor record` already", recording_path(drain->source));
+        return -EINVAL;
+    }
+    if (header->rings_offset < sizeof(struct layout_header) ||
+        header->rings_offset > SPOOR_SECTIONS_MOST * 2ull) {
+        text_printf(why, "%s is damaged: its declarations are too large", recording_path(drain->source));
+        return -EINVAL;
+    }
+    struct state *state = drain->state = calloc(1, sizeof *state);
+    if (!state)
+        return -ENOMEM;
+    state->header = header;
+    state->rings = calloc(LAYOUT_MAX_RINGS, sizeof *state->rings);
+    state->batch = malloc(BATCH * sizeof *state->batch);
+    if (!state->rings || !state->batch)
+        return -ENOMEM;
+    drain->begin = header->rings_offset;
+    sign(drain, (uint64_t)getpid());
+    return 0;
+}
+
+static void close_spoor(struct drain *drain)
+{
+    struct state *state = drain->state;
+    if (!state)
+        return;
+    sign(drain, 0);
+    free(state->rings);
+    free(state->batch);
+    free(state);
+}
+
+const struct drain_format drain_format_spoor = {
+    .open = open_spoor,
+    .describe = describe_spoor,
+    .resume = resume_spoor,
+    .round = round_spoor,
+    .close = close_spoor,
+};

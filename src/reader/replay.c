@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Each recording shows its next event; the one with the oldest goes on. There are few, so it is sought each
+ * time, and not at all while there is one. */
+#include "reader/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "reader/find.h"
+
+static const uint64_t DELAY = 25000000; /* ns: more than the reader keeps back of a live recording */
+
+struct stream {
+    struct recording *recording;
+    struct objects *objects; /* NULL: not followed */
+    struct replay_tracepoint *tracepoints;
+    size_t tracepoint_room;
+    struct recording_event event;
+    uint64_t time;    /* of it */
+    bool ready;       /* there is an event that was not given yet */
+    uint64_t settled; /* nothing older will come; UINT64_MAX: nothing at all, or its clock is its own */
+};
+
+struct replay {
+    struct stream *streams;
+    size_t count;
+    struct replay_timer *timers;
+    size_t timer_count;
+    struct object_step step;
+};
+
+static uint64_t boot_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void settle(struct stream *stream, uint64_t now)
+{
+    bool is_open = recording_is_live(stream->recording) && !recording_is_spdk(stream->recording);
+    stream->settled = is_open ? now - DELAY : UINT64_MAX;
+}
+
+/* ---- opening ---- */
+
+static int open_stream(struct stream *stream, const char *path, struct text *why)
+{
+    const struct recording_options options = {.follow = true, .only_cpu = -1};
+    uint64_t now = boot_clock();
+    int error = recording_open(path, &options, &stream->recording, why);
+    if (error)
+        return error;
+    stream->tracepoint_room = recording_model(stream->recording)->tracepoint_room;
+    stream->tracepoints = calloc(stream->tracepoint_room + 1, sizeof *stream->tracepoints);
+    settle(stream, now);
+    return stream->tracepoints ? 0 : -ENOMEM;
+}
+
+int replay_open(const char *const *paths, uint32_t pid, struct replay **out, struct text *why)
+{
+    struct replay *replay = calloc(1, sizeof *replay);
+    const struct find_choice choice = {.pid = pid};
+    char *newest = NULL;
+    const char *one[2] = {NULL, NULL};
+    int error = 0;
+    if (!replay)
+        return -ENOMEM;
+    if (!paths || !paths[0]) {
+        newest = find_recording(&choice, why);
+        one[0] = newest;
+        paths = one;
+        error = newest ? 0 : -ENOENT;
+    }
+    size_t count = 0;
+    while (paths[count])
+        count++;
+    replay->streams = error ? NULL : calloc(count, sizeof *replay->streams);
+    if (!error && !replay->streams)
+        error = -ENOMEM;
+    for (; !error && replay->count < count; replay->count++)
+        error = open_stream(&replay->streams[replay->count], paths[replay->count], why);
+    free(newest);
+    if (error) {
+        replay_free(replay);
+        return error;
+    }
+    *out = replay;
+    return 0;
+}
+
+void replay_free(struct replay *replay)
+{
+    if (!replay)
+        return;
+    for (size_t i = 0; i < replay->count; i++) {
+        struct stream *stream = &replay->streams[i];
+        for (size_t k = 0; stream->tracepoints && k < stream->tracepoint_room; k++)
+            free(stream->tracepoints[k].listeners);
+        free(stream->tracepoints);
+        objects_free(stream->objects);
+        recording_close(stream->recording);
+    }
+    free(replay->streams);
+    free(replay->timers);
+    free(replay);
+}
+
+size_t replay_count(const struct replay *replay)
+{
+    return replay->count;
+}
+
+struct recording *replay_recording(const struct replay *replay, size_t index)
+{
+    return replay->streams[index].recording;
+}
+
+/* ---- who listens ---- */
+
+int replay_listen(struct replay *replay, size_t recording, uint32_t tracepoint,
+                  struct replay_listener listener)
+{
+    struct stream *stream = &replay->streams[recording];
+    const struct recording_tracepoint *declared =
+        tracepoint < stream->tracepoint_room ? recording_model(stream->recording)->tracepoints[tracepoint]
+                                             : NULL;
+    if (!declared)
+        return -EINVAL;
+    struct replay_tracepoint *heard = &stream->tracepoints[tracepoint];
+    struct replay_listener *longer = realloc(heard->listeners, (heard->count + 1) * sizeof *heard->listeners);
+    if (!longer)
+        return -ENOMEM;
+    heard->listeners = longer;
+    longer[heard->count++] = listener;
+    for (unsigned i = 0; i < declared->argument_count; i++) {
+        if (declared->arguments[i].kind == RECORDING_STRING)
+            heard->texts |= (uint16_t)(1u << i);
+        if (declared->arguments[i].kind == RECORDING_REAL)
+            heard->reals |= (uint16_t)(1u << i);
+    }
+    return 0;
+}
+
+int replay_every(struct replay *replay, uint64_t period, uint32_t program)
+{
+    struct replay_timer *longer = realloc(replay->timers, (replay->timer_count + 1) * sizeof *replay->timers);
+    if (!longer)
+        return -ENOMEM;
+    replay->timers = longer;
+    longer[replay->timer_count++] = (struct replay_timer){.period = period, .program = program};
+    return 0;
+}
+
+int replay_follow_objects(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->count; i++) {
+        struct stream *stream = &replay->streams[i];
+        if (!stream->objects && !(stream->objects = objects_make(recording_model(stream->recording))))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+const struct replay_timer *replay_due(struct replay *replay, uint64_t time, uint64_t *when)
+{
+    struct replay_timer *first = NULL;
+    for (size_t i = 0; i < replay->timer_count; i++) {
+        struct replay_timer *timer = &replay->timers[i];
+        if (!timer->next && __builtin_add_overflow(time, timer->period, &timer->next))
+            timer->next = UINT64_MAX;
+        if (timer->next <= time && (!first || timer->next < first->next))
+            first = timer;
+    }
+    if (!first)
+        return NULL;
+    *when = first->next;
+    if (__builtin_add_overflow(first->next, first->period, &first->next))
+        first->next = UINT64_MAX;
+    return first;
+}
+
+/* ---- events ---- */
+
+static int look(struct stream *stream)
+{
+    if (stream->ready)
+        return 1;
+    int got = recording_next(stream->recording, &stream->event);
+    if (got != 1)
+        return got;
+    stream->time = recording_time(stream->recording, stream->event.stamp);
+    stream->ready = true;
+    return 1;
+}
+
+/* The stream whose event is next. NULL: there is none, or one that lives may still bring an older one. */
+static int choose(struct replay *replay, struct stream **out)
+{
+    struct stream *first = NULL;
+    uint64_t settled = UINT64_MAX;
+    for (size_t i = 0; i < replay->count; i++) {
+        struct stream *stream = &replay->streams[i];
+        int got = look(stream);
+        if (got < 0)
+            return got;
+        if (!got && stream->settled < settled)
+            settled = stream->settled;
+        else if (got && (!first || stream->time < first->time))
+            first = stream;
+    }
+    *out = first && first->time <= settled ? first : NULL;
+    return 0;
+}
+
+uint64_t replay_start(struct replay *replay)
+{
+    struct stream *first = NULL;
+    return !choose(replay, &first) && first ? first->time : 0;
+}
+
+int replay_next(struct replay *replay, struct replay_event *event)
+{
+    for (;;) {
+        struct stream *stream = NULL;
+        int error = 0;
+        if (replay->count == 1) {
+            stream = &replay->streams[0];
+            int got = look(stream);
+            if (got != 1)
+                return got;
+        } else if ((error = choose(replay, &stream)) || !stream) {
+            return error;
+        }
+        stream->ready = false;
+        if (stream->objects && (error = objects_follow(stream->objects, &stream->event, &replay->step)))
+            return error;
+        const struct replay_tracepoint *tracepoint = &stream->tracepoints[stream->event.tracepoint->id];
+        if (!tracepoint->count)
+            continue;
+        *event = (struct replay_event){
+            .time = stream->time,
+            .recording = stream->recording,
+            .tracepoint = tracepoint,
+            .event = &stream->event,
+            .step = stream->objects ? &replay->step : NULL,
+        };
+        return 1;
+    }
+}
+
+bool replay_is_live(const struct replay *replay)
+{
+    for (size_t i = 0; i < replay->count; i++)
+        if (recording_is_live(replay->streams[i].recording))
+            return true;
+    return false;
+}
+
+int replay_refresh(struct replay *replay)
+{
+    int lives = 0;
+    for (size_t i = 0; i < replay->count; i++) {
+        struct stream *stream = &replay->streams[i];
+        if (!recording_is_live(stream->recording) || stream->ready)
+            continue; /* an event that waits would be lost: the next look comes when it was given */
+        uint64_t now = boot_clock();
+        int got = recording_refresh(stream->recording);
+        if (got < 0)
+            return got;
+        lives |= 1; /* once more, for what the last look brought */
+        settle(stream, now);
+    }
+    return lives | replay_is_live(replay);
+}
+
+uint64_t replay_settled(const struct replay *replay)
+{
+    uint64_t settled = UINT64_MAX;
+    for (size_t i = 0; i < replay->count; i++)
+        if (replay->streams[i].settled < settled)
+            settled = replay->streams[i].settled;
+    return settled;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --test and --bench: runs the blocks of test and bench probes and tells how they did.
+ *
+ * A test has failed when it returned something else than 0, or asked to exit with something else, or a
+ * complaint came of it. The time of a bench is what the kernel counts for the program itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "print/json.h"
+#include "session/state.h"
+
+enum { LEAST_NS = 100000000, MOST_RUNS = 10000000 };
+
+static const char *bench_name(const struct session_unit *unit)
+{
+    return unit->variant->sites[0].detail;
+}
+
+static const char green[] = "\033[32m", red[] = "\033[31m", plain[] = "\033[0m";
+
+static void test_line(struct session *session, const char *colour, const char *tag, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void test_line(struct session *session, const char *colour, const char *tag, const char *format, ...)
+{
+    va_list arguments;
+    bool coloured = session->options.colours_output;
+    text_printf(&session->out, "%s[%s]%s ", coloured ? colour : "", tag, coloured ? plain : "");
+    va_start(arguments, format);
+    text_vprintf(&session->out, format, arguments);
+    va_end(arguments);
+    text_char(&session->out, '\n');
+}
+
+struct outcome {
+    bool passed;
+    uint64_t ns;
+    struct text output;
+};
+
+/* The script's output goes into the outcome while the test runs. */
+static struct outcome test_run(struct session *session, const struct session_unit *unit)
+{
+    struct image_control *control = session->host->operations->control(session->host);
+    struct outcome outcome = {0};
+    struct text before = session->out;
+    size_t complaints = session->complaints;
+    session->out = (struct text){0};
+    session->holds_output = true;
+    control->result = 0;
+    session->actor.exit_requested = false;
+    session->actor.exit_code = 0;
+    uint64_t begin = session->host->operations->clock(session->host);
+    int error = session->host->operations->run(session->host, unit->program);
+    outcome.ns = session->host->operations->clock(session->host) - begin;
+    session_consume_all(session);
+    outcome.passed =
+        !error && !control->result && !session->actor.exit_code && session->complaints == complaints;
+    session->actor.exit_requested = false;
+    session->holds_output = false;
+    outcome.output = session->out;
+    session->out = before;
+    return outcome;
+}
+
+static void json_name(struct session *session, const char *type, const char *name)
+{
+    text_printf(&session->out, "{\"type\": \"%s\", \"data\": {", type);
+    json_string(&session->out, name);
+    text_add(&session->out, ": {");
+}
+
+static void test_all(struct session *session)
+{
+    size_t count = 0, passed = 0;
+    uint64_t total = 0;
+    struct text failed = {0};
+    bool is_json = session->options.is_json;
+    for (size_t i = 0; i < session->unit_count; i++)
+        count += session->units[i].variant->kind->time == PROBE_TEST;
+    if (!is_json)
+        test_line(session, green, "==========", "Running %zu test%s.", count, count == 1 ? "" : "s");
+    for (size_t i = 0; i < session->unit_count && !session->interrupted; i++) {
+        const struct session_unit *unit = &session->units[i];
+        if (unit->variant->kind->time != PROBE_TEST)
+            continue;
+        const char *name = bench_name(unit);
+        if (!is_json)
+            test_line(session, green, " RUN      ", "%s", name);
+        struct outcome outcome = test_run(session, unit);
+        total += outcome.ns;
+        passed += outcome.passed;
+        if (is_json) {
+            json_name(session, "test_result", name);
+            text_printf(&session->out,
+                        "\"duration\": %llu, \"passed\": %s, \"output\": ", (unsigned long long)outcome.ns,
+                        outcome.passed ? "true" : "false");
+            text_char(&session->out, '"');
+            json_escape(&session->out, text_string(&outcome.output), outcome.output.length);
+            text_add(&session->out, "\"}}}\n");
+        } else {
+            text_append(&session->out, text_string(&outcome.output), outcome.output.length);
+            test_line(session, outcome.passed ? green : red, outcome.passed ? "       OK " : "  FAILED  ",
+                      "%s (%llu ns)", name, (unsigned long long)outcome.ns);
+        }
+        if (!outcome.passed)
+            text_printf(&failed, "%s%s", failed.length ? "\n" : "", name);
+        text_free(&outcome.output);
+        session_flush(session);
+    }
+    if (!is_json) {
+        test_line(session, green, "==========", "%zu test%s ran. (%llu ns total)", count,
+                  count == 1 ? "" : "s", (unsigned long long)total);
+        test_line(session, green, "  PASSED  ", "%zu test%s.", passed, passed == 1 ? "" : "s");
+    }
+    if (passed < count)
+        session->tests_failed = true;
+    if (!is_json && passed < count) {
+        test_line(session, red, "  FAILED  ", "%zu test%s, listed below:", count - passed,
+                  count - passed == 1 ? "" : "s");
+        char *rest = failed.bytes;
+        for (char *name; rest && (name = strsep(&rest, "\n"));)
+            test_line(session, red, "  FAILED  ", "%s", name);
+    }
+    text_free(&failed);
+}
+
+static void bench_all(struct session *session)
+{
+    const struct host_operations *host = session->host->operations;
+    size_t widest = 40;
+    if (session->kernel)
+        kernel_count_time(session->kernel); /* refused: then the calls are measured */
+    for (size_t i = 0; i < session->unit_count; i++)
+        if (session->units[i].variant->kind->time == PROBE_BENCH &&
+            strlen(bench_name(&session->units[i])) + 2 > widest)
+            widest = strlen(bench_name(&session->units[i])) + 2;
+    if (!session->options.is_json) {
+        text_printf(&session->out, "%-*s%-15s%s\n", (int)widest, "Benchmark", "Time(ns)", "Iterations");
+        for (size_t i = 0; i < widest + 15 + strlen("Iterations"); i++)
+            text_char(&session->out, '-');
+        text_char(&session->out, '\n');
+    }
+    for (size_t i = 0; i < session->unit_count && !session->interrupted; i++) {
+        const struct session_unit *unit = &session->units[i];
+        if (unit->variant->kind->time != PROBE_BENCH)
+            continue;
+        uint64_t runs = 0, before_runs, begin = host->clock(session->host);
+        uint64_t before_ns = host->run_time(session->host, unit->program, &before_runs);
+        while (runs < MOST_RUNS && host->clock(session->host) - begin < LEAST_NS &&
+               !session->actor.exit_requested) {
+            if (host->run(session->host, unit->program))
+                break;
+            if (++runs % 1024 == 0)
+                session_consume_all(session);
+        }
+        uint64_t wall = host->clock(session->host) - begin, counted;
+        uint64_t ns = host->run_time(session->host, unit->program, &counted) - before_ns;
+        counted -= before_runs;
+        uint64_t each = counted ? ns / counted : runs ? wall / runs : 0;
+        session_consume_all(session);
+        session->actor.exit_requested = false;
+        if (session->options.is_json) {
+            json_name(session, "benchmark_result", bench_name(unit));
+            text_printf(&session->out, "\"average\": %llu, \"iters\": %llu}}}\n", (unsigned long long)each,
+                        (unsigned long long)runs);
+        } else {
+            text_printf(&session->out, "%-*s%-15llu%llu\n", (int)widest, bench_name(unit),
+                        (unsigned long long)each, (unsigned long long)runs);
+        }
+        session_flush(session);
+    }
+}
+
+void bench_run(struct session *session)
+{
+    if (session->options.runs == PROBE_TEST)
+        test_all(session);
+    else if (session->options.runs == PROBE_BENCH)
+        bench_all(session);
+    session_flush(session);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where C headers come from, and names from outside the script: first its C definitions, then the
+ * program that the probe is in, then the kernel's BTF; where a probe is in no program, the programs come
+ * last. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/table.h"
+#include "lang/c_definitions.h"
+#include "session/state.h"
+#include "sym/btf.h"
+
+/* Of a regular file only, so that no pipe or device makes us wait. */
+static int read_header(void *state, const char *path, const char **text, size_t *length)
+{
+    enum { LARGEST = 16 << 20 };
+    struct session *session = state;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (descriptor < 0)
+        return errno == ENOTDIR ? -ENOENT : -errno;
+    struct stat status;
+    int error = fstat(descriptor, &status) ? -errno : 0;
+    if (!error && S_ISDIR(status.st_mode))
+        error = -ENOENT;
+    else if (!error && !S_ISREG(status.st_mode))
+        error = -EINVAL;
+    else if (!error && status.st_size > LARGEST)
+        error = -EFBIG;
+    size_t used = 0, room = error ? 0 : (size_t)status.st_size;
+    struct text bytes = {0};
+    char part[16384];
+    for (ssize_t got = 1; !error && got && used < room;) {
+        got = read(descriptor, part, sizeof part);
+        if (got < 0 && errno != EINTR)
+            error = -errno;
+        if (got > 0) {
+            size_t keep = room - used < (size_t)got ? room - used : (size_t)got;
+            text_append(&bytes, part, keep);
+            used += keep;
+        }
+    }
+    close(descriptor);
+    if (!error && bytes.failed)
+        error = -ENOMEM;
+    if (!error && used && memchr(bytes.bytes, 0, used))
+        error = -EINVAL; /* no text */
+    if (!error) {
+        *text = arena_copy(&session->arena, text_string(&bytes), used);
+        *length = used;
+    }
+    text_free(&bytes);
+    return error;
+}
+
+/* ---- names ---- */
+
+static const struct type *kernel_type(void *state, const char *name)
+{
+    struct session *session = state;
+    struct btf_file *btf = probe_btf(&session->environment);
+    return btf ? btf_file_type(btf, name) : NULL;
+}
+
+/* Of the block that is checked. */
+static const struct probe_context *current_context(const struct session *session)
+{
+    return session->checker.unit ? session->checker.unit->context : NULL;
+}
+
+static const struct type *provide_type(void *state, const char *name)
+{
+    struct session *session = state;
+    const struct type *type = c_type(session->definitions, name);
+    const struct probe_context *context = current_context(session);
+    bool is_program = context && context->program_path;
+    if (!type && is_program)
+        type = probe_program_type(&session->environment, context, name);
+    if (!type)
+        type = kernel_type(state, name);
+    if (!type && !is_program && !c_common_type(name))
+        type = probe_program_type(&session->environment, context, name);
+    if (!type)
+        type = c_common_type(name);
+    const char *module;
+    struct btf_file *btf;
+    for (size_t n = 0; !type && (btf = probe_module_btf(&session->environment, n, &module)); n++)
+        type = btf_file_type(btf, name);
+    return type;
+}
+
+struct kernel_enumerator {
+    const struct type *type; /* NULL: nothing has this name */
+    int64_t value;
+};
+
+static const struct type *find_kernel_enumerator(struct session *session, const char *name, int64_t *value)
+{
+    struct btf_file *btf = probe_btf(&session->environment);
+    const struct type *type = btf ? btf_file_enumerator_type(btf, name, value) : NULL;
+    const char *module;
+    for (size_t n = 0; !type && (btf = probe_module_btf(&session->environment, n, &module)); n++)
+        type = btf_file_enumerator_type(btf, name, value);
+    return type;
+}
+
+/* The kernel's enumerators have no index: what was found is remembered, and so is what was not. When so many
+ * names of a script mean nothing, more of them are shown to nobody, and looking for them would take minutes.
+ */
+static const struct type *kernel_enumerator(struct session *session, const char *name, int64_t *value)
+{
+    enum { MISSES_MOST = 1000 };
+    struct kernel_enumerator *known = table_find(&session->enumerators, name);
+    if (!known && session->enumerators_missed == MISSES_MOST)
+        return NULL;
+    if (!known) {
+        known = arena_new(&session->arena, struct kernel_enumerator);
+        known->type = find_kernel_enumerator(session, name, &known->value);
+        session->enumerators_missed += !known->type;
+        table_put(&session->enumerators, name, known); /* without memory it is looked for again */
+    }
+    if (known->type)
+        *value = known->value;
+    return known->type;
+}
+
+static const struct type *provide_enumerator(void *state, const char *name, int64_t *value)
+{
+    struct session *session = state;
+    const struct type *type = c_enumerator(session->definitions, name, value);
+    if (type)
+        return type;
+    const struct probe_context *context = current_context(session);
+    bool is_program = context && context->program_path;
+    if (is_program && (type = probe_program_enumerator(&session->environment, context, name, value)))
+        return type;
+    type = kernel_enumerator(session, name, value);
+    return type || is_program ? type : probe_program_enumerator(&session->environment, context, name, value);
+}
+
+static const char *provide_missing_header(void *state)
+{
+    return c_missing_header(((struct session *)state)->definitions);
+}
+
+static int provide_kernel_address(void *state, const char *symbol, uint64_t *address)
+{
+    struct kallsyms *kallsyms = probe_kallsyms(&((struct session *)state)->environment);
+    return kallsyms ? kallsyms_address(kallsyms, symbol, address) : -ENOENT;
+}
+
+static bool provide_kernel_function(void *state, const char *name)
+{
+    struct btf_file *btf = probe_btf(&((struct session *)state)->environment);
+    return btf && btf_file_id(btf, BTF_NAME_FUNCTION, name);
+}
+
+static bool provide_kernel_function_allowed(void *state, const char *name,
+                                            const struct probe_context *context)
+{
+    struct probe_environment *environment = &((struct session *)state)->environment;
+    struct btf_file *btf = probe_btf(environment);
+    uint32_t id = btf ? btf_file_id(btf, BTF_NAME_FUNCTION, name) : 0;
+    return id && environment->asks_kernel &&
+           kernel_function_allowed(context->program_type, context->expected_attach_type,
+                                   context->attach_btf_id, id);
+}
+
+/* For somebody who waits and looks on. */
+static void tell_waiting(void *state, const char *line)
+{
+    if (isatty(STDERR_FILENO))
+        session_report(state, "%s\n", line);
+}
+
+void definitions_provide(struct session *session)
+{
+    session->provider = (struct type_provider){.state = session,
+                                               .type = provide_type,
+                                               .enumerator = provide_enumerator,
+                                               .missing_header = provide_missing_header,
+                                               .kernel_address = provide_kernel_address,
+                                               .kernel_function = provide_kernel_function,
+                                               .kernel_function_allowed = provide_kernel_function_allowed};
+}
+
+void definitions_open(struct session *session)
+{
+    const char *name = session->options.source->name, *slash = strrchr(name, '/');
+    struct c_options options = {
+        .arena = &session->arena,
+        .diagnostics = &session->diagnostics,
+        .directories = session->options.directories,
+        .script_directory = slash == name ? "/"
+                            : slash       ? arena_copy(&session->arena, name, (size_t)(slash - name))
+                                          : ".",
+        .have_btf = access("/sys/kernel/btf/vmlinux", R_OK) == 0,
+        .state = session,
+        .read = read_header,
+        .type = kernel_type,
+    };
+    session->definitions = c_open(&options);
+    session->environment.tell = tell_waiting;
+    session->environment.tell_state = session;
+    for (const char *const *header = session->options.headers; header && *header; header++)
+        c_include(session->definitions, *header);
+}
+
+void definitions_tell(struct session *session)
+{
+    const char *note;
+    for (size_t n = 0; session->options.is_verbose && (note = c_note(session->definitions, n)); n++)
+        session_report(session, "%s\n", note);
+}

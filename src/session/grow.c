@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Probes in libraries that a traced process loads, and in programs that it starts, while the trace runs: the
+ * blocks of `usdt:*:name` and the like get further programs then.
+ *
+ * What is named by a path needs none of this: such probes are in the file, whoever maps it, and when. Here
+ * the files are not known before. The kernel tells that some process mapped code; then each attach point that
+ * can mean new files is expanded again, and of files that it has not been looked for in yet come new sites. A
+ * block is compiled anew for them. It may add maps and programs to the image, but not change those that there
+ * are: a probe that would need it is told and left out. Nothing stops the process meanwhile, so what happens
+ * in its first milliseconds with the library is missed. */
+#include <errno.h>
+#include <string.h>
+
+#include "session/state.h"
+
+enum { PAUSE_NS = 20000000 };
+
+/* Can it mean files that are not known yet? Those with a path cannot, unless it is a pattern. */
+static bool can_grow(const struct session *session, const struct attach_point *point)
+{
+    const char *name = point->piece_count ? point->pieces[0].text : NULL;
+    const struct probe_kind *kind = name ? probe_kind_find(session->options.kinds, name) : NULL;
+    const char *binary = point->piece_count > 2 ? point->pieces[1].text : NULL;
+    return kind && kind->is_in_files && (!binary || !strchr(binary, '/') || strchr(binary, '*'));
+}
+
+void grow_choose(struct session *session)
+{
+    const struct session_options *options = &session->options;
+    if (!session->kernel || options->dump || (!options->pid_count && !(options->command && options->follows)))
+        return;
+    for (struct action_block *block = session->script->blocks; block; block = block->next)
+        for (struct attach_point *point = block->attach_points; point; point = point->next)
+            session->grows |= can_grow(session, point);
+    if (session->grows)
+        session->environment.known = &session->known;
+}
+
+int grow_begin(struct session *session)
+{
+    if (!session->grows)
+        return 0;
+    int error = kernel_watch_mappings(session->kernel);
+    if (error) { /* the trace is what it would be without */
+        session_report(session, "WARNING: libraries that are loaded later are not looked at: %s\n",
+                       strerror(-error));
+        session->grows = false;
+    }
+    session->grow_wanted = true; /* for what was mapped since the script was compiled */
+    return 0;
+}
+
+struct members {
+    struct session *session;
+    pid_t *items;
+    size_t count, room;
+};
+
+static int add_member(void *state, const uint8_t *key, const uint8_t *value)
+{
+    struct members *members = state;
+    uint64_t pid;
+    (void)value;
+    memcpy(&pid, key, sizeof pid);
+    *arena_push(&members->session->arena, members->items, members->count, members->room) = (pid_t)pid;
+    return 0;
+}
+
+/* With --follow the processes change. */
+static void find_members(struct session *session)
+{
+    struct members members = {.session = session};
+    if (!session->filter.has_set)
+        return;
+    session->host->operations->map_each(session->host, (size_t)session->image.processes, add_member,
+                                        &members);
+    session->environment.processes = members.items;
+    session->environment.process_count = members.count;
+}
+
+/* Maps that programs use already must not have become others. */
+static int check_maps(struct session *session, const struct image_map *before, size_t count)
+{
+    const struct image *image = &session->image;
+    size_t room = (image->maps[image->control].value_size - sizeof(struct image_control)) / sizeof(uint64_t);
+    bool same = image->mishap_count <= room;
+    for (size_t i = 0; i < count; i++)
+        same &= before[i].key_size == image->maps[i].key_size &&
+                before[i].value_size == image->maps[i].value_size &&
+                before[i].max_entries == image->maps[i].max_entries;
+    if (same)
+        return 0;
+    diagnose_error(&session->diagnostics, (struct place){0},
+                   "it needs more memory than the programs that run already");
+    return -E2BIG;
+}
+
+static int start(struct session *session, size_t first)
+{
+    const struct host_operations *host = session->host->operations;
+    const struct image saved = session->image;
+    size_t map_count = saved.map_count, program_count = saved.program_count;
+    struct image_map *before = arena_array(&session->arena, map_count + 1, sizeof *before);
+    memcpy(before, session->image.maps, map_count * sizeof *before);
+    int error = compile_more(session, first);
+    if (!error)
+        error = check_maps(session, before, map_count);
+    if (error) {
+        session->image = saved;
+        memcpy(session->image.maps, before, map_count * sizeof *before);
+        for (size_t i = 0; i < session->checker.map_count; i++)
+            if (session->checker.maps[i]->index >= (int)map_count)
+                session->checker.maps[i]->index = -1;
+        return error;
+    }
+    error = host->add_maps(session->host, &session->image, &session->diagnostics);
+    bool *zeroed = arena_array(&session->arena, session->image.map_count + 1, sizeof *zeroed);
+    memcpy(zeroed, session->actor.zeroed, map_count * sizeof *zeroed);
+    session->actor.zeroed = zeroed;
+    for (size_t i = program_count; !error && i < session->image.program_count; i++)
+        error = host->load(session->host, &session->image, i, &session->diagnostics);
+    for (size_t i = first; !error && i < session->unit_count; i++) {
+        error = session_attach_unit(session, &session->units[i]);
+        for (size_t k = 0; !error && session->options.is_verbose && k < session->units[i].variant->count; k++)
+            session_report(session, "Attached later: %s\n", session->units[i].variant->sites[k].name);
+    }
+    return error;
+}
+
+/* What was said about it becomes a warning: the trace goes on. */
+static void tell(struct session *session, size_t first, size_t from)
+{
+    struct diagnostics *said = &session->diagnostics;
+    for (size_t i = from; i < said->count && first < session->unit_count; i++)
+        if (said->items[i].severity == DIAGNOSTIC_ERROR)
+            session_report(session, "WARNING: %s, which came later, is left out: %s\n",
+                           session->units[first].variant->sites[0].name, said->items[i].message);
+}
+
+static void grow(struct session *session)
+{
+    struct diagnostics *said = &session->diagnostics;
+    size_t count = said->count, errors = said->errors;
+    enum missing_policy missing = session->environment.missing;
+    session->environment.missing = MISSING_IGNORE; /* that there is nothing new is nothing to tell */
+    find_members(session);
+    for (struct action_block *block = session->script->blocks; block; block = block->next)
+        for (struct attach_point *point = block->attach_points; point; point = point->next) {
+            size_t first = session->unit_count;
+            if (!can_grow(session, point))
+                continue;
+            compile_plan(session, block, point);
+            if (session->unit_count > first && start(session, first)) {
+                tell(session, first, count);
+                session->unit_count = first;
+            }
+            said->count = count;
+            said->errors = errors;
+        }
+    session->environment.missing = missing;
+}
+
+void grow_look(struct session *session)
+{
+    if (!session->grows)
+        return;
+    session->grow_wanted |= kernel_mapped(session->kernel);
+    uint64_t now = session->host->operations->clock(session->host);
+    if (!session->grow_wanted || now - session->grow_time < PAUSE_NS)
+        return;
+    session->grow_wanted = false;
+    session->grow_time = now;
+    grow(session);
+}
+
+void grow_close(struct session *session)
+{
+    table_free(&session->known);
+}

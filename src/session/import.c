@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parses the script with what it imports. import "file" and import "directory": their texts become part of
+ * the script, at once, so that what they define counts from there on; only their probes come behind the
+ * script's. A name is relative to the text that says it; each file is read once. What is imported has no
+ * settings of its own. Headers of C are included. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lang/c_definitions.h"
+#include "session/state.h"
+
+enum { LARGEST_FILE = 2 << 20, MOST_FILES = 1000 };
+
+struct importing {
+    struct importer importer; /* the first member: the parser knows only this */
+    struct session *session;
+    const char **done; /* real paths */
+    size_t done_count, done_room;
+    struct action_block *blocks, **last; /* of what is imported */
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && !strcmp(text + length - tail, end);
+}
+
+/* The name as seen from the file that imports it. */
+static const char *relative_path(struct session *session, const struct import *import)
+{
+    const char *from = import->place.source->name, *slash = strrchr(from, '/');
+    if (import->path[0] == '/' || !slash)
+        return import->path;
+    return arena_printf(&session->arena, "%.*s/%s", (int)(slash - from), from, import->path);
+}
+
+static const char *read_file(struct session *session, int descriptor, size_t *length)
+{
+    struct text text = {0};
+    char part[8192];
+    ssize_t got;
+    while ((got = read(descriptor, part, sizeof part)) != 0 && text.length <= LARGEST_FILE) {
+        if (got > 0)
+            text_append(&text, part, (size_t)got);
+        else if (errno != EINTR)
+            break;
+    }
+    *length = text.length;
+    const char *copy = got < 0 ? NULL : arena_copy(&session->arena, text_string(&text), text.length);
+    text_free(&text);
+    return copy;
+}
+
+static void cannot(struct session *session, const struct import *import, const char *path, int error)
+{
+    diagnose_error(&session->diagnostics, import->place, "cannot import '%s': %s", path, strerror(error));
+}
+
+static bool is_new(struct importing *importing, const char *path)
+{
+    char real[PATH_MAX];
+    if (!realpath(path, real))
+        return true; /* opening it says why */
+    for (size_t i = 0; i < importing->done_count; i++)
+        if (!strcmp(importing->done[i], real))
+            return false;
+    *arena_push(&importing->session->arena, importing->done, importing->done_count, importing->done_room) =
+        arena_strdup(&importing->session->arena, real);
+    return true;
+}
+
+/* The blocks of the file, and of what it imports, go into a list of their own. */
+static void parse_file(struct importing *importing, struct script *script, const struct source *source)
+{
+    struct session *session = importing->session;
+    const struct setting *last = script->settings;
+    while (last && last->next)
+        last = last->next;
+    struct action_block *own = script->blocks;
+    script->blocks = NULL;
+    script_parse_more(&session->arena, &session->diagnostics, script, source, &session->options.parameters);
+    *importing->last = script->blocks;
+    while (*importing->last)
+        importing->last = &(*importing->last)->next;
+    script->blocks = own;
+    const struct setting *setting = last ? last->next : script->settings;
+    if (setting)
+        diagnose_error(&session->diagnostics, setting->place, "An imported file cannot have a config block");
+}
+
+static void import_file(struct importing *importing, struct script *script, const struct import *import,
+                        const char *path)
+{
+    struct session *session = importing->session;
+    bool is_header = ends_with(path, ".h");
+    if (!is_header && !ends_with(path, ".bt")) {
+        diagnose_error(&session->diagnostics, import->place, "cannot import '%s': only .bt and .h files are",
+                       path);
+        diagnose_hint(&session->diagnostics, "there is no compiler of C here; write fn or macro instead");
+        return;
+    }
+    if (!is_new(importing, path))
+        return;
+    if (importing->done_count > MOST_FILES) {
+        diagnose_error(&session->diagnostics, import->place, "More than %d files are imported", MOST_FILES);
+        return;
+    }
+    if (is_header) {
+        c_include(session->definitions, path);
+        return;
+    }
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        cannot(session, import, path, errno);
+        return;
+    }
+    struct source *source = arena_new(&session->arena, struct source);
+    source->name = path;
+    source->text = read_file(session, descriptor, &source->length);
+    int error = errno;
+    close(descriptor);
+    if (!source->text) {
+        cannot(session, import, path, error);
+        return;
+    }
+    parse_file(importing, script, source);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void import_directory(struct importing *importing, struct script *script, const struct import *import,
+                             const char *path)
+{
+    struct session *session = importing->session;
+    const char **names = NULL;
+    size_t count = 0, room = 0;
+    DIR *directory = opendir(path);
+    if (!directory) {
+        cannot(session, import, path, errno);
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(directory));)
+        if (ends_with(entry->d_name, ".bt") || ends_with(entry->d_name, ".h"))
+            *arena_push(&session->arena, names, count, room) = arena_strdup(&session->arena, entry->d_name);
+    closedir(directory);
+    if (count)
+        qsort(names, count, sizeof *names, by_name);
+    for (size_t i = 0; i < count; i++)
+        import_file(importing, script, import, arena_printf(&session->arena, "%s/%s", path, names[i]));
+}
+
+static void import_path(const struct importer *importer, struct script *script, const struct import *import)
+{
+    struct importing *importing = (struct importing *)importer;
+    struct session *session = importing->session;
+    const char *path = relative_path(session, import);
+    struct stat status;
+    if (stat(path, &status)) {
+        cannot(session, import, path, errno);
+    } else if (!S_ISDIR(status.st_mode)) {
+        import_file(importing, script, import, path);
+    } else if (status.st_mode & S_IWOTH) {
+        diagnose_error(&session->diagnostics, import->place,
+                       "cannot import '%s': everybody may write to that directory", path);
+        diagnose_hint(&session->diagnostics, "what is in it runs with your privileges: chmod o-w '%s'", path);
+    } else {
+        import_directory(importing, script, import, path);
+    }
+}
+
+void session_parse(struct session *session)
+{
+    struct importing importing = {.importer = {import_path}, .session = session};
+    importing.last = &importing.blocks;
+    is_new(&importing, session->options.source->name); /* the script itself is there already */
+    struct script *script = session->script =
+        script_parse_importing(&session->arena, &session->diagnostics, session->options.source,
+                               &session->options.parameters, session->definitions, &importing.importer);
+    script->importer = NULL;
+    struct action_block **last = &script->blocks;
+    while (*last)
+        last = &(*last)->next;
+    *last = importing.blocks;
+    if (!session->diagnostics.errors && script->imports)
+        script_has_probes(&session->diagnostics, script);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Events keep being read while actions are slow.
+ *
+ * Naming addresses can mean reading a large file, and meanwhile nobody would empty the rings. Where a
+ * script's actions may do so, records are first copied into memory, and acted on from there; while that lasts
+ * a thread goes on copying. The same thread hears what processes map. Other scripts act on records where they
+ * are.
+ *
+ * Invariant: the rings and the mappings are read with the lock held; `acting` is the main thread's alone. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernel/mappings.h"
+#include "session/state.h"
+
+enum { PAUSE_NS = 2000000 };
+#define WAITING_MOST ((size_t)256 << 20) /* then the rings fill up, and what is lost is counted there */
+
+struct batch { /* of records: length, bytes, up to a multiple of 8 */
+    uint8_t *bytes;
+    size_t size, room;
+};
+
+struct pump {
+    struct session *session;
+    struct mappings *mappings; /* NULL: the kernel does not tell */
+    struct processes *processes;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_acting, stops;
+    struct batch waiting, acting;
+    size_t at; /* in acting */
+    uint64_t lost;
+};
+
+static int keep(void *state, const uint8_t *record, size_t length)
+{
+    struct batch *batch = state;
+    size_t need = sizeof(uint64_t) + ((length + 7) & ~(size_t)7);
+    if (need > batch->room - batch->size) {
+        size_t room = batch->room ? batch->room : 64 << 10;
+        while (room - batch->size < need)
+            room *= 2;
+        uint8_t *grown = room <= WAITING_MOST + (1 << 20) ? realloc(batch->bytes, room) : NULL;
+        if (!grown)
+            return -ENOMEM;
+        batch->bytes = grown;
+        batch->room = room;
+    }
+    uint64_t size = length;
+    memcpy(batch->bytes + batch->size, &size, sizeof size);
+    memcpy(batch->bytes + batch->size + sizeof size, record, length);
+    batch->size += need;
+    return 0;
+}
+
+static void hear(void *state, const struct mapping_event *event)
+{
+    static const char deleted[] = " (deleted)";
+    struct pump *pump = state;
+    if (event->parent) {
+        process_forked(pump->processes, event->pid, event->parent);
+        return;
+    }
+    struct code_mapping mapping = {event->start, event->start + event->length, event->offset, event->time,
+                                   NULL};
+    struct module module = {.device = event->device, .inode = event->inode, .generation = event->generation};
+    char path[4096];
+    size_t length = strnlen(event->path, sizeof path - 1), tail = sizeof deleted - 1;
+    module.is_deleted = event->inode && length > tail && !memcmp(event->path + length - tail, deleted, tail);
+    length -= module.is_deleted ? tail : 0;
+    memcpy(path, event->path, length);
+    path[length] = '\0';
+    process_mapped(pump->processes, event->pid, &mapping, &module, path);
+}
+
+/* With the lock held. Mappings after records: what a record speaks of was mapped before it. */
+static int fill(struct pump *pump, bool drain)
+{
+    int count = 0;
+    if (pump->waiting.size < WAITING_MOST) {
+        struct host *host = pump->session->host;
+        count = host->operations->consume(host, drain, keep, &pump->waiting);
+    }
+    if (pump->mappings)
+        pump->lost += mappings_consume(pump->mappings, hear, pump);
+    return count;
+}
+
+static void *thread(void *state)
+{
+    struct pump *pump = state;
+    struct timespec pause = {.tv_nsec = PAUSE_NS};
+    pthread_mutex_lock(&pump->lock);
+    while (!pump->stops) {
+        if (!pump->is_acting) {
+            pthread_cond_wait(&pump->changed, &pump->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&pump->lock);
+        nanosleep(&pause, NULL);
+        pthread_mutex_lock(&pump->lock);
+        if (pump->is_acting && !pump->stops)
+            fill(pump, false);
+    }
+    pthread_mutex_unlock(&pump->lock);
+    return NULL;
+}
+
+int pump_start(struct session *session, struct processes *processes)
+{
+    struct pump *pump = calloc(1, sizeof *pump);
+    if (!pump)
+        return -ENOMEM;
+    pump->session = session;
+    pump->processes = processes;
+    pthread_mutex_init(&pump->lock, NULL);
+    pthread_cond_init(&pump->changed, NULL);
+    int error = pthread_create(&pump->thread, NULL, thread, pump);
+    if (error) {
+        free(pump);
+        return -error;
+    }
+    if (!mappings_open(&pump->mappings))
+        processes_are_told(processes);
+    session->pump = pump;
+    return 0;
+}
+
+void pump_stop(struct session *session)
+{
+    struct pump *pump = session->pump;
+    if (!pump)
+        return;
+    pthread_mutex_lock(&pump->lock);
+    pump->stops = true;
+    pthread_cond_signal(&pump->changed);
+    pthread_mutex_unlock(&pump->lock);
+    pthread_join(pump->thread, NULL);
+    mappings_close(pump->mappings);
+    free(pump->waiting.bytes);
+    free(pump->acting.bytes);
+    pthread_mutex_destroy(&pump->lock);
+    pthread_cond_destroy(&pump->changed);
+    free(pump);
+    session->pump = NULL;
+}
+
+static void set_acting(struct pump *pump, bool is_acting)
+{
+    pump->is_acting = is_acting;
+    pthread_cond_signal(&pump->changed);
+}
+
+/* As the host's own: what is there goes to the actions; the number of records, or an action's non-zero
+ * answer. */
+int pump_consume(struct session *session, bool drain, host_record *record, void *state)
+{
+    struct pump *pump = session->pump;
+    int total = 0, answer = 0;
+    for (bool first = true;; first = false) {
+        pthread_mutex_lock(&pump->lock);
+        if (pump->at == pump->acting.size && (first || pump->waiting.size)) {
+            int error = first ? fill(pump, drain) : 0;
+            if (error < 0 && error != -ENOMEM)
+                answer = error;
+            struct batch done = pump->acting;
+            pump->acting = pump->waiting;
+            pump->waiting = (struct batch){.bytes = done.bytes, .room = done.room};
+            pump->at = 0;
+        }
+        bool any = pump->at < pump->acting.size && !answer;
+        set_acting(pump, any);
+        pthread_mutex_unlock(&pump->lock);
+        if (!any)
+            return answer ? answer : total;
+        while (pump->at < pump->acting.size && !answer) {
+            uint64_t length;
+            const uint8_t *at = pump->acting.bytes + pump->at;
+            memcpy(&length, at, sizeof length);
+            pump->at += sizeof length + ((length + 7) & ~(uint64_t)7);
+            answer = record(state, at + sizeof length, length);
+            total += !answer;
+        }
+        if (!drain || answer) {
+            pthread_mutex_lock(&pump->lock);
+            set_acting(pump, false);
+            pthread_mutex_unlock(&pump->lock);
+            return answer ? answer : total;
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Settings: config = { key = value } of the script, and SPOOR_KEY or BPFTRACE_KEY of the environment, which
+ * wins over the script. One table has all keys. */
+#ifndef SPOOR_SESSION_SETTINGS_H
+#define SPOOR_SESSION_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diagnostic.h"
+#include "type/type.h"
+
+struct script;
+
+enum unstable_policy { UNSTABLE_ENABLE, UNSTABLE_WARN, UNSTABLE_ERROR };
+
+struct settings {
+    uint32_t max_strlen, max_map_keys, max_cat_bytes;
+    uint32_t max_probes; /* 0: any number */
+    uint32_t max_bpf_progs;
+    uint32_t log_size;
+    uint32_t ring_pages; /* 0: as many as are good */
+    uint32_t on_stack_limit;
+    uint32_t missing_probes;                                          /* enum missing_policy */
+    uint32_t stack_mode;                                              /* enum stack_mode */
+    uint32_t unstable_tseries, unstable_typeinfo, unstable_dw_ustack; /* enum unstable_policy */
+    uint32_t histogram; /* layout in text; 0: bpftrace's, 1: BCC's */
+    bool print_maps_on_exit, cpp_demangle, show_debug_info;
+    const char *license, *str_trunc_trailer;
+    uint64_t given; /* by the environment: a bit per line of the table */
+};
+
+/* Defaults, then what the environment says. False after an error. */
+bool settings_from_environment(struct settings *settings, struct diagnostics *diagnostics);
+/* What the script says, except where the environment said something. */
+void settings_from_script(struct settings *settings, const struct script *script,
+                          struct diagnostics *diagnostics);
+void settings_defaults(struct settings *settings);
+/* config.max_strlen and the like become constants. */
+void settings_read(struct diagnostics *diagnostics, const struct settings *settings, struct script *script);
+/* Warns of or refuses what unstable_… = warn or error is about. */
+void settings_check_unstable(struct diagnostics *diagnostics, const struct settings *settings,
+                             struct script *script);
+
+#endif

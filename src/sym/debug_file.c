@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See debug_file.h. liblzma is loaded when the first .gnu_debugdata is met: few systems have such files. */
+#include "sym/debug_file.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lzma.h>
+
+enum {
+    COMPRESSED_MOST = 16 << 20,
+    UNPACKED_MOST = 128 << 20,
+    LINK_MOST = 512, /* bytes of .gnu_debuglink */
+};
+#define CHECKSUM_MOST ((uint64_t)1 << 30)
+#define LZMA_MEMORY ((uint64_t)64 << 20)
+
+/* ---- a file of its own ---- */
+
+static bool same_build_id(const struct elf_file *file, const struct elf_file *other)
+{
+    size_t size, other_size;
+    const uint8_t *id = elf_file_build_id(file, &size), *other_id = elf_file_build_id(other, &other_size);
+    return id && other_id && size == other_size && !memcmp(id, other_id, size);
+}
+
+static uint32_t checksum_table[256];
+
+static void checksum_prepare(void)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t value = i;
+        for (unsigned bit = 0; bit < 8; bit++)
+            value = value >> 1 ^ (value & 1 ? 0xedb88320u : 0);
+        checksum_table[i] = value;
+    }
+}
+
+static bool has_checksum(const struct elf_file *file, uint32_t wanted)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    uint64_t size = elf_file_size(file);
+    uint32_t value = UINT32_MAX;
+    uint8_t chunk[16 << 10];
+    if (size > CHECKSUM_MOST)
+        return false;
+    pthread_once(&once, checksum_prepare);
+    for (uint64_t at = 0; at < size;) {
+        size_t length = size - at < sizeof chunk ? size - at : sizeof chunk;
+        if (elf_file_read(file, at, chunk, length))
+            return false;
+        for (size_t i = 0; i < length; i++)
+            value = checksum_table[(value ^ chunk[i]) & 255] ^ value >> 8;
+        at += length;
+    }
+    return ~value == wanted;
+}
+
+struct debug_link {
+    char *name; /* NULL: the file has none */
+    uint32_t checksum;
+};
+
+static void link_read(const struct elf_file *file, struct debug_link *link)
+{
+    struct elf_section section;
+    void *bytes;
+    size_t size;
+    *link = (struct debug_link){0};
+    if (!elf_file_section_named(file, ".gnu_debuglink", &section) || section.size < 8 ||
+        section.size > LINK_MOST || elf_file_section_read(file, &section, &bytes, &size))
+        return;
+    memcpy(&link->checksum, (char *)bytes + size - 4, 4);
+    link->name = bytes;
+    /* A name alone, not a way to somewhere else. */
+    if (strnlen(bytes, size - 4) >= size - 4 || !link->name[0] || strchr(link->name, '/')) {
+        free(link->name);
+        link->name = NULL;
+    }
+}
+
+/* is_linked: found by the name in .gnu_debuglink. */
+static int try_path(const struct elf_file *file, const char *path, const struct debug_link *link,
+                    bool is_linked, struct elf_file **out)
+{
+    struct elf_file *found;
+    size_t size;
+    if (elf_file_open(path, &found))
+        return -ENOENT;
+    bool has_id = elf_file_build_id(file, &size) != NULL;
+    if (has_id ? same_build_id(file, found) : is_linked && has_checksum(found, link->checksum)) {
+        *out = found;
+        return 0;
+    }
+    elf_file_close(found);
+    return -ENOENT;
+}
+
+static int search(const struct elf_file *file, const char *root, const char *path,
+                  const struct debug_link *link, struct elf_file **out)
+{
+    char name[2 * PATH_MAX + 1024], directory[PATH_MAX];
+    size_t size;
+    const uint8_t *id = elf_file_build_id(file, &size);
+    if (id && size >= 2) {
+        int length = snprintf(name, sizeof name, "%s/usr/lib/debug/.build-id/%02x/", root, id[0]);
+        for (size_t i = 1; i < size; i++)
+            length += snprintf(name + length, sizeof name - (size_t)length, "%02x", id[i]);
+        snprintf(name + length, sizeof name - (size_t)length, ".debug");
+        if (!try_path(file, name, link, false, out))
+            return 0;
+    }
+    const char *slash = strrchr(path, '/');
+    if (!link->name || path[0] != '/' || (size_t)(slash - path) >= sizeof directory)
+        return -ENOENT;
+    memcpy(directory, path, (size_t)(slash - path));
+    directory[slash - path] = '\0';
+    static const char *const forms[] = {"%s%s/%s", "%s%s/.debug/%s", "%s/usr/lib/debug%s/%s"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(name, sizeof name, forms[i], root, directory, link->name);
+#pragma GCC diagnostic pop
+        if (!try_path(file, name, link, true, out))
+            return 0;
+    }
+    return -ENOENT;
+}
+
+int debug_file_open(const struct elf_file *file, const char *path, pid_t pid, struct elf_file **out)
+{
+    struct debug_link link;
+    char root[64];
+    link_read(file, &link);
+    int error = search(file, "", path, &link, out);
+    if (error && pid > 0) {
+        snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
+        error = search(file, root, path, &link, out);
+    }
+    free(link.name);
+    return error;
+}
+
+/* ---- .gnu_debugdata ---- */
+
+typedef lzma_ret unpacker(uint64_t *memory, uint32_t flags, const lzma_allocator *allocator,
+                          const uint8_t *in, size_t *in_at, size_t in_size, uint8_t *out, size_t *out_at,
+                          size_t out_size);
+static unpacker *unpack_with;
+
+static void find_unpacker(void)
+{
+    void *library = dlopen("liblzma.so.5", RTLD_NOW | RTLD_LOCAL);
+    if (library)
+        unpack_with = (unpacker *)dlsym(library, "lzma_stream_buffer_decode");
+}
+
+/* The size is not known before: the room doubles until it is enough. */
+static int unpack(const uint8_t *packed, size_t packed_size, void **out, size_t *out_size)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_unpacker);
+    if (!unpack_with)
+        return -ENOTSUP;
+    size_t room = packed_size < (64 << 10) ? 256 << 10 : packed_size * 4;
+    for (; room <= UNPACKED_MOST; room *= 2) {
+        uint64_t memory = LZMA_MEMORY;
+        size_t in_at = 0, out_at = 0;
+        uint8_t *bytes = malloc(room);
+        if (!bytes)
+            return -ENOMEM;
+        lzma_ret result = unpack_with(&memory, 0, NULL, packed, &in_at, packed_size, bytes, &out_at, room);
+        if (result == LZMA_OK) {
+            *out = bytes;
+            *out_size = out_at;
+            return 0;
+        }
+        free(bytes);
+        if (result != LZMA_BUF_ERROR)
+            return result == LZMA_MEM_ERROR ? -ENOMEM : -EBADMSG;
+    }
+    return -EFBIG;
+}
+
+int debug_data_open(const struct elf_file *file, void **bytes, struct elf_file **out)
+{
+    struct elf_section section;
+    void *packed;
+    size_t packed_size, size;
+    *bytes = NULL;
+    if (!elf_file_section_named(file, ".gnu_debugdata", &section))
+        return -ENOENT;
+    if (section.size > COMPRESSED_MOST)
+        return -EFBIG;
+    int error = elf_file_section_read(file, &section, &packed, &packed_size);
+    if (error)
+        return error;
+    error = unpack(packed, packed_size, bytes, &size);
+    free(packed);
+    if (!error)
+        error = elf_file_open_memory(*bytes, size, out);
+    if (error) {
+        free(*bytes);
+        *bytes = NULL;
+    }
+    return error;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the symbols of a stripped file are: in a file of their own, found by build id or by the name in
+ * .gnu_debuglink, or compressed in .gnu_debugdata. A separate file counts only if it proves that it belongs:
+ * by the same build id, else by its checksum. */
+#ifndef SPOOR_SYM_DEBUG_FILE_H
+#define SPOOR_SYM_DEBUG_FILE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sym/elf.h"
+
+/* path: of the file, as the process sees it. pid: whose root is looked into besides ours; 0: nobody's.
+ * -ENOENT: there is none. */
+int debug_file_open(const struct elf_file *file, const char *path, pid_t pid, struct elf_file **out);
+/* The ELF file in .gnu_debugdata; *bytes must live as long as it, and is the caller's to free. -ENOENT: the
+ * file has no such section; -ENOTSUP: liblzma is not installed; -EBADMSG, -EFBIG: what is in it. */
+int debug_data_open(const struct elf_file *file, void **bytes, struct elf_file **out);
+
+#endif

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening, and from an address to its unit and functions. Names: dwarf_index.c; lines: dwarf_line.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sym/dwarf_private.h"
+
+/* ---- opening ---- */
+
+/* Nothing but regular files of a sane size reaches libdw. */
+static int check_file(const char *path)
+{
+    struct stat status;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (descriptor < 0)
+        return -errno;
+    int error = fstat(descriptor, &status) ? -errno : 0;
+    if (!error && !S_ISREG(status.st_mode))
+        error = -ENOEXEC;
+    if (!error && (uint64_t)status.st_size > DWARF_FILE_MAX)
+        error = -EFBIG;
+    close(descriptor);
+    return error;
+}
+
+static int find_debug_file(Dwfl_Module *module, void **state, const char *name, Dwarf_Addr base,
+                           const char *file_name, const char *link, GElf_Word checksum, char **found)
+{
+    int descriptor =
+        dwfl_standard_find_debuginfo(module, state, name, base, file_name, link, checksum, found);
+    struct stat status;
+    if (descriptor >= 0 && (fstat(descriptor, &status) || !S_ISREG(status.st_mode) ||
+                            (uint64_t)status.st_size > DWARF_FILE_MAX)) {
+        close(descriptor);
+        return -1;
+    }
+    return descriptor;
+}
+
+/* The servers are asked only when the user names some. They must not make us wait for a minute and a half,
+ * which is the library's default. */
+static void prepare_servers(const struct dwarf_options *options, const char *path)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    if (!urls || !*urls)
+        return;
+    setenv("DEBUGINFOD_TIMEOUT", "20", 0);
+    setenv("DEBUGINFOD_MAXTIME", "120", 0);
+    if (options->tell)
+        options->tell(options->state,
+                      arena_printf(options->arena, "Asking debuginfod for what describes %s", path));
+}
+
+static bool has_sections(Dwarf *dwarf)
+{
+    Dwarf_CU *unit = NULL;
+    return dwarf && dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL) == 0;
+}
+
+int dwarf_file_open(const char *path, const struct dwarf_options *options, struct dwarf_file **out)
+{
+    *out = NULL;
+    int error = check_file(path);
+    if (error)
+        return error;
+    /* What can run out of memory comes first: libdw has nothing to undo then. */
+    struct dwarf_file *file = arena_new(options->arena, struct dwarf_file);
+    *file = (struct dwarf_file){
+        .arena = options->arena, .path = arena_strdup(options->arena, path), .options = *options};
+    file->debug_path =
+        arena_printf(options->arena, ":.debug:/usr/lib/debug%s%s", options->directories ? ":" : "",
+                     options->directories ? options->directories : "");
+    prepare_servers(options, path);
+    static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+                                             .find_debuginfo = find_debug_file,
+                                             .section_address = dwfl_offline_section_address};
+    Dwfl_Callbacks *own = arena_new(options->arena, Dwfl_Callbacks);
+    *own = callbacks;
+    own->debuginfo_path = &file->debug_path;
+    Dwarf_Addr bias;
+    file->session = dwfl_begin(own);
+    if (!file->session)
+        return -ENOMEM;
+    dwfl_report_begin(file->session);
+    file->module = dwfl_report_offline(file->session, "", file->path, -1);
+    dwfl_report_end(file->session, NULL, NULL);
+    file->dwarf = file->module ? dwfl_module_getdwarf(file->module, &bias) : NULL;
+    if (!has_sections(file->dwarf)) {
+        dwfl_end(file->session);
+        return -ENOENT;
+    }
+    *out = file;
+    return 0;
+}
+
+void dwarf_file_close(struct dwarf_file *file)
+{
+    if (!file)
+        return;
+    for (size_t i = 0; i < file->made.count; i++) {
+        struct type *type = file->made.entries[i].value;
+        type->complete = NULL;
+    }
+    table_free(&file->made);
+    free(file->ranges);
+    free(file->index.entries);
+    dwfl_end(file->session);
+    file->session = NULL;
+}
+
+/* ---- small questions ---- */
+
+static time_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec;
+}
+
+void dwarf_ask(struct dwarf_file *file)
+{
+    if (!file->is_late)
+        file->deadline = now() + DWARF_SECONDS_MAX;
+}
+
+bool dwarf_is_late(struct dwarf_file *file)
+{
+    time_t left = file->deadline - now();
+    file->is_late |= left < 0;
+    if (file->is_late || !file->on_wait || left > DWARF_SECONDS_MAX - 2)
+        return file->is_late;
+    if (file->options.tell) {
+        char line[512];
+        snprintf(line, sizeof line, "%s %s, once", file->on_wait, file->path);
+        file->options.tell(file->options.state, line);
+    }
+    file->on_wait = NULL;
+    return false;
+}
+
+bool dwarf_next(struct dwarf_file *file, Dwarf_Die *die)
+{
+    enum { LOOK_AT_CLOCK = 256 }; /* an entry may claim a million ranges */
+    const void *before = die->addr;
+    if (++file->entries % LOOK_AT_CLOCK == 0)
+        dwarf_is_late(file);
+    return !file->is_late && dwarf_siblingof(die, die) == 0 && (const char *)die->addr > (const char *)before;
+}
+
+bool dwarf_has(Dwarf_Die *die, unsigned attribute)
+{
+    bool value;
+    Dwarf_Attribute found;
+    return dwarf_attr(die, attribute, &found) && dwarf_formflag(&found, &value) == 0 && value;
+}
+
+bool dwarf_number(Dwarf_Die *die, unsigned attribute, uint64_t *value)
+{
+    Dwarf_Attribute found;
+    Dwarf_Word word;
+    if (!dwarf_attr_integrate(die, attribute, &found) || dwarf_formudata(&found, &word))
+        return false;
+    *value = word;
+    return true;
+}
+
+enum dwarf_kind dwarf_kind_of(int tag)
+{
+    switch (tag) {
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type: return DWARF_KIND_STRUCT;
+    case DW_TAG_union_type: return DWARF_KIND_UNION;
+    case DW_TAG_enumeration_type: return DWARF_KIND_ENUM;
+    case DW_TAG_typedef: return DWARF_KIND_TYPEDEF;
+    case DW_TAG_base_type: return DWARF_KIND_BASE;
+    case DW_TAG_subprogram: return DWARF_KIND_FUNCTION;
+    case DW_TAG_variable: return DWARF_KIND_VARIABLE;
+    default: return 0;
+    }
+}
+
+/* ---- units by address ---- */
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct dwarf_unit_range *x = a, *y = b;
+    return x->low < y->low ? -1 : x->low > y->low;
+}
+
+/* Every range of every unit, from the units' own entries: tables of addresses may be missing. */
+static void read_ranges(struct dwarf_file *file)
+{
+    size_t room = 0;
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    file->ranges_read = true;
+    while (dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+        Dwarf_Addr base, low, high;
+        ptrdiff_t at = 0;
+        for (unsigned n = 0; n < DWARF_CHILDREN_MAX && (at = dwarf_ranges(&die, at, &base, &low, &high)) > 0;
+             n++) {
+            if (file->range_count == DWARF_RANGES_MAX || (n % 4096 == 0 && dwarf_is_late(file)))
+                return;
+            if (file->range_count == room) {
+                size_t more = room ? 2 * room : 64;
+                struct dwarf_unit_range *grown = realloc(file->ranges, more * sizeof *grown);
+                if (!grown)
+                    return;
+                file->ranges = grown;
+                room = more;
+            }
+            if (low < high)
+                file->ranges[file->range_count++] =
+                    (struct dwarf_unit_range){low, high, dwarf_dieoffset(&die)};
+        }
+    }
+    if (file->range_count)
+        qsort(file->ranges, file->range_count, sizeof *file->ranges, compare_ranges);
+}
+
+/* What a skeleton stands for is in a file of its own. */
+static bool to_split_unit(Dwarf_Die *unit)
+{
+    Dwarf_Die split = {0};
+    uint8_t type;
+    if (dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL))
+        return false;
+    if (type == DW_UT_skeleton && split.addr)
+        *unit = split;
+    return true;
+}
+
+bool dwarf_unit_at(struct dwarf_file *file, uint64_t address, Dwarf_Die *unit)
+{
+    if (!file->ranges_read)
+        read_ranges(file);
+    size_t low = 0, high = file->range_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (file->ranges[middle].low <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* A unit that claims another's addresses may stand between. */
+    for (size_t tries = 0; low-- && tries < 16; tries++)
+        if (address < file->ranges[low].high)
+            return dwarf_offdie(file->dwarf, file->ranges[low].unit, unit) && to_split_unit(unit);
+    return false;
+}
+
+/* ---- functions by address ---- */
+
+struct scope {
+    Dwarf_Die die;
+    Dwarf_Die function; /* the subprogram around it: whose frame it uses */
+    bool is_found;
+};
+
+static bool begins_at(Dwarf_Die *die, uint64_t address)
+{
+    Dwarf_Addr entry;
+    return (dwarf_entrypc(die, &entry) == 0 && entry == address) ||
+           (dwarf_lowpc(die, &entry) == 0 && entry == address);
+}
+
+static bool holds_code(int tag)
+{
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+           tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+static bool holds_functions(int tag)
+{
+    return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+           tag == DW_TAG_union_type;
+}
+
+/* The innermost function or inlined instance around the address; with a name: the innermost of that name. */
+static void descend(struct dwarf_file *file, Dwarf_Die *parent, uint64_t address, const char *name,
+                    Dwarf_Die *function, struct scope *scope, unsigned depth)
+{
+    Dwarf_Die child;
+    if (depth > DWARF_DEPTH_MAX || dwarf_child(parent, &child))
+        return;
+    do {
+        int tag = dwarf_tag(&child);
+        bool is_code = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+        if (holds_functions(tag)) {
+            descend(file, &child, address, name, function, scope, depth + 1);
+            if (scope->is_found)
+                return;
+            continue;
+        }
+        if (!holds_code(tag) || dwarf_haspc(&child, address) <= 0)
+            continue;
+        Dwarf_Die *around = tag == DW_TAG_subprogram ? &child : function;
+        if (is_code && around) {
+            const char *own = dwarf_diename(&child);
+            if (!name || (own && !strcmp(own, name)))
+                *scope = (struct scope){child, *around, true};
+        }
+        descend(file, &child, address, name, around, scope, depth + 1);
+        return;
+    } while (dwarf_next(file, &child));
+}
+
+/* The declared entry of an instance, or the entry itself. */
+static void origin_of(Dwarf_Die *die, Dwarf_Die *origin)
+{
+    *origin = *die;
+    for (unsigned steps = 0; steps < DWARF_DEPTH_MAX; steps++) {
+        Dwarf_Attribute found;
+        Dwarf_Die next;
+        if (!dwarf_attr(origin, DW_AT_abstract_origin, &found) || !dwarf_formref_die(&found, &next))
+            return;
+        *origin = next;
+    }
+}
+
+/* The parameter of the instance that stands for the declared one. */
+static bool instance_of(struct dwarf_file *file, Dwarf_Die *function, Dwarf_Die *declared, Dwarf_Die *found)
+{
+    Dwarf_Die child, origin;
+    if (dwarf_child(function, &child))
+        return false;
+    do {
+        if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+            continue;
+        origin_of(&child, &origin);
+        if (origin.addr == declared->addr) {
+            *found = child;
+            return true;
+        }
+    } while (dwarf_next(file, &child));
+    return false;
+}
+
+/* A copy that the compiler specialised takes its arguments as it likes: its name has a suffix. */
+static bool is_conventional(struct dwarf_file *file, Dwarf_Die *function, uint64_t address)
+{
+    GElf_Off offset;
+    GElf_Sym symbol;
+    Dwarf_Addr bias = 0;
+    uint64_t convention;
+    if (dwarf_number(function, DW_AT_calling_convention, &convention) && convention == DW_CC_nocall)
+        return false;
+    dwfl_module_getdwarf(file->module, &bias);
+    const char *name = dwfl_module_addrinfo(file->module, address + bias, &offset, &symbol, NULL, NULL, NULL);
+    if (name && offset == 0 && strchr(name, '.'))
+        return false;
+    return true;
+}
+
+static const char *spell(struct dwarf_file *file, Dwarf_Die *die)
+{
+    struct text text = {0};
+    dwarf_spell(die, &text, 0);
+    const char *copy = arena_strdup(file->arena, text_string(&text));
+    text_free(&text);
+    return copy;
+}
+
+static void read_parameters(struct dwarf_file *file, struct scope *scope, uint64_t address,
+                            struct dwarf_function *out)
+{
+    Dwarf_Die declared, child;
+    size_t count = 0, room = 0;
+    struct dwarf_parameter *items = NULL;
+    struct dwarf_call call;
+    bool conventional = out->is_entry && !out->is_inlined && is_conventional(file, &scope->die, address);
+    origin_of(&scope->die, &declared);
+    dwarf_call_begin(&call, file, &declared);
+    if (dwarf_child(&declared, &child))
+        return;
+    do {
+        if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+            continue;
+        struct dwarf_location by_convention = dwarf_call_next(&call, &child);
+        Dwarf_Die own;
+        struct dwarf_parameter *parameter = arena_push(file->arena, items, count, room);
+        const char *name = dwarf_diename(&child);
+        parameter->name = name ? arena_strdup(file->arena, name) : "";
+        parameter->type = dwarf_type_of(file, &child, 0);
+        parameter->spelling = spell(file, &child);
+        parameter->location = (struct dwarf_location){.why = "the compiler left it out"};
+        if (instance_of(file, &scope->die, &child, &own))
+            parameter->location =
+                dwarf_location_at(file, &own, &scope->function, address, out->is_entry && !out->is_inlined);
+        if (conventional && parameter->location.where == DWARF_NOWHERE)
+            parameter->location = by_convention;
+    } while (dwarf_next(file, &child));
+    out->parameters = items;
+    out->count = (uint32_t)count;
+}
+
+int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *name,
+                        struct dwarf_function *out)
+{
+    Dwarf_Die unit;
+    struct scope scope = {.is_found = false};
+    *out = (struct dwarf_function){.result = &type_none};
+    dwarf_ask(file);
+    if (!dwarf_unit_at(file, address, &unit))
+        return -ENOENT;
+    descend(file, &unit, address, name, NULL, &scope, 0);
+    if (!scope.is_found)
+        return -ENOENT;
+    const char *own = dwarf_diename(&scope.die);
+    out->name = own ? arena_strdup(file->arena, own) : NULL;
+    out->is_inlined = dwarf_tag(&scope.die) == DW_TAG_inlined_subroutine;
+    out->is_entry = begins_at(&scope.die, address);
+    out->result = dwarf_type_of(file, &scope.die, 0);
+    out->result_spelling = spell(file, &scope.die);
+    out->result_at = dwarf_call_result(file, &scope.die);
+    read_parameters(file, &scope, address, out);
+    return 0;
+}
+
+bool dwarf_scope_at(struct dwarf_file *file, uint64_t address, Dwarf_Die *found)
+{
+    Dwarf_Die unit;
+    struct scope scope = {.is_found = false};
+    if (!dwarf_unit_at(file, address, &unit))
+        return false;
+    descend(file, &unit, address, NULL, NULL, &scope, 0);
+    *found = scope.die;
+    return scope.is_found;
+}
+
+/* ---- functions by name ---- */
+
+struct places {
+    struct dwarf_file *file;
+    dwarf_place_visitor *visit;
+    void *state;
+};
+
+/* Where the function was inlined in its unit. */
+static int each_instance(const struct places *places, Dwarf_Die *parent, Dwarf_Die *function, unsigned depth)
+{
+    Dwarf_Die child, origin;
+    if (depth > DWARF_DEPTH_MAX || dwarf_child(parent, &child))
+        return 0;
+    do {
+        int tag = dwarf_tag(&child), stop = 0;
+        Dwarf_Addr entry;
+        if (!holds_code(tag) && !holds_functions(tag))
+            continue;
+        if (tag == DW_TAG_inlined_subroutine) {
+            origin_of(&child, &origin);
+            if (origin.addr == function->addr && dwarf_entrypc(&child, &entry) == 0)
+                stop = places->visit(places->state, entry, true);
+        }
+        if (!stop && dwarf_haschildren(&child) > 0)
+            stop = each_instance(places, &child, function, depth + 1);
+        if (stop)
+            return stop;
+    } while (dwarf_next(places->file, &child));
+    return 0;
+}
+
+static int function_places(void *state, Dwarf_Die *die)
+{
+    const struct places *places = state;
+    Dwarf_Addr entry;
+    Dwarf_Die unit;
+    uint64_t how;
+    if (dwarf_entrypc(die, &entry) == 0)
+        return places->visit(places->state, entry, false);
+    if (!dwarf_number(die, DW_AT_inline, &how) || !dwarf_diecu(die, &unit, NULL, NULL))
+        return 0;
+    return each_instance(places, &unit, die, 0);
+}
+
+int dwarf_file_each_function(struct dwarf_file *file, const char *name, dwarf_place_visitor *visit,
+                             void *state)
+{
+    struct places places = {file, visit, state};
+    dwarf_ask(file);
+    return dwarf_index_each(file, DWARF_KIND_FUNCTION, name, function_places, &places);
+}

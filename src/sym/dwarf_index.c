@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where each name is described: a sorted array of (hash of the name, place), made by one walk over the outer
+ * levels of all units when somebody first asks for a name that the unit at hand does not have.
+ *
+ * The index holds no names: what it leads to is compared with the name that is sought, so a wrong index (a
+ * damaged cache) can hide things but never give a wrong one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sym/dwarf_private.h"
+
+enum { SECTION_INFO, SECTION_TYPES, SECTION_ALTERNATE, SECTION_SPLIT };
+enum { KIND_SHIFT = 60, SECTION_SHIFT = 58, NESTED_SHIFT = 57 };
+#define OFFSET_MASK (((uint64_t)1 << NESTED_SHIFT) - 1)
+
+struct walk {
+    struct dwarf_file *file;
+    /* Non-zero stops. */
+    int (*visit)(struct walk *walk, enum dwarf_kind kind, const char *name, Dwarf_Die *die, bool is_nested);
+    unsigned section;
+    Dwarf_Off offset; /* in SECTION_SPLIT: of the skeleton */
+    struct dwarf_index *index;
+    /* of a search */
+    enum dwarf_kind kind;
+    const char *name;
+    dwarf_die_visitor *found;
+    void *state;
+};
+
+/* ---- the walk ---- */
+
+static int walk_enumerators(struct walk *walk, Dwarf_Die *die, bool is_nested)
+{
+    Dwarf_Die child;
+    if (dwarf_child(die, &child))
+        return 0;
+    do {
+        const char *name = dwarf_tag(&child) == DW_TAG_enumerator ? dwarf_diename(&child) : NULL;
+        int stop = name ? walk->visit(walk, DWARF_KIND_ENUMERATOR, name, die, is_nested) : 0;
+        if (stop)
+            return stop;
+    } while (dwarf_next(walk->file, &child));
+    return 0;
+}
+
+/* Bodies of functions are left out: what is declared there has no name elsewhere. */
+static int walk_children(struct walk *walk, Dwarf_Die *parent, bool is_nested, unsigned depth)
+{
+    Dwarf_Die child;
+    if (depth > DWARF_DEPTH_MAX || dwarf_child(parent, &child))
+        return 0;
+    do {
+        int tag = dwarf_tag(&child), stop = 0;
+        if (tag == DW_TAG_namespace) {
+            stop = walk_children(walk, &child, true, depth + 1);
+        } else {
+            enum dwarf_kind kind = dwarf_kind_of(tag);
+            if (!kind || dwarf_has(&child, DW_AT_declaration))
+                continue;
+            const char *name = dwarf_diename(&child);
+            if (name)
+                stop = walk->visit(walk, kind, name, &child, is_nested);
+            if (!stop && kind == DWARF_KIND_ENUM)
+                stop = walk_enumerators(walk, &child, is_nested);
+            else if (!stop && (kind == DWARF_KIND_STRUCT || kind == DWARF_KIND_UNION) &&
+                     dwarf_haschildren(&child) > 0)
+                stop = walk_children(walk, &child, true, depth + 1);
+        }
+        if (stop)
+            return stop;
+    } while (dwarf_next(walk->file, &child));
+    return 0;
+}
+
+static int walk_units(struct walk *walk, Dwarf *dwarf, bool is_alternate)
+{
+    Dwarf_CU *unit = NULL;
+    Dwarf_Half version;
+    uint8_t type;
+    Dwarf_Die die, split = {0};
+    int stop = 0;
+    while (!stop && !walk->file->is_late &&
+           dwarf_get_units(dwarf, unit, &unit, &version, &type, &die, &split) == 0) {
+        bool is_split = type == DW_UT_skeleton && split.addr;
+        walk->section = is_alternate                        ? SECTION_ALTERNATE
+                        : is_split                          ? SECTION_SPLIT
+                        : type == DW_UT_type && version < 5 ? SECTION_TYPES
+                                                            : SECTION_INFO;
+        walk->offset = dwarf_dieoffset(&die);
+        stop = walk_children(walk, is_split ? &split : &die, false, 0);
+    }
+    return stop;
+}
+
+/* ---- making the index ---- */
+
+static int index_add(struct walk *walk, enum dwarf_kind kind, const char *name, Dwarf_Die *die,
+                     bool is_nested)
+{
+    struct dwarf_index *index = walk->index;
+    if (index->count == index->room) {
+        size_t room = index->room ? 2 * index->room : 1024;
+        struct dwarf_entry *grown = realloc(index->entries, room * sizeof *grown);
+        if (!grown)
+            return -1;
+        index->entries = grown;
+        index->room = room;
+    }
+    uint64_t offset = walk->section == SECTION_SPLIT ? walk->offset : dwarf_dieoffset(die);
+    index->entries[index->count++] =
+        (struct dwarf_entry){table_hash(name, strlen(name)),
+                             (uint64_t)kind << KIND_SHIFT | (uint64_t)walk->section << SECTION_SHIFT |
+                                 (uint64_t)is_nested << NESTED_SHIFT | (offset & OFFSET_MASK)};
+    return 0;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct dwarf_entry *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->where < y->where ? -1 : x->where > y->where;
+}
+
+static void make_index(struct dwarf_file *file)
+{
+    struct walk walk = {.file = file, .visit = index_add, .index = &file->index};
+    Dwarf *alternate = dwarf_getalt(file->dwarf);
+    file->index_read = true;
+    if (dwarf_cache_read(file, &file->index))
+        return;
+    file->on_wait = "Reading the names in the debug information of";
+    int stop = walk_units(&walk, file->dwarf, false);
+    if (!stop && alternate)
+        stop = walk_units(&walk, alternate, true);
+    if (file->index.count)
+        qsort(file->index.entries, file->index.count, sizeof *file->index.entries, compare_entries);
+    file->on_wait = NULL;
+    if (!stop && !file->is_late)
+        dwarf_cache_write(file, &file->index);
+}
+
+/* ---- looking up ---- */
+
+static int search_visit(struct walk *walk, enum dwarf_kind kind, const char *name, Dwarf_Die *die,
+                        bool is_nested)
+{
+    (void)is_nested;
+    return kind == walk->kind && !strcmp(name, walk->name) ? walk->found(walk->state, die) : 0;
+}
+
+int dwarf_unit_each(struct dwarf_file *file, Dwarf_Die *unit, enum dwarf_kind kind, const char *name,
+                    dwarf_die_visitor *visit, void *state)
+{
+    struct walk walk = {
+        .file = file, .visit = search_visit, .kind = kind, .name = name, .found = visit, .state = state};
+    return walk_children(&walk, unit, false, 0);
+}
+
+static bool enum_has(struct dwarf_file *file, Dwarf_Die *die, const char *name)
+{
+    Dwarf_Die child;
+    if (dwarf_tag(die) != DW_TAG_enumeration_type || dwarf_child(die, &child))
+        return false;
+    do {
+        const char *own = dwarf_diename(&child);
+        if (own && !strcmp(own, name))
+            return true;
+    } while (dwarf_next(file, &child));
+    return false;
+}
+
+/* Follows one entry; what is not what it says is passed over. */
+static int follow(struct dwarf_file *file, const struct dwarf_entry *entry, enum dwarf_kind kind,
+                  const char *name, dwarf_die_visitor *visit, void *state)
+{
+    Dwarf_Die die, split = {0};
+    Dwarf_Off offset = entry->where & OFFSET_MASK;
+    unsigned section = entry->where >> SECTION_SHIFT & 3;
+    Dwarf *dwarf = section == SECTION_ALTERNATE ? dwarf_getalt(file->dwarf) : file->dwarf;
+    if (!dwarf || !(section == SECTION_TYPES ? dwarf_offdie_types(dwarf, offset, &die)
+                                             : dwarf_offdie(dwarf, offset, &die)))
+        return 0;
+    if (section == SECTION_SPLIT)
+        return !dwarf_cu_info(die.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) && split.addr
+                   ? dwarf_unit_each(file, &split, kind, name, visit, state)
+                   : 0;
+    if (kind == DWARF_KIND_ENUMERATOR)
+        return enum_has(file, &die, name) ? visit(state, &die) : 0;
+    const char *own = dwarf_diename(&die);
+    return dwarf_kind_of(dwarf_tag(&die)) == kind && own && !strcmp(own, name) ? visit(state, &die) : 0;
+}
+
+int dwarf_index_each(struct dwarf_file *file, enum dwarf_kind kind, const char *name,
+                     dwarf_die_visitor *visit, void *state)
+{
+    if (!file->index_read)
+        make_index(file);
+    uint64_t hash = table_hash(name, strlen(name)), before = UINT64_MAX;
+    size_t low = 0, high = file->index.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (file->index.entries[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i < file->index.count && file->index.entries[i].hash == hash && !file->is_late;
+         i++) {
+        const struct dwarf_entry *entry = &file->index.entries[i];
+        if (entry->where >> KIND_SHIFT != kind || entry->where == before)
+            continue;
+        before = entry->where;
+        int stop = follow(file, entry, kind, name, visit, state);
+        if (stop)
+            return stop;
+    }
+    return 0;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See symbol_file.h.
+ *
+ * A mapping of a living process leads to its file itself. When the process has ended, the name must do, in
+ * its root (which is gone), its parents' or ours; a file found so counts only if it is the one that was
+ * mapped. */
+#include "sym/symbol_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sym/debug_file.h"
+#include "sym/lines.h"
+#include "sym/proc.h"
+
+enum {
+    FILES_MOST = 1024, /* open: each has a descriptor */
+    VDSO_LARGEST = 64 << 10,
+    ANCESTORS_MOST = 8,
+    TRIES_A_SECOND = 16, /* to open one that could not be opened */
+};
+#define BYTES_MOST ((size_t)256 << 20)
+#define VDSO_DEVICE UINT64_MAX /* no file has it; the inode is the size */
+
+struct symbol_files {
+    struct processes *processes;
+    struct symbol_file *items[FILES_MOST];
+    size_t count;
+    uint64_t clock;
+};
+
+struct symbol_files *symbol_files_open(struct processes *processes)
+{
+    struct symbol_files *files = calloc(1, sizeof *files);
+    if (files)
+        files->processes = processes;
+    return files;
+}
+
+static void file_free(struct symbol_file *file)
+{
+    elf_file_close(file->elf);
+    elf_file_close(file->debug);
+    elf_file_close(file->data);
+    free(file->bytes);
+    free(file->data_bytes);
+    free(file);
+}
+
+void symbol_files_close(struct symbol_files *files)
+{
+    for (size_t i = 0; files && i < files->count; i++)
+        file_free(files->items[i]);
+    free(files);
+}
+
+static size_t file_memory(const struct symbol_file *file)
+{
+    size_t bytes = sizeof *file;
+    if (file->elf)
+        bytes += elf_file_memory(file->elf);
+    if (file->debug)
+        bytes += elf_file_memory(file->debug);
+    if (file->data)
+        bytes += elf_file_memory(file->data) + elf_file_size(file->data);
+    return bytes;
+}
+
+/* Makes room for one more. Files grow when they are asked, so all are counted. */
+static void files_shrink(struct symbol_files *files)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < files->count; i++)
+        bytes += file_memory(files->items[i]);
+    while (files->count && (files->count == FILES_MOST || bytes > BYTES_MOST)) {
+        size_t oldest = 0;
+        for (size_t i = 1; i < files->count; i++)
+            if (files->items[i]->used < files->items[oldest]->used)
+                oldest = i;
+        bytes -= file_memory(files->items[oldest]);
+        file_free(files->items[oldest]);
+        files->items[oldest] = files->items[--files->count];
+    }
+}
+
+static struct symbol_file *file_place(struct symbol_files *files, uint64_t device, uint64_t inode,
+                                      uint64_t generation)
+{
+    static uint64_t keys;
+    for (size_t i = 0; i < files->count; i++)
+        if (files->items[i]->device == device && files->items[i]->inode == inode &&
+            files->items[i]->generation == generation) {
+            files->items[i]->used = ++files->clock;
+            return files->items[i];
+        }
+    files_shrink(files);
+    struct symbol_file *file = calloc(1, sizeof *file);
+    if (!file)
+        return NULL;
+    *file = (struct symbol_file){
+        .device = device, .inode = inode, .generation = generation, .key = ++keys, .used = ++files->clock};
+    files->items[files->count++] = file;
+    return file;
+}
+
+/* ---- opening ---- */
+
+/* The vDSO has no file. Ours is the same as everybody's, unless a program is of another kind. */
+static int vdso_open(pid_t pid, const struct code_mapping *mapping, struct symbol_file *file)
+{
+    char path[64];
+    const uint8_t *own = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+    struct code_mapping ours = {0};
+    size_t size = mapping->end - mapping->start;
+    if (size > VDSO_LARGEST)
+        return -ENOEXEC;
+    file->bytes = malloc(size);
+    if (!file->bytes)
+        return -ENOMEM;
+    struct proc_maps maps;
+    if (own && !proc_maps_read(getpid(), &maps)) {
+        const struct proc_mapping *found = proc_maps_find(&maps, (uintptr_t)own);
+        if (found)
+            ours = (struct code_mapping){.start = found->start, .end = found->end};
+        proc_maps_free(&maps);
+    }
+    if (ours.end - ours.start == size) {
+        memcpy(file->bytes, own, size);
+    } else {
+        snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            return -errno;
+        ssize_t got = pread(fd, file->bytes, size, (off_t)mapping->start);
+        close(fd);
+        if (got != (ssize_t)size)
+            return -EIO;
+    }
+    return elf_file_open_memory(file->bytes, size, &file->elf);
+}
+
+/* Is it the file that a process had mapped? What stat says of device and inode is not what maps says on every
+ * file system: then we map it ourselves and look. */
+static bool is_mapped_file(int fd, const struct module *module)
+{
+    struct stat status;
+    struct proc_maps maps;
+    if (fstat(fd, &status) || !S_ISREG(status.st_mode))
+        return false;
+    if (((uint64_t)major(status.st_dev) << 32 | minor(status.st_dev)) == module->device &&
+        status.st_ino == module->inode)
+        return true;
+    void *at = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED)
+        return false;
+    const struct proc_mapping *found = NULL;
+    if (!proc_maps_read(getpid(), &maps)) {
+        found = proc_maps_find(&maps, (uintptr_t)at);
+        found = found && found->device == module->device && found->inode == module->inode ? found : NULL;
+        proc_maps_free(&maps);
+    }
+    munmap(at, 1);
+    return found != NULL;
+}
+
+/* An inode's number is given to the next file when its file is gone: what was changed after it was mapped, or
+ * has another generation (where the file system tells), is another one. */
+static bool is_same_since(int fd, const struct code_mapping *mapping)
+{
+    struct stat status;
+    struct timespec wall, boot;
+    unsigned generation = 0;
+    if (fstat(fd, &status))
+        return false;
+    if (mapping->module->generation && !ioctl(fd, FS_IOC_GETVERSION, &generation) &&
+        generation != (uint32_t)mapping->module->generation)
+        return false;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    int64_t started = (int64_t)(wall.tv_sec - boot.tv_sec) * 1000000000 + wall.tv_nsec - boot.tv_nsec;
+    int64_t changed = (int64_t)status.st_ctim.tv_sec * 1000000000 + status.st_ctim.tv_nsec;
+    return changed <= started + (int64_t)mapping->since;
+}
+
+static int try_root(const char *root, const struct code_mapping *mapping, struct symbol_file *file)
+{
+    const struct module *module = mapping->module;
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s%s", root, module->path);
+    /* Looked at before it is opened: a device in a container must not be. */
+    struct stat status;
+    int seen = open(path, O_PATH | O_CLOEXEC);
+    if (seen < 0)
+        return -errno;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", seen);
+    bool is_regular = !fstat(seen, &status) && S_ISREG(status.st_mode);
+    int fd = is_regular ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    close(seen);
+    if (fd < 0)
+        return -ENOENT;
+    int error =
+        is_mapped_file(fd, module) && is_same_since(fd, mapping) ? elf_file_open_fd(fd, &file->elf) : -ESTALE;
+    close(fd);
+    return error;
+}
+
+static int mapped_open(struct symbol_files *files, pid_t pid, const struct code_mapping *mapping,
+                       struct symbol_file *file)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, mapping->start,
+             mapping->end);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0) {
+        int error = is_mapped_file(fd, mapping->module) ? elf_file_open_fd(fd, &file->elf) : -ESTALE;
+        close(fd);
+        if (!error || error == -ENOMEM)
+            return error;
+    }
+    if (mapping->module->is_deleted)
+        return -ENOENT;
+    for (int i = 0; pid > 0 && i < ANCESTORS_MOST; i++) {
+        snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
+        if (!try_root(path, mapping, file))
+            return 0;
+        pid = process_parent(files->processes, pid);
+    }
+    return try_root("", mapping, file);
+}
+
+static bool may_try(struct symbol_file *file)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    if (file->tried_since != now.tv_sec)
+        file->tries = 0;
+    file->tried_since = now.tv_sec;
+    return file->tries++ < TRIES_A_SECOND;
+}
+
+struct symbol_file *symbol_file_mapped(struct symbol_files *files, pid_t pid,
+                                       const struct code_mapping *mapping)
+{
+    const struct module *module = mapping->module;
+    bool is_vdso = !module->inode && !strcmp(module->path, "[vdso]");
+    if (!is_vdso && (!module->inode || module->path[0] != '/'))
+        return NULL;
+    struct symbol_file *file = is_vdso ? file_place(files, VDSO_DEVICE, mapping->end - mapping->start, 0)
+                                       : file_place(files, module->device, module->inode, module->generation);
+    if (!file)
+        return NULL;
+    if (!file->elf && may_try(file)) { /* another process may have what this one has no more */
+        free(file->bytes);
+        file->bytes = NULL;
+        if (is_vdso ? vdso_open(pid, mapping, file) : mapped_open(files, pid, mapping, file))
+            file->elf = NULL;
+    }
+    return file->elf ? file : NULL;
+}
+
+struct symbol_file *symbol_file_named(struct symbol_files *files, const char *path, int *error)
+{
+    struct stat status;
+    *error = stat(path, &status) ? -errno : 0;
+    if (*error)
+        return NULL;
+    /* As maps writes devices, so that both ways lead to one entry. */
+    struct symbol_file *file =
+        file_place(files, (uint64_t)major(status.st_dev) << 32 | minor(status.st_dev), status.st_ino, 0);
+    if (!file)
+        *error = -ENOMEM;
+    else if (!file->elf && (*error = elf_file_open(path, &file->elf)))
+        file->elf = NULL;
+    return *error ? NULL : file;
+}
+
+/* ---- questions ---- */
+
+static void seek(struct symbol_file *file, const char *path, pid_t pid)
+{
+    if (file->sought)
+        return;
+    file->sought = true;
+    if (debug_file_open(file->elf, path, pid, &file->debug))
+        file->debug = NULL;
+    if (!file->debug && debug_data_open(file->elf, &file->data_bytes, &file->data))
+        file->data = NULL;
+}
+
+bool symbol_file_nearest(struct symbol_file *file, const char *path, pid_t pid, uint64_t address,
+                         struct elf_symbol *out)
+{
+    if (!elf_file_nearest(file->elf, address, out))
+        return true;
+    seek(file, path, pid);
+    return (file->debug && !elf_file_nearest(file->debug, address, out)) ||
+           (file->data && !elf_file_nearest(file->data, address, out));
+}
+
+int symbol_file_symbol(struct symbol_file *file, const char *path, const char *name, struct elf_symbol *out)
+{
+    int error = elf_file_symbol(file->elf, name, out);
+    if (error != -ENOENT)
+        return error;
+    seek(file, path, 0);
+    if (file->debug)
+        error = elf_file_symbol(file->debug, name, out);
+    if (error == -ENOENT && file->data)
+        error = elf_file_symbol(file->data, name, out);
+    return error;
+}
+
+const struct elf_file *symbol_file_lines(struct symbol_file *file, const char *path, pid_t pid)
+{
+    if (file->has_no_lines)
+        return NULL;
+    if (lines_in(file->elf))
+        return file->elf;
+    seek(file, path, pid);
+    if (file->debug && lines_in(file->debug))
+        return file->debug;
+    file->has_no_lines = true;
+    return NULL;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The user-space host: runs the programs of an image without a kernel, for recordings and for tests.
+ *
+ * Not here: where events come from (session/replay.c), what programs find in their context (probe/trace.c).
+ * The invariant: instructions are untrusted. Everything that they can read or write lies in one piece of
+ * memory that belongs to them, maps' values and the context included, and each access is checked against it;
+ * what the host itself goes by (buckets, lengths, addresses of code) lies elsewhere. A program can spoil its
+ * own results and nothing else, and a budget ends it. */
+#ifndef SPOOR_VM_VM_H
+#define SPOOR_VM_VM_H
+
+#include "bpf/host.h"
+
+enum { VM_WORDS = 12 };
+
+/* What a program of an event of a recording gets, in this layout for every format of recordings. */
+struct vm_context {
+    uint64_t time;   /* boot clock, ns */
+    uint64_t object; /* id as it was recorded */
+    uint64_t owner, thread;
+    uint64_t lifetime, since; /* ns; only when image.follows_objects */
+    uint64_t related;         /* id of the first object that the event relates to its own */
+    uint64_t site;            /* of the variant */
+    uint64_t words[VM_WORDS]; /* arguments; of a text: vm_text_address() */
+};
+
+/* A text of the event is read at such an address, by its number, and at no other. */
+enum { VM_TEXT_OWNER = VM_WORDS, VM_TEXTS };
+#define VM_TEXT_BASE 0x7e00000000000000u
+static inline uint64_t vm_text_address(unsigned text)
+{
+    return VM_TEXT_BASE + ((uint64_t)text << 32);
+}
+
+struct vm_text {
+    const char *bytes;
+    uint32_t length;
+};
+
+/* Whose event it is: what helpers answer while programs run. */
+struct vm_event {
+    uint64_t time; /* ns of the boot clock; 0: now */
+    uint32_t pid, tid, cpu;
+    const char *comm;
+    /* False: there is none. The bytes must live until the program has ended. */
+    bool (*text)(void *state, unsigned which, struct vm_text *text);
+    void *state;
+};
+
+struct vm;
+
+struct vm_options {
+    uint64_t budget;     /* steps back and calls of a run; 0: the default, some seconds */
+    uint64_t ring_bytes; /* for records that nobody has taken yet; 0: the default */
+};
+
+int vm_open(const struct vm_options *options, struct vm **out); /* 0 or -ENOMEM */
+struct host *vm_host(struct vm *vm);
+/* To be filled before vm_run. NULL before the maps are made. */
+struct vm_context *vm_context(struct vm *vm);
+/* Holds for all that runs from now on. NULL: no event, this process and now. */
+void vm_event(struct vm *vm, const struct vm_event *event);
+/* Runs a loaded program with the context. 0; -EFAULT: it touched memory that is not its own, -ELOOP: it did
+ * not come to its end, -EINVAL: it makes no sense. Then `at` is the place in the script, if it is known. */
+int vm_run(struct vm *vm, size_t program, struct place *at);
+bool vm_has_records(const struct vm *vm); /* that nobody has taken */
+uint64_t vm_spent(const struct vm *vm);   /* of the budget, by the last run */
+/* What the number means, for messages. */
+const char *vm_error(int error);
+
+#endif

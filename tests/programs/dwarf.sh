@@ -1,0 +1,291 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Programs compiled in every way, traced by names from their debug information. What must come is printed by the
+# programs themselves, by the compiler (offsets) and by gdb or addr2line (lines), never by our reader.
+#   tests/programs/dwarf.sh BUILD
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${1:?usage: dwarf.sh BUILD}" && pwd) || exit 1
+[ "$(id -u)" = 0 ] || { echo "skip everything: needs root"; exit 0; }
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-dwarf.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export XDG_CACHE_HOME=$dir/cache
+unset DEBUGINFOD_URLS
+mkdir cache
+cp "$here/dwarf.c" "$here/dwarf.bt" .
+
+result() { # STATUS NAME [FILE]
+    if [ "$1" = 0 ]; then echo "ok $2"; else
+        echo "not ok $2"
+        [ -z "${3:-}" ] || tail -n 20 "$3" | cut -c1-300 | sed 's/^/    /'
+    fi
+}
+spoor() { timeout 60 "$build/spoor" -q "$@"; }
+
+# Traces ./program with the script; both must say the same.
+compare() { # NAME
+    ./program >expected 2>&1
+    spoor -o printed dwarf.bt -c ./program >output 2>problems
+    grep -v '^$' printed | diff expected - >differences 2>&1
+    local status=$?
+    cat problems >>differences
+    result $status "$1" differences
+}
+
+compile() { # COMMAND...: to ./program
+    "$@" dwarf.c -o program 2>problems || { result 1 "it compiles: $*" problems; return 1; }
+}
+
+# ---- compilers, levels, versions, kinds of programs ----
+while read -r words; do
+    command -v ${words%% *} >/dev/null || { echo "skip $words: not installed"; continue; }
+    compile $words && compare "$words"
+done <<'ways'
+gcc -g -O0
+gcc -g -O1
+gcc -g -Og
+gcc -g -O2
+gcc -g -O3 -fno-ipa-cp
+gcc -gdwarf-4 -O0 -no-pie
+gcc -gdwarf-4 -O2
+gcc -gdwarf-4 -fdebug-types-section -O2
+gcc -g -O2 -static
+gcc -g -O2 -gz=zlib
+gcc -g -O2 -gsplit-dwarf
+gcc -g -O2 -fcf-protection=full -fomit-frame-pointer
+clang -g -O0
+clang -g -O1
+clang -g -O2
+clang -gdwarf-4 -O0
+clang -gdwarf-4 -O2 -no-pie
+clang -g -O0 -fomit-frame-pointer
+clang -g -O2 -gsplit-dwarf
+g++ -x c++ -g -O0
+g++ -x c++ -g -O2
+clang++ -x c++ -g -O2
+ways
+
+# ---- debug information elsewhere ----
+compile gcc -g -O2 -Wl,--build-id && {
+    cp program whole
+    objcopy --only-keep-debug whole program.debug
+    strip whole -o program
+    objcopy --add-gnu-debuglink=program.debug program
+    compare "a debug link beside the program"
+    mkdir .debug && mv program.debug .debug/
+    compare "a debug link in .debug"
+    strip whole -o program
+    id=$(readelf -n program | sed -n 's/.*Build ID: //p')
+    place=/usr/lib/debug/.build-id/${id:0:2}
+    if mkdir -p "$place" 2>/dev/null; then
+        cp .debug/program.debug "$place/${id:2}.debug"
+        compare "the directory of build ids"
+        rm -f "$place/${id:2}.debug"
+        rmdir "$place" 2>/dev/null
+    fi
+    rm -rf .debug
+    spoor -e 'uprobe:./program:main { print(args.argc) }' >output 2>problems
+    grep -q 'main' problems
+    result $? "nothing describes a stripped program" problems
+}
+if command -v dwz >/dev/null; then
+    compile gcc -g -O2 && cp program other && dwz -m common.dwz program other 2>problems &&
+        readelf -S program | grep -q gnu_debugaltlink && compare "dwz, with a common file"
+else
+    echo "skip dwz: not installed"
+fi
+
+# ---- BTF instead ----
+if command -v clang >/dev/null && echo 'struct x { int y; } x;' | clang -g -target bpf -x c -c - -o types.o 2>/dev/null; then
+    cat >types.c <<'types'
+enum mood { CALM = 3, CROSS = -1 };
+struct inner { short a[3]; };
+struct outer { long first; enum mood mood; struct inner inner; struct outer *next; unsigned bits : 5; } outer;
+types
+    cat >plain.c <<'plain'
+#include "types.c"
+#include <stdio.h>
+__attribute__((noinline)) int take(struct outer *o) { return printf("%d %d %d\n", o->next->mood == CALM, o->inner.a[2], o->bits); }
+int main(void)
+{
+    struct outer b = {2, CALM, {{1, 2, 3}}, NULL, 7}, a = {1, CROSS, {{4, 5, -6}}, &b, 9};
+    return take(&a) < 0;
+}
+plain
+    clang -g -target bpf -c types.c -o types.o && objcopy -I elf64-little --dump-section .BTF=types.btf types.o /dev/null 2>/dev/null ||
+        llvm-objcopy --dump-section=.BTF=types.btf types.o
+    gcc -O1 plain.c -o plain && objcopy --add-section .BTF=types.btf plain
+    spoor -o printed -e 'uprobe:./plain:take { $o = (struct outer *)arg0;
+        print(($o->next->mood, $o->mood == CROSS, $o->inner.a[2], $o->bits, sizeof(struct outer))) }' -c ./plain >output 2>problems
+    [ "$(grep -v '^$' printed)" = "(CALM, true, -6, 9, 40)" ]
+    result $? "a section of BTF" problems
+else
+    echo "skip BTF: clang makes none"
+fi
+
+# ---- servers ----
+if command -v python3 >/dev/null && [ -e /usr/lib/x86_64-linux-gnu/libdebuginfod.so.1 ]; then
+    compile gcc -g -O2 -Wl,--build-id && {
+        id=$(readelf -n program | sed -n 's/.*Build ID: //p')
+        mkdir -p "web/buildid/$id"
+        objcopy --only-keep-debug program "web/buildid/$id/debuginfo"
+        strip program
+        : >server
+        python3 -u -m http.server --bind 127.0.0.1 --directory web 0 >server 2>&1 &
+        server=$!
+        for _ in 1 2 3 4 5 6 7 8 9 10; do grep -q port server && break; sleep 0.3; done
+        port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' server)
+        DEBUGINFOD_URLS=http://127.0.0.1:$port DEBUGINFOD_CACHE_PATH=$dir/debuginfod compare "debuginfod"
+        kill $server
+        wait $server 2>/dev/null
+    }
+else
+    echo "skip debuginfod: no client library"
+fi
+
+# ---- lines ----
+line=$(grep -n 'line of inlined' dwarf.c | cut -d: -f1)
+for words in "gcc -g -O0" "gcc -g -O2" "clang -g -O2"; do
+    command -v ${words%% *} >/dev/null || continue
+    compile $words || continue
+    # clang describes the parameter of one of the two instances only.
+    value=args.value values="11 21"
+    case $words in clang*) value=0 values="0 0" ;; esac
+    spoor -e "uprobe:./program@dwarf.c:$line { printf(\"%s %d\n\", probe, $value); }" -o printed -c ./program >output 2>problems
+    for number in $values; do echo "uprobe:./program@dwarf.c:$line $number"; done >expected
+    grep -v '^$' printed | diff expected - >differences
+    status=$?
+    cat problems >>differences
+    result $status "a line of an inlined function, $words" differences
+    if command -v addr2line >/dev/null; then
+        start=$(grep -n '__attribute__((noinline)) struct node \*walk' dwarf.c | cut -d: -f1)
+        address=$(nm program | awk '$3 == "walk" { print "0x" $1 }')
+        [ "$(addr2line -e program "$address" | sed 's/.*://; s/ .*//')" = "$start" ] || continue
+        spoor -e "uprobe:./program@dwarf.c:$start { printf(\"%d %s\n\", args.depth, func) }" -o printed -c ./program >output 2>problems
+        [ "$(grep -v '^$' printed)" = "1 walk" ]
+        result $? "the first line of a function, $words" problems
+    fi
+done
+spoor -e 'uprobe:./program@dwarf.c:2 { exit() }' >output 2>problems
+grep -q 'no code' problems && grep -q 'the next line' problems
+result $? "a line without code" problems
+spoor -e 'uprobe:./program@other.c:2 { exit() }' >output 2>problems
+grep -q "was not compiled from a file 'other.c'" problems
+result $? "a file that is not there" problems
+
+# ---- long fields and large structs ----
+cat >wide.c <<'wide'
+#include <stdio.h>
+#include <string.h>
+struct chars { char label[224]; int n; };
+struct wide { char text[3000]; long tail; char more[1000]; };
+struct huge { char text[30000]; long tail; };
+struct chars c;
+struct wide w;
+struct huge h;
+__attribute__((noinline)) int take(struct wide *w, struct huge *h, struct chars *c)
+{
+    return printf("%s\n%s %ld %s\n%ld %s\n", c->label, w->text, w->tail, w->more, h->tail, c->label);
+}
+int main(void)
+{
+    memset(c.label, 'c', 223);
+    memset(w.text, 'w', 2999);
+    memset(h.text, 'h', 29999);
+    strcpy(w.more, "more");
+    c.n = 3, w.tail = 5, h.tail = 6;
+    return take(&w, &h, &c) < 0;
+}
+wide
+gcc -g -O1 wide.c -o wide && ./wide >expected
+spoor -o printed -e 'uprobe:./wide:take { @c = *args.c; @w[1] = *args.w; @h = *args.h;
+    printf("%s\n%s %d %s\n%d %s\n", args.c->label, @w[1].text, @w[1].tail, args.w->more, @h.tail, @c.label); clear(@w); clear(@h); clear(@c) }' \
+    -c ./wide >output 2>problems
+grep -v '^$\|^@' printed | diff expected - >differences
+result $? "a char[224], structs of 4 and 30 KB as values of maps" problems
+
+# ---- what cannot be read says why ----
+compile gcc -g -O0
+spoor -e 'uprobe:./program:floats { print(args.d) }' >output 2>problems
+grep -q 'floating-point register' problems
+result $? "a floating point parameter" problems
+spoor -e 'uretprobe:./program:inlined { exit() }' -c ./program >output 2>problems
+grep -q 'is inlined wherever it is called' problems
+result $? "the return of an inlined function" problems
+
+# ---- offsets of generated structs, beside the compiler's ----
+awk -v seed=7 'BEGIN {
+    srand(seed)
+    split("char short int long long_long unsigned_char unsigned_short unsigned_long bool void_*", types, " ")
+    print "#include <stdbool.h>\n#include <stddef.h>\n#include <stdio.h>" >"layout.c"
+    for (s = 0; s < 60; s++) {
+        text = "struct s" s " { "
+        if (s % 7 == 3) text = "#pragma pack(push, 1)\n" text
+        bits = 0
+        for (f = 0; f < 3 + int(rand() * 6); f++) {
+            t = types[1 + int(rand() * 10)]
+            gsub("_", " ", t)
+            kind = rand()
+            if (kind < 0.15 && s) text = text "struct s" int(rand() * s) " f" f "; "
+            else if (kind < 0.3) text = text t " f" f "[" 1 + int(rand() * 5) "][2]; "
+            else if (kind < 0.4) text = text "union { int i" f "; " t " f" f "; }; "
+            else if (kind < 0.5) text = text "unsigned b" f " : " 1 + int(rand() * 30) "; int f" f "; "
+            else text = text t " f" f "; "
+            fields[s] = f
+        }
+        print text "} v" s ";" (s % 7 == 3 ? "\n#pragma pack(pop)" : "") >"layout.c"
+    }
+    print "int main(void)\n{" >"layout.c"
+    script = "uprobe:./layout:main { "
+    for (s = 0; s < 60; s++) {
+        printf "    printf(\"%d %%zu\", sizeof(struct s%d));\n", s, s >"layout.c"
+        script = script "printf(\"" s " %d"
+        list = ""
+        for (f = 0; f <= fields[s]; f++) {
+            printf "    printf(\" %%zu\", offsetof(struct s%d, f%d));\n", s, f >"layout.c"
+            script = script " %d"
+            list = list ", offsetof(struct s" s ", f" f ")"
+        }
+        print "    puts(\"\");" >"layout.c"
+        script = script "\\n\", sizeof(struct s" s ")" list ");\n"
+    }
+    print "}" >"layout.c"
+    print script "}" >"layout.bt"
+}'
+for words in "gcc -gdwarf-5" "gcc -gdwarf-4" "gcc -gdwarf-3" "clang -g" "clang -gdwarf-4" "g++ -x c++ -g"; do
+    command -v ${words%% *} >/dev/null || continue
+    $words -w layout.c -o layout 2>problems || { result 1 "layouts compile with $words" problems; continue; }
+    ./layout >expected
+    spoor -o printed layout.bt -c ./layout >output 2>problems
+    grep -v '^$' printed | diff expected - >differences
+    status=$?
+    cat problems >>differences
+    result $status "60 structs lie as the compiler says, $words" differences
+done
+
+# ---- a large program: the index ----
+awk 'BEGIN {
+    for (u = 0; u < 20; u++) {
+        file = "large" u ".c"
+        for (s = 0; s < 500; s++)
+            printf "struct large_%d_%d { int a; char b[%d]; long member_%d_%d; } v%d_%d;\n", u, s, s + 1, u, s, u, s >file
+        if (u == 0) print "int main(void) { return 0; }" >file
+    }
+}'
+gcc -g -Wl,--build-id large*.c -o large 2>problems
+result $? "a program with 10000 structs compiles" problems
+ask='uprobe:./large:main { print((sizeof(struct large_17_321), offsetof(struct large_17_321, member_17_321))) }'
+for turn in made kept damaged; do
+    [ $turn != damaged ] || for file in cache/spoor/*.names; do
+        printf 'xxxxxxxxxxxxxxxx' | dd of="$file" bs=1 seek=4096 conv=notrunc 2>/dev/null
+    done
+    spoor -o printed -e "$ask" -c ./large >output 2>problems
+    [ "$(grep -v '^$' printed)" = "(336, 328)" ] && [ "$(ls cache/spoor | wc -l)" = 1 ]
+    result $? "the index of names is $turn" printed
+done
+chmod 777 cache/spoor
+rm cache/spoor/*
+spoor -o printed -e "$ask" -c ./large >output 2>problems
+[ "$(grep -v '^$' printed)" = "(336, 328)" ] && [ "$(ls cache/spoor | wc -l)" = 0 ]
+result $? "a directory that others can write is not used" printed

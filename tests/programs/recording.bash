@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# For the tests of recordings, which source it: results, and a program that lives while its standard input is open. They
+# have a directory of their own; its file `errors` is shown where a check fails.
+
+ok() { echo "ok $1"; }
+check() { # NAME COMMAND…
+    local name=$1
+    shift
+    if "$@"; then ok "$name"; else echo "not ok $name"; tail -n 5 errors 2>/dev/null; fi
+}
+
+# Until the program said something in `out`: the path of its recording, as $file.
+wait_for_file() {
+    for _ in $(seq 200); do
+        [ -s out ] && break
+        sleep 0.02
+    done
+    file=$(head -1 out)
+}

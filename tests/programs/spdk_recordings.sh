@@ -1,0 +1,185 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# report, record and ctl on a program that records in SPDK's format: nothing torn, everything accounted for, masks obeyed.
+#   tests/programs/spdk_recordings.sh BUILD
+set -u
+build=$(cd "${1:?usage: spdk_recordings.sh BUILD}" && pwd) || exit 1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+spoor=$build/spoor
+dir=$(mktemp -d /tmp/spoor-spdk.XXXXXX) || exit 1
+program= file=
+finish() {
+    [ -z "$program" ] || kill -KILL "$program" 2>/dev/null
+    wait 2>/dev/null
+    rm -f "$file" out # of the program before
+    rm -rf "$dir"
+}
+trap finish EXIT
+cd "$dir" || exit 1
+unset SPOOR_TRACE_DIR
+
+. "$root/tests/programs/recording.bash"
+if [ ! -w /dev/shm ]; then
+    echo "skip everything: no /dev/shm that can be written"
+    exit 0
+fi
+${CC:-gcc} -std=gnu11 -O2 -g -D_GNU_SOURCE -I"$root/src" -o spdk_writer "$root/tests/programs/spdk_writer.c" -lpthread || exit 1
+mkfifo hold
+name=spoor_test_$$
+
+# start ROUNDS PAUSE SLOTS: a program that lives until `end`; $program and $file say which.
+start() {
+    rm -f "$file" out # of the program before
+    ./spdk_writer $name "$@" <hold >out &
+    program=$!
+    exec 9>hold
+    wait_for_file
+}
+finished() { # $slots and $events: written
+    for _ in $(seq 1000); do
+        [ "$(wc -l <out)" = 3 ] && break
+        sleep 0.02
+    done
+    slots=$(awk 'NR > 1 { s += $1 } END { print s }' out)
+    events=$(awk 'NR > 1 { s += $2 } END { print s }' out)
+}
+end() {
+    exec 9>&-
+    wait "$program"
+    program=
+}
+# whole FILE…: prints "events slots overwritten" of all together, and fails if an event is not as it was recorded.
+cat >whole.py <<'END'
+import json, re, subprocess, sys
+spoor, *files = sys.argv[1:]
+slots = {"BDEV_IO_START": 4, "BDEV_IO_DONE": 1, "TCP_REQ_NEW": 1, "TCP_REQ_COMPLETED": 1}
+events = taken = overwritten = 0
+before = {}
+for file in files:
+    done = subprocess.run([spoor, "report", "-j", "-f", file], capture_output=True, text=True)
+    if done.returncode or "damaged" in done.stderr:
+        sys.exit(file + ": " + done.stderr)
+    document = json.loads(done.stdout)
+    names = {tracepoint["id"]: tracepoint["name"] for tracepoint in document["tpoints"]}
+    for entry in document["entries"]:
+        name = names[entry["tpoint"]]
+        events += 1
+        taken += slots[name]
+        if entry["tsc"] < before.get(entry["lcore"], 0):
+            sys.exit(f"{file}: order: {entry}")
+        before[entry["lcore"]] = entry["tsc"]
+        arguments = entry["args"]
+        if name == "BDEV_IO_START":
+            kind, context, offset, *others = arguments.values() if isinstance(arguments, dict) else arguments
+            i = int(offset) // 8
+            if [int(other) for other in others] != [i * n for n in (3, 5, 7, 11, 13)] or int(kind) != i % 4:
+                sys.exit(f"{file}: torn: {entry}")
+    found = re.search(r"NOTE: (\d+) entries were overwritten", done.stderr)
+    overwritten += int(found[1]) if found else 0
+print(events, taken, overwritten)
+END
+whole() { python3 whole.py "$spoor" "$@"; }
+# only NAMES: what is recorded now are more than ten of these and nothing else.
+only() {
+    sleep 0.1
+    "$spoor" report -f "$file" --whole >list 2>errors
+    sed -i '/\*\*\*/d' list
+    for name_ in "$@"; do [ "$(grep -c "$name_" list)" -gt 10 ] || return 1; done
+    [ "$(grep -vcE "$(IFS='|' && echo "$*")" list)" = 0 ]
+}
+count() { "$spoor" report -f "${2:-$file}" --whole 2>errors | grep -v '\*\*\*' | grep -c "${1:-.}"; }
+
+# ---- drained while it records ----
+start 4000 200 4096
+timeout 60 "$spoor" record -f "$file" -o drained 2>errors 9>&- &
+recorder=$!
+finished
+sleep 0.2
+end
+wait $recorder
+check "record ends with the program" test $? = 0
+read -r got taken lost <<<"$(whole drained)"
+check "drained: all that was written ($events events)" test "$got $taken $lost" = "$events $slots 0"
+check "and says so" grep -q "^$events events in 1 file .*; 0 entries were overwritten" errors
+check "owners and groups are there" sh -c "'$spoor' report -f drained 2>errors | grep -q 'b01 Nvme0n1 BDEV_IO_START' && '$spoor' report -f drained --group bdev | head -1 | grep -q BDEV"
+check "a drained recording is not drained again" sh -c "! '$spoor' record -f drained -o again 2>errors && grep -q 'recorded by .spoor record. already' errors"
+check "nor steered" sh -c "! '$spoor' ctl -f drained disable all 2>errors && grep -q 'no program looks at it' errors"
+
+# ---- rotation ----
+start 4000 100 4096
+timeout 60 "$spoor" record -f "$file" -o part --rotate-size 100K 2>errors 9>&- &
+recorder=$!
+finished
+sleep 0.2
+end
+wait $recorder
+read -r got taken lost <<<"$(whole $(ls part.* | sort -t. -k2 -n))"
+check "drained over $(ls part.* | wc -l) files: all that was written" test "$((taken + lost))" = "$slots"
+check "several files" test -e part.3
+first=$("$spoor" report -f part.3 2>/dev/null | grep -v '\*\*\*' | sed -nE '1s/^[^:]*: *([0-9]+)\..*/\1/p')
+check "times go on from file to file" test "${first:-0}" -gt 1000
+timeout 20 "$spoor" record -f "$file" -o kept --rotate-size 20K --keep 2 2>errors
+check "a dead program's memory can be drained too" test -e kept.1
+
+# ---- faster than anybody can drain ----
+start 400000 0 2048
+timeout 60 "$spoor" record -f "$file" -o torrent 2>errors 9>&- &
+recorder=$!
+finished
+end
+wait $recorder
+read -r got taken lost <<<"$(whole torrent)"
+check "at full speed nothing is torn, and what is lost is counted" test "$((taken + lost))" = "$slots"
+check "some of it came through" test "${got:-0}" -gt 1000
+if [ "${lost:-0}" -gt 0 ]; then
+    "$spoor" report -f torrent >list 2>/dev/null
+    check "it is said in place" test "$(awk '/entries overwritten before this/ { for (i = 1; i < NF; i++) if ($i == "***") { s += $(i + 1); break } } END { print s }' list)" = "$lost"
+fi
+
+# ---- steered ----
+start 0 20 16384
+"$spoor" ctl -f "$file" show >shown 2>errors
+check "show tells groups by their names, and what is on" sh -c 'grep -q "^nvmf_tcp$" shown && grep -q "^  + BDEV_IO_DONE  *0x2 " shown && grep -q "^owner t02 qpair 2" shown'
+"$spoor" ctl -f "$file" disable all 2>errors && sleep 0.05 && "$spoor" ctl -f "$file" clear 2>>errors
+sleep 0.1
+check "nothing after disable and clear" test "$(count)" = 0
+"$spoor" ctl -p $program enable bdev:BDEV_IO_DONE 2>errors
+check "one tracepoint by its name" only BDEV_IO_DONE
+"$spoor" ctl -f "$file" disable bdev 2>errors && sleep 0.05 && "$spoor" ctl -f "$file" clear && "$spoor" ctl -f "$file" enable nvmf_tcp:0x1000 2>errors
+check "one tracepoint by its mask" only TCP_REQ_COMPLETED
+"$spoor" ctl -f "$file" disable all && sleep 0.05 && "$spoor" ctl -f "$file" clear && "$spoor" ctl -s $name enable 3,nvmf_tcp:TCP_REQ_N* 2>errors
+check "a group by its number" only BDEV_IO_START BDEV_IO_DONE TCP_REQ_NEW
+"$spoor" ctl -f "$file" enable bdev:NOTHING 2>errors
+check "an unknown tracepoint is an error that names it" grep -q "'bdev:NOTHING'" errors
+"$spoor" ctl -f "$file" filter --owner b1 2>errors
+check "a filter is an error that says why" grep -q "SPDK's format, which has no filter" errors
+"$spoor" ctl -f "$file" enable all
+sleep 0.3
+"$spoor" report -f "$file" -c 1 --whole 2>errors | grep -v '\*\*\*' >list
+check "-c shows one lcore" sh -c '[ $(wc -l <list) -gt 100 ] && ! grep -vq "^ *1: " list'
+cp "$file" /dev/shm/${name}_trace.7
+"$spoor" report -s $name -i 7 --whole 2>errors >list
+check "-i finds a shared memory id" test "$(wc -l <list)" -gt 100
+rm -f /dev/shm/${name}_trace.7
+timeout 20 "$spoor" record -f "$file" -o timed --rotate-time 1s --duration 2500ms 2>errors
+check "rotation by time: $(ls timed.* | wc -l) files" test -e timed.2 -a ! -e timed.5
+"$spoor" ctl -f "$file" dump 100ms dump 2>errors
+check "a dump is a recording of the newest" sh -c "$(printf '%q ' "$spoor" report -f dump) >list 2>errors && [ \$(wc -l <list) -gt 100 ] && ! grep -q overwritten list"
+span=$(sed -E 's/^[^:]*: *([0-9]+)\..*/\1/' list | sed -n '1p;$p' | xargs | awk '{ print $2 - $1 }')
+check "of $span us" test "${span:-0}" -gt 50000 -a "${span:-0}" -le 150000
+whole dump >/dev/null 2>errors
+check "with nothing torn in it" test $? = 0
+"$spoor" ctl -f "$file" dump everything 2>errors
+check "a dump of everything" test "$(count . everything)" -gt 1000
+"$spoor" ctl list >list
+check "it is listed as running" grep -q "^$name *$program running .* SPDK " list
+kill -KILL $program
+wait $program 2>/dev/null
+exec 9>&-
+"$spoor" ctl list >list
+check "and as ended" grep -q "^$name *$program ended .* SPDK " list
+program=
+"$spoor" ctl -f "$file" dump 1s last 2>errors
+check "a dump after its death" test "$(count . last)" -gt 1000
+check "clean would remove it" sh -c "'$spoor' ctl clean -n | grep -q 'would remove $file'"
+exit 0

@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The ready-made tools: each compiles, and each that can run here sees what is done for it to see.
+# tests/programs/tools.sh BUILD
+set -u
+build=$(cd "${1:?usage: tools.sh BUILD}" && pwd) || exit 1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+spoor=$build/spoor
+tools=$root/tools
+
+not_ok() {
+    echo "not ok $1"
+    shift
+    printf '  %s\n' "$@"
+}
+
+for tool in "$tools"/*.bt; do
+    name=$(basename "$tool" .bt)
+    if ! grep -q "^// $name: " "$tool" || ! grep -q '^// Run:' "$tool" || ! grep -qE '^// (Columns|Output):' "$tool"; then
+        not_ok "tools: $name says what it shows, how to run it, and what comes out"
+    fi
+    grep -q "^## $name\$" "$root/docs/tools.md" || not_ok "tools: docs/tools.md has an example of $name"
+done
+
+[ "$(id -u)" = 0 ] || {
+    echo "skip all: needs root"
+    exit 0
+}
+dir=$(mktemp -d "${TMPDIR:-/var/tmp}/spoor-tools.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+gcc -std=gnu11 -D_GNU_SOURCE -O1 -g -I"$root/include" -o actions "$root/bench/actions.c" || exit 1
+cat >worker.c <<'EOF'
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+static volatile long sum;
+__attribute__((noinline)) static void crunch(void)
+{
+    for (time_t end = time(NULL) + 2; time(NULL) < end;)
+        for (long i = 0; i < 1000000; i++)
+            sum += i;
+}
+__attribute__((noinline)) static void *worker(void *unused)
+{
+    return unused;
+}
+__attribute__((noinline)) static void forget(void)
+{
+    for (int i = 0; i < 7; i++)
+        *(volatile char *)malloc(1000) = 1;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    forget();
+    free(malloc(50));
+    if (argc > 1 && argv[1][0] == 't' && !pthread_create(&thread, NULL, worker, NULL))
+        pthread_join(thread, NULL);
+    if (argc > 1 && argv[1][0] == 'c')
+        crunch();
+    if (argc > 1) { /* a name is looked up while its process is there */
+        struct timespec second = {1, 0};
+        nanosleep(&second, NULL);
+    }
+    return 0;
+}
+EOF
+gcc -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -rdynamic -o worker worker.c -lpthread || exit 1
+
+# Which system calls and tracepoints there are depends on the machine: a tool without its own is left out.
+lacks() { # TOOL PARAMETER
+    "$spoor" --check "$tools/$1.bt" ${2:+"$2"} >checked 2>&1 && return 1
+    grep -qE "tracepoint|kprobe|binary|does not exist|No matches" checked
+}
+
+# see TOOL EXPRESSION PARAMETER COMMAND: a line of the tool's output matches while the command runs (ERE).
+see() {
+    local tool=$1 expression=$2 parameter=$3 command=$4 pid
+    if lacks "$tool" "$parameter"; then
+        echo "skip $tool: $(grep -m1 ERROR checked)"
+        return
+    fi
+    if ! "$spoor" --check "$tools/$tool.bt" ${parameter:+"$parameter"} >checked 2>&1; then
+        not_ok "tools: $tool compiles" "$(cat checked)"
+        return
+    fi
+    : >errors # of the tool before it
+    "$spoor" "$tools/$tool.bt" ${parameter:+"$parameter"} >out 2>errors &
+    pid=$!
+    for _ in $(seq 200); do
+        grep -q '^Attached' errors && break
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.05
+    done
+    (eval "$command") >said 2>&1
+    sleep 0.3
+    kill -INT $pid 2>/dev/null
+    wait $pid
+    if grep -qE -- "$expression" out; then
+        echo "ok tools: $tool"
+    elif grep -q 'this kernel has no kprobes' errors; then
+        echo "skip $tool: this kernel has no kprobes"
+    else
+        not_ok "tools: $tool" "no line matches $expression" "$(tail -n 20 errors)" "$(tail -n 40 out)"
+    fi
+}
+
+me=spoor-tools-$$
+see execsnoop "/bin/true $me\$" "" "/bin/true $me"
+see opensnoop " -1 +2 /nowhere/$me\$" "" "cat /nowhere/$me"
+see statsnoop " 2 /nowhere/$me\$" "" "stat /nowhere/$me"
+see syscount 'sys_enter_read]: 2[0-9]{4}$' "" "dd if=/dev/zero of=/dev/null bs=1 count=20000"
+see runqlat '^\[.*\|@+' "" "./actions switch 1000"
+see runqlen '^\[[0-9]+\] .*@' "" "sleep 0.5"
+see cpuwalk '^\[[0-9]+\] .*@' "" "./worker c"
+see profile '^ +crunch\+[0-9]+(@.*)?$' "" "timeout 3 ./worker c & sleep 1"
+"$tools/fold" <out >folded
+grep -qE '^worker;.*main;crunch [0-9]+$' folded && echo "ok tools: fold" || not_ok "tools: fold" "$(cat folded)"
+see offcpu ', sleep]: [2-9][0-9]{5}$' 0 "sleep 0.25"
+see mallocleaks '^]: 7$' "" "timeout 3 ./worker wait & sleep 0.3"
+see threadsnoop 'worker +worker$' "" "timeout 3 ./worker threads & sleep 0.5"
+see killsnoop " 0 - +$$ +ok\$" "" "kill -0 $$"
+see naptime 'sleep +0\.123$' "" "sleep 0.123"
+see setuids 'setpriv +0 +setresuid +12345 +12345 +12345 +0$' "" "setpriv --reuid 12345 --clear-groups true"
+see syncsnoop 'actions .*sys_exit_fsync$' "" "./actions sync 3 0 $dir/file"
+see gethostlatency 'actions +[0-9]+\.[0-9]{3} 127.0.0.1$' "" "./actions resolve 3"
+see pgquery '[0-9]+ SELECT abalance FROM' "$dir/actions" "./actions query 3"
+see tcpconnect 'actions +127.0.0.1 +127.0.0.1 +[0-9]+$' "" "./actions tcp 3"
+see tcpaccept 'actions +127.0.0.1 +[0-9]+ +127.0.0.1 +[0-9]+$' "" "./actions tcp 3"
+see tcplife 'actions +127.0.0.1 +[0-9]+ +127.0.0.1 +[0-9]+ +0 +0 +[0-9]+$' "" "./actions tcp 3"
+see tcpdrop ' 127.0.0.1 +1 ' "" "echo >/dev/tcp/127.0.0.1/1"
+see tcpretrans '^TIME +LOCAL' "" true
+see pidpersec '@made: [1-9]' "" "for i in 1 2 3 4 5 6; do /bin/true; sleep 0.2; done"
+see loads '^[0-9:]{8} [0-9.]+ [0-9.]+ [0-9.]+ [0-9]+/[0-9]+ [0-9]+$' "" "sleep 1.2"
+see oomkill '^TIME +PID' "" true
+see capable 'setpriv +[0-9]+ +yes$' "" "setpriv --reuid 12345 --clear-groups true"
+see ssllatency '^$' "" true
+see writeback '^TIME +DEVICE' "" true
+see vfscount '^@\[vfs_read\]: [0-9]+$' "" "cat /proc/version"
+see vfsstat '^@\[vfs_read\]: [0-9]+$' "" "cat /proc/version; sleep 1"
+if command -v script >/dev/null; then
+    see bashreadline " echo $me\$" "" "printf 'echo $me\\nexit\\n' | script -qc 'bash --norc -i' /dev/null; sleep 0.3"
+else
+    echo "skip bashreadline: there is no script(1)"
+fi
+
+# A file system on a block device?
+if dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct >/dev/null 2>&1 && [ -b "$(df --output=source . | tail -n 1)" ]; then
+    see biosnoop ' dd +[0-9]+ +[0-9]+,[0-9]+ +W.* 65536 +[0-9]+$' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct"
+    see biolatency '^@usecs\[W' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct"
+    see bitesize '^@bytes\[dd]:' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct"
+    see biostacks '^ +submit_bio' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct"
+else
+    echo "skip biosnoop, biolatency, bitesize, biostacks: there is no block device under $dir"
+fi

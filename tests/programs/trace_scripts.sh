@@ -1,0 +1,189 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Scripts over recordings: a program that has ended, two at once, one that goes on, SPDK's format, nobody's privileges.
+#   tests/programs/trace_scripts.sh BUILD
+set -u
+build=$(cd "${1:?usage: trace_scripts.sh BUILD}" && pwd) || exit 1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+spoor=$build/spoor
+dir=$(mktemp -d /tmp/spoor-scripts.XXXXXX) || exit 1
+program=
+spdk=spoor_script_$$
+finish() {
+    [ -z "$program" ] || kill -KILL "$program" 2>/dev/null
+    wait 2>/dev/null
+    rm -rf "$dir" /dev/shm/$spdk*
+}
+trap finish EXIT
+chmod 755 "$dir"
+cd "$dir" || exit 1
+export SPOOR_TRACE_DIR=$dir SPOOR_TRACE=all
+unset SPOOR_HOST
+
+# prints NAME 'what must come' COMMAND…: output, errors and all; blank lines do not count
+prints() {
+    local name=$1 expected=$2
+    shift 2
+    timeout 30 "$@" 2>&1 | grep -v '^$' >came
+    printf '%s\n' "$expected" | sed '/^$/d' >expected
+    if diff -u expected came >difference; then echo "ok $name"; else echo "not ok $name" && cat difference; fi
+}
+. "$root/tests/programs/recording.bash"
+
+if [ ! -e "$build/libspoor.a" ]; then
+    echo "skip everything: $build/libspoor.a is not built"
+    exit 0
+fi
+${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} ||
+    exit 1
+${CC:-gcc} -std=gnu11 -O2 -g -D_GNU_SOURCE -I"$root/src" -o spdk_writer "$root/tests/programs/spdk_writer.c" -lpthread || exit 1
+
+# Two threads, 1000 requests of 8 events each.
+file=$(./recording prog 1000 2 0 4096 </dev/null | head -n 1)
+run() { "$spoor" -q -f "$file" "$@"; }
+export -f run
+export spoor file
+
+prints "counts, types by name, sums" '@[trace:bdev:BDEV_IO_START]: 2000
+@by[IO_WRITE]: 500
+@by[IO_READ]: 1500
+@len: 16000' "$spoor" -q -f "$file" -e 'trace:bdev:BDEV_IO_START { @[probe] = count(); @by[args.type] = count(); @len = sum(args.len); }'
+prints "one program for many tracepoints" '@[trace:tcp:TCP_NOTE]: 2000
+@[trace:tcp:TCP_REQ_NEW]: 2000
+@[trace:tcp:TCP_REQ_EXECUTED]: 2000
+@[trace:tcp:TCP_REQ_COMPLETED]: 2000
+@[trace:tcp:TCP_REQ_NEED_BUFFER]: 2000
+@[trace:tcp:TCP_REQ_RDY_TO_EXECUTE]: 2000' bash -c 'run -e "trace:tcp:* { @[probe] = count(); }" | awk "{ print length(\$0), \$0 }" | sort -n | cut -d" " -f2-'
+prints "thread, owner, argument by number" '@[reactor_0, null0, 0]: 500
+@[reactor_0, null0, -1]: 500
+@[reactor_1, null0, 0]: 500
+@[reactor_1, null0, -1]: 500
+@owner[1]: 2000' bash -c 'run -e "trace:bdev:BDEV_IO_DONE { @[comm, owner_name, arg1] = count(); @owner[owner] = count(); }" | sort -k2,2 -k3,3r | LC_ALL=C sort -s -t, -k1,1'
+prints "texts, reals, truth values, args as a whole" '{ .text = , .load = 0, .busy = false }
+{ .text = steady as she goes, .load = 0, .busy = true }
+steady as she goes 18 true
+@[]: 668
+@[steady as she goes]: 1332
+@load: 499
+@n: 2000' "$spoor" -q -f "$file" -e 'trace:tcp:TCP_NOTE {
+    @[args.text] = count(); @load = max(args.load);
+    if ($1 > @n) { print(args); if (args.busy) { printf("%s %d %s\n", str(args.text), strlen(args.text), args.busy ? "true" : "false"); } }
+    @n++; }' 2
+prints "related objects lead from I/O to request" '@: 2000' "$spoor" -q -f "$file" -e '
+    trace:tcp:TCP_REQ_NEW { @begun[tid, object] = nsecs; }
+    trace:bdev:BDEV_IO_DONE /@begun[tid, related] && @begun[tid, related] <= nsecs && related == (uint64)args.ctx/ { @ = count(); }
+    end { clear(@begun); }'
+prints "lifetime is the time since the beginning, since that since the event before" '@same: 6000' "$spoor" -q -f "$file" -e '
+    trace:tcp:TCP_REQ_NEW { @begun[tid, object] = nsecs; @last[tid, object] = nsecs; }
+    trace:tcp:TCP_REQ_NEED_BUFFER, trace:tcp:TCP_REQ_EXECUTED, trace:tcp:TCP_REQ_COMPLETED {
+        if ((int64)lifetime == nsecs - @begun[tid, object] && (probe != "trace:tcp:TCP_REQ_NEED_BUFFER" || (int64)since == nsecs - @last[tid, object])) {
+            @same = count(); } }
+    end { clear(@begun); clear(@last); }'
+prints "exit() is obeyed at once, end sees the last time" 'third
+true
+@n: 3' "$spoor" -q -f "$file" -e 'trace:tcp:TCP_REQ_NEW { @n++; @last[0] = nsecs; if (@n == 3) { printf("third\n"); exit(); } }
+    end { print(@last[0] == nsecs); clear(@last); }'
+prints "printf comes in the order of events" 'ordered' bash -c 'run -e "trace:* { printf(\"%llu\n\", nsecs); }" | grep . | sort -c -n && echo ordered'
+prints "elapsed begins with the first event, intervals go by the time of events" 'true
+@late: 0
+@n: 2000' "$spoor" -q -f "$file" -e 'begin { @first[0] = nsecs; @late = 0; }
+    trace:tcp:TCP_REQ_NEW { if (@n++ == 0) { print((int64)elapsed == nsecs - @first[0]); } if (@ticks[0] != (int64)(elapsed / 10000)) { @late++; } }
+    interval:us:10 { @ticks[0]++; } end { clear(@first); clear(@ticks); }'
+prints "JSON" '{"type": "map", "data": {"@": {"2": 500, "1": 1500}}}' "$spoor" -q -f json -f "$file" -e 'trace:BDEV_IO_START { @[args.type] = count(); }'
+prints "what the pattern found without the argument is left out" "stdin:1:1-8: WARNING: 7 of 8 tracepoints have no argument 'len' and are left out, such as trace:tcp:TCP_NOTE
+trace:* { @ = sum(args.len); }
+~~~~~~~
+@: 16000" "$spoor" -q -f "$file" -e 'trace:* { @ = sum(args.len); }'
+prints "a pointer leads nowhere, and that is told" 'stdin:1:50-68: WARNING: Memory could not be read
+Additional Info - helper: probe_read_user, retcode: -14, in trace:bdev:BDEV_IO_START
+trace:bdev:BDEV_IO_START /args.offset < 8/ { @ = *(uint64*)args.ctx; exit(); }
+                                                 ~~~~~~~~~~~~~~~~~~
+@: 0' "$spoor" -q -f "$file" -e 'trace:bdev:BDEV_IO_START /args.offset < 8/ { @ = *(uint64*)args.ctx; exit(); }'
+prints "listing" 'trace:bdev:BDEV_IO_DONE
+    const void * ctx
+    int status
+trace:bdev:BDEV_IO_START
+    enum io_type type
+    const void * ctx
+    uint64_t offset
+    uint32_t len' "$spoor" -lv 'trace:bdev:*' -f "$file"
+prints "listing the newest" 'trace:tcp:TCP_NOTE' "$spoor" -l 'trace:*NOTE'
+
+# ---- mistakes ----
+prints "a name that is not there" "stdin:1:1-23: ERROR: No matches for trace bdev:BDEV_IO_DON.
+trace:bdev:BDEV_IO_DON { }
+~~~~~~~~~~~~~~~~~~~~~~
+HINT: did you mean 'BDEV_IO_DONE'?" "$spoor" -f "$file" -e 'trace:bdev:BDEV_IO_DON { }'
+prints "a probe of the kernel besides" 'stdin:1:31-60: ERROR: tracepoint:sched:sched_switch needs the kernel, and this script runs without it
+trace:bdev:BDEV_IO_DONE { }   tracepoint:sched:sched_switch { }
+                              ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+HINT: trace:bdev:BDEV_IO_DONE at stdin:1:1 reads recordings; a script over recordings may have begin, end, interval and profile besides' \
+    "$spoor" -f "$file" -e 'trace:bdev:BDEV_IO_DONE { }   tracepoint:sched:sched_switch { }'
+prints "what only the kernel knows" 'stdin:1:31-38: ERROR: This asks the kernel (get_current_task), and no kernel runs this script
+trace:bdev:BDEV_IO_DONE { @ = curtask; }
+                              ~~~~~~~
+HINT: in scripts over recordings there is only what was recorded: args, object, owner, lifetime, since, tid, comm, nsecs' \
+    "$spoor" -f "$file" -e 'trace:bdev:BDEV_IO_DONE { @ = curtask; }'
+prints "what only recordings have" 'stdin:1:15-23: ERROR: lifetime is not available with begin
+begin { print(lifetime); }
+              ~~~~~~~~
+HINT: it belongs to events of recordings: trace:GROUP:TRACEPOINT' "$spoor" -f "$file" -e 'begin { print(lifetime); }'
+prints "a file that is none" 'stdin:1:1-8: ERROR: ./recording is no recording, neither of spoor nor of SPDK
+trace:* { }
+~~~~~~~' "$spoor" -f ./recording -e 'trace:* { }'
+for size in 0 100 5000 100000; do
+    head -c $size "$file" >cut.spoor
+    timeout 20 "$spoor" -q -f cut.spoor -e 'trace:* { @ = count(); }' >/dev/null 2>&1
+    status=$?
+    check "a recording cut at $size" [ $status -le 1 ]
+done
+
+# ---- several, living, SPDK's, unprivileged ----
+other=$(./recording other 500 1 0 4096 </dev/null | head -n 1)
+prints "two recordings, in one order of time" 'ordered
+@: 2500' bash -c '"$spoor" -q -f "$1" -f "$2" -e "trace:TCP_REQ_NEW { @ = count(); printf(\"%d\n\", nsecs); }" | grep . >both
+    grep -v @ both | sort -c -n && echo ordered; grep @ both' both "$file" "$other"
+
+mkfifo hold
+./recording living 0 1 1000 64 <hold >out &
+program=$!
+exec 9>hold
+for _ in $(seq 100); do
+    [ -s out ] && break
+    sleep 0.05
+done
+living=$(head -n 1 out)
+"$spoor" -f "$living" -e 'trace:TCP_REQ_NEW { @ = count(); } interval:ms:100 { @ticks++; }' >followed 2>&1 &
+tracer=$!
+sleep 2
+kill -INT $tracer
+check "a living recording ends with Ctrl-C" timeout 5 tail --pid=$tracer -f /dev/null
+ticks=$(sed -n 's/^@ticks: //p' followed) requests=$(sed -n 's/^@: //p' followed)
+check "and was followed meanwhile ($ticks ticks, $requests requests)" [ "${ticks:-0}" -ge 10 -a "${requests:-0}" -gt 200 ]
+"$spoor" -q -p $program -e 'trace:TCP_REQ_NEW { @[pid == $1] = count(); }' $program >followed 2>&1 &
+tracer=$!
+sleep 0.5
+kill -KILL $program
+wait $program 2>/dev/null
+program=
+exec 9>&-
+check "it ends with its program, found by -p" timeout 5 tail --pid=$tracer -f /dev/null
+check "and knows whose it was" grep -q '^@\[true\]' followed
+
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
+    chmod 644 "$file"
+    prints "needs no privilege" '@: 2000' setpriv --reuid=65534 --regid=65534 --clear-groups "$spoor" -q -f "$file" -e 'trace:TCP_REQ_NEW { @ = count(); }'
+fi
+prints "needs no bpf(2)" '0' bash -c 'strace -f -e trace=bpf,perf_event_open "$spoor" -q -f "$file" -e "begin { @a = 1; } trace:TCP_REQ_NEW { @ = count(); }" 2>&1 | grep -c "bpf(\|perf_event"'
+
+if [ -w /dev/shm ]; then
+    ./spdk_writer $spdk 100 0 4096 </dev/null >out
+    shm=$(head -n 1 out)
+    "$spoor" report -f "$shm" >events 2>/dev/null
+    for name in BDEV_IO_START BDEV_IO_DONE TCP_REQ_NEW TCP_REQ_COMPLETED; do
+        count=$(grep -c " $name " events)
+        came=$("$spoor" -q -f "$shm" -e "trace:$name { @ = count(); }" 2>/dev/null | sed -n 's/^@: //p')
+        check "SPDK's format: as many $name as spoor report shows" [ "$count" -gt 0 -a "${came:-0}" = "$count" ]
+    done
+    rm -f "$shm"
+fi

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reports: what is kept once, where hints go, and what becomes of a flood and of endless lines. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/diagnostic.h"
+
+static struct arena arena;
+static struct text text;
+
+static int teardown(void **state)
+{
+    (void)state;
+    arena_free(&arena);
+    text_free(&text);
+    return 0;
+}
+
+static void a_hint_belongs_to_the_latest_report(void **state)
+{
+    (void)state;
+    const struct source source = {"a.bt", "one two\n", 8};
+    struct diagnostics diagnostics = {.arena = &arena};
+    diagnose_hint(&diagnostics, "nothing was said");
+    diagnose_error(&diagnostics, (struct place){&source, 0, 3}, "first");
+    diagnose_hint(&diagnostics, "of the first");
+    diagnose_error(&diagnostics, (struct place){&source, 4, 7}, "second");
+    /* What was said before is not kept again, and the second is no place for what belongs to it. */
+    diagnose_error(&diagnostics, (struct place){&source, 0, 3}, "first");
+    diagnose_hint(&diagnostics, "of the first");
+    diagnose_context(&diagnostics, (struct place){&source, 0, 3}, "about the first");
+    assert_int_equal(diagnostics.count, 2);
+    assert_int_equal(diagnostics.errors, 3);
+    diagnostics_render(&text, &diagnostics, DIAGNOSTIC_ERROR, false);
+    assert_string_equal(text_string(&text), "a.bt:1:1-4: ERROR: first\none two\n~~~\nHINT: of the first\n"
+                                            "a.bt:1:5-8: ERROR: second\none two\n    ~~~\n");
+    text_clear(&text);
+}
+
+static void a_flood_is_cut(void **state)
+{
+    (void)state;
+    struct diagnostics diagnostics = {.arena = &arena};
+    for (unsigned i = 0; i < 100000; i++) {
+        assert_int_equal(diagnostics_are_full(&diagnostics), i > 100);
+        diagnose_error(&diagnostics, (struct place){0}, "number %u", i);
+        diagnose_hint(&diagnostics, "hint %u", i);
+    }
+    diagnose_warning(&diagnostics, (struct place){0}, "a warning is kept for all that");
+    assert_int_equal(diagnostics.errors, 100000);
+    assert_int_equal(diagnostics.count, 102);
+    assert_string_equal(diagnostics.items[99].message, "number 99");
+    assert_string_equal(diagnostics.items[99].hint, "hint 99");
+    assert_string_equal(diagnostics.items[100].message, "Too many errors: the others are not shown");
+    assert_null(diagnostics.items[100].hint);
+}
+
+/* Shown around the place, and never from the middle of a character. */
+static void a_long_line_is_cut(void **state)
+{
+    (void)state;
+    static char line[100000];
+    for (size_t i = 0; i + 1 < sizeof line; i += 2)
+        memcpy(line + i, "\xc3\xa4", 2);
+    const struct source source = {"a.bt", line, sizeof line - 2};
+    const uint32_t places[] = {0, 100, 50000, sizeof line - 4};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct diagnostics diagnostics = {.arena = &arena};
+        diagnose_error(&diagnostics, (struct place){&source, places[i], places[i] + 2}, "here");
+        diagnostics_render(&text, &diagnostics, DIAGNOSTIC_ERROR, false);
+        char *shown = strchr(text_string(&text), '\n') + 1;
+        size_t length = strcspn(shown, "\n");
+        assert_in_range(length, 2, 1000);
+        assert_memory_equal(shown, "\xc3\xa4", 2);
+        assert_memory_equal(shown + length - 2, "\xc3\xa4", 2);
+        const char *marker = strchr(shown, '\n') + 1;
+        assert_int_equal(strspn(marker, " "), places[i] < 200 ? places[i] : 200);
+        assert_string_equal(marker + strspn(marker, " "), "~~\n");
+        text_clear(&text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_hint_belongs_to_the_latest_report),
+        cmocka_unit_test(a_flood_is_cut),
+        cmocka_unit_test(a_long_line_is_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}
