@@ -141,7 +141,7 @@ done
 # ---- several, living, SPDK's, unprivileged ----
 other=$(./recording other 500 1 0 4096 </dev/null | head -n 1)
 prints "two recordings, in one order of time" 'ordered
-@: 2500' bash -c '"$spoor" -q -f "$1" -f "$2" -e "trace:TCP_REQ_NEW { @ = count(); printf(\"%d\n\", nsecs); }" | grep . >both
+@: 2500' bash -c '"$spoor" -q -f "$1" -f "$2" -e "trace:TCP_REQ_NEW { @ = count(); printf(\"%llu\n\", nsecs); }" | grep . >both
     grep -v @ both | sort -c -n && echo ordered; grep @ both' both "$file" "$other"
 
 mkfifo hold
