@@ -120,8 +120,9 @@ static int act(void *state, const uint8_t *record, size_t length)
 
 static int consume(struct session *session, bool drain)
 {
-    int count = session->pump ? pump_consume(session, drain, act, session)
-                              : session->host->operations->consume(session->host, drain, act, session);
+    int count = session->pump
+                    ? pump_consume(session, drain ? PUMP_DRAIN : PUMP_FILL, session->horizon, act, session)
+                    : session->host->operations->consume(session->host, drain, act, session);
     mishaps_tell(session, false);
     session_flush(session);
     return count;
@@ -130,6 +131,22 @@ static int consume(struct session *session, bool drain)
 void session_deliver(struct session *session)
 {
     session->host->operations->consume(session->host, true, act, session);
+}
+
+void session_deliver_own(struct session *session)
+{
+    session->host->operations->consume_own(session->host, act, session);
+}
+
+void session_release(struct session *session, uint64_t until)
+{
+    if (pump_is_due(session, until))
+        pump_consume(session, PUMP_KEPT, until, act, session);
+}
+
+void session_collect(struct session *session)
+{
+    pump_consume(session, PUMP_FILL, 0, act, session);
 }
 
 void session_consume_all(struct session *session)
@@ -353,6 +370,8 @@ static void loop(struct session *session)
         over = wait_for_events(session, wait_ms);
         for (; session->calls; session->calls--)
             run_special(session, PROBE_AT_SIGNAL);
+        if (session->mixed)
+            over |= mixed_turn(session, UINT64_MAX);
         int count = consume(session, false);
         grow_look(session);
         if (count > 0)
@@ -399,6 +418,8 @@ static void end(struct session *session)
 {
     session->holds_output = false;
     tell_stop(session);
+    if (session->mixed)
+        mixed_finish(session);
     consume(session, true);
     session->at_end = true;
     run_special(session, PROBE_AT_END);
@@ -483,6 +504,8 @@ static int run(struct session *session)
         error = processes_attached(session);
     if (!error && !session->actor.exit_requested)
         error = grow_begin(session);
+    if (!error && !session->actor.exit_requested && session->mixed)
+        error = mixed_begin(session);
     if (!error && !session->actor.exit_requested && session->options.command)
         error = child_release(session);
     if (error && error != -EINTR) {

@@ -13,6 +13,7 @@
  *   processes.c which processes are traced
  *   grow.c      probes in libraries that are loaded while the trace runs
  *   replay.c    the loop of a script over recordings, on the user-space host
+ *   mixed.c     recordings and the kernel in one script
  *   child.c     the command of -c
  *   bench.c     --test and --bench
  */
