@@ -130,8 +130,8 @@ static int add_clock(struct recording *recording, const struct layout_clock *clo
     return timeline_add(&recording->timeline, clock->counter, clock->boottime, clock->error);
 }
 
-/* Both clocks as they are now, once a second: a program that records little tells them seldom, and going on from a
- * triple of long ago is good to some hundred ppm. */
+/* Both clocks as they are now, once a second: a program that records little tells them seldom, and going on
+ * from a triple of long ago is good to some hundred ppm. */
 static int add_own_clock(struct recording *recording)
 {
     struct spoor_state *state = recording->state;

@@ -33,6 +33,7 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
+    child_end(session);
     names_close(session);
     if (session->options.probe_filter)
         regfree(&session->probe_filter);

@@ -22,7 +22,7 @@ static const uint64_t PATIENCE =
     1000000000; /* ns: at the end, for recorders that stand still in the middle */
 
 struct mixed {
-    uint64_t since; /* when all was attached: what happened before is history */
+    uint64_t since; /* when all was attached: what happened before is history. 0: nothing is */
     char texts[EVENT_WORDS + 1][TEXT_MOST + 8];
 };
 
@@ -156,7 +156,8 @@ int mixed_begin(struct session *session)
     int error = pump_start(session, NULL);
     if (!error && session->image.follows_objects)
         error = replay_follow_objects(replay);
-    session->mixed->since = session->host->operations->clock(session->host);
+    if (!session->options.command) /* else all of it is wanted */
+        session->mixed->since = session->host->operations->clock(session->host);
     session->horizon = 0;
     return error;
 }

@@ -97,12 +97,6 @@ int replay_open_host(struct session *session)
     int error = refuse_mixture(session, reader);
     if (error)
         return error;
-    if (options->command && (reader || options->recordings)) {
-        diagnose_error(&session->diagnostics, reader ? reader->place : (struct place){0},
-                       "-c does not go with recordings: they are opened before the command runs");
-        diagnose_hint(&session->diagnostics, "start the command, then read what it records: -p PID");
-        return -EINVAL;
-    }
     if ((error = vm_open(NULL, &session->vm)))
         return error;
     session->host = vm_host(session->vm);
@@ -117,15 +111,36 @@ int replay_open_host(struct session *session)
     return error;
 }
 
+/* That of the command, once there is one that declares something. */
+static int open_of_command(struct session *session)
+{
+    struct replay **replay = &session->environment.replay;
+    struct text why = {0};
+    int error = replay_open(NULL, &session->child.pid, 1, replay, &why);
+    if (!error && !recording_model(replay_recording(*replay, 0))->tracepoint_room)
+        replay_close(session);
+    text_free(&why);
+    return session->environment.replay ? 0 : -ENOENT;
+}
+
 int replay_open_recordings(struct session *session)
 {
     const struct session_options *options = &session->options;
     const struct attach_point *reader = find_point(session, reads_recordings);
     struct text why = {0};
+    int error;
     session->monotonic_ahead = clock_ahead(CLOCK_MONOTONIC);
     session->tai_ahead = clock_ahead(CLOCK_TAI);
-    int error = replay_open(options->recordings, options->pids, options->pid_count,
-                            &session->environment.replay, &why);
+    if (options->command && options->recordings) {
+        diagnose_error(&session->diagnostics, (struct place){0},
+                       "-c and a recording are two answers to one question");
+        diagnose_hint(&session->diagnostics, "with -c the command's own recording is read");
+        return -EINVAL;
+    }
+    if (options->command)
+        return child_run_until(session, open_of_command);
+    error = replay_open(options->recordings, options->pids, options->pid_count, &session->environment.replay,
+                        &why);
     if (error) {
         diagnose_error(&session->diagnostics, reader ? reader->place : (struct place){0}, "%s",
                        why.length ? text_string(&why) : strerror(-error));

@@ -488,7 +488,7 @@ static int run(struct session *session)
     if (!error)
         error = load(session);
     names_watch(session);
-    if (!error && session->options.command)
+    if (!error && session->options.command && !session->child.pid)
         error = child_start(session);
     if (error)
         return error;

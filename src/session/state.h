@@ -28,6 +28,7 @@ struct mishap_state { /* of one counter */
 struct session_child {
     pid_t pid;
     int pidfd;
+    bool is_stopped; /* by SIGSTOP, until all is attached */
     int go, failed; /* pipes: written to let it start; brings errno when it cannot be executed. -1: none */
 };
 
@@ -155,6 +156,8 @@ void mixed_close(struct session *session);
 int child_start(struct session *session); /* forks; the command waits */
 int child_release(
     struct session *session); /* lets it run; -errno with a diagnostic when it cannot be executed */
+/* Starts it and stops it as soon as `open` does not answer -ENOENT any more. What `open` says, or -errno. */
+int child_run_until(struct session *session, int (*open)(struct session *session));
 void child_end(struct session *session); /* SIGTERM to what still runs, and waits for it */
 /* processes.c */
 int processes_choose(struct session *session); /* 0, or -errno with a diagnostic; before anything is expanded */
