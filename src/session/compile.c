@@ -287,6 +287,8 @@ static int check(struct session *session)
         .parameters = &session->options.parameters,
         .is_unsafe = session->options.is_unsafe,
         .has_command = session->options.command != NULL,
+        .script_of = session->options.more_count ? session_script_of : NULL,
+        .script_state = session,
         .max_strlen = session->options.settings.max_strlen,
         .stack_mode = session->options.settings.stack_mode,
         .declarations = session->script->declarations,
@@ -429,8 +431,6 @@ static int compile(struct session *session)
     definitions_tell(session);
     if (!session->diagnostics.errors)
         settings_from_script(&session->options.settings, session->script, &session->diagnostics);
-    if (!session->diagnostics.errors)
-        script_expand(&session->arena, &session->diagnostics, session->script);
     if (!session->diagnostics.errors)
         settings_read(&session->diagnostics, &session->options.settings, session->script);
     if (!session->diagnostics.errors)

@@ -383,6 +383,12 @@ static void loop(struct session *session)
 
 /* ---- the end ---- */
 
+static bool comes_before(const struct session *session, size_t map, size_t other)
+{
+    int order = strcmp(session->image.maps[map].name, session->image.maps[other].name);
+    return order ? order < 0 : map < other;
+}
+
 static void print_maps(struct session *session)
 {
     if (session->options.keep_maps_quiet) {
@@ -391,23 +397,24 @@ static void print_maps(struct session *session)
     }
     if (!session->options.is_json)
         text_add(&session->out, "\n\n");
-    size_t count = session->image.map_count;
-    const char *last = "";
-    /* In order of their names; there are few, so the next one is sought each time. */
+    size_t count = session->image.map_count, last = count;
+    /* In order of their names, those of the first script before others; there are few, so the next one is
+     * sought each time. */
     for (size_t k = 0; k < count && session->options.settings.print_maps_on_exit; k++) {
         size_t next = count;
         for (size_t i = 0; i < count; i++) {
             const struct image_map *map = &session->image.maps[i];
-            if (map->name[0] == '@' && map->value && strcmp(map->name, last) > 0 &&
-                (next == count || strcmp(map->name, session->image.maps[next].name) < 0))
+            if (map->name[0] == '@' && map->value && (last == count || comes_before(session, last, i)) &&
+                (next == count || comes_before(session, i, next)))
                 next = i;
         }
         if (next == count)
             break;
-        last = session->image.maps[next].name;
+        last = next;
         if (snapshot_print(&session->printer, session->host, &session->image, next, 0, 0,
                            !session->actor.zeroed[next]))
-            session_report(session, "WARNING: the map %s could not be read\n", last);
+            session_report(session, "WARNING: the map %s could not be read\n",
+                           session->image.maps[next].name);
         if (session->out.length >= FLUSH_BYTES)
             session_flush(session);
     }

@@ -29,6 +29,8 @@ enum session_stage { STAGE_NONE, STAGE_AST, STAGE_TYPES, STAGE_IR_RAW, STAGE_IR,
 
 struct session_options {
     const struct source *source;
+    const struct source *more; /* scripts that run together with it */
+    size_t more_count;
     struct parameters parameters;
     const struct probe_kind *const *kinds; /* NULL-terminated */
     const struct builtin_table *builtins;

@@ -38,6 +38,11 @@ struct cgroup_name { /* what was found for cgroup_path() */
     const char *filter, *path;
 };
 
+struct session_text { /* that was imported */
+    const struct source *source;
+    unsigned script; /* by which: 0 is options.source, others are those of options.more */
+};
+
 struct session {
     struct session_options options;
     struct arena arena;
@@ -47,7 +52,9 @@ struct session {
     struct kernel *kernel; /* NULL: check only, or there is a vm */
     struct vm *vm;         /* NULL: a kernel runs the programs */
     struct host *host;
-    struct script *script;
+    struct script *script; /* all of them together */
+    struct session_text *texts;
+    size_t text_count, text_room;
     struct session_unit *units;
     size_t unit_count, unit_room;
     struct check_unit *checks;
@@ -105,8 +112,9 @@ struct session {
  * or nothing, as missing_probes wants it. */
 void session_miss(struct session *session, const struct diagnostics *before);
 
-/* import.c: parses the script and what it imports. */
+/* import.c: parses the scripts and what they import, and expands macros. */
 void session_parse(struct session *session);
+unsigned session_script_of(void *state, const struct source *source); /* which script's text it is */
 
 /* names.c */
 void names_init(struct session *session);
