@@ -95,6 +95,25 @@ struct mishap {
     const char *helper; /* "probe_read_user_str", "map_update_elem" …, or NULL */
 };
 
+enum { EVENT_WORDS = 12, EVENT_COMM = 16 };
+
+/* What a program of an event of a recording gets, in this layout for every format of recordings and on both
+ * hosts. Texts are addresses that the host's helpers can read. */
+struct image_event {
+    uint64_t time;   /* boot clock, ns */
+    uint64_t object; /* id as it was recorded */
+    uint64_t owner, thread;
+    uint64_t lifetime, since;    /* ns; only when image.follows_objects */
+    uint64_t related;            /* id of the first object that the event relates to its own */
+    uint64_t site;               /* of the variant */
+    uint64_t words[EVENT_WORDS]; /* arguments */
+    uint64_t owner_name;         /* a text */
+    uint64_t pid_tid;            /* of who recorded it: as the kernel's helper would have said */
+    uint64_t cpu;
+    uint64_t monotonic, tai; /* the time on these clocks */
+    char comm[EVENT_COMM];   /* zeros behind the name */
+};
+
 /* The control page: the only value of the map "control", mapped by the host into user space. */
 struct image_control {
     uint32_t stop;         /* not 0: programs return at once */
@@ -104,6 +123,8 @@ struct image_control {
     int64_t result;        /* what a test's block returned */
     uint64_t pid_level, pid_namespace; /* the tracer's PID namespace: how deep it is, and its address */
     uint64_t process_ends; /* how many of the set of processes have ended */
+    /* Where the kernel runs programs of recordings' events: the one at hand. Away from `stop`, at which all look. */
+    struct image_event event __attribute__((aligned(64)));
     uint64_t mishaps[];    /* one per mishap */
 };
 
@@ -116,7 +137,9 @@ struct image {
     size_t mishap_count, mishap_room;
     int control, events, stacks; /* indices of the internal maps; -1: not used by any program */
     int events_shared;           /* one ring for programs that may not use an array of them; or -1 */
+    int events_own;              /* a ring of the programs that the host runs for recordings' events; or -1 */
     int processes;               /* the set of those traced, by id (8 bytes); or -1 */
+    bool names_owners;    /* a program reads owner_name */
     bool follows_objects; /* a program asks how old an object is: the host must follow all events */
     int scratch_cpu, scratch_task, scratch_slots; /* memory of programs that run; or -1 (lower.h) */
 };

@@ -119,6 +119,8 @@ struct ir *lower_area(struct lowering *l, struct lower_function *home)
 
 static struct ir *read_clock(struct lowering *l)
 {
+    if (l->context->has_record)
+        return lower_event_word(l, offsetof(struct image_event, time));
     return ir_call(&l->b,
                    l->options->features->boot_clock ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns, 0);
 }
@@ -264,7 +266,14 @@ struct ir *lower_shared_value(struct lowering *l, enum lower_shared which)
 
 struct ir *lower_ctx(struct lowering *l)
 {
+    if (l->context->record_in_control)
+        return ir_map_value(&l->b, (uint32_t)l->image->control, offsetof(struct image_control, event));
     return lower_shared_value(l, SHARED_CTX);
+}
+
+struct ir *lower_event_word(struct lowering *l, size_t offset)
+{
+    return ir_load(&l->b, lower_ctx(l), (int32_t)offset, 8, false);
 }
 
 struct ir *lower_control(struct lowering *l)
@@ -275,6 +284,8 @@ struct ir *lower_control(struct lowering *l)
 struct ir *lower_pid_tgid(struct lowering *l)
 {
     struct ir_builder *b = &l->b;
+    if (l->context->has_record)
+        return lower_event_word(l, offsetof(struct image_event, pid_tid));
     if (!l->options->pid_namespace)
         return ir_call(b, BPF_FUNC_get_current_pid_tgid, 0); /* the passes keep one */
     /* struct bpf_pidns_info: pid, tgid; zeros for a task of another namespace. */

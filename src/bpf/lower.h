@@ -50,6 +50,7 @@ struct lower_options {
     size_t name_count;
     uint32_t user_frames;                         /* frames of a stack without an explicit limit: 127 */
     uint64_t pid_namespace_device, pid_namespace; /* of the tracer; 0: the initial one */
+    bool orders_records;   /* every record has its time, also where one ring is enough */
     bool counts_lookups;   /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
     int64_t wall_offset;   /* what makes the boot clock the time since 1970, ns */
     const char *clock_map; /* tests: this map of the script is tseries' clock; or NULL */
@@ -178,6 +179,7 @@ struct ir *lower_time(struct lowering *l);     /* boot clock, ns */
 struct ir *lower_pid_tgid(struct lowering *l); /* as the tracer's PID namespace sees them */
 struct ir *lower_control(struct lowering *l);  /* address of struct image_control */
 struct ir *lower_ctx(struct lowering *l);      /* the program's context, also inside loop bodies */
+struct ir *lower_event_word(struct lowering *l, size_t offset);  /* of struct image_event, 8 bytes */
 struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
 /* Interns the current stack; returns its id, 0 when it could not be taken. */
 struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place);

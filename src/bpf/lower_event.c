@@ -90,9 +90,9 @@ static void lost(struct lowering *l, struct node *call)
     ir_jump(&l->b, lower_statement_end(l));
 }
 
-static uint32_t ring_map(struct lowering *l, bool is_shared)
+/* name: of a single ring; NULL: one for each CPU. */
+static uint32_t ring_map(struct lowering *l, int *index, const char *name)
 {
-    int *index = is_shared ? &l->image->events_shared : &l->image->events;
     if (*index < 0) {
         struct image_map map = {.name = "events",
                                 .type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
@@ -100,9 +100,9 @@ static uint32_t ring_map(struct lowering *l, bool is_shared)
                                 .value_size = l->options->ring_bytes,
                                 .max_entries = l->options->features->cpus,
                                 .is_ring_per_cpu = true};
-        if (is_shared)
+        if (name)
             map = (struct image_map){
-                .name = "events_shared", .type = BPF_MAP_TYPE_RINGBUF, .max_entries = l->options->ring_bytes};
+                .name = name, .type = BPF_MAP_TYPE_RINGBUF, .max_entries = l->options->ring_bytes};
         *index = (int)l->image->map_count;
         *arena_push(l->arena, l->image->maps, l->image->map_count, l->image->map_room) = map;
     }
@@ -118,10 +118,11 @@ static bool uses_shared_ring(const struct lowering *l)
 static struct ir *ring(struct lowering *l, struct node *call)
 {
     struct ir_builder *b = &l->b;
-    bool is_shared = uses_shared_ring(l);
-    uint32_t map = ring_map(l, is_shared);
-    if (is_shared)
-        return ir_map(b, map);
+    if (l->context->record_in_control)
+        return ir_map(b, ring_map(l, &l->image->events_own, "events_own"));
+    if (uses_shared_ring(l))
+        return ir_map(b, ring_map(l, &l->image->events_shared, "events_shared"));
+    uint32_t map = ring_map(l, &l->image->events, NULL);
     struct memory key = lower_temporary(l, 8, false);
     struct ir *cpu = ir_call(b, BPF_FUNC_get_smp_processor_id, 0);
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
@@ -141,7 +142,8 @@ static struct ir *ring(struct lowering *l, struct node *call)
 static struct ir *record_time(struct lowering *l)
 {
     const struct features *features = l->options->features;
-    bool is_one = features->cpus == 1 && (features->ring_array_sleepable || !features->sleepable_uprobe);
+    bool is_one = !l->options->orders_records && features->cpus == 1 &&
+                  (features->ring_array_sleepable || !features->sleepable_uprobe);
     return is_one ? ir_constant(&l->b, 0) : lower_time(l);
 }
 

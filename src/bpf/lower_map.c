@@ -52,7 +52,7 @@ static struct image_map describe_map(const struct map_symbol *symbol, const stru
 int lower_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
                const struct checker *checker, const struct lower_options *options)
 {
-    image->events = image->stacks = image->events_shared = -1;
+    image->events = image->stacks = image->events_shared = image->events_own = -1;
     image->scratch_cpu = image->scratch_task = image->scratch_slots = -1;
     image->control = (int)image->map_count;
     *arena_push(arena, image->maps, image->map_count, image->map_room) = (struct image_map){

@@ -27,6 +27,7 @@ enum { /* options without a letter; below the first letter of ASCII */
        OPTION_HISTOGRAM,
        OPTION_HOST,
        OPTION_RECORDING,
+       OPTION_SCRIPT,
 };
 
 static const struct option_line {
@@ -35,7 +36,8 @@ static const struct option_line {
     const char *argument; /* NULL: takes none */
     const char *what;
 } lines[] = {
-    {'e', NULL, "PROGRAM", "run this program instead of a file"},
+    {'e', NULL, "PROGRAM", "run this program instead of a file; may be given several times"},
+    {OPTION_SCRIPT, "script", "FILE", "run this file; several of these and of -e run together"},
     {'p', "pid", "PID,…", "trace only these processes; the end of the last one ends the trace"},
     {'c', "cmd", "COMMAND",
      "run a command and trace; it starts when all is attached, its end ends the trace"},
@@ -97,6 +99,7 @@ void options_help(FILE *out)
     fputs("spoor: what is this system doing?\n\n"
           "Usage: spoor [options] FILE | -  [parameters]\n"
           "       spoor [options] -e PROGRAM [parameters]\n"
+          "       spoor [options] --script FILE --script FILE … [parameters]\n"
           "       spoor -l [PATTERN]\n\nOptions:\n",
           out);
     for (size_t i = 0; i < LINES; i++) {
@@ -198,6 +201,14 @@ int options_append(const char *const **list, const char *item)
     return 0;
 }
 
+static int add_script(struct options *options, struct script_option script)
+{
+    if (options->script_count == OPTIONS_SCRIPTS)
+        return complain("at most 64 scripts run together%s", "");
+    options->scripts[options->script_count++] = script;
+    return 0;
+}
+
 static int apply(struct options *options, int letter, const char *argument)
 {
     static const char *const formats[] = {"text", "json", NULL};
@@ -214,7 +225,8 @@ static int apply(struct options *options, int letter, const char *argument)
         return 1;
     }
     switch (letter) {
-    case 'e': options->program = argument; return 0;
+    case 'e': return add_script(options, (struct script_option){.program = argument});
+    case OPTION_SCRIPT: return add_script(options, (struct script_option){.file = argument});
     case 'p': return parse_pids(options, argument);
     case 'c': session->command = argument; return 0;
     case 'o': options->output = argument; return 0;
@@ -383,12 +395,12 @@ int options_parse(struct options *options, int argc, char **argv)
     if (!options->output && getenv("BPF_OUTFILE") && *getenv("BPF_OUTFILE"))
         options->output = getenv("BPF_OUTFILE");
     int next = optind;
-    if (options->lists && !options->program && next < argc) {
+    if (options->lists && !options->script_count && next < argc) {
         if (is_script(argv[next]))
             options->file = argv[next++];
         else
             options->pattern = argv[next++];
-    } else if (!options->lists && !options->program && next < argc)
+    } else if (!options->lists && !options->script_count && next < argc)
         options->file = argv[next++];
     sort_parameters(options, argv + next, argc - next, behind);
     return 0;

@@ -243,7 +243,8 @@ static int create_one(struct kernel *kernel, const struct image *image, size_t i
 {
     const struct image_map *map = &image->maps[index];
     struct kernel_map *made = &kernel->maps[index];
-    bool is_events = image->events == (int)index || image->events_shared == (int)index;
+    bool is_own = image->events_own == (int)index;
+    bool is_events = image->events == (int)index || image->events_shared == (int)index || is_own;
     bool is_control = image->control >= 0 && (size_t)image->control == index;
     bool is_percpu = map_is_percpu(map->type);
     *made = (struct kernel_map){
@@ -279,7 +280,7 @@ static int create_one(struct kernel *kernel, const struct image *image, size_t i
         int copy = dup(made->fd);
         if (copy < 0)
             return -errno;
-        int error = ring_open(&kernel->rings, &copy, 1, size);
+        int error = ring_open(is_own ? &kernel->own_rings : &kernel->rings, &copy, 1, size);
         if (error)
             close(copy);
         return error;
@@ -307,6 +308,7 @@ int create_maps(struct host *host, const struct image *image, struct diagnostics
             free(kernel->maps);
             kernel->maps = NULL;
             ring_close(&kernel->rings);
+            ring_close(&kernel->own_rings);
             if (kernel->control)
                 munmap(kernel->control, kernel->control_size);
             kernel->control = NULL;

@@ -71,7 +71,7 @@ struct kernel {
     size_t program_count;
     struct image_control *control;
     size_t control_size;
-    struct rings rings;
+    struct rings rings, own_rings; /* own: of image.events_own */
     struct attachment *attachments;
     size_t attachment_count, attachment_room;
     struct tracefs *tracefs; /* opened when an attachment needs it */
@@ -119,6 +119,7 @@ int map_clear(struct host *host, size_t map);
 int map_zero(struct host *host, size_t map);
 int ring_open(struct rings *rings, const int *fds, uint32_t count, uint32_t size);
 int ring_consume(struct host *host, bool drain, host_record *record, void *state);
+int ring_consume_own(struct host *host, host_record *record, void *state);
 void ring_close(struct rings *rings);
 
 /* watch.c */

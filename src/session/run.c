@@ -120,8 +120,9 @@ static int act(void *state, const uint8_t *record, size_t length)
 
 static int consume(struct session *session, bool drain)
 {
-    int count = session->pump ? pump_consume(session, drain, act, session)
-                              : session->host->operations->consume(session->host, drain, act, session);
+    int count = session->pump
+                    ? pump_consume(session, drain ? PUMP_DRAIN : PUMP_FILL, session->horizon, act, session)
+                    : session->host->operations->consume(session->host, drain, act, session);
     mishaps_tell(session, false);
     session_flush(session);
     return count;
@@ -130,6 +131,22 @@ static int consume(struct session *session, bool drain)
 void session_deliver(struct session *session)
 {
     session->host->operations->consume(session->host, true, act, session);
+}
+
+void session_deliver_own(struct session *session)
+{
+    session->host->operations->consume_own(session->host, act, session);
+}
+
+void session_release(struct session *session, uint64_t until)
+{
+    if (pump_is_due(session, until))
+        pump_consume(session, PUMP_KEPT, until, act, session);
+}
+
+void session_collect(struct session *session)
+{
+    pump_consume(session, PUMP_FILL, 0, act, session);
 }
 
 void session_consume_all(struct session *session)
@@ -353,6 +370,8 @@ static void loop(struct session *session)
         over = wait_for_events(session, wait_ms);
         for (; session->calls; session->calls--)
             run_special(session, PROBE_AT_SIGNAL);
+        if (session->mixed)
+            over |= mixed_turn(session, UINT64_MAX);
         int count = consume(session, false);
         grow_look(session);
         if (count > 0)
@@ -364,6 +383,12 @@ static void loop(struct session *session)
 
 /* ---- the end ---- */
 
+static bool comes_before(const struct session *session, size_t map, size_t other)
+{
+    int order = strcmp(session->image.maps[map].name, session->image.maps[other].name);
+    return order ? order < 0 : map < other;
+}
+
 static void print_maps(struct session *session)
 {
     if (session->options.keep_maps_quiet) {
@@ -372,23 +397,24 @@ static void print_maps(struct session *session)
     }
     if (!session->options.is_json)
         text_add(&session->out, "\n\n");
-    size_t count = session->image.map_count;
-    const char *last = "";
-    /* In order of their names; there are few, so the next one is sought each time. */
+    size_t count = session->image.map_count, last = count;
+    /* In order of their names, those of the first script before others; there are few, so the next one is
+     * sought each time. */
     for (size_t k = 0; k < count && session->options.settings.print_maps_on_exit; k++) {
         size_t next = count;
         for (size_t i = 0; i < count; i++) {
             const struct image_map *map = &session->image.maps[i];
-            if (map->name[0] == '@' && map->value && strcmp(map->name, last) > 0 &&
-                (next == count || strcmp(map->name, session->image.maps[next].name) < 0))
+            if (map->name[0] == '@' && map->value && (last == count || comes_before(session, last, i)) &&
+                (next == count || comes_before(session, i, next)))
                 next = i;
         }
         if (next == count)
             break;
-        last = session->image.maps[next].name;
+        last = next;
         if (snapshot_print(&session->printer, session->host, &session->image, next, 0, 0,
                            !session->actor.zeroed[next]))
-            session_report(session, "WARNING: the map %s could not be read\n", last);
+            session_report(session, "WARNING: the map %s could not be read\n",
+                           session->image.maps[next].name);
         if (session->out.length >= FLUSH_BYTES)
             session_flush(session);
     }
@@ -399,6 +425,8 @@ static void end(struct session *session)
 {
     session->holds_output = false;
     tell_stop(session);
+    if (session->mixed)
+        mixed_finish(session);
     consume(session, true);
     session->at_end = true;
     run_special(session, PROBE_AT_END);
@@ -467,7 +495,7 @@ static int run(struct session *session)
     if (!error)
         error = load(session);
     names_watch(session);
-    if (!error && session->options.command)
+    if (!error && session->options.command && !session->child.pid)
         error = child_start(session);
     if (error)
         return error;
@@ -483,6 +511,8 @@ static int run(struct session *session)
         error = processes_attached(session);
     if (!error && !session->actor.exit_requested)
         error = grow_begin(session);
+    if (!error && !session->actor.exit_requested && session->mixed)
+        error = mixed_begin(session);
     if (!error && !session->actor.exit_requested && session->options.command)
         error = child_release(session);
     if (error && error != -EINTR) {

@@ -13,6 +13,7 @@
  *   processes.c which processes are traced
  *   grow.c      probes in libraries that are loaded while the trace runs
  *   replay.c    the loop of a script over recordings, on the user-space host
+ *   mixed.c     recordings and the kernel in one script
  *   child.c     the command of -c
  *   bench.c     --test and --bench
  */
@@ -28,6 +29,8 @@ enum session_stage { STAGE_NONE, STAGE_AST, STAGE_TYPES, STAGE_IR_RAW, STAGE_IR,
 
 struct session_options {
     const struct source *source;
+    const struct source *more; /* scripts that run together with it */
+    size_t more_count;
     struct parameters parameters;
     const struct probe_kind *const *kinds; /* NULL-terminated */
     const struct builtin_table *builtins;
