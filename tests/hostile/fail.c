@@ -4,6 +4,7 @@
  *
  *   HOSTILE=allocation:17    the 17th allocation fails         HOSTILE=allocation:17+   all from the 17th on
  *   HOSTILE=call:17          the 17th call fails               HOSTILE=call:17:4        with error number 4
+ *   HOSTILE=kill:17          at the 17th call the process is killed (SIGKILL), as by somebody who has had enough
  *   HOSTILE_LOG=FILE         gets a line for each failure, and at the end of the process one with both counts
  *
  * Without HOSTILE nothing fails, and the counts say how many n there are. Processes that spoor forks go on
@@ -30,6 +31,7 @@ struct counter {
 };
 
 static struct counter allocations = {.name = "allocation"}, calls = {.name = "call"};
+static unsigned long kill_at;
 static int log_fd = -1;
 static pid_t self;
 extern char __executable_start;
@@ -57,7 +59,9 @@ __attribute__((constructor)) static void begin(void)
     self = getpid();
     if (log)
         log_fd = __real_open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (what && !counter_read(&allocations, what))
+    if (what && !strncmp(what, "kill:", 5))
+        kill_at = strtoul(what + 5, NULL, 10);
+    else if (what && !counter_read(&allocations, what))
         counter_read(&calls, what);
 }
 
@@ -76,6 +80,8 @@ __attribute__((destructor)) static void end(void)
 static bool fails(struct counter *counter, const char *name, void *caller)
 {
     unsigned long n = __atomic_add_fetch(&counter->count, 1, __ATOMIC_RELAXED);
+    if (n == kill_at && counter == &calls && getpid() == self)
+        kill(self, SIGKILL);
     if (n < counter->from || n > counter->to || !counter->from)
         return false;
     char text[120];
