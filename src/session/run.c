@@ -166,9 +166,25 @@ static void *special_thread(void *state)
     if (time == PROBE_ONCE && kernel_walk(session->kernel))
         session->walk_failed = true;
     for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].variant->kind->time == time && time != PROBE_ONCE)
-            session->host->operations->run(session->host, session->units[i].program);
+        if (session->units[i].variant->kind->time == time && time != PROBE_ONCE) {
+            int error = session->host->operations->run(session->host, session->units[i].program);
+            if (error && !session->special_error) {
+                session->special_error = error;
+                session->special_unit = i;
+            }
+        }
     return NULL;
+}
+
+/* What the thread could not do is told by the one that owns the diagnostics. */
+static void tell_special(struct session *session)
+{
+    if (!session->special_error)
+        return;
+    const struct probe_site *site = &session->units[session->special_unit].variant->sites[0];
+    diagnose_error(&session->diagnostics, site->place, "The kernel could not run this block: %s",
+                   strerror(-session->special_error));
+    session->special_error = 0;
 }
 
 /* SIGUSR1 does not ask for the end: it is kept for the self probes. */
@@ -209,6 +225,7 @@ static void run_special(struct session *session, enum probe_time time)
         return;
     if (pthread_create(&session->special_thread, NULL, special_thread, session)) {
         special_thread(session);
+        tell_special(session);
         return;
     }
     session->has_special_thread = true;
@@ -222,6 +239,7 @@ static void run_special(struct session *session, enum probe_time time)
         }
         if (pthread_timedjoin_np(session->special_thread, NULL, &until) != ETIMEDOUT) {
             session->has_special_thread = false;
+            tell_special(session);
             return;
         }
         consume(session, false);

@@ -98,6 +98,8 @@ struct session {
     pthread_t special_thread; /* runs begin, end and the like */
     bool has_special_thread;
     enum probe_time special_time;
+    int special_error; /* the first of its runs that failed, */
+    size_t special_unit; /* and of which unit */
     bool at_end;        /* the end probes run: exit() no longer drops records */
 };
 
