@@ -138,7 +138,14 @@ bench-kernels: all
 	@tools/setup build check kernels
 	@tests/kernels/bench $(BUILD) $(SUITES)
 
-tests: all $(UNITS) $(TARGETS) $(LIBRARIES) $(EXAMPLES)
+# spoor on a hostile machine: tests/hostile/fail.c stands before every function that it wraps.
+HOSTILE_NAMES = $(shell tests/hostile/names)
+$(BUILD)/hostile/spoor: tests/hostile/fail.c $(MAIN) $(BUILD)/libtracer.a
+	@mkdir -p $(@D)
+	@echo '  LD   $@'
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $(HOSTILE_NAMES:%=-Wl,--wrap=%) -o $@ $^ $(LDLIBS)
+
+tests: all $(BUILD)/hostile/spoor $(UNITS) $(TARGETS) $(LIBRARIES) $(EXAMPLES)
 
 # ONLY=word and SUITES="bookworm trixie" choose. What the running kernel cannot do is tested here.
 check-kernels:

@@ -3,6 +3,7 @@
 #include "cmd/report.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -75,14 +76,24 @@ static void stop(int signal)
 void report_flush(struct report *report, bool all)
 {
     enum { MUCH = 1 << 16 };
+    if (report->out.failed) {
+        fputs("ERROR: there is not enough memory for the output: it is not complete\n", stderr);
+        report->is_closed = report->has_failed = true;
+    }
     if (report->out.length < (all ? 1 : MUCH))
         return;
     for (size_t done = 0; done < report->out.length && !report->is_closed;) {
         const ssize_t now = write(STDOUT_FILENO, report->out.bytes + done, report->out.length - done);
         if (now > 0)
             done += (size_t)now;
-        else if (errno != EINTR)
+        else if (errno == EAGAIN)
+            poll(&(struct pollfd){STDOUT_FILENO, POLLOUT, 0}, 1, -1);
+        else if (errno != EINTR) {
             report->is_closed = true;
+            report->has_failed = errno != EPIPE;
+            if (report->has_failed)
+                fprintf(stderr, "ERROR: cannot write the output: %s\n", strerror(errno));
+        }
     }
     text_clear(&report->out);
 }
@@ -352,6 +363,12 @@ int command_report(int argc, char **argv)
                                         : list(&report);
     report_flush(&report, true);
     print_counts(&report);
+    const struct recording_counts counts = recording_counts(report.recording);
+    if (counts.read_error)
+        fprintf(stderr, "ERROR: %s could not be read everywhere, and events are missing: %s\n",
+                recording_path(report.recording), strerror(counts.read_error));
+    if (counts.read_error || report.has_failed)
+        status = 1;
 out:
     objects_free(report.objects);
     recording_close(report.recording);

@@ -25,7 +25,8 @@ struct report {
     struct recording *recording;
     struct objects *objects;
     struct text out;
-    bool is_closed; /* nobody reads our output any more */
+    bool is_closed; /* nobody reads our output any more, or it cannot be written */
+    bool has_failed; /* and that was an error, which was told */
     bool shows_progress;
     uint64_t progressed; /* bytes at the last sign of progress */
 };

@@ -16,6 +16,8 @@ void command_diagnose(const struct options *options, const struct diagnostics *d
     if (!options->session.no_warnings)
         diagnostics_render(&text, diagnostics, DIAGNOSTIC_WARNING, options->session.colour);
     fputs(text_string(&text), stderr);
+    if (text.failed || (diagnostics->errors && !text.length))
+        fputs("ERROR: there is not enough memory\n", stderr);
     text_free(&text);
 }
 

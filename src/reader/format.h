@@ -46,6 +46,7 @@ struct recording {
     struct recording_options options;
     void *state; /* the format's */
     int file;
+    int *read_error; /* of the last read that failed; 0: all did what they should */
     char *path;
     uint64_t file_bytes;
     bool live;

@@ -185,6 +185,7 @@ struct recording_counts {
     uint64_t unknown;     /* of tracepoints that are not declared */
     uint64_t done, total; /* bytes, for progress */
     unsigned sources;     /* rings */
+    int read_error;       /* errno of a part that the file system did not give; 0: none */
 };
 struct recording_counts recording_counts(const struct recording *recording);
 

@@ -318,9 +318,13 @@ static bool run_events(struct session *session, uint64_t *time)
 void replay_tell_missing(struct session *session)
 {
     const struct replay *replay = session->environment.replay;
-    for (size_t i = 0; i < replay_count(replay) && !session->options.no_warnings; i++) {
+    for (size_t i = 0; i < replay_count(replay); i++) {
         struct recording *recording = replay_recording(replay, i);
         struct recording_counts counts = recording_counts(recording);
+        if (counts.read_error)
+            diagnose_error(&session->diagnostics, (struct place){0},
+                           "%s could not be read everywhere, and events are missing: %s",
+                           recording_path(recording), strerror(counts.read_error));
         if (counts.overwritten)
             session_report(session, "WARNING: %s: %llu %s were overwritten before they were read\n",
                            recording_path(recording), (unsigned long long)counts.overwritten,

@@ -36,6 +36,13 @@ void session_flush(struct session *session)
         return;
     const char *at = session->out.bytes;
     size_t left = session->out.length;
+    if (session->out.failed) { /* its rest is lost, and what comes after would hide that */
+        session->out.failed = false;
+        session->broken_output = true;
+        left = 0;
+        diagnose_error(&session->diagnostics, (struct place){0},
+                       "there is not enough memory for the output: it is not complete");
+    }
     while (left && !session->broken_output) {
         ssize_t written = write(session->options.output, at, left);
         if (written > 0) {
@@ -62,7 +69,8 @@ void session_report(struct session *session, const char *format, ...)
     text_vprintf(&text, format, arguments);
     va_end(arguments);
     session_flush(session); /* what was printed before stands before it */
-    session->options.report(session->options.state, text_string(&text));
+    session->options.report(session->options.state,
+                            text.failed ? "WARNING: there is not enough memory for a message\n" : text_string(&text));
     text_free(&text);
 }
 
@@ -168,21 +176,32 @@ static int load(struct session *session)
     return error;
 }
 
-struct special {
-    struct session *session;
-    enum probe_time time;
-};
-
 static void *special_thread(void *state)
 {
-    const struct special *special = state;
-    struct session *session = special->session;
-    if (special->time == PROBE_ONCE && kernel_walk(session->kernel))
+    struct session *session = state;
+    enum probe_time time = session->special_time;
+    if (time == PROBE_ONCE && kernel_walk(session->kernel))
         session->walk_failed = true;
     for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].variant->kind->time == special->time && special->time != PROBE_ONCE)
-            session->host->operations->run(session->host, session->units[i].program);
+        if (session->units[i].variant->kind->time == time && time != PROBE_ONCE) {
+            int error = session->host->operations->run(session->host, session->units[i].program);
+            if (error && !session->special_error) {
+                session->special_error = error;
+                session->special_unit = i;
+            }
+        }
     return NULL;
+}
+
+/* What the thread could not do is told by the one that owns the diagnostics. */
+static void tell_special(struct session *session)
+{
+    if (!session->special_error)
+        return;
+    const struct probe_site *site = &session->units[session->special_unit].variant->sites[0];
+    diagnose_error(&session->diagnostics, site->place, "The kernel could not run this block: %s",
+                   strerror(-session->special_error));
+    session->special_error = 0;
 }
 
 /* SIGUSR1 does not ask for the end: it is kept for the self probes. */
@@ -215,17 +234,18 @@ static void run_special(struct session *session, enum probe_time time)
         replay_run_special(session, time);
         return;
     }
-    struct special special = {session, time};
-    pthread_t thread;
+    session->special_time = time;
     bool any = false;
     for (size_t i = 0; i < session->unit_count; i++)
         any |= session->units[i].variant->kind->time == time;
     if (!any)
         return;
-    if (pthread_create(&thread, NULL, special_thread, &special)) {
-        special_thread(&special);
+    if (pthread_create(&session->special_thread, NULL, special_thread, session)) {
+        special_thread(session);
+        tell_special(session);
         return;
     }
+    session->has_special_thread = true;
     for (;;) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
@@ -234,8 +254,11 @@ static void run_special(struct session *session, enum probe_time time)
             until.tv_sec++;
             until.tv_nsec -= 1000000000;
         }
-        if (pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT)
+        if (pthread_timedjoin_np(session->special_thread, NULL, &until) != ETIMEDOUT) {
+            session->has_special_thread = false;
+            tell_special(session);
             return;
+        }
         consume(session, false);
         if (time == PROBE_ONCE &&
             (session_interrupted(session) || session->actor.exit_requested || session->broken_output))
@@ -535,15 +558,34 @@ static int run(struct session *session)
     return 0;
 }
 
-int session_run(struct session *session, int *status)
+static int run_guarded(struct session *session)
+{
+    jmp_buf out_of_memory;
+    return arena_guard(&session->arena, out_of_memory) ? -ENOMEM : run(session);
+}
+
+/* Also after a run that memory ran out for. */
+static int clean_up(struct session *session)
 {
     jmp_buf out_of_memory;
     if (arena_guard(&session->arena, out_of_memory))
         return -ENOMEM;
-    int error = run(session);
+    if (session->has_special_thread) {
+        tell_stop(session);
+        pthread_join(session->special_thread, NULL);
+    }
     child_end(session);
     session->holds_output = false;
     session_flush(session);
+    return 0;
+}
+
+int session_run(struct session *session, int *status)
+{
+    int error = run_guarded(session), later = clean_up(session);
+    session->arena.out_of_memory = NULL;
     *status = session->tests_failed && !session->actor.exit_code ? 1 : session->actor.exit_code;
+    if (!error)
+        error = later;
     return session->diagnostics.errors && !error ? -EIO : error;
 }

@@ -3,6 +3,7 @@
 #ifndef SPOOR_SESSION_STATE_H
 #define SPOOR_SESSION_STATE_H
 
+#include <pthread.h>
 #include <regex.h>
 
 #include "base/table.h"
@@ -105,6 +106,11 @@ struct session {
     unsigned calls;     /* SIGUSR1 that self probes have not heard yet */
     bool walk_failed;   /* the kernel broke an iterator off */
     bool broken_output; /* nobody reads it any more */
+    pthread_t special_thread; /* runs begin, end and the like */
+    bool has_special_thread;
+    enum probe_time special_time;
+    int special_error; /* the first of its runs that failed, */
+    size_t special_unit; /* and of which unit */
     bool at_end;        /* the end probes run: exit() no longer drops records */
 };
 
