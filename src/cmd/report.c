@@ -10,11 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmd/recordings.h"
-#include "print/event.h"
 #include "reader/copy.h"
 #include "reader/find.h"
 
@@ -138,60 +136,6 @@ static void print_counts(const struct report *report)
                 counts.unknown);
     if (counts.damaged)
         fprintf(stderr, "NOTE: %" PRIu64 " damaged parts were left out\n", counts.damaged);
-}
-
-/* ---- the listing ---- */
-
-static int list(struct report *report)
-{
-    const struct report_options *options = report->options;
-    struct filter filter = options->filter;
-    struct event_printer printer;
-    struct recording_event event;
-    struct object_step step;
-    bool is_first = true;
-    uint64_t lost = 0; /* before events that are not shown */
-    int got = 0;
-    event_printer_init(&printer, report->recording);
-    printer.width = options->width;
-    printer.with_counter = options->with_counter;
-    printer.with_step = options->with_step;
-    if (options->json)
-        event_json_head(&report->out, report->recording);
-    while (!report_stop && !report->is_closed) {
-        while (!report_stop && !report->is_closed && (got = report_next(report, &event, &step)) == 1) {
-            lost += event.lost;
-            if (!filter_passes(&filter, report->recording, &event, &step)) {
-                if (filter_is_over(&filter, report->recording, &event))
-                    report_stop = 1;
-                continue;
-            }
-            event.lost = lost;
-            lost = 0;
-            if (options->json)
-                event_json(&report->out, report->recording, &event, &step, is_first);
-            else
-                event_print(&printer, &report->out, &event, &step);
-            is_first = false;
-            report_flush(report, false);
-        }
-        if (got < 0 || !options->follow)
-            break;
-        report_flush(report, true);
-        if (!recording_is_live(report->recording))
-            break;
-        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-        if ((got = recording_refresh(report->recording)) < 0)
-            break;
-    }
-    report_progress_end(report);
-    if (options->json)
-        event_json_tail(&report->out, report->recording);
-    free(filter.tracepoints != options->filter.tracepoints ? filter.tracepoints : NULL);
-    if (got >= 0)
-        return 0;
-    fprintf(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording), strerror(-got));
-    return 1;
 }
 
 /* ---- arguments ---- */
@@ -385,7 +329,7 @@ int command_report(int argc, char **argv)
     status = arguments.report.stats     ? report_stats(&report)
              : arguments.report.slowest ? report_slowest(&report)
              : arguments.report.format  ? report_export(&report)
-                                        : list(&report);
+                                        : report_list(&report);
     report_flush(&report, true);
     status |= output_close(&report.output, status == 0);
     print_counts(&report);

@@ -44,6 +44,7 @@ void report_progress_end(struct report *report);
 int report_stats(struct report *report); /* exit status, here and below */
 int report_slowest(struct report *report);
 int report_export(struct report *report);
+int report_list(struct report *report);
 extern volatile int report_stop; /* Ctrl-C */
 
 #endif

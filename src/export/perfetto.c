@@ -271,7 +271,7 @@ static void put_event(struct perfetto *perfetto, struct text *out, const struct 
         put_text_note(out, "owner", perfetto->label.bytes, perfetto->label.length);
     put_note(out, "thread", ANNOTATION_UNSIGNED, event->thread);
     if (event->thread_name[0])
-        put_text_note(out, "thread name", event->thread_name, strlen(event->thread_name));
+        put_text_note(out, "thread_name", event->thread_name, strlen(event->thread_name));
 }
 
 /* ---- tracks ---- */
