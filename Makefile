@@ -36,7 +36,7 @@ LDFLAGS  += -fsanitize=address,undefined
 endif
 
 # libspoor is the recorder (src/recorder); everything else is the tracer.
-FOLDERS  := base type sym reader lang bpf print vm kernel builtin probe session
+FOLDERS  := base type sym reader lang bpf print export vm kernel builtin probe session
 SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
 COMMANDS := $(wildcard src/cmd/*.c)
 OBJECTS  := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)

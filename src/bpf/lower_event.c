@@ -138,13 +138,12 @@ static struct ir *ring(struct lowering *l, struct node *call)
     return ring;
 }
 
-/* Several rings are merged by time; one needs none. */
+/* Several rings are merged by time; one needs none, if nobody wants to see it. */
 static struct ir *record_time(struct lowering *l)
 {
     const struct features *features = l->options->features;
-    bool is_one = !l->options->orders_records && features->cpus == 1 &&
-                  (features->ring_array_sleepable || !features->sleepable_uprobe);
-    return is_one ? ir_constant(&l->b, 0) : lower_time(l);
+    bool is_one = features->cpus == 1 && (features->ring_array_sleepable || !features->sleepable_uprobe);
+    return is_one && !l->options->times_records ? ir_constant(&l->b, 0) : lower_time(l);
 }
 
 /* ---- records of constant size ---- */

@@ -28,6 +28,7 @@ enum { /* options without a letter; below the first letter of ASCII */
        OPTION_HOST,
        OPTION_RECORDING,
        OPTION_SCRIPT,
+       OPTION_TIMES,
 };
 
 static const struct option_line {
@@ -46,6 +47,7 @@ static const struct option_line {
     {'o', "output", "FILE", "write the script's output to a file"},
     {'f', NULL, "text|json|FILE", "format of the output; or a recording, for trace probes"},
     {OPTION_RECORDING, "recording", "FILE", "read this recording, as -f FILE; may be given several times"},
+    {OPTION_TIMES, "times", NULL, "with -f json: lines say when, as time_ns; for spoor report --merge"},
     {OPTION_HISTOGRAM, "histogram", "bpftrace|bcc",
      "layout of histograms in text: BCC's is `low -> high : count`"},
     {'B', NULL, "line|full|none", "buffering of the output"},
@@ -252,6 +254,7 @@ static int apply(struct options *options, int letter, const char *argument)
     case OPTION_CGROUP: session->cgroup = argument; return 0;
     case OPTION_INFO: options->info = true; return 0;
     case OPTION_WITHOUT: session->without = argument; return 0;
+    case OPTION_TIMES: session->shows_times = true; return 0;
     case OPTION_NO_WARNINGS: session->no_warnings = true; return 0;
     case OPTION_RECORDING: return options_append(&session->recordings, argument);
     case OPTION_HOST:

@@ -349,6 +349,30 @@ bool recording_thread(const struct recording *recording, size_t index, struct re
     return true;
 }
 
+const char *recording_enumerator(const struct recording_enumeration *enumeration, uint64_t value)
+{
+    size_t low = 0, high = enumeration->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (enumeration->values[middle].value < (int64_t)value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < enumeration->count && enumeration->values[low].value == (int64_t)value
+               ? enumeration->values[low].name
+               : NULL;
+}
+
+bool recording_ends_are_told(const struct recording_model *model, int16_t type)
+{
+    for (size_t i = 0; i < model->tracepoint_room; i++)
+        if (model->tracepoints[i] && model->tracepoints[i]->object == type &&
+            model->tracepoints[i]->life == RECORDING_ENDS)
+            return true;
+    return false;
+}
+
 struct recording_text recording_string(const struct recording_event *event, unsigned argument)
 {
     const uint64_t word = event->words[argument];
@@ -365,6 +389,11 @@ struct recording_text recording_string(const struct recording_event *event, unsi
 uint64_t recording_time(const struct recording *recording, uint64_t stamp)
 {
     return timeline_time(&recording->timeline, stamp);
+}
+
+uint64_t recording_realtime(const struct recording *recording)
+{
+    return recording->realtime;
 }
 
 uint64_t recording_start(const struct recording *recording)

@@ -225,6 +225,8 @@ static int spoor_open(struct recording *recording, struct text *why)
         return error;
     timeline_finish(&recording->timeline);
     recording->start = timeline_time(&recording->timeline, header->opened.counter);
+    if (header->realtime > header->opened.boottime)
+        recording->realtime = header->realtime - header->opened.boottime;
     return 0;
 }
 

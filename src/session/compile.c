@@ -347,7 +347,7 @@ static struct lower_options options_for_lowering(const struct session *session)
         .ring_bytes = ring_bytes(session),
         .frame_most = session->options.settings.on_stack_limit,
         .user_frames = FRAMES,
-        .orders_records = session->mixed != NULL,
+        .times_records = session->options.shows_times || session->mixed,
         .counts_lookups = session->options.warns,
         .wall_offset = names_wall_offset(),
         .clock_map = session->options.clock_map,

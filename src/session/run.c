@@ -120,7 +120,9 @@ static int act(void *state, const uint8_t *record, size_t length)
         return 0;
     const struct action *action = &session->actions.items[header.action];
     session->actor.record_length = length;
+    session->printer.time = session->options.shows_times ? header.time : 0;
     action->builtin->act(&session->actor, action, record);
+    session->printer.time = 0;
     if (session->out.length >= FLUSH_BYTES || session->options.unbuffered)
         session_flush(session);
     return session->broken_output ? -EPIPE : 0;
