@@ -269,7 +269,7 @@ static bool begins_at(Dwarf_Die *die, uint64_t address)
            (dwarf_lowpc(die, &entry) == 0 && entry == address);
 }
 
-static bool holds_code(int tag)
+bool dwarf_holds_code(int tag)
 {
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
            tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
@@ -297,7 +297,7 @@ static void descend(struct dwarf_file *file, Dwarf_Die *parent, uint64_t address
                 return;
             continue;
         }
-        if (!holds_code(tag) || dwarf_haspc(&child, address) <= 0)
+        if (!dwarf_holds_code(tag) || dwarf_haspc(&child, address) <= 0)
             continue;
         Dwarf_Die *around = tag == DW_TAG_subprogram ? &child : function;
         if (is_code && around) {
@@ -357,7 +357,7 @@ static bool is_conventional(struct dwarf_file *file, Dwarf_Die *function, uint64
     return true;
 }
 
-static const char *spell(struct dwarf_file *file, Dwarf_Die *die)
+const char *dwarf_spelled(struct dwarf_file *file, Dwarf_Die *die)
 {
     struct text text = {0};
     dwarf_spell(die, &text, 0);
@@ -387,7 +387,7 @@ static void read_parameters(struct dwarf_file *file, struct scope *scope, uint64
         const char *name = dwarf_diename(&child);
         parameter->name = name ? arena_strdup(file->arena, name) : "";
         parameter->type = dwarf_type_of(file, &child, 0);
-        parameter->spelling = spell(file, &child);
+        parameter->spelling = dwarf_spelled(file, &child);
         parameter->location = (struct dwarf_location){.why = "the compiler left it out"};
         if (instance_of(file, &scope->die, &child, &own))
             parameter->location =
@@ -416,7 +416,7 @@ int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *n
     out->is_inlined = dwarf_tag(&scope.die) == DW_TAG_inlined_subroutine;
     out->is_entry = begins_at(&scope.die, address);
     out->result = dwarf_type_of(file, &scope.die, 0);
-    out->result_spelling = spell(file, &scope.die);
+    out->result_spelling = dwarf_spelled(file, &scope.die);
     out->result_at = dwarf_call_result(file, &scope.die);
     read_parameters(file, &scope, address, out);
     return 0;
@@ -450,7 +450,7 @@ static int each_instance(const struct places *places, Dwarf_Die *parent, Dwarf_D
     do {
         int tag = dwarf_tag(&child), stop = 0;
         Dwarf_Addr entry;
-        if (!holds_code(tag) && !holds_functions(tag))
+        if (!dwarf_holds_code(tag) && !holds_functions(tag))
             continue;
         if (tag == DW_TAG_inlined_subroutine) {
             origin_of(&child, &origin);

@@ -90,4 +90,24 @@ struct dwarf_function {
 int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *name,
                         struct dwarf_function *out);
 
+/* What an instruction reads: a register, memory at a register plus offset, or at an address (offset alone). */
+struct dwarf_operand {
+    enum dwarf_where where; /* REGISTERS: one; MEMORY */
+    bool is_static;         /* MEMORY without a register */
+    struct machine_register base;
+    int64_t offset;
+    uint8_t size; /* of the value */
+    bool is_signed;
+};
+struct dwarf_expression {
+    const char *text; /* "request", "request->state", "queue.depth" */
+    const char *spelling;
+    const struct type *type; /* a scalar of the operand's size and sign */
+};
+/* The variable that is just there at that instruction, or the member of one or of what one points to, whose
+ * type is therefore the operand's; the innermost scope's. -ENOENT: there is none, or two of different
+ * types. */
+int dwarf_file_operand(struct dwarf_file *file, uint64_t address, const struct dwarf_operand *operand,
+                       struct dwarf_expression *out);
+
 #endif

@@ -82,6 +82,9 @@ bool dwarf_has(Dwarf_Die *die, unsigned attribute);
 bool dwarf_number(Dwarf_Die *die, unsigned attribute, uint64_t *value);
 enum dwarf_kind dwarf_kind_of(int tag); /* 0: nothing that the index has */
 
+bool dwarf_holds_code(int tag);                                     /* a scope with addresses */
+const char *dwarf_spelled(struct dwarf_file *file, Dwarf_Die *die); /* of DW_AT_type, in the file's arena */
+
 /* dwarf_index.c */
 /* Each entry of that kind and name, those at the top first. Non-zero stops. */
 typedef int dwarf_die_visitor(void *state, Dwarf_Die *die);
@@ -101,6 +104,8 @@ const struct type *dwarf_type_make(struct dwarf_file *file, Dwarf_Die *die, unsi
 const struct type *dwarf_type_of(struct dwarf_file *file, Dwarf_Die *die, unsigned depth);
 bool dwarf_type_die(Dwarf_Die *die, Dwarf_Die *type); /* DW_AT_type; false: void */
 bool dwarf_strip(Dwarf_Die *die);                     /* typedefs and qualifiers; false: void */
+/* Of a variable that has one place in the program; 0 or -ENOENT. */
+int dwarf_static_address(Dwarf_Die *die, uint64_t *address);
 /* dwarf_spell.c: the type of DW_AT_type, as C writes it where no name follows. */
 void dwarf_spell(Dwarf_Die *die, struct text *out, unsigned depth);
 

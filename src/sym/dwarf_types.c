@@ -433,28 +433,33 @@ const struct type *dwarf_file_enumerator(struct dwarf_file *file, const char *na
     return NULL;
 }
 
+int dwarf_static_address(Dwarf_Die *die, uint64_t *address)
+{
+    Dwarf_Attribute found, indirect;
+    Dwarf_Op *operations;
+    size_t count;
+    Dwarf_Addr value;
+    if (!dwarf_attr_integrate(die, DW_AT_location, &found) ||
+        dwarf_getlocation(&found, &operations, &count) || count != 1)
+        return -ENOENT;
+    switch (operations[0].atom) {
+    case DW_OP_addr: *address = operations[0].number; return 0;
+    case DW_OP_addrx:
+    case DW_OP_GNU_addr_index:
+        if (dwarf_getlocation_attr(&found, operations, &indirect) || dwarf_formaddr(&indirect, &value))
+            return -ENOENT;
+        *address = value;
+        return 0;
+    default: return -ENOENT; /* one per thread */
+    }
+}
+
 int dwarf_file_variable(struct dwarf_file *file, const char *name, uint64_t near, uint64_t *address,
                         const struct type **type)
 {
     struct wanted wanted;
-    Dwarf_Attribute found;
-    Dwarf_Op *operations;
-    size_t count;
-    if (!find(file, DWARF_KIND_VARIABLE, name, near, &wanted) ||
-        !dwarf_attr_integrate(&wanted.die, DW_AT_location, &found) ||
-        dwarf_getlocation(&found, &operations, &count) || count != 1)
+    if (!find(file, DWARF_KIND_VARIABLE, name, near, &wanted) || dwarf_static_address(&wanted.die, address))
         return -ENOENT;
-    if (operations[0].atom == DW_OP_addr) {
-        *address = operations[0].number;
-    } else if (operations[0].atom == DW_OP_addrx || operations[0].atom == DW_OP_GNU_addr_index) {
-        Dwarf_Attribute indirect;
-        Dwarf_Addr value;
-        if (dwarf_getlocation_attr(&found, operations, &indirect) || dwarf_formaddr(&indirect, &value))
-            return -ENOENT;
-        *address = value;
-    } else {
-        return -ENOENT; /* one per thread */
-    }
     *type = dwarf_type_of(file, &wanted.die, 0);
     return 0;
 }
