@@ -8,6 +8,7 @@
 #include "sym/btf.h"
 #include "sym/elf.h"
 #include "sym/library.h"
+#include "sym/proc.h"
 
 struct probe_program {
     const char *path;
@@ -28,27 +29,11 @@ static struct probe_program *program_find(struct probe_environment *environment,
     return program;
 }
 
-/* Of "/proc/PID/root" in front of the path. */
-static size_t root_length(const char *path)
-{
-    size_t root = !strncmp(path, "/proc/", 6) ? 6 + strspn(path + 6, "0123456789") : 0;
-    return root && !strncmp(path + root, "/root/", 6) ? root + 5 : 0;
-}
-
-/* Where a process sees a file below /proc/PID/root, its debug files are below that too. */
-static const char *debug_directories(struct probe_environment *environment, const char *path)
-{
-    size_t root = root_length(path);
-    return root ? arena_printf(environment->arena, "%.*s/usr/lib/debug", (int)root, path) : NULL;
-}
-
 static struct dwarf_file *program_dwarf(struct probe_environment *environment, struct probe_program *program)
 {
     if (!program->dwarf_tried) {
-        struct dwarf_options options = {.arena = environment->arena,
-                                        .directories = debug_directories(environment, program->path),
-                                        .tell = environment->tell,
-                                        .state = environment->tell_state};
+        struct dwarf_options options = {
+            .arena = environment->arena, .tell = environment->tell, .state = environment->tell_state};
         program->dwarf_tried = true;
         if (dwarf_file_open(program->path, &options, &program->dwarf))
             program->dwarf = NULL;
@@ -149,7 +134,7 @@ static const struct type *libraries_name(struct probe_environment *environment, 
                                          const struct asked *asked)
 {
     enum { LIBRARIES_MAX = 256 };
-    size_t root = root_length(path);
+    size_t root = proc_root_length(path, NULL);
     struct needed needed = {environment, asked, arena_printf(environment->arena, "%.*s", (int)root, path),
                             NULL};
     struct elf_file *file;

@@ -370,7 +370,7 @@ int dwarf_file_operand(struct dwarf_file *file, uint64_t address, const struct d
                        struct dwarf_expression *out)
 {
     struct search search = {.file = file, .address = address, .operand = *operand};
-    dwarf_ask(file);
+    DWARF_QUESTION(file);
     bool is_found = look(&search);
     if (!is_found && !search.depth) {
         struct copies copies;
