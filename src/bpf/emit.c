@@ -15,7 +15,7 @@
 #define BPF_MEMSX 0x80
 #endif
 
-enum item_kind { ITEM_PLAIN, ITEM_MAP, ITEM_MAP_VALUE, ITEM_FUNCTION };
+enum item_kind { ITEM_PLAIN, ITEM_MAP, ITEM_MAP_VALUE, ITEM_RING, ITEM_FUNCTION };
 
 struct item { /* an instruction, and what must still be put into it */
     struct bpf_insn instruction;
@@ -120,8 +120,8 @@ static void put_leaf(struct emitter *e, unsigned to, const struct ir *leaf)
         put(e, BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, frame_offset(leaf));
         break;
     case IR_MAP:
-        item = put_wide(e, to, 0, 0);
-        item->kind = ITEM_MAP;
+        item = put_wide(e, to, 0, leaf->offset ? (int64_t)(leaf->offset - 1) << 32 : 0);
+        item->kind = leaf->offset ? ITEM_RING : ITEM_MAP;
         item->map = (uint32_t)leaf->immediate;
         break;
     case IR_MAP_VALUE:
@@ -697,9 +697,11 @@ static bool same_place(struct place x, struct place y)
 
 static void fill_image(struct emitter *e, struct image_program *out)
 {
+    static const enum relocation_kind kinds[] = {
+        [ITEM_MAP] = RELOCATION_MAP, [ITEM_MAP_VALUE] = RELOCATION_VALUE, [ITEM_RING] = RELOCATION_RING};
     size_t relocations = 0, lines = 0, next_function = 0;
     for (size_t i = 0; i < e->code_count; i++)
-        relocations += e->code[i].kind == ITEM_MAP || e->code[i].kind == ITEM_MAP_VALUE;
+        relocations += e->code[i].kind != ITEM_PLAIN && e->code[i].kind != ITEM_FUNCTION;
     out->count = (uint32_t)e->code_count;
     out->instructions = arena_array(e->arena, e->code_count, sizeof *out->instructions);
     out->relocations = arena_array(e->arena, relocations, sizeof *out->relocations);
@@ -715,10 +717,8 @@ static void fill_image(struct emitter *e, struct image_program *out)
         if (item->kind == ITEM_FUNCTION)
             insn->imm = (int32_t)((int64_t)emitted_find(e, item->callee)->start - (int64_t)i - 1);
         else if (item->kind != ITEM_PLAIN)
-            out->relocations[relocations++] =
-                (struct image_relocation){.instruction = (uint32_t)i,
-                                          .kind = item->kind == ITEM_MAP ? RELOCATION_MAP : RELOCATION_VALUE,
-                                          .map = item->map};
+            out->relocations[relocations++] = (struct image_relocation){
+                .instruction = (uint32_t)i, .kind = kinds[item->kind], .map = item->map};
         bool starts = next_function < e->function_count && e->functions[next_function].start == i;
         if (starts) {
             out->functions[next_function] =

@@ -20,7 +20,9 @@ struct image_map {
     const char *name;          /* "@reads" of the script, or an internal name: "events" */
     enum bpf_map_type type;    /* BPF_MAP_TYPE_… */
     uint32_t key_size, value_size, max_entries, flags;
-    bool is_ring_per_cpu;      /* BPF_MAP_TYPE_ARRAY_OF_MAPS: one ring of value_size bytes per CPU */
+    /* One ring of value_size bytes per CPU. BPF_MAP_TYPE_ARRAY_OF_MAPS: found by the number of the CPU;
+     * BPF_MAP_TYPE_RINGBUF: programs name the rings one by one (RELOCATION_RING). */
+    bool is_ring_per_cpu;
     /* Script maps only: the types behind the bytes, for printing and for JSON. */
     const struct type *key;    /* NULL: keyless */
     const struct type *value;
@@ -30,6 +32,7 @@ struct image_map {
 enum relocation_kind {
     RELOCATION_MAP,      /* ld_imm64: the map */
     RELOCATION_VALUE,    /* ld_imm64: address offset (in the second imm) of the only value of an array map */
+    RELOCATION_RING,     /* ld_imm64: the ring of one CPU (in the second imm) of a map of rings */
     RELOCATION_FUNCTION, /* ld_imm64 or call: the function with this index, insn-relative; resolved by emit */
 };
 

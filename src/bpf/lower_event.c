@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events for the reader.
  *
- * A record of constant size is reserved in the ring and filled there, but only after everything that can
- * fault, sleep or fail was evaluated: nothing is held reserved across that. A record with long strings is
+ * A small record of constant size is made on the frame; a larger one is reserved in the ring and filled there,
+ * but only after everything that can fault, sleep or fail was evaluated: nothing is held reserved across that. A
+ * record with long strings is
  * built in scratch memory: fixed part first, then the strings, each read straight into its place behind the
  * one before, and sent at its true length. */
 #include "bpf/lower_state.h"
@@ -10,7 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_WAKEUP = 1 /* BPF_RB_NO_WAKEUP */, RECORD_HEADER = sizeof(struct image_record) };
+enum {
+    NO_WAKEUP = 1, /* BPF_RB_NO_WAKEUP */
+    RECORD_HEADER = sizeof(struct image_record),
+    NAMED_RINGS = 4, /* of more CPUs than this the rings are looked up */
+};
 
 static uint32_t round8(uint32_t bytes)
 {
@@ -90,15 +95,23 @@ static void lost(struct lowering *l, struct node *call)
     ir_jump(&l->b, lower_statement_end(l));
 }
 
-static uint32_t ring_map(struct lowering *l, bool is_shared)
+static bool uses_shared_ring(const struct lowering *l)
 {
+    const struct features *features = l->options->features;
+    return l->is_sleepable && !features->ring_array_sleepable && features->cpus > NAMED_RINGS;
+}
+
+static uint32_t ring_map(struct lowering *l)
+{
+    bool is_shared = uses_shared_ring(l);
     int *index = is_shared ? &l->image->events_shared : &l->image->events;
+    uint32_t cpus = l->options->features->cpus;
     if (*index < 0) {
         struct image_map map = {.name = "events",
-                                .type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+                                .type = cpus > NAMED_RINGS ? BPF_MAP_TYPE_ARRAY_OF_MAPS : BPF_MAP_TYPE_RINGBUF,
                                 .key_size = 4,
                                 .value_size = l->options->ring_bytes,
-                                .max_entries = l->options->features->cpus,
+                                .max_entries = cpus,
                                 .is_ring_per_cpu = true};
         if (is_shared)
             map = (struct image_map){
@@ -109,26 +122,17 @@ static uint32_t ring_map(struct lowering *l, bool is_shared)
     return (uint32_t)*index;
 }
 
-static bool uses_shared_ring(const struct lowering *l)
-{
-    return l->is_sleepable && !l->options->features->ring_array_sleepable;
-}
-
-/* This CPU's ring. The event is lost where there is none. */
-static struct ir *ring(struct lowering *l, struct node *call)
+/* Of this CPU: the event is lost where there is none. */
+static struct ir *look_up_ring(struct lowering *l, struct node *call, struct ir *cpu)
 {
     struct ir_builder *b = &l->b;
-    bool is_shared = uses_shared_ring(l);
-    uint32_t map = ring_map(l, is_shared);
-    if (is_shared)
-        return ir_map(b, map);
     struct memory key = lower_temporary(l, 8, false);
-    struct ir *cpu = ir_call(b, BPF_FUNC_get_smp_processor_id, 0);
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
         ir_store(b, key.base, key.offset, 8, cpu); /* a whole word is known again at the next event */
     else
         ir_store(b, key.base, key.offset, 4, cpu);
-    struct ir *ring = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, map), lower_address(l, key));
+    struct ir *ring =
+        ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, ring_map(l)), lower_address(l, key));
     struct ir_block *none = lower_unlikely(l, ir_binary_constant(b, IR_EQ, ring, 0));
     struct ir_block *usual = b->block;
     ir_enter(b, none);
@@ -137,12 +141,74 @@ static struct ir *ring(struct lowering *l, struct node *call)
     return ring;
 }
 
+/* Of few CPUs each has its own way to its ring, which is shorter than a look-up and always finds one. */
+static struct ir *choose_ring(struct lowering *l, struct ir *cpu)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t map = ring_map(l), ring = ir_variable(b);
+    struct ir_block *end = ir_block_new(b);
+    for (unsigned i = l->options->features->cpus - 1; i; i--) {
+        struct ir_block *here = ir_block_new(b), *other = ir_block_new(b);
+        ir_branch(b, ir_binary_constant(b, IR_EQ, cpu, i), here, other);
+        ir_seal(b, here);
+        ir_seal(b, other);
+        ir_enter(b, here);
+        ir_write(b, ring, ir_ring(b, map, i));
+        ir_jump(b, end);
+        ir_enter(b, other);
+    }
+    ir_write(b, ring, ir_ring(b, map, 0));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, ring);
+}
+
+static struct ir *ring(struct lowering *l, struct node *call)
+{
+    struct lower_known *known = &l->state->rings;
+    unsigned cpus = l->options->features->cpus;
+    if (uses_shared_ring(l))
+        return ir_map(&l->b, ring_map(l));
+    if (cpus <= 1 || l->context->is_alone)
+        return ir_ring(&l->b, ring_map(l), 0);
+    struct ir *cpu = ir_call(&l->b, BPF_FUNC_get_smp_processor_id, 0); /* the passes keep one */
+    if (cpus > NAMED_RINGS)
+        return look_up_ring(l, call, cpu);
+    struct ir *ring = lower_known(l, known);
+    return ring ? ring : lower_know(known, choose_ring(l, cpu));
+}
+
 /* Several rings are merged by time; one needs none. */
 static struct ir *record_time(struct lowering *l)
 {
-    const struct features *features = l->options->features;
-    bool is_one = features->cpus == 1 && (features->ring_array_sleepable || !features->sleepable_uprobe);
-    return is_one ? ir_constant(&l->b, 0) : lower_time(l);
+    return l->options->features->cpus <= 1 ? ir_constant(&l->b, 0) : lower_time(l);
+}
+
+/* Whether the ring had room. */
+static void send(struct lowering *l, struct node *call, struct ir *ring, struct memory record,
+                 struct ir *length)
+{
+    struct ir_builder *b = &l->b;
+    struct ir *result = ir_call(b, BPF_FUNC_ringbuf_output, 4, ring, lower_address(l, record), length,
+                                ir_constant(b, NO_WAKEUP));
+    struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_SLT, result, 0));
+    struct ir_block *usual = b->block;
+    ir_enter(b, full);
+    lost(l, call);
+    ir_enter(b, usual);
+}
+
+static void store_header(struct lowering *l, struct memory record, struct ir *time, uint32_t number,
+                         uint32_t length)
+{
+    struct ir_builder *b = &l->b;
+    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_record, time), 8, time);
+    ir_store_constant(b, record.base, record.offset + (int32_t)offsetof(struct image_record, action), 4,
+                      number);
+    if (length)
+        ir_store_constant(b, record.base, record.offset + (int32_t)offsetof(struct image_record, length), 4,
+                          length);
 }
 
 /* ---- records of constant size ---- */
@@ -173,7 +239,31 @@ static struct ir *read_packed(struct lowering *l, struct memory to, uint32_t cap
     return length;
 }
 
-static void send_constant(struct lowering *l, struct node *call, const struct action *action, uint32_t number,
+/* On the frame each field is written where it is made, and nothing is held while that goes on. */
+static void send_from_frame(struct lowering *l, struct node *call, const struct action *action,
+                            uint32_t number, const struct event_field *fields, struct memory record)
+{
+    struct ir_builder *b = &l->b;
+    for (uint32_t i = 0; i < action->field_count; i++) {
+        const struct action_field *field = &action->fields[i];
+        struct memory to = {.base = record.base, .offset = record.offset + (int32_t)field->offset};
+        struct node *node = fields[i].node;
+        if (field->constant)
+            continue;
+        if (node && (type_is_scalar(field->type) || type_is_aggregation(field->type)))
+            ir_store(b, to.base, to.offset, 8, lower_scalar(l, node));
+        else if (node)
+            lower_into_type(l, node, field->type, to);
+        else if (fields[i].value)
+            ir_store(b, to.base, to.offset, 8, fields[i].value);
+        else
+            lower_copy(l, to, fields[i].memory, type_storage(field->type));
+    }
+    store_header(l, record, record_time(l), number, action->size);
+    send(l, call, ring(l, call), record, ir_constant(b, action->size));
+}
+
+static void send_reserved(struct lowering *l, struct node *call, const struct action *action, uint32_t number,
                           const struct event_field *fields)
 {
     struct ir_builder *b = &l->b;
@@ -194,9 +284,7 @@ static void send_constant(struct lowering *l, struct node *call, const struct ac
     struct ir *record =
         ir_call(b, BPF_FUNC_ringbuf_reserve, 3, here, ir_constant(b, action->size), ir_constant(b, 0));
     struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_EQ, record, 0));
-    ir_store(b, record, offsetof(struct image_record, time), 8, time);
-    ir_store_constant(b, record, offsetof(struct image_record, action), 4, number);
-    ir_store_constant(b, record, offsetof(struct image_record, length), 4, action->size);
+    store_header(l, (struct memory){.base = record}, time, number, action->size);
     for (uint32_t i = 0; i < count; i++) {
         const struct action_field *field = &action->fields[i];
         struct memory to = {.base = record, .offset = (int32_t)field->offset};
@@ -216,6 +304,16 @@ static void send_constant(struct lowering *l, struct node *call, const struct ac
     lost(l, call);
     ir_seal(b, end);
     ir_enter(b, end);
+}
+
+static void send_constant(struct lowering *l, struct node *call, const struct action *action, uint32_t number,
+                          const struct event_field *fields)
+{
+    struct memory record;
+    if (lower_frame_record(l, action->size, &record))
+        send_from_frame(l, call, action, number, fields, record);
+    else
+        send_reserved(l, call, action, number, fields);
 }
 
 /* ---- records with packed strings ---- */
@@ -300,19 +398,9 @@ static void advance(struct lowering *l, struct memory record, struct ir *cursor,
 static void send_record(struct lowering *l, struct node *call, struct memory record, uint32_t number,
                         uint32_t most)
 {
-    struct ir_builder *b = &l->b;
-    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_record, time), 8, record_time(l));
-    ir_store_constant(b, record.base, record.offset + (int32_t)offsetof(struct image_record, action), 4,
-                      number);
+    store_header(l, record, record_time(l), number, 0);
     struct ir *here = ring(l, call);
-    struct ir *length = reached_at_most(l, call, record, most);
-    struct ir *result = ir_call(b, BPF_FUNC_ringbuf_output, 4, here, lower_address(l, record), length,
-                                ir_constant(b, NO_WAKEUP));
-    struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_SLT, result, 0));
-    struct ir_block *usual = b->block;
-    ir_enter(b, full);
-    lost(l, call);
-    ir_enter(b, usual);
+    send(l, call, here, record, reached_at_most(l, call, record, most));
 }
 
 static void send_packed(struct lowering *l, struct node *call, const struct action *action, uint32_t number,
