@@ -444,6 +444,44 @@ static void put_instruction(struct emitter *e, const struct ir *ir)
 
 /* Blocks */
 
+/* A block on one way of a branch that does no more than put a constant into a register which means nothing on
+ * the other way. */
+static bool is_early(const struct emitter *e, const struct ir *branch, unsigned way)
+{
+    const struct ir_block *block = branch->to[way], *other = branch->to[!way];
+    const struct body *body = &e->bodies[block->number];
+    const struct bpf_insn *set = &e->items[body->begin].instruction;
+    bool is_wide = set->code == (BPF_LD | BPF_IMM | BPF_DW), is_short = set->code == (BPF_ALU64 | BPF_MOV | BPF_K);
+    if (body->end - body->begin != 1u + is_wide || (!is_wide && !is_short) || (is_wide && block->unlikely) ||
+        block == other || block->predecessor_count != 1 || block->last->op != IR_JUMP)
+        return false;
+    bool is_read = register_of(e, branch->a) == set->dst_reg ||
+                   (branch->b->block && register_of(e, branch->b) == set->dst_reg);
+    return !is_read && allocation_is_free_at(&e->allocation, set->dst_reg, other);
+}
+
+/* Such a block goes before the branch: that saves the jump behind it. */
+static void put_early(struct emitter *e, const struct ir_function *function)
+{
+    for (const struct ir_block *block = function->first; block; block = block->next) {
+        const struct ir *branch = block->last;
+        if (branch->op != IR_BRANCH)
+            continue;
+        bool early[2] = {is_early(e, branch, 0), is_early(e, branch, 1)};
+        if (!early[0] && !early[1])
+            continue;
+        unsigned way = early[0] && (!early[1] || (branch->to[0]->unlikely && !branch->to[1]->unlikely)) ? 0 : 1;
+        struct body *from = &e->bodies[branch->to[way]->number], *to = &e->bodies[block->number];
+        size_t begin = e->item_count;
+        for (size_t i = to->begin; i < to->end + (from->end - from->begin); i++) {
+            struct item item = e->items[i < to->end ? i : from->begin + (i - to->end)];
+            *arena_push(e->arena, e->items, e->item_count, e->item_room) = item;
+        }
+        *to = (struct body){.begin = begin, .end = e->item_count};
+        from->end = from->begin;
+    }
+}
+
 static void put_bodies(struct emitter *e, const struct ir_function *function)
 {
     e->items = NULL;
@@ -459,6 +497,7 @@ static void put_bodies(struct emitter *e, const struct ir_function *function)
                 put_instruction(e, ir);
         body->end = e->item_count;
     }
+    put_early(e, function);
 }
 
 /* Where a jump to this block ends up: blocks that only jump are left out. */

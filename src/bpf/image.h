@@ -99,7 +99,9 @@ struct mishap {
 };
 
 /* The control page: the only value of the map "control", mapped by the host into user space. */
+enum { IMAGE_ZEROS = 16 };
 struct image_control {
+    uint64_t zeros[IMAGE_ZEROS / 8]; /* never written: the key of keyless maps, the value of new elements */
     uint32_t stop;         /* not 0: programs return at once */
     uint32_t zero;         /* always 0, and the verifier cannot know it */
     uint64_t start;        /* boot clock when tracing began: `elapsed` counts from it */

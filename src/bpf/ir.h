@@ -112,6 +112,7 @@ struct ir_function {
 struct ir_program {
     struct arena *arena;
     const struct features *features;
+    uint32_t zeros_map, zeros; /* the only value of this map begins with so many zeros, which nobody writes */
     struct ir_function *functions; /* the first is the program itself */
     struct ir_function *last_function;
 };

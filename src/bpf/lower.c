@@ -674,6 +674,8 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
         .b.program = ir_program_new(&temporary, options->features),
     };
     size_t errors = diagnostics->errors;
+    lowering.b.program->zeros_map = (uint32_t)image->control;
+    lowering.b.program->zeros = IMAGE_ZEROS;
     lowering.is_sleepable = wants_sleep(&lowering);
     node_walk(unit->body, visit_loop, lowering.state);
     state.scratch_kind = choose_scratch(&lowering);

@@ -123,10 +123,8 @@ struct memory lower_map_key(struct lowering *l, struct node *map)
     struct node *key = map->map.key;
     struct memory memory;
     if (!type || !key) {
-        memory = lower_temporary(l, KEY_WORD, false);
-        if (!is_direct(symbol))
-            ir_store_constant(&l->b, memory.base, memory.offset, KEY_WORD, 0);
-        return memory;
+        return symbol->value->kind == TYPE_TSERIES ? lower_temporary(l, KEY_WORD, true)
+                                                   : lower_zeros(l, KEY_WORD);
     }
     bool rows = type_has_rows(symbol->value);
     if (!rows && !type_is_scalar(type) && type_equal(key->type, type) && key->kind == NODE_VARIABLE)
@@ -169,7 +167,7 @@ static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struc
         ir_seal(b, make);
         ir_seal(b, full);
         ir_enter(b, make);
-        struct memory zeros = lower_temporary(l, l->image->maps[map->index].value_size, true);
+        struct memory zeros = lower_zeros(l, l->image->maps[map->index].value_size);
         ir_call(b, BPF_FUNC_map_update_elem, 4, map_of(l, map), lower_address(l, key),
                 lower_address(l, zeros), ir_constant(b, BPF_NOEXIST));
         ir_write(b, tried, ir_constant(b, 1));
@@ -454,7 +452,8 @@ struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *
 
 /* ---- writing ---- */
 
-void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory)
+void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory,
+                     const struct memory *made)
 {
     struct ir_builder *b = &l->b;
     struct map_symbol *symbol = map->map.symbol;
@@ -466,7 +465,7 @@ void lower_map_write(struct lowering *l, struct node *map, struct ir *value, str
             lower_copy(l, (struct memory){.base = at}, memory, type_storage(symbol->value));
         return;
     }
-    struct memory key = lower_map_key(l, map);
+    struct memory key = made ? *made : lower_map_key(l, map);
     if (value) {
         memory = lower_temporary(l, 8, false);
         ir_store(b, memory.base, memory.offset, 8, value);

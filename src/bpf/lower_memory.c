@@ -118,6 +118,11 @@ void lower_release(struct lowering *l, struct temporary_mark mark)
     s->scratch_top = mark.scratch > s->scratch_permanent ? mark.scratch : s->scratch_permanent;
 }
 
+struct memory lower_zeros(struct lowering *l, uint32_t bytes)
+{
+    return bytes <= IMAGE_ZEROS ? (struct memory){.base = lower_control(l)} : lower_temporary(l, bytes, true);
+}
+
 /* ---- bytes ---- */
 
 struct ir *lower_address(struct lowering *l, struct memory memory)

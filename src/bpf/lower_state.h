@@ -152,6 +152,8 @@ bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *recor
 struct temporary_mark lower_mark(struct lowering *l);
 void lower_release(struct lowering *l, struct temporary_mark mark);
 struct ir *lower_address(struct lowering *l, struct memory memory);
+/* Memory that is zero, and to be read only. */
+struct memory lower_zeros(struct lowering *l, uint32_t bytes);
 void lower_copy(struct lowering *l, struct memory to, struct memory from, uint32_t bytes);
 void lower_zero(struct lowering *l, struct memory at, uint32_t bytes);
 struct ir *lower_load_scalar(struct lowering *l, struct memory at, const struct type *type);
@@ -203,7 +205,9 @@ struct ir *lower_map_member(struct lowering *l, struct node *map, lower_member *
                             int32_t offset);
 void lower_map_read_into(struct lowering *l, struct node *map, struct memory to);
 struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *key, struct place place);
-void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory);
+/* key: made already; or NULL. */
+void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory,
+                     const struct memory *key);
 
 /* ---- lower_statement.c ---- */
 void lower_statements(struct lowering *l, const struct node_list *list);

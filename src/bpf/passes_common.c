@@ -171,6 +171,14 @@ static bool is_private_frame(const struct common *common, const struct ir *base)
     return base->op == IR_FRAME && base->number < common->numbers && !common->escapes[base->number];
 }
 
+static bool is_zeros(const struct common *common, struct root where)
+{
+    const struct ir_program *program = common->function->program;
+    int64_t offset = where.base->offset + where.offset;
+    return where.base->op == IR_MAP_VALUE && where.base->immediate == program->zeros_map && offset >= 0 &&
+           offset < program->zeros;
+}
+
 /* Memory that is no stack, whatever it is. */
 static bool is_no_stack(const struct ir *base)
 {
@@ -210,6 +218,8 @@ static struct fact *fact_add(struct common *common, enum fact_kind kind, struct 
 
 static bool overwrites(const struct common *common, const struct fact *fact, struct root where, unsigned size)
 {
+    if (is_zeros(common, where))
+        return false;
     switch (fact->kind) {
     case FACT_CONTENT:
     case FACT_LOADED_SIGNED:
@@ -348,10 +358,11 @@ static bool visit_lookup(struct common *common, struct ir *call)
         return false;
     int64_t map = call->arguments[0]->immediate;
     struct root key = root_of(call->arguments[1], 0);
-    if (!is_private_frame(common, key.base))
+    bool zeros = is_zeros(common, key);
+    if (!zeros && !is_private_frame(common, key.base))
         return false;
     unsigned words = 0, steps = 0;
-    struct ir **content = key_content(common, key, &words);
+    struct ir **content = zeros ? NULL : key_content(common, key, &words);
     bool untouched = true; /* the key's object, since the fact in hand */
     for (struct fact *fact = common->facts; fact && steps++ < SEARCH_LIMIT; fact = fact->older) {
         if (fact->kind == FACT_MAP_CHANGED && (fact->map < 0 || fact->map == map))
