@@ -460,25 +460,73 @@ static bool is_early(const struct emitter *e, const struct ir *branch, unsigned 
     return !is_read && allocation_is_free_at(&e->allocation, set->dst_reg, other);
 }
 
-/* Such a block goes before the branch: that saves the jump behind it. */
+static bool same_item(const struct item *x, const struct item *y)
+{
+    return !memcmp(&x->instruction, &y->instruction, sizeof x->instruction) && x->kind == y->kind &&
+           x->map == y->map && x->callee == y->callee;
+}
+
+/* Instructions that both ways of a branch begin with, in items; only those that make addresses and constants:
+ * what is done to memory stays where the verifier knows why it may be. */
+static size_t count_common(const struct emitter *e, const struct ir *branch)
+{
+    const struct body *yes = &e->bodies[branch->to[0]->number], *no = &e->bodies[branch->to[1]->number];
+    size_t count = 0;
+    if (branch->to[0] == branch->to[1] || branch->to[0]->predecessor_count != 1 ||
+        branch->to[1]->predecessor_count != 1)
+        return 0;
+    while (yes->begin + count < yes->end && no->begin + count < no->end) {
+        const struct item *item = &e->items[yes->begin + count];
+        uint8_t code = item->instruction.code;
+        unsigned to = item->instruction.dst_reg;
+        bool is_wide = code == (BPF_LD | BPF_IMM | BPF_DW);
+        bool is_simple = is_wide || code == (BPF_ALU64 | BPF_MOV | BPF_K) ||
+                         code == (BPF_ALU64 | BPF_MOV | BPF_X) || code == (BPF_ALU64 | BPF_ADD | BPF_K);
+        bool is_read = register_of(e, branch->a) == to || (branch->b->block && register_of(e, branch->b) == to);
+        if (!is_simple || is_read || !same_item(item, &e->items[no->begin + count]) ||
+            (is_wide && !same_item(item + 1, &e->items[no->begin + count + 1])))
+            break;
+        count += 1u + is_wide;
+    }
+    return count;
+}
+
+static void append_items(struct emitter *e, const struct ir_block *block, size_t begin, size_t count)
+{
+    struct body *body = &e->bodies[block->number];
+    size_t start = e->item_count;
+    for (size_t i = body->begin; i < body->end; i++) {
+        struct item item = e->items[i];
+        *arena_push(e->arena, e->items, e->item_count, e->item_room) = item;
+    }
+    for (size_t i = begin; i < begin + count; i++) {
+        struct item item = e->items[i];
+        *arena_push(e->arena, e->items, e->item_count, e->item_room) = item;
+    }
+    *body = (struct body){.begin = start, .end = e->item_count};
+}
+
+/* What both ways do goes before the branch, and so does a block that only sets a constant: that saves the jump
+ * behind it. */
 static void put_early(struct emitter *e, const struct ir_function *function)
 {
     for (const struct ir_block *block = function->first; block; block = block->next) {
         const struct ir *branch = block->last;
         if (branch->op != IR_BRANCH)
             continue;
+        size_t common = count_common(e, branch);
+        if (common) {
+            append_items(e, block, e->bodies[branch->to[0]->number].begin, common);
+            e->bodies[branch->to[0]->number].begin += common;
+            e->bodies[branch->to[1]->number].begin += common;
+        }
         bool early[2] = {is_early(e, branch, 0), is_early(e, branch, 1)};
         if (!early[0] && !early[1])
             continue;
-        unsigned way = early[0] && (!early[1] || (branch->to[0]->unlikely && !branch->to[1]->unlikely)) ? 0 : 1;
-        struct body *from = &e->bodies[branch->to[way]->number], *to = &e->bodies[block->number];
-        size_t begin = e->item_count;
-        for (size_t i = to->begin; i < to->end + (from->end - from->begin); i++) {
-            struct item item = e->items[i < to->end ? i : from->begin + (i - to->end)];
-            *arena_push(e->arena, e->items, e->item_count, e->item_room) = item;
-        }
-        *to = (struct body){.begin = begin, .end = e->item_count};
-        from->end = from->begin;
+        bool rare = branch->to[0]->unlikely && !branch->to[1]->unlikely;
+        struct body *body = &e->bodies[branch->to[early[0] && (!early[1] || rare) ? 0 : 1]->number];
+        append_items(e, block, body->begin, body->end - body->begin);
+        body->end = body->begin;
     }
 }
 

@@ -89,9 +89,10 @@ static uint32_t register_action(struct lowering *l, struct action action)
 
 /* ---- rings ---- */
 
-static void lost(struct lowering *l, struct node *call)
+/* They are told by probe: one counter does for all of the program. */
+static void lost(struct lowering *l)
 {
-    lower_mishap(l, MISHAP_LOST, call->place, -1, NULL);
+    lower_mishap(l, MISHAP_LOST, l->state->unit->body->place, -1, NULL);
     ir_jump(&l->b, lower_statement_end(l));
 }
 
@@ -123,7 +124,7 @@ static uint32_t ring_map(struct lowering *l)
 }
 
 /* Of this CPU: the event is lost where there is none. */
-static struct ir *look_up_ring(struct lowering *l, struct node *call, struct ir *cpu)
+static struct ir *look_up_ring(struct lowering *l, struct ir *cpu)
 {
     struct ir_builder *b = &l->b;
     struct memory key = lower_temporary(l, 8, false);
@@ -136,7 +137,7 @@ static struct ir *look_up_ring(struct lowering *l, struct node *call, struct ir 
     struct ir_block *none = lower_unlikely(l, ir_binary_constant(b, IR_EQ, ring, 0));
     struct ir_block *usual = b->block;
     ir_enter(b, none);
-    lost(l, call);
+    lost(l);
     ir_enter(b, usual);
     return ring;
 }
@@ -164,7 +165,7 @@ static struct ir *choose_ring(struct lowering *l, struct ir *cpu)
     return ir_read(b, ring);
 }
 
-static struct ir *ring(struct lowering *l, struct node *call)
+static struct ir *ring(struct lowering *l)
 {
     struct lower_known *known = &l->state->rings;
     unsigned cpus = l->options->features->cpus;
@@ -174,7 +175,7 @@ static struct ir *ring(struct lowering *l, struct node *call)
         return ir_ring(&l->b, ring_map(l), 0);
     struct ir *cpu = ir_call(&l->b, BPF_FUNC_get_smp_processor_id, 0); /* the passes keep one */
     if (cpus > NAMED_RINGS)
-        return look_up_ring(l, call, cpu);
+        return look_up_ring(l, cpu);
     struct ir *ring = lower_known(l, known);
     return ring ? ring : lower_know(known, choose_ring(l, cpu));
 }
@@ -186,8 +187,7 @@ static struct ir *record_time(struct lowering *l)
 }
 
 /* Whether the ring had room. */
-static void send(struct lowering *l, struct node *call, struct ir *ring, struct memory record,
-                 struct ir *length)
+static void send(struct lowering *l, struct ir *ring, struct memory record, struct ir *length)
 {
     struct ir_builder *b = &l->b;
     struct ir *result = ir_call(b, BPF_FUNC_ringbuf_output, 4, ring, lower_address(l, record), length,
@@ -195,20 +195,26 @@ static void send(struct lowering *l, struct node *call, struct ir *ring, struct 
     struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_SLT, result, 0));
     struct ir_block *usual = b->block;
     ir_enter(b, full);
-    lost(l, call);
+    lost(l);
     ir_enter(b, usual);
 }
 
-static void store_header(struct lowering *l, struct memory record, struct ir *time, uint32_t number,
-                         uint32_t length)
+static void store_action(struct lowering *l, struct memory record, uint32_t number)
 {
-    struct ir_builder *b = &l->b;
-    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_record, time), 8, time);
-    ir_store_constant(b, record.base, record.offset + (int32_t)offsetof(struct image_record, action), 4,
+    ir_store_constant(&l->b, record.base, record.offset + (int32_t)offsetof(struct image_record, action), 4,
                       number);
-    if (length)
-        ir_store_constant(b, record.base, record.offset + (int32_t)offsetof(struct image_record, length), 4,
-                          length);
+}
+
+/* Where several events end alike their code is shared: what they do not have in common stands first. */
+static void store_time(struct lowering *l, struct memory record, struct ir *time)
+{
+    ir_store(&l->b, record.base, record.offset + (int32_t)offsetof(struct image_record, time), 8, time);
+}
+
+static void store_length(struct lowering *l, struct memory record, uint32_t length)
+{
+    ir_store_constant(&l->b, record.base, record.offset + (int32_t)offsetof(struct image_record, length), 4,
+                      length);
 }
 
 /* ---- records of constant size ---- */
@@ -240,10 +246,11 @@ static struct ir *read_packed(struct lowering *l, struct memory to, uint32_t cap
 }
 
 /* On the frame each field is written where it is made, and nothing is held while that goes on. */
-static void send_from_frame(struct lowering *l, struct node *call, const struct action *action,
-                            uint32_t number, const struct event_field *fields, struct memory record)
+static void send_from_frame(struct lowering *l, const struct action *action, uint32_t number,
+                            const struct event_field *fields, struct memory record)
 {
     struct ir_builder *b = &l->b;
+    store_action(l, record, number);
     for (uint32_t i = 0; i < action->field_count; i++) {
         const struct action_field *field = &action->fields[i];
         struct memory to = {.base = record.base, .offset = record.offset + (int32_t)field->offset};
@@ -259,11 +266,12 @@ static void send_from_frame(struct lowering *l, struct node *call, const struct 
         else
             lower_copy(l, to, fields[i].memory, type_storage(field->type));
     }
-    store_header(l, record, record_time(l), number, action->size);
-    send(l, call, ring(l, call), record, ir_constant(b, action->size));
+    store_time(l, record, record_time(l));
+    store_length(l, record, action->size);
+    send(l, ring(l), record, ir_constant(b, action->size));
 }
 
-static void send_reserved(struct lowering *l, struct node *call, const struct action *action, uint32_t number,
+static void send_reserved(struct lowering *l, const struct action *action, uint32_t number,
                           const struct event_field *fields)
 {
     struct ir_builder *b = &l->b;
@@ -280,11 +288,14 @@ static void send_reserved(struct lowering *l, struct node *call, const struct ac
             memories[i] = lower_memory(l, node);
     }
     struct ir *time = record_time(l);
-    struct ir *here = ring(l, call);
+    struct ir *here = ring(l);
     struct ir *record =
         ir_call(b, BPF_FUNC_ringbuf_reserve, 3, here, ir_constant(b, action->size), ir_constant(b, 0));
     struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_EQ, record, 0));
-    store_header(l, (struct memory){.base = record}, time, number, action->size);
+    struct memory header = {.base = record};
+    store_time(l, header, time);
+    store_action(l, header, number);
+    store_length(l, header, action->size);
     for (uint32_t i = 0; i < count; i++) {
         const struct action_field *field = &action->fields[i];
         struct memory to = {.base = record, .offset = (int32_t)field->offset};
@@ -301,19 +312,19 @@ static void send_reserved(struct lowering *l, struct node *call, const struct ac
     struct ir_block *end = ir_block_new(b);
     ir_jump(b, end);
     ir_enter(b, full);
-    lost(l, call);
+    lost(l);
     ir_seal(b, end);
     ir_enter(b, end);
 }
 
-static void send_constant(struct lowering *l, struct node *call, const struct action *action, uint32_t number,
+static void send_constant(struct lowering *l, const struct action *action, uint32_t number,
                           const struct event_field *fields)
 {
     struct memory record;
     if (lower_frame_record(l, action->size, &record))
-        send_from_frame(l, call, action, number, fields, record);
+        send_from_frame(l, action, number, fields, record);
     else
-        send_reserved(l, call, action, number, fields);
+        send_reserved(l, action, number, fields);
 }
 
 /* ---- records with packed strings ---- */
@@ -374,14 +385,14 @@ static struct ir *reached(struct lowering *l, struct memory record)
 
 /* The same as a number that is at most `most`. It is used at once and never kept: old verifiers forget what
  * was found out about a value that is in memory too. */
-static struct ir *reached_at_most(struct lowering *l, struct node *call, struct memory record, uint32_t most)
+static struct ir *reached_at_most(struct lowering *l, struct memory record, uint32_t most)
 {
     struct ir_builder *b = &l->b;
     struct ir *cursor = reached(l, record);
     struct ir_block *beyond = lower_unlikely(l, ir_binary_constant(b, IR_UGT, cursor, most));
     struct ir_block *usual = b->block;
     ir_enter(b, beyond);
-    lost(l, call); /* cannot be */
+    lost(l); /* cannot be */
     ir_enter(b, usual);
     return cursor;
 }
@@ -395,12 +406,12 @@ static void advance(struct lowering *l, struct memory record, struct ir *cursor,
 }
 
 /* Sends what was built in scratch memory, at most `most` bytes. */
-static void send_record(struct lowering *l, struct node *call, struct memory record, uint32_t number,
-                        uint32_t most)
+static void send_record(struct lowering *l, struct memory record, uint32_t number, uint32_t most)
 {
-    store_header(l, record, record_time(l), number, 0);
-    struct ir *here = ring(l, call);
-    send(l, call, here, record, reached_at_most(l, call, record, most));
+    store_time(l, record, record_time(l));
+    store_action(l, record, number);
+    struct ir *here = ring(l);
+    send(l, here, record, reached_at_most(l, record, most));
 }
 
 static void send_packed(struct lowering *l, struct node *call, const struct action *action, uint32_t number,
@@ -434,7 +445,7 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
         struct memory to = {.base = record.base, .offset = record.offset + (int32_t)end};
         if (!is_first)
             to = (struct memory){.base =
-                                     ir_binary(b, IR_ADD, record.base, reached_at_most(l, call, record, end)),
+                                     ir_binary(b, IR_ADD, record.base, reached_at_most(l, record, end)),
                                  .offset = record.offset};
         struct ir *length = fields[i].node ? pack_string(l, fields[i].node, to, capacity)
                                            : read_packed(l, to, capacity, lower_address(l, fields[i].memory),
@@ -446,7 +457,7 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
         advance(l, record, cursor, length);
         end += packed_room(capacity);
     }
-    send_record(l, call, record, number, end);
+    send_record(l, record, number, end);
 }
 
 void lower_event(struct lowering *l, struct node *call, const struct builtin *builtin,
@@ -457,7 +468,10 @@ void lower_event(struct lowering *l, struct node *call, const struct builtin *bu
     bool has_packed = false;
     for (uint32_t i = 0; i < count; i++)
         has_packed |= action.fields[i].is_packed;
-    (has_packed ? send_packed : send_constant)(l, call, &action, number, fields);
+    if (has_packed)
+        send_packed(l, call, &action, number, fields);
+    else
+        send_constant(l, &action, number, fields);
 }
 
 /* In a real loop, which the verifier can walk because it forgets how each text ended. */
@@ -480,7 +494,7 @@ void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, 
     ir_branch(b, address, read, end);
     ir_seal(b, read);
     ir_enter(b, read);
-    struct ir *cursor = reached_at_most(l, call, record, bytes - room);
+    struct ir *cursor = reached_at_most(l, record, bytes - room);
     struct memory to = {.base = ir_binary(b, IR_ADD, record.base, cursor), .offset = record.offset};
     struct ir *length = read_packed(l, to, capacity, address, space, TEXT_ENDLESS, call->place);
     advance(l, record, reached(l, record), length);
@@ -490,5 +504,5 @@ void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, 
     ir_seal(b, loop);
     ir_seal(b, end);
     ir_enter(b, end);
-    send_record(l, call, record, number, bytes);
+    send_record(l, record, number, bytes);
 }
