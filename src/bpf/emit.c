@@ -187,6 +187,12 @@ static bool is_read(const struct move *moves, size_t count, unsigned reg)
 static void put_moves(struct emitter *e, struct move *moves, size_t count, unsigned spare)
 {
     size_t pending = 0;
+    /* What needs no register first, in order: calls that are alike then begin alike. */
+    for (size_t i = 0; i < count; i++)
+        if (moves[i].from == FROM_LEAF && !is_read(moves, count, moves[i].to)) {
+            put_leaf(e, moves[i].to, moves[i].leaf);
+            moves[i].from = moves[i].to;
+        }
     for (size_t i = 0; i < count; i++)
         pending += moves[i].from < REGISTER_COUNT && moves[i].from != moves[i].to;
     while (pending) {

@@ -95,8 +95,7 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
 bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *record)
 {
     struct lower_function *function = l->state->current;
-    bool is_allowed = !l->options->frame_most || bytes <= l->options->frame_most;
-    if (function->parent || l->state->has_callbacks || bytes > FRAME_RECORD_MOST || !is_allowed)
+    if (function->parent || l->state->has_callbacks || bytes > FRAME_RECORD_MOST)
         return false;
     *record = (struct memory){.base = take_frame(l, bytes, frame_budget(function) + FRAME_RECORD_MOST)};
     return record->base;
