@@ -20,7 +20,9 @@ struct image_map {
     const char *name;          /* "@reads" of the script, or an internal name: "events" */
     enum bpf_map_type type;    /* BPF_MAP_TYPE_… */
     uint32_t key_size, value_size, max_entries, flags;
-    bool is_ring_per_cpu;      /* BPF_MAP_TYPE_ARRAY_OF_MAPS: one ring of value_size bytes per CPU */
+    /* One ring of value_size bytes per CPU. BPF_MAP_TYPE_ARRAY_OF_MAPS: found by the number of the CPU;
+     * BPF_MAP_TYPE_RINGBUF: programs name the rings one by one (RELOCATION_RING). */
+    bool is_ring_per_cpu;
     /* Script maps only: the types behind the bytes, for printing and for JSON. */
     const struct type *key;    /* NULL: keyless */
     const struct type *value;
@@ -30,6 +32,7 @@ struct image_map {
 enum relocation_kind {
     RELOCATION_MAP,      /* ld_imm64: the map */
     RELOCATION_VALUE,    /* ld_imm64: address offset (in the second imm) of the only value of an array map */
+    RELOCATION_RING,     /* ld_imm64: the ring of one CPU (in the second imm) of a map of rings */
     RELOCATION_FUNCTION, /* ld_imm64 or call: the function with this index, insn-relative; resolved by emit */
 };
 
@@ -115,7 +118,9 @@ struct image_event {
 };
 
 /* The control page: the only value of the map "control", mapped by the host into user space. */
+enum { IMAGE_ZEROS = 16 };
 struct image_control {
+    uint64_t zeros[IMAGE_ZEROS / 8]; /* never written: the key of keyless maps, the value of new elements */
     uint32_t stop;         /* not 0: programs return at once */
     uint32_t zero;         /* always 0, and the verifier cannot know it */
     uint64_t start;        /* boot clock when tracing began: `elapsed` counts from it */

@@ -95,6 +95,15 @@ failed:
     return error;
 }
 
+/* CPUs that come later share the first one, which several writers may. */
+uint32_t ring_of_cpu(const struct kernel *kernel, uint32_t cpu)
+{
+    for (size_t ring = 0; ring < kernel->online_count; ring++)
+        if (kernel->online[ring] == cpu)
+            return (uint32_t)ring;
+    return 0;
+}
+
 void ring_close(struct rings *rings)
 {
     for (uint32_t i = 0; i < rings->count; i++) {

@@ -43,6 +43,7 @@ struct probe_context {
     bool is_return;                /* retval exists in principle */
     bool is_entry;                 /* it is the first instruction of a function of a program */
     bool ignores_stop;             /* runs also after the trace was stopped: end */
+    bool is_alone;                 /* runs while no other program does: begin, end */
     bool filters_pid;              /* attachment itself honours -p with one process, and -c */
     bool is_ours;                  /* it happens to us or by our clock: no filter of processes is meant */
     bool is_of_command;            /* with -c, it is for the command's own process */

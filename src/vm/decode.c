@@ -183,9 +183,9 @@ static void decode_wide(struct decoder *d, uint32_t at, struct vm_step *step)
         if (relocation->map >= d->vm->map_count)
             return;
         const struct vm_map *map = &d->vm->maps[relocation->map];
-        value = relocation->kind == RELOCATION_MAP
-                    ? VM_HANDLE_MAP | relocation->map
-                    : (uint64_t)(uintptr_t)map->elements + (uint32_t)insn[1].imm;
+        value = relocation->kind == RELOCATION_VALUE
+                    ? (uint64_t)(uintptr_t)map->elements + (uint32_t)insn[1].imm
+                    : VM_HANDLE_MAP | relocation->map; /* there is one ring */
     } else if (insn->src_reg == BPF_PSEUDO_FUNC) {
         int64_t target = (int64_t)at + 1 + insn->imm;
         if (!is_target(d, target))
