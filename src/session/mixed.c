@@ -26,9 +26,11 @@ struct mixed {
     char texts[EVENT_WORDS + 1][TEXT_MOST + 8];
 };
 
-static int refuse(struct session *session, const char *what, const char *hint)
+static int refuse(struct session *session, const char *why, const char *hint)
 {
-    diagnose_error(&session->diagnostics, (struct place){0}, "%s", what);
+    const struct attach_point *point = replay_kernel_point(session);
+    diagnose_error(&session->diagnostics, point->place, "%s does not go with trace probes here: %s",
+                   point->text, why);
     diagnose_hint(&session->diagnostics, "%s", hint);
     return -EINVAL;
 }
@@ -41,19 +43,13 @@ static int check_recordings(struct session *session)
         struct recording *recording = replay_recording(replay, i);
         const char *path = recording_path(recording);
         if (recording_is_spdk(recording))
-            return refuse(session,
-                          arena_printf(&session->arena,
-                                       "%s has a clock of its own and cannot be put in order with "
-                                       "probes of the kernel",
-                                       path),
-                          "recordings of SPDK's format go with other trace probes");
+            return refuse(session, arena_printf(&session->arena, "%s has a clock of its own", path),
+                          "without probes of the kernel SPDK's recordings can be read");
         if (!recording_is_live(recording))
-            return refuse(session,
-                          arena_printf(&session->arena,
-                                       "the program of %s has ended: its events are history, and "
-                                       "probes of the kernel see what happens now",
-                                       path),
-                          "a script over it may have trace, begin, end, interval and profile probes");
+            return refuse(
+                session, arena_printf(&session->arena, "the program of %s has ended", path),
+                "the kernel tells what happens now; a script over what has happened may have trace, begin, "
+                "end, interval and profile probes");
     }
     return 0;
 }
@@ -78,7 +74,7 @@ int mixed_check(struct session *session)
     for (size_t i = 0; !error && i < session->unit_count; i++)
         if (session->units[i].variant->kind->reads_recordings)
             error = vm_check_calls(&session->image.programs[session->units[i].program],
-                                   "the block runs in this process, when the event is read",
+                                   "not the one that recorded is asked when the event is read",
                                    &session->diagnostics);
     return error;
 }

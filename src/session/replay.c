@@ -45,10 +45,15 @@ bool replay_is_wanted(const struct session *session)
            find_point(session, reads_recordings);
 }
 
+const struct attach_point *replay_kernel_point(const struct session *session)
+{
+    return find_point(session, needs_kernel);
+}
+
 bool replay_is_mixed(const struct session *session)
 {
     return !session->options.without_kernel && find_point(session, reads_recordings) &&
-           find_point(session, needs_kernel);
+           replay_kernel_point(session);
 }
 
 static int refuse_mixture(struct session *session, const struct attach_point *reader)

@@ -143,6 +143,7 @@ void mishaps_tell(struct session *session, bool last);
 struct replay_event;
 int replay_open_host(struct session *session);           /* opens the recordings that the script needs */
 bool replay_is_wanted(const struct session *session);    /* by the script, or by the options */
+const struct attach_point *replay_kernel_point(const struct session *session); /* the first; or NULL */
 bool replay_is_mixed(const struct session *session);     /* the script needs recordings and the kernel */
 int replay_open_recordings(struct session *session);     /* of the options, or of the processes */
 /* What a program gets of an event, but for texts. */
@@ -153,7 +154,7 @@ void replay_loop(struct session *session);
 void replay_tell_missing(struct session *session); /* what the recordings have lost */
 void replay_close(struct session *session);
 /* mixed.c: a script over recordings and the kernel at once */
-int mixed_open(struct session *session);  /* with the kernel open, if it is asked */
+int mixed_open(struct session *session);  /* before the kernel is asked for anything */
 int mixed_check(struct session *session); /* the compiled programs */
 int mixed_begin(struct session *session); /* all is attached */
 bool mixed_turn(struct session *session,
