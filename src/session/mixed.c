@@ -22,6 +22,7 @@ static const uint64_t PATIENCE =
     1000000000; /* ns: at the end, for recorders that stand still in the middle */
 
 struct mixed {
+    bool is_busy;
     uint64_t since; /* when all was attached: what happened before is history. 0: nothing is */
     char texts[EVENT_WORDS + 1][TEXT_MOST + 8];
 };
@@ -133,6 +134,7 @@ static void run_events(struct session *session, uint64_t until)
         if (session->actor.exit_requested || session->broken_output)
             return;
         run_event(session, &event);
+        session->mixed->is_busy = true;
         if (++count % COLLECT_AFTER)
             continue;
         session_collect(session);
@@ -146,16 +148,27 @@ static void run_events(struct session *session, uint64_t until)
     }
 }
 
-int mixed_begin(struct session *session)
+/* What was recorded before is of interest only to those who ask for lifetimes, and nobody asks for what of it
+ * was overwritten. */
+static int read_history(struct session *session)
 {
     struct replay *replay = session->environment.replay;
+    session->mixed->since = session->host->operations->clock(session->host);
+    int lives = replay_refresh(replay);
+    run_events(session, session->mixed->since);
+    session->overwritten = arena_array(&session->arena, replay_count(replay), sizeof *session->overwritten);
+    for (size_t i = 0; i < replay_count(replay); i++)
+        session->overwritten[i] = recording_counts(replay_recording(replay, i)).overwritten;
+    return lives < 0 ? lives : 0;
+}
+
+int mixed_begin(struct session *session)
+{
     int error = pump_start(session, NULL);
     if (!error && session->image.follows_objects)
-        error = replay_follow_objects(replay);
-    if (!session->options.command) /* else all of it is wanted */
-        session->mixed->since = session->host->operations->clock(session->host);
+        error = replay_follow_objects(session->environment.replay);
     session->horizon = 0;
-    return error;
+    return error || session->options.command ? error : read_history(session);
 }
 
 bool mixed_turn(struct session *session, uint64_t until)
@@ -167,12 +180,18 @@ bool mixed_turn(struct session *session, uint64_t until)
                        strerror(-lives));
         return true;
     }
+    session->mixed->is_busy = false;
     session_collect(session); /* after the refresh: what is older than what it brought is in the pump now */
     run_events(session, until);
     uint64_t horizon = replay_horizon(replay);
     session->horizon = horizon < until ? horizon : until;
     session_release(session, session->horizon);
     return !lives;
+}
+
+bool mixed_is_busy(const struct session *session)
+{
+    return session->mixed->is_busy;
 }
 
 /* What happened until now is still to be read: programs of the kernel have been stopped, trace probes have

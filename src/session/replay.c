@@ -326,6 +326,7 @@ void replay_tell_missing(struct session *session)
     for (size_t i = 0; i < replay_count(replay) && !session->options.no_warnings; i++) {
         struct recording *recording = replay_recording(replay, i);
         struct recording_counts counts = recording_counts(recording);
+        counts.overwritten -= session->overwritten ? session->overwritten[i] : 0;
         if (counts.overwritten)
             session_report(session, "WARNING: %s: %llu %s were overwritten before they were read\n",
                            recording_path(recording), (unsigned long long)counts.overwritten,

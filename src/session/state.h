@@ -79,6 +79,7 @@ struct session {
     struct symbolizer *symbolizer;
     struct pump *pump;                   /* NULL: records are acted on where they are */
     struct mixed *mixed;                 /* the script is over recordings and over the kernel; else NULL */
+    uint64_t *overwritten;               /* of each recording, before it mattered; or NULL */
     uint64_t monotonic_ahead, tai_ahead; /* clocks, of the boot clock */
     uint64_t horizon;                    /* records up to this time may be acted on; UINT64_MAX: all */
     struct cgroup_name *cgroups;
@@ -159,6 +160,7 @@ int mixed_check(struct session *session); /* the compiled programs */
 int mixed_begin(struct session *session); /* all is attached */
 bool mixed_turn(struct session *session,
                 uint64_t until); /* true: the last recorder has ended, and all was read */
+bool mixed_is_busy(const struct session *session); /* the last turn had events */
 void mixed_finish(struct session *session);
 void mixed_close(struct session *session);
 /* child.c */
