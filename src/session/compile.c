@@ -106,8 +106,8 @@ static int open_host(struct session *session)
         return open_kernel(session);
     if (!replay_is_mixed(session))
         return replay_open_host(session);
-    int error = open_kernel(session);
-    return error ? error : mixed_open(session);
+    int error = mixed_open(session);
+    return error ? error : open_kernel(session);
 }
 
 /* ---- blocks to units ---- */

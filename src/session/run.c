@@ -399,7 +399,7 @@ static void loop(struct session *session)
             over |= mixed_turn(session, UINT64_MAX);
         int count = consume(session, false);
         grow_look(session);
-        if (count > 0)
+        if (count > 0 || (session->mixed && mixed_is_busy(session)))
             wait_ms = WAIT_SHORTEST_MS;
         else if (wait_ms < WAIT_LONGEST_MS)
             wait_ms *= 2;

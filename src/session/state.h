@@ -80,6 +80,7 @@ struct session {
     struct symbolizer *symbolizer;
     struct pump *pump;                   /* NULL: records are acted on where they are */
     struct mixed *mixed;                 /* the script is over recordings and over the kernel; else NULL */
+    uint64_t *overwritten;               /* of each recording, before it mattered; or NULL */
     uint64_t monotonic_ahead, tai_ahead; /* clocks, of the boot clock */
     uint64_t horizon;                    /* records up to this time may be acted on; UINT64_MAX: all */
     struct cgroup_name *cgroups;
@@ -149,6 +150,7 @@ void mishaps_tell(struct session *session, bool last);
 struct replay_event;
 int replay_open_host(struct session *session);           /* opens the recordings that the script needs */
 bool replay_is_wanted(const struct session *session);    /* by the script, or by the options */
+const struct attach_point *replay_kernel_point(const struct session *session); /* the first; or NULL */
 bool replay_is_mixed(const struct session *session);     /* the script needs recordings and the kernel */
 int replay_open_recordings(struct session *session);     /* of the options, or of the processes */
 /* What a program gets of an event, but for texts. */
@@ -159,11 +161,12 @@ void replay_loop(struct session *session);
 void replay_tell_missing(struct session *session); /* what the recordings have lost */
 void replay_close(struct session *session);
 /* mixed.c: a script over recordings and the kernel at once */
-int mixed_open(struct session *session);  /* with the kernel open, if it is asked */
+int mixed_open(struct session *session);  /* before the kernel is asked for anything */
 int mixed_check(struct session *session); /* the compiled programs */
 int mixed_begin(struct session *session); /* all is attached */
 bool mixed_turn(struct session *session,
                 uint64_t until); /* true: the last recorder has ended, and all was read */
+bool mixed_is_busy(const struct session *session); /* the last turn had events */
 void mixed_finish(struct session *session);
 void mixed_close(struct session *session);
 /* child.c */
