@@ -90,6 +90,13 @@ struct session {
     bool grow_wanted;
     bool holds_output;      /* what begin prints stands behind the banner: kept until that is said */
     bool interrupted;   /* a signal asked for the end */
+    unsigned signals_heard;
+    bool output_known, output_waits; /* output.c: whether its reader can hold us up */
+    uint64_t output_bytes; /* in the present file */
+    unsigned long long output_number; /* of files before it */
+    uint64_t events;       /* acted on, for --max-events */
+    uint64_t data_limit;   /* what commands get back of RLIMIT_DATA */
+    bool has_data_limit;
     size_t complaints;  /* made by actions */
     bool tests_failed;
     unsigned calls;     /* SIGUSR1 that self probes have not heard yet */
@@ -164,6 +171,10 @@ void session_flush(struct session *session);
 bool session_interrupted(struct session *session); /* a signal asked for the end */
 void session_consume_all(struct session *session); /* acts on everything that has come */
 void session_deliver(struct session *session);     /* the same, and nothing else */
+/* limits.c */
+int limits_memory(struct session *session); /* before maps are made; -errno with a diagnostic */
+void limits_of_command(const struct session *session); /* in a child: the limits that we found */
+void limits_time(struct session *session, bool begins);
 /* bench.c: --test and --bench; nothing without. */
 void bench_run(struct session *session);
 
