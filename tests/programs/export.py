@@ -6,7 +6,7 @@
 
 The formats are decoded here by what their documents say; CTF by babeltrace2. BEGIN, END: seconds since 1970 between
 which the program ran; 0 0: the times are not absolute. Prints what it saw; the first difference ends it."""
-import json, re, resource, struct, subprocess, sys
+import json, math, re, resource, struct, subprocess, sys
 from collections import Counter, defaultdict
 
 
@@ -97,7 +97,7 @@ def annotation(data, names):
 
 def same(got, wanted):
     if wanted is None:
-        return got == "(null)" or got != got
+        return got == "(null)" or isinstance(got, float) and not math.isfinite(got)
     if isinstance(wanted, str) and not isinstance(got, str):
         return got == int(wanted)  # too large for a double: quoted
     if isinstance(got, str) and isinstance(wanted, int):

@@ -65,6 +65,32 @@ last=$("$spoor" report -f "$small" | tail -1 | sed -E 's/^[^:]*: *([0-9.]+) .*/\
 exported "the middle" -f "$small" --from "$(awk -v last="$last" 'BEGIN { print last - 30 }')"
 "$spoor" report -f "$small" --group bdev -j >json
 check "the checker sees a difference" sh -c '! python3 '"$root"'/tests/programs/export.py perfetto to.perfetto json 2>/dev/null'
+cat >values.c <<'END'
+#include <math.h>
+#include <stdio.h>
+#include <spoor/trace.h>
+SPOOR_GROUP(g, "values at the ends of their types");
+enum e { LEAST = -2147483647 - 1, MOST = 2147483647, MINUS = -1 };
+SPOOR_ENUM(e, SPOOR_VALUE(LEAST), SPOOR_VALUE(MOST), SPOOR_VALUE(MINUS));
+SPOOR_TRACEPOINT(g, VALUES, none, SPOOR_USES, (enum e, event, e), (int64_t, integer), (uint64_t, string), (double, real),
+                 (int8_t, small), (_Bool, yes), (const char *, text), (const void *, pointer));
+SPOOR_TRACEPOINT_HERE(VALUES);
+int main(void)
+{
+    const struct spoor_trace_options options = {.size = sizeof options, .name = "values", .enable = "all"};
+    if (spoor_trace_open(&options))
+        return 1;
+    SPOOR_RECORD(VALUES, SPOOR_NO_OWNER, 0, LEAST, INT64_MIN, UINT64_MAX, 1e300, -128, 1, "q\"uo\\te, } { = 1", (void *)-1);
+    SPOOR_RECORD(VALUES, SPOOR_NO_OWNER, 0, 5, INT64_MAX, 0, NAN, 127, 0, "", NULL);
+    SPOOR_RECORD(VALUES, SPOOR_NO_OWNER, 0, MOST, -1, 1, INFINITY, 0, 0, NULL, &options);
+    SPOOR_RECORD(VALUES, SPOOR_NO_OWNER, 0, MINUS, 0, 1, -0.1, -1, 1, "\xc3\xbc", &options);
+    puts(spoor_trace_path());
+}
+END
+begin=$(date +%s)
+${CC:-gcc} -std=gnu11 -I"$root/include" -o values values.c "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} && ./values >out 2>errors
+absolute="$begin $(($(date +%s) + 1))"
+exported "values at the ends of their types" -f "$(head -1 out)"
 record lossy 4000 2 0 64
 absolute="$begin $end"
 exported "with events overwritten" -f "$file"
