@@ -267,7 +267,7 @@ def ctf(path, recording, begin, end):
             need([a[0] for a in arguments] == [a[0] for a in entry["arguments"]], arguments, entry)
             for (_, one), (_, other) in zip(arguments, entry["arguments"]):
                 if isinstance(one, tuple):
-                    need(one[1] == other and one[0], "an enumerator:", one, other)
+                    need(one[1] == other, "an enumerator:", one, other)
                 else:
                     need(same(bool(one) if isinstance(other, bool) else one, other), one, other)
     print(len(lines), "events", discarded, "discarded")

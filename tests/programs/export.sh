@@ -91,6 +91,10 @@ begin=$(date +%s)
 ${CC:-gcc} -std=gnu11 -I"$root/include" -o values values.c "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} && ./values >out 2>errors
 absolute="$begin $(($(date +%s) + 1))"
 exported "values at the ends of their types" -f "$(head -1 out)"
+check "enumerators have names" grep -q LEAST to.perfetto
+if command -v babeltrace2 >/dev/null; then
+    check "in ctf too" sh -c 'babeltrace2 to.ctf 2>errors | grep -q "\"LEAST\" : container = -2147483648"'
+fi
 record lossy 4000 2 0 64
 absolute="$begin $end"
 exported "with events overwritten" -f "$file"
