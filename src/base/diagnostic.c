@@ -109,22 +109,43 @@ void diagnose_context(struct diagnostics *diagnostics, struct place place, const
     text_free(&text);
 }
 
+bool diagnostics_are_open(const struct diagnostics *diagnostics)
+{
+    return diagnostics->is_open;
+}
+
 bool diagnostics_are_full(const struct diagnostics *diagnostics)
 {
     return diagnostics->reports[DIAGNOSTIC_ERROR] > REPORTS_MOST;
 }
 
-struct position source_position(const struct source *source, uint32_t offset)
+struct position source_position_from(struct source_cursor *cursor, const struct source *source,
+                                     uint32_t offset)
 {
-    struct position position = {1, 1};
+    const char *text = source->text, *newline;
     if (offset > source->length)
         offset = (uint32_t)source->length;
-    for (uint32_t i = 0; i < offset; i++) {
-        position.column++;
-        if (source->text[i] == '\n')
-            position = (struct position){position.line + 1, 1};
+    if (cursor->text != text)
+        *cursor = (struct source_cursor){.text = text, .line = 1};
+    while (offset > cursor->offset &&
+           (newline = memchr(text + cursor->offset, '\n', offset - cursor->offset))) {
+        cursor->offset = cursor->line_begin = (uint32_t)(newline + 1 - text);
+        cursor->line++;
     }
-    return position;
+    while (offset < cursor->line_begin) {
+        cursor->line--;
+        cursor->line_begin--;
+        while (cursor->line_begin && text[cursor->line_begin - 1] != '\n')
+            cursor->line_begin--;
+    }
+    cursor->offset = offset;
+    return (struct position){cursor->line, offset - cursor->line_begin + 1};
+}
+
+struct position source_position(const struct source *source, uint32_t offset)
+{
+    struct source_cursor cursor = {0};
+    return source_position_from(&cursor, source, offset);
 }
 
 struct place place_between(struct place first, struct place last)
@@ -226,23 +247,30 @@ void nearest_offer(struct nearest *nearest, const char *candidate)
 {
     enum { LONGEST = 64 };
     size_t n = strlen(nearest->name), m = strlen(candidate);
-    if (n == 0 || n > LONGEST || m > LONGEST)
+    unsigned limit = n < 4 ? 1 : (unsigned)n / 3;
+    if (nearest->best && !nearest->distance)
+        return;
+    if (nearest->best)
+        limit = nearest->distance - 1; /* the first of equals stays */
+    if (n == 0 || n > LONGEST || m > LONGEST || (n > m ? n - m : m - n) > limit)
         return;
     unsigned row[LONGEST + 1];
     for (size_t j = 0; j <= m; j++)
         row[j] = (unsigned)j;
     for (size_t i = 1; i <= n; i++) {
-        unsigned diagonal = row[0];
-        row[0] = (unsigned)i;
+        unsigned diagonal = row[0], least = row[0] = (unsigned)i;
         for (size_t j = 1; j <= m; j++) {
             unsigned replace = diagonal + (nearest->name[i - 1] != candidate[j - 1]);
             diagonal = row[j];
             unsigned shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
             row[j] = replace < shorter ? replace : shorter;
+            if (row[j] < least)
+                least = row[j];
         }
+        if (least > limit) /* and it never gets smaller */
+            return;
     }
-    unsigned limit = n < 4 ? 1 : (unsigned)n / 3;
-    if (row[m] <= limit && (!nearest->best || row[m] < nearest->distance)) {
+    if (row[m] <= limit) {
         nearest->best = candidate;
         nearest->distance = row[m];
     }

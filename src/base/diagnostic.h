@@ -73,6 +73,8 @@ void diagnose_hint(struct diagnostics *diagnostics, const char *format, ...)
 /* Another place that belongs to the latest report, shown behind it with its severity. */
 void diagnose_context(struct diagnostics *diagnostics, struct place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Whether the latest report was kept: only then is it worth looking for a hint that takes long to find. */
+bool diagnostics_are_open(const struct diagnostics *diagnostics);
 /* No further error will be kept: there is no use in looking for more. */
 bool diagnostics_are_full(const struct diagnostics *diagnostics);
 /* A copy of a source whose places are shown together with the place that they were expanded from. */
@@ -84,6 +86,15 @@ struct position {
     unsigned line, column;
 };
 struct position source_position(const struct source *source, uint32_t offset);
+
+/* For many questions about one text: the way from the place before is gone, and not from the beginning. */
+struct source_cursor {
+    const char *text; /* NULL: no place yet */
+    uint32_t offset, line_begin;
+    unsigned line;
+};
+struct position source_position_from(struct source_cursor *cursor, const struct source *source,
+                                     uint32_t offset);
 
 struct place place_between(struct place first, struct place last);
 

@@ -91,7 +91,9 @@ static void write_lines(struct writer *w, const struct image_program *program, s
         arena_array(w->arena, (size_t)program->line_count + program->function_count, sizeof *out->lines);
     struct line *lines = NULL;
     size_t line_count = 0, line_room = 0;
+    enum { NEAR = 64 }; /* so many lines back it is worth looking for one that has its text already */
     const struct source *named = NULL;
+    struct source_cursor cursor = {0};
     uint32_t file = 0, function = 0;
     for (uint32_t i = 0; i < program->line_count || function < program->function_count;) {
         /* A function whose first instruction has no line of its own gets an empty one. */
@@ -112,9 +114,9 @@ static void write_lines(struct writer *w, const struct image_program *program, s
             named = place.source;
             file = string(w, named->name, strlen(named->name));
         }
-        struct position position = source_position(place.source, place.begin);
+        struct position position = source_position_from(&cursor, place.source, place.begin);
         const struct line *known = NULL;
-        for (size_t k = line_count; k-- > 0 && !known;)
+        for (size_t k = line_count; k-- > 0 && line_count - k <= NEAR && !known;)
             if (lines[k].source == place.source && lines[k].number == position.line)
                 known = &lines[k];
         if (!known) {

@@ -169,7 +169,7 @@ static void print_instruction(struct text *out, const struct image *image,
 }
 
 /* The text of the line that a place begins on, without leading blanks. */
-static void print_line(struct text *out, struct place place)
+static void print_line(struct text *out, struct place place, unsigned line)
 {
     const struct source *source = place.source;
     if (!source || place.begin > source->length)
@@ -181,26 +181,28 @@ static void print_line(struct text *out, struct place place)
         end++;
     while (begin < end && (source->text[begin] == ' ' || source->text[begin] == '\t'))
         begin++;
-    text_printf(out, "; %s:%u: %.*s\n", source->name, source_position(source, place.begin).line,
-                (int)(end - begin), source->text + begin);
+    text_printf(out, "; %s:%u: %.*s\n", source->name, line, (int)(end - begin), source->text + begin);
 }
 
 void image_print(struct text *out, const struct image *image, const struct image_program *program)
 {
     uint32_t line = 0, function = 0;
-    struct place shown = {0};
+    struct source_cursor cursor = {0};
+    const struct source *shown = NULL;
+    unsigned shown_line = 0;
     for (uint32_t i = 0; i < program->count; i++) {
         for (; function < program->function_count && program->functions[function].instruction <= i;
              function++)
             text_printf(out, "%s:\n", program->functions[function].name);
         for (; line < program->line_count && program->lines[line].instruction <= i; line++) {
             struct place place = program->lines[line].place;
-            if (place.source &&
-                (place.source != shown.source || source_position(place.source, place.begin).line !=
-                                                     source_position(shown.source, shown.begin).line)) {
-                print_line(out, place);
-                shown = place;
-            }
+            if (!place.source)
+                continue;
+            unsigned number = source_position_from(&cursor, place.source, place.begin).line;
+            if (place.source != shown || number != shown_line)
+                print_line(out, place, number);
+            shown = place.source;
+            shown_line = number;
         }
         text_printf(out, "%4" PRIu32 ": ", i);
         print_instruction(out, image, program, i);

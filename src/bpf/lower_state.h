@@ -121,6 +121,8 @@ struct lower_state {
     struct lower_known times, rings;
     bool has_callbacks; /* loops: the clock is read once, before them, or their records would look older */
     uint32_t program_index;
+    uint32_t statements; /* so far */
+    bool is_too_large;
     struct table mishaps; /* of this program: what is counted, to its index in the image + 1 */
 };
 

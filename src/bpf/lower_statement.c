@@ -110,7 +110,7 @@ static void statement_if(struct lowering *l, struct node *node)
 static void statement_unroll(struct lowering *l, struct node *node)
 {
     uint64_t count = node->loop.from->integer.value;
-    for (uint64_t i = 0; i < count && !ir_ended(&l->b); i++)
+    for (uint64_t i = 0; i < count && !ir_ended(&l->b) && !l->state->is_too_large; i++)
         lower_statement(l, node->loop.body);
 }
 
@@ -174,8 +174,33 @@ void lower_statement(struct lowering *l, struct node *node)
     s->statement = outer;
 }
 
+/* The kernel takes 256 functions and a million instructions of one program. What is far beyond that is
+ * refused before it takes long. */
+enum { FUNCTIONS_MOST = 256, OPERATIONS_MOST = 500000 };
+
+static bool is_too_large(struct lowering *l, const struct node *node)
+{
+    uint32_t functions = 0, operations = l->state->statements++; /* they may be without any code */
+    if (l->state->is_too_large)
+        return true;
+    for (const struct ir_function *function = l->b.program->functions; function; function = function->next) {
+        functions++;
+        operations += function->value_count;
+    }
+    if (functions <= FUNCTIONS_MOST && operations <= OPERATIONS_MOST)
+        return false;
+    l->state->is_too_large = true;
+    diagnose_error(l->diagnostics, node->place, "The block of %s is too large from here on: more than %d %s",
+                   l->probe, functions > FUNCTIONS_MOST ? FUNCTIONS_MOST - 1 : OPERATIONS_MOST,
+                   functions > FUNCTIONS_MOST ? "loops and functions" : "operations");
+    diagnose_hint(l->diagnostics,
+                  "divide it among several probes; a loop takes less than its rounds one by one");
+    return true;
+}
+
 void lower_statements(struct lowering *l, const struct node_list *list)
 {
-    for (struct node *node = list->first; node && !ir_ended(&l->b); node = node->next)
+    for (struct node *node = list->first; node && !ir_ended(&l->b) && !is_too_large(l, node);
+         node = node->next)
         lower_statement(l, node);
 }

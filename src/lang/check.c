@@ -49,6 +49,11 @@ void check_hint(struct checker *checker, const char *format, ...)
     text_free(&text);
 }
 
+bool check_takes_hint(const struct checker *checker)
+{
+    return checker->is_reporting && diagnostics_are_open(checker->diagnostics);
+}
+
 void check_unresolved(struct checker *checker, struct place place)
 {
     if (!checker->is_reporting || checker->state->is_unresolved)

@@ -3,14 +3,14 @@
  * once more to report; it also folds constants, so that literal parameters may be expressions.
  *
  * What lowering finds in a checked tree:
- *   node->type is the type of the expression's value. A NODE_MAP whose map aggregates has the integer type that
- *   it reads as (its symbol->value tells the aggregation), except as argument of a builtin that takes maps.
- *   A value may be narrower than the variable, map, tuple element or branch that it goes to: convert.
- *   A char array in traced memory is a string: node->type is string[N], field.found.type the array.
- *   A field with data_loc is a pointer to its first element: the address behind the location.
- *   Pointers have an address space, unless neither their provider nor the probe knows one.
- *   Builtins' bare names are NODE_NAME with name.builtin; enumerators, sizeof and parameters are INTEGER or
- *   STRING. Tuple elements are NODE_FIELD without a name, also where the script wrote [1]. */
+ *   node->type is the type of the expression's value. A NODE_MAP whose map aggregates has the integer type
+ * that it reads as (its symbol->value tells the aggregation), except as argument of a builtin that takes
+ * maps. A value may be narrower than the variable, map, tuple element or branch that it goes to: convert. A
+ * char array in traced memory is a string: node->type is string[N], field.found.type the array. A field with
+ * data_loc is a pointer to its first element: the address behind the location. Pointers have an address
+ * space, unless neither their provider nor the probe knows one. Builtins' bare names are NODE_NAME with
+ * name.builtin; enumerators, sizeof and parameters are INTEGER or STRING. Tuple elements are NODE_FIELD
+ * without a name, also where the script wrote [1]. */
 #ifndef SPOOR_LANG_CHECK_H
 #define SPOOR_LANG_CHECK_H
 
@@ -24,7 +24,7 @@
 struct check_unit {
     struct node *predicate, *body;
     const struct probe_context *context;
-    const char *probe; /* text for messages */
+    const char *probe;              /* text for messages */
     struct subprogram *subprograms; /* copies of those that it calls: made while it is checked */
 };
 
@@ -54,7 +54,8 @@ struct checker {
     enum stack_mode stack_mode; /* of stacks without one */
     const struct map_declaration *declarations;
     struct subprogram *subprograms; /* of the script: copied for units that call them */
-    /* Of several scripts that run together: whose text it is. Maps and functions belong to one. NULL: there is one. */
+    /* Of several scripts that run together: whose text it is. Maps and functions belong to one. NULL: there
+     * is one. */
     unsigned (*script_of)(void *state, const struct source *source);
     void *script_state;
 
@@ -65,12 +66,12 @@ struct checker {
 
     /* of the running pass; builtins' check callbacks may read them */
     struct check_unit *unit;
-    bool is_reporting;          /* the last pass: diagnose; before, errors are kept back */
-    bool changed;               /* some type grew in this pass */
-    unsigned dead_branches;     /* of conditions that are constant: what around the node never runs */
-    unsigned loop_depth;        /* loops around the node, `unroll` not counted */
-    struct check_state *state;  /* private to check*.c */
-    struct table variables;     /* scratch variables that can be seen now, by name */
+    bool is_reporting;         /* the last pass: diagnose; before, errors are kept back */
+    bool changed;              /* some type grew in this pass */
+    unsigned dead_branches;    /* of conditions that are constant: what around the node never runs */
+    unsigned loop_depth;       /* loops around the node, `unroll` not counted */
+    struct check_state *state; /* private to check*.c */
+    struct table variables;    /* scratch variables that can be seen now, by name */
 };
 
 /* True when no error was diagnosed. Types are then in all nodes, symbols in variables and maps. */
@@ -94,16 +95,17 @@ bool check_constant(struct checker *checker, const struct node *node, int64_t *v
 /* An argument that stands for all of a map and not for one value: a NODE_MAP without key whose map is keyed.
  * Only arguments can be that; the type of such a node is type_none. */
 bool check_is_whole_map(const struct node *node);
-/* Checks an expression that a builtin made of its arguments; its type, NULL while that is unknown or wrong. */
+/* Checks an expression that a builtin made of its arguments; its type, NULL while that is unknown or wrong.
+ */
 const struct type *check_made(struct checker *checker, struct node *node);
 /* Types a key that was given apart from its map, as in has_key(@m, key), and widens the map's key by it.
  * False after a diagnostic, also when the map has no key. */
 bool check_map_key(struct checker *checker, struct map_symbol *map, struct node *key);
-/* For builtins that are answered while the script is compiled: the call becomes that bool once no type grows any
- * more. */
+/* For builtins that are answered while the script is compiled: the call becomes that bool once no type grows
+ * any more. */
 const struct type *check_answer(struct checker *checker, struct node *call, bool answer);
-/* Whether an operation works on signed values: when one operand is signed; a shift when its left one is. Literals
- * were given the sign of the other side. Pointers are unsigned. */
+/* Whether an operation works on signed values: when one operand is signed; a shift when its left one is.
+ * Literals were given the sign of the other side. Pointers are unsigned. */
 bool check_is_signed(const struct node *binary);
 /* The integer type that an aggregation reads as; other types are themselves. NULL: it cannot be read. */
 const struct type *check_readable(const struct type *type);

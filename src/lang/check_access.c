@@ -129,8 +129,8 @@ static void unknown_field(struct checker *checker, const struct node *node, cons
         check_error(checker, node->place, "'%s' does not contain a field named '%s'",
                     type_text(checker->arena, object), node->field.name);
     const struct probe_context *context = checker->unit->context;
-    const char *why = of->kind == NODE_NAME && of->name.builtin && of->name.builtin->flags & BUILTIN_USES_ARGS &&
-                              context->args_absent
+    const char *why = of->kind == NODE_NAME && of->name.builtin &&
+                              of->name.builtin->flags & BUILTIN_USES_ARGS && context->args_absent
                           ? context->args_absent(context, node->field.name)
                           : NULL;
     if (why)
@@ -142,6 +142,8 @@ static void unknown_field(struct checker *checker, const struct node *node, cons
 void check_hint_field(struct checker *checker, const struct type *object, const char *name)
 {
     struct nearest nearest = {.name = name};
+    if (!check_takes_hint(checker))
+        return;
     fields_offer(&nearest, object, 4);
     if (nearest.best) {
         check_hint(checker, "did you mean '%s'?", nearest.best);
@@ -277,7 +279,8 @@ const struct type *check_index(struct checker *checker, struct node *node)
     uint32_t count = object->kind == TYPE_ARRAY ? object->count : object->size;
     int64_t number;
     bool is_open = object->kind == TYPE_ARRAY && !count; /* x[] at the end of a struct */
-    if (check_constant(checker, node->binary.right, &number) && (number < 0 || (number >= count && !is_open))) {
+    if (check_constant(checker, node->binary.right, &number) &&
+        (number < 0 || (number >= count && !is_open))) {
         check_error(checker, node->place, "the index %lld is out of bounds for array of size %u",
                     (long long)number, count);
         return NULL;

@@ -68,6 +68,8 @@ static const struct type *builtin_result(struct checker *checker, struct node *n
 static void suggest_name(struct checker *checker, const char *name, unsigned flags)
 {
     struct nearest nearest = {.name = name};
+    if (!check_takes_hint(checker))
+        return;
     builtin_suggest(checker->builtins, &nearest, flags);
     if (nearest.best)
         check_hint(checker, "did you mean '%s%s'?", nearest.best, flags == BUILTIN_CALL ? "()" : "");
@@ -102,9 +104,10 @@ const struct type *check_name(struct checker *checker, struct node *node)
     const char *missing =
         provider && provider->missing_header ? provider->missing_header(provider->state) : NULL;
     if (missing && !builtin)
-        check_hint(checker,
-                   "<%s> is not on this machine, and kernel BTF has no constants of #define: write #define %s …",
-                   missing, node->name.name);
+        check_hint(
+            checker,
+            "<%s> is not on this machine, and kernel BTF has no constants of #define: write #define %s …",
+            missing, node->name.name);
     else if (builtin)
         check_hint(checker, "%s is a function: %s", node->name.name,
                    builtin->synopsis ? builtin->synopsis : "()");

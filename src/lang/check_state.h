@@ -102,6 +102,11 @@ void check_variable_grow(struct checker *checker, struct scratch *scratch, const
 bool check_is_settled(const struct type *type); /* known, and without elements that literals left open */
 struct map_state *check_map_symbol(struct checker *checker, struct node *node);
 void check_declarations(struct checker *checker);
+/* Without memory the arena's owner hears of it. */
+/* What a table knows a map or function by that is named there: where several scripts run together each has
+ * its own. */
+const char *check_identity(struct checker *checker, const char *name, struct place place);
+void check_put(struct checker *checker, struct table *table, const char *name, void *value);
 const char *check_where(struct checker *checker, struct place place); /* "script.bt:3:7" */
 
 static inline unsigned check_script_of(const struct checker *checker, struct place place)
@@ -110,7 +115,8 @@ static inline unsigned check_script_of(const struct checker *checker, struct pla
 }
 
 /* check_subprogram.c */
-struct subprogram *check_find_subprogram(struct checker *checker, const struct node *call); /* this unit's copy */
+struct subprogram *check_find_subprogram(struct checker *checker,
+                                         const struct node *call); /* this unit's copy */
 const struct type *check_subprogram_call(struct checker *checker, struct node *node,
                                          struct subprogram *subprogram);
 void check_subprogram(struct checker *checker, struct subprogram *subprogram);
@@ -123,6 +129,8 @@ void check_scope_leave(struct checker *checker, size_t outer);
 void check_block(struct checker *checker, struct node *block);
 const struct type *check_block_value(struct checker *checker, struct node *block);
 void check_unresolved(struct checker *checker, struct place place);
+/* Whether a hint for the error of just now is told: else it need not be looked for. */
+bool check_takes_hint(const struct checker *checker);
 
 /* fold.c: one node whose children are folded. */
 void fold_node(struct checker *checker, struct node *node);

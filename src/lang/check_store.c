@@ -6,13 +6,13 @@
 
 const char *check_where(struct checker *checker, struct place place)
 {
-    if (!place.source)
+    if (!place.source || !check_takes_hint(checker))
         return "another place";
     struct position position = source_position(place.source, place.begin);
     return arena_printf(checker->arena, "%s:%u:%u", place.source->name, position.line, position.column);
 }
 
-static void table_put_or_die(struct checker *checker, struct table *table, const char *name, void *value)
+void check_put(struct checker *checker, struct table *table, const char *name, void *value)
 {
     if (table_put(table, name, value))
         arena_array(checker->arena, SIZE_MAX, SIZE_MAX); /* out of memory: the arena's owner hears of it */
@@ -154,6 +154,8 @@ static void undefined_variable(struct checker *checker, const struct node *node)
 {
     struct check_state *state = checker->state;
     check_error(checker, node->place, "Undefined or undeclared variable: %s", node->variable.name);
+    if (!check_takes_hint(checker))
+        return;
     struct nearest nearest = {.name = node->variable.name};
     for (size_t i = 0; i < state->visible_count && is_telling(node->variable.name); i++)
         nearest_offer(&nearest, state->visible[i]->variable.name);
@@ -185,7 +187,7 @@ struct scratch *check_declare(struct checker *checker, struct node *node)
     scratch->callbacks = state->callbacks;
     if (!old) { /* a second one of this name is never seen */
         *arena_push(checker->arena, state->visible, state->visible_count, state->visible_room) = scratch;
-        table_put_or_die(checker, &checker->variables, name, scratch);
+        check_put(checker, &checker->variables, name, scratch);
     }
     return scratch;
 }
@@ -294,8 +296,7 @@ static const struct map_declaration *declaration_of(const struct checker *checke
     return declaration;
 }
 
-/* What the table of maps knows it by: where several scripts run together each has maps of its own. */
-static const char *map_identity(struct checker *checker, const char *name, struct place place)
+const char *check_identity(struct checker *checker, const char *name, struct place place)
 {
     unsigned script = check_script_of(checker, place);
     return script ? arena_printf(checker->arena, "%u%s", script, name) : name;
@@ -327,7 +328,7 @@ void check_declarations(struct checker *checker)
     for (const struct map_declaration *declaration = checker->declarations; declaration;
          declaration = declaration->next) {
         const struct map_state *map =
-            table_find(&checker->map_table, map_identity(checker, declaration->name, declaration->place));
+            table_find(&checker->map_table, check_identity(checker, declaration->name, declaration->place));
         bool is_per_cpu = !strncmp(declaration->kind, "percpu", 6);
         if (!declaration_is_sound(checker, declaration))
             continue;
@@ -343,7 +344,7 @@ void check_declarations(struct checker *checker)
 /* The symbol of a name, made at its first use. */
 static struct map_state *map_symbol(struct checker *checker, struct node *node)
 {
-    const char *identity = map_identity(checker, node->map.name, node->place);
+    const char *identity = check_identity(checker, node->map.name, node->place);
     struct map_state *map = table_find(&checker->map_table, identity);
     if (!map) {
         map = arena_new(checker->arena, struct map_state);
@@ -353,7 +354,7 @@ static struct map_state *map_symbol(struct checker *checker, struct node *node)
         map->symbol.declaration = declaration_of(checker, node->map.name, node->place);
         if (map->symbol.declaration && map->symbol.declaration->entries <= MAP_ENTRIES_MOST)
             map->symbol.max_entries = (uint32_t)map->symbol.declaration->entries;
-        table_put_or_die(checker, &checker->map_table, identity, map);
+        check_put(checker, &checker->map_table, identity, map);
         *arena_push(checker->arena, checker->maps, checker->map_count, checker->map_room) = &map->symbol;
     }
     node->map.symbol = &map->symbol;
@@ -439,6 +440,8 @@ bool check_is_whole_map(const struct node *node)
 static void undefined_map(struct checker *checker, const struct node *node)
 {
     check_error(checker, node->place, "Undefined map: %s", node->map.name);
+    if (!check_takes_hint(checker))
+        return;
     struct nearest nearest = {.name = node->map.name};
     for (size_t i = 0; i < checker->map_count; i++)
         if (checker->maps[i]->is_written && is_telling(node->map.name))

@@ -131,51 +131,66 @@ const struct type *check_subprogram_call(struct checker *checker, struct node *n
 
 /* ---- what is wrong whoever calls ---- */
 
-struct call_walk {
+/* Who calls whom, each body walked once: what comes of a body is not walked from within it, so that depth is
+ * that of one tree. */
+struct call_graph {
     struct checker *checker;
-    struct subprogram **path; /* being walked */
-    size_t depth;
-    bool *done; /* by number in the script */
+    struct table names;
+    struct function {
+        struct subprogram *subprogram;
+        struct call {
+            const struct node *node;
+            struct function *callee;
+            struct call *next;
+        } * calls, **last_call;
+        bool is_open, is_done;
+    } * functions, *walked;
 };
 
-static size_t number_of(const struct checker *checker, const struct subprogram *subprogram)
+static bool visit_call(struct node *node, void *state)
 {
-    size_t number = 0;
-    for (const struct subprogram *at = checker->subprograms; at != subprogram; at = at->next)
-        number++;
-    return number;
+    struct call_graph *graph = state;
+    struct function *callee = NULL;
+    if (node->kind == NODE_CALL)
+        callee = table_find(&graph->names, check_identity(graph->checker, node->call.name, node->place));
+    if (callee) {
+        struct call *call = arena_new(graph->checker->arena, struct call);
+        *call = (struct call){.node = node, .callee = callee};
+        *graph->walked->last_call = call;
+        graph->walked->last_call = &call->next;
+    }
+    return true;
 }
 
-static bool visit_calls(struct node *node, void *state)
+static void refuse_recursion(struct checker *checker, struct function *function)
 {
-    struct call_walk *walk = state;
-    struct checker *checker = walk->checker;
-    struct subprogram *callee = node->kind == NODE_CALL ? find(checker, checker->subprograms, node) : NULL;
-    if (!callee)
-        return true;
-    for (size_t i = 0; i < walk->depth; i++)
-        if (walk->path[i] == callee) {
-            check_error(checker, node->place, "Function '%s' calls itself", callee->name);
+    function->is_open = true;
+    for (const struct call *call = function->calls; call; call = call->next) {
+        if (call->callee->is_open) {
+            check_error(checker, call->node->place, "Function '%s' calls itself",
+                        call->callee->subprogram->name);
             check_hint(checker, "programs in the kernel have no recursion: use a loop");
-            return true;
-        }
-    size_t number = number_of(checker, callee);
-    if (walk->done[number])
-        return true;
-    walk->done[number] = true;
-    walk->path[walk->depth++] = callee;
-    node_walk(callee->body, visit_calls, walk);
-    walk->depth--;
-    return true;
+        } else if (!call->callee->is_done)
+            refuse_recursion(checker, call->callee);
+    }
+    function->is_open = false;
+    function->is_done = true;
 }
 
 void check_subprograms(struct checker *checker)
 {
-    size_t count = number_of(checker, NULL);
-    struct call_walk walk = {.checker = checker};
-    walk.path = arena_array(checker->arena, count + 1, sizeof *walk.path);
-    walk.done = arena_array(checker->arena, count + 1, sizeof *walk.done);
-    for (struct subprogram *subprogram = checker->subprograms; subprogram; subprogram = subprogram->next) {
+    struct call_graph graph = {.checker = checker};
+    size_t count = 0;
+    for (struct subprogram *subprogram = checker->subprograms; subprogram; subprogram = subprogram->next)
+        count++;
+    graph.functions = arena_array(checker->arena, count + 1, sizeof *graph.functions);
+    struct function *function = graph.functions;
+    for (struct subprogram *subprogram = checker->subprograms; subprogram;
+         subprogram = subprogram->next, function++) {
+        function->subprogram = subprogram;
+        function->last_call = &function->calls;
+        check_put(checker, &graph.names, check_identity(checker, subprogram->name, subprogram->place),
+                  function);
         if (builtin_find(checker->builtins, subprogram->name, NULL))
             check_error(checker, subprogram->place, "'%s' is the name of a builtin", subprogram->name);
         if (subprogram->parameters.count > PARAMETERS_MOST) {
@@ -183,11 +198,11 @@ void check_subprograms(struct checker *checker)
                         PARAMETERS_MOST, subprogram->parameters.count);
             check_hint(checker, "a macro can have more");
         }
-        if (walk.done[number_of(checker, subprogram)])
-            continue;
-        walk.done[number_of(checker, subprogram)] = true;
-        walk.path[walk.depth++] = subprogram;
-        node_walk(subprogram->body, visit_calls, &walk);
-        walk.depth--;
     }
+    for (graph.walked = graph.functions; graph.walked < graph.functions + count; graph.walked++)
+        node_walk(graph.walked->subprogram->body, visit_call, &graph);
+    for (size_t i = 0; i < count; i++)
+        if (!graph.functions[i].is_done)
+            refuse_recursion(checker, &graph.functions[i]);
+    table_free(&graph.names);
 }

@@ -84,6 +84,8 @@ const struct type *check_type_name(struct checker *checker, const struct type_na
         return NULL;
     }
     check_error(checker, name->place, "Cannot resolve unknown type \"%s\"", name->name);
+    if (!check_takes_hint(checker))
+        return NULL;
     struct nearest nearest = {.name = name->name};
     static const char *const words[] = {"bool",  "string", "int8",   "int16",  "int32", "int64",
                                         "uint8", "uint16", "uint32", "uint64", "buffer"};

@@ -14,6 +14,8 @@ struct uses_scan {
     struct table seen;
     const struct subprogram *subprograms; /* of the script */
     struct table called;
+    const struct subprogram **waiting; /* called, to be walked once what calls them has been */
+    size_t waiting_count, waiting_room;
 };
 
 /* The builtin that a node is, if it is one. */
@@ -55,8 +57,6 @@ static bool uses_args_field(struct uses_scan *scan, const struct node *node)
     return true;
 }
 
-static bool uses_visit(struct node *node, void *state);
-
 /* The body of a function that is called, once. */
 static void uses_subprogram(struct uses_scan *scan, const char *name)
 {
@@ -65,7 +65,7 @@ static void uses_subprogram(struct uses_scan *scan, const char *name)
         subprogram = subprogram->next;
     if (subprogram && !table_find(&scan->called, name) &&
         table_put(&scan->called, subprogram->name, (void *)subprogram) == 0)
-        node_walk(subprogram->body, uses_visit, scan);
+        *arena_push(scan->arena, scan->waiting, scan->waiting_count, scan->waiting_room) = subprogram;
 }
 
 static bool uses_visit(struct node *node, void *state)
@@ -92,6 +92,8 @@ struct context_uses check_uses(struct arena *arena, const struct builtin_table *
         node_walk(block->predicate, uses_visit, &scan);
     if (block->body)
         node_walk(block->body, uses_visit, &scan);
+    while (scan.waiting_count)
+        node_walk(scan.waiting[--scan.waiting_count]->body, uses_visit, &scan);
     *arena_push(arena, scan.fields, scan.field_count, scan.field_room) = NULL;
     scan.uses.fields = scan.fields;
     table_free(&scan.seen);

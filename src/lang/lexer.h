@@ -101,7 +101,7 @@ struct token {
     const char *hint;  /* or NULL */
     const char *text;  /* how it is written; out of a macro that is not what stands at its place */
     uint32_t length;
-    bool ends_line;    /* TOKEN_ERROR: a string that ran into the end of its line */
+    bool ends_line; /* TOKEN_ERROR: a string that ran into the end of its line */
 };
 
 struct c_definitions;

@@ -83,6 +83,8 @@ static void parse_import(struct parser *parser, struct script *script)
 
 /* ---- macro ---- */
 
+enum { PARAMETERS_MOST = 64 };
+
 /* parameter: name | variable | map */
 static void parse_macro_parameter(struct parser *parser, struct macro *macro)
 {
@@ -93,6 +95,10 @@ static void parse_macro_parameter(struct parser *parser, struct macro *macro)
     if (kind == NODE_NAME && token.kind != TOKEN_NAME) {
         parser_fail_expected(parser, "a parameter");
         parser_hint(parser, "a parameter is a name for any value, $name for a variable, or @name for a map");
+        return;
+    }
+    if (macro->parameters.count == PARAMETERS_MOST) {
+        parser_fail(parser, token.place, "A macro has at most %d parameters", PARAMETERS_MOST);
         return;
     }
     struct node *node = node_new(parser->arena, kind, token.place);

@@ -21,8 +21,7 @@ static bool token_is_type_word(const struct token *token, const char *before)
     size_t length = token->length;
     if (token->kind != TOKEN_NAME || length > LONGEST_TYPE_WORD || strlen(before) > LONGEST_TYPE_WORD)
         return false;
-    snprintf(words, sizeof words, "%s%s%.*s", before, *before ? " " : "", (int)length,
-             token->text);
+    snprintf(words, sizeof words, "%s%s%.*s", before, *before ? " " : "", (int)length, token->text);
     return type_word_find(words) != NULL;
 }
 

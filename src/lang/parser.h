@@ -46,8 +46,8 @@ void parser_report(struct parser *parser, enum severity severity, struct place p
 void parser_hint(struct parser *parser, const char *hint); /* for what was reported last */
 bool parser_failed(const struct parser *parser);
 struct place parser_since(const struct parser *parser, struct place first); /* first … last accepted token */
-const char *parser_word(struct parser *parser, struct place place);         /* the text at a place; of the current
-    token at its place: how it is written, which a macro may have done */
+const char *parser_word(struct parser *parser, struct place place); /* the text at a place; of the current
+token at its place: how it is written, which a macro may have done */
 /* One level deeper, or a failure; leave with parser->nesting-- also then. */
 bool parser_enter(struct parser *parser);
 bool parser_link(struct parser *parser); /* one more in a chain, or a failure */
@@ -67,7 +67,8 @@ enum type_guess { TYPE_NO, TYPE_SURE, TYPE_IF_OPERAND_FOLLOWS };
 enum type_guess parser_guess_type(const struct parser *parser);
 struct node *parse_cast(struct parser *parser);
 struct node *parse_type_question(struct parser *parser); /* sizeof, offsetof, typeof, typeinfo */
-struct node *parse_container_of(struct parser *parser, struct place first); /* current token: the parenthesis */
+struct node *parse_container_of(struct parser *parser,
+                                struct place first); /* current token: the parenthesis */
 /* An integer without prefix, suffix or leading zeros: a tuple's element, an array's length. */
 bool parser_plain_number(struct parser *parser, uint32_t *number);
 

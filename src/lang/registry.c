@@ -30,6 +30,8 @@ const struct builtin *builtin_find(const struct builtin_table *table, const char
     const struct builtin *numbered = NULL;
     for (size_t i = 0; i < table->count; i++) {
         for (const struct builtin *builtin = table->families[i]; builtin->name; builtin++) {
+            if (*builtin->name != *name)
+                continue; /* most of them, and every name of a script comes here */
             if (builtin->flags & BUILTIN_NUMBERED) {
                 size_t length = strlen(builtin->name);
                 uint32_t found;

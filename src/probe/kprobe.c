@@ -135,7 +135,8 @@ static int kprobe_named(struct kprobe_search *search, const char *text)
     int error = kallsyms ? kallsyms_address(kallsyms, full, &address) : 0;
     if (error && error != -EPERM) {
         search->nearest.name = name;
-        kallsyms_each_function(kallsyms, probe_tracefs(environment), NULL, kprobe_match, search);
+        if (!diagnostics_are_full(environment->diagnostics))
+            kallsyms_each_function(kallsyms, probe_tracefs(environment), NULL, kprobe_match, search);
         return point_no_match(environment, search->kind, search->point, &search->nearest);
     }
     kprobe_add(search, point_name(environment, search->kind->name, search->point), name,

@@ -252,8 +252,9 @@ static void clone_blocks(struct session *session, size_t first)
 static int make_units(struct session *session)
 {
     for (struct action_block *block = session->script->blocks; block; block = block->next) {
-        if (diagnostics_are_full(&session->diagnostics))
-            break; /* looking for a probe that is missing takes long */
+        if (diagnostics_are_full(&session->diagnostics) ||
+            session->unit_count > session->options.settings.max_bpf_progs)
+            break; /* looking for probes takes long */
         compile_plan(session, block, NULL);
     }
     if (!session->diagnostics.errors && !session->probe_count && !session->grows) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The whole of /proc/kallsyms in one block of memory, cut into names where it stands, and an array of symbols
- * sorted by address that point into it. Names are found by walking: it is rare, and an index would cost more
- * than it saves. */
+ * sorted by address that point into it. A name or two are found by walking; who asks for more gets an index.
+ * Functions are listed from tracefs, or else from the symbols, and that list is kept too. */
 #include "sym/kallsyms.h"
 
 #include <ctype.h>
@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/table.h"
 #include "sym/glob.h"
 
 enum { FILE_LARGEST = 256 << 20 };
@@ -27,13 +28,27 @@ struct kallsyms {
     char *text; /* text[0] is NUL: the empty name */
     struct entry *entries;
     size_t count;
-    bool loaded, hidden, is_exact;
+    bool loaded, hidden;
     time_t loaded_at;
+    unsigned walks;    /* through all names */
+    uint32_t *by_name; /* entry + 1, at the name's hash or behind it; NULL: not needed yet */
+    size_t slots;      /* a power of two */
     /* Texts of before a reload: answers given out point into them. */
     struct old {
         struct old *next;
         char *text;
     } * olds;
+    struct functions {
+        char *text; /* of tracefs; NULL: names are in the symbols' text */
+        struct function *items;
+        size_t count;
+        bool is_known, is_sorted; /* sorted: without doubles and what is forbidden */
+        bool is_exact;
+    } functions;
+};
+
+struct function {
+    const char *name, *module;
 };
 
 int kallsyms_open(const char *path, struct kallsyms **out)
@@ -59,6 +74,9 @@ void kallsyms_close(struct kallsyms *kallsyms)
         free(old->text);
         free(old);
     }
+    free(kallsyms->functions.items);
+    free(kallsyms->functions.text);
+    free(kallsyms->by_name);
     free(kallsyms->entries);
     free(kallsyms->text);
     free(kallsyms->path);
@@ -177,6 +195,8 @@ static int entries_fill(struct kallsyms *kallsyms, char *text, size_t size)
     if (!sorted && !hidden)
         qsort(entries, count, sizeof *entries, compare_entries);
     free(kallsyms->entries);
+    free(kallsyms->by_name);
+    kallsyms->by_name = NULL;
     kallsyms->entries = entries;
     kallsyms->count = count;
     kallsyms->hidden = hidden;
@@ -271,33 +291,74 @@ int kallsyms_resolve(struct kallsyms *kallsyms, uint64_t address, struct kernel_
     return 0;
 }
 
+/* ---- by name ---- */
+
+static bool entry_is(const struct kallsyms *kallsyms, const struct entry *entry, const char *module,
+                     size_t module_length, const char *symbol)
+{
+    const char *from = kallsyms->text + entry->module;
+    return !strcmp(kallsyms->text + entry->name, symbol) &&
+           (!module || (!strncmp(from, module, module_length) && !from[module_length]));
+}
+
+static size_t name_slot(const struct kallsyms *kallsyms, const char *name)
+{
+    return table_hash(name, strlen(name)) & (kallsyms->slots - 1);
+}
+
+/* Entries in their order, so that of several with one name the first is found first. */
+static void names_index(struct kallsyms *kallsyms)
+{
+    kallsyms->slots = 1;
+    while (kallsyms->slots < 2 * kallsyms->count)
+        kallsyms->slots *= 2;
+    kallsyms->by_name = calloc(kallsyms->slots, sizeof *kallsyms->by_name);
+    for (size_t i = 0; kallsyms->by_name && i < kallsyms->count; i++) {
+        size_t slot = name_slot(kallsyms, kallsyms->text + kallsyms->entries[i].name);
+        while (kallsyms->by_name[slot])
+            slot = (slot + 1) & (kallsyms->slots - 1);
+        kallsyms->by_name[slot] = (uint32_t)i + 1;
+    }
+}
+
+static const struct entry *entry_named(struct kallsyms *kallsyms, const char *module, size_t module_length,
+                                       const char *symbol)
+{
+    enum { WALKS_MOST = 4 };
+    if (!kallsyms->by_name && kallsyms->count && kallsyms->walks++ >= WALKS_MOST)
+        names_index(kallsyms);
+    if (kallsyms->by_name) {
+        size_t slot = name_slot(kallsyms, symbol);
+        for (; kallsyms->by_name[slot]; slot = (slot + 1) & (kallsyms->slots - 1)) {
+            const struct entry *entry = &kallsyms->entries[kallsyms->by_name[slot] - 1];
+            if (entry_is(kallsyms, entry, module, module_length, symbol))
+                return entry;
+        }
+        return NULL;
+    }
+    for (size_t i = 0; i < kallsyms->count; i++)
+        if (entry_is(kallsyms, &kallsyms->entries[i], module, module_length, symbol))
+            return &kallsyms->entries[i];
+    return NULL;
+}
+
 int kallsyms_address(struct kallsyms *kallsyms, const char *name, uint64_t *address)
 {
     int error = kallsyms_need(kallsyms);
     if (error)
         return error;
     const char *colon = strchr(name, ':');
-    const char *symbol = colon ? colon + 1 : name;
-    for (size_t i = 0; i < kallsyms->count; i++) {
-        const struct entry *entry = &kallsyms->entries[i];
-        if (strcmp(kallsyms->text + entry->name, symbol))
-            continue;
-        const char *module = kallsyms->text + entry->module;
-        if (colon && (strncmp(module, name, (size_t)(colon - name)) || module[colon - name]))
-            continue;
-        if (kallsyms->hidden)
-            return -EPERM;
-        *address = entry->address;
-        return 0;
-    }
-    return -ENOENT;
+    const struct entry *entry = entry_named(kallsyms, colon ? name : NULL, colon ? (size_t)(colon - name) : 0,
+                                            colon ? colon + 1 : name);
+    if (!entry)
+        return -ENOENT;
+    if (kallsyms->hidden)
+        return -EPERM;
+    *address = entry->address;
+    return 0;
 }
 
 /* ---- functions ---- */
-
-struct function {
-    const char *name, *module;
-};
 
 static int compare_functions(const void *a, const void *b)
 {
@@ -346,30 +407,30 @@ static bool forbidden_has(const struct forbidden *forbidden, const char *name)
            bsearch(&name, forbidden->names, forbidden->count, sizeof *forbidden->names, compare_names);
 }
 
-static int visit_functions(struct function *functions, size_t count, kallsyms_visitor *visit, void *context)
+/* Sorts, and leaves out what stands there twice or is forbidden; how many are left. */
+static size_t functions_sort(struct function *functions, size_t count)
 {
     struct forbidden forbidden;
-    int result = 0;
+    size_t kept = 0;
     forbidden_read(&forbidden);
     if (count)
         qsort(functions, count, sizeof *functions, compare_functions);
-    for (size_t i = 0; i < count && !result; i++)
-        if ((!i || compare_functions(&functions[i - 1], &functions[i])) &&
+    for (size_t i = 0; i < count; i++)
+        if ((!kept || compare_functions(&functions[kept - 1], &functions[i])) &&
             !forbidden_has(&forbidden, functions[i].name))
-            result = visit(context, functions[i].name, functions[i].module);
+            functions[kept++] = functions[i];
     free(forbidden.names);
     free(forbidden.text);
-    return result;
+    return kept;
 }
 
 /* Lines "name" or "name [module]"; the text is cut up. */
-static int visit_filter_functions(char *text, const char *pattern, kallsyms_visitor *visit, void *context)
+static int functions_of_filter(struct functions *functions, char *text)
 {
-    size_t lines = 1, count = 0;
+    size_t lines = 1;
     for (const char *at = text; (at = strchr(at, '\n')); at++)
         lines++;
-    struct function *functions = malloc(lines * sizeof *functions);
-    if (!functions)
+    if (!(functions->items = malloc(lines * sizeof *functions->items)))
         return -ENOMEM;
     char *rest = NULL;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
@@ -379,45 +440,77 @@ static int visit_filter_functions(char *text, const char *pattern, kallsyms_visi
             module += strspn(module, " \t[");
             module[strcspn(module, "]")] = '\0';
         }
-        if (*line && glob_match(pattern, line))
-            functions[count++] = (struct function){line, module ? module : ""};
+        if (*line)
+            functions->items[functions->count++] = (struct function){line, module ? module : ""};
     }
-    int result = visit_functions(functions, count, visit, context);
-    free(functions);
-    return result;
+    functions->is_exact = true;
+    return 0;
+}
+
+static int functions_of_symbols(struct kallsyms *kallsyms)
+{
+    struct functions *functions = &kallsyms->functions;
+    int error = kallsyms_need(kallsyms);
+    if (error)
+        return error;
+    if (!(functions->items = malloc((kallsyms->count + 1) * sizeof *functions->items)))
+        return -ENOMEM;
+    for (size_t i = 0; i < kallsyms->count; i++) {
+        const struct entry *entry = &kallsyms->entries[i];
+        if (is_text(entry->kind))
+            functions->items[functions->count++] =
+                (struct function){kallsyms->text + entry->name, kallsyms->text + entry->module};
+    }
+    return 0;
+}
+
+static int functions_need(struct kallsyms *kallsyms, const struct tracefs *tracefs)
+{
+    struct functions *functions = &kallsyms->functions;
+    struct text text = {0};
+    if (functions->is_known)
+        return 0;
+    int error = tracefs ? tracefs_read(tracefs, "available_filter_functions", &text) : -ENOENT;
+    if (!error && text.length && !(error = functions_of_filter(functions, text.bytes)))
+        functions->text = text.bytes;
+    else {
+        text_free(&text);
+        if (error == -ENOMEM || (error = functions_of_symbols(kallsyms)))
+            return error;
+    }
+    functions->is_known = true;
+    return 0;
 }
 
 int kallsyms_each_function(struct kallsyms *kallsyms, const struct tracefs *tracefs, const char *pattern,
                            kallsyms_visitor *visit, void *context)
 {
-    struct text text = {0};
-    int result = tracefs ? tracefs_read(tracefs, "available_filter_functions", &text) : -ENOENT;
-    kallsyms->is_exact = !result && text.length;
-    if (kallsyms->is_exact) {
-        result = visit_filter_functions(text.bytes, pattern, visit, context);
-        text_free(&text);
-        return result;
-    }
-    text_free(&text);
-    result = kallsyms_need(kallsyms);
+    struct functions *all = &kallsyms->functions;
+    int result = functions_need(kallsyms, tracefs);
     if (result)
         return result;
-    struct function *functions = malloc((kallsyms->count + 1) * sizeof *functions);
-    if (!functions)
-        return -ENOMEM;
-    size_t count = 0;
-    for (size_t i = 0; i < kallsyms->count; i++) {
-        const struct entry *entry = &kallsyms->entries[i];
-        if (is_text(entry->kind) && glob_match(pattern, kallsyms->text + entry->name))
-            functions[count++] =
-                (struct function){kallsyms->text + entry->name, kallsyms->text + entry->module};
+    if (!pattern && !all->is_sorted) {
+        all->count = functions_sort(all->items, all->count);
+        all->is_sorted = true;
     }
-    result = visit_functions(functions, count, visit, context);
-    free(functions);
+    /* A visitor may ask for more: the list stays what it is. */
+    struct function *some = pattern ? malloc((all->count + 1) * sizeof *some) : all->items;
+    size_t count = pattern ? 0 : all->count;
+    if (!some)
+        return -ENOMEM;
+    for (size_t i = 0; pattern && i < all->count; i++)
+        if (glob_match(pattern, all->items[i].name))
+            some[count++] = all->items[i];
+    if (pattern && !all->is_sorted)
+        count = functions_sort(some, count);
+    for (size_t i = 0; i < count && !result; i++)
+        result = visit(context, some[i].name, some[i].module);
+    if (pattern)
+        free(some);
     return result;
 }
 
 bool kallsyms_is_exact(const struct kallsyms *kallsyms)
 {
-    return kallsyms->is_exact;
+    return kallsyms->functions.is_exact;
 }

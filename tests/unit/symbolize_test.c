@@ -40,7 +40,8 @@ static void this_process(void **state)
     self[length] = '\0';
     local_marker();
     assert_int_equal(symbolizer_open(NULL, &symbolizer), 0);
-    assert_int_equal(symbolizer_user(symbolizer, getpid(), (uintptr_t)symbolize_test_marker + 1, false, &found), 0);
+    assert_int_equal(
+        symbolizer_user(symbolizer, getpid(), (uintptr_t)symbolize_test_marker + 1, false, &found), 0);
     assert_string_equal(found.function, "symbolize_test_marker");
     assert_int_equal(found.offset, 1);
     assert_string_equal(found.module, self);
@@ -135,7 +136,8 @@ static void a_process_that_ends(void **state)
     waitpid(unknown, NULL, 0);
     assert_int_equal(symbolizer_user(symbolizer, known, (uintptr_t)symbolize_test_marker, false, &found), 0);
     assert_string_equal(found.function, "symbolize_test_marker");
-    assert_int_equal(symbolizer_user(symbolizer, unknown, (uintptr_t)symbolize_test_marker, false, &found), -ENOENT);
+    assert_int_equal(symbolizer_user(symbolizer, unknown, (uintptr_t)symbolize_test_marker, false, &found),
+                     -ENOENT);
     assert_null(found.function);
     symbolizer_close(symbolizer);
 }
@@ -238,14 +240,22 @@ static void kernel_symbols(void **state)
     assert_string_equal(found.module, "mod_a");
     assert_int_equal(kallsyms_resolve(kallsyms, 0x1000, &found), -ENOENT);
     assert_int_equal(kallsyms_resolve(kallsyms, 0xffffffffffffffff, &found), -ENOENT);
-    assert_int_equal(kallsyms_address(kallsyms, "vfs_read", &address), 0);
-    assert_true(address == 0xffffffff81000100);
-    assert_int_equal(kallsyms_address(kallsyms, "mod_a:helper", &address), 0);
-    assert_true(address == 0xffffffffc0000000);
-    assert_int_equal(kallsyms_address(kallsyms, "mod_b:helper", &address), -ENOENT);
-    assert_int_equal(kallsyms_address(kallsyms, "", &address), -ENOENT);
-    assert_int_equal(kallsyms_each_function(kallsyms, NULL, "*e*", add_name, &names), 0);
-    assert_string_equal(text_string(&names), "_text[] helper[] helper[mod_a] unsorted[] vfs_read[] ");
+    for (int round = 0; round < 3; round++) { /* by walking at first, later by an index */
+        assert_int_equal(kallsyms_address(kallsyms, "vfs_read", &address), 0);
+        assert_true(address == 0xffffffff81000100);
+        assert_int_equal(kallsyms_address(kallsyms, "mod_a:helper", &address), 0);
+        assert_true(address == 0xffffffffc0000000);
+        assert_int_equal(kallsyms_address(kallsyms, "helper", &address), 0);
+        assert_true(address != 0xffffffffc0000000);
+        assert_int_equal(kallsyms_address(kallsyms, "mod_b:helper", &address), -ENOENT);
+        assert_int_equal(kallsyms_address(kallsyms, "", &address), -ENOENT);
+    }
+    for (int round = 0; round < 2; round++) { /* from a list as it was found, and from a sorted one */
+        text_clear(&names);
+        assert_int_equal(kallsyms_each_function(kallsyms, NULL, "*e*", add_name, &names), 0);
+        assert_string_equal(text_string(&names), "_text[] helper[] helper[mod_a] unsorted[] vfs_read[] ");
+        assert_int_equal(kallsyms_each_function(kallsyms, NULL, NULL, add_name, &names), 0);
+    }
     assert_false(kallsyms_is_exact(kallsyms));
     text_free(&names);
     kallsyms_close(kallsyms);
