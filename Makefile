@@ -54,7 +54,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo check check-kernels bench bench-kernels fuzz install format clean setup tests
+.PHONY: all demo check check-kernels bench bench-kernels fuzz install format clean setup tests guest
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so
 
@@ -137,6 +137,9 @@ bench:
 bench-kernels: all
 	@tools/setup build check kernels
 	@tests/kernels/bench $(BUILD) $(SUITES)
+
+# What a guest of another architecture needs: see tests/kernels/cross.sh.
+guest: $(BUILD)/spoor $(TARGETS) $(LIBRARIES) $(BUILD)/unit/kernel_test $(BUILD)/unit/attach_test
 
 tests: all $(UNITS) $(TARGETS) $(LIBRARIES) $(EXAMPLES)
 
