@@ -44,6 +44,7 @@
     X(tai_clock, "bpf_ktime_get_tai_ns", "Linux 6.1", "then nsecs(tai) is an error, and nsecs(sw_tai) nearly the same") \
     X(growing_maps, "hash maps that take memory as they grow, in every program", "Linux 6.1", "instead, fewer entries, whose memory is taken at once") \
     X(jiffies, "bpf_jiffies64", "Linux 5.6", "then jiffies is an error") \
+    X(cgroup_ancestor, "bpf_get_current_ancestor_cgroup_id", "a Linux newer than 5.10", "then --cgroup is an error") \
     X(cgroup_id, "bpf_get_current_cgroup_id", "CONFIG_CGROUPS", "then cgroup is an error")
 /* clang-format on */
 

@@ -396,6 +396,11 @@ static int feature_jiffies(void)
     return feature_helper(&kprobe_program, 118);
 }
 
+static int feature_cgroup_ancestor(void)
+{
+    return feature_helper(&kprobe_program, BPF_FUNC_get_current_ancestor_cgroup_id);
+}
+
 static int feature_cgroup_id(void)
 {
     return feature_helper(&kprobe_program, 80);

@@ -30,7 +30,6 @@ static const struct helper_entry {
     HELPER(get_current_task, PLAIN, "curtask"),
     HELPER(get_current_task_btf, PLAIN, "storage of a task"),
     HELPER(get_ns_current_pid_tgid, PLAIN, "pid and tid as a container counts them"),
-    HELPER(get_current_ancestor_cgroup_id, PLAIN, "--cgroup"),
     HELPER(ktime_get_ns, PLAIN, "nsecs(monotonic)"),
     HELPER(get_numa_node_id, PLAIN, "numaid"),
     HELPER(get_prandom_u32, PLAIN, "rand"),

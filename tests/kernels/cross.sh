@@ -30,7 +30,7 @@ cross_build() {
 # cross_libraries TREE: all that the guest's programs may load.
 cross_libraries() {
     mkdir -p "$1"/lib
-    cp -L "$guest_root"/{,usr/}lib/aarch64-linux-gnu/*.so.? "$1/lib/"
-    cp -L "$guest_root"/usr/lib/aarch64-linux-gnu/lib{dw,elf}.so.1 $cross_libc/lib{c,m}.so.6 \
+    cp -L "$guest_root"/{,usr/}lib/aarch64-linux-gnu/*.so.*[0-9] "$1/lib/"
+    cp -L $cross_libc/lib{c,m}.so.6 \
         $cross_libc/lib{pthread,dl}.so.? $cross_libc/ld-linux-aarch64.so.1 "$1/lib/"
 }
