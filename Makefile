@@ -54,7 +54,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo check check-kernels bench bench-kernels fuzz install format clean setup tests
+.PHONY: all demo check check-kernels bench bench-kernels fuzz install format clean setup tests guest
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so
 
@@ -144,6 +144,9 @@ $(BUILD)/hostile/spoor: tests/hostile/fail.c $(MAIN) $(BUILD)/libtracer.a
 	@mkdir -p $(@D)
 	@echo '  LD   $@'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $(HOSTILE_NAMES:%=-Wl,--wrap=%) -o $@ $^ $(LDLIBS)
+
+# What a guest of another architecture needs: see tests/kernels/cross.sh.
+guest: $(BUILD)/spoor $(TARGETS) $(LIBRARIES) $(BUILD)/unit/kernel_test $(BUILD)/unit/attach_test
 
 tests: all $(BUILD)/hostile/spoor $(UNITS) $(TARGETS) $(LIBRARIES) $(EXAMPLES)
 

@@ -3,6 +3,22 @@
 #include <sys/utsname.h>
 
 #include "cmd/command.h"
+#include "probe/kind.h"
+
+static void describe_kinds(struct kernel *kernel, struct text *out)
+{
+    text_add(out, "\nprobes\n");
+    for (size_t i = 0; probe_kinds[i]; i++) {
+        const struct probe_kind *kind = probe_kinds[i];
+        struct text why = {0};
+        bool is_missing = false;
+        for (size_t need = 0; kind->needs && kind->needs[need] && !is_missing; need++)
+            is_missing = kernel_lacks(kernel, kind->needs[need], &why);
+        text_printf(out, "  %-20s %-3s  %s%s%s\n", kind->name, is_missing ? "no" : "yes", kind->what,
+                    is_missing ? ": " : "", is_missing ? text_string(&why) : "");
+        text_free(&why);
+    }
+}
 
 int command_info(struct options *options)
 {
@@ -22,6 +38,7 @@ int command_info(struct options *options)
     if (!error) {
         struct text text = {0};
         kernel_describe(kernel, &text);
+        describe_kinds(kernel, &text);
         fputs(text_string(&text), stdout);
         text_free(&text);
         kernel_host(kernel)->operations->close(kernel_host(kernel));

@@ -118,9 +118,7 @@ static int list(struct options *options, struct arena *arena, struct diagnostics
                                             .processes = options->session.pids,
                                             .process_count = options->session.pid_count,
                                             .is_unsafe = options->session.is_unsafe};
-#define X(name, what) environment.features.name = true;
-    BPF_FEATURES(X)
-#undef X
+    features_assume(&environment.features);
     environment.features.cpus = 1;
     if (options->session.recordings) {
         struct text why = {0};

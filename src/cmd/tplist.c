@@ -60,9 +60,7 @@ static int list_tracepoints(struct options *options, struct arguments *arguments
     struct source source = {"list", pattern, sizeof pattern - 1};
     struct probe_environment environment = {.arena = arena, .diagnostics = &diagnostics};
     struct attach_point *point = attach_point_parse(arena, &diagnostics, &source, &none);
-#define X(name, what) environment.features.name = true;
-    BPF_FEATURES(X)
-#undef X
+    features_assume(&environment.features);
     environment.features.cpus = 1;
     int error = !point ? -EINVAL
                        : probe_list(&environment, probe_kinds, point, arguments->verbosity > 0,

@@ -95,7 +95,7 @@ static void iterator_explain(const struct attach_request *request, pid_t pid, co
     } else if (error == -ESRCH) {
         diagnose_error(request->diagnostics, request->place, "%s: there is no process %d", request->name,
                        (int)pid);
-    } else if (error == -EINVAL && pid) {
+    } else if ((error == -EINVAL || error == -E2BIG) && pid) {
         diagnose_error(request->diagnostics, request->place,
                        "%s cannot be limited to a process by this kernel", request->name);
         diagnose_hint(request->diagnostics, "leave -p out, and compare in a predicate");

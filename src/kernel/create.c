@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "kernel/state.h"
@@ -67,10 +66,7 @@ static int map_storage_btf(uint32_t value_size)
 
 static int map_create(union bpf_attr *attributes)
 {
-    int fd = syscall_bpf(BPF_MAP_CREATE, attributes, sizeof *attributes);
-    if (fd == -EPERM && !permission_raise_memlock())
-        fd = syscall_bpf(BPF_MAP_CREATE, attributes, sizeof *attributes);
-    return fd;
+    return syscall_bpf(BPF_MAP_CREATE, attributes, sizeof *attributes);
 }
 
 static int map_create_ring(const char *name, uint32_t size)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btf.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,14 @@
 #define CALL(helper) INSTRUCTION(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
 #define EXIT() INSTRUCTION(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 enum { SLEEPABLE = 1U << 4 };
+
+/* 0 for a descriptor, which is closed; else the error. */
+static int closed(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 ? 0 : fd;
+}
 
 struct attempt {
     enum bpf_prog_type type;
@@ -49,12 +58,9 @@ static int feature_load(const struct attempt *attempt, const struct bpf_insn *in
     return syscall_program_load(&attributes);
 }
 
-static bool feature_loads(const struct attempt *attempt, const struct bpf_insn *instructions, uint32_t count)
+static int feature_loads(const struct attempt *attempt, const struct bpf_insn *instructions, uint32_t count)
 {
-    int fd = feature_load(attempt, instructions, count);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    return closed(feature_load(attempt, instructions, count));
 }
 
 static const struct attempt kprobe_program = {.type = BPF_PROG_TYPE_KPROBE};
@@ -62,13 +68,16 @@ static const struct attempt sleepable_program = {.type = BPF_PROG_TYPE_KPROBE, .
 
 /* A call without arguments. The verifier looks the helper up first (EINVAL) and misses the arguments after
  * (EACCES). */
-static bool feature_helper(const struct attempt *attempt, int helper)
+static int feature_helper(const struct attempt *attempt, int helper)
 {
     const struct bpf_insn instructions[] = {CALL(helper), MOVE_IMMEDIATE(BPF_REG_0, 0), EXIT()};
-    int fd = feature_load(attempt, instructions, 3);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0 || fd == -EACCES;
+    int error = feature_loads(attempt, instructions, 3);
+    return error == -EACCES ? 0 : error;
+}
+
+int features_try_helper(bool is_sleepable, int helper)
+{
+    return feature_helper(is_sleepable ? &sleepable_program : &kprobe_program, helper);
 }
 
 static int feature_map(enum bpf_map_type type, uint32_t key, uint32_t value, uint32_t entries, int inner)
@@ -83,7 +92,7 @@ static int feature_map(enum bpf_map_type type, uint32_t key, uint32_t value, uin
     return syscall_bpf(BPF_MAP_CREATE, &attributes, sizeof attributes);
 }
 
-static bool feature_alu32_jmp32(void)
+static int feature_alu32_jmp32(void)
 {
     const struct bpf_insn instructions[] = {
         MOVE_IMMEDIATE(BPF_REG_0, 0),
@@ -93,7 +102,7 @@ static bool feature_alu32_jmp32(void)
     return feature_loads(&kprobe_program, instructions, 3);
 }
 
-static bool feature_atomic_fetch(void)
+static int feature_atomic_fetch(void)
 {
     const struct bpf_insn instructions[] = {
         INSTRUCTION(BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, -8, 0),
@@ -105,7 +114,7 @@ static bool feature_atomic_fetch(void)
     return feature_loads(&kprobe_program, instructions, 5);
 }
 
-static bool feature_signed_division(void)
+static int feature_signed_division(void)
 {
     const struct bpf_insn instructions[] = {
         MOVE_IMMEDIATE(BPF_REG_0, -8),
@@ -116,38 +125,35 @@ static bool feature_signed_division(void)
     return feature_loads(&kprobe_program, instructions, 4);
 }
 
-static bool feature_loop(void)
+static int feature_loop(void)
 {
     return feature_helper(&kprobe_program, 181);
 }
 
-static bool feature_for_each_map(void)
+static int feature_for_each_map(void)
 {
     return feature_helper(&kprobe_program, 164);
 }
 
-static bool feature_lookup_percpu(void)
+static int feature_lookup_percpu(void)
 {
     return feature_helper(&kprobe_program, 195);
 }
 
-static bool feature_ring_buffer(void)
+static int feature_ring_buffer(void)
 {
-    int fd = feature_map(BPF_MAP_TYPE_RINGBUF, 0, 0, (uint32_t)sysconf(_SC_PAGESIZE), -1);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    return closed(feature_map(BPF_MAP_TYPE_RINGBUF, 0, 0, (uint32_t)sysconf(_SC_PAGESIZE), -1));
 }
 
-static bool feature_ring_array_sleepable(void)
+static int feature_ring_array_sleepable(void)
 {
     int inner = feature_map(BPF_MAP_TYPE_RINGBUF, 0, 0, (uint32_t)sysconf(_SC_PAGESIZE), -1);
     if (inner < 0)
-        return false;
+        return inner;
     int outer = feature_map(BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, 1, inner);
     close(inner);
     if (outer < 0)
-        return false;
+        return outer;
     const struct bpf_insn instructions[] = {
         INSTRUCTION(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0),
         INSTRUCTION(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, outer),
@@ -158,52 +164,50 @@ static bool feature_ring_array_sleepable(void)
         MOVE_IMMEDIATE(BPF_REG_0, 0),
         EXIT(),
     };
-    bool answer = feature_loads(&sleepable_program, instructions, 8);
+    int answer = feature_loads(&sleepable_program, instructions, 8);
     close(outer);
     return answer;
 }
 
-static bool feature_task_storage(void)
+static int feature_task_storage(void)
 {
     return feature_helper(&kprobe_program, 156);
 }
 
-static bool feature_attach_cookie(void)
+static int feature_attach_cookie(void)
 {
     return feature_helper(&kprobe_program, 174);
 }
 
-static bool feature_func_ip(void)
+static int feature_func_ip(void)
 {
     return feature_helper(&kprobe_program, 173);
 }
 
-static bool feature_sleepable_uprobe(void)
+static int feature_sleepable_uprobe(void)
 {
     const struct bpf_insn instructions[] = {MOVE_IMMEDIATE(BPF_REG_0, 0), EXIT()};
-    return feature_loads(&sleepable_program, instructions, 2) &&
-           feature_helper(&sleepable_program, BPF_FUNC_copy_from_user);
+    int error = feature_loads(&sleepable_program, instructions, 2);
+    return error ? error : feature_helper(&sleepable_program, BPF_FUNC_copy_from_user);
 }
 
 /* Links to places that cannot be: a kernel that knows the kind of link complains about the place (`known`),
  * others about the request. */
-static bool feature_link(enum bpf_prog_type type, uint32_t expected_attach_type, struct link_create *link,
-                         int known)
+static int feature_link(enum bpf_prog_type type, uint32_t expected_attach_type, struct link_create *link,
+                        int known)
 {
     const struct bpf_insn instructions[] = {MOVE_IMMEDIATE(BPF_REG_0, 0), EXIT()};
     const struct attempt attempt = {.type = type, .expected_attach_type = expected_attach_type};
     int program = feature_load(&attempt, instructions, 2);
     if (program < 0)
-        return false;
+        return program;
     link->program = (uint32_t)program;
     int answer = syscall_link_create(link);
-    if (answer >= 0)
-        close(answer);
     close(program);
-    return answer >= 0 || answer == known;
+    return answer == known ? 0 : closed(answer);
 }
 
-static bool feature_uprobe_multi(void)
+static int feature_uprobe_multi(void)
 {
     uint64_t offset = 0; /* of "/": not a regular file, so EBADF */
     struct link_create link = {.attach_type = ATTACH_UPROBE_MULTI};
@@ -215,7 +219,7 @@ static bool feature_uprobe_multi(void)
 
 /* The names are at an address where nothing is: a name, even one that no function has, would be compared with
  * every symbol of the kernel, which takes a tenth of a second in some. */
-static bool feature_kprobe_multi(void)
+static int feature_kprobe_multi(void)
 {
     struct link_create link = {.attach_type = ATTACH_KPROBE_MULTI};
     link.kprobe_multi.symbols = sizeof(uint64_t);
@@ -223,7 +227,7 @@ static bool feature_kprobe_multi(void)
     return feature_link(BPF_PROG_TYPE_KPROBE, ATTACH_KPROBE_MULTI, &link, -EFAULT);
 }
 
-static bool feature_perf_link(void)
+static int feature_perf_link(void)
 {
     struct link_create link = {.target = (uint32_t)-1, .attach_type = BPF_PERF_EVENT};
     return feature_link(BPF_PROG_TYPE_TRACEPOINT, 0, &link, -EBADF);
@@ -247,26 +251,41 @@ int features_event_source(const char *name)
     return end == text || number < 0 || number > INT32_MAX ? -EBADMSG : (int)number;
 }
 
-static bool feature_probe_pmu(void)
+/* Whether one of two files is there: the mount points of a file system. */
+static int readable(const char *path, const char *other)
 {
-    return features_event_source("uprobe") >= 0;
+    return !access(path, F_OK) || !access(other, F_OK) ? 0 : -errno;
 }
 
-static bool feature_trace_events(void)
+static int feature_probe_pmu(void)
+{
+    int type = features_event_source("uprobe");
+    return type < 0 ? type : 0;
+}
+
+static int feature_trace_events(void)
 {
     /* Mounted or not, this directory exists wherever the kernel has tracefs. */
-    return !access("/sys/kernel/tracing", F_OK) || !access("/sys/kernel/debug/tracing", F_OK);
+    return readable("/sys/kernel/tracing", "/sys/kernel/debug/tracing");
 }
 
-static bool feature_kprobe(void)
+static int feature_kprobe(void)
 {
-    return features_event_source("kprobe") >= 0 || !access("/sys/kernel/tracing/kprobe_events", F_OK) ||
-           !access("/sys/kernel/debug/tracing/kprobe_events", F_OK);
+    if (features_event_source("kprobe") >= 0)
+        return 0;
+    return readable("/sys/kernel/tracing/kprobe_events", "/sys/kernel/debug/tracing/kprobe_events");
+}
+
+static int feature_uprobe(void)
+{
+    if (features_event_source("uprobe") >= 0)
+        return 0;
+    return readable("/sys/kernel/tracing/uprobe_events", "/sys/kernel/debug/tracing/uprobe_events");
 }
 
 /* Type 1 is an integer in every kernel's BTF: what can be attached to by BTF complains about that, in words.
  */
-static bool feature_tracing(enum bpf_attach_type attach_type)
+static int feature_tracing(enum bpf_attach_type attach_type)
 {
     char log[512] = "";
     const struct bpf_insn instructions[] = {MOVE_IMMEDIATE(BPF_REG_0, 0), EXIT()};
@@ -277,28 +296,31 @@ static bool feature_tracing(enum bpf_attach_type attach_type)
         .log = log,
         .log_size = sizeof log,
     };
-    int fd = feature_load(&attempt, instructions, 2);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0 || strstr(log, "is not a ");
+    int error = feature_loads(&attempt, instructions, 2);
+    return strstr(log, "is not a ") ? 0 : error;
 }
 
-static bool feature_tp_btf(void)
+static int feature_tp_btf(void)
 {
     return feature_tracing(BPF_TRACE_RAW_TP);
 }
 
-static bool feature_fentry(void)
+static int feature_fentry(void)
 {
     return feature_tracing(BPF_TRACE_FENTRY);
 }
 
-static bool feature_btf(void)
+static int feature_iterator(void)
 {
-    return !access("/sys/kernel/btf/vmlinux", R_OK);
+    return feature_tracing(BPF_TRACE_ITER);
 }
 
-static bool feature_program_btf(void)
+static int feature_btf(void)
+{
+    return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
+}
+
+static int feature_program_btf(void)
 {
     struct { /* int main(void), linkage static */
         struct btf_header header;
@@ -321,29 +343,26 @@ static bool feature_program_btf(void)
     memset(&attributes, 0, sizeof attributes);
     attributes.btf = (uintptr_t)&blob;
     attributes.btf_size = sizeof blob;
-    int fd = syscall_bpf(BPF_BTF_LOAD, &attributes, sizeof attributes);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    return closed(syscall_bpf(BPF_BTF_LOAD, &attributes, sizeof attributes));
 }
 
-static bool feature_boot_clock(void)
+static int feature_boot_clock(void)
 {
     return feature_helper(&kprobe_program, 125);
 }
 
-static bool feature_override_return(void)
+static int feature_override_return(void)
 {
     return feature_helper(&kprobe_program, 58);
 }
 
-static bool feature_tai_clock(void)
+static int feature_tai_clock(void)
 {
     return feature_helper(&kprobe_program, 208);
 }
 
 /* Since the kernel has an allocator for them, programs that interrupt anything may use such maps, too. */
-static bool feature_growing_maps(void)
+static int feature_growing_maps(void)
 {
     union bpf_attr attributes;
     memset(&attributes, 0, sizeof attributes);
@@ -353,7 +372,7 @@ static bool feature_growing_maps(void)
     attributes.map_flags = BPF_F_NO_PREALLOC;
     int map = syscall_bpf(BPF_MAP_CREATE, &attributes, sizeof attributes);
     if (map < 0)
-        return false;
+        return map;
     const struct bpf_insn instructions[] = {
         INSTRUCTION(BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, -8, 0),
         INSTRUCTION(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map),
@@ -365,22 +384,29 @@ static bool feature_growing_maps(void)
         EXIT(),
     };
     static const struct attempt interrupting = {.type = BPF_PROG_TYPE_PERF_EVENT};
-    bool answer = feature_loads(&interrupting, instructions, 8) && feature_loads(&sleepable_program, instructions, 8);
+    int error = feature_loads(&interrupting, instructions, 8);
+    if (!error && !feature_sleepable_uprobe())
+        error = feature_loads(&sleepable_program, instructions, 8);
     close(map);
-    return answer;
+    return error;
 }
 
-static bool feature_jiffies(void)
+static int feature_jiffies(void)
 {
     return feature_helper(&kprobe_program, 118);
 }
 
-static bool feature_cgroup_id(void)
+static int feature_cgroup_ancestor(void)
+{
+    return feature_helper(&kprobe_program, BPF_FUNC_get_current_ancestor_cgroup_id);
+}
+
+static int feature_cgroup_id(void)
 {
     return feature_helper(&kprobe_program, 80);
 }
 
-static bool feature_hardware_events(void)
+static int feature_hardware_events(void)
 {
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_HARDWARE,
@@ -388,10 +414,38 @@ static bool feature_hardware_events(void)
         .config = PERF_COUNT_HW_CPU_CYCLES,
         .disabled = 1,
     };
-    int fd = syscall_perf_event_open(&attributes, 0, -1);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    return closed(syscall_perf_event_open(&attributes, 0, -1));
+}
+
+static int feature_perf_events(void)
+{
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attributes,
+        .config = PERF_COUNT_SW_CPU_CLOCK,
+        .disabled = 1,
+    };
+    return closed(syscall_perf_event_open(&attributes, 0, -1));
+}
+
+static int feature_watchpoint(void)
+{
+    static uint64_t watched;
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_BREAKPOINT,
+        .size = sizeof attributes,
+        .bp_type = 2, /* writing */
+        .bp_addr = (uintptr_t)&watched,
+        .bp_len = sizeof watched,
+        .exclude_kernel = 1,
+        .disabled = 1,
+    };
+    return closed(syscall_perf_event_open(&attributes, 0, -1));
+}
+
+static int feature_long_keys(void)
+{
+    return closed(feature_map(BPF_MAP_TYPE_HASH, 520, 8, 1, -1));
 }
 
 /* A call without arguments: it is the arguments that are missing, unless the function itself is refused. */
@@ -419,17 +473,16 @@ bool kernel_function_allowed(uint32_t program_type, uint32_t expected_attach_typ
            (strstr(log, "(85) call") && !strstr(log, "is not allowed") && !strstr(log, "must be sleepable"));
 }
 
-struct feature_entry {
-    const char *name, *what;
+static const struct feature_entry {
+    const char *name, *what, *lacks, *instead;
     size_t offset;
-    bool (*probe)(void);
-};
-static const struct feature_entry feature_table[] = {
-#define X(feature, text) {#feature, text, offsetof(struct features, feature), feature_##feature},
+    int (*probe)(void);
+} feature_table[FEATURES] = {
+#define X(feature, what, lacks, instead)                                                                     \
+    {#feature, what, lacks, instead, offsetof(struct features, feature), feature_##feature},
     BPF_FEATURES(X)
 #undef X
 };
-enum { FEATURE_COUNT = sizeof feature_table / sizeof *feature_table };
 
 static bool *feature_flag(const struct features *features, size_t index)
 {
@@ -459,19 +512,19 @@ static unsigned feature_possible_cpus(void)
     return configured > 0 ? (unsigned)configured : 1;
 }
 
-int features_probe(struct features *features)
+int features_probe(struct features *features, int errors[FEATURES])
 {
     memset(features, 0, sizeof *features);
     features->cpus = feature_possible_cpus();
     const struct bpf_insn instructions[] = {MOVE_IMMEDIATE(BPF_REG_0, 0), EXIT()};
     int fd = feature_load(&kprobe_program, instructions, 2);
-    if (fd == -EPERM && permission_is_enough() && !permission_raise_memlock())
-        fd = feature_load(&kprobe_program, instructions, 2);
     if (fd < 0)
         return fd;
     close(fd);
-    for (size_t i = 0; i < FEATURE_COUNT; i++)
-        *feature_flag(features, i) = feature_table[i].probe();
+    for (size_t i = 0; i < FEATURES; i++) {
+        errors[i] = feature_table[i].probe();
+        *feature_flag(features, i) = !errors[i];
+    }
     return 0;
 }
 
@@ -486,9 +539,9 @@ int features_without(struct features *features, const char *names, struct diagno
                      at);
             struct nearest nearest = {.name = name};
             size_t i = 0;
-            for (; i < FEATURE_COUNT && strcmp(feature_table[i].name, name); i++)
+            for (; i < FEATURES && strcmp(feature_table[i].name, name); i++)
                 nearest_offer(&nearest, feature_table[i].name);
-            if (i == FEATURE_COUNT) {
+            if (i == FEATURES) {
                 diagnose_error(diagnostics, (struct place){0}, "Unknown feature '%s'", name);
                 if (nearest.best)
                     diagnose_hint(diagnostics, "Did you mean '%s'?", nearest.best);
@@ -504,12 +557,46 @@ int features_without(struct features *features, const char *names, struct diagno
     return 0;
 }
 
-void features_describe(const struct features *probed, const struct features *used, struct text *out)
+/* Why there is no such feature: what forbids it, or what it takes. */
+static void feature_reason(size_t index, int error, struct text *out)
 {
-    for (size_t i = 0; i < FEATURE_COUNT; i++) {
-        bool has = *feature_flag(probed, i), uses = *feature_flag(used, i);
-        text_printf(out, "  %-20s %-3s  %s%s\n", feature_table[i].name, has ? "yes" : "no",
-                    feature_table[i].what, has && !uses ? " (left out on request)" : "");
+    if (error == -EPERM || error == -EACCES)
+        permission_reason(out);
+    else if (error == -ENOMEM || error == -EMFILE || error == -ENFILE)
+        text_printf(out, "the kernel says: %s", strerror(-error));
+    else
+        text_printf(out, "the kernel lacks %s", feature_table[index].lacks);
+}
+
+void features_describe(const struct features *used, const int errors[FEATURES], struct text *out)
+{
+    for (size_t i = 0; i < FEATURES; i++) {
+        const struct feature_entry *entry = &feature_table[i];
+        text_printf(out, "  %-20s %-3s  %s", entry->name, errors[i] ? "no" : "yes", entry->what);
+        if (errors[i]) {
+            text_add(out, ": ");
+            feature_reason(i, errors[i], out);
+        } else if (!*feature_flag(used, i)) {
+            text_add(out, " (left out on request)");
+        }
+        if (!*feature_flag(used, i))
+            text_printf(out, "; %s", entry->instead);
+        text_char(out, '\n');
     }
-    text_printf(out, "  %-20s %u\n", "possible CPUs", used->cpus);
+}
+
+bool features_lacks(const struct features *used, const int errors[FEATURES], const char *name,
+                    struct text *out)
+{
+    for (size_t i = 0; i < FEATURES; i++) {
+        if (strcmp(feature_table[i].name, name) != 0 || *feature_flag(used, i))
+            continue;
+        text_printf(out, "it needs %s; ", feature_table[i].what);
+        if (errors[i])
+            feature_reason(i, errors[i], out);
+        else
+            text_add(out, "left out on request");
+        return true;
+    }
+    return false;
 }

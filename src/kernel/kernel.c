@@ -142,7 +142,7 @@ int kernel_open(const struct kernel_options *options, struct diagnostics *diagno
     kernel->log_size = options && options->log_size >= 128 ? options->log_size : LOG_SIZE;
     kernel->license = options && options->license ? options->license : "GPL";
     kernel->rings.epoll = -1;
-    int error = features_probe(&kernel->host.features);
+    int error = features_probe(&kernel->host.features, kernel->lacked);
     if (error) {
         kernel_explain(diagnostics, error);
     } else if (!kernel->host.features.ring_buffer || !kernel->host.features.boot_clock) {
@@ -153,7 +153,6 @@ int kernel_open(const struct kernel_options *options, struct diagnostics *diagno
                        uname(&name) ? "unknown" : name.release);
         diagnose_hint(diagnostics, "It has no BPF ring buffer or no boot clock for programs.");
     }
-    kernel->probed = kernel->host.features;
     if (!error && options && options->without)
         error = features_without(&kernel->host.features, options->without, diagnostics);
     if (!error)
@@ -183,7 +182,15 @@ void kernel_describe(struct kernel *kernel, struct text *out)
         text_printf(out, "  %-20s %s %s\n", "kernel", name.release, name.machine);
     permission_describe(out);
     text_printf(out, "  %-20s %zu\n", "online CPUs", kernel->online_count);
-    features_describe(&kernel->probed, &kernel->host.features, out);
+    text_printf(out, "  %-20s %u\n\nfeatures\n", "possible CPUs", kernel->host.features.cpus);
+    features_describe(&kernel->host.features, kernel->lacked, out);
+    text_add(out, "\nhelpers of programs\n");
+    helpers_describe(out);
+}
+
+bool kernel_lacks(const struct kernel *kernel, const char *feature, struct text *out)
+{
+    return features_lacks(&kernel->host.features, kernel->lacked, feature, out);
 }
 
 size_t kernel_attached(const struct kernel *kernel)

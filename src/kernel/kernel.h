@@ -3,6 +3,7 @@
  *
  *   syscalls.c       the two system calls, nothing else
  *   features.c       what this kernel can do, found by trying
+ *   helpers.c        which functions its programs may call, for --info
  *   permission.c     why it says no
  *   kernel.c         opening, closing, the table of operations
  *   create.c         maps, made and filled
@@ -47,8 +48,10 @@ int kernel_open(const struct kernel_options *options, struct diagnostics *diagno
 struct host *kernel_host(struct kernel *kernel);
 /* The verifier's log of a program, when verbose. NULL: none. */
 const char *kernel_log(struct kernel *kernel, size_t program);
-/* Text for --info: every feature with yes or no and why. */
+/* Text for --info: every feature and helper with yes, or no, why, and what is done instead. */
 void kernel_describe(struct kernel *kernel, struct text *out);
+/* Whether the feature of that name is missing; then says why. */
+bool kernel_lacks(const struct kernel *kernel, const char *feature, struct text *out);
 /* -EINVAL with a diagnostic for an unknown name in a --no-feature list. */
 int features_without(struct features *features, const char *names, struct diagnostics *diagnostics);
 
@@ -117,7 +120,8 @@ struct kernel_bpf_program {
 typedef int kernel_program_visitor(void *state, const struct kernel_bpf_program *program);
 int kernel_each_bpf_program(kernel_program_visitor *visit, void *state);
 
-/* From now on kernel_mapped() tells whether any process has mapped code since it was asked last. 0 or -errno. */
+/* From now on kernel_mapped() tells whether any process has mapped code since it was asked last. 0 or -errno.
+ */
 int kernel_watch_mappings(struct kernel *kernel);
 bool kernel_mapped(struct kernel *kernel);
 

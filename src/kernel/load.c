@@ -127,8 +127,6 @@ static int load_with_log(union bpf_attr *attributes, uint32_t size, char **log)
 
 static int load_again(const struct kernel *kernel, union bpf_attr *attributes, int answer, char **log)
 {
-    if (answer == -EPERM && permission_is_enough() && !permission_raise_memlock())
-        answer = syscall_program_load(attributes);
     if (answer < 0 && !*log) {
         int retried = load_with_log(attributes, kernel->log_size, log);
         answer = retried >= 0 || *log ? retried : answer;

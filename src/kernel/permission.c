@@ -62,22 +62,6 @@ static void permission_lockdown(char *mode, size_t size)
     }
 }
 
-int permission_raise_memlock(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_MEMLOCK, &limit))
-        return -errno;
-    if (limit.rlim_cur == RLIM_INFINITY)
-        return -EALREADY;
-    struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
-    if (!setrlimit(RLIMIT_MEMLOCK, &all))
-        return 0;
-    if (limit.rlim_cur == limit.rlim_max)
-        return -EPERM;
-    limit.rlim_cur = limit.rlim_max;
-    return setrlimit(RLIMIT_MEMLOCK, &limit) ? -errno : 0;
-}
-
 void permission_explain(struct diagnostics *diagnostics, struct place place, const char *what)
 {
     uint64_t have = permission_capabilities();
@@ -113,6 +97,30 @@ void permission_explain(struct diagnostics *diagnostics, struct place place, con
                       "Otherwise a security module or a container forbids bpf(2).");
     else
         diagnose_hint(diagnostics, "A security module, a container or a locked-down kernel forbids it.");
+}
+
+bool permission_is_locked_down(const char *mode)
+{
+    char lockdown[32];
+    permission_lockdown(lockdown, sizeof lockdown);
+    return !strcmp(lockdown, mode);
+}
+
+void permission_reason(struct text *out)
+{
+    uint64_t have = permission_capabilities();
+    char lockdown[32];
+    permission_lockdown(lockdown, sizeof lockdown);
+    if (!permission_is_enough())
+        text_printf(out, "it takes the capability %s%s%s", permission_has(have, HAS_BPF) ? "" : "CAP_BPF",
+                    permission_has(have, HAS_BPF) || permission_has(have, HAS_PERFMON) ? "" : " and ",
+                    permission_has(have, HAS_PERFMON) ? "" : "CAP_PERFMON");
+    else if (lockdown[0] && strcmp(lockdown, "none") != 0)
+        text_printf(out, "the kernel is locked down (%s)", lockdown);
+    else if (permission_in_user_namespace())
+        text_add(out, "this is root of a user namespace only");
+    else
+        text_add(out, "the kernel does not permit it: lockdown, a security module or a container");
 }
 
 void permission_describe(struct text *out)

@@ -62,7 +62,7 @@ struct attachment {
 
 struct kernel {
     struct host host;
-    struct features probed; /* before options left some out */
+    int lacked[FEATURES]; /* before options left some out */
     unsigned verbose;
     uint32_t log_size;
     const char *license;
@@ -92,18 +92,28 @@ static inline struct kernel *kernel_of(struct host *host)
 }
 
 /* features.c */
-int features_probe(struct features *features);
-/* probed: as the kernel is; used: with those left out that nobody wanted. */
-void features_describe(const struct features *probed, const struct features *used, struct text *out);
+/* errors: why the kernel has not what it has not, 0 for what it has. */
+int features_probe(struct features *features, int errors[FEATURES]);
+/* used: without those that nobody wanted. */
+void features_describe(const struct features *used, const int errors[FEATURES], struct text *out);
+/* Whether a feature is missing; then says why. */
+bool features_lacks(const struct features *used, const int errors[FEATURES], const char *name,
+                    struct text *out);
 /* The type of a perf event source of /sys/bus/event_source/devices; -errno. */
 int features_event_source(const char *name);
+
+/* helpers.c: for --info. */
+void helpers_describe(struct text *out);
+/* Whether a kprobe's program may call it: 0 or -errno. */
+int features_try_helper(bool is_sleepable, int helper);
 
 /* permission.c: why the kernel said EPERM, as the user can act on it. */
 void permission_explain(struct diagnostics *diagnostics, struct place place, const char *what);
 bool permission_is_enough(void);
 void permission_describe(struct text *out);
-/* Lifts the limit on locked memory, which kernels before 5.11 charge for maps. 0: it was raised. */
-int permission_raise_memlock(void);
+bool permission_is_locked_down(const char *mode); /* "integrity", "confidentiality" */
+/* Some words on who it may have been. */
+void permission_reason(struct text *out);
 
 /* create.c, map.c, load.c, ring.c, run: the host's operations. */
 int create_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kernel/state.h"
+
 /* A signal that arrives while the verifier works makes the kernel answer EAGAIN; a program that takes long
  * and a timer signal could meet again and again. */
 enum { LOAD_ATTEMPTS = 10 };
@@ -28,12 +30,32 @@ static bool more_descriptors(void)
     return !setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Kernels before 5.11 charge maps and programs as locked memory, of the user and not of the process: what
+ * others hold, and what was freed a moment ago, counts too. So any of these may be the one that meets the
+ * limit. */
+static bool more_locked_memory(int command)
+{
+    struct rlimit limit, all = {RLIM_INFINITY, RLIM_INFINITY};
+    if ((command != BPF_MAP_CREATE && command != BPF_PROG_LOAD && command != BPF_BTF_LOAD) ||
+        getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY || !permission_is_enough())
+        return false;
+    if (!setrlimit(RLIMIT_MEMLOCK, &all))
+        return true;
+    if (limit.rlim_cur == limit.rlim_max)
+        return false;
+    limit.rlim_cur = limit.rlim_max;
+    return !setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
 static long bpf(int command, void *attributes, size_t size)
 {
     long answer = syscall(SYS_bpf, command, attributes, size);
-    if (answer < 0 && errno == EMFILE && more_descriptors())
+    int error = answer < 0 ? errno : 0;
+    if ((error == EMFILE && more_descriptors()) || (error == EPERM && more_locked_memory(command))) {
         answer = syscall(SYS_bpf, command, attributes, size);
-    return answer < 0 ? -errno : answer;
+        error = answer < 0 ? errno : 0;
+    }
+    return error ? -error : answer;
 }
 
 int syscall_bpf(enum bpf_cmd command, union bpf_attr *attributes, size_t size)

@@ -23,7 +23,9 @@
 #include "kernel/syscalls.h"
 #include "sym/tracefs.h"
 
-enum { REMOVE_ATTEMPTS = 50 };
+/* Callers of a function that have not returned yet: of more the kernel forgets the return. Left to itself it
+ * allows for two a CPU, which as many sleeping readers use up. */
+enum { REMOVE_ATTEMPTS = 50, RETURNS_AT_ONCE = 64 };
 static const char event_name[] = "sites";
 
 static const char *trace_events_file(bool is_kprobe)
@@ -148,7 +150,10 @@ int trace_events_make(const struct site_ladder *ladder, struct attachment *attac
     struct text line = {0};
     for (size_t i = 0; i < count && !error; i++) {
         text_clear(&line);
-        text_printf(&line, "%c:%s/%s ", ladder->is_return ? 'r' : 'p', group, event_name);
+        if (ladder->is_return && ladder->is_kprobe)
+            text_printf(&line, "r%d:%s/%s ", RETURNS_AT_ONCE, group, event_name);
+        else
+            text_printf(&line, "%c:%s/%s ", ladder->is_return ? 'r' : 'p', group, event_name);
         ladder->spec(ladder, order[i], &line);
         text_char(&line, '\n');
         if (line.failed) {

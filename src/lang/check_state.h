@@ -102,10 +102,10 @@ void check_variable_grow(struct checker *checker, struct scratch *scratch, const
 bool check_is_settled(const struct type *type); /* known, and without elements that literals left open */
 struct map_state *check_map_symbol(struct checker *checker, struct node *node);
 void check_declarations(struct checker *checker);
-/* Without memory the arena's owner hears of it. */
 /* What a table knows a map or function by that is named there: where several scripts run together each has
  * its own. */
 const char *check_identity(struct checker *checker, const char *name, struct place place);
+/* Without memory the arena's owner hears of it. */
 void check_put(struct checker *checker, struct table *table, const char *name, void *value);
 const char *check_where(struct checker *checker, struct place place); /* "script.bt:3:7" */
 

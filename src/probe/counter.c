@@ -118,6 +118,7 @@ static int counter_list(const struct probe_kind *kind, struct probe_environment 
 
 const struct probe_kind probe_kind_software = {
     .name = "software",
+    .needs = (const char *const[]){"perf_events", NULL},
     .aliases = (const char *const[]){"s", NULL},
     .forms = "software:EVENT[:COUNT]",
     .what = "every COUNT-th event of the kernel's own counters",
@@ -129,6 +130,7 @@ const struct probe_kind probe_kind_software = {
 
 const struct probe_kind probe_kind_hardware = {
     .name = "hardware",
+    .needs = (const char *const[]){"hardware_events", NULL},
     .aliases = (const char *const[]){"h", NULL},
     .forms = "hardware:EVENT[:COUNT]",
     .what = "every COUNT-th event of the processor's counters",

@@ -393,6 +393,7 @@ static int fentry_list(const struct probe_kind *kind, struct probe_environment *
         .aliases = (const char *const[]){__VA_ARGS__, NULL},                                                 \
         .forms = #word ":[MODULE:]FUNCTION or " #word ":bpf:[ID:]PROGRAM",                                   \
         .what = "a function of the kernel, with its arguments by name",                                      \
+        .needs = (const char *const[]){"fentry", "btf", NULL},                                               \
         .expand = fentry_expand,                                                                             \
         .plan = fentry_plan,                                                                                 \
         .attach = fentry_attach,                                                                             \

@@ -248,6 +248,7 @@ static int iter_list(const struct probe_kind *kind, struct probe_environment *en
 
 const struct probe_kind probe_kind_iter = {
     .name = "iter",
+    .needs = (const char *const[]){"iterator", "btf", NULL},
     .aliases = (const char *const[]){"it", NULL},
     .forms = "iter:OBJECTS[:PIN]",
     .what = "for each of the kernel's objects of one sort, once",

@@ -23,7 +23,7 @@ struct probe_module {
 
 struct btf_file *probe_btf(struct probe_environment *environment)
 {
-    if (!environment->btf && !environment->btf_failed &&
+    if (!environment->btf && !environment->btf_failed && environment->features.btf &&
         btf_file_open(NULL, NULL, environment->arena, &environment->btf)) {
         environment->btf = NULL;
         environment->btf_failed = true;

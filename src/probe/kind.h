@@ -107,6 +107,7 @@ struct probe_kind {
     const char *const *aliases; /* NULL-terminated, or NULL. Names compare without case. */
     const char *forms;          /* "uprobe:BINARY:FUNCTION[+OFFSET]": for messages and help */
     const char *what;           /* one line for help */
+    const char *const *needs;   /* features without which there is no such probe, NULL-terminated; or NULL */
     enum probe_time time;
     bool is_alone; /* must be the only probe of a script */
     bool is_in_files; /* sites are in programs and libraries: more of them come while a process runs */

@@ -388,6 +388,7 @@ static int kprobe_list(const struct probe_kind *kind, struct probe_environment *
 
 const struct probe_kind probe_kind_kprobe = {
     .name = "kprobe",
+    .needs = (const char *const[]){"kprobe", NULL},
     .aliases = (const char *const[]){"k", NULL},
     .forms = "kprobe:[MODULE:]FUNCTION[+OFFSET]",
     .what = "a function of the kernel is called",
@@ -399,6 +400,7 @@ const struct probe_kind probe_kind_kprobe = {
 
 const struct probe_kind probe_kind_kretprobe = {
     .name = "kretprobe",
+    .needs = (const char *const[]){"kprobe", NULL},
     .aliases = (const char *const[]){"kr", NULL},
     .forms = "kretprobe:[MODULE:]FUNCTION",
     .what = "a function of the kernel returns",

@@ -115,6 +115,7 @@ static int timer_list(const struct probe_kind *kind, struct probe_environment *e
 
 const struct probe_kind probe_kind_interval = {
     .name = "interval",
+    .needs = (const char *const[]){"perf_events", NULL},
     .aliases = (const char *const[]){"i", NULL},
     .forms = "interval:UNIT:COUNT (hz, s, ms, us) or interval:DURATION",
     .what = "at regular times, on one CPU",
@@ -127,6 +128,7 @@ const struct probe_kind probe_kind_interval = {
 
 const struct probe_kind probe_kind_profile = {
     .name = "profile",
+    .needs = (const char *const[]){"perf_events", NULL},
     .aliases = (const char *const[]){"p", NULL},
     .forms = "profile:UNIT:COUNT (hz, s, ms, us) or profile:DURATION",
     .what = "at regular times, on every CPU",

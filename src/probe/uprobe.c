@@ -533,6 +533,7 @@ static int uprobe_list(const struct probe_kind *kind, struct probe_environment *
 
 const struct probe_kind probe_kind_uprobe = {
     .name = "uprobe",
+    .needs = (const char *const[]){"uprobe", NULL},
     .aliases = (const char *const[]){"u", NULL},
     .forms = "uprobe:BINARY:FUNCTION[+OFFSET], uprobe:BINARY:ADDRESS, uprobe:BINARY@FILE:LINE or "
              "uprobe:BINARY:cpp:\"NAME\"",
@@ -547,6 +548,7 @@ const struct probe_kind probe_kind_uprobe = {
 
 const struct probe_kind probe_kind_uretprobe = {
     .name = "uretprobe",
+    .needs = (const char *const[]){"uprobe", NULL},
     .aliases = (const char *const[]){"ur", NULL},
     .forms = "uretprobe:BINARY:FUNCTION or uretprobe:BINARY:cpp:\"NAME\"",
     .what = "a function of a program or library returns",

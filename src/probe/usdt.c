@@ -593,6 +593,7 @@ static int usdt_list(const struct probe_kind *kind, struct probe_environment *en
 
 const struct probe_kind probe_kind_usdt = {
     .name = "usdt",
+    .needs = (const char *const[]){"uprobe", NULL},
     .aliases = (const char *const[]){"U", NULL},
     .forms = "usdt:BINARY:[PROVIDER:]NAME",
     .what = "a probe that a program's author placed",

@@ -134,6 +134,7 @@ static int watch_list(const struct probe_kind *kind, struct probe_environment *e
 
 const struct probe_kind probe_kind_watchpoint = {
     .name = "watchpoint",
+    .needs = (const char *const[]){"watchpoint", NULL},
     .aliases = (const char *const[]){"w", NULL},
     .forms = "watchpoint:ADDRESS:LENGTH:MODE (1, 2, 4, 8; of r, w, x)",
     .what = "memory at an address is read, written or executed",

@@ -69,12 +69,10 @@ const char *session_dump(const struct session *session)
     return text_string(&session->dump);
 }
 
-/* Without a kernel to ask (--check) the newest is assumed. */
+/* For --check. */
 static void assume_features(struct features *features)
 {
-#define X(name, what) features->name = true;
-    BPF_FEATURES(X)
-#undef X
+    features_assume(features);
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     features->cpus = cpus > 0 ? (unsigned)cpus : 1;
 }
@@ -97,6 +95,7 @@ static int open_kernel(struct session *session)
         return error;
     session->host = kernel_host(session->kernel);
     session->features = session->host->features;
+    settings_shorten_keys(&session->options.settings, &session->features);
     return 0;
 }
 

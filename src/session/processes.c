@@ -118,6 +118,13 @@ static int choose_group(struct session *session)
 {
     struct cgroup_choice choice;
     struct views views = {.session = session};
+    if (!session->features.cgroup_ancestor) {
+        diagnose_error(&session->diagnostics, (struct place){0},
+                       "--cgroup: programs in this kernel cannot tell in which control groups a task is");
+        diagnose_hint(&session->diagnostics, "a predicate can compare one: /cgroup == cgroupid(\"%s\")/",
+                      session->options.cgroup);
+        return -ENOTSUP;
+    }
     int error = cgroup_choose(session->options.cgroup, &choice);
     if (error)
         return explain_group(session, session->options.cgroup, error);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "bpf/features.h"
 #include "lang/ast.h"
 #include "probe/kind.h"
 
@@ -175,6 +176,14 @@ static bool set(struct settings *settings, const struct setting_line *line, cons
     return true;
 }
 
+static bool settings_given(const struct settings *settings, const char *key)
+{
+    for (size_t i = 0; i < LINES; i++)
+        if (!strcmp(lines[i].key, key))
+            return settings->given & 1ull << i;
+    return false;
+}
+
 void settings_defaults(struct settings *settings)
 {
     for (size_t i = 0; i < LINES; i++) {
@@ -188,6 +197,16 @@ void settings_defaults(struct settings *settings)
         else
             *(uint32_t *)to = lines[i].fallback;
     }
+}
+
+/* Two strings and some numbers fit into 512 bytes. */
+enum { SHORT_STRING = 240 };
+
+void settings_shorten_keys(struct settings *settings, const struct features *features)
+{
+    if (!features->long_keys && settings->max_strlen > SHORT_STRING &&
+        !settings_given(settings, "max_strlen"))
+        settings->max_strlen = SHORT_STRING;
 }
 
 /* ---- the environment ---- */

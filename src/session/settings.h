@@ -10,6 +10,7 @@
 #include "base/diagnostic.h"
 #include "type/type.h"
 
+struct features;
 struct script;
 
 enum unstable_policy { UNSTABLE_ENABLE, UNSTABLE_WARN, UNSTABLE_ERROR };
@@ -36,6 +37,8 @@ bool settings_from_environment(struct settings *settings, struct diagnostics *di
 void settings_from_script(struct settings *settings, const struct script *script,
                           struct diagnostics *diagnostics);
 void settings_defaults(struct settings *settings);
+/* Where the kernel takes short keys only, strings are shorter unless somebody said how long they are. */
+void settings_shorten_keys(struct settings *settings, const struct features *features);
 /* config.max_strlen and the like become constants. */
 void settings_read(struct diagnostics *diagnostics, const struct settings *settings, struct script *script);
 /* Warns of or refuses what unstable_… = warn or error is about. */

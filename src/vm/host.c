@@ -316,6 +316,8 @@ int vm_open(const struct vm_options *options, struct vm **out)
         .boot_clock = true,
         .tai_clock = true,
         .program_btf = true,
+        .long_keys = true,
+        .btf = true, /* the types of the kernel that this runs on */
         .cpus = 1,
     };
     vm->budget = options && options->budget ? options->budget : BUDGET_DEFAULT;

@@ -2,17 +2,19 @@
 # What tests/kernels/run and tests/kernels/bench share, sourced by both: the kernels that are known, fetching one, and
 # the tree that a guest begins with. The one who sources it has set root, build and me (its own name, for messages).
 
-# One kernel a line: the suite that has it, what runs it, and the seconds it may take.
+# One guest a line: its name, the directory its kernel is kept in, the suite and the architecture that kernel is of, whether
+# what fails in it fails the run (reported: only said), what its kernel is told, and how QEMU runs it.
 # Both CPUs share a thread: with one each, QEMU 7.2 lets a CPU run instructions that the other has already replaced,
 # and ftrace and kprobes then crash the kernel. It also emulates two things wrongly that kernels from 6.12 use,
 # hence la57 and cx16.
-suites="
-bullseye  -smp 2 -cpu max                       1800
-bookworm  -smp 2 -cpu max                       1800
-trixie    -smp 2 -cpu max,la57=off,cx16=off     1800
-sid       -smp 2 -cpu max,la57=off,cx16=off     1800
+guests="
+bullseye  bullseye  bullseye  amd64  required  -                         -smp 2 -cpu max
+bookworm  bookworm  bookworm  amd64  required  -                         -smp 2 -cpu max
+locked    bookworm  bookworm  amd64  required  lockdown=confidentiality  -smp 2 -cpu max
+trixie    trixie    trixie    amd64  required  -                         -smp 2 -cpu max,la57=off,cx16=off
+sid       sid       sid       amd64  reported  -                         -smp 2 -cpu max,la57=off,cx16=off
+arm64     arm64     bookworm  arm64  required  -                         -M virt -smp 2 -cpu cortex-a72
 "
-package=linux-image-cloud-amd64
 modules="dummy nbd" # what a case wants to probe in a module; loaded by init
 
 fail() {
@@ -20,21 +22,27 @@ fail() {
     exit 1
 }
 
-# guest_require TOOL...: besides QEMU and what fetching takes.
+# guest_require TOOL...: besides what fetching takes.
 guest_require() {
     local tool
-    for tool in qemu-system-x86_64 busybox cpio apt-get dpkg-deb "$@"; do
+    for tool in busybox cpio apt-get dpkg-deb "$@"; do
         command -v "$tool" >/dev/null || fail "$tool is missing: tools/setup check kernels installs it (apt-get and dpkg-deb are Debian's own)"
     done
     [ -x "$build/spoor" ] || fail "there is no $build/spoor: make first"
 }
 
-# guest_suite SUITE: sets machine and limit.
-guest_suite() {
-    local _
-    read -r _ machine <<<"$(grep "^$1 " <<<"$suites")"
-    [ -n "${machine:-}" ] || fail "no suite '$1': $(awk 'NF { printf "%s ", $1 }' <<<"$suites")are known"
-    limit=${machine##* } machine=${machine% *}
+# guest_choose NAME: sets place, suite, architecture, judged, append, machine, and from the architecture qemu, console, package.
+guest_choose() {
+    local _ directory=
+    read -r _ directory suite architecture judged append machine <<<"$(grep "^$1 " <<<"$guests")"
+    [ -n "$directory" ] || fail "no guest '$1': $(awk 'NF { printf "%s ", $1 }' <<<"$guests")are known"
+    place=$build/kernels/$directory
+    [ "$append" != - ] || append=
+    case $architecture in
+    amd64) qemu=qemu-system-x86_64 console=ttyS0 package=linux-image-cloud-amd64 ;;
+    arm64) qemu=qemu-system-aarch64 console=ttyAMA0 package=linux-image-cloud-arm64 ;;
+    esac
+    command -v $qemu >/dev/null || fail "$qemu is missing: tools/setup kernels matrix installs it"
 }
 
 # ---- fetching ----
@@ -48,7 +56,7 @@ mirror() {
     fi
 }
 
-# apt with a state of its own: SUITE's lists only, and nothing of the machine's is touched.
+# apt with a state of its own: the suite's lists only, and nothing of the machine's is touched.
 private_apt() {
     local place=$1 command=$2
     shift 2
@@ -56,28 +64,45 @@ private_apt() {
         -o Dir::State="$place/state" -o Dir::State::status="$place/state/status" -o Dir::Cache="$place/cache" \
         -o Dir::Etc::SourceList="$place/sources.list" -o Dir::Etc::SourceParts=/dev/null \
         -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null \
-        -o APT::Architecture=amd64 -o APT::Architectures=amd64 -o APT::Sandbox::User= \
+        -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" -o APT::Sandbox::User= \
         -o Acquire::Languages=none -o Acquire::PDiffs=false -o Acquire::Check-Valid-Until=false "$@"
 }
 
-# kernel_fetch SUITE DIRECTORY: leaves vmlinuz, release and modules/ there.
-kernel_fetch() {
-    local suite=$1 place=$2 address image keys= log=$2/fetch.log
-    [ -e "$place/vmlinuz" ] && [ -e "$place/release" ] && return 0
+# apt_begin PLACE: lists of the chosen guest's suite and architecture, in PLACE.
+apt_begin() {
+    local address keys=
     address=$(mirror)
     [ -n "$address" ] || fail "this machine's apt knows no Debian mirror: set DEBIAN_MIRROR to the address of one"
     [ ! -e /usr/share/keyrings/debian-archive-keyring.gpg ] || keys=" signed-by=/usr/share/keyrings/debian-archive-keyring.gpg"
+    mkdir -p "$1"/state/lists/partial "$1"/cache/archives/partial
+    : >"$1/state/status"
+    echo "deb [arch=$architecture$keys] $address $suite main" >"$1/sources.list"
+    private_apt "$1" apt-get update
+}
+apt_end() { rm -rf "$1"/{state,cache}; }
+
+# packages_unpack PLACE DIRECTORY PACKAGE...: downloads and unpacks them; nothing is installed.
+packages_unpack() {
+    local place=$1 directory=$2 file
+    shift 2
+    mkdir -p "$directory" "$place/packages"
+    (cd "$place/packages" && private_apt "$place" apt-get download "$@" && for file in *.deb; do dpkg-deb -x "$file" "$directory" || exit 1; done)
+    local status=$?
+    rm -rf "$place/packages"
+    return $status
+}
+
+# kernel_fetch: leaves the chosen guest's vmlinuz, release and modules/ in its place.
+kernel_fetch() {
+    local image= log=$place/fetch.log module file
+    [ -e "$place/vmlinuz" ] && [ -e "$place/release" ] && return 0
     rm -rf "$place"
-    mkdir -p "$place"/state/lists/partial "$place"/cache/archives/partial "$place"/image
-    : >"$place/state/status"
-    echo "deb [arch=amd64$keys] $address $suite main" >"$place/sources.list"
+    mkdir -p "$place/image" "$place/modules"
     {
-        private_apt "$place" apt-get update &&
+        apt_begin "$place" &&
             image=$(private_apt "$place" apt-cache depends $package | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1) &&
-            [ -n "$image" ] && cd "$place" && private_apt "$place" apt-get download "$image" && dpkg-deb -x "$image"_*.deb image
-    } >"$log" 2>&1 || fail "the kernel of $suite cannot be fetched: $(tail -n 3 "$log")"
-    mkdir "$place/modules"
-    local module file
+            [ -n "$image" ] && packages_unpack "$place" "$place/image" "$image"
+    } >"$log" 2>&1 || fail "the kernel of $suite ($architecture) cannot be fetched: $(tail -n 3 "$log")"
     for module in $modules; do
         file=$(find "$place/image" -name "$module.ko*" | head -n 1)
         case $file in
@@ -85,26 +110,25 @@ kernel_fetch() {
         *.ko) cp "$file" "$place/modules/" ;;
         esac
     done
-    echo "${image#linux-image-}" >"$place/release"
     cp "$place"/image/boot/vmlinuz-* "$place/vmlinuz"
-    rm -rf "$place"/{image,state,cache,*.deb}
+    echo "${image#linux-image-}" >"$place/release"
+    rm -rf "$place/image"
+    apt_end "$place"
 }
 
-# module_build SUITE DIRECTORY: spoor_device.ko into modules/, once. Only where this machine's compiler is the kernel's;
-# without the module the cases that want it are skipped.
+# module_build: spoor_device.ko into the chosen guest's modules/, once. Only where this machine's compiler is the
+# kernel's; without the module the cases that want it are skipped.
 module_build() {
-    local suite=$1 place=$2 log=$2/module.log tree=$2/headers release common
+    local log=$place/module.log tree=$place/headers release common
     release=$(cat "$place/release")
     [ ! -e "$place/modules/spoor_device.ko" ] && [ ! -e "$log" ] || return 0
     rm -rf "$tree"
-    mkdir -p "$place"/state/lists/partial "$place"/cache/archives/partial "$tree"
-    : >"$place/state/status"
+    mkdir -p "$tree"
     if {
-        private_apt "$place" apt-get update && cd "$tree" &&
-            private_apt "$place" apt-get download "linux-headers-$release" \
+        apt_begin "$place" &&
+            packages_unpack "$place" "$tree" "linux-headers-$release" \
                 $(private_apt "$place" apt-cache depends "linux-headers-$release" | sed -n 's/^ *Depends: \(linux-.*\)/\1/p' | grep -v compiler) &&
-            for file in *.deb; do dpkg-deb -x "$file" . || exit 1; done &&
-            common=$(sed -n 's#^include /usr/src/##p' "usr/src/linux-headers-$release/Makefile") &&
+            cd "$tree" && common=$(sed -n 's#^include /usr/src/##p' "usr/src/linux-headers-$release/Makefile") &&
             echo "include $tree/usr/src/$common" >"usr/src/linux-headers-$release/Makefile" &&
             cp -r "$root/tests/kernels/module" . &&
             make -C "usr/src/linux-headers-$release" M="$tree/module" modules && cp module/spoor_device.ko "$place/modules/"
@@ -114,10 +138,14 @@ module_build() {
         echo "   $suite: the module with tracepoints of ours cannot be built: $(tail -n 1 "$log")"
     fi
     cd "$root" || exit 1
-    rm -rf "$tree" "$place"/{state,cache}
+    rm -rf "$tree"
+    apt_end "$place"
 }
 
 # ---- what a guest begins with ----
+
+# What the guest's programs are taken from: this machine's own, unless cross_build says otherwise.
+guest_build=$build guest_root=
 
 # The shared libraries of programs, the loader included.
 libraries() {
@@ -126,11 +154,14 @@ libraries() {
 
 # guest_tree_begin TREE MODULES: init, its shell, and spoor.
 guest_tree_begin() {
+    local busybox
+    busybox=$(command -v busybox)
     mkdir -p "$1"/{bin,dev,proc,sys,tmp,etc,root,modules} "$1"/spoor/build
-    cp "$(command -v busybox)" "$1/bin/busybox"
+    [ -z "$guest_root" ] || busybox=$guest_root/bin/busybox
+    cp "$busybox" "$1/bin/busybox"
     cp "$root/tests/kernels/init" "$1/init"
     cp "$2"/*.ko "$1/modules/" 2>/dev/null
-    cp "$build/spoor" "$1/spoor/build/"
+    cp "$guest_build/spoor" "$1/spoor/build/"
     printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n' >"$1/etc/passwd"
     printf 'root:x:0:\nnogroup:x:65534:\n' >"$1/etc/group"
     echo guest >"$1/etc/hostname"
@@ -140,9 +171,13 @@ guest_tree_begin() {
 guest_tree_end() {
     local tree=$1 output=$2 file
     shift 2
-    libraries "$@" | while read -r file; do
-        mkdir -p "$tree$(dirname "$file")"
-        cp -L "$file" "$tree$file"
-    done
+    if [ -n "$guest_root" ]; then
+        cross_libraries "$tree"
+    else
+        libraries "$@" | while read -r file; do
+            mkdir -p "$tree$(dirname "$file")"
+            cp -L "$file" "$tree$file"
+        done
+    fi
     (cd "$tree" && find . | cpio --quiet -o -H newc -R 0:0) | ${compress:-cat} >"$output"
 }

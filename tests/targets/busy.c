@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "warm.h"
+
 static long count = 1, burst;
 
 __attribute__((noinline, noclone, noipa, used)) long busy_call(long i, const char *text)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "warm.h"
+
 #define PROBED __attribute__((noinline, noclone, noipa, used))
 #define KEEP() __asm__ volatile("" ::: "memory")
 

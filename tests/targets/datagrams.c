@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "warm.h"
+
 int main(int argc, char **argv)
 {
     static char bytes[60000];

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <sys/sdt.h>
 
+#include "warm.h"
+
 #define PROBED __attribute__((noinline, noclone, noipa, used))
 
 /* clang-format off */

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "warm.h"
+
 enum state { STATE_NONE, STATE_ACTIVE, STATE_PAUSED };
 
 SPOOR_PROBE_DECLARE(fires, request, (uint64_t, id), (int32_t, status), (const char *, export_name));

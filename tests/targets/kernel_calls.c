@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "warm.h"
+
 static int read_zeros(size_t size)
 {
     static char bytes[1 << 16];

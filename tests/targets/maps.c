@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "warm.h"
+
 int main(int argc, char **argv)
 {
     uint64_t numbers[4];

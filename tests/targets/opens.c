@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens a shared library while it runs and calls into it: opens LIBRARY [TIMES [MILLISECONDS BEFORE AND AFTER IT
- * IS OPENED]]. */
+/* Opens a shared library while it runs and calls into it: opens LIBRARY [TIMES [MILLISECONDS BEFORE AND AFTER
+ * IT IS OPENED]]. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "warm.h"
 
 int main(int argc, char **argv)
 {

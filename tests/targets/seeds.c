@@ -3,6 +3,8 @@
  */
 #include <sys/sdt.h>
 
+#include "warm.h"
+
 /* A provider's name may hold a hyphen, which is no operator here. */
 /* clang-format off */
 int main(void)

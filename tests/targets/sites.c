@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "warm.h"
+
 #define SEMAPHORE(name) unsigned short name __attribute__((section(".probes")))
 
 /* With the switch above every probe refers to its semaphore. */

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "warm.h"
+
 uint64_t spdk_get_ticks(void)
 {
     return 123456789;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "warm.h"
+
 #define PROBED __attribute__((noinline, noclone, noipa, used))
 
 PROBED int structs_submit(struct request *request, enum kind kind)

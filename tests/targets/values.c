@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "warm.h"
+
 #define PROBED __attribute__((noinline, noclone, noipa, used))
 #define KEEP() __asm__ volatile("" ::: "memory")
 

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "warm.h"
+
 #define MEMORY ((char *)0x10000000)
 
 static int rounds, pause_ms;

@@ -267,7 +267,7 @@ static void try_rung(const char *without, size_t count, size_t program, bool is_
     struct fixture f;
     struct uprobe_site sites[TARGETS];
     struct features features;
-    assert_int_equal(features_probe(&features), 0);
+    assert_int_equal(features_probe(&features, (int[FEATURES]){0}), 0);
     if (programs[program].sleepable && !features.sleepable_uprobe)
         return;
     sites_of_self(sites);
@@ -326,7 +326,7 @@ static void test_uprobe_rungs(void **state)
     (void)state;
     NEED_ROOT();
     struct features features;
-    assert_int_equal(features_probe(&features), 0);
+    assert_int_equal(features_probe(&features, (int[FEATURES]){0}), 0);
     if (features.uprobe_multi) {
         try_rung(NULL, 1, PROGRAM_PROBE, false, "uprobe_multi");
         try_rung(NULL, TARGETS, PROGRAM_PROBE, false, "uprobe_multi");

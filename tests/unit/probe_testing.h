@@ -49,9 +49,7 @@ static inline void setup(struct fixture *f)
     f->diagnostics.arena = &f->arena;
     f->environment.arena = &f->arena;
     f->environment.diagnostics = &f->diagnostics;
-#define X(name, what) f->environment.features.name = true;
-    BPF_FEATURES(X)
-#undef X
+    features_assume(&f->environment.features);
     f->environment.features.cpus = 2;
 }
 
