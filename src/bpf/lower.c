@@ -271,6 +271,11 @@ struct ir *lower_ctx(struct lowering *l)
     return lower_shared_value(l, SHARED_CTX);
 }
 
+enum address_space lower_args_space(const struct lowering *l)
+{
+    return l->context->has_record ? SPACE_USER : SPACE_BPF; /* a text of a record is in the reader's memory */
+}
+
 struct ir *lower_event_word(struct lowering *l, size_t offset)
 {
     return ir_load(&l->b, lower_ctx(l), (int32_t)offset, 8, false);

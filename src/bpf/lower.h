@@ -180,6 +180,7 @@ struct ir *lower_time(struct lowering *l);     /* boot clock, ns */
 struct ir *lower_pid_tgid(struct lowering *l); /* as the tracer's PID namespace sees them */
 struct ir *lower_control(struct lowering *l);  /* address of struct image_control */
 struct ir *lower_ctx(struct lowering *l);      /* the program's context, also inside loop bodies */
+enum address_space lower_args_space(const struct lowering *l);   /* of args' fields that are no scalars */
 struct ir *lower_event_word(struct lowering *l, size_t offset);  /* of struct image_event, 8 bytes */
 struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
 /* Interns the current stack; returns its id, 0 when it could not be taken. */

@@ -40,7 +40,7 @@ static struct location location_of_field(struct lowering *l, struct node *node)
     struct node *object = node->field.object;
     const struct field *found = &node->field.found;
     if (is_args(l, object))
-        return (struct location){.base = args_field(l, node), .space = SPACE_BPF};
+        return (struct location){.base = args_field(l, node), .space = lower_args_space(l)};
     if (object->type->kind == TYPE_POINTER)
         return location_of_pointer(l, object, (int32_t)found->offset);
     struct location location = lower_location(l, object);

@@ -49,7 +49,7 @@ static struct ir *lower_args(struct lowering *l, struct node *node, struct memor
         }
         if (storage > size)
             ir_store_constant(&l->b, to.base, to.offset + (int32_t)storage - 8, 8, 0);
-        lower_read(l, to, size, value, SPACE_BPF, node->place);
+        lower_read(l, to, size, value, lower_args_space(l), node->place);
     }
     return NULL;
 }
@@ -97,7 +97,7 @@ static struct ir *lower_retval(struct lowering *l, struct node *node, struct mem
         uint32_t storage = type_storage(type);
         if (storage > type->size)
             ir_store_constant(&l->b, into->base, into->offset + (int32_t)storage - 8, 8, 0);
-        lower_read(l, *into, type->size, value, SPACE_BPF, node->place);
+        lower_read(l, *into, type->size, value, lower_args_space(l), node->place);
     }
     return NULL;
 }

@@ -95,7 +95,7 @@ static uint64_t copy_text(struct mixed *mixed, const struct replay_event *at, un
     replay_text(at, which, &text);
     size_t length = text.length < TEXT_MOST ? text.length : TEXT_MOST;
     memcpy(copy, text.bytes, length);
-    memset(copy + length, 0, 8);
+    memset(copy + length, 0, sizeof mixed->texts[which] - length);
     return (uintptr_t)copy;
 }
 
