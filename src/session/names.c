@@ -131,9 +131,14 @@ static const char *name(void *owner, uint64_t index)
 
 static const char *username(void *owner, uint64_t uid)
 {
-    (void)owner;
-    const struct passwd *entry = getpwuid((uid_t)uid);
-    return entry ? entry->pw_name : NULL;
+    struct session *session = owner;
+    struct passwd entry, *found = NULL;
+    char bytes[4096];
+    if (getpwuid_r((uid_t)uid, &entry, bytes, sizeof bytes, &found) || !found)
+        return NULL;
+    text_clear(&session->username);
+    text_add(&session->username, found->pw_name);
+    return text_string(&session->username);
 }
 
 /* Groups are looked for in the file system: what was found once is kept. */

@@ -293,7 +293,7 @@ static void tell_missing(struct session *session)
 void replay_loop(struct session *session)
 {
     struct replay *replay = session->environment.replay;
-    uint64_t time = 0;
+    uint64_t time = session->replay_time;
     if (!replay || session->actor.exit_requested)
         return;
     if (session->image.follows_objects && replay_follow_objects(replay)) {
@@ -322,6 +322,9 @@ void replay_loop(struct session *session)
         if (lives <= 0)
             break;
     }
+    session->replay_time = time;
+    if (session->pauses)
+        return;
     tell_missing(session);
     if (time)
         set_time(session, time);

@@ -3,6 +3,7 @@
 #ifndef SPOOR_SESSION_STATE_H
 #define SPOOR_SESSION_STATE_H
 
+#include <pthread.h>
 #include <regex.h>
 
 #include "base/table.h"
@@ -71,6 +72,7 @@ struct session {
     struct symbolizer *symbolizer;
     struct pump *pump; /* NULL: records are acted on where they are */
     struct cgroup_name *cgroups;
+    struct text username; /* the last one asked for */
     uint64_t *stack_frames; /* of the last stack asked for */
     struct mishap_state *mishaps;
     uint64_t mishap_time;
@@ -94,6 +96,12 @@ struct session {
     unsigned calls;     /* SIGUSR1 that self probes have not heard yet */
     bool walk_failed;   /* the kernel broke an iterator off */
     bool broken_output; /* nobody reads it any more */
+    bool is_over;       /* there is nothing left to wait for */
+    uint64_t until;     /* of the boot clock: a turn over recordings pauses then; 0: never */
+    bool pauses;        /* it does */
+    int wait_ms;        /* of a turn */
+    uint64_t replay_time;                       /* reached in the recordings */
+    uint64_t remember_next, remember_pause;     /* when processes are looked at again, and after how long */
     bool at_end;        /* the end probes run: exit() no longer drops records */
 };
 
@@ -158,6 +166,8 @@ void session_flush(struct session *session);
 bool session_interrupted(struct session *session); /* a signal asked for the end */
 void session_consume_all(struct session *session); /* acts on everything that has come */
 void session_deliver(struct session *session);     /* the same, and nothing else */
+/* A thread of ours, which hears no signals: they are the program's. 0 or errno. */
+int session_thread(pthread_t *thread, void *(*run)(void *), void *state);
 /* bench.c: --test and --bench; nothing without. */
 void bench_run(struct session *session);
 

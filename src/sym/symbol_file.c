@@ -39,7 +39,7 @@ struct symbol_files {
     struct processes *processes;
     struct symbol_file *items[FILES_MOST];
     size_t count;
-    uint64_t clock;
+    uint64_t clock, keys;
 };
 
 struct symbol_files *symbol_files_open(struct processes *processes)
@@ -99,7 +99,6 @@ static void files_shrink(struct symbol_files *files)
 static struct symbol_file *file_place(struct symbol_files *files, uint64_t device, uint64_t inode,
                                       uint64_t generation)
 {
-    static uint64_t keys;
     for (size_t i = 0; i < files->count; i++)
         if (files->items[i]->device == device && files->items[i]->inode == inode &&
             files->items[i]->generation == generation) {
@@ -111,7 +110,7 @@ static struct symbol_file *file_place(struct symbol_files *files, uint64_t devic
     if (!file)
         return NULL;
     *file = (struct symbol_file){
-        .device = device, .inode = inode, .generation = generation, .key = ++keys, .used = ++files->clock};
+        .device = device, .inode = inode, .generation = generation, .key = ++files->keys, .used = ++files->clock};
     files->items[files->count++] = file;
     return file;
 }
