@@ -219,16 +219,14 @@ static uint64_t run_event(struct session *session, const struct replay_event *at
 {
     uint64_t took = 1;
     struct replay_state state = {at->recording, at->event};
-    struct vm_event event = {
-        .time = at->time ? at->time : 1, /* 0 would be now */
-        .pid = recording_model(at->recording)->pid,
-        .tid = at->event->thread,
-        .cpu = recording_is_spdk(at->recording) ? at->event->thread : 0,
-        .comm = at->event->thread_name,
-        .text = event_text,
-        .state = &state,
-    };
-    vm_event(session->vm, &event);
+    struct vm_event *event = vm_event_here(session->vm);
+    event->time = at->time ? at->time : 1; /* 0 would be now */
+    event->pid = recording_model(at->recording)->pid;
+    event->tid = at->event->thread;
+    event->cpu = recording_is_spdk(at->recording) ? at->event->thread : 0;
+    event->comm = at->event->thread_name;
+    event->text = event_text;
+    event->state = &state;
     fill_context(vm_context(session->vm), at);
     for (uint32_t i = 0; i < at->tracepoint->count; i++) {
         vm_context(session->vm)->site = at->tracepoint->listeners[i].site;

@@ -97,7 +97,7 @@ struct session {
     bool walk_failed;   /* the kernel broke an iterator off */
     bool broken_output; /* nobody reads it any more */
     bool is_over;       /* there is nothing left to wait for */
-    uint64_t until;     /* of the boot clock: a turn over recordings pauses then; 0: never */
+    uint64_t until;     /* of the monotonic clock: a turn over recordings pauses then; 0: never */
     bool pauses;        /* it does */
     int wait_ms;        /* of a turn */
     uint64_t replay_time;                       /* reached in the recordings */
