@@ -139,6 +139,11 @@ $(BUILD)/examples/blockd: $(BLOCKD) $(wildcard examples/blockd/*.h include/spoor
 	@echo '  LD   $@'
 	@$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $(BLOCKD) $(BUILD)/libspoor.a -lpthread
 
+$(BUILD)/examples/watch: examples/watch.c include/spoor/tracer.h $(BUILD)/libspoortracer.a
+	@mkdir -p $(@D)
+	@echo '  LD   $@'
+	@$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libspoortracer.a $(LDLIBS)
+
 $(BUILD)/examples/%: examples/%.c
 	@mkdir -p $(@D)
 	@$(CC) -Iinclude -std=gnu11 -O2 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
@@ -193,11 +198,16 @@ format:
 
 install: all
 	install -D -m 755 $(BUILD)/spoor $(DESTDIR)$(PREFIX)/bin/spoor
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.a
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.so.1
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.a $(BUILD)/libspoortracer.a
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.so.1 $(BUILD)/libspoortracer.so.1
 	ln -sf libspoor.so.1 $(DESTDIR)$(PREFIX)/lib/libspoor.so
+	ln -sf libspoortracer.so.1 $(DESTDIR)$(PREFIX)/lib/libspoortracer.so
+	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' -e 's,@LIBS@,$(LDLIBS),' src/tracer/spoortracer.pc.in \
+		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/spoortracer.pc
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor/compat $(wildcard include/spoor/compat/*.h)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/*.1
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man3 man/*.3
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor $(wildcard include/spoor/*.h)
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/spoor/tools $(wildcard tools/*.bt) tools/fold
 
