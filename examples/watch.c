@@ -36,7 +36,8 @@ static int print_calls(void *state, const struct spoor_tracer_value *key,
     return 0;
 }
 
-static int print_times(void *state, const struct spoor_tracer_value *key, const struct spoor_tracer_value *value)
+static int print_times(void *state, const struct spoor_tracer_value *key,
+                       const struct spoor_tracer_value *value)
 {
     (void)state, (void)key;
     struct spoor_tracer_row row;

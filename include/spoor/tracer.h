@@ -19,8 +19,8 @@
  *
  * The library never ends the process, never writes to its standard output or error stream, and installs no
  * signal handler. It does not look at the environment's SPOOR_ and BPFTRACE_ settings: `config = { … }` in a
- * script does. It forks short-lived helpers, which it waits for itself: one that closes what is slow to close,
- * one that tries where probes may stand, one that reads line numbers.
+ * script does. It forks short-lived helpers, which it waits for itself: one that closes what is slow to
+ * close, one that tries where probes may stand, one that reads line numbers.
  *
  * Threads: a program may have any number of tracers. One tracer belongs to one thread at a time: calls for it
  * must not overlap, and callbacks come in the thread that calls. Different tracers in different threads do
@@ -157,8 +157,8 @@ SPOOR_TRACER_API_ enum spoor_tracer_kind spoor_tracer_kind(const struct spoor_tr
  * as snprintf; the same for all texts here. */
 SPOOR_TRACER_API_ size_t spoor_tracer_type(const struct spoor_tracer_value *value, char *text, size_t size);
 
-/* INTEGER: its value (unsigned ones of 2^63 and more are negative). STATS: the average. TEXT: the number behind a
- * name: an address, an id, nanoseconds. Others: 0. */
+/* INTEGER: its value (unsigned ones of 2^63 and more are negative). STATS: the average. TEXT: the number
+ * behind a name: an address, an id, nanoseconds. Others: 0. */
 SPOOR_TRACER_API_ int64_t spoor_tracer_integer(const struct spoor_tracer_value *value);
 SPOOR_TRACER_API_ bool spoor_tracer_is_signed(const struct spoor_tracer_value *value);
 
@@ -233,7 +233,8 @@ SPOOR_TRACER_API_ int spoor_tracer_zero(struct spoor_tracer *tracer, const char 
 
 /* ======== Events: within the callback `event` ======== */
 
-SPOOR_TRACER_API_ const char *spoor_tracer_event_function(const struct spoor_tracer_event *event); /* "printf" */
+SPOOR_TRACER_API_ const char *
+spoor_tracer_event_function(const struct spoor_tracer_event *event); /* "printf" */
 SPOOR_TRACER_API_ const char *spoor_tracer_event_probe(const struct spoor_tracer_event *event);
 /* Nanoseconds of CLOCK_BOOTTIME; 0 where nothing needed the clock. */
 SPOOR_TRACER_API_ uint64_t spoor_tracer_event_time(const struct spoor_tracer_event *event);

@@ -332,7 +332,8 @@ static void lines_free(struct lines *lines)
 /* One line per key, in order. A series without a key is one line too: every entry is one of its intervals. */
 static int lines_make(struct lines *lines, const struct map_snapshot *map)
 {
-    bool series = map->value->kind == TYPE_TSERIES, rows = series || (type_has_rows(map->value) && is_keyed(map));
+    bool series = map->value->kind == TYPE_TSERIES,
+         rows = series || (type_has_rows(map->value) && is_keyed(map));
     *lines = (struct lines){.map = map, .items = calloc(map->count + 1, sizeof *lines->items)};
     if (rows)
         lines->by_key = calloc(map->count + 1, sizeof(struct map_entry *));

@@ -22,7 +22,8 @@ static int snapshot_element(void *state, const uint8_t *key, const uint8_t *valu
     if (snapshot->count == snapshot->room) {
         size_t room = snapshot->room ? snapshot->room * 2 : 64;
         /* A struct within the last value may be looked at as if it were padded too. */
-        uint8_t *bytes = size && room > SIZE_MAX / size - 1 ? NULL : realloc(snapshot->bytes, (room + 1) * size);
+        uint8_t *bytes =
+            size && room > SIZE_MAX / size - 1 ? NULL : realloc(snapshot->bytes, (room + 1) * size);
         if (!bytes)
             return -ENOMEM;
         snapshot->bytes = bytes;

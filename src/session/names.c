@@ -16,6 +16,7 @@ static struct symbolizer *symbolizer(struct session *session)
         !symbolizer_open(probe_kallsyms(&session->environment), &session->symbolizer)) {
         symbolizer_demangle(session->symbolizer, settings->cpp_demangle);
         symbolizer_lines(session->symbolizer, settings->show_debug_info);
+        symbolizer_files(session->symbolizer, session->options.symbol_files);
     }
     return session->symbolizer;
 }

@@ -42,6 +42,7 @@ struct session_options {
     bool follows;                   /* --follow: also what they, or the command, start */
     const char *cgroup;             /* --cgroup; NULL: none */
     const char *command;            /* -c; NULL: none */
+    const char *const *symbol_files; /* that may have the symbols of others; NULL-terminated, or NULL */
     const char *without;            /* --no-feature; NULL: none */
     bool without_kernel;            /* --host vm */
     const char *const *recordings;  /* for probes that read them; NULL-terminated, or NULL: the newest */

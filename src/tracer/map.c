@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Maps, for include/spoor/tracer.h: found by name, read as a snapshot, each entry handed out as two values. */
+/* Maps, for include/spoor/tracer.h: found by name, read as a snapshot, each entry handed out as two values.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -58,7 +59,8 @@ static int walk_guarded(void *state)
 {
     struct walk *walk = state;
     struct session *session = walk->tracer->session;
-    return snapshot_each(session_host(session), session_image(session), walk->map, 0, walk->visit_entry, walk);
+    return snapshot_each(session_host(session), session_image(session), walk->map, 0, walk->visit_entry,
+                         walk);
 }
 
 static int walk_map(struct walk *walk, const char *map)

@@ -265,7 +265,8 @@ int spoor_tracer_compile(struct spoor_tracer *tracer)
         return tracer_fail(tracer, -EBUSY, "the script is compiled already");
     text_clear(&tracer->error);
     tracer->stage = TRACER_FAILED;
-    tracer->source = (struct source){tracer->options.name, text_string(&tracer->script), tracer->script.length};
+    tracer->source =
+        (struct source){tracer->options.name, text_string(&tracer->script), tracer->script.length};
     struct session_options options = options_for_session(tracer);
     if (session_open(&options, &tracer->session))
         return tracer_fail(tracer, -ENOMEM, "%s", strerror(ENOMEM));

@@ -183,7 +183,8 @@ struct member {
     size_t base; /* of the struct that it is a member of */
 };
 
-static bool find_member(const struct type *type, size_t base, size_t *index, struct member *out, unsigned depth)
+static bool find_member(const struct type *type, size_t base, size_t *index, struct member *out,
+                        unsigned depth)
 {
     type_complete(type);
     for (uint32_t i = 0; i < type->count && depth; i++) {

@@ -283,14 +283,17 @@ static void uprobe_fills_typed_maps(void **state)
     spoor_tracer_close(tracer); /* while it runs */
 }
 
-static int check_point(void *state, const struct spoor_tracer_value *key, const struct spoor_tracer_value *value)
+static int check_point(void *state, const struct spoor_tracer_value *key,
+                       const struct spoor_tracer_value *value)
 {
     static const struct {
         const char *name, *text;
         enum spoor_tracer_kind kind;
     } expected[] = {
-        {"x", "-7", SPOOR_TRACER_INTEGER},    {"flag", "5", SPOOR_TRACER_INTEGER},
-        {"rest", "17", SPOOR_TRACER_INTEGER}, {"name", "pointed", SPOOR_TRACER_TEXT},
+        {"x", "-7", SPOOR_TRACER_INTEGER},
+        {"flag", "5", SPOOR_TRACER_INTEGER},
+        {"rest", "17", SPOOR_TRACER_INTEGER},
+        {"name", "pointed", SPOOR_TRACER_TEXT},
         {"inner", "{ .a = -1, .b = 2 }", SPOOR_TRACER_TUPLE},
         {"pair", "[30,40]", SPOOR_TRACER_TUPLE},
     };
@@ -335,7 +338,8 @@ static void structs_have_members(void **state)
     spoor_tracer_close(tracer);
 }
 
-static int check_rows(void *state, const struct spoor_tracer_value *key, const struct spoor_tracer_value *value)
+static int check_rows(void *state, const struct spoor_tracer_value *key,
+                      const struct spoor_tracer_value *value)
 {
     struct spoor_tracer_row row;
     uint64_t total = 0;
@@ -354,7 +358,8 @@ static int check_rows(void *state, const struct spoor_tracer_value *key, const s
     return 0;
 }
 
-static int check_stats(void *state, const struct spoor_tracer_value *key, const struct spoor_tracer_value *value)
+static int check_stats(void *state, const struct spoor_tracer_value *key,
+                       const struct spoor_tracer_value *value)
 {
     struct spoor_tracer_stats stats;
     assert_null(key);
@@ -366,7 +371,8 @@ static int check_stats(void *state, const struct spoor_tracer_value *key, const 
     return 0;
 }
 
-static int check_series(void *state, const struct spoor_tracer_value *key, const struct spoor_tracer_value *value)
+static int check_series(void *state, const struct spoor_tracer_value *key,
+                        const struct spoor_tracer_value *value)
 {
     struct spoor_tracer_point at;
     assert_null(key);
@@ -480,7 +486,8 @@ static void tracepoint_of_a_child(void **state)
     }
     close(go[0]);
     struct spoor_tracer *tracer = open_tracer(NULL, &child, 0);
-    must(tracer, spoor_tracer_attach(tracer, "tracepoint:syscalls:sys_enter_getpriority", "@calls = count();"));
+    must(tracer,
+         spoor_tracer_attach(tracer, "tracepoint:syscalls:sys_enter_getpriority", "@calls = count();"));
     must(tracer, spoor_tracer_attach(tracer, "usdt:" HERE ":tracer_test:fired",
                                      "@fired[str(arg1)] = sum((int32)arg0);"));
     must(tracer, spoor_tracer_start(tracer));
@@ -531,7 +538,8 @@ static void callbacks_may_read_maps_only(void **state)
     const struct spoor_tracer_options options = {.size = sizeof options, .event = calls_back, .state = &seen};
     assert_int_equal(spoor_tracer_open(&options, &tracer), 0);
     seen = tracer;
-    must(tracer, spoor_tracer_attach(tracer, "uprobe:" HERE ":tracer_target", "@n = count(); printf(\"x\");"));
+    must(tracer,
+         spoor_tracer_attach(tracer, "uprobe:" HERE ":tracer_target", "@n = count(); printf(\"x\");"));
     must(tracer, spoor_tracer_start(tracer));
     fire(1);
     for (int i = 0; i < 500 && seen; i++)
@@ -549,7 +557,8 @@ static void *trace_in_a_thread(void *state)
         struct spoor_tracer *tracer;
         char script[128];
         int64_t value = 0;
-        snprintf(script, sizeof script, "uprobe:" HERE ":tracer_target /tid == %d/ { @n = count(); }", gettid());
+        snprintf(script, sizeof script, "uprobe:" HERE ":tracer_target /tid == %d/ { @n = count(); }",
+                 gettid());
         if (spoor_tracer_open(NULL, &tracer) || spoor_tracer_add(tracer, script) ||
             spoor_tracer_start(tracer)) {
             ++*failures;
@@ -592,7 +601,8 @@ static void round_of_everything(void)
     must(tracer, spoor_tracer_add(tracer, "begin { printf(\"hello\\n\"); }"));
     must(tracer, spoor_tracer_attach(tracer, "uprobe:" HERE ":tracer_target",
                                      "@[ustack(3)] = count(); printf(\"%s\\n\", usym(reg(\"ip\")));"));
-    must(tracer, spoor_tracer_attach(tracer, "tracepoint:syscalls:sys_enter_getpriority", "@calls = count();"));
+    must(tracer,
+         spoor_tracer_attach(tracer, "tracepoint:syscalls:sys_enter_getpriority", "@calls = count();"));
     must(tracer, spoor_tracer_attach(tracer, "usdt:" HERE ":tracer_test:fired", "@h = hist(arg0);"));
     must(tracer, spoor_tracer_start(tracer));
     fire(2);
