@@ -37,7 +37,7 @@ LDFLAGS  += -fsanitize=address,undefined
 endif
 
 # libspoor is the recorder (src/recorder); everything else is the tracer. libspoortracer is that without the command.
-FOLDERS  := base type sym reader lang bpf print vm kernel builtin probe session tracer
+FOLDERS  := base type sym reader lang bpf print export vm kernel builtin probe session tracer
 SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
 COMMANDS := $(wildcard src/cmd/*.c)
 OBJECTS  := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
@@ -164,7 +164,14 @@ bench-kernels: all
 	@tools/setup build check kernels
 	@tests/kernels/bench $(BUILD) $(SUITES)
 
-tests: all $(UNITS) $(TARGETS) $(LIBRARIES) $(EXAMPLES)
+# spoor on a hostile machine: tests/hostile/fail.c stands before every function that it wraps.
+HOSTILE_NAMES = $(shell tests/hostile/names)
+$(BUILD)/hostile/spoor: tests/hostile/fail.c $(MAIN) $(BUILD)/libtracer.a
+	@mkdir -p $(@D)
+	@echo '  LD   $@'
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $(HOSTILE_NAMES:%=-Wl,--wrap=%) -o $@ $^ $(LDLIBS)
+
+tests: all $(BUILD)/hostile/spoor $(UNITS) $(TARGETS) $(LIBRARIES) $(EXAMPLES)
 
 # ONLY=word and SUITES="bookworm trixie" choose. What the running kernel cannot do is tested here.
 check-kernels:

@@ -13,7 +13,7 @@ struct arena_chunk {
 
 enum { ARENA_ALIGN = 16, ARENA_FIRST = 16 << 10, ARENA_LARGEST = 1 << 20 };
 
-static void arena_out_of_memory(struct arena *arena)
+void arena_give_up(struct arena *arena)
 {
     if (arena->out_of_memory)
         longjmp(*arena->out_of_memory, 1);
@@ -23,7 +23,7 @@ static void arena_out_of_memory(struct arena *arena)
 void *arena_alloc(struct arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 2)
-        arena_out_of_memory(arena);
+        arena_give_up(arena);
     size = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
     if (arena->room - arena->used < size || !arena->chunks) {
         size_t room = arena->room ? arena->room * 2 : ARENA_FIRST;
@@ -33,7 +33,7 @@ void *arena_alloc(struct arena *arena, size_t size)
             room = size;
         struct arena_chunk *chunk = malloc(sizeof *chunk + room);
         if (!chunk)
-            arena_out_of_memory(arena);
+            arena_give_up(arena);
         chunk->next = arena->chunks;
         arena->chunks = chunk;
         arena->room = room;
@@ -48,7 +48,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 void *arena_array(struct arena *arena, size_t count, size_t size)
 {
     if (size && count > SIZE_MAX / 2 / size)
-        arena_out_of_memory(arena);
+        arena_give_up(arena);
     return arena_alloc(arena, count * size);
 }
 

@@ -32,6 +32,8 @@ char *arena_copy(struct arena *arena, const char *text, size_t length); /* adds 
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *arena);
+/* As if memory had run out here: for those who have no better way to tell it. */
+void arena_give_up(struct arena *arena) __attribute__((noreturn));
 
 #define arena_new(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
 

@@ -656,6 +656,11 @@ static bool is_occupied(const struct occupation *occupation, uint32_t position)
     return at < occupation->count && occupation->ranges[at].begin <= position;
 }
 
+bool allocation_is_free_at(const struct allocation *allocation, unsigned reg, const struct ir_block *block)
+{
+    return !is_occupied(&allocation->occupied[reg], allocation->block_begin[block->number]);
+}
+
 unsigned allocation_free_on_edge(const struct allocation *allocation, const struct ir_block *from,
                                  const struct ir_block *to)
 {

@@ -138,6 +138,8 @@ static void print_wide(struct text *out, const struct image *image, const struct
             text_printf(out, "map[#%" PRIu32 "]", relocation->map);
         if (relocation->kind == RELOCATION_VALUE)
             text_printf(out, "[0]%+" PRId64, (int64_t)(value >> 32));
+        else if (relocation->kind == RELOCATION_RING)
+            text_printf(out, "[ring %" PRIu64 "]", value >> 32);
         text_add(out, " ll");
         return;
     }

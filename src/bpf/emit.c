@@ -15,7 +15,7 @@
 #define BPF_MEMSX 0x80
 #endif
 
-enum item_kind { ITEM_PLAIN, ITEM_MAP, ITEM_MAP_VALUE, ITEM_FUNCTION };
+enum item_kind { ITEM_PLAIN, ITEM_MAP, ITEM_MAP_VALUE, ITEM_RING, ITEM_FUNCTION };
 
 struct item { /* an instruction, and what must still be put into it */
     struct bpf_insn instruction;
@@ -120,8 +120,8 @@ static void put_leaf(struct emitter *e, unsigned to, const struct ir *leaf)
         put(e, BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, frame_offset(leaf));
         break;
     case IR_MAP:
-        item = put_wide(e, to, 0, 0);
-        item->kind = ITEM_MAP;
+        item = put_wide(e, to, 0, leaf->offset ? (int64_t)(leaf->offset - 1) << 32 : 0);
+        item->kind = leaf->offset ? ITEM_RING : ITEM_MAP;
         item->map = (uint32_t)leaf->immediate;
         break;
     case IR_MAP_VALUE:
@@ -187,6 +187,12 @@ static bool is_read(const struct move *moves, size_t count, unsigned reg)
 static void put_moves(struct emitter *e, struct move *moves, size_t count, unsigned spare)
 {
     size_t pending = 0;
+    /* What needs no register first, in order: calls that are alike then begin alike. */
+    for (size_t i = 0; i < count; i++)
+        if (moves[i].from == FROM_LEAF && !is_read(moves, count, moves[i].to)) {
+            put_leaf(e, moves[i].to, moves[i].leaf);
+            moves[i].from = moves[i].to;
+        }
     for (size_t i = 0; i < count; i++)
         pending += moves[i].from < REGISTER_COUNT && moves[i].from != moves[i].to;
     while (pending) {
@@ -444,6 +450,92 @@ static void put_instruction(struct emitter *e, const struct ir *ir)
 
 /* Blocks */
 
+/* A block on one way of a branch that does no more than put a constant into a register which means nothing on
+ * the other way. */
+static bool is_early(const struct emitter *e, const struct ir *branch, unsigned way)
+{
+    const struct ir_block *block = branch->to[way], *other = branch->to[!way];
+    const struct body *body = &e->bodies[block->number];
+    const struct bpf_insn *set = &e->items[body->begin].instruction;
+    bool is_wide = set->code == (BPF_LD | BPF_IMM | BPF_DW), is_short = set->code == (BPF_ALU64 | BPF_MOV | BPF_K);
+    if (body->end - body->begin != 1u + is_wide || (!is_wide && !is_short) || (is_wide && block->unlikely) ||
+        block == other || block->predecessor_count != 1 || block->last->op != IR_JUMP)
+        return false;
+    bool is_read = register_of(e, branch->a) == set->dst_reg ||
+                   (branch->b->block && register_of(e, branch->b) == set->dst_reg);
+    return !is_read && allocation_is_free_at(&e->allocation, set->dst_reg, other);
+}
+
+static bool same_item(const struct item *x, const struct item *y)
+{
+    return !memcmp(&x->instruction, &y->instruction, sizeof x->instruction) && x->kind == y->kind &&
+           x->map == y->map && x->callee == y->callee;
+}
+
+/* Instructions that both ways of a branch begin with, in items; only those that make addresses and constants:
+ * what is done to memory stays where the verifier knows why it may be. */
+static size_t count_common(const struct emitter *e, const struct ir *branch)
+{
+    const struct body *yes = &e->bodies[branch->to[0]->number], *no = &e->bodies[branch->to[1]->number];
+    size_t count = 0;
+    if (branch->to[0] == branch->to[1] || branch->to[0]->predecessor_count != 1 ||
+        branch->to[1]->predecessor_count != 1)
+        return 0;
+    while (yes->begin + count < yes->end && no->begin + count < no->end) {
+        const struct item *item = &e->items[yes->begin + count];
+        uint8_t code = item->instruction.code;
+        unsigned to = item->instruction.dst_reg;
+        bool is_wide = code == (BPF_LD | BPF_IMM | BPF_DW);
+        bool is_simple = is_wide || code == (BPF_ALU64 | BPF_MOV | BPF_K) ||
+                         code == (BPF_ALU64 | BPF_MOV | BPF_X) || code == (BPF_ALU64 | BPF_ADD | BPF_K);
+        bool is_read = register_of(e, branch->a) == to || (branch->b->block && register_of(e, branch->b) == to);
+        if (!is_simple || is_read || !same_item(item, &e->items[no->begin + count]) ||
+            (is_wide && !same_item(item + 1, &e->items[no->begin + count + 1])))
+            break;
+        count += 1u + is_wide;
+    }
+    return count;
+}
+
+static void append_items(struct emitter *e, const struct ir_block *block, size_t begin, size_t count)
+{
+    struct body *body = &e->bodies[block->number];
+    size_t start = e->item_count;
+    for (size_t i = body->begin; i < body->end; i++) {
+        struct item item = e->items[i];
+        *arena_push(e->arena, e->items, e->item_count, e->item_room) = item;
+    }
+    for (size_t i = begin; i < begin + count; i++) {
+        struct item item = e->items[i];
+        *arena_push(e->arena, e->items, e->item_count, e->item_room) = item;
+    }
+    *body = (struct body){.begin = start, .end = e->item_count};
+}
+
+/* What both ways do goes before the branch, and so does a block that only sets a constant: that saves the jump
+ * behind it. */
+static void put_early(struct emitter *e, const struct ir_function *function)
+{
+    for (const struct ir_block *block = function->first; block; block = block->next) {
+        const struct ir *branch = block->last;
+        if (branch->op != IR_BRANCH)
+            continue;
+        size_t common = count_common(e, branch);
+        if (common) {
+            append_items(e, block, e->bodies[branch->to[0]->number].begin, common);
+            e->bodies[branch->to[0]->number].begin += common;
+            e->bodies[branch->to[1]->number].begin += common;
+        }
+        bool early[2] = {is_early(e, branch, 0), is_early(e, branch, 1)};
+        if (!early[0] && !early[1])
+            continue;
+        bool rare = branch->to[0]->unlikely && !branch->to[1]->unlikely;
+        struct body *body = &e->bodies[branch->to[early[0] && (!early[1] || rare) ? 0 : 1]->number];
+        append_items(e, block, body->begin, body->end - body->begin);
+        body->end = body->begin;
+    }
+}
+
 static void put_bodies(struct emitter *e, const struct ir_function *function)
 {
     e->items = NULL;
@@ -459,6 +551,7 @@ static void put_bodies(struct emitter *e, const struct ir_function *function)
                 put_instruction(e, ir);
         body->end = e->item_count;
     }
+    put_early(e, function);
 }
 
 /* Where a jump to this block ends up: blocks that only jump are left out. */
@@ -697,9 +790,11 @@ static bool same_place(struct place x, struct place y)
 
 static void fill_image(struct emitter *e, struct image_program *out)
 {
+    static const enum relocation_kind kinds[] = {
+        [ITEM_MAP] = RELOCATION_MAP, [ITEM_MAP_VALUE] = RELOCATION_VALUE, [ITEM_RING] = RELOCATION_RING};
     size_t relocations = 0, lines = 0, next_function = 0;
     for (size_t i = 0; i < e->code_count; i++)
-        relocations += e->code[i].kind == ITEM_MAP || e->code[i].kind == ITEM_MAP_VALUE;
+        relocations += e->code[i].kind != ITEM_PLAIN && e->code[i].kind != ITEM_FUNCTION;
     out->count = (uint32_t)e->code_count;
     out->instructions = arena_array(e->arena, e->code_count, sizeof *out->instructions);
     out->relocations = arena_array(e->arena, relocations, sizeof *out->relocations);
@@ -715,10 +810,8 @@ static void fill_image(struct emitter *e, struct image_program *out)
         if (item->kind == ITEM_FUNCTION)
             insn->imm = (int32_t)((int64_t)emitted_find(e, item->callee)->start - (int64_t)i - 1);
         else if (item->kind != ITEM_PLAIN)
-            out->relocations[relocations++] =
-                (struct image_relocation){.instruction = (uint32_t)i,
-                                          .kind = item->kind == ITEM_MAP ? RELOCATION_MAP : RELOCATION_VALUE,
-                                          .map = item->map};
+            out->relocations[relocations++] = (struct image_relocation){
+                .instruction = (uint32_t)i, .kind = kinds[item->kind], .map = item->map};
         bool starts = next_function < e->function_count && e->functions[next_function].start == i;
         if (starts) {
             out->functions[next_function] =

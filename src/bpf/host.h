@@ -42,6 +42,8 @@ struct host_operations {
      * is there, without waiting for stragglers. Returns the number of records delivered, or the callback's
      * non-zero answer (negative), or -errno. */
     int (*consume)(struct host *host, bool drain, host_record *record, void *state);
+    /* The same of the ring events_own: what programs sent that ran by run(), at once and in their order. */
+    int (*consume_own)(struct host *host, host_record *record, void *state);
     uint64_t (*disorder)(struct host *host); /* records delivered out of order so far */
     uint64_t (*clock)(struct host *host);    /* boot clock, ns */
     uint64_t (*run_time)(struct host *host, size_t program, uint64_t *runs); /* ns, if the kernel counts it */

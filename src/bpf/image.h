@@ -20,7 +20,9 @@ struct image_map {
     const char *name;          /* "@reads" of the script, or an internal name: "events" */
     enum bpf_map_type type;    /* BPF_MAP_TYPE_… */
     uint32_t key_size, value_size, max_entries, flags;
-    bool is_ring_per_cpu;      /* BPF_MAP_TYPE_ARRAY_OF_MAPS: one ring of value_size bytes per CPU */
+    /* One ring of value_size bytes per CPU. BPF_MAP_TYPE_ARRAY_OF_MAPS: found by the number of the CPU;
+     * BPF_MAP_TYPE_RINGBUF: programs name the rings one by one (RELOCATION_RING). */
+    bool is_ring_per_cpu;
     /* Script maps only: the types behind the bytes, for printing and for JSON. */
     const struct type *key;    /* NULL: keyless */
     const struct type *value;
@@ -30,6 +32,7 @@ struct image_map {
 enum relocation_kind {
     RELOCATION_MAP,      /* ld_imm64: the map */
     RELOCATION_VALUE,    /* ld_imm64: address offset (in the second imm) of the only value of an array map */
+    RELOCATION_RING,     /* ld_imm64: the ring of one CPU (in the second imm) of a map of rings */
     RELOCATION_FUNCTION, /* ld_imm64 or call: the function with this index, insn-relative; resolved by emit */
 };
 
@@ -95,8 +98,29 @@ struct mishap {
     const char *helper; /* "probe_read_user_str", "map_update_elem" …, or NULL */
 };
 
+enum { EVENT_WORDS = 12, EVENT_COMM = 16 };
+
+/* What a program of an event of a recording gets, in this layout for every format of recordings and on both
+ * hosts. Texts are addresses that the host's helpers can read. */
+struct image_event {
+    uint64_t time;   /* boot clock, ns */
+    uint64_t object; /* id as it was recorded */
+    uint64_t owner, thread;
+    uint64_t lifetime, since;    /* ns; only when image.follows_objects */
+    uint64_t related;            /* id of the first object that the event relates to its own */
+    uint64_t site;               /* of the variant */
+    uint64_t words[EVENT_WORDS]; /* arguments */
+    uint64_t owner_name;         /* a text */
+    uint64_t pid_tid;            /* of who recorded it: as the kernel's helper would have said */
+    uint64_t cpu;
+    uint64_t monotonic, tai; /* the time on these clocks */
+    char comm[EVENT_COMM];   /* zeros behind the name */
+};
+
 /* The control page: the only value of the map "control", mapped by the host into user space. */
+enum { IMAGE_ZEROS = 16 };
 struct image_control {
+    uint64_t zeros[IMAGE_ZEROS / 8]; /* never written: the key of keyless maps, the value of new elements */
     uint32_t stop;         /* not 0: programs return at once */
     uint32_t zero;         /* always 0, and the verifier cannot know it */
     uint64_t start;        /* boot clock when tracing began: `elapsed` counts from it */
@@ -104,6 +128,8 @@ struct image_control {
     int64_t result;        /* what a test's block returned */
     uint64_t pid_level, pid_namespace; /* the tracer's PID namespace: how deep it is, and its address */
     uint64_t process_ends; /* how many of the set of processes have ended */
+    /* Where the kernel runs programs of recordings' events: the one at hand. Away from `stop`, at which all look. */
+    struct image_event event __attribute__((aligned(64)));
     uint64_t mishaps[];    /* one per mishap */
 };
 
@@ -116,7 +142,9 @@ struct image {
     size_t mishap_count, mishap_room;
     int control, events, stacks; /* indices of the internal maps; -1: not used by any program */
     int events_shared;           /* one ring for programs that may not use an array of them; or -1 */
+    int events_own;              /* a ring of the programs that the host runs for recordings' events; or -1 */
     int processes;               /* the set of those traced, by id (8 bytes); or -1 */
+    bool names_owners;    /* a program reads owner_name */
     bool follows_objects; /* a program asks how old an object is: the host must follow all events */
     int scratch_cpu, scratch_task, scratch_slots; /* memory of programs that run; or -1 (lower.h) */
 };

@@ -364,6 +364,13 @@ struct ir *ir_map(struct ir_builder *b, uint32_t map)
     return ir;
 }
 
+struct ir *ir_ring(struct ir_builder *b, uint32_t map, uint32_t cpu)
+{
+    struct ir *ir = ir_map(b, map);
+    ir->offset = (int32_t)cpu + 1;
+    return ir;
+}
+
 struct ir *ir_map_value(struct ir_builder *b, uint32_t map, int32_t offset)
 {
     struct ir *ir = make(b, IR_MAP_VALUE);

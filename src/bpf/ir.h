@@ -31,7 +31,8 @@ enum ir_op {
     IR_CONTEXT,   /* the function's first parameter */
     IR_PARAMETER, /* the function's parameter number `immediate`, 0-based (callbacks) */
     IR_FRAME,     /* address of `immediate` bytes (a multiple of 8) in the function's stack frame */
-    IR_MAP,       /* map number `immediate` of the image, as an argument of a helper */
+    IR_MAP,       /* map number `immediate` of the image, as an argument of a helper; `offset` not 0: one of its
+                     rings, that of CPU offset - 1 */
     IR_MAP_VALUE, /* address of byte `offset` of the only value of array map `immediate` */
     IR_FUNCTION,  /* address of function `callee`, as an argument of a helper */
     IR_ADD, IR_SUB, IR_MUL, IR_UDIV, IR_SDIV, IR_UMOD, IR_SMOD, /* division by zero: guarded by the builder */
@@ -111,6 +112,7 @@ struct ir_function {
 struct ir_program {
     struct arena *arena;
     const struct features *features;
+    uint32_t zeros_map, zeros; /* the only value of this map begins with so many zeros, which nobody writes */
     struct ir_function *functions; /* the first is the program itself */
     struct ir_function *last_function;
 };
@@ -143,6 +145,7 @@ struct ir *ir_context(struct ir_builder *b);
 struct ir *ir_parameter(struct ir_builder *b, unsigned number);
 struct ir *ir_frame(struct ir_builder *b, uint32_t bytes); /* placed in the entry block; not initialised */
 struct ir *ir_map(struct ir_builder *b, uint32_t map);
+struct ir *ir_ring(struct ir_builder *b, uint32_t map, uint32_t cpu);
 struct ir *ir_map_value(struct ir_builder *b, uint32_t map, int32_t offset);
 struct ir *ir_function_address(struct ir_builder *b, struct ir_function *function);
 struct ir *ir_binary(struct ir_builder *b, enum ir_op op, struct ir *x, struct ir *y); /* also comparisons */

@@ -46,8 +46,12 @@ static void print_instruction(struct text *out, const struct ir *ir)
     switch (ir->op) {
     case IR_CONSTANT:
     case IR_PARAMETER:
-    case IR_FRAME:
-    case IR_MAP: text_printf(out, " %" PRId64, ir->immediate); break;
+    case IR_FRAME: text_printf(out, " %" PRId64, ir->immediate); break;
+    case IR_MAP:
+        text_printf(out, " %" PRId64, ir->immediate);
+        if (ir->offset)
+            text_printf(out, " ring %" PRId32, ir->offset - 1);
+        break;
     case IR_MAP_VALUE: text_printf(out, " %" PRId64 "%+" PRId32, ir->immediate, ir->offset); break;
     case IR_FUNCTION: text_printf(out, " %s", ir->callee->name); break;
     case IR_BSWAP:

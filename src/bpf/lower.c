@@ -119,6 +119,8 @@ struct ir *lower_area(struct lowering *l, struct lower_function *home)
 
 static struct ir *read_clock(struct lowering *l)
 {
+    if (l->context->has_record)
+        return lower_event_word(l, offsetof(struct image_event, time));
     return ir_call(&l->b,
                    l->options->features->boot_clock ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns, 0);
 }
@@ -264,7 +266,14 @@ struct ir *lower_shared_value(struct lowering *l, enum lower_shared which)
 
 struct ir *lower_ctx(struct lowering *l)
 {
+    if (l->context->record_in_control)
+        return ir_map_value(&l->b, (uint32_t)l->image->control, offsetof(struct image_control, event));
     return lower_shared_value(l, SHARED_CTX);
+}
+
+struct ir *lower_event_word(struct lowering *l, size_t offset)
+{
+    return ir_load(&l->b, lower_ctx(l), (int32_t)offset, 8, false);
 }
 
 struct ir *lower_control(struct lowering *l)
@@ -275,6 +284,8 @@ struct ir *lower_control(struct lowering *l)
 struct ir *lower_pid_tgid(struct lowering *l)
 {
     struct ir_builder *b = &l->b;
+    if (l->context->has_record)
+        return lower_event_word(l, offsetof(struct image_event, pid_tid));
     if (!l->options->pid_namespace)
         return ir_call(b, BPF_FUNC_get_current_pid_tgid, 0); /* the passes keep one */
     /* struct bpf_pidns_info: pid, tgid; zeros for a task of another namespace. */
@@ -322,19 +333,30 @@ bool lower_dominates(struct lowering *l, const struct ir_block *above)
     return true;
 }
 
+struct ir *lower_known(struct lowering *l, const struct lower_known *known)
+{
+    for (unsigned i = 0; i < known->count; i++)
+        if (lower_dominates(l, known->values[i]->block))
+            return known->values[i];
+    return NULL;
+}
+
+/* When there is no room for more, the latest takes the place of the last: a clock read at the program's
+ * beginning would make records look older than those before them. */
+struct ir *lower_know(struct lower_known *known, struct ir *value)
+{
+    if (known->count == sizeof known->values / sizeof known->values[0])
+        known->count--;
+    return known->values[known->count++] = value;
+}
+
 struct ir *lower_time(struct lowering *l)
 {
     struct lower_state *s = l->state;
     if (s->current->parent || s->main->shared[SHARED_TIME] || s->has_callbacks)
         return lower_shared_value(l, SHARED_TIME);
-    for (unsigned i = 0; i < s->time_count; i++)
-        if (lower_dominates(l, s->times[i]->block))
-            return s->times[i];
-    /* When there is no room for more, the latest takes the place of the last: what was read at the program's
-     * beginning would make records look older than those before them. */
-    if (s->time_count == sizeof s->times / sizeof s->times[0])
-        s->time_count--;
-    return s->times[s->time_count++] = read_clock(l);
+    struct ir *known = lower_known(l, &s->times);
+    return known ? known : lower_know(&s->times, read_clock(l));
 }
 
 /* ---- mishaps and ends ---- */
@@ -663,6 +685,8 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
         .b.program = ir_program_new(&temporary, options->features),
     };
     size_t errors = diagnostics->errors;
+    lowering.b.program->zeros_map = (uint32_t)image->control;
+    lowering.b.program->zeros = IMAGE_ZEROS;
     lowering.is_sleepable = wants_sleep(&lowering);
     node_walk(unit->body, visit_loop, lowering.state);
     state.scratch_kind = choose_scratch(&lowering);

@@ -29,10 +29,10 @@ struct task_offsets {
 
 /* Whose events count, besides pid_filter. */
 struct process_filter {
-    bool has_set;         /* those of the processes in the image's map `processes`, */
-    bool follows;         /* and of what they start */
-    bool has_command;     /* -c: probes in programs are for the command's process */
-    uint64_t cgroup;      /* those in this control group or below it; 0: in any */
+    bool has_set;                         /* those of the processes in the image's map `processes`, */
+    bool follows;                         /* and of what they start */
+    bool has_command;                     /* -c: probes in programs are for the command's process */
+    uint64_t cgroup;                      /* those in this control group or below it; 0: in any */
     uint32_t cgroup_level, cgroup_levels; /* how far below the root it is: at one of so many levels */
     const struct task_offsets *task;      /* NULL: not known */
 };
@@ -50,6 +50,7 @@ struct lower_options {
     size_t name_count;
     uint32_t user_frames;                         /* frames of a stack without an explicit limit: 127 */
     uint64_t pid_namespace_device, pid_namespace; /* of the tracer; 0: the initial one */
+    bool times_records;                           /* each has its time, also where one ring is enough */
     bool counts_lookups;   /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
     int64_t wall_offset;   /* what makes the boot clock the time since 1970, ns */
     const char *clock_map; /* tests: this map of the script is tseries' clock; or NULL */
@@ -77,7 +78,8 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
                const struct lower_options *options, const char *program_name, struct text *dump_ir,
                bool dump_raw);
 
-/* After the last unit: sizes that depend on all of them. spare: how many mishaps units that come later may add. */
+/* After the last unit: sizes that depend on all of them. spare: how many mishaps units that come later may
+ * add. */
 void lower_finish(struct image *image, uint32_t spare);
 /* The maps of the script that have got their types since lower_maps(), from units that came later. */
 int lower_more_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
@@ -178,6 +180,7 @@ struct ir *lower_time(struct lowering *l);     /* boot clock, ns */
 struct ir *lower_pid_tgid(struct lowering *l); /* as the tracer's PID namespace sees them */
 struct ir *lower_control(struct lowering *l);  /* address of struct image_control */
 struct ir *lower_ctx(struct lowering *l);      /* the program's context, also inside loop bodies */
+struct ir *lower_event_word(struct lowering *l, size_t offset);  /* of struct image_event, 8 bytes */
 struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
 /* Interns the current stack; returns its id, 0 when it could not be taken. */
 struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place);

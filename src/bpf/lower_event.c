@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events for the reader.
  *
- * A record of constant size is reserved in the ring and filled there, but only after everything that can
- * fault, sleep or fail was evaluated: nothing is held reserved across that. A record with long strings is
- * built in scratch memory: fixed part first, then the strings, each read straight into its place behind the
- * one before, and sent at its true length. */
+ * A small record of constant size is made on the frame; a larger one is reserved in the ring and filled
+ * there, but only after everything that can fault, sleep or fail was evaluated: nothing is held reserved
+ * across that. A record with long strings is built in scratch memory: fixed part first, then the strings,
+ * each read straight into its place behind the one before, and sent at its true length. */
 #include "bpf/lower_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_WAKEUP = 1 /* BPF_RB_NO_WAKEUP */, RECORD_HEADER = sizeof(struct image_record) };
+enum {
+    NO_WAKEUP = 1, /* BPF_RB_NO_WAKEUP */
+    RECORD_HEADER = sizeof(struct image_record),
+    NAMED_RINGS = 4, /* of more CPUs than this the rings are looked up */
+};
 
 static uint32_t round8(uint32_t bytes)
 {
@@ -84,65 +88,135 @@ static uint32_t register_action(struct lowering *l, struct action action)
 
 /* ---- rings ---- */
 
-static void lost(struct lowering *l, struct node *call)
+/* They are told by probe: one counter does for all of the program. */
+static void lost(struct lowering *l)
 {
-    lower_mishap(l, MISHAP_LOST, call->place, -1, NULL);
+    lower_mishap(l, MISHAP_LOST, l->state->unit->body->place, -1, NULL);
     ir_jump(&l->b, lower_statement_end(l));
 }
 
-static uint32_t ring_map(struct lowering *l, bool is_shared)
+static bool uses_shared_ring(const struct lowering *l)
 {
-    int *index = is_shared ? &l->image->events_shared : &l->image->events;
+    const struct features *features = l->options->features;
+    return l->is_sleepable && !features->ring_array_sleepable && features->cpus > NAMED_RINGS;
+}
+
+/* name: of a single ring; NULL: one for each CPU. */
+static uint32_t ring_map(struct lowering *l, int *index, const char *name)
+{
+    uint32_t cpus = l->options->features->cpus;
     if (*index < 0) {
         struct image_map map = {.name = "events",
-                                .type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+                                .type =
+                                    cpus > NAMED_RINGS ? BPF_MAP_TYPE_ARRAY_OF_MAPS : BPF_MAP_TYPE_RINGBUF,
                                 .key_size = 4,
                                 .value_size = l->options->ring_bytes,
-                                .max_entries = l->options->features->cpus,
+                                .max_entries = cpus,
                                 .is_ring_per_cpu = true};
-        if (is_shared)
+        if (name)
             map = (struct image_map){
-                .name = "events_shared", .type = BPF_MAP_TYPE_RINGBUF, .max_entries = l->options->ring_bytes};
+                .name = name, .type = BPF_MAP_TYPE_RINGBUF, .max_entries = l->options->ring_bytes};
         *index = (int)l->image->map_count;
         *arena_push(l->arena, l->image->maps, l->image->map_count, l->image->map_room) = map;
     }
     return (uint32_t)*index;
 }
 
-static bool uses_shared_ring(const struct lowering *l)
-{
-    return l->is_sleepable && !l->options->features->ring_array_sleepable;
-}
-
-/* This CPU's ring. The event is lost where there is none. */
-static struct ir *ring(struct lowering *l, struct node *call)
+/* Of this CPU: the event is lost where there is none. */
+static struct ir *look_up_ring(struct lowering *l, struct ir *cpu)
 {
     struct ir_builder *b = &l->b;
-    bool is_shared = uses_shared_ring(l);
-    uint32_t map = ring_map(l, is_shared);
-    if (is_shared)
-        return ir_map(b, map);
     struct memory key = lower_temporary(l, 8, false);
-    struct ir *cpu = ir_call(b, BPF_FUNC_get_smp_processor_id, 0);
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
         ir_store(b, key.base, key.offset, 8, cpu); /* a whole word is known again at the next event */
     else
         ir_store(b, key.base, key.offset, 4, cpu);
-    struct ir *ring = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, map), lower_address(l, key));
+    struct ir *ring = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, ring_map(l, &l->image->events, NULL)),
+                              lower_address(l, key));
     struct ir_block *none = lower_unlikely(l, ir_binary_constant(b, IR_EQ, ring, 0));
     struct ir_block *usual = b->block;
     ir_enter(b, none);
-    lost(l, call);
+    lost(l);
     ir_enter(b, usual);
     return ring;
 }
 
-/* Several rings are merged by time; one needs none. */
+/* Of few CPUs each has its own way to its ring, which is shorter than a look-up and always finds one. */
+static struct ir *choose_ring(struct lowering *l, struct ir *cpu)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t map = ring_map(l, &l->image->events, NULL), ring = ir_variable(b);
+    struct ir_block *end = ir_block_new(b);
+    for (unsigned i = l->options->features->cpus - 1; i; i--) {
+        struct ir_block *here = ir_block_new(b), *other = ir_block_new(b);
+        ir_branch(b, ir_binary_constant(b, IR_EQ, cpu, i), here, other);
+        ir_seal(b, here);
+        ir_seal(b, other);
+        ir_enter(b, here);
+        ir_write(b, ring, ir_ring(b, map, i));
+        ir_jump(b, end);
+        ir_enter(b, other);
+    }
+    ir_write(b, ring, ir_ring(b, map, 0));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, ring);
+}
+
+static struct ir *ring(struct lowering *l)
+{
+    struct lower_known *known = &l->state->rings;
+    unsigned cpus = l->options->features->cpus;
+    if (l->context->record_in_control)
+        return ir_map(&l->b, ring_map(l, &l->image->events_own, "events_own"));
+    if (uses_shared_ring(l))
+        return ir_map(&l->b, ring_map(l, &l->image->events_shared, "events_shared"));
+    if (cpus <= 1 || l->context->is_alone)
+        return ir_ring(&l->b, ring_map(l, &l->image->events, NULL), 0);
+    struct ir *cpu = ir_call(&l->b, BPF_FUNC_get_smp_processor_id, 0); /* the passes keep one */
+    if (cpus > NAMED_RINGS)
+        return look_up_ring(l, cpu);
+    struct ir *ring = lower_known(l, known);
+    return ring ? ring : lower_know(known, choose_ring(l, cpu));
+}
+
+/* Several rings are merged by time; one needs none, if nobody wants to see it. */
 static struct ir *record_time(struct lowering *l)
 {
-    const struct features *features = l->options->features;
-    bool is_one = features->cpus == 1 && (features->ring_array_sleepable || !features->sleepable_uprobe);
+    bool is_one = l->options->features->cpus <= 1 && !l->options->times_records;
     return is_one ? ir_constant(&l->b, 0) : lower_time(l);
+}
+
+/* Whether the ring had room. */
+static void send(struct lowering *l, struct ir *ring, struct memory record, struct ir *length)
+{
+    struct ir_builder *b = &l->b;
+    struct ir *result = ir_call(b, BPF_FUNC_ringbuf_output, 4, ring, lower_address(l, record), length,
+                                ir_constant(b, NO_WAKEUP));
+    struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_SLT, result, 0));
+    struct ir_block *usual = b->block;
+    ir_enter(b, full);
+    lost(l);
+    ir_enter(b, usual);
+}
+
+static void store_action(struct lowering *l, struct memory record, uint32_t number)
+{
+    ir_store_constant(&l->b, record.base, record.offset + (int32_t)offsetof(struct image_record, action), 4,
+                      number);
+}
+
+/* Where several events end alike their code is shared: what they do not have in common stands first. */
+static void store_time(struct lowering *l, struct memory record, struct ir *time)
+{
+    ir_store(&l->b, record.base, record.offset + (int32_t)offsetof(struct image_record, time), 8, time);
+}
+
+static void store_length(struct lowering *l, struct memory record, uint32_t length)
+{
+    ir_store_constant(&l->b, record.base, record.offset + (int32_t)offsetof(struct image_record, length), 4,
+                      length);
 }
 
 /* ---- records of constant size ---- */
@@ -173,7 +247,33 @@ static struct ir *read_packed(struct lowering *l, struct memory to, uint32_t cap
     return length;
 }
 
-static void send_constant(struct lowering *l, struct node *call, const struct action *action, uint32_t number,
+/* On the frame each field is written where it is made, and nothing is held while that goes on. */
+static void send_from_frame(struct lowering *l, const struct action *action, uint32_t number,
+                            const struct event_field *fields, struct memory record)
+{
+    struct ir_builder *b = &l->b;
+    store_action(l, record, number);
+    for (uint32_t i = 0; i < action->field_count; i++) {
+        const struct action_field *field = &action->fields[i];
+        struct memory to = {.base = record.base, .offset = record.offset + (int32_t)field->offset};
+        struct node *node = fields[i].node;
+        if (field->constant)
+            continue;
+        if (node && (type_is_scalar(field->type) || type_is_aggregation(field->type)))
+            ir_store(b, to.base, to.offset, 8, lower_scalar(l, node));
+        else if (node)
+            lower_into_type(l, node, field->type, to);
+        else if (fields[i].value)
+            ir_store(b, to.base, to.offset, 8, fields[i].value);
+        else
+            lower_copy(l, to, fields[i].memory, type_storage(field->type));
+    }
+    store_time(l, record, record_time(l));
+    store_length(l, record, action->size);
+    send(l, ring(l), record, ir_constant(b, action->size));
+}
+
+static void send_reserved(struct lowering *l, const struct action *action, uint32_t number,
                           const struct event_field *fields)
 {
     struct ir_builder *b = &l->b;
@@ -190,13 +290,14 @@ static void send_constant(struct lowering *l, struct node *call, const struct ac
             memories[i] = lower_memory(l, node);
     }
     struct ir *time = record_time(l);
-    struct ir *here = ring(l, call);
+    struct ir *here = ring(l);
     struct ir *record =
         ir_call(b, BPF_FUNC_ringbuf_reserve, 3, here, ir_constant(b, action->size), ir_constant(b, 0));
     struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_EQ, record, 0));
-    ir_store(b, record, offsetof(struct image_record, time), 8, time);
-    ir_store_constant(b, record, offsetof(struct image_record, action), 4, number);
-    ir_store_constant(b, record, offsetof(struct image_record, length), 4, action->size);
+    struct memory header = {.base = record};
+    store_time(l, header, time);
+    store_action(l, header, number);
+    store_length(l, header, action->size);
     for (uint32_t i = 0; i < count; i++) {
         const struct action_field *field = &action->fields[i];
         struct memory to = {.base = record, .offset = (int32_t)field->offset};
@@ -213,9 +314,19 @@ static void send_constant(struct lowering *l, struct node *call, const struct ac
     struct ir_block *end = ir_block_new(b);
     ir_jump(b, end);
     ir_enter(b, full);
-    lost(l, call);
+    lost(l);
     ir_seal(b, end);
     ir_enter(b, end);
+}
+
+static void send_constant(struct lowering *l, const struct action *action, uint32_t number,
+                          const struct event_field *fields)
+{
+    struct memory record;
+    if (lower_frame_record(l, action->size, &record))
+        send_from_frame(l, action, number, fields, record);
+    else
+        send_reserved(l, action, number, fields);
 }
 
 /* ---- records with packed strings ---- */
@@ -276,14 +387,14 @@ static struct ir *reached(struct lowering *l, struct memory record)
 
 /* The same as a number that is at most `most`. It is used at once and never kept: old verifiers forget what
  * was found out about a value that is in memory too. */
-static struct ir *reached_at_most(struct lowering *l, struct node *call, struct memory record, uint32_t most)
+static struct ir *reached_at_most(struct lowering *l, struct memory record, uint32_t most)
 {
     struct ir_builder *b = &l->b;
     struct ir *cursor = reached(l, record);
     struct ir_block *beyond = lower_unlikely(l, ir_binary_constant(b, IR_UGT, cursor, most));
     struct ir_block *usual = b->block;
     ir_enter(b, beyond);
-    lost(l, call); /* cannot be */
+    lost(l); /* cannot be */
     ir_enter(b, usual);
     return cursor;
 }
@@ -297,22 +408,12 @@ static void advance(struct lowering *l, struct memory record, struct ir *cursor,
 }
 
 /* Sends what was built in scratch memory, at most `most` bytes. */
-static void send_record(struct lowering *l, struct node *call, struct memory record, uint32_t number,
-                        uint32_t most)
+static void send_record(struct lowering *l, struct memory record, uint32_t number, uint32_t most)
 {
-    struct ir_builder *b = &l->b;
-    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_record, time), 8, record_time(l));
-    ir_store_constant(b, record.base, record.offset + (int32_t)offsetof(struct image_record, action), 4,
-                      number);
-    struct ir *here = ring(l, call);
-    struct ir *length = reached_at_most(l, call, record, most);
-    struct ir *result = ir_call(b, BPF_FUNC_ringbuf_output, 4, here, lower_address(l, record), length,
-                                ir_constant(b, NO_WAKEUP));
-    struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_SLT, result, 0));
-    struct ir_block *usual = b->block;
-    ir_enter(b, full);
-    lost(l, call);
-    ir_enter(b, usual);
+    store_time(l, record, record_time(l));
+    store_action(l, record, number);
+    struct ir *here = ring(l);
+    send(l, here, record, reached_at_most(l, record, most));
 }
 
 static void send_packed(struct lowering *l, struct node *call, const struct action *action, uint32_t number,
@@ -345,8 +446,7 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
         bool is_first = end == action->size;
         struct memory to = {.base = record.base, .offset = record.offset + (int32_t)end};
         if (!is_first)
-            to = (struct memory){.base =
-                                     ir_binary(b, IR_ADD, record.base, reached_at_most(l, call, record, end)),
+            to = (struct memory){.base = ir_binary(b, IR_ADD, record.base, reached_at_most(l, record, end)),
                                  .offset = record.offset};
         struct ir *length = fields[i].node ? pack_string(l, fields[i].node, to, capacity)
                                            : read_packed(l, to, capacity, lower_address(l, fields[i].memory),
@@ -358,7 +458,7 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
         advance(l, record, cursor, length);
         end += packed_room(capacity);
     }
-    send_record(l, call, record, number, end);
+    send_record(l, record, number, end);
 }
 
 void lower_event(struct lowering *l, struct node *call, const struct builtin *builtin,
@@ -369,7 +469,10 @@ void lower_event(struct lowering *l, struct node *call, const struct builtin *bu
     bool has_packed = false;
     for (uint32_t i = 0; i < count; i++)
         has_packed |= action.fields[i].is_packed;
-    (has_packed ? send_packed : send_constant)(l, call, &action, number, fields);
+    if (has_packed)
+        send_packed(l, call, &action, number, fields);
+    else
+        send_constant(l, &action, number, fields);
 }
 
 /* In a real loop, which the verifier can walk because it forgets how each text ended. */
@@ -392,7 +495,7 @@ void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, 
     ir_branch(b, address, read, end);
     ir_seal(b, read);
     ir_enter(b, read);
-    struct ir *cursor = reached_at_most(l, call, record, bytes - room);
+    struct ir *cursor = reached_at_most(l, record, bytes - room);
     struct memory to = {.base = ir_binary(b, IR_ADD, record.base, cursor), .offset = record.offset};
     struct ir *length = read_packed(l, to, capacity, address, space, TEXT_ENDLESS, call->place);
     advance(l, record, reached(l, record), length);
@@ -402,5 +505,5 @@ void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, 
     ir_seal(b, loop);
     ir_seal(b, end);
     ir_enter(b, end);
-    send_record(l, call, record, number, bytes);
+    send_record(l, record, number, bytes);
 }

@@ -52,7 +52,7 @@ static struct image_map describe_map(const struct map_symbol *symbol, const stru
 int lower_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
                const struct checker *checker, const struct lower_options *options)
 {
-    image->events = image->stacks = image->events_shared = -1;
+    image->events = image->stacks = image->events_shared = image->events_own = -1;
     image->scratch_cpu = image->scratch_task = image->scratch_slots = -1;
     image->control = (int)image->map_count;
     *arena_push(arena, image->maps, image->map_count, image->map_room) = (struct image_map){
@@ -123,10 +123,8 @@ struct memory lower_map_key(struct lowering *l, struct node *map)
     struct node *key = map->map.key;
     struct memory memory;
     if (!type || !key) {
-        memory = lower_temporary(l, KEY_WORD, false);
-        if (!is_direct(symbol))
-            ir_store_constant(&l->b, memory.base, memory.offset, KEY_WORD, 0);
-        return memory;
+        return symbol->value->kind == TYPE_TSERIES ? lower_temporary(l, KEY_WORD, true)
+                                                   : lower_zeros(l, KEY_WORD);
     }
     bool rows = type_has_rows(symbol->value);
     if (!rows && !type_is_scalar(type) && type_equal(key->type, type) && key->kind == NODE_VARIABLE)
@@ -145,41 +143,52 @@ struct ir *lower_map_lookup(struct lowering *l, struct map_symbol *map, struct m
     return ir_call(&l->b, BPF_FUNC_map_lookup_elem, 2, map_of(l, map), lower_address(l, key));
 }
 
-/* The key's memory holds all of the kernel's key. What was made is looked up again, once, by the same code.
- */
+/* The key's memory holds all of the kernel's key. Turn 0 looks the element up, turn 1 makes it, turn 2 looks
+ * it up again, by the same code: what the calls have in common, map and key, is made once. */
 static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struct memory key,
                                struct place place)
 {
     struct ir_builder *b = &l->b;
     if (is_direct(map))
         return lower_map_lookup(l, map, key);
-    uint32_t tried = ir_variable(b);
-    struct ir_block *loop = ir_block_new(b);
-    ir_write(b, tried, ir_constant(b, 0));
+    if (!map->key) {
+        struct ir *found = lower_map_lookup(l, map, key);
+        struct ir_block *present = ir_block_new(b);
+        ir_branch(b, found, present, lower_statement_end(l));
+        ir_seal(b, present);
+        ir_enter(b, present);
+        return found;
+    }
+    enum { MAKE = 1, TURNS = 3 };
+    uint32_t turn = ir_variable(b);
+    struct ir_block *loop = ir_block_new(b), *make = ir_block_new(b), *look = ir_block_new(b);
+    struct ir_block *next = ir_block_new(b), *present = ir_block_new(b), *full = ir_block_new(b);
+    make->unlikely = next->unlikely = full->unlikely = true;
+    ir_write(b, turn, ir_constant(b, 0));
     ir_jump(b, loop);
     ir_enter(b, loop);
+    ir_branch(b, ir_binary_constant(b, IR_EQ, ir_read(b, turn), MAKE), make, look);
+    ir_seal(b, look);
+    ir_seal(b, make);
+    ir_enter(b, look);
     struct ir *found = lower_map_lookup(l, map, key);
-    struct ir_block *missing = lower_unlikely(l, ir_binary_constant(b, IR_EQ, found, 0));
-    struct ir_block *usual = b->block;
-    ir_enter(b, missing);
-    if (map->key) {
-        struct ir_block *make = ir_block_new(b), *full = ir_block_new(b);
-        make->unlikely = full->unlikely = true;
-        ir_branch(b, ir_read(b, tried), full, make);
-        ir_seal(b, make);
-        ir_seal(b, full);
-        ir_enter(b, make);
-        struct memory zeros = lower_temporary(l, l->image->maps[map->index].value_size, true);
-        ir_call(b, BPF_FUNC_map_update_elem, 4, map_of(l, map), lower_address(l, key),
-                lower_address(l, zeros), ir_constant(b, BPF_NOEXIST));
-        ir_write(b, tried, ir_constant(b, 1));
-        ir_jump(b, loop);
-        ir_enter(b, full);
-        lower_mishap(l, MISHAP_MAP_FULL, place, map->index, "map_update_elem");
-    }
+    ir_branch(b, found, present, next);
+    ir_seal(b, present);
+    ir_enter(b, make);
+    struct memory zeros = lower_zeros(l, l->image->maps[map->index].value_size);
+    ir_call(b, BPF_FUNC_map_update_elem, 4, map_of(l, map), lower_address(l, key), lower_address(l, zeros),
+            ir_constant(b, BPF_NOEXIST));
+    ir_jump(b, next);
+    ir_seal(b, next);
+    ir_enter(b, next);
+    ir_write(b, turn, ir_binary_constant(b, IR_ADD, ir_read(b, turn), 1));
+    ir_branch(b, ir_binary_constant(b, IR_ULT, ir_read(b, turn), TURNS), loop, full);
     ir_seal(b, loop);
+    ir_seal(b, full);
+    ir_enter(b, full);
+    lower_mishap(l, MISHAP_MAP_FULL, place, map->index, "map_update_elem");
     ir_jump(b, lower_statement_end(l));
-    ir_enter(b, usual);
+    ir_enter(b, present);
     return found;
 }
 
@@ -454,7 +463,8 @@ struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *
 
 /* ---- writing ---- */
 
-void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory)
+void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory,
+                     const struct memory *made)
 {
     struct ir_builder *b = &l->b;
     struct map_symbol *symbol = map->map.symbol;
@@ -466,7 +476,7 @@ void lower_map_write(struct lowering *l, struct node *map, struct ir *value, str
             lower_copy(l, (struct memory){.base = at}, memory, type_storage(symbol->value));
         return;
     }
-    struct memory key = lower_map_key(l, map);
+    struct memory key = made ? *made : lower_map_key(l, map);
     if (value) {
         memory = lower_temporary(l, 8, false);
         ir_store(b, memory.base, memory.offset, 8, value);

@@ -27,7 +27,7 @@ static uint32_t frame_budget(const struct lower_function *function)
     return function->depth < sizeof budgets / sizeof budgets[0] ? budgets[function->depth] : 0;
 }
 
-static struct ir *take_frame(struct lowering *l, uint32_t bytes)
+static struct ir *take_frame(struct lowering *l, uint32_t bytes, uint32_t budget)
 {
     struct lower_function *function = l->state->current;
     size_t best = SIZE_MAX;
@@ -39,7 +39,7 @@ static struct ir *take_frame(struct lowering *l, uint32_t bytes)
     }
     if (best == SIZE_MAX) {
         /* Scratch memory is not for what is needed to get it: keys of 8 bytes are always on the frame. */
-        if (bytes > 8 && function->frame_bytes + bytes > frame_budget(function))
+        if (bytes > 8 && function->frame_bytes + bytes > budget)
             return NULL;
         function->frame_bytes += bytes;
         *arena_push(l->state->temporary, function->objects, function->object_count, function->object_room) =
@@ -83,11 +83,22 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
     uint32_t most = l->options->frame_most && l->options->frame_most < FRAME_TEMPORARY_MOST
                         ? l->options->frame_most
                         : FRAME_TEMPORARY_MOST;
-    struct ir *frame = bytes <= 8 || bytes <= most ? take_frame(l, bytes) : NULL;
+    struct ir *frame =
+        bytes <= 8 || bytes <= most ? take_frame(l, bytes, frame_budget(l->state->current)) : NULL;
     struct memory memory = frame ? (struct memory){.base = frame} : lower_scratch(l, bytes, false);
     if (zeroed)
         lower_zero(l, memory, bytes);
     return memory;
+}
+
+/* Where no other function needs the rest of the stack there is room for more. */
+bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *record)
+{
+    struct lower_function *function = l->state->current;
+    if (function->parent || l->state->has_callbacks || bytes > FRAME_RECORD_MOST)
+        return false;
+    *record = (struct memory){.base = take_frame(l, bytes, frame_budget(function) + FRAME_RECORD_MOST)};
+    return record->base;
 }
 
 struct temporary_mark lower_mark(struct lowering *l)
@@ -104,6 +115,11 @@ void lower_release(struct lowering *l, struct temporary_mark mark)
     while (s->current->taken_count > mark.taken)
         s->current->objects[s->current->taken[--s->current->taken_count]].busy = false;
     s->scratch_top = mark.scratch > s->scratch_permanent ? mark.scratch : s->scratch_permanent;
+}
+
+struct memory lower_zeros(struct lowering *l, uint32_t bytes)
+{
+    return bytes <= IMAGE_ZEROS ? (struct memory){.base = lower_control(l)} : lower_temporary(l, bytes, true);
 }
 
 /* ---- bytes ---- */

@@ -17,6 +17,7 @@
 
 enum {
     FRAME_TEMPORARY_MOST = 64, /* larger temporaries go to scratch memory */
+    FRAME_RECORD_MOST = 128,   /* larger records are not made on the frame */
     COPY_INLINE_MOST = 128,    /* larger copies and fills go through a helper */
     SCRATCH_MOST = 32000,      /* what a per-CPU map's value can be, nearly */
     SCRATCH_SLOTS = 4,
@@ -96,6 +97,12 @@ enum lower_phase { PHASE_GATE, PHASE_PREDICATE, PHASE_BODY, PHASE_COUNT };
 
 enum scratch_kind { SCRATCH_CPU, SCRATCH_TASK, SCRATCH_SLOT };
 
+/* A value of which each part of the program may make its own: the clock, where it was read. */
+struct lower_known {
+    struct ir *values[8];
+    unsigned count;
+};
+
 struct lower_state {
     const struct checker *checker;
     const struct check_unit *unit;
@@ -111,8 +118,7 @@ struct lower_state {
     int32_t return_slot; /* in the program's area; -1: no callback returns */
     struct packing *packing;
     struct lowered_call *calls; /* functions of the script that were made */
-    struct ir *times[8]; /* the clock, where it was read */
-    unsigned time_count;
+    struct lower_known times, rings;
     bool has_callbacks; /* loops: the clock is read once, before them, or their records would look older */
     uint32_t program_index;
     struct table mishaps; /* of this program: what is counted, to its index in the image + 1 */
@@ -132,15 +138,22 @@ int32_t lower_area_slot(struct lowering *l, struct lower_function *function);
 /* The address of an area, in the current function. */
 struct ir *lower_area(struct lowering *l, struct lower_function *home);
 bool lower_dominates(struct lowering *l, const struct ir_block *above);
+/* One that was made on every way to here, or NULL; and one more, which it returns. */
+struct ir *lower_known(struct lowering *l, const struct lower_known *known);
+struct ir *lower_know(struct lower_known *known, struct ir *value);
 void lower_leave(struct lowering *l); /* ends the program from here */
 /* The condition of a branch whose other way is rare: enters the likely way, returns the unlikely block. */
 struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition);
 bool lower_is_preemptible(const struct lowering *l);
 
 /* ---- lower_memory.c ---- */
+/* Memory for a record of an event on the frame; false: there is none. */
+bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *record);
 struct temporary_mark lower_mark(struct lowering *l);
 void lower_release(struct lowering *l, struct temporary_mark mark);
 struct ir *lower_address(struct lowering *l, struct memory memory);
+/* Memory that is zero, and to be read only. */
+struct memory lower_zeros(struct lowering *l, uint32_t bytes);
 void lower_copy(struct lowering *l, struct memory to, struct memory from, uint32_t bytes);
 void lower_zero(struct lowering *l, struct memory at, uint32_t bytes);
 struct ir *lower_load_scalar(struct lowering *l, struct memory at, const struct type *type);
@@ -192,7 +205,9 @@ struct ir *lower_map_member(struct lowering *l, struct node *map, lower_member *
                             int32_t offset);
 void lower_map_read_into(struct lowering *l, struct node *map, struct memory to);
 struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *key, struct place place);
-void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory);
+/* key: made already; or NULL. */
+void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory,
+                     const struct memory *key);
 
 /* ---- lower_statement.c ---- */
 void lower_statements(struct lowering *l, const struct node_list *list);

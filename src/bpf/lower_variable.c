@@ -163,6 +163,22 @@ static struct ir *update_map(struct lowering *l, struct node *map, enum operator
     return want_old ? old : result;
 }
 
+static bool visit_call(struct node *node, void *state)
+{
+    bool *found = state;
+    *found |= node->kind == NODE_CALL || node->kind == NODE_MAP;
+    return !*found;
+}
+
+/* A key without them can be made before a plain value: what it is made of then need not be kept through the
+ * value's call. */
+static bool has_calls(struct node *key)
+{
+    bool found = false;
+    node_walk(key, visit_call, &found);
+    return found;
+}
+
 static struct ir *assign_map(struct lowering *l, struct node *node, bool wanted)
 {
     struct node *map = node->assign.target, *value = node->assign.value;
@@ -178,14 +194,19 @@ static struct ir *assign_map(struct lowering *l, struct node *node, bool wanted)
             memory = lower_memory(l, value);
         else
             lower_into_type(l, value, type, memory = lower_temporary(l, type_storage(type), false));
-        lower_map_write(l, map, NULL, memory);
+        lower_map_write(l, map, NULL, memory, NULL);
         return NULL;
     }
+    struct memory key;
+    bool key_first = node->assign.op == OPERATOR_NONE && lower_builtin(value) && value->kind != NODE_CALL &&
+                     map->map.key && !has_calls(map->map.key);
+    if (key_first)
+        key = lower_map_key(l, map);
     struct ir *result = lower_scalar(l, value);
     if (node->assign.op != OPERATOR_NONE)
         return update_map(l, map, node->assign.op, result, value->type, node->place, wanted, false);
     result = lower_convert(l, result, value->type, type);
-    lower_map_write(l, map, result, (struct memory){0});
+    lower_map_write(l, map, result, (struct memory){0}, key_first ? &key : NULL);
     return result;
 }
 

@@ -78,6 +78,7 @@ int allocate_registers(struct ir_function *function, unsigned limit, struct allo
 /* A register that holds nothing on the edge between two blocks, or REGISTER_NONE. */
 unsigned allocation_free_on_edge(const struct allocation *allocation, const struct ir_block *from,
                                  const struct ir_block *to);
+bool allocation_is_free_at(const struct allocation *allocation, unsigned reg, const struct ir_block *block);
 static inline unsigned allocation_register(const struct allocation *allocation, const struct ir *value)
 {
     return value->block && value->number < allocation->value_count ? allocation->registers[value->number]

@@ -159,9 +159,9 @@ static void learn_from_edge(struct common *common, const struct ir_block *from, 
 
 static struct root root_of(struct ir *address, int64_t offset)
 {
-    while (address->op == IR_ADD && address->b->op == IR_CONSTANT) {
-        offset += address->b->immediate;
-        address = address->a;
+    while (address->op == IR_ADD && ir_resolve(address->b)->op == IR_CONSTANT) {
+        offset += ir_resolve(address->b)->immediate;
+        address = ir_resolve(address->a);
     }
     return (struct root){address, offset};
 }
@@ -169,6 +169,14 @@ static struct root root_of(struct ir *address, int64_t offset)
 static bool is_private_frame(const struct common *common, const struct ir *base)
 {
     return base->op == IR_FRAME && base->number < common->numbers && !common->escapes[base->number];
+}
+
+static bool is_zeros(const struct common *common, struct root where)
+{
+    const struct ir_program *program = common->function->program;
+    int64_t offset = where.base->offset + where.offset;
+    return where.base->op == IR_MAP_VALUE && where.base->immediate == program->zeros_map && offset >= 0 &&
+           offset < program->zeros;
 }
 
 /* Memory that is no stack, whatever it is. */
@@ -210,6 +218,8 @@ static struct fact *fact_add(struct common *common, enum fact_kind kind, struct 
 
 static bool overwrites(const struct common *common, const struct fact *fact, struct root where, unsigned size)
 {
+    if (is_zeros(common, where))
+        return false;
     switch (fact->kind) {
     case FACT_CONTENT:
     case FACT_LOADED_SIGNED:
@@ -348,10 +358,11 @@ static bool visit_lookup(struct common *common, struct ir *call)
         return false;
     int64_t map = call->arguments[0]->immediate;
     struct root key = root_of(call->arguments[1], 0);
-    if (!is_private_frame(common, key.base))
+    bool zeros = is_zeros(common, key);
+    if (!zeros && !is_private_frame(common, key.base))
         return false;
     unsigned words = 0, steps = 0;
-    struct ir **content = key_content(common, key, &words);
+    struct ir **content = zeros ? NULL : key_content(common, key, &words);
     bool untouched = true; /* the key's object, since the fact in hand */
     for (struct fact *fact = common->facts; fact && steps++ < SEARCH_LIMIT; fact = fact->older) {
         if (fact->kind == FACT_MAP_CHANGED && (fact->map < 0 || fact->map == map))
@@ -373,13 +384,11 @@ static bool visit_lookup(struct common *common, struct ir *call)
     return false;
 }
 
-static void visit_call(struct common *common, struct ir *call)
+static void call_writes(struct common *common, struct ir *call)
 {
     unsigned effects = call->op == IR_CALL ? helper_effects(call->immediate) : 0;
-    if (call->op == IR_CALL && call->immediate == BPF_FUNC_map_lookup_elem && visit_lookup(common, call))
-        return;
     for (uint32_t i = 0; i < call->argument_count && !(effects & HELPER_READS_ONLY); i++) {
-        struct root where = root_of(call->arguments[i], 0);
+        struct root where = root_of(ir_resolve(call->arguments[i]), 0);
         if (where.base->op == IR_FRAME)
             fact_add(common, FACT_WRITTEN, (struct root){where.base, 0}, 0);
     }
@@ -389,6 +398,23 @@ static void visit_call(struct common *common, struct ir *call)
         bool one = call->op == IR_CALL && call->argument_count && call->arguments[0]->op == IR_MAP && effects;
         fact_add(common, FACT_MAP_CHANGED, (struct root){call, 0}, 0)->map =
             one ? call->arguments[0]->immediate : -1;
+    }
+}
+
+static void visit_call(struct common *common, struct ir *call)
+{
+    if (call->op != IR_CALL || call->immediate != BPF_FUNC_map_lookup_elem || !visit_lookup(common, call))
+        call_writes(common, call);
+}
+
+/* Of code that was not visited yet, because it comes round from below: what it may overwrite. */
+static void block_writes(struct common *common, const struct ir_block *block)
+{
+    for (struct ir *ir = block->first; ir; ir = ir->next) {
+        if (ir->op == IR_CALL || ir->op == IR_CALL_LOCAL)
+            call_writes(common, ir);
+        else if (ir->op >= IR_STORE && ir->op <= IR_ATOMIC_COMPARE)
+            fact_add(common, FACT_WRITTEN, root_of(ir_resolve(ir->a), ir->offset), ir->size);
     }
 }
 
@@ -447,23 +473,24 @@ static void find_escapes(struct common *common)
         }
 }
 
-/* The blocks on the ways from the immediate dominator to a block; false: too many, or not all of them seen
- * yet. */
+/* The blocks on the ways from the immediate dominator to a block, and those of the loop that it may be the
+ * head of; false: too many, or a way that is neither. */
 static bool blocks_between(const struct common *common, uint32_t position, uint32_t between[BETWEEN_LIMIT],
                            unsigned *count)
 {
-    uint32_t above = common->flow.dominator[position];
-    const struct ir_block *block = common->flow.order[position];
+    const struct flow *flow = &common->flow;
+    uint32_t above = flow->dominator[position], at = position;
     *count = 0;
-    for (unsigned next = 0;; block = common->flow.order[between[next++]]) {
+    for (unsigned next = 0;; at = between[next++]) {
+        const struct ir_block *block = flow->order[at];
         for (size_t i = 0; i < block->predecessor_count; i++) {
-            uint32_t from = common->flow.position[block->predecessors[i]->number];
-            bool known = from == above;
+            uint32_t from = flow->position[block->predecessors[i]->number];
+            bool known = from == above || from == BLOCK_NONE || (at != position && from == position);
             for (unsigned k = 0; k < *count; k++)
                 known |= between[k] == from;
             if (known)
                 continue;
-            if (from >= position || *count == BETWEEN_LIMIT)
+            if ((from >= position && !flow_dominates(flow, position, from)) || *count == BETWEEN_LIMIT)
                 return false;
             between[(*count)++] = from;
         }
@@ -477,10 +504,17 @@ static struct fact *facts_at_meeting(struct common *common, uint32_t position)
 {
     uint32_t between[BETWEEN_LIMIT];
     unsigned count, carried = 0;
+    bool is_loop = false;
     if (!position || !blocks_between(common, position, between, &count))
         return NULL;
     common->facts = common->at_end[common->flow.dominator[position]];
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
+        if (between[i] >= position) {
+            is_loop = true;
+            if (between[i] > position)
+                block_writes(common, common->flow.order[between[i]]);
+            continue;
+        }
         for (struct fact *fact = common->at_end[between[i]]; fact && fact != common->at_begin[between[i]];
              fact = fact->older) {
             if (fact->kind == FACT_LOOKUP || fact->kind == FACT_LOADED_SIGNED ||
@@ -491,6 +525,9 @@ static struct fact *facts_at_meeting(struct common *common, uint32_t position)
             enum fact_kind kind = fact->kind == FACT_CONTENT ? FACT_WRITTEN : fact->kind;
             fact_add(common, kind, fact->where, fact->size)->map = fact->map;
         }
+    }
+    if (is_loop)
+        block_writes(common, common->flow.order[position]);
     return common->facts;
 }
 

@@ -7,7 +7,7 @@
  * an address of its own, which is made again. */
 #include "bpf/passes.h"
 
-enum { LONGEST = 24, SEARCHED = 256 };
+enum { LONGEST = 24, SEARCHED = 256, SHORTEST = 4 };
 
 static bool is_repeatable(const struct ir *ir)
 {
@@ -42,20 +42,25 @@ static bool same_operand(const struct ir_block *x_block, const struct ir_block *
            (x->block == x_block && y->block == y_block && x->mark == y && x->op != IR_FRAME);
 }
 
-/* Phis of the common successor get the same from both. */
-static bool same_for_successor(const struct ir_block *x, const struct ir_block *y)
+static size_t predecessor_index(const struct ir_block *block, const struct ir_block *from)
 {
-    if (x->last->op != IR_JUMP)
-        return true;
-    const struct ir_block *to = x->last->to[0];
-    size_t from_x = 0, from_y = 0;
-    while (to->predecessors[from_x] != x)
-        from_x++;
-    while (to->predecessors[from_y] != y)
-        from_y++;
-    for (struct ir *phi = to->first; phi && phi->op == IR_PHI; phi = phi->next)
-        if (!same_operand(x, y, phi->arguments[from_x], phi->arguments[from_y]))
-            return false;
+    size_t index = 0;
+    while (block->predecessors[index] != from)
+        index++;
+    return index;
+}
+
+/* Phis of the common successors get the same from both. */
+static bool same_for_successors(const struct ir_block *x, const struct ir_block *y)
+{
+    struct ir_block *to[2];
+    unsigned count = ir_successors(x, to);
+    for (unsigned i = 0; i < count; i++) {
+        size_t from_x = predecessor_index(to[i], x), from_y = predecessor_index(to[i], y);
+        for (struct ir *phi = to[i]->first; phi && phi->op == IR_PHI; phi = phi->next)
+            if (!same_operand(x, y, phi->arguments[from_x], phi->arguments[from_y]))
+                return false;
+    }
     return true;
 }
 
@@ -63,7 +68,7 @@ static bool same_instruction(const struct ir *x, const struct ir *y)
 {
     return x->op == y->op && x->size == y->size && x->is_signed == y->is_signed &&
            x->is_volatile == y->is_volatile && x->offset == y->offset && x->immediate == y->immediate &&
-           x->callee == y->callee && x->to[0] == y->to[0];
+           x->callee == y->callee && x->to[0] == y->to[0] && x->to[1] == y->to[1];
 }
 
 static bool same_block(struct ir_block *x, struct ir_block *y)
@@ -83,7 +88,7 @@ static bool same_block(struct ir_block *x, struct ir_block *y)
                 return false;
         xs[i]->mark = ys[i];
     }
-    return same_for_successor(x, y);
+    return same_for_successors(x, y);
 }
 
 static bool is_candidate(const struct ir_block *block)
@@ -110,24 +115,23 @@ static void own_leaves(struct ir_block *block)
     }
 }
 
-/* The arguments for a successor's phis too. */
+/* The arguments for the successors' phis too. */
 static void own_arguments(struct ir_block *block)
 {
-    if (block->last->op != IR_JUMP)
-        return;
-    struct ir_block *to = block->last->to[0];
-    size_t index = 0;
-    while (to->predecessors[index] != block)
-        index++;
-    for (struct ir *phi = to->first; phi && phi->op == IR_PHI; phi = phi->next) {
-        struct ir *leaf = phi->arguments[index];
-        if (!is_repeatable(leaf) || leaf->block == block)
-            continue;
-        struct ir *own = ir_new(block->function, leaf->op, block->last->place);
-        own->immediate = leaf->immediate;
-        own->offset = leaf->offset;
-        ir_insert_before(block->last, own);
-        phi->arguments[index] = own;
+    struct ir_block *to[2];
+    unsigned count = ir_successors(block, to);
+    for (unsigned i = 0; i < count; i++) {
+        size_t index = predecessor_index(to[i], block);
+        for (struct ir *phi = to[i]->first; phi && phi->op == IR_PHI; phi = phi->next) {
+            struct ir *leaf = phi->arguments[index];
+            if (!is_repeatable(leaf) || leaf->block == block)
+                continue;
+            struct ir *own = ir_new(block->function, leaf->op, block->last->place);
+            own->immediate = leaf->immediate;
+            own->offset = leaf->offset;
+            ir_insert_before(block->last, own);
+            phi->arguments[index] = own;
+        }
     }
 }
 
@@ -201,6 +205,125 @@ static bool share_end(struct ir_function *function)
     return any;
 }
 
+/* ---- ends of blocks ---- */
+
+struct suffix {
+    struct ir *x[LONGEST], *y[LONGEST]; /* the last first, without leaves */
+    unsigned count;
+};
+
+static struct ir *before(struct ir *ir)
+{
+    do
+        ir = ir->previous;
+    while (ir && is_repeatable(ir));
+    return ir;
+}
+
+/* Operands from outside are the same; those from inside correspond, in the first `count`. */
+static bool fits(const struct suffix *suffix, unsigned count)
+{
+    const struct ir_block *x = suffix->x[0]->block, *y = suffix->y[0]->block;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned operands = ir_operand_count(suffix->x[i]);
+        for (unsigned k = 0; k < operands; k++) {
+            struct ir *a = *ir_operand(suffix->x[i], k), *b = *ir_operand(suffix->y[i], k);
+            if (a == b ? (a->block != x && a->block != y) || is_repeatable(a) : same_leaf(a, b))
+                continue;
+            unsigned made = i + 1;
+            while (made < count && suffix->x[made] != a)
+                made++;
+            if (made >= count || suffix->y[made] != b)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void find_suffix(struct suffix *suffix, struct ir_block *x, struct ir_block *y)
+{
+    struct ir *a = x->last, *b = y->last;
+    suffix->count = 0;
+    for (; a && b && suffix->count < LONGEST && same_instruction(a, b); a = before(a), b = before(b)) {
+        if (a->op == IR_PHI || a->op == IR_FRAME || ir_operand_count(a) != ir_operand_count(b))
+            break;
+        suffix->x[suffix->count] = a;
+        suffix->y[suffix->count++] = b;
+    }
+    while (suffix->count >= SHORTEST && !fits(suffix, suffix->count))
+        suffix->count--;
+}
+
+/* Only what comes after both: no loop gets a second entry. */
+static bool leads_forward(const struct ir_block *block)
+{
+    struct ir_block *to[2];
+    unsigned count = ir_successors(block, to);
+    for (unsigned i = 0; i < count; i++)
+        if (to[i]->number <= block->number)
+            return false;
+    return count;
+}
+
+static void jump_to(struct ir_block *from, struct ir_block *to)
+{
+    struct ir *jump = ir_new(from->function, IR_JUMP, from->last ? from->last->place : to->last->place);
+    jump->to[0] = to;
+    ir_append(from, jump);
+    *arena_push(from->function->program->arena, to->predecessors, to->predecessor_count,
+                to->predecessor_room) = from;
+}
+
+/* Both go on in a block that has what they end with. */
+static void share_suffix(const struct suffix *suffix)
+{
+    struct ir_block *x = suffix->x[0]->block, *y = suffix->y[0]->block, *to[2];
+    struct ir_block *shared = ir_block_append(x->function);
+    unsigned successors = ir_successors(x, to);
+    shared->sealed = true;
+    shared->unlikely = x->unlikely && y->unlikely;
+    for (unsigned i = 0; i < successors; i++) {
+        ir_edge_remove(y, to[i]);
+        to[i]->predecessors[predecessor_index(to[i], x)] = shared;
+    }
+    for (unsigned i = suffix->count; i-- > 0;) {
+        ir_remove(suffix->y[i]);
+        ir_remove(suffix->x[i]);
+        ir_append(shared, suffix->x[i]);
+    }
+    own_leaves(shared);
+    own_arguments(shared);
+    jump_to(x, shared);
+    jump_to(y, shared);
+}
+
+static bool share_suffixes(struct ir_function *function)
+{
+    uint32_t count = function->block_count;
+    bool any = false;
+    for (struct ir_block *x = function->first; x; x = x->next) {
+        unsigned searched = 0;
+        if (x->number >= count || !leads_forward(x))
+            continue;
+        for (struct ir_block *y = x->next; y && searched++ < SEARCHED; y = y->next) {
+            struct suffix suffix;
+            if (y->number >= count || !same_instruction(x->last, y->last) || !leads_forward(y))
+                continue;
+            find_suffix(&suffix, x, y);
+            for (struct ir *ir = x->first; ir; ir = ir->next)
+                ir->mark = NULL;
+            for (unsigned i = 0; i < suffix.count; i++)
+                suffix.x[i]->mark = suffix.y[i];
+            if (suffix.count < SHORTEST || !same_for_successors(x, y))
+                continue;
+            share_suffix(&suffix);
+            any = true;
+            break; /* x ends elsewhere now */
+        }
+    }
+    return any;
+}
+
 /* Equal for blocks that are the same; 0: not a candidate. */
 static uint32_t signature(struct ir_block *block)
 {
@@ -233,5 +356,5 @@ bool pass_tails(struct ir_function *function)
                 any = true;
             }
     }
-    return any;
+    return any || share_suffixes(function);
 }

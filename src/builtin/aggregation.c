@@ -81,20 +81,26 @@ static const uint8_t *log2_table(struct arena *arena)
     return table;
 }
 
-static struct ir *lower_log2(struct lowering *l, struct ir *value)
+/* With `bias` added. */
+static struct ir *lower_log2(struct lowering *l, struct ir *value, int64_t bias)
 {
     static const char name[] = "log2";
     struct ir_builder *b = &l->b;
     struct ir *table = lower_constants(l, name, log2_table(l->arena), LOG2_ROWS);
     uint32_t rest = ir_variable(b), bits = ir_variable(b);
     ir_write(b, rest, value);
-    ir_write(b, bits, ir_constant(b, 0));
+    ir_write(b, bits, ir_constant(b, bias));
     for (int shift = 32; shift >= 8; shift /= 2) {
         struct ir_block *large = ir_block_new(b), *next = ir_block_new(b);
-        ir_branch(b, ir_binary_constant(b, IR_UGE, ir_read(b, rest), 1ll << shift), large, next);
+        struct ir *now = ir_read(b, rest), *high = NULL;
+        if (shift == 32) { /* that bound would take two words */
+            high = ir_binary_constant(b, IR_LSHR, now, shift);
+            ir_branch(b, high, large, next);
+        } else
+            ir_branch(b, ir_binary_constant(b, IR_UGE, now, 1ll << shift), large, next);
         ir_seal(b, large);
         ir_enter(b, large);
-        ir_write(b, rest, ir_binary_constant(b, IR_LSHR, ir_read(b, rest), shift));
+        ir_write(b, rest, high ? high : ir_binary_constant(b, IR_LSHR, now, shift));
         ir_write(b, bits, ir_binary_constant(b, IR_ADD, ir_read(b, bits), shift));
         ir_jump(b, next);
         ir_seal(b, next);
@@ -164,12 +170,9 @@ static void update_hist(struct lowering *l, struct node *map, struct node *node)
     struct row_choice choice = {ir_variable(b), ir_block_new(b)};
     choose_row(l, &choice, ir_binary_constant(b, IR_SLT, value, 0), ir_constant(b, 0));
     choose_row(l, &choice, ir_binary_constant(b, IR_ULT, value, 1ll << bits),
-               ir_binary_constant(b, IR_ADD, value, 1));
-    struct ir *shift = lower_log2(l, value), *row;
-    if (bits == 0)
-        row = ir_binary_constant(b, IR_ADD, shift, 2);
-    else {
-        shift = ir_binary_constant(b, IR_SUB, shift, bits);
+               bits ? ir_binary_constant(b, IR_ADD, value, 1) : ir_constant(b, 1));
+    struct ir *shift = lower_log2(l, value, bits ? -bits : 2), *row = shift;
+    if (bits) {
         struct ir *sub =
             ir_binary_constant(b, IR_AND, ir_binary(b, IR_LSHR, value, shift), (1ll << bits) - 1);
         row = ir_binary_constant(b, IR_SHL, ir_binary_constant(b, IR_ADD, shift, 1), bits);

@@ -20,6 +20,8 @@ static struct ir *lower_helper(struct lowering *l, struct node *node, struct mem
 {
     const struct builtin *builtin = node->kind == NODE_CALL ? node->call.builtin : node->name.builtin;
     (void)into;
+    if (l->context->has_record && builtin->data == BPF_FUNC_get_smp_processor_id)
+        return lower_event_word(l, offsetof(struct image_event, cpu));
     struct ir *value = ir_call(&l->b, (enum bpf_func_id)builtin->data, 0);
     return builtin->result && builtin->result->size < 8
                ? ir_extend(&l->b, value, builtin->result->size, false)

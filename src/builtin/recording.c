@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an event of a recording has besides its arguments. The host fills a struct vm_context; here are the
+/* What an event of a recording has besides its arguments. The host fills a struct image_event; here are the
  * names. */
 #include "bpf/lower.h"
 #include "builtin/all.h"
-#include "vm/vm.h"
 
 enum { OWNER_NAME = 128, FOLLOWS = 1 << 16 /* in .data: the host has to follow objects */ };
 
@@ -27,7 +26,7 @@ static struct ir *lower_word(struct lowering *l, struct node *node, struct memor
     (void)into;
     if (data & FOLLOWS)
         l->image->follows_objects = true;
-    return ir_load(&l->b, lower_ctx(l), (int32_t)(data & ~FOLLOWS), 8, false);
+    return lower_event_word(l, (size_t)(data & ~FOLLOWS));
 }
 
 static const struct type *check_owner_name(struct checker *checker, struct node *node)
@@ -37,9 +36,10 @@ static const struct type *check_owner_name(struct checker *checker, struct node 
 
 static struct ir *lower_owner_name(struct lowering *l, struct node *node, struct memory *into)
 {
+    l->image->names_owners = true;
     if (into)
         lower_read_string(l, *into, OWNER_NAME, NULL,
-                          ir_constant(&l->b, (int64_t)vm_text_address(VM_TEXT_OWNER)), SPACE_USER, true,
+                          lower_event_word(l, offsetof(struct image_event, owner_name)), SPACE_USER, true,
                           node->place);
     return NULL;
 }
@@ -47,7 +47,7 @@ static struct ir *lower_owner_name(struct lowering *l, struct node *node, struct
 #define WORD(word, flags)                                                                                    \
     {                                                                                                        \
 #word, #word, BUILTIN_BARE, .check = check_word, .lower = lower_word,                                \
-                                    .data = (int64_t)offsetof(struct vm_context, word) | (flags)             \
+                                    .data = (int64_t)offsetof(struct image_event, word) | (flags)            \
     }
 
 const struct builtin builtins_recording[] = {

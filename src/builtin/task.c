@@ -175,6 +175,12 @@ static struct ir *lower_comm(struct lowering *l, struct node *node, struct memor
         comm_of(l, node, *into);
         return NULL;
     }
+    if (l->context->has_record) {
+        for (int32_t at = 0; at < COMM_BYTES; at += 8)
+            ir_store(&l->b, into->base, into->offset + at, 8,
+                     lower_event_word(l, offsetof(struct image_event, comm) + (size_t)at));
+        return NULL;
+    }
     /* Kernels such as 6.1 write the name and its NUL and leave what follows as it was. */
     ir_zero(&l->b, into->base, into->offset, COMM_BYTES);
     ir_call(&l->b, BPF_FUNC_get_current_comm, 2, ir_offset(&l->b, into->base, into->offset),
@@ -237,7 +243,8 @@ static struct ir *own_id(struct lowering *l, struct node *node, bool of_process)
 
 static struct ir *ids(struct lowering *l, enum id_mode mode)
 {
-    return mode == ID_INITIAL ? ir_call(&l->b, BPF_FUNC_get_current_pid_tgid, 0) : lower_pid_tgid(l);
+    return mode == ID_INITIAL && !l->context->has_record ? ir_call(&l->b, BPF_FUNC_get_current_pid_tgid, 0)
+                                                         : lower_pid_tgid(l);
 }
 
 static struct ir *lower_pid(struct lowering *l, struct node *node, struct memory *into)

@@ -54,11 +54,14 @@ static struct ir *lower_nsecs(struct lowering *l, struct node *node, struct memo
 {
     enum clock clock = clock_named(check_argument(node, 0));
     (void)into;
-    if (clock == CLOCK_OF_TAI && !l->options->features->tai_clock) {
+    if (clock == CLOCK_OF_TAI && !l->options->features->tai_clock && !l->context->has_record) {
         diagnose_error(l->diagnostics, node->place,
                        "nsecs(tai) needs bpf_ktime_get_tai_ns: Linux 6.1 or newer");
         diagnose_hint(l->diagnostics, "nsecs(sw_tai) is nearly the same on every kernel");
     }
+    if (l->context->has_record && (clock == CLOCK_OF_MONOTONIC || clock == CLOCK_OF_TAI))
+        return lower_event_word(l, clock == CLOCK_OF_TAI ? offsetof(struct image_event, tai)
+                                                         : offsetof(struct image_event, monotonic));
     switch (clock) {
     case CLOCK_OF_MONOTONIC: return ir_call(&l->b, BPF_FUNC_ktime_get_ns, 0);
     case CLOCK_OF_TAI: return ir_call(&l->b, BPF_FUNC_ktime_get_tai_ns, 0);

@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     }
     if (options.info)
         return command_info(&options);
-    if (options.lists && !options.program && !options.file)
+    if (options.lists && !options.script_count && !options.file)
         return command_list(&options);
     return command_script(&options);
 }

@@ -27,6 +27,8 @@ enum { /* options without a letter; below the first letter of ASCII */
        OPTION_HISTOGRAM,
        OPTION_HOST,
        OPTION_RECORDING,
+       OPTION_SCRIPT,
+       OPTION_TIMES,
 };
 
 static const struct option_line {
@@ -35,7 +37,8 @@ static const struct option_line {
     const char *argument; /* NULL: takes none */
     const char *what;
 } lines[] = {
-    {'e', NULL, "PROGRAM", "run this program instead of a file"},
+    {'e', NULL, "PROGRAM", "run this program instead of a file; may be given several times"},
+    {OPTION_SCRIPT, "script", "FILE", "run this file; several of these and of -e run together"},
     {'p', "pid", "PID,…", "trace only these processes; the end of the last one ends the trace"},
     {'c', "cmd", "COMMAND",
      "run a command and trace; it starts when all is attached, its end ends the trace"},
@@ -44,6 +47,7 @@ static const struct option_line {
     {'o', "output", "FILE", "write the script's output to a file"},
     {'f', NULL, "text|json|FILE", "format of the output; or a recording, for trace probes"},
     {OPTION_RECORDING, "recording", "FILE", "read this recording, as -f FILE; may be given several times"},
+    {OPTION_TIMES, "times", NULL, "with -f json: lines say when, as time_ns; for spoor report --merge"},
     {OPTION_HISTOGRAM, "histogram", "bpftrace|bcc",
      "layout of histograms in text: BCC's is `low -> high : count`"},
     {'B', NULL, "line|full|none", "buffering of the output"},
@@ -97,6 +101,7 @@ void options_help(FILE *out)
     fputs("spoor: what is this system doing?\n\n"
           "Usage: spoor [options] FILE | -  [parameters]\n"
           "       spoor [options] -e PROGRAM [parameters]\n"
+          "       spoor [options] --script FILE --script FILE … [parameters]\n"
           "       spoor -l [PATTERN]\n\nOptions:\n",
           out);
     for (size_t i = 0; i < LINES; i++) {
@@ -198,6 +203,14 @@ int options_append(const char *const **list, const char *item)
     return 0;
 }
 
+static int add_script(struct options *options, struct script_option script)
+{
+    if (options->script_count == OPTIONS_SCRIPTS)
+        return complain("at most 64 scripts run together%s", "");
+    options->scripts[options->script_count++] = script;
+    return 0;
+}
+
 static int apply(struct options *options, int letter, const char *argument)
 {
     static const char *const formats[] = {"text", "json", NULL};
@@ -214,7 +227,8 @@ static int apply(struct options *options, int letter, const char *argument)
         return 1;
     }
     switch (letter) {
-    case 'e': options->program = argument; return 0;
+    case 'e': return add_script(options, (struct script_option){.program = argument});
+    case OPTION_SCRIPT: return add_script(options, (struct script_option){.file = argument});
     case 'p': return parse_pids(options, argument);
     case 'c': session->command = argument; return 0;
     case 'o': options->output = argument; return 0;
@@ -240,6 +254,7 @@ static int apply(struct options *options, int letter, const char *argument)
     case OPTION_CGROUP: session->cgroup = argument; return 0;
     case OPTION_INFO: options->info = true; return 0;
     case OPTION_WITHOUT: session->without = argument; return 0;
+    case OPTION_TIMES: session->shows_times = true; return 0;
     case OPTION_NO_WARNINGS: session->no_warnings = true; return 0;
     case OPTION_RECORDING: return options_append(&session->recordings, argument);
     case OPTION_HOST:
@@ -383,12 +398,12 @@ int options_parse(struct options *options, int argc, char **argv)
     if (!options->output && getenv("BPF_OUTFILE") && *getenv("BPF_OUTFILE"))
         options->output = getenv("BPF_OUTFILE");
     int next = optind;
-    if (options->lists && !options->program && next < argc) {
+    if (options->lists && !options->script_count && next < argc) {
         if (is_script(argv[next]))
             options->file = argv[next++];
         else
             options->pattern = argv[next++];
-    } else if (!options->lists && !options->program && next < argc)
+    } else if (!options->lists && !options->script_count && next < argc)
         options->file = argv[next++];
     sort_parameters(options, argv + next, argc - next, behind);
     return 0;

@@ -10,16 +10,19 @@
 
 #include "session/session.h"
 
-enum { OPTIONS_PIDS = 1024 };
+enum { OPTIONS_PIDS = 1024, OPTIONS_SCRIPTS = 64 };
 
 struct options {
-    const char *program; /* -e */
-    const char *file;    /* FILE or "-" */
+    struct script_option { /* -e, --script, in their order */
+        const char *program, *file; /* one of them */
+    } scripts[OPTIONS_SCRIPTS];
+    size_t script_count;
+    const char *file;    /* FILE or "-", without any of these */
     bool lists;          /* -l */
     const char *pattern; /* of -l; NULL: everything */
     bool help, version, info;
-    bool dry_run, formats; /* --dry-run, --fmt */
-    const char *output;    /* -o */
+    bool dry_run, formats;    /* --dry-run, --fmt */
+    const char *output;       /* -o */
     pid_t pids[OPTIONS_PIDS]; /* of -p */
     struct session_options session;
 };

@@ -3,6 +3,7 @@
 #include "cmd/report.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -10,11 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmd/recordings.h"
-#include "print/event.h"
 #include "reader/copy.h"
 #include "reader/find.h"
 
@@ -33,6 +32,8 @@ enum {
     OPTION_SLOWEST,
     OPTION_WHOLE,
     OPTION_WIDTH,
+    OPTION_EXPORT,
+    OPTION_MERGE,
 };
 
 static const char help[] =
@@ -62,6 +63,10 @@ static const char help[] =
     "  --stats            counts, rates and latencies instead of events\n"
     "  --slowest N [TYPE] the N objects (of this type) with the longest life, each with its story\n"
     "  --width N          columns of a line; 0: no limit (default: of the terminal)\n"
+    "  --merge LINES      between the events, the lines of `spoor -f json --times -o LINES`; -: standard "
+    "input\n"
+    "  --export FORMAT    for other tools: perfetto, ctf (a directory), folded (for flame graphs)\n"
+    "  -o FILE            write there; it must not exist\n"
     "  -h                 this\n";
 
 static void stop(int signal)
@@ -75,15 +80,13 @@ static void stop(int signal)
 void report_flush(struct report *report, bool all)
 {
     enum { MUCH = 1 << 16 };
+    if (report->out.failed) {
+        fputs("ERROR: there is not enough memory for the output: it is not complete\n", stderr);
+        report->is_closed = report->has_failed = true;
+    }
     if (report->out.length < (all ? 1 : MUCH))
         return;
-    for (size_t done = 0; done < report->out.length && !report->is_closed;) {
-        const ssize_t now = write(STDOUT_FILENO, report->out.bytes + done, report->out.length - done);
-        if (now > 0)
-            done += (size_t)now;
-        else if (errno != EINTR)
-            report->is_closed = true;
-    }
+    report->is_closed = output_write(&report->output, NULL, report->out.bytes, report->out.length) != 0;
     text_clear(&report->out);
 }
 
@@ -140,60 +143,6 @@ static void print_counts(const struct report *report)
         fprintf(stderr, "NOTE: %" PRIu64 " damaged parts were left out\n", counts.damaged);
 }
 
-/* ---- the listing ---- */
-
-static int list(struct report *report)
-{
-    const struct report_options *options = report->options;
-    struct filter filter = options->filter;
-    struct event_printer printer;
-    struct recording_event event;
-    struct object_step step;
-    bool is_first = true;
-    uint64_t lost = 0; /* before events that are not shown */
-    int got = 0;
-    event_printer_init(&printer, report->recording);
-    printer.width = options->width;
-    printer.with_counter = options->with_counter;
-    printer.with_step = options->with_step;
-    if (options->json)
-        event_json_head(&report->out, report->recording);
-    while (!report_stop && !report->is_closed) {
-        while (!report_stop && !report->is_closed && (got = report_next(report, &event, &step)) == 1) {
-            lost += event.lost;
-            if (!filter_passes(&filter, report->recording, &event, &step)) {
-                if (filter_is_over(&filter, report->recording, &event))
-                    report_stop = 1;
-                continue;
-            }
-            event.lost = lost;
-            lost = 0;
-            if (options->json)
-                event_json(&report->out, report->recording, &event, &step, is_first);
-            else
-                event_print(&printer, &report->out, &event, &step);
-            is_first = false;
-            report_flush(report, false);
-        }
-        if (got < 0 || !options->follow)
-            break;
-        report_flush(report, true);
-        if (!recording_is_live(report->recording))
-            break;
-        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-        if ((got = recording_refresh(report->recording)) < 0)
-            break;
-    }
-    report_progress_end(report);
-    if (options->json)
-        event_json_tail(&report->out, report->recording);
-    free(filter.tracepoints != options->filter.tracepoints ? filter.tracepoints : NULL);
-    if (got >= 0)
-        return 0;
-    fprintf(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording), strerror(-got));
-    return 1;
-}
-
 /* ---- arguments ---- */
 
 static int complain(const char *what, const char *value)
@@ -208,6 +157,28 @@ struct arguments {
     struct recording_options recording;
     struct report_options report;
 };
+
+/* What is to come out is one thing. */
+static int check_together(const struct report_options *report)
+{
+    const char *const instead = report->stats     ? "--stats"
+                                : report->slowest ? "--slowest"
+                                : report->format  ? "--export"
+                                                  : NULL;
+    if (report->follow && instead)
+        return complain("--follow prints events; it does not go with", instead);
+    if (report->merged && (instead || report->follow))
+        return complain("--merge is for a listing of what has ended; it does not go with",
+                        instead ? instead : "--follow");
+    if (report->format && (report->stats || report->slowest || report->json))
+        return complain("--export does not go with", report->json ? "-j" : instead);
+    if (report->format && report->format->is_directory && (!report->output || !strcmp(report->output, "-")))
+        return complain("where to? -o DIRECTORY, for --export", report->format->name);
+    if (report->format && report->format->is_binary && isatty(STDOUT_FILENO) &&
+        (!report->output || !strcmp(report->output, "-")))
+        return complain("nothing for a terminal: -o FILE, for --export", report->format->name);
+    return 0;
+}
 
 static int parse(struct arguments *arguments, int argc, char **argv)
 {
@@ -224,13 +195,16 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         {"slowest", 1, NULL, OPTION_SLOWEST},
         {"whole", 0, NULL, OPTION_WHOLE},
         {"width", 1, NULL, OPTION_WIDTH},
+        {"merge", 1, NULL, OPTION_MERGE},
+        {"export", 1, NULL, OPTION_EXPORT},
+        {"output", 1, NULL, 'o'},
         {"help", 0, NULL, 'h'},
         {0},
     };
     struct report_options *report = &arguments->report;
     uint64_t number;
     int letter;
-    while ((letter = getopt_long(argc, argv, "s:p:i:f:c:tTjh", names, NULL)) != -1)
+    while ((letter = getopt_long(argc, argv, "s:p:i:f:c:o:tTjh", names, NULL)) != -1)
         switch (letter) {
         case 's': arguments->choice.name = optarg; break;
         case 'i': arguments->choice.id = optarg; break;
@@ -248,6 +222,12 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         case 't': report->with_counter = true; break;
         case 'T': report->with_step = true; break;
         case 'j': report->json = true; break;
+        case 'o': report->output = optarg; break;
+        case OPTION_MERGE: report->merged = optarg; break;
+        case OPTION_EXPORT:
+            if (!(report->format = export_format_find(optarg)))
+                return complain("--export takes perfetto, ctf or folded, not", optarg);
+            break;
         case OPTION_THREAD:
         case OPTION_GROUP:
         case OPTION_TRACEPOINT:
@@ -274,6 +254,7 @@ static int parse(struct arguments *arguments, int argc, char **argv)
             if (!recordings_number(optarg, 100000, &number))
                 return complain("--width takes a number of columns, not", optarg);
             report->width = (unsigned)number;
+            report->has_width = true;
             break;
         case 'h': fputs(help, stdout); exit(0);
         default: fputs("HINT: spoor report -h lists the options\n", stderr); return 1;
@@ -284,10 +265,7 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         arguments->file = argv[optind++];
     if (optind < argc)
         return complain("one recording at a time; what is", argv[optind]);
-    if (report->follow && (report->stats || report->slowest))
-        return complain("--follow prints events; it does not go with",
-                        report->stats ? "--stats" : "--slowest");
-    return 0;
+    return check_together(report);
 }
 
 static unsigned terminal_width(void)
@@ -341,17 +319,31 @@ int command_report(int argc, char **argv)
         fprintf(stderr, "ERROR: %s\n", why.length ? text_string(&why) : strerror(-error));
         goto out;
     }
+    if (output_open(&report.output, arguments.report.output,
+                    arguments.report.format && arguments.report.format->is_directory))
+        goto out;
+    if (report.output.path && !arguments.report.has_width)
+        arguments.report.width = 0;
     const bool writes_events = !arguments.report.stats && !arguments.report.slowest;
-    report.shows_progress = isatty(STDERR_FILENO) && !(writes_events && isatty(STDOUT_FILENO));
+    report.shows_progress =
+        isatty(STDERR_FILENO) && !(writes_events && isatty(STDOUT_FILENO) && !report.output.path);
     struct sigaction action = {.sa_handler = stop};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     status = arguments.report.stats     ? report_stats(&report)
              : arguments.report.slowest ? report_slowest(&report)
-                                        : list(&report);
+             : arguments.report.format  ? report_export(&report)
+                                        : report_list(&report);
     report_flush(&report, true);
+    status |= output_close(&report.output, status == 0);
     print_counts(&report);
+    const struct recording_counts counts = recording_counts(report.recording);
+    if (counts.read_error)
+        fprintf(stderr, "ERROR: %s could not be read everywhere, and events are missing: %s\n",
+                recording_path(report.recording), strerror(counts.read_error));
+    if (counts.read_error || report.has_failed)
+        status = 1;
 out:
     objects_free(report.objects);
     recording_close(report.recording);

@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "cmd/output.h"
+#include "export/export.h"
 #include "reader/filter.h"
 #include "reader/objects.h"
 #include "reader/reader.h"
@@ -16,7 +18,10 @@ struct report_options {
     bool with_counter, with_step, json, follow, stats;
     long slowest;     /* 0: no */
     const char *type; /* of the slowest; NULL: all */
-    unsigned width;
+    unsigned width;   /* of a line; has_width: as the user said */
+    bool has_width;
+    const struct export_format *format; /* --export; NULL: no */
+    const char *output, *merged;        /* -o, --merge; NULL: none */
 };
 
 struct report {
@@ -25,7 +30,9 @@ struct report {
     struct recording *recording;
     struct objects *objects;
     struct text out;
-    bool is_closed; /* nobody reads our output any more */
+    struct output output;
+    bool is_closed;  /* it takes nothing more */
+    bool has_failed; /* for a reason that was told */
     bool shows_progress;
     uint64_t progressed; /* bytes at the last sign of progress */
 };
@@ -37,6 +44,8 @@ int report_next(struct report *report, struct recording_event *event, struct obj
 void report_progress_end(struct report *report);
 int report_stats(struct report *report); /* exit status, here and below */
 int report_slowest(struct report *report);
+int report_export(struct report *report);
+int report_list(struct report *report);
 extern volatile int report_stop; /* Ctrl-C */
 
 #endif

@@ -16,6 +16,8 @@ void command_diagnose(const struct options *options, const struct diagnostics *d
     if (!options->session.no_warnings)
         diagnostics_render(&text, diagnostics, DIAGNOSTIC_WARNING, options->session.colour);
     fputs(text_string(&text), stderr);
+    if (text.failed || (diagnostics->errors && !text.length))
+        fputs("ERROR: there is not enough memory\n", stderr);
     text_free(&text);
 }
 
@@ -132,31 +134,19 @@ static int run(struct options *options, const struct source *source)
     return error ? 1 : status;
 }
 
-int command_script(struct options *options)
+/* With several programs each has a name of its own in messages. */
+static const char *name_of(const struct options *options, const struct script_option *script,
+                           struct text *name)
 {
-    struct text text = {0};
-    const char *name = options->program ? "stdin" : options->file;
-    if (!name) {
-        fputs("ERROR: no script: give a FILE, or -e PROGRAM\nHINT: spoor --help lists the options\n", stderr);
-        return 1;
-    }
-    if (options->program)
-        text_add(&text, options->program);
-    else {
-        int error = read_text(name, &text);
-        if (error)
-            return fail("cannot read the script", name, error);
-        if (!strcmp(name, "-"))
-            name = "stdin";
-    }
-    int status = options->formats ? 0 : command_replace_markers(&text, &options->session);
-    if (!status)
-        status = command_run(options, name, &text);
-    text_free(&text);
-    return status;
+    if (script->file && strcmp(script->file, "-") != 0)
+        return script->file;
+    if (options->script_count < 2)
+        return "stdin";
+    text_printf(name, "stdin %zu", script - options->scripts + 1);
+    return text_string(name);
 }
 
-int command_run(struct options *options, const char *name, const struct text *text)
+static int run_sources(struct options *options, const struct source *sources, size_t count)
 {
     options->session.output = STDOUT_FILENO;
     if (options->output) {
@@ -168,9 +158,57 @@ int command_run(struct options *options, const char *name, const struct text *te
     const char *colour = getenv("BPFTRACE_COLOR");
     options->session.colours_output =
         colour && strcmp(colour, "auto") ? !strcmp(colour, "always") : isatty(options->session.output) == 1;
-    struct source source = {name, text_string(text), text->length};
-    int status = options->formats ? command_format(options, &source) : run(options, &source);
+    options->session.more = sources + 1;
+    options->session.more_count = count - 1;
+    int status = options->formats ? command_format(options, sources) : run(options, sources);
     if (options->output)
         close(options->session.output);
     return status;
+}
+
+int command_script(struct options *options)
+{
+    if (options->file)
+        options->scripts[options->script_count++] = (struct script_option){.file = options->file};
+    size_t count = options->script_count;
+    if (!count) {
+        fputs("ERROR: no script: give a FILE, or -e PROGRAM\nHINT: spoor --help lists the options\n", stderr);
+        return 1;
+    }
+    if (options->formats && count > 1) {
+        fputs("ERROR: --fmt prints one script\n", stderr);
+        return 1;
+    }
+    struct text *texts = calloc(count, sizeof *texts), *names = calloc(count, sizeof *names);
+    struct source *sources = calloc(count, sizeof *sources);
+    int status = texts && names && sources ? 0 : fail("cannot start", "spoor", ENOMEM);
+    for (size_t i = 0; !status && i < count; i++) {
+        const struct script_option *script = &options->scripts[i];
+        const char *name = name_of(options, script, &names[i]);
+        int error = 0;
+        if (script->program)
+            text_add(&texts[i], script->program);
+        else if ((error = read_text(script->file, &texts[i])))
+            status = fail("cannot read the script", script->file, error);
+        if (!status && !options->formats)
+            status = command_replace_markers(&texts[i], &options->session);
+        if (!status)
+            sources[i] = (struct source){name, text_string(&texts[i]), texts[i].length};
+    }
+    if (!status)
+        status = run_sources(options, sources, count);
+    for (size_t i = 0; texts && names && i < count; i++) {
+        text_free(&texts[i]);
+        text_free(&names[i]);
+    }
+    free(texts);
+    free(names);
+    free(sources);
+    return status;
+}
+
+int command_run(struct options *options, const char *name, const struct text *text)
+{
+    struct source source = {name, text_string(text), text->length};
+    return run_sources(options, &source, 1);
 }

@@ -2,6 +2,7 @@
 /* Makes the maps of an image, fills the ones with initial values, maps the control page and the event rings
  * into our memory. Either all maps exist afterwards or none does. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/btf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,11 +92,8 @@ static int map_fill_rings(const struct kernel *kernel, const struct kernel_map *
         return -ENOMEM;
     int *values = (int *)(keys + slots);
     for (uint32_t cpu = 0; cpu < slots; cpu++) {
-        size_t ring = 0;
-        while (ring < kernel->online_count && kernel->online[ring] != cpu)
-            ring++;
         keys[cpu] = cpu;
-        values[cpu] = rings[ring < kernel->online_count ? ring : 0];
+        values[cpu] = rings[ring_of_cpu(kernel, cpu)];
     }
     union bpf_attr attributes;
     memset(&attributes, 0, sizeof attributes);
@@ -113,8 +111,8 @@ static int map_fill_rings(const struct kernel *kernel, const struct kernel_map *
     return error;
 }
 
-/* Every CPU that is online has its own ring; CPUs that come later share the
- * first one, which several writers may. */
+/* Every CPU that is online has its own ring. Where programs name them there is no array of them, and its
+ * descriptor is that of the first. */
 static int map_create_rings(struct kernel *kernel, const struct image_map *map, struct kernel_map *made,
                             int **rings, uint32_t *ring_count)
 {
@@ -139,12 +137,13 @@ static int map_create_rings(struct kernel *kernel, const struct image_map *map, 
         }
     }
     attributes.inner_map_fd = (uint32_t)fds[0];
-    made->fd = map_create(&attributes);
+    bool is_array = map->type == BPF_MAP_TYPE_ARRAY_OF_MAPS;
+    made->fd = is_array ? map_create(&attributes) : fcntl(fds[0], F_DUPFD_CLOEXEC, 3);
     if (made->fd < 0) {
-        error = made->fd;
+        error = is_array ? made->fd : -errno;
         goto failed;
     }
-    error = map_fill_rings(kernel, made, fds);
+    error = is_array ? map_fill_rings(kernel, made, fds) : 0;
     if (error)
         goto failed; /* the outer map is closed with all others */
     *rings = fds;
@@ -243,7 +242,8 @@ static int create_one(struct kernel *kernel, const struct image *image, size_t i
 {
     const struct image_map *map = &image->maps[index];
     struct kernel_map *made = &kernel->maps[index];
-    bool is_events = image->events == (int)index || image->events_shared == (int)index;
+    bool is_own = image->events_own == (int)index;
+    bool is_events = image->events == (int)index || image->events_shared == (int)index || is_own;
     bool is_control = image->control >= 0 && (size_t)image->control == index;
     bool is_percpu = map_is_percpu(map->type);
     *made = (struct kernel_map){
@@ -263,6 +263,7 @@ static int create_one(struct kernel *kernel, const struct image *image, size_t i
         int error = map_create_rings(kernel, map, made, &rings, &count);
         if (error)
             return error;
+        made->ring = kernel->rings.count;
         if (is_events)
             error = ring_open(&kernel->rings, rings, count, map->value_size);
         if (!is_events || error)
@@ -279,7 +280,7 @@ static int create_one(struct kernel *kernel, const struct image *image, size_t i
         int copy = dup(made->fd);
         if (copy < 0)
             return -errno;
-        int error = ring_open(&kernel->rings, &copy, 1, size);
+        int error = ring_open(is_own ? &kernel->own_rings : &kernel->rings, &copy, 1, size);
         if (error)
             close(copy);
         return error;
@@ -307,6 +308,7 @@ int create_maps(struct host *host, const struct image *image, struct diagnostics
             free(kernel->maps);
             kernel->maps = NULL;
             ring_close(&kernel->rings);
+            ring_close(&kernel->own_rings);
             if (kernel->control)
                 munmap(kernel->control, kernel->control_size);
             kernel->control = NULL;

@@ -52,6 +52,7 @@ static void kernel_close(struct host *host)
     }
     free(kernel->programs);
     ring_close(&kernel->rings);
+    ring_close(&kernel->own_rings);
     watch_close(kernel);
     if (kernel->control)
         munmap(kernel->control, kernel->control_size);
@@ -76,6 +77,7 @@ static const struct host_operations kernel_operations = {
     .control = kernel_control,
     .descriptor = kernel_descriptor,
     .consume = ring_consume,
+    .consume_own = ring_consume_own,
     .disorder = kernel_disorder,
     .clock = kernel_clock,
     .run_time = load_run_time,

@@ -19,6 +19,7 @@ static int load_relocate(const struct kernel *kernel, const struct image_program
     static const uint8_t sources[] = {
         [RELOCATION_MAP] = BPF_PSEUDO_MAP_FD,
         [RELOCATION_VALUE] = BPF_PSEUDO_MAP_VALUE,
+        [RELOCATION_RING] = BPF_PSEUDO_MAP_FD,
     };
     for (uint32_t i = 0; i < program->relocation_count; i++) {
         const struct image_relocation *relocation = &program->relocations[i];
@@ -31,6 +32,13 @@ static int load_relocate(const struct kernel *kernel, const struct image_program
             return -EINVAL;
         instruction->src_reg = sources[relocation->kind] & 0xf;
         instruction->imm = kernel->maps[relocation->map].fd;
+        if (relocation->kind != RELOCATION_RING)
+            continue;
+        uint32_t ring = kernel->maps[relocation->map].ring + ring_of_cpu(kernel, (uint32_t)instruction[1].imm);
+        if (ring >= kernel->rings.count)
+            return -EINVAL;
+        instruction[0].imm = kernel->rings.items[ring].fd;
+        instruction[1].imm = 0;
     }
     return 0;
 }

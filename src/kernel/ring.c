@@ -95,6 +95,15 @@ failed:
     return error;
 }
 
+/* CPUs that come later share the first one, which several writers may. */
+uint32_t ring_of_cpu(const struct kernel *kernel, uint32_t cpu)
+{
+    for (size_t ring = 0; ring < kernel->online_count; ring++)
+        if (kernel->online[ring] == cpu)
+            return (uint32_t)ring;
+    return 0;
+}
+
 void ring_close(struct rings *rings)
 {
     for (uint32_t i = 0; i < rings->count; i++) {
@@ -169,9 +178,8 @@ static int ring_deliver(struct rings *rings, struct ring *ring, uint64_t until, 
     return 0;
 }
 
-int ring_consume(struct host *host, bool drain, host_record *record, void *state)
+static int consume(struct rings *rings, bool drain, host_record *record, void *state)
 {
-    struct rings *rings = &kernel_of(host)->rings;
     /* The clock before the producers: what is not in a ring yet was reserved after this time, and its clock
      * was read no more than the window before. */
     uint64_t now = ring_clock(), settled = drain || rings->count == 1 ? UINT64_MAX : now - WINDOW;
@@ -208,4 +216,19 @@ int ring_consume(struct host *host, bool drain, host_record *record, void *state
     for (uint32_t i = 0; i < rings->count; i++)
         ring_publish(&rings->items[i]);
     return answer ? answer : count;
+}
+
+int ring_consume(struct host *host, bool drain, host_record *record, void *state)
+{
+    return consume(&kernel_of(host)->rings, drain, record, state);
+}
+
+/* Most events send nothing, and then no clock is read. */
+int ring_consume_own(struct host *host, host_record *record, void *state)
+{
+    struct rings *rings = &kernel_of(host)->own_rings;
+    const struct ring *ring = rings->items;
+    if (!rings->count || __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE) == ring->position)
+        return 0;
+    return consume(rings, true, record, state);
 }

@@ -17,6 +17,7 @@ struct kernel_map {
     uint32_t key_size, value_size, max_entries;
     uint32_t stride; /* of one value as bpf(2) copies it: rounded up to 8 where per CPU */
     uint32_t values; /* how many there are of them: CPUs, or 1 */
+    uint32_t ring;   /* rings for each CPU: where they begin among all rings */
 };
 
 struct kernel_program {
@@ -71,7 +72,7 @@ struct kernel {
     size_t program_count;
     struct image_control *control;
     size_t control_size;
-    struct rings rings;
+    struct rings rings, own_rings; /* own: of image.events_own */
     struct attachment *attachments;
     size_t attachment_count, attachment_room;
     struct tracefs *tracefs; /* opened when an attachment needs it */
@@ -119,7 +120,10 @@ int map_clear(struct host *host, size_t map);
 int map_zero(struct host *host, size_t map);
 int ring_open(struct rings *rings, const int *fds, uint32_t count, uint32_t size);
 int ring_consume(struct host *host, bool drain, host_record *record, void *state);
+int ring_consume_own(struct host *host, host_record *record, void *state);
 void ring_close(struct rings *rings);
+/* Which of a map's rings a CPU has. */
+uint32_t ring_of_cpu(const struct kernel *kernel, uint32_t cpu);
 
 /* watch.c */
 void watch_close(struct kernel *kernel);

@@ -54,6 +54,9 @@ struct checker {
     enum stack_mode stack_mode; /* of stacks without one */
     const struct map_declaration *declarations;
     struct subprogram *subprograms; /* of the script: copied for units that call them */
+    /* Of several scripts that run together: whose text it is. Maps and functions belong to one. NULL: there is one. */
+    unsigned (*script_of)(void *state, const struct source *source);
+    void *script_state;
 
     /* result: all maps of the script, in order of first use; map_table finds by name */
     struct map_symbol **maps;

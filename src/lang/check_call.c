@@ -280,7 +280,7 @@ const struct type *check_aggregation_call(struct checker *checker, struct node *
 const struct type *check_call(struct checker *checker, struct node *node)
 {
     const struct builtin *builtin = builtin_find(checker->builtins, node->call.name, NULL);
-    struct subprogram *subprogram = builtin ? NULL : check_find_subprogram(checker, node->call.name);
+    struct subprogram *subprogram = builtin ? NULL : check_find_subprogram(checker, node);
     if (subprogram)
         return check_subprogram_call(checker, node, subprogram);
     if (!builtin || !(builtin->flags & BUILTIN_CALL)) {

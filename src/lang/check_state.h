@@ -104,8 +104,13 @@ struct map_state *check_map_symbol(struct checker *checker, struct node *node);
 void check_declarations(struct checker *checker);
 const char *check_where(struct checker *checker, struct place place); /* "script.bt:3:7" */
 
+static inline unsigned check_script_of(const struct checker *checker, struct place place)
+{
+    return checker->script_of ? checker->script_of(checker->script_state, place.source) : 0;
+}
+
 /* check_subprogram.c */
-struct subprogram *check_find_subprogram(struct checker *checker, const char *name); /* this unit's copy */
+struct subprogram *check_find_subprogram(struct checker *checker, const struct node *call); /* this unit's copy */
 const struct type *check_subprogram_call(struct checker *checker, struct node *node,
                                          struct subprogram *subprogram);
 void check_subprogram(struct checker *checker, struct subprogram *subprogram);

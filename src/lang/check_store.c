@@ -284,12 +284,21 @@ void check_let(struct checker *checker, struct node *node)
 
 /* ---- maps ---- */
 
-static const struct map_declaration *declaration_of(const struct checker *checker, const char *name)
+static const struct map_declaration *declaration_of(const struct checker *checker, const char *name,
+                                                    struct place place)
 {
     const struct map_declaration *declaration = checker->declarations;
-    while (declaration && strcmp(declaration->name, name) != 0)
+    while (declaration && (strcmp(declaration->name, name) != 0 ||
+                           check_script_of(checker, declaration->place) != check_script_of(checker, place)))
         declaration = declaration->next;
     return declaration;
+}
+
+/* What the table of maps knows it by: where several scripts run together each has maps of its own. */
+static const char *map_identity(struct checker *checker, const char *name, struct place place)
+{
+    unsigned script = check_script_of(checker, place);
+    return script ? arena_printf(checker->arena, "%u%s", script, name) : name;
 }
 
 /* hash: values of all CPUs together; percpuhash: aggregations, which have a value for each. lru: the element
@@ -317,7 +326,8 @@ void check_declarations(struct checker *checker)
 {
     for (const struct map_declaration *declaration = checker->declarations; declaration;
          declaration = declaration->next) {
-        const struct map_state *map = table_find(&checker->map_table, declaration->name);
+        const struct map_state *map =
+            table_find(&checker->map_table, map_identity(checker, declaration->name, declaration->place));
         bool is_per_cpu = !strncmp(declaration->kind, "percpu", 6);
         if (!declaration_is_sound(checker, declaration))
             continue;
@@ -333,16 +343,17 @@ void check_declarations(struct checker *checker)
 /* The symbol of a name, made at its first use. */
 static struct map_state *map_symbol(struct checker *checker, struct node *node)
 {
-    struct map_state *map = table_find(&checker->map_table, node->map.name);
+    const char *identity = map_identity(checker, node->map.name, node->place);
+    struct map_state *map = table_find(&checker->map_table, identity);
     if (!map) {
         map = arena_new(checker->arena, struct map_state);
         map->symbol.name = node->map.name;
         map->symbol.first = node->place;
         map->symbol.index = -1;
-        map->symbol.declaration = declaration_of(checker, node->map.name);
+        map->symbol.declaration = declaration_of(checker, node->map.name, node->place);
         if (map->symbol.declaration && map->symbol.declaration->entries <= MAP_ENTRIES_MOST)
             map->symbol.max_entries = (uint32_t)map->symbol.declaration->entries;
-        table_put_or_die(checker, &checker->map_table, node->map.name, map);
+        table_put_or_die(checker, &checker->map_table, identity, map);
         *arena_push(checker->arena, checker->maps, checker->map_count, checker->map_room) = &map->symbol;
     }
     node->map.symbol = &map->symbol;

@@ -7,19 +7,22 @@
 
 enum { PARAMETERS_MOST = 5 };
 
-static struct subprogram *find(struct subprogram *list, const char *name)
+/* Of the script in which the call stands. */
+static struct subprogram *find(const struct checker *checker, struct subprogram *list,
+                               const struct node *call)
 {
-    while (list && strcmp(list->name, name) != 0)
+    while (list && (strcmp(list->name, call->call.name) != 0 ||
+                    check_script_of(checker, list->place) != check_script_of(checker, call->place)))
         list = list->next;
     return list;
 }
 
-struct subprogram *check_find_subprogram(struct checker *checker, const char *name)
+struct subprogram *check_find_subprogram(struct checker *checker, const struct node *call)
 {
-    struct subprogram *known = find(checker->subprograms, name), *copy;
+    struct subprogram *known = find(checker, checker->subprograms, call), *copy;
     if (!known || !checker->unit)
         return NULL;
-    if ((copy = find(checker->unit->subprograms, name)))
+    if ((copy = find(checker, checker->unit->subprograms, call)))
         return copy;
     copy = arena_new(checker->arena, struct subprogram);
     *copy = *known;
@@ -147,7 +150,7 @@ static bool visit_calls(struct node *node, void *state)
 {
     struct call_walk *walk = state;
     struct checker *checker = walk->checker;
-    struct subprogram *callee = node->kind == NODE_CALL ? find(checker->subprograms, node->call.name) : NULL;
+    struct subprogram *callee = node->kind == NODE_CALL ? find(checker, checker->subprograms, node) : NULL;
     if (!callee)
         return true;
     for (size_t i = 0; i < walk->depth; i++)

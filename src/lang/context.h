@@ -43,11 +43,13 @@ struct probe_context {
     bool is_return;                /* retval exists in principle */
     bool is_entry;                 /* it is the first instruction of a function of a program */
     bool ignores_stop;             /* runs also after the trace was stopped: end */
+    bool is_alone;                 /* runs while no other program does: begin, end */
     bool filters_pid;              /* attachment itself honours -p with one process, and -c */
     bool is_ours;                  /* it happens to us or by our clock: no filter of processes is meant */
     bool is_of_command;            /* with -c, it is for the command's own process */
     bool keeps_result;             /* what the block returns is kept in the control page */
-    bool has_record;               /* ctx is an event of a recording: object, owner, lifetime … */
+    bool has_record;               /* ctx is an event of a recording (struct image_event): object, owner, lifetime … */
+    bool record_in_control;        /* and lies in the control page: the kernel runs the program */
     bool writes_sequence;          /* what is printed goes to whoever reads the pinned iterator */
     const struct type *ctx;        /* type of `ctx`; NULL: none */
     const struct type *args;       /* struct of the arguments by name; NULL: none, and args_missing says why */

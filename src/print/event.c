@@ -140,25 +140,11 @@ static void put_recorded(struct pen *pen, const char *bytes, size_t length)
     }
 }
 
-static const char *enumerator(const struct recording_enumeration *enumeration, int64_t value)
-{
-    size_t low = 0, high = enumeration->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (enumeration->values[middle].value < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < enumeration->count && enumeration->values[low].value == value ? enumeration->values[low].name
-                                                                               : NULL;
-}
-
 static void put_value(struct pen *pen, const struct recording_event *event, unsigned index)
 {
     const struct recording_argument *argument = &event->tracepoint->arguments[index];
     const uint64_t word = event->words[index];
-    const char *name = argument->enumeration ? enumerator(argument->enumeration, (int64_t)word) : NULL;
+    const char *name = argument->enumeration ? recording_enumerator(argument->enumeration, word) : NULL;
     if (name) {
         put_name(pen, name);
         return;

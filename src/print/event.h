@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "reader/json_lines.h"
 #include "reader/objects.h"
 #include "reader/reader.h"
 
@@ -30,6 +31,9 @@ void event_printer_init(struct event_printer *printer, const struct recording *r
 void event_print(struct event_printer *printer, struct text *out, const struct recording_event *event,
                  const struct object_step *step);
 
+/* A line of another output, marked, with its time in the same column. */
+void event_print_line(struct event_printer *printer, struct text *out, const struct json_line *line);
+
 /* "i429"; "i@7ffb7d48b110" when its beginning is not in the recording. */
 void event_print_object(struct text *out, const struct recording_model *model, int16_t type, uint64_t number,
                         uint64_t id);
@@ -41,6 +45,7 @@ void event_print_owner(struct text *out, const struct recording *recording,
 void event_json_head(struct text *out, const struct recording *recording);
 void event_json(struct text *out, const struct recording *recording, const struct recording_event *event,
                 const struct object_step *step, bool is_first);
+void event_json_line(struct text *out, const struct json_line *line, bool is_first);
 void event_json_tail(struct text *out, const struct recording *recording);
 
 #endif

@@ -5,10 +5,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The number of bytes of the UTF-8 sequence at `bytes` (of which `left` may be read); 0 when it is not one:
- * cut short, overlong, a surrogate, or beyond U+10FFFF. */
-static size_t utf8_length(const unsigned char *bytes, size_t left)
+size_t utf8_length(const char *string, size_t left)
 {
+    const unsigned char *bytes = (const unsigned char *)string;
     unsigned char first = bytes[0];
     if (first < 0x80)
         return 1;
@@ -50,7 +49,7 @@ void json_escape(struct text *out, const char *string, size_t length)
     const unsigned char *bytes = (const unsigned char *)string;
     size_t done = 0;
     for (size_t i = 0; i < length;) {
-        size_t step = is_plain(bytes[i]) ? 1 : bytes[i] < 0x80 ? 0 : utf8_length(bytes + i, length - i);
+        size_t step = is_plain(bytes[i]) ? 1 : bytes[i] < 0x80 ? 0 : utf8_length(string + i, length - i);
         if (step) {
             i += step;
             continue;

@@ -11,6 +11,10 @@
 
 #include "base/text.h"
 
+/* The number of bytes of the UTF-8 sequence at `string` (of which `left`, at least 1, may be read); 0 when it
+ * is not one: cut short, overlong, a surrogate, or beyond U+10FFFF. */
+size_t utf8_length(const char *string, size_t left);
+
 /* The bytes as the inside of a JSON string: \" \\ \n \r \t, other control characters and every byte that is
  * not part of valid UTF-8 as \u00xx. */
 void json_escape(struct text *out, const char *bytes, size_t length);

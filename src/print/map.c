@@ -13,6 +13,7 @@
 
 #include "print/histogram.h"
 #include "print/json.h"
+#include "print/record.h"
 #include "print/series.h"
 
 struct line {
@@ -306,11 +307,10 @@ static void print_lines(struct printer *printer, struct lines *lines, size_t ski
 static void begin_json(struct printer *printer, const struct map_snapshot *map)
 {
     bool stats = map->value->kind == TYPE_AVG || map->value->kind == TYPE_STATS;
-    text_add(printer->out, "{\"type\": ");
-    json_string(printer->out, map->value->kind == TYPE_TSERIES ? "tseries"
-                              : type_has_rows(map->value)      ? "hist"
-                              : stats                          ? "stats"
-                                                               : "map");
+    record_begin(printer, map->value->kind == TYPE_TSERIES ? "tseries"
+                          : type_has_rows(map->value)      ? "hist"
+                          : stats                          ? "stats"
+                                                           : "map");
     text_add(printer->out, ", \"data\": {");
     json_string(printer->out, map->name);
     text_add(printer->out, ": ");

@@ -10,6 +10,15 @@ static void begin_record(struct text *out, const char *kind)
     json_string(out, kind);
 }
 
+void record_begin(struct printer *printer, const char *kind)
+{
+    begin_record(printer->out, kind);
+    if (!printer->time)
+        return;
+    text_add(printer->out, ", \"time_ns\": ");
+    json_unsigned(printer->out, printer->time);
+}
+
 static void end_record(struct text *out)
 {
     text_add(out, "}\n");
@@ -34,7 +43,7 @@ void record_text(struct printer *printer, const char *kind, const char *bytes, s
         text_append(printer->out, bytes, length);
         return;
     }
-    begin_record(printer->out, kind);
+    record_begin(printer, kind);
     add_key(printer->out, "data");
     text_char(printer->out, '"');
     json_escape(printer->out, bytes, length);
@@ -49,7 +58,7 @@ void record_format(struct printer *printer, const char *kind, const struct forma
         format_print(printer, format, arguments, count);
         return;
     }
-    begin_record(printer->out, kind);
+    record_begin(printer, kind);
     add_key(printer->out, "data");
     text_char(printer->out, '"');
     size_t begin = printer->out->length;
@@ -62,7 +71,7 @@ void record_format(struct printer *printer, const char *kind, const struct forma
 void record_value(struct printer *printer, const struct type *type, const void *bytes, uint64_t divisor)
 {
     if (printer->json) {
-        begin_record(printer->out, "value");
+        record_begin(printer, "value");
         add_key(printer->out, "data");
     }
     print_value_divided(printer, type, bytes, divisor);

@@ -11,6 +11,9 @@
 #include "print/format.h"
 #include "print/value.h"
 
+/* {"type": "printf", and when it was if the printer knows. For lines of JSON that others go on with. */
+void record_begin(struct printer *printer, const char *kind);
+
 /* Text that a script made: kind is "printf", "time", "cat", "join" or "syscall". Text: as it is, no newline
  * added. JSON: {"type": "printf", "data": "…"}. */
 void record_text(struct printer *printer, const char *kind, const char *bytes, size_t length);

@@ -52,6 +52,7 @@ struct printer {
     const struct print_names *names; /* or NULL */
     const char *trunc_trailer;       /* after a string that filled its buffer; NULL: ".." */
     bool json;
+    uint64_t time; /* of the event, boot clock: JSON lines say it; 0: they do not */
     bool bcc_histograms;         /* text: as BCC's print_log2_hist() lays them out */
     const char *histogram_title; /* of their first column; NULL: "value" */
     struct text scratch; /* internal; zero-initialise, printer_free() */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "probe/program.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sym/btf.h"
 #include "sym/elf.h"
-#include "sym/library.h"
+#include "sym/needed.h"
+#include "sym/proc.h"
 
 struct probe_program {
     const char *path;
@@ -28,27 +28,11 @@ static struct probe_program *program_find(struct probe_environment *environment,
     return program;
 }
 
-/* Of "/proc/PID/root" in front of the path. */
-static size_t root_length(const char *path)
-{
-    size_t root = !strncmp(path, "/proc/", 6) ? 6 + strspn(path + 6, "0123456789") : 0;
-    return root && !strncmp(path + root, "/root/", 6) ? root + 5 : 0;
-}
-
-/* Where a process sees a file below /proc/PID/root, its debug files are below that too. */
-static const char *debug_directories(struct probe_environment *environment, const char *path)
-{
-    size_t root = root_length(path);
-    return root ? arena_printf(environment->arena, "%.*s/usr/lib/debug", (int)root, path) : NULL;
-}
-
 static struct dwarf_file *program_dwarf(struct probe_environment *environment, struct probe_program *program)
 {
     if (!program->dwarf_tried) {
-        struct dwarf_options options = {.arena = environment->arena,
-                                        .directories = debug_directories(environment, program->path),
-                                        .tell = environment->tell,
-                                        .state = environment->tell_state};
+        struct dwarf_options options = {
+            .arena = environment->arena, .tell = environment->tell, .state = environment->tell_state};
         program->dwarf_tried = true;
         if (dwarf_file_open(program->path, &options, &program->dwarf))
             program->dwarf = NULL;
@@ -126,54 +110,36 @@ static const struct type *program_name(struct probe_environment *environment, st
 
 /* ---- libraries ---- */
 
-struct needed {
+struct library_search {
     struct probe_environment *environment;
     const struct asked *asked;
-    const char *root; /* /proc/PID/root, or "" */
     const struct type *found;
 };
 
-static void library_name(struct needed *needed, const char *library)
+static int library_name(void *state, const char *path)
 {
-    struct text path = {0};
-    if (!needed->found && !library_find(library, &path)) {
-        const char *seen = arena_printf(needed->environment->arena, "%s%s", needed->root, text_string(&path));
-        needed->found =
-            program_name(needed->environment, program_find(needed->environment, seen), needed->asked, 0);
-    }
-    text_free(&path);
+    struct library_search *search = state;
+    search->found =
+        program_name(search->environment, program_find(search->environment, path), search->asked, 0);
+    return search->found != NULL;
 }
 
-/* The libraries that the program names itself. */
-static const struct type *libraries_name(struct probe_environment *environment, const char *path,
-                                         const struct asked *asked)
+static int loaded_name(void *state, pid_t pid, const char *path, const char *seen)
 {
-    enum { LIBRARIES_MAX = 256 };
-    size_t root = root_length(path);
-    struct needed needed = {environment, asked, arena_printf(environment->arena, "%.*s", (int)root, path),
-                            NULL};
-    struct elf_file *file;
-    struct elf_section dynamic, strings;
-    void *entries = NULL, *names = NULL;
-    size_t bytes = 0, room = 0;
-    unsigned libraries = 0;
-    if (elf_file_open(path, &file))
-        return NULL;
-    if (elf_file_section_named(file, ".dynamic", &dynamic) &&
-        elf_file_section_named(file, ".dynstr", &strings) &&
-        !elf_file_section_read(file, &dynamic, &entries, &bytes) &&
-        !elf_file_section_read(file, &strings, &names, &room))
-        for (size_t i = 0; i < bytes / sizeof(Elf64_Dyn) && libraries < LIBRARIES_MAX && !needed.found; i++) {
-            const Elf64_Dyn *entry = (const Elf64_Dyn *)entries + i;
-            if (entry->d_tag != DT_NEEDED || entry->d_un.d_val >= room)
-                continue;
-            libraries++;
-            library_name(&needed, (const char *)names + entry->d_un.d_val);
-        }
-    free(entries);
-    free(names);
-    elf_file_close(file);
-    return needed.found;
+    (void)pid, (void)seen;
+    return library_name(state, path);
+}
+
+/* What the traced processes have loaded, however it came there; else what the programs are linked with. */
+static const struct type *libraries_name(struct probe_environment *environment, const struct asked *asked)
+{
+    struct library_search search = {environment, asked, NULL};
+    for (size_t i = 0; i < environment->process_count && !search.found; i++)
+        proc_each_file(environment->processes[i], loaded_name, &search);
+    for (size_t i = 0, count = environment->program_count; !search.found && i < count; i++)
+        if (environment->programs[i].is_probed)
+            needed_each(environment->programs[i].path, library_name, &search);
+    return search.found;
 }
 
 static const struct type *programs_name(struct probe_environment *environment,
@@ -188,12 +154,7 @@ static const struct type *programs_name(struct probe_environment *environment,
         if (program->is_probed && (!here || strcmp(program->path, here) != 0))
             type = program_name(environment, program, asked, 0);
     }
-    for (size_t i = 0, count = environment->program_count; !type && i < count; i++) {
-        const char *path = environment->programs[i].path;
-        if (environment->programs[i].is_probed)
-            type = libraries_name(environment, path, asked);
-    }
-    return type;
+    return type ? type : libraries_name(environment, asked);
 }
 
 const struct type *probe_program_type(struct probe_environment *environment,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* trace: the tracepoints of recordings, spoor's and SPDK's own. Their programs run in this process (src/vm),
- * with a struct vm_context, which is the same for every format.
+ * with a struct image_event, which is the same for every format.
  *
  * A site is a tracepoint of one name whose arguments are declared alike, in as many of the recordings as have
  * it. What is not in the script's recordings cannot be probed: there is nothing else to learn names from. */
@@ -11,7 +11,6 @@
 #include "probe/all.h"
 #include "probe/point.h"
 #include "reader/replay.h"
-#include "vm/vm.h"
 
 enum { TEXT_MOST = 1024, TEXT_MOST_SPDK = 256 };
 
@@ -153,8 +152,7 @@ static const struct type *argument_type(struct arena *arena, const struct trace_
 
 static struct ir *trace_word(struct lowering *l, const struct type *type, unsigned number)
 {
-    struct ir *word =
-        ir_load(&l->b, lower_ctx(l), (int32_t)(offsetof(struct vm_context, words) + 8 * number), 8, false);
+    struct ir *word = lower_event_word(l, offsetof(struct image_event, words) + 8 * (size_t)number);
     return type->size < 8 && type->kind != TYPE_BOOL ? ir_extend(&l->b, word, type->size, type->is_signed)
                                                      : word;
 }
@@ -170,14 +168,13 @@ static struct ir *trace_field(struct lowering *l, const struct probe_context *co
 {
     (void)context;
     unsigned number = field->offset / 8;
-    return field->type->kind == TYPE_STRING ? ir_constant(&l->b, (int64_t)vm_text_address(number))
-                                            : trace_word(l, field->type, number);
+    return trace_word(l, field->type, number);
 }
 
 static struct ir *trace_lower_site(struct lowering *l, const struct probe_context *context)
 {
     (void)context;
-    return ir_load(&l->b, lower_ctx(l), offsetof(struct vm_context, site), 8, false);
+    return lower_event_word(l, offsetof(struct image_event, site));
 }
 
 static void trace_fill(struct probe_environment *environment, const struct context_uses *uses,
@@ -199,10 +196,13 @@ static void trace_fill(struct probe_environment *environment, const struct conte
         args->size += type_storage(type);
         types[i] = type_is_scalar(type) ? type : NULL;
     }
-    context->program_type = BPF_PROG_TYPE_RAW_TRACEPOINT; /* nobody loads it into a kernel */
+    context->program_type = BPF_PROG_TYPE_RAW_TRACEPOINT; /* attached to nothing: the session runs it */
     context->space = SPACE_USER;
     context->has_record = true;
+    context->record_in_control = environment->is_mixed;
     context->filters_pid = true; /* -p chooses the recording */
+    context->is_ours = environment->is_mixed;
+    context->ignores_stop = true; /* when the trace ends, what happened before is still to be read */
     context->args = count ? args : NULL;
     context->args_missing = "it has no arguments";
     context->arguments = types;
@@ -339,7 +339,8 @@ static int trace_list(const struct probe_kind *kind, struct probe_environment *e
         return 0;
     if (!environment->replay) {
         struct text why = {0};
-        error = replay_open(NULL, (uint32_t)environment->pid, &environment->replay, &why);
+        error =
+            replay_open(NULL, environment->processes, environment->process_count, &environment->replay, &why);
         if (error) {
             diagnose_error(environment->diagnostics, pattern->place, "%s",
                            why.length ? text_string(&why) : strerror(-error));

@@ -9,6 +9,7 @@
 #include "kernel/pad.h"
 #include "probe/all.h"
 #include "probe/point.h"
+#include "probe/program.h"
 #include "probe/user.h"
 #include "sym/machine.h"
 #include "sym/usdt.h"
@@ -20,6 +21,9 @@ struct usdt_detail {
     bool has_pads;         /* there may be faster places right behind it */
     struct usdt_arguments arguments;
     const struct usdt_declared *declared; /* arguments.count of them, or NULL */
+    /* What the program's debug information says of them; a type of NULL: nothing. NULL: it has none. */
+    const struct dwarf_expression *told;
+    bool is_told;
 };
 
 struct usdt_search {
@@ -54,11 +58,10 @@ static struct usdt_detail *usdt_detail_new(struct arena *arena, struct elf_file 
 {
     struct usdt_detail *detail = arena_new(arena, struct usdt_detail);
     uint64_t base = elf_file_base(file);
-    detail->user =
-        (struct user_site){.path = path,
-                           .offset = base + site->offset,
-                           .semaphore = site->semaphore_offset ? base + site->semaphore_offset : 0,
-                           .address = site->address};
+    detail->user = (struct user_site){.path = path,
+                                      .offset = base + site->offset,
+                                      .semaphore = site->semaphore_offset ? base + site->semaphore_offset : 0,
+                                      .address = site->address};
     detail->address = site->address;
     detail->note_offset = base + site->offset;
     /* A note that cannot be read leaves a probe that fires, with no arguments. */
@@ -225,6 +228,49 @@ static const struct type *usdt_declared_type(struct arena *arena, const char *te
     return named;
 }
 
+/* From the place that the note gives to the variable that is there. */
+static bool usdt_expression(struct dwarf_file *file, const struct usdt_detail *detail,
+                            const struct usdt_argument *argument, struct dwarf_expression *out)
+{
+    struct dwarf_operand operand = {.where = argument->kind == USDT_MEMORY ? DWARF_MEMORY : DWARF_REGISTERS,
+                                    .is_static = argument->is_pc_relative,
+                                    .base = argument->base,
+                                    .offset = argument->displacement,
+                                    .size = argument->size,
+                                    .is_signed = argument->is_signed};
+    bool is_place = argument->kind == USDT_REGISTER ||
+                    (argument->kind == USDT_MEMORY && !argument->has_index && !argument->is_indirect_symbol &&
+                     (argument->has_base || argument->is_pc_relative));
+    return is_place && !argument->is_float && !dwarf_file_operand(file, detail->address, &operand, out);
+}
+
+/* Asked when args is read: a declared probe knows better. */
+static const struct dwarf_expression *usdt_told(struct probe_environment *environment,
+                                                const struct usdt_detail *asked)
+{
+    struct usdt_detail *detail = (struct usdt_detail *)asked;
+    struct dwarf_file *file = detail->is_told || detail->declared || !detail->arguments.count
+                                  ? NULL
+                                  : probe_dwarf(environment, detail->user.path);
+    detail->is_told = true;
+    if (!file)
+        return detail->told;
+    struct dwarf_expression *told = arena_array(environment->arena, detail->arguments.count, sizeof *told);
+    for (unsigned i = 0; i < detail->arguments.count; i++)
+        if (!usdt_expression(file, detail, &detail->arguments.items[i], &told[i]))
+            told[i] = (struct dwarf_expression){0};
+    return detail->told = told;
+}
+
+/* The field of args. */
+static const char *usdt_name(const struct usdt_detail *detail, unsigned number)
+{
+    static const char *const numbered[USDT_ARGUMENTS_MAX] = {
+        "arg0", "arg1", "arg2",  "arg3",  "arg4",  "arg5",  "arg6",  "arg7",
+        "arg8", "arg9", "arg10", "arg11", "arg12", "arg13", "arg14", "arg15"};
+    return detail->declared ? detail->declared[number].name : numbered[number];
+}
+
 static const struct type *usdt_type(struct arena *arena, const struct usdt_detail *detail, unsigned number)
 {
     const struct usdt_argument *argument = &detail->arguments.items[number];
@@ -241,12 +287,12 @@ static bool usdt_reads(const struct context_uses *uses, const struct usdt_detail
 {
     if (number < 31 ? uses->arguments & 1u << number : uses->arguments >> 31)
         return true;
-    if (!uses->args || !detail->declared)
+    if (!uses->args)
         return false;
     if (uses->all_fields)
         return true;
     for (const char *const *name = uses->fields; name && *name; name++)
-        if (!strcmp(*name, detail->declared[number].name))
+        if (!strcmp(*name, usdt_name(detail, number)))
             return true;
     return false;
 }
@@ -261,10 +307,11 @@ static void usdt_key(struct probe_environment *environment, const struct context
                      const struct probe_site *site, struct text *key)
 {
     const struct usdt_detail *detail = site->detail;
+    const struct dwarf_expression *told = uses->args ? usdt_told(environment, detail) : NULL;
     if (user_sites_apart(environment, uses))
         text_printf(key, "%s ", site->name);
     if (uses->arguments || uses->args)
-        text_printf(key, "%u%s", detail->arguments.count, detail->declared ? "+" : "-");
+        text_printf(key, "%u%s", detail->arguments.count, detail->declared ? "+" : told ? "*" : "-");
     for (unsigned i = 0; i < detail->arguments.count; i++) {
         const struct usdt_argument *a = &detail->arguments.items[i];
         if (!usdt_reads(uses, detail, i))
@@ -272,6 +319,8 @@ static void usdt_key(struct probe_environment *environment, const struct context
         text_printf(key, "|%u:%d:%u:%d:%d:", i, (int)a->kind, a->size, a->is_signed, a->is_float);
         if (detail->declared)
             text_printf(key, "%s %s:", detail->declared[i].type, detail->declared[i].name);
+        if (told)
+            text_printf(key, "%p:", (const void *)told[i].type);
         if (a->kind == USDT_CONSTANT)
             text_printf(key, "%lld", (long long)a->constant);
         else if (a->kind == USDT_REGISTER)
@@ -346,7 +395,9 @@ static const struct type *usdt_args(struct arena *arena, const struct probe_site
     for (unsigned i = 0; i < detail->arguments.count; i++)
         if (types[i])
             fields[args->count++] =
-                (struct field){.name = detail->declared[i].name, .type = types[i], .offset = 8 * i};
+                (struct field){.name = usdt_name(detail, i),
+                               .type = detail->told && detail->told[i].type ? detail->told[i].type : types[i],
+                               .offset = 8 * i};
     args->size = 8 * detail->arguments.count;
     return args;
 }
@@ -368,11 +419,15 @@ static void usdt_fill(struct probe_environment *environment, const struct contex
     context->arguments = types;
     context->argument_count = count;
     context->lower_argument = usdt_argument;
-    if (detail->declared) {
+    if (detail->declared || (uses->args && usdt_told(environment, detail))) {
         context->args = usdt_args(environment->arena, &variant->sites[0], types);
         context->lower_args_field = usdt_field;
     } else {
-        context->args_missing = "the probe's note names no arguments";
+        context->args_missing =
+            detail->arguments.count
+                ? "the probe's note names no arguments, and the program has no debug information "
+                  "that could; arg0 is the first one"
+                : "the probe has no arguments";
     }
 }
 
@@ -432,11 +487,12 @@ static const char *usdt_list_pad(struct usdt_listing *listing)
 }
 
 /* As C writes it: the asterisk stands with the name. */
-static void usdt_list_declared(struct text *out, const struct usdt_declared *declared)
+static void usdt_list_argument(struct text *out, const char *type, const char *name, const char *expression)
 {
-    size_t length = strlen(declared->type);
-    bool is_pointer = length && declared->type[length - 1] == '*';
-    text_printf(out, "    %s%s%s\n", declared->type, is_pointer ? "" : " ", declared->name);
+    size_t length = strlen(type);
+    bool is_pointer = length && type[length - 1] == '*';
+    text_printf(out, "    %s%s%s%s%s\n", type, is_pointer ? "" : " ", name, expression ? "  # " : "",
+                expression ? expression : "");
 }
 
 /* The probe that was collected; its sites came one after another. */
@@ -444,15 +500,20 @@ static int usdt_list_flush(struct usdt_listing *listing)
 {
     if (!listing->sites)
         return 0;
-    struct arena *arena = listing->search.environment->arena;
+    struct probe_environment *environment = listing->search.environment;
+    struct arena *arena = environment->arena;
     text_clear(&listing->details);
     const struct usdt_detail *detail = listing->detail;
     for (unsigned i = 0; listing->verbose && i < detail->arguments.count; i++) {
         const struct type *type = usdt_type(arena, detail, i);
-        if (detail->declared)
-            usdt_list_declared(&listing->details, &detail->declared[i]);
-        else
-            text_printf(&listing->details, "    %s arg%u\n", type ? type_text(arena, type) : "unreadable", i);
+        const struct dwarf_expression *told = usdt_told(environment, detail);
+        bool is_told = told && told[i].type;
+        usdt_list_argument(&listing->details,
+                           detail->declared ? detail->declared[i].type
+                           : is_told        ? told[i].spelling
+                           : type           ? type_text(arena, type)
+                                            : "unreadable",
+                           usdt_name(detail, i), is_told ? told[i].text : NULL);
     }
     if (listing->verbose) {
         const char *pad = usdt_list_pad(listing);

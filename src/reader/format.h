@@ -46,6 +46,7 @@ struct recording {
     struct recording_options options;
     void *state; /* the format's */
     int file;
+    int *read_error; /* of the last read that failed; 0: all did what they should */
     char *path;
     uint64_t file_bytes;
     bool live;
@@ -58,6 +59,7 @@ struct recording {
 
     struct timeline timeline;
     uint64_t start;  /* ns */
+    uint64_t realtime; /* what to add to a time for CLOCK_REALTIME, ns; 0: unknown */
     uint64_t ignore; /* events with a stamp below are not shown */
     uint64_t limit;  /* events with a stamp above wait */
     struct recording_counts counts;

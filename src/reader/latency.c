@@ -119,16 +119,6 @@ static int add_life(struct latency_table *table, const struct object *object)
                     time_between(table, object->begun, object->last));
 }
 
-/* Do events of this type ever say that an object ends? */
-static bool ends_are_told(const struct recording_model *model, int16_t type)
-{
-    for (size_t i = 0; i < model->tracepoint_room; i++)
-        if (model->tracepoints[i] && model->tracepoints[i]->object == type &&
-            model->tracepoints[i]->life == RECORDING_ENDS)
-            return true;
-    return false;
-}
-
 int latency_table_add(struct latency_table *table, const struct recording_event *event,
                       const struct object_step *step)
 {
@@ -148,7 +138,7 @@ int latency_table_add(struct latency_table *table, const struct recording_event 
                          time_between(table, step->before, event->stamp));
     if (!error && tracepoint->life == RECORDING_ENDS)
         error = add_life(table, &step->own);
-    if (!error && step->ended.type >= 0 && !ends_are_told(table->model, step->ended.type))
+    if (!error && step->ended.type >= 0 && !recording_ends_are_told(table->model, step->ended.type))
         error = add_life(table, &step->ended);
     return error;
 }
@@ -161,7 +151,8 @@ struct finish {
 static void see_living(void *context, const struct object *object)
 {
     struct finish *finish = context;
-    if (!finish->error && object->last > object->begun && !ends_are_told(finish->table->model, object->type))
+    if (!finish->error && object->last > object->begun &&
+        !recording_ends_are_told(finish->table->model, object->type))
         finish->error = add_life(finish->table, object);
 }
 

@@ -24,6 +24,8 @@ size_t recording_read(const struct recording *recording, void *buffer, size_t by
         const ssize_t now = pread(recording->file, (char *)buffer + got, bytes - got, (off_t)(offset + got));
         if (now < 0 && errno == EINTR)
             continue;
+        if (now < 0)
+            *recording->read_error = errno;
         if (now <= 0)
             break;
         got += (size_t)now;
@@ -199,7 +201,7 @@ int recording_open_file(int file, const char *path, const struct recording_optio
     recording->file = file;
     recording->options = *options;
     recording->limit = UINT64_MAX;
-    if (!(recording->path = strdup(path)))
+    if (!(recording->read_error = calloc(1, sizeof *recording->read_error)) || !(recording->path = strdup(path)))
         goto fail;
     if (fstat(file, &status) < 0) {
         error = -errno;
@@ -217,6 +219,11 @@ int recording_open_file(int file, const char *path, const struct recording_optio
     for (size_t i = 0; i < sizeof formats / sizeof formats[0] && !recording->format; i++)
         if (formats[i]->recognises(head, length, recording->file_bytes))
             recording->format = formats[i];
+    if (*recording->read_error) {
+        error = -*recording->read_error;
+        text_printf(why, "cannot read %s: %s", path, strerror(-error));
+        goto fail;
+    }
     if (!recording->format) {
         text_printf(why, "%s is no recording, neither of spoor nor of SPDK", path);
         goto fail;
@@ -264,6 +271,7 @@ void recording_close(struct recording *recording)
     free(recording->sources);
     free(recording->heap);
     free(recording->path);
+    free(recording->read_error);
     close(recording->file);
     free(recording);
 }
@@ -341,6 +349,30 @@ bool recording_thread(const struct recording *recording, size_t index, struct re
     return true;
 }
 
+const char *recording_enumerator(const struct recording_enumeration *enumeration, uint64_t value)
+{
+    size_t low = 0, high = enumeration->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (enumeration->values[middle].value < (int64_t)value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < enumeration->count && enumeration->values[low].value == (int64_t)value
+               ? enumeration->values[low].name
+               : NULL;
+}
+
+bool recording_ends_are_told(const struct recording_model *model, int16_t type)
+{
+    for (size_t i = 0; i < model->tracepoint_room; i++)
+        if (model->tracepoints[i] && model->tracepoints[i]->object == type &&
+            model->tracepoints[i]->life == RECORDING_ENDS)
+            return true;
+    return false;
+}
+
 struct recording_text recording_string(const struct recording_event *event, unsigned argument)
 {
     const uint64_t word = event->words[argument];
@@ -357,6 +389,11 @@ struct recording_text recording_string(const struct recording_event *event, unsi
 uint64_t recording_time(const struct recording *recording, uint64_t stamp)
 {
     return timeline_time(&recording->timeline, stamp);
+}
+
+uint64_t recording_realtime(const struct recording *recording)
+{
+    return recording->realtime;
 }
 
 uint64_t recording_start(const struct recording *recording)
@@ -396,5 +433,7 @@ int recording_file(const struct recording *recording)
 
 struct recording_counts recording_counts(const struct recording *recording)
 {
-    return recording->counts;
+    struct recording_counts counts = recording->counts;
+    counts.read_error = *recording->read_error;
+    return counts;
 }

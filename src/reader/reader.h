@@ -97,6 +97,11 @@ struct recording_owner {
     uint64_t since, until; /* counter */
 };
 
+/* The name of a value, or NULL. */
+const char *recording_enumerator(const struct recording_enumeration *enumeration, uint64_t value);
+/* Do events of this type ever say that an object ends? Those of SPDK's format never do. */
+bool recording_ends_are_told(const struct recording_model *model, int16_t type);
+
 /* ---- events ---- */
 
 struct recording_event {
@@ -167,8 +172,9 @@ uint64_t recording_counter_now(void); /* of this CPU */
 /* Nanoseconds on the recording's clock (CLOCK_BOOTTIME; SPDK's format: since its first event). Never
  * decreases with the stamp. */
 uint64_t recording_time(const struct recording *recording, uint64_t stamp);
-uint64_t recording_start(const struct recording *recording); /* what "since the start" counts from, ns */
-uint64_t recording_rate(const struct recording *recording);  /* of the counter, Hz */
+uint64_t recording_realtime(const struct recording *recording); /* CLOCK_REALTIME minus that; 0: unknown */
+uint64_t recording_start(const struct recording *recording);    /* what "since the start" counts from, ns */
+uint64_t recording_rate(const struct recording *recording);     /* of the counter, Hz */
 uint64_t recording_clock_error(const struct recording *recording); /* times are right within +- this, ns */
 
 bool recording_is_live(const struct recording *recording);
@@ -185,6 +191,7 @@ struct recording_counts {
     uint64_t unknown;     /* of tracepoints that are not declared */
     uint64_t done, total; /* bytes, for progress */
     unsigned sources;     /* rings */
+    int read_error;       /* errno of a part that the file system did not give; 0: none */
 };
 struct recording_counts recording_counts(const struct recording *recording);
 

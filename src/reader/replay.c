@@ -59,30 +59,38 @@ static int open_stream(struct stream *stream, const char *path, struct text *why
     return stream->tracepoints ? 0 : -ENOMEM;
 }
 
-int replay_open(const char *const *paths, uint32_t pid, struct replay **out, struct text *why)
+/* The newest recording of each process, or of all, at the end of `replay`. */
+static int open_newest(struct replay *replay, const pid_t *pids, size_t count, struct text *why)
+{
+    int error = 0;
+    for (size_t i = 0; !error && (!i || i < count); i++) {
+        const struct find_choice choice = {.pid = count ? (uint32_t)pids[i] : 0};
+        char *newest = find_recording(&choice, why);
+        error = newest ? open_stream(&replay->streams[replay->count++], newest, why) : -ENOENT;
+        free(newest);
+    }
+    return error;
+}
+
+int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, struct replay **out,
+                struct text *why)
 {
     struct replay *replay = calloc(1, sizeof *replay);
-    const struct find_choice choice = {.pid = pid};
-    char *newest = NULL;
-    const char *one[2] = {NULL, NULL};
+    size_t count = 0;
     int error = 0;
     if (!replay)
         return -ENOMEM;
-    if (!paths || !paths[0]) {
-        newest = find_recording(&choice, why);
-        one[0] = newest;
-        paths = one;
-        error = newest ? 0 : -ENOENT;
-    }
-    size_t count = 0;
-    while (paths[count])
+    while (paths && paths[count])
         count++;
-    replay->streams = error ? NULL : calloc(count, sizeof *replay->streams);
-    if (!error && !replay->streams)
+    replay->streams = calloc(count + pid_count + 1, sizeof *replay->streams);
+    if (!replay->streams)
         error = -ENOMEM;
-    for (; !error && replay->count < count; replay->count++)
-        error = open_stream(&replay->streams[replay->count], paths[replay->count], why);
-    free(newest);
+    else if (!count)
+        error = open_newest(replay, pids, pid_count, why);
+    while (!error && replay->count < count) {
+        struct stream *stream = &replay->streams[replay->count];
+        error = open_stream(stream, paths[replay->count++], why);
+    }
     if (error) {
         replay_free(replay);
         return error;
@@ -283,4 +291,16 @@ uint64_t replay_settled(const struct replay *replay)
         if (replay->streams[i].settled < settled)
             settled = replay->streams[i].settled;
     return settled;
+}
+
+uint64_t replay_horizon(struct replay *replay)
+{
+    uint64_t horizon = UINT64_MAX;
+    for (size_t i = 0; i < replay->count; i++) {
+        struct stream *stream = &replay->streams[i];
+        uint64_t next = look(stream) == 1 ? stream->time : stream->settled;
+        if (next < horizon)
+            horizon = next;
+    }
+    return horizon;
 }

@@ -35,8 +35,10 @@ struct replay_event {
     const struct object_step *step; /* NULL: objects are not followed */
 };
 
-/* paths NULL or empty: the newest recording, of the process if pid is not 0. 0 or -errno with the reason. */
-int replay_open(const char *const *paths, uint32_t pid, struct replay **out, struct text *why);
+/* paths NULL or empty: the newest recording of each of the processes; of none: the newest. 0 or -errno with
+ * the reason. */
+int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, struct replay **out,
+                struct text *why);
 void replay_free(struct replay *replay);
 
 size_t replay_count(const struct replay *replay);
@@ -57,6 +59,8 @@ int replay_next(struct replay *replay, struct replay_event *event);
 int replay_refresh(struct replay *replay);
 /* Up to here everything was seen of all recordings that are still written; UINT64_MAX: nobody writes. */
 uint64_t replay_settled(const struct replay *replay);
+/* No event that is older than this will be given; UINT64_MAX: none at all. */
+uint64_t replay_horizon(struct replay *replay);
 bool replay_is_live(const struct replay *replay);
 
 #endif

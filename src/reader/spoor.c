@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool spoor_recognises(const uint8_t *head, size_t length, uint64_t file_bytes)
@@ -129,6 +130,22 @@ static int add_clock(struct recording *recording, const struct layout_clock *clo
     return timeline_add(&recording->timeline, clock->counter, clock->boottime, clock->error);
 }
 
+/* Both clocks as they are now, once a second: a program that records little tells them seldom, and going on
+ * from a triple of long ago is good to some hundred ppm. */
+static int add_own_clock(struct recording *recording)
+{
+    struct spoor_state *state = recording->state;
+    struct timespec now;
+    const uint64_t before = recording_counter_now();
+    if (!recording->live || (state->own_clock && before - state->own_clock < state->header.counter_hz))
+        return 0;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    const uint64_t half = (recording_counter_now() - before) / 2;
+    state->own_clock = before;
+    return timeline_add(&recording->timeline, before + half,
+                        (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, half + 1);
+}
+
 /* The control page again, with what depends on it. */
 static int read_control(struct recording *recording)
 {
@@ -144,7 +161,7 @@ static int read_control(struct recording *recording)
     recording->counts.owners_lost = control->owners_lost;
     for (int i = 0; i < LAYOUT_CLOCK_SLOTS && !error; i++)
         error = add_clock(recording, &control->clocks[i]);
-    return error;
+    return error ? error : add_own_clock(recording);
 }
 
 /* Is this the file that the program wrote, and no copy of it? */
@@ -208,6 +225,8 @@ static int spoor_open(struct recording *recording, struct text *why)
         return error;
     timeline_finish(&recording->timeline);
     recording->start = timeline_time(&recording->timeline, header->opened.counter);
+    if (header->realtime > header->opened.boottime)
+        recording->realtime = header->realtime - header->opened.boottime;
     return 0;
 }
 

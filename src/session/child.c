@@ -3,6 +3,7 @@
  * pipes: one holds the child back, the other brings the error when the command cannot be executed. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 
 #include "session/state.h"
 
-enum { WORDS_MOST = 4096 };
+enum { WORDS_MOST = 4096, RECORDING_MS = 10000 /* until a command must have begun to record */ };
 
 /* Words as a shell would see them, without its expansions: blanks, '…', "…" and \c. */
 static char **split(struct arena *arena, const char *command)
@@ -96,6 +97,11 @@ int child_release(struct session *session)
 {
     struct session_child *child = &session->child;
     int error = 0;
+    if (child->is_stopped) {
+        child->is_stopped = false;
+        kill(child->pid, SIGCONT);
+        return 0;
+    }
     if (write(child->go, "", 1) != 1)
         error = errno;
     else if (read(child->failed, &error, sizeof error) != sizeof error)
@@ -109,14 +115,46 @@ int child_release(struct session *session)
     return -error;
 }
 
+/* What the command records is known when it records: it is let go so far, and then stands still until all is
+ * attached. Whether a recording is complete enough to be opened is for `open` to say. */
+int child_run_until(struct session *session, int (*open)(struct session *session))
+{
+    struct session_child *child = &session->child;
+    int error = child_start(session);
+    if (error || (error = child_release(session)))
+        return error;
+    bool is_last = false;
+    for (int waited = 0; waited < RECORDING_MS && !is_last; waited++) {
+        struct pollfd ended = {child->pidfd, POLLIN, 0};
+        is_last = poll(&ended, 1, 1) > 0;
+        if (!is_last)
+            kill(child->pid, SIGSTOP);
+        child->is_stopped = !is_last;
+        error = open(session);
+        if (error != -ENOENT)
+            return error;
+        if (!is_last)
+            child_release(session);
+    }
+    diagnose_error(&session->diagnostics, (struct place){0}, "the command '%s' %s", session->options.command,
+                   is_last ? "has ended and recorded nothing" : "does not record");
+    diagnose_hint(&session->diagnostics,
+                  "it must be linked with libspoor and open its recording itself; what it "
+                  "starts is not looked at");
+    return -ENOENT;
+}
+
 void child_end(struct session *session)
 {
     struct session_child *child = &session->child;
     if (child->go >= 0) { /* never released: it ends by itself when the pipe closes */
         close(child->go);
         close(child->failed);
-    } else if (child->pid > 0)
+    } else if (child->pid > 0) {
         kill(child->pid, SIGTERM);
+        if (child->is_stopped)
+            kill(child->pid, SIGCONT);
+    }
     if (child->pid > 0)
         while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
             ;

@@ -24,6 +24,7 @@ int session_open(const struct session_options *options, struct session **out)
     session->signals = -1;
     session->child = (struct session_child){.pidfd = -1, .go = -1, .failed = -1};
     session->image.control = session->image.events = session->image.stacks = -1;
+    session->horizon = UINT64_MAX;
     *out = session;
     return 0;
 }
@@ -32,10 +33,12 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
+    child_end(session);
     names_close(session);
     if (session->options.probe_filter)
         regfree(&session->probe_filter);
     table_free(&session->enumerators);
+    mixed_close(session);
     replay_close(session);
     c_close(session->definitions);
     checker_free(&session->checker);
@@ -77,11 +80,9 @@ static void assume_features(struct features *features)
     features->cpus = cpus > 0 ? (unsigned)cpus : 1;
 }
 
-static int open_host(struct session *session)
+static int open_kernel(struct session *session)
 {
     const struct session_options *options = &session->options;
-    if (replay_is_wanted(session))
-        return replay_open_host(session);
     if (options->check_only || options->dump) {
         assume_features(&session->features);
         return options->without
@@ -98,6 +99,16 @@ static int open_host(struct session *session)
     session->host = kernel_host(session->kernel);
     session->features = session->host->features;
     return 0;
+}
+
+static int open_host(struct session *session)
+{
+    if (!replay_is_wanted(session))
+        return open_kernel(session);
+    if (!replay_is_mixed(session))
+        return replay_open_host(session);
+    int error = open_kernel(session);
+    return error ? error : mixed_open(session);
 }
 
 /* ---- blocks to units ---- */
@@ -181,12 +192,14 @@ static void plan_block(struct session *session, struct action_block *block, stru
         count++;
     struct probe_sites *sites = arena_array(&session->arena, count, sizeof *sites);
     for (struct attach_point *point = block->attach_points; point; point = point->next)
-        if (!only || point == only)
-            probe_expand(&session->environment, kinds, point, sites);
+        if ((!only || point == only) &&
+            probe_expand(&session->environment, kinds, point, sites) == -ENOMEM)
+            arena_give_up(&session->arena); /* or the probe would be missing without a word */
     for (size_t i = 0; i < count; i++) {
         filter_sites(session, &sites[i]);
-        if (sites[i].count)
-            kinds[i]->plan(kinds[i], &session->environment, &uses, &sites[i], variants);
+        if (sites[i].count &&
+            kinds[i]->plan(kinds[i], &session->environment, &uses, &sites[i], variants) == -ENOMEM)
+            arena_give_up(&session->arena);
         session->probe_count += sites[i].count;
     }
 }
@@ -277,6 +290,8 @@ static int check(struct session *session)
         .parameters = &session->options.parameters,
         .is_unsafe = session->options.is_unsafe,
         .has_command = session->options.command != NULL,
+        .script_of = session->options.more_count ? session_script_of : NULL,
+        .script_state = session,
         .max_strlen = session->options.settings.max_strlen,
         .stack_mode = session->options.settings.stack_mode,
         .declarations = session->script->declarations,
@@ -333,6 +348,7 @@ static struct lower_options options_for_lowering(const struct session *session)
         .ring_bytes = ring_bytes(session),
         .frame_most = session->options.settings.on_stack_limit,
         .user_frames = FRAMES,
+        .times_records = session->options.shows_times || session->mixed,
         .counts_lookups = session->options.warns,
         .wall_offset = names_wall_offset(),
         .clock_map = session->options.clock_map,
@@ -369,6 +385,8 @@ static int lower(struct session *session)
     if (!error)
         error = lower_keepers(&session->arena, &session->image, &session->actions, &session->diagnostics,
                               &session->checker, &options, session->keepers);
+    if (!error && session->mixed)
+        error = mixed_check(session);
     if (!error)
         lower_finish(&session->image, session->grows ? GROW_MISHAPS : 0);
     return error;
@@ -416,8 +434,6 @@ static int compile(struct session *session)
     definitions_tell(session);
     if (!session->diagnostics.errors)
         settings_from_script(&session->options.settings, session->script, &session->diagnostics);
-    if (!session->diagnostics.errors)
-        script_expand(&session->arena, &session->diagnostics, session->script);
     if (!session->diagnostics.errors)
         settings_read(&session->diagnostics, &session->options.settings, session->script);
     if (!session->diagnostics.errors)

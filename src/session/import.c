@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses the script with what it imports. import "file" and import "directory": their texts become part of
+/* Parses the scripts with what they import. import "file" and import "directory": their texts become part of
  * the script, at once, so that what they define counts from there on; only their probes come behind the
  * script's. A name is relative to the text that says it; each file is read once. What is imported has no
  * settings of its own. Headers of C are included. */
@@ -20,6 +20,7 @@ enum { LARGEST_FILE = 2 << 20, MOST_FILES = 1000 };
 struct importing {
     struct importer importer; /* the first member: the parser knows only this */
     struct session *session;
+    unsigned script;
     const char **done; /* real paths */
     size_t done_count, done_room;
     struct action_block *blocks, **last; /* of what is imported */
@@ -122,6 +123,8 @@ static void import_file(struct importing *importing, struct script *script, cons
     }
     struct source *source = arena_new(&session->arena, struct source);
     source->name = path;
+    *arena_push(&session->arena, session->texts, session->text_count, session->text_room) =
+        (struct session_text){source, importing->script};
     source->text = read_file(session, descriptor, &source->length);
     int error = errno;
     close(descriptor);
@@ -177,14 +180,14 @@ static void import_path(const struct importer *importer, struct script *script, 
     }
 }
 
-void session_parse(struct session *session)
+static struct script *parse_one(struct session *session, const struct source *source, unsigned number)
 {
-    struct importing importing = {.importer = {import_path}, .session = session};
+    struct importing importing = {.importer = {import_path}, .session = session, .script = number};
     importing.last = &importing.blocks;
-    is_new(&importing, session->options.source->name); /* the script itself is there already */
-    struct script *script = session->script =
-        script_parse_importing(&session->arena, &session->diagnostics, session->options.source,
-                               &session->options.parameters, session->definitions, &importing.importer);
+    is_new(&importing, source->name); /* the script itself is there already */
+    struct script *script =
+        script_parse_importing(&session->arena, &session->diagnostics, source, &session->options.parameters,
+                               session->definitions, &importing.importer);
     script->importer = NULL;
     struct action_block **last = &script->blocks;
     while (*last)
@@ -192,4 +195,43 @@ void session_parse(struct session *session)
     *last = importing.blocks;
     if (!session->diagnostics.errors && script->imports)
         script_has_probes(&session->diagnostics, script);
+    if (!session->diagnostics.errors)
+        script_expand(&session->arena, &session->diagnostics, script);
+    return script;
+}
+
+unsigned session_script_of(void *state, const struct source *source)
+{
+    const struct session *session = state;
+    for (size_t i = 0; i < session->options.more_count; i++)
+        if (source == &session->options.more[i])
+            return (unsigned)i + 1;
+    for (size_t i = 0; i < session->text_count; i++)
+        if (source == session->texts[i].source)
+            return session->texts[i].script;
+    return 0;
+}
+
+/* At the end of a list. */
+#define JOIN(list, more)                                                                                     \
+    do {                                                                                                     \
+        __typeof__(list) *last = &(list);                                                                    \
+        while (*last)                                                                                        \
+            last = &(*last)->next;                                                                           \
+        *last = (more);                                                                                      \
+    } while (0)
+
+/* Several scripts become one when their macros have been expanded. From then on each name of a map or a
+ * function belongs to the script in whose text it stands. */
+void session_parse(struct session *session)
+{
+    struct script *all = session->script = parse_one(session, session->options.source, 0);
+    for (size_t i = 0; i < session->options.more_count; i++) {
+        const struct script *more = parse_one(session, &session->options.more[i], (unsigned)i + 1);
+        JOIN(all->blocks, more->blocks);
+        JOIN(all->settings, more->settings);
+        JOIN(all->subprograms, more->subprograms);
+        JOIN(all->declarations, more->declarations);
+        all->block_count += more->block_count;
+    }
 }

@@ -3,8 +3,8 @@
  *
  * Naming addresses can mean reading a large file, and meanwhile nobody would empty the rings. Where a
  * script's actions may do so, records are first copied into memory, and acted on from there; while that lasts
- * a thread goes on copying. The same thread hears what processes map. Other scripts act on records where they
- * are.
+ * a thread goes on copying. The same thread hears what processes map. Where records have to wait for events
+ * of recordings that come later (mixed.c), they wait here. Other scripts act on records where they are.
  *
  * Invariant: the rings and the mappings are read with the lock held; `acting` is the main thread's alone. */
 #include <errno.h>
@@ -113,6 +113,8 @@ static void *thread(void *state)
 
 int pump_start(struct session *session, struct processes *processes)
 {
+    if (session->pump)
+        return 0;
     struct pump *pump = calloc(1, sizeof *pump);
     if (!pump)
         return -ENOMEM;
@@ -125,7 +127,7 @@ int pump_start(struct session *session, struct processes *processes)
         free(pump);
         return -error;
     }
-    if (!mappings_open(&pump->mappings))
+    if (processes && !mappings_open(&pump->mappings))
         processes_are_told(processes);
     session->pump = pump;
     return 0;
@@ -156,29 +158,49 @@ static void set_acting(struct pump *pump, bool is_acting)
     pthread_cond_signal(&pump->changed);
 }
 
-/* As the host's own: what is there goes to the actions; the number of records, or an action's non-zero
- * answer. */
-int pump_consume(struct session *session, bool drain, host_record *record, void *state)
+/* There is a record to act on, and it is not younger than `until`. */
+static bool is_due(const struct pump *pump, uint64_t until)
+{
+    struct image_record header;
+    if (pump->at == pump->acting.size)
+        return false;
+    memcpy(&header, pump->acting.bytes + pump->at + sizeof(uint64_t),
+           sizeof header); /* keep() took no shorter ones */
+    return header.time <= until;
+}
+
+bool pump_is_due(const struct session *session, uint64_t until)
+{
+    const struct pump *pump = session->pump;
+    return pump->at == pump->acting.size ? pump->waiting.size != 0 : is_due(pump, until);
+}
+
+/* As the host's own: what is there goes to the actions, as far as it is not younger than `until`; the number
+ * of records, or an action's non-zero answer. */
+int pump_consume(struct session *session, enum pump_way way, uint64_t until, host_record *record, void *state)
 {
     struct pump *pump = session->pump;
+    bool drain = way == PUMP_DRAIN;
     int total = 0, answer = 0;
     for (bool first = true;; first = false) {
         pthread_mutex_lock(&pump->lock);
-        if (pump->at == pump->acting.size && (first || pump->waiting.size)) {
-            int error = first ? fill(pump, drain) : 0;
+        if (first && way != PUMP_KEPT) {
+            int error = fill(pump, drain);
             if (error < 0 && error != -ENOMEM)
                 answer = error;
+        }
+        if (pump->at == pump->acting.size && pump->waiting.size) {
             struct batch done = pump->acting;
             pump->acting = pump->waiting;
             pump->waiting = (struct batch){.bytes = done.bytes, .room = done.room};
             pump->at = 0;
         }
-        bool any = pump->at < pump->acting.size && !answer;
+        bool any = is_due(pump, until) && !answer;
         set_acting(pump, any);
         pthread_mutex_unlock(&pump->lock);
         if (!any)
             return answer ? answer : total;
-        while (pump->at < pump->acting.size && !answer) {
+        while (is_due(pump, until) && !answer) {
             uint64_t length;
             const uint8_t *at = pump->acting.bytes + pump->at;
             memcpy(&length, at, sizeof length);
@@ -186,7 +208,7 @@ int pump_consume(struct session *session, bool drain, host_record *record, void 
             answer = record(state, at + sizeof length, length);
             total += !answer;
         }
-        if (!drain || answer) {
+        if ((!drain && until == UINT64_MAX) || answer) {
             pthread_mutex_lock(&pump->lock);
             set_acting(pump, false);
             pthread_mutex_unlock(&pump->lock);

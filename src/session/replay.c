@@ -14,11 +14,6 @@
 
 enum { LOOK_AROUND = 4096 /* events, or as long as they take */, SPENT = 256, PAUSE_NS = 20000000 };
 
-struct replay_state { /* of the event at hand */
-    struct recording *recording;
-    const struct recording_event *event;
-};
-
 /* ---- which host ---- */
 
 static const struct attach_point *find_point(const struct session *session,
@@ -48,6 +43,12 @@ bool replay_is_wanted(const struct session *session)
 {
     return session->options.without_kernel || session->options.recordings ||
            find_point(session, reads_recordings);
+}
+
+bool replay_is_mixed(const struct session *session)
+{
+    return !session->options.without_kernel && find_point(session, reads_recordings) &&
+           find_point(session, needs_kernel);
 }
 
 static int refuse_mixture(struct session *session, const struct attach_point *reader)
@@ -80,6 +81,15 @@ static void set_time(struct session *session, uint64_t time)
     vm_event(session->vm, &event);
 }
 
+/* By how much another clock is ahead of the boot clock now, and so was at the event. */
+static uint64_t clock_ahead(clockid_t clock)
+{
+    struct timespec boot, other;
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    clock_gettime(clock, &other);
+    return (uint64_t)(other.tv_sec - boot.tv_sec) * 1000000000 + (uint64_t)(other.tv_nsec - boot.tv_nsec);
+}
+
 int replay_open_host(struct session *session)
 {
     const struct session_options *options = &session->options;
@@ -87,12 +97,6 @@ int replay_open_host(struct session *session)
     int error = refuse_mixture(session, reader);
     if (error)
         return error;
-    if (options->command && (reader || options->recordings)) {
-        diagnose_error(&session->diagnostics, reader ? reader->place : (struct place){0},
-                       "-c does not go with recordings: they are opened before the command runs");
-        diagnose_hint(&session->diagnostics, "start the command, then read what it records: -p PID");
-        return -EINVAL;
-    }
     if ((error = vm_open(NULL, &session->vm)))
         return error;
     session->host = vm_host(session->vm);
@@ -102,15 +106,46 @@ int replay_open_host(struct session *session)
     session->features = session->host->features;
     if (!options->recordings && !reader)
         return 0;
+    if (!(error = replay_open_recordings(session)))
+        set_time(session, replay_start(session->environment.replay));
+    return error;
+}
+
+/* That of the command, once there is one that declares something. */
+static int open_of_command(struct session *session)
+{
+    struct replay **replay = &session->environment.replay;
     struct text why = {0};
-    error = replay_open(options->recordings, options->pid_count ? (uint32_t)options->pids[0] : 0, &session->environment.replay, &why);
+    int error = replay_open(NULL, &session->child.pid, 1, replay, &why);
+    if (!error && !recording_model(replay_recording(*replay, 0))->tracepoint_room)
+        replay_close(session);
+    text_free(&why);
+    return session->environment.replay ? 0 : -ENOENT;
+}
+
+int replay_open_recordings(struct session *session)
+{
+    const struct session_options *options = &session->options;
+    const struct attach_point *reader = find_point(session, reads_recordings);
+    struct text why = {0};
+    int error;
+    session->monotonic_ahead = clock_ahead(CLOCK_MONOTONIC);
+    session->tai_ahead = clock_ahead(CLOCK_TAI);
+    if (options->command && options->recordings) {
+        diagnose_error(&session->diagnostics, (struct place){0},
+                       "-c and a recording are two answers to one question");
+        diagnose_hint(&session->diagnostics, "with -c the command's own recording is read");
+        return -EINVAL;
+    }
+    if (options->command)
+        return child_run_until(session, open_of_command);
+    error = replay_open(options->recordings, options->pids, options->pid_count, &session->environment.replay,
+                        &why);
     if (error) {
         diagnose_error(&session->diagnostics, reader ? reader->place : (struct place){0}, "%s",
                        why.length ? text_string(&why) : strerror(-error));
         if (!options->recordings)
             diagnose_hint(&session->diagnostics, "-f FILE names a recording; without it the newest is read");
-    } else {
-        set_time(session, replay_start(session->environment.replay));
     }
     text_free(&why);
     return error;
@@ -139,28 +174,33 @@ void replay_run_special(struct session *session, enum probe_time time)
     for (size_t i = 0; i < session->unit_count; i++)
         if (session->units[i].variant->kind->time == time) {
             if (vm_context(session->vm))
-                memset(vm_context(session->vm), 0, sizeof(struct vm_context));
+                memset(vm_context(session->vm), 0, sizeof(struct image_event));
             run_program(session, session->units[i].program);
             session_consume_all(session);
         }
 }
 
-static bool event_text(void *opaque, unsigned which, struct vm_text *text)
+bool replay_text(const struct replay_event *at, unsigned which, struct vm_text *text)
 {
-    const struct replay_state *state = opaque;
-    if (which < VM_WORDS) {
-        const struct recording_tracepoint *tracepoint = state->event->tracepoint;
+    const struct recording_event *event = at->event;
+    if (which < EVENT_WORDS) {
+        const struct recording_tracepoint *tracepoint = event->tracepoint;
         if (which >= tracepoint->argument_count || tracepoint->arguments[which].kind != RECORDING_STRING)
             return false;
-        struct recording_text found = recording_string(state->event, which); /* a null pointer: empty */
+        struct recording_text found = recording_string(event, which); /* a null pointer: empty */
         *text = (struct vm_text){found.bytes, found.length};
         return true;
     }
     struct recording_owner owner;
     *text = (struct vm_text){"", 0};
-    if (state->event->owner && recording_owner(state->recording, state->event, &owner))
+    if (event->owner && recording_owner(at->recording, event, &owner))
         *text = (struct vm_text){owner.description, (uint32_t)owner.description_length};
     return true;
+}
+
+static bool event_text(void *state, unsigned which, struct vm_text *text)
+{
+    return replay_text(state, which, text);
 }
 
 static uint64_t real_to_integer(uint64_t word)
@@ -172,34 +212,36 @@ static uint64_t real_to_integer(uint64_t word)
     return value < 9223372036854775808.0 ? (uint64_t)(int64_t)value : (uint64_t)INT64_MAX;
 }
 
-static void fill_context(struct vm_context *context, const struct replay_event *at)
+void replay_fill(const struct session *session, struct image_event *to, const struct replay_event *at)
 {
     const struct recording_event *event = at->event;
-    context->time = at->time;
-    context->object = event->object;
-    context->owner = event->owner;
-    context->thread = event->thread;
-    context->lifetime = context->since = context->related = 0;
+    to->time = at->time;
+    to->monotonic = at->time + session->monotonic_ahead;
+    to->tai = at->time + session->tai_ahead;
+    to->object = event->object;
+    to->owner = event->owner;
+    to->thread = event->thread;
+    to->lifetime = to->since = to->related = 0;
     const struct object_step *step = at->step;
     if (step && step->own.type >= 0) {
         if (step->own.number != OBJECT_UNNUMBERED)
-            context->lifetime = at->time - recording_time(at->recording, step->own.begun);
+            to->lifetime = at->time - recording_time(at->recording, step->own.begun);
         if (step->before)
-            context->since = at->time - recording_time(at->recording, step->before);
+            to->since = at->time - recording_time(at->recording, step->before);
         if (step->related_count)
-            context->related = step->related[0].id;
+            to->related = step->related[0].id;
     }
     unsigned count = event->tracepoint->argument_count;
     for (unsigned i = 0; i < count; i++)
-        context->words[i] = event->words[i];
-    for (unsigned texts = at->tracepoint->texts; texts; texts &= texts - 1) {
-        unsigned i = (unsigned)__builtin_ctz(texts);
-        context->words[i] = vm_text_address(i);
-    }
+        to->words[i] = event->words[i];
     for (unsigned reals = at->tracepoint->reals; reals; reals &= reals - 1) {
         unsigned i = (unsigned)__builtin_ctz(reals);
-        context->words[i] = real_to_integer(event->words[i]);
+        to->words[i] = real_to_integer(event->words[i]);
     }
+    to->pid_tid = (uint64_t)recording_model(at->recording)->pid << 32 | event->thread;
+    to->cpu = recording_is_spdk(at->recording) ? event->thread : 0;
+    strncpy(to->comm, event->thread_name, sizeof to->comm); /* zeros behind it */
+    to->comm[sizeof to->comm - 1] = '\0';
 }
 
 static void run_timers(struct session *session, uint64_t time)
@@ -218,7 +260,7 @@ static void run_timers(struct session *session, uint64_t time)
 static uint64_t run_event(struct session *session, const struct replay_event *at)
 {
     uint64_t took = 1;
-    struct replay_state state = {at->recording, at->event};
+    struct image_event *context = vm_context(session->vm);
     struct vm_event *event = vm_event_here(session->vm);
     event->time = at->time ? at->time : 1; /* 0 would be now */
     event->pid = recording_model(at->recording)->pid;
@@ -226,10 +268,15 @@ static uint64_t run_event(struct session *session, const struct replay_event *at
     event->cpu = recording_is_spdk(at->recording) ? at->event->thread : 0;
     event->comm = at->event->thread_name;
     event->text = event_text;
-    event->state = &state;
-    fill_context(vm_context(session->vm), at);
+    event->state = (void *)at;
+    replay_fill(session, context, at);
+    for (unsigned texts = at->tracepoint->texts; texts; texts &= texts - 1) {
+        unsigned which = (unsigned)__builtin_ctz(texts);
+        context->words[which] = vm_text_address(which);
+    }
+    context->owner_name = vm_text_address(VM_TEXT_OWNER);
     for (uint32_t i = 0; i < at->tracepoint->count; i++) {
-        vm_context(session->vm)->site = at->tracepoint->listeners[i].site;
+        context->site = at->tracepoint->listeners[i].site;
         run_program(session, at->tracepoint->listeners[i].program);
         if (vm_has_records(session->vm))
             session_deliver(session);
@@ -266,12 +313,16 @@ static bool run_events(struct session *session, uint64_t *time)
     return got < 0;
 }
 
-static void tell_missing(struct session *session)
+void replay_tell_missing(struct session *session)
 {
     const struct replay *replay = session->environment.replay;
-    for (size_t i = 0; i < replay_count(replay) && !session->options.no_warnings; i++) {
+    for (size_t i = 0; i < replay_count(replay); i++) {
         struct recording *recording = replay_recording(replay, i);
         struct recording_counts counts = recording_counts(recording);
+        if (counts.read_error)
+            diagnose_error(&session->diagnostics, (struct place){0},
+                           "%s could not be read everywhere, and events are missing: %s",
+                           recording_path(recording), strerror(counts.read_error));
         if (counts.overwritten)
             session_report(session, "WARNING: %s: %llu %s were overwritten before they were read\n",
                            recording_path(recording), (unsigned long long)counts.overwritten,
@@ -323,7 +374,7 @@ void replay_loop(struct session *session)
     session->replay_time = time;
     if (session->pauses)
         return;
-    tell_missing(session);
+    replay_tell_missing(session);
     if (time)
         set_time(session, time);
 }

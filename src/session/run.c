@@ -37,9 +37,16 @@ void session_flush(struct session *session)
     const char *at = session->out.bytes;
     size_t left = session->out.length;
     if (session->options.write) {
-        if (left)
+        if (left && !session->broken_output)
             session->options.write(session->options.state, at, left);
         left = 0;
+    }
+    if (session->out.failed) { /* its rest is lost, and what comes after would hide that */
+        session->out.failed = false;
+        session->broken_output = true;
+        left = 0;
+        diagnose_error(&session->diagnostics, (struct place){0},
+                       "there is not enough memory for the output: it is not complete");
     }
     while (left && !session->broken_output) {
         ssize_t written = write(session->options.output, at, left);
@@ -67,7 +74,8 @@ void session_report(struct session *session, const char *format, ...)
     text_vprintf(&text, format, arguments);
     va_end(arguments);
     session_flush(session); /* what was printed before stands before it */
-    session->options.report(session->options.state, text_string(&text));
+    session->options.report(session->options.state,
+                            text.failed ? "WARNING: there is not enough memory for a message\n" : text_string(&text));
     text_free(&text);
 }
 
@@ -117,10 +125,12 @@ static int act(void *state, const uint8_t *record, size_t length)
         return 0;
     const struct action *action = &session->actions.items[header.action];
     session->actor.record_length = length;
+    session->printer.time = session->options.shows_times ? header.time : 0;
     if (session->options.watch &&
         session->options.watch(session->options.state, &session->actor, action, record))
         return 0;
     action->builtin->act(&session->actor, action, record);
+    session->printer.time = 0;
     if (session->out.length >= FLUSH_BYTES || session->options.unbuffered)
         session_flush(session);
     return session->broken_output ? -EPIPE : 0;
@@ -128,8 +138,9 @@ static int act(void *state, const uint8_t *record, size_t length)
 
 static int consume(struct session *session, bool drain)
 {
-    int count = session->pump ? pump_consume(session, drain, act, session)
-                              : session->host->operations->consume(session->host, drain, act, session);
+    int count = session->pump
+                    ? pump_consume(session, drain ? PUMP_DRAIN : PUMP_FILL, session->horizon, act, session)
+                    : session->host->operations->consume(session->host, drain, act, session);
     mishaps_tell(session, false);
     session_flush(session);
     return count;
@@ -138,6 +149,22 @@ static int consume(struct session *session, bool drain)
 void session_deliver(struct session *session)
 {
     session->host->operations->consume(session->host, true, act, session);
+}
+
+void session_deliver_own(struct session *session)
+{
+    session->host->operations->consume_own(session->host, act, session);
+}
+
+void session_release(struct session *session, uint64_t until)
+{
+    if (pump_is_due(session, until))
+        pump_consume(session, PUMP_KEPT, until, act, session);
+}
+
+void session_collect(struct session *session)
+{
+    pump_consume(session, PUMP_FILL, 0, act, session);
 }
 
 void session_consume_all(struct session *session)
@@ -159,11 +186,6 @@ static int load(struct session *session)
     return error;
 }
 
-struct special {
-    struct session *session;
-    enum probe_time time;
-};
-
 int session_thread(pthread_t *thread, void *(*run)(void *), void *state)
 {
     sigset_t all, before;
@@ -176,13 +198,18 @@ int session_thread(pthread_t *thread, void *(*run)(void *), void *state)
 
 static void *special_thread(void *state)
 {
-    const struct special *special = state;
-    struct session *session = special->session;
-    if (special->time == PROBE_ONCE && kernel_walk(session->kernel))
+    struct session *session = state;
+    enum probe_time time = session->special_time;
+    if (time == PROBE_ONCE && kernel_walk(session->kernel))
         session->walk_failed = true;
     for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].variant->kind->time == special->time && special->time != PROBE_ONCE)
-            session->host->operations->run(session->host, session->units[i].program);
+        if (session->units[i].variant->kind->time == time && time != PROBE_ONCE) {
+            int error = session->host->operations->run(session->host, session->units[i].program);
+            if (error && !session->special_error) {
+                session->special_error = error;
+                session->special_unit = i;
+            }
+        }
     return NULL;
 }
 
@@ -192,6 +219,17 @@ static uint64_t clock_now(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* What the thread could not do is told by the one that owns the diagnostics. */
+static void tell_special(struct session *session)
+{
+    if (!session->special_error)
+        return;
+    const struct probe_site *site = &session->units[session->special_unit].variant->sites[0];
+    diagnose_error(&session->diagnostics, site->place, "The kernel could not run this block: %s",
+                   strerror(-session->special_error));
+    session->special_error = 0;
 }
 
 /* SIGUSR1 does not ask for the end: it is kept for the self probes. */
@@ -226,17 +264,18 @@ static void run_special(struct session *session, enum probe_time time)
         replay_run_special(session, time);
         return;
     }
-    struct special special = {session, time};
-    pthread_t thread;
+    session->special_time = time;
     bool any = false;
     for (size_t i = 0; i < session->unit_count; i++)
         any |= session->units[i].variant->kind->time == time;
     if (!any)
         return;
-    if (session_thread(&thread, special_thread, &special)) {
-        special_thread(&special);
+    if (session_thread(&session->special_thread, special_thread, session)) {
+        special_thread(session);
+        tell_special(session);
         return;
     }
+    session->has_special_thread = true;
     for (;;) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
@@ -245,8 +284,11 @@ static void run_special(struct session *session, enum probe_time time)
             until.tv_sec++;
             until.tv_nsec -= 1000000000;
         }
-        if (pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT)
+        if (pthread_timedjoin_np(session->special_thread, NULL, &until) != ETIMEDOUT) {
+            session->has_special_thread = false;
+            tell_special(session);
             return;
+        }
         consume(session, false);
         if (time == PROBE_ONCE &&
             (session_interrupted(session) || session->actor.exit_requested || session->broken_output))
@@ -383,6 +425,8 @@ static int turn(struct session *session, int wait_ms)
     session->is_over |= wait_for_events(session, wait_ms);
     for (; session->calls; session->calls--)
         run_special(session, PROBE_AT_SIGNAL);
+    if (session->mixed)
+        session->is_over |= mixed_turn(session, UINT64_MAX);
     int count = consume(session, false);
     grow_look(session);
     return count;
@@ -402,6 +446,12 @@ static void loop(struct session *session)
 
 /* ---- the end ---- */
 
+static bool comes_before(const struct session *session, size_t map, size_t other)
+{
+    int order = strcmp(session->image.maps[map].name, session->image.maps[other].name);
+    return order ? order < 0 : map < other;
+}
+
 static void print_maps(struct session *session)
 {
     if (session->options.keep_maps_quiet) {
@@ -410,23 +460,24 @@ static void print_maps(struct session *session)
     }
     if (!session->options.is_json)
         text_add(&session->out, "\n\n");
-    size_t count = session->image.map_count;
-    const char *last = "";
-    /* In order of their names; there are few, so the next one is sought each time. */
+    size_t count = session->image.map_count, last = count;
+    /* In order of their names, those of the first script before others; there are few, so the next one is
+     * sought each time. */
     for (size_t k = 0; k < count && session->options.settings.print_maps_on_exit; k++) {
         size_t next = count;
         for (size_t i = 0; i < count; i++) {
             const struct image_map *map = &session->image.maps[i];
-            if (map->name[0] == '@' && map->value && strcmp(map->name, last) > 0 &&
-                (next == count || strcmp(map->name, session->image.maps[next].name) < 0))
+            if (map->name[0] == '@' && map->value && (last == count || comes_before(session, last, i)) &&
+                (next == count || comes_before(session, i, next)))
                 next = i;
         }
         if (next == count)
             break;
-        last = session->image.maps[next].name;
+        last = next;
         if (snapshot_print(&session->printer, session->host, &session->image, next, 0, 0,
                            !session->actor.zeroed[next]))
-            session_report(session, "WARNING: the map %s could not be read\n", last);
+            session_report(session, "WARNING: the map %s could not be read\n",
+                           session->image.maps[next].name);
         if (session->out.length >= FLUSH_BYTES)
             session_flush(session);
     }
@@ -437,6 +488,8 @@ static void end(struct session *session)
 {
     session->holds_output = false;
     tell_stop(session);
+    if (session->mixed)
+        mixed_finish(session);
     consume(session, true);
     session->at_end = true;
     run_special(session, PROBE_AT_END);
@@ -511,7 +564,7 @@ static int begin(struct session *session)
     if (!error)
         error = load(session);
     names_watch(session);
-    if (!error && session->options.command)
+    if (!error && session->options.command && !session->child.pid)
         error = child_start(session);
     if (error)
         return error;
@@ -527,6 +580,8 @@ static int begin(struct session *session)
         error = processes_attached(session);
     if (!error && !session->actor.exit_requested)
         error = grow_begin(session);
+    if (!error && !session->actor.exit_requested && session->mixed)
+        error = mixed_begin(session);
     if (!error && !session->actor.exit_requested && session->options.command)
         error = child_release(session);
     if (error && error != -EINTR) {
@@ -547,33 +602,34 @@ static int begin(struct session *session)
     return 0;
 }
 
-/* What there is to be done in any case. */
-static int leave(struct session *session, int error, int *status)
+static int run(void *state)
 {
+    struct session *session = state;
+    int error = begin(session);
+    if (error)
+        return error;
+    if (session->vm && !session_is_over(session))
+        replay_loop(session);
+    else
+        loop(session);
+    end(session);
+    return 0;
+}
+
+/* Also after a run that memory ran out for. */
+static int clean_up(void *state)
+{
+    struct session *session = state;
+    if (session->has_special_thread) {
+        tell_stop(session);
+        pthread_join(session->special_thread, NULL);
+        session->has_special_thread = false;
+    }
     child_end(session);
     session->holds_output = false;
     session_flush(session);
-    *status = session->tests_failed && !session->actor.exit_code ? 1 : session->actor.exit_code;
-    return session->diagnostics.errors && !error ? -EIO : error;
+    return 0;
 }
-
-int session_run(struct session *session, int *status)
-{
-    jmp_buf out_of_memory;
-    if (arena_guard(&session->arena, out_of_memory))
-        return -ENOMEM;
-    int error = begin(session);
-    if (!error) {
-        if (session->vm && !session_is_over(session))
-            replay_loop(session);
-        else
-            loop(session);
-        end(session);
-    }
-    return leave(session, error, status);
-}
-
-/* ---- the same in steps ---- */
 
 int session_guarded(struct session *session, int (*call)(void *), void *state)
 {
@@ -582,6 +638,22 @@ int session_guarded(struct session *session, int (*call)(void *), void *state)
     session->arena.out_of_memory = before;
     return answer;
 }
+
+static int leave(struct session *session, int error, int *status)
+{
+    int later = session_guarded(session, clean_up, session);
+    *status = session->tests_failed && !session->actor.exit_code ? 1 : session->actor.exit_code;
+    if (!error)
+        error = later;
+    return session->diagnostics.errors && !error ? -EIO : error;
+}
+
+int session_run(struct session *session, int *status)
+{
+    return leave(session, session_guarded(session, run, session), status);
+}
+
+/* ---- the same in steps ---- */
 
 static int begin_guarded(void *session)
 {
@@ -628,7 +700,11 @@ int session_end(struct session *session, int *status)
 
 void session_leave(struct session *session)
 {
+    if (!session->host)
+        return;
+    session->broken_output = true; /* nobody wants it */
     tell_stop(session);
+    session_guarded(session, clean_up, session);
     if (session->kernel)
         kernel_leave(session->kernel);
 }

@@ -13,6 +13,7 @@
  *   processes.c which processes are traced
  *   grow.c      probes in libraries that are loaded while the trace runs
  *   replay.c    the loop of a script over recordings, on the user-space host
+ *   mixed.c     recordings and the kernel in one script
  *   child.c     the command of -c
  *   bench.c     --test and --bench
  */
@@ -32,6 +33,8 @@ struct image;
 
 struct session_options {
     const struct source *source;
+    const struct source *more; /* scripts that run together with it */
+    size_t more_count;
     struct parameters parameters;
     const struct probe_kind *const *kinds; /* NULL-terminated */
     const struct builtin_table *builtins;
@@ -51,6 +54,7 @@ struct session_options {
     bool is_unsafe, is_json, is_quiet, is_verbose, warns; /* warns: -k */
     bool check_only;                                      /* --check: nothing is asked of the kernel */
     bool no_warnings;
+    bool shows_times; /* --times: JSON lines say when */
     enum session_stage dump;
     struct settings settings; /* of the environment */
     const char *clock_map;    /* tests: tseries' clock; NULL: the real one */

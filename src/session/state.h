@@ -29,6 +29,7 @@ struct mishap_state { /* of one counter */
 struct session_child {
     pid_t pid;
     int pidfd;
+    bool is_stopped; /* by SIGSTOP, until all is attached */
     int go, failed; /* pipes: written to let it start; brings errno when it cannot be executed. -1: none */
 };
 
@@ -36,6 +37,11 @@ struct cgroup_name { /* what was found for cgroup_path() */
     struct cgroup_name *next;
     uint64_t number;
     const char *filter, *path;
+};
+
+struct session_text { /* that was imported */
+    const struct source *source;
+    unsigned script; /* by which: 0 is options.source, others are those of options.more */
 };
 
 struct session {
@@ -47,7 +53,9 @@ struct session {
     struct kernel *kernel; /* NULL: check only, or there is a vm */
     struct vm *vm;         /* NULL: a kernel runs the programs */
     struct host *host;
-    struct script *script;
+    struct script *script; /* all of them together */
+    struct session_text *texts;
+    size_t text_count, text_room;
     struct session_unit *units;
     size_t unit_count, unit_room;
     struct check_unit *checks;
@@ -70,7 +78,10 @@ struct session {
     struct print_names print_names;
     struct actor actor;
     struct symbolizer *symbolizer;
-    struct pump *pump; /* NULL: records are acted on where they are */
+    struct pump *pump;                   /* NULL: records are acted on where they are */
+    struct mixed *mixed;                 /* the script is over recordings and over the kernel; else NULL */
+    uint64_t monotonic_ahead, tai_ahead; /* clocks, of the boot clock */
+    uint64_t horizon;                    /* records up to this time may be acted on; UINT64_MAX: all */
     struct cgroup_name *cgroups;
     struct text username; /* the last one asked for */
     uint64_t *stack_frames; /* of the last stack asked for */
@@ -102,6 +113,11 @@ struct session {
     int wait_ms;        /* of a turn */
     uint64_t replay_time;                       /* reached in the recordings */
     uint64_t remember_next, remember_pause;     /* when processes are looked at again, and after how long */
+    pthread_t special_thread; /* runs begin, end and the like */
+    bool has_special_thread;
+    enum probe_time special_time;
+    int special_error; /* the first of its runs that failed, */
+    size_t special_unit; /* and of which unit */
     bool at_end;        /* the end probes run: exit() no longer drops records */
 };
 
@@ -109,8 +125,9 @@ struct session {
  * or nothing, as missing_probes wants it. */
 void session_miss(struct session *session, const struct diagnostics *before);
 
-/* import.c: parses the script and what it imports. */
+/* import.c: parses the scripts and what they import, and expands macros. */
 void session_parse(struct session *session);
+unsigned session_script_of(void *state, const struct source *source); /* which script's text it is */
 
 /* names.c */
 void names_init(struct session *session);
@@ -122,8 +139,11 @@ void names_watch(struct session *session);
 /* Looks at a process now, where the kernel tells nothing. */
 void names_remember(struct session *session, pid_t pid);
 /* pump.c */
-int pump_start(struct session *session, struct processes *processes);
-int pump_consume(struct session *session, bool drain, host_record *record, void *state);
+int pump_start(struct session *session, struct processes *processes); /* processes: to hear of, or NULL */
+enum pump_way { PUMP_FILL, PUMP_DRAIN, PUMP_KEPT }; /* KEPT: only what was taken out of the rings before */
+int pump_consume(struct session *session, enum pump_way way, uint64_t until, host_record *record,
+                 void *state);
+bool pump_is_due(const struct session *session, uint64_t until); /* pump_consume() could find something */
 void pump_stop(struct session *session);
 /* definitions.c: C definitions, before the script is parsed; and names from outside the script. */
 void definitions_open(struct session *session);
@@ -133,15 +153,32 @@ void definitions_provide(struct session *session); /* sets session->provider */
 int mishaps_init(struct session *session);
 void mishaps_tell(struct session *session, bool last);
 /* replay.c: what is peculiar to a host in this process */
+struct replay_event;
 int replay_open_host(struct session *session);           /* opens the recordings that the script needs */
 bool replay_is_wanted(const struct session *session);    /* by the script, or by the options */
+bool replay_is_mixed(const struct session *session);     /* the script needs recordings and the kernel */
+int replay_open_recordings(struct session *session);     /* of the options, or of the processes */
+/* What a program gets of an event, but for texts. */
+void replay_fill(const struct session *session, struct image_event *to, const struct replay_event *at);
+bool replay_text(const struct replay_event *at, unsigned which, struct vm_text *text);
 void replay_run_special(struct session *session, enum probe_time time);
 void replay_loop(struct session *session);
+void replay_tell_missing(struct session *session); /* what the recordings have lost */
 void replay_close(struct session *session);
+/* mixed.c: a script over recordings and the kernel at once */
+int mixed_open(struct session *session);  /* with the kernel open, if it is asked */
+int mixed_check(struct session *session); /* the compiled programs */
+int mixed_begin(struct session *session); /* all is attached */
+bool mixed_turn(struct session *session,
+                uint64_t until); /* true: the last recorder has ended, and all was read */
+void mixed_finish(struct session *session);
+void mixed_close(struct session *session);
 /* child.c */
 int child_start(struct session *session); /* forks; the command waits */
 int child_release(
     struct session *session); /* lets it run; -errno with a diagnostic when it cannot be executed */
+/* Starts it and stops it as soon as `open` does not answer -ENOENT any more. What `open` says, or -errno. */
+int child_run_until(struct session *session, int (*open)(struct session *session));
 void child_end(struct session *session); /* SIGTERM to what still runs, and waits for it */
 /* processes.c */
 int processes_choose(struct session *session); /* 0, or -errno with a diagnostic; before anything is expanded */
@@ -168,6 +205,9 @@ void session_consume_all(struct session *session); /* acts on everything that ha
 void session_deliver(struct session *session);     /* the same, and nothing else */
 /* A thread of ours, which hears no signals: they are the program's. 0 or errno. */
 int session_thread(pthread_t *thread, void *(*run)(void *), void *state);
+void session_deliver_own(struct session *session); /* what programs sent that ran in this process */
+void session_release(struct session *session, uint64_t until); /* acts on what was kept, up to this time */
+void session_collect(struct session *session);                 /* empties the rings, and acts on nothing */
 /* bench.c: --test and --bench; nothing without. */
 void bench_run(struct session *session);
 

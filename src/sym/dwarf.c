@@ -2,13 +2,17 @@
 /* Opening, and from an address to its unit and functions. Names: dwarf_index.c; lines: dwarf_line.c. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sym/debug_file.h"
 #include "sym/dwarf_private.h"
+#include "sym/mapped.h"
+#include "sym/proc.h"
 
 /* ---- opening ---- */
 
@@ -28,12 +32,34 @@ static int check_file(const char *path)
     return error;
 }
 
-static int find_debug_file(Dwfl_Module *module, void **state, const char *name, Dwarf_Addr base,
-                           const char *file_name, const char *link, GElf_Word checksum, char **found)
+static bool has_servers(void)
 {
-    int descriptor =
-        dwfl_standard_find_debuginfo(module, state, name, base, file_name, link, checksum, found);
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    return urls && *urls;
+}
+
+/* The debug file of a program is sought as for its symbols (debug_file.h). elfutils finds what dwz has put
+ * into a file for several (main_file is then NULL), and asks servers. */
+static int find_debug_file(Dwfl_Module *module, void **state, const char *name, Dwarf_Addr base,
+                           const char *main_file, const char *link, GElf_Word checksum, char **found)
+{
+    struct elf_file *program, *debug = NULL;
     struct stat status;
+    char real[PATH_MAX];
+    int descriptor = -1;
+    if (main_file && !elf_file_open(main_file, &program)) {
+        pid_t pid = 0;
+        const char *seen = main_file + proc_root_length(main_file, &pid);
+        if (!pid && realpath(main_file, real))
+            seen = real;
+        if (!debug_file_open(program, seen, pid, NULL, &debug))
+            descriptor = fcntl(elf_file_descriptor(debug), F_DUPFD_CLOEXEC, 0);
+        elf_file_close(debug);
+        elf_file_close(program);
+    }
+    if (descriptor < 0 && (!main_file || has_servers()))
+        descriptor =
+            dwfl_standard_find_debuginfo(module, state, name, base, main_file, link, checksum, found);
     if (descriptor >= 0 && (fstat(descriptor, &status) || !S_ISREG(status.st_mode) ||
                             (uint64_t)status.st_size > DWARF_FILE_MAX)) {
         close(descriptor);
@@ -46,14 +72,60 @@ static int find_debug_file(Dwfl_Module *module, void **state, const char *name, 
  * which is the library's default. */
 static void prepare_servers(const struct dwarf_options *options, const char *path)
 {
-    const char *urls = getenv("DEBUGINFOD_URLS");
-    if (!urls || !*urls)
+    if (!has_servers())
         return;
     setenv("DEBUGINFOD_TIMEOUT", "20", 0);
     setenv("DEBUGINFOD_MAXTIME", "120", 0);
     if (options->tell)
         options->tell(options->state,
                       arena_printf(options->arena, "Asking debuginfod for what describes %s", path));
+}
+
+/* What the compiler has split off is in files that the program names, and libdw opens them, whatever they
+ * are: a pipe would keep us waiting for ever. */
+static bool is_pipe_or_device(const char *directory, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    int length =
+        snprintf(path, sizeof path, "%s%s%s", *name == '/' ? "" : directory, *name == '/' ? "" : "/", name);
+    return length >= (int)sizeof path || (!stat(path, &status) && !S_ISREG(status.st_mode));
+}
+
+static const char *text_of(Dwarf_Die *die, unsigned attribute, unsigned old_attribute)
+{
+    Dwarf_Attribute found;
+    const char *text = dwarf_attr(die, attribute, &found) || dwarf_attr(die, old_attribute, &found)
+                           ? dwarf_formstring(&found)
+                           : NULL;
+    return text ? text : "";
+}
+
+static bool parts_are_files(struct dwarf_file *file)
+{
+    GElf_Shdr header;
+    Elf *elf = dwarf_getelf(file->dwarf);
+    size_t names;
+    bool is_split = false;
+    for (Elf_Scn *section = NULL; !elf_getshdrstrndx(elf, &names) && (section = elf_nextscn(elf, section));) {
+        const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        is_split |= name && (!strcmp(name, ".debug_addr") || !strcmp(name, ".zdebug_addr"));
+    }
+    if (!is_split)
+        return true;
+    DWARF_QUESTION(file);
+    const char *slash = strrchr(file->path, '/');
+    const char *beside =
+        arena_printf(file->arena, "%.*s", slash ? (int)(slash - file->path) : 1, slash ? file->path : ".");
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    while (dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0 && !dwarf_is_late(file)) {
+        const char *name = text_of(&die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
+        if (*name && (is_pipe_or_device(beside, name) ||
+                      is_pipe_or_device(text_of(&die, DW_AT_comp_dir, DW_AT_comp_dir), name)))
+            return false;
+    }
+    return !file->is_late;
 }
 
 static bool has_sections(Dwarf *dwarf)
@@ -72,27 +144,25 @@ int dwarf_file_open(const char *path, const struct dwarf_options *options, struc
     struct dwarf_file *file = arena_new(options->arena, struct dwarf_file);
     *file = (struct dwarf_file){
         .arena = options->arena, .path = arena_strdup(options->arena, path), .options = *options};
-    file->debug_path =
-        arena_printf(options->arena, ":.debug:/usr/lib/debug%s%s", options->directories ? ":" : "",
-                     options->directories ? options->directories : "");
     prepare_servers(options, path);
     static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
                                              .find_debuginfo = find_debug_file,
                                              .section_address = dwfl_offline_section_address};
-    Dwfl_Callbacks *own = arena_new(options->arena, Dwfl_Callbacks);
-    *own = callbacks;
-    own->debuginfo_path = &file->debug_path;
     Dwarf_Addr bias;
-    file->session = dwfl_begin(own);
+    file->session = dwfl_begin(&callbacks);
     if (!file->session)
         return -ENOMEM;
+    mapped_begin();
     dwfl_report_begin(file->session);
     file->module = dwfl_report_offline(file->session, "", file->path, -1);
     dwfl_report_end(file->session, NULL, NULL);
     file->dwarf = file->module ? dwfl_module_getdwarf(file->module, &bias) : NULL;
-    if (!has_sections(file->dwarf)) {
+    bool is_there = has_sections(file->dwarf), is_cut = mapped_end();
+    if (is_there && !is_cut)
+        is_there = parts_are_files(file);
+    if (!is_there || is_cut) {
         dwfl_end(file->session);
-        return -ENOENT;
+        return is_cut ? -EBADMSG : -ENOENT;
     }
     *out = file;
     return 0;
@@ -122,23 +192,44 @@ static time_t now(void)
     return time.tv_sec;
 }
 
-void dwarf_ask(struct dwarf_file *file)
+/* What takes long, or went wrong; %s is the program. */
+static void tell(struct dwarf_file *file, const char *form)
 {
+    char line[512];
+    if (!file->options.tell)
+        return;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(line, sizeof line, form, file->path);
+#pragma GCC diagnostic pop
+    file->options.tell(file->options.state, line);
+}
+
+struct dwarf_question dwarf_ask(struct dwarf_file *file)
+{
+    mapped_begin();
     if (!file->is_late)
         file->deadline = now() + DWARF_SECONDS_MAX;
+    return (struct dwarf_question){file};
+}
+
+void dwarf_answered(struct dwarf_question *question)
+{
+    struct dwarf_file *file = question->file;
+    if (!mapped_end() || file->is_cut)
+        return;
+    file->is_cut = file->is_late = true;
+    tell(file,
+         "%s, or its debug information, was cut short while it was read: what is missing in it reads as 0");
 }
 
 bool dwarf_is_late(struct dwarf_file *file)
 {
     time_t left = file->deadline - now();
-    file->is_late |= left < 0;
+    file->is_late |= left < 0 || mapped_is_cut();
     if (file->is_late || !file->on_wait || left > DWARF_SECONDS_MAX - 2)
         return file->is_late;
-    if (file->options.tell) {
-        char line[512];
-        snprintf(line, sizeof line, "%s %s, once", file->on_wait, file->path);
-        file->options.tell(file->options.state, line);
-    }
+    tell(file, file->on_wait);
     file->on_wait = NULL;
     return false;
 }
@@ -269,7 +360,7 @@ static bool begins_at(Dwarf_Die *die, uint64_t address)
            (dwarf_lowpc(die, &entry) == 0 && entry == address);
 }
 
-static bool holds_code(int tag)
+bool dwarf_holds_code(int tag)
 {
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
            tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
@@ -297,7 +388,7 @@ static void descend(struct dwarf_file *file, Dwarf_Die *parent, uint64_t address
                 return;
             continue;
         }
-        if (!holds_code(tag) || dwarf_haspc(&child, address) <= 0)
+        if (!dwarf_holds_code(tag) || dwarf_haspc(&child, address) <= 0)
             continue;
         Dwarf_Die *around = tag == DW_TAG_subprogram ? &child : function;
         if (is_code && around) {
@@ -357,7 +448,7 @@ static bool is_conventional(struct dwarf_file *file, Dwarf_Die *function, uint64
     return true;
 }
 
-static const char *spell(struct dwarf_file *file, Dwarf_Die *die)
+const char *dwarf_spelled(struct dwarf_file *file, Dwarf_Die *die)
 {
     struct text text = {0};
     dwarf_spell(die, &text, 0);
@@ -387,7 +478,7 @@ static void read_parameters(struct dwarf_file *file, struct scope *scope, uint64
         const char *name = dwarf_diename(&child);
         parameter->name = name ? arena_strdup(file->arena, name) : "";
         parameter->type = dwarf_type_of(file, &child, 0);
-        parameter->spelling = spell(file, &child);
+        parameter->spelling = dwarf_spelled(file, &child);
         parameter->location = (struct dwarf_location){.why = "the compiler left it out"};
         if (instance_of(file, &scope->die, &child, &own))
             parameter->location =
@@ -405,7 +496,7 @@ int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *n
     Dwarf_Die unit;
     struct scope scope = {.is_found = false};
     *out = (struct dwarf_function){.result = &type_none};
-    dwarf_ask(file);
+    DWARF_QUESTION(file);
     if (!dwarf_unit_at(file, address, &unit))
         return -ENOENT;
     descend(file, &unit, address, name, NULL, &scope, 0);
@@ -416,7 +507,7 @@ int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *n
     out->is_inlined = dwarf_tag(&scope.die) == DW_TAG_inlined_subroutine;
     out->is_entry = begins_at(&scope.die, address);
     out->result = dwarf_type_of(file, &scope.die, 0);
-    out->result_spelling = spell(file, &scope.die);
+    out->result_spelling = dwarf_spelled(file, &scope.die);
     out->result_at = dwarf_call_result(file, &scope.die);
     read_parameters(file, &scope, address, out);
     return 0;
@@ -450,7 +541,7 @@ static int each_instance(const struct places *places, Dwarf_Die *parent, Dwarf_D
     do {
         int tag = dwarf_tag(&child), stop = 0;
         Dwarf_Addr entry;
-        if (!holds_code(tag) && !holds_functions(tag))
+        if (!dwarf_holds_code(tag) && !holds_functions(tag))
             continue;
         if (tag == DW_TAG_inlined_subroutine) {
             origin_of(&child, &origin);
@@ -482,6 +573,6 @@ int dwarf_file_each_function(struct dwarf_file *file, const char *name, dwarf_pl
                              void *state)
 {
     struct places places = {file, visit, state};
-    dwarf_ask(file);
+    DWARF_QUESTION(file);
     return dwarf_index_each(file, DWARF_KIND_FUNCTION, name, function_places, &places);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* DWARF: what a compiler wrote about a program: types, functions with their parameters, variables, lines.
  *
- * elfutils' libdw reads the bytes and finds separate debug files (by build id, debug link, dwz, and from the
- * servers in DEBUGINFOD_URLS); here is what a tracer asks. An address leads to its compilation unit and is
+ * elfutils' libdw reads the bytes; separate debug files are found as for symbols (debug_file.h), those of dwz and
+ * those from the servers in DEBUGINFOD_URLS by elfutils. Here is what a tracer asks. An address leads to its compilation unit and is
  * cheap. A name needs an index of all names, which is made when the first name is asked for and kept on disk
  * (dwarf_index.c). Types are made in the caller's arena, a struct's fields when somebody looks inside, so the
  * arena must live as long as the file and be guarded; pointers get SPACE_USER.
  *
  * The bytes are untrusted. libdw checks its bounds; we bound the size of files, the number of entries looked
- * at and the depth, so wrong bytes give missing names. What neither can stop: a file that is cut short while
- * it is read (libdw maps it). Addresses are those of the file's symbols. */
+ * at and the depth, so wrong bytes give missing names, and so does a file that is cut short while it is read
+ * (mapped.h). What neither can stop: bytes that are changed at just the moment when libdw has checked them.
+ * Addresses are those of the file's symbols. */
 #ifndef SPOOR_SYM_DWARF_H
 #define SPOOR_SYM_DWARF_H
 
@@ -25,7 +26,6 @@ struct dwarf_file;
 
 struct dwarf_options {
     struct arena *arena;
-    const char *directories; /* of debug files besides libdw's own; with ':' between; or NULL */
     void (*tell)(void *state, const char *line); /* what takes long; or NULL */
     void *state;
 };
@@ -89,5 +89,25 @@ struct dwarf_function {
  * that is meant, when another was inlined there; NULL: the innermost. 0 or -ENOENT. */
 int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *name,
                         struct dwarf_function *out);
+
+/* What an instruction reads: a register, memory at a register plus offset, or at an address (offset alone). */
+struct dwarf_operand {
+    enum dwarf_where where; /* REGISTERS: one; MEMORY */
+    bool is_static;         /* MEMORY without a register */
+    struct machine_register base;
+    int64_t offset;
+    uint8_t size; /* of the value */
+    bool is_signed;
+};
+struct dwarf_expression {
+    const char *text; /* "request", "request->state", "queue.depth" */
+    const char *spelling;
+    const struct type *type; /* a scalar of the operand's size and sign */
+};
+/* The variable that is just there at that instruction, or the member of one or of what one points to, whose
+ * type is therefore the operand's; the innermost scope's. -ENOENT: there is none, or two of different
+ * types. */
+int dwarf_file_operand(struct dwarf_file *file, uint64_t address, const struct dwarf_operand *operand,
+                       struct dwarf_expression *out);
 
 #endif

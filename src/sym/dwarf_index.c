@@ -129,7 +129,7 @@ static void make_index(struct dwarf_file *file)
     file->index_read = true;
     if (dwarf_cache_read(file, &file->index))
         return;
-    file->on_wait = "Reading the names in the debug information of";
+    file->on_wait = "Reading the names in the debug information of %s, once";
     int stop = walk_units(&walk, file->dwarf, false);
     if (!stop && alternate)
         stop = walk_units(&walk, alternate, true);

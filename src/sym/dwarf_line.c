@@ -122,7 +122,7 @@ int dwarf_file_each_line(struct dwarf_file *file, const char *source, unsigned l
                          dwarf_place_visitor *visit, void *state, unsigned *next)
 {
     struct line_search search = {.file = file, .source = source, .line = line, .column = column};
-    dwarf_ask(file);
+    DWARF_QUESTION(file);
     search_units(&search, true);
     if (!search.count)
         search_units(&search, false);

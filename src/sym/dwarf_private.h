@@ -58,11 +58,10 @@ struct dwarf_file {
     size_t range_count;
     bool ranges_read, index_read;
     struct dwarf_index index;
-    char *debug_path;
     uint64_t entries; /* looked at */
     time_t deadline;  /* of the question that is answered now */
-    bool is_late;
-    const char *on_wait; /* what to tell when it takes longer than a second; then NULL */
+    bool is_late, is_cut;
+    const char *on_wait; /* what to tell of it when it takes longer than a second; then NULL */
 };
 
 /* dwarf.c */
@@ -70,8 +69,15 @@ struct dwarf_file {
 bool dwarf_unit_at(struct dwarf_file *file, uint64_t address, Dwarf_Die *unit);
 /* The innermost function or inlined instance there. */
 bool dwarf_scope_at(struct dwarf_file *file, uint64_t address, Dwarf_Die *found);
-/* Every question begins with this. One that took too long is the last. */
-void dwarf_ask(struct dwarf_file *file);
+/* Every question begins with DWARF_QUESTION and ends where its block does. One that took too long, or during which
+ * the file was cut short, is the last. */
+struct dwarf_question {
+    struct dwarf_file *file;
+};
+struct dwarf_question dwarf_ask(struct dwarf_file *file);
+void dwarf_answered(struct dwarf_question *question);
+#define DWARF_QUESTION(of) \
+    __attribute__((cleanup(dwarf_answered))) struct dwarf_question question = dwarf_ask(of)
 /* Whether the question took too long. Tells what is waited for. */
 bool dwarf_is_late(struct dwarf_file *file);
 /* To the next entry at the same level. False: there is none, it does not lie behind (a circle), or it took
@@ -81,6 +87,9 @@ bool dwarf_has(Dwarf_Die *die, unsigned attribute);
 /* An unsigned attribute, seen through what the entry completes. */
 bool dwarf_number(Dwarf_Die *die, unsigned attribute, uint64_t *value);
 enum dwarf_kind dwarf_kind_of(int tag); /* 0: nothing that the index has */
+
+bool dwarf_holds_code(int tag);                                     /* a scope with addresses */
+const char *dwarf_spelled(struct dwarf_file *file, Dwarf_Die *die); /* of DW_AT_type, in the file's arena */
 
 /* dwarf_index.c */
 /* Each entry of that kind and name, those at the top first. Non-zero stops. */
@@ -101,6 +110,8 @@ const struct type *dwarf_type_make(struct dwarf_file *file, Dwarf_Die *die, unsi
 const struct type *dwarf_type_of(struct dwarf_file *file, Dwarf_Die *die, unsigned depth);
 bool dwarf_type_die(Dwarf_Die *die, Dwarf_Die *type); /* DW_AT_type; false: void */
 bool dwarf_strip(Dwarf_Die *die);                     /* typedefs and qualifiers; false: void */
+/* Of a variable that has one place in the program; 0 or -ENOENT. */
+int dwarf_static_address(Dwarf_Die *die, uint64_t *address);
 /* dwarf_spell.c: the type of DW_AT_type, as C writes it where no name follows. */
 void dwarf_spell(Dwarf_Die *die, struct text *out, unsigned depth);
 

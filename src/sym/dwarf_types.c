@@ -259,7 +259,7 @@ static void complete(struct type *type, void *provider)
 {
     struct incomplete *incomplete = provider;
     type->complete = NULL;
-    dwarf_ask(incomplete->file);
+    DWARF_QUESTION(incomplete->file);
     if (!dwarf_has(&incomplete->die, DW_AT_declaration))
         fill(incomplete->file, type, &incomplete->die);
     else if (type->name) /* this unit only knows the name */
@@ -385,7 +385,6 @@ static bool find(struct dwarf_file *file, enum dwarf_kind kind, const char *name
                  struct wanted *wanted)
 {
     *wanted = (struct wanted){0};
-    dwarf_ask(file);
     if (near && dwarf_unit_at(file, near, &wanted->unit))
         dwarf_unit_each(file, &wanted->unit, kind, name, want, wanted);
     if (!wanted->is_found)
@@ -395,6 +394,7 @@ static bool find(struct dwarf_file *file, enum dwarf_kind kind, const char *name
 
 const struct type *dwarf_file_type(struct dwarf_file *file, const char *name, uint64_t near)
 {
+    DWARF_QUESTION(file);
     static const struct {
         const char *keyword;
         enum dwarf_kind kind;
@@ -421,6 +421,7 @@ const struct type *dwarf_file_type(struct dwarf_file *file, const char *name, ui
 const struct type *dwarf_file_enumerator(struct dwarf_file *file, const char *name, uint64_t near,
                                          int64_t *value)
 {
+    DWARF_QUESTION(file);
     struct wanted wanted;
     if (!find(file, DWARF_KIND_ENUMERATOR, name, near, &wanted))
         return NULL;
@@ -433,28 +434,34 @@ const struct type *dwarf_file_enumerator(struct dwarf_file *file, const char *na
     return NULL;
 }
 
-int dwarf_file_variable(struct dwarf_file *file, const char *name, uint64_t near, uint64_t *address,
-                        const struct type **type)
+int dwarf_static_address(Dwarf_Die *die, uint64_t *address)
 {
-    struct wanted wanted;
-    Dwarf_Attribute found;
+    Dwarf_Attribute found, indirect;
     Dwarf_Op *operations;
     size_t count;
-    if (!find(file, DWARF_KIND_VARIABLE, name, near, &wanted) ||
-        !dwarf_attr_integrate(&wanted.die, DW_AT_location, &found) ||
+    Dwarf_Addr value;
+    if (!dwarf_attr_integrate(die, DW_AT_location, &found) ||
         dwarf_getlocation(&found, &operations, &count) || count != 1)
         return -ENOENT;
-    if (operations[0].atom == DW_OP_addr) {
-        *address = operations[0].number;
-    } else if (operations[0].atom == DW_OP_addrx || operations[0].atom == DW_OP_GNU_addr_index) {
-        Dwarf_Attribute indirect;
-        Dwarf_Addr value;
+    switch (operations[0].atom) {
+    case DW_OP_addr: *address = operations[0].number; return 0;
+    case DW_OP_addrx:
+    case DW_OP_GNU_addr_index:
         if (dwarf_getlocation_attr(&found, operations, &indirect) || dwarf_formaddr(&indirect, &value))
             return -ENOENT;
         *address = value;
-    } else {
-        return -ENOENT; /* one per thread */
+        return 0;
+    default: return -ENOENT; /* one per thread */
     }
+}
+
+int dwarf_file_variable(struct dwarf_file *file, const char *name, uint64_t near, uint64_t *address,
+                        const struct type **type)
+{
+    DWARF_QUESTION(file);
+    struct wanted wanted;
+    if (!find(file, DWARF_KIND_VARIABLE, name, near, &wanted) || dwarf_static_address(&wanted.die, address))
+        return -ENOENT;
     *type = dwarf_type_of(file, &wanted.die, 0);
     return 0;
 }

@@ -97,13 +97,19 @@ int library_find_in_cache(const void *bytes, size_t size, const char *name, stru
     return -ENOENT;
 }
 
-static int cache_read(void **bytes, size_t *size)
+static int cache_read(pid_t pid, void **bytes, size_t *size)
 {
-    int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
+    struct text path = {0};
+    int fd = proc_path(pid, "/etc/ld.so.cache", &path)
+                 ? -1
+                 : open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    text_free(&path);
     if (fd < 0)
-        return -errno;
+        return -ENOENT;
     struct stat status;
     int error = fstat(fd, &status) ? -errno : 0;
+    if (!error && !S_ISREG(status.st_mode))
+        error = -EBADMSG;
     if (!error && (status.st_size <= 0 || status.st_size > CACHE_LARGEST))
         error = -EBADMSG;
     if (!error && !(*bytes = malloc((size_t)status.st_size)))
@@ -139,27 +145,31 @@ static bool is_elf(const char *path)
     return elf;
 }
 
-static int library_find_in_directory(const char *path, const char *name, struct text *out)
+static int library_find_in_directory(pid_t pid, const char *path, const char *name, struct text *out)
 {
-    DIR *directory = opendir(path);
-    if (!directory)
+    struct text opened = {0};
+    DIR *directory = proc_path(pid, path, &opened) ? NULL : opendir(text_string(&opened));
+    if (!directory) {
+        text_free(&opened);
         return -ENOENT;
-    char best[PATH_MAX] = "", full[PATH_MAX];
+    }
+    char best[NAME_MAX + 1] = "", full[PATH_MAX];
     for (struct dirent *entry; (entry = readdir(directory));) {
         if (!library_is(entry->d_name, name) ||
-            snprintf(full, sizeof full, "%s/%s", path, entry->d_name) >= (int)sizeof full)
+            snprintf(full, sizeof full, "%s/%s", text_string(&opened), entry->d_name) >= (int)sizeof full)
             continue;
-        if ((!*best || strcmp(full, best) < 0) && is_elf(full))
-            memcpy(best, full, sizeof best);
+        if ((!*best || strcmp(entry->d_name, best) < 0) && is_elf(full))
+            snprintf(best, sizeof best, "%s", entry->d_name);
     }
     closedir(directory);
+    text_free(&opened);
     if (!*best)
         return -ENOENT;
-    text_add(out, best);
+    text_printf(out, "%s/%s", path, best);
     return out->failed ? -ENOMEM : 0;
 }
 
-int library_find(const char *name, struct text *out)
+int library_find(pid_t pid, const char *name, struct text *out)
 {
     static const char *const directories[] = {
         "/lib/" TRIPLET, "/usr/lib/" TRIPLET, "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
@@ -168,12 +178,12 @@ int library_find(const char *name, struct text *out)
         return -ENOENT;
     void *bytes = NULL;
     size_t size = 0;
-    int error = cache_read(&bytes, &size);
+    int error = cache_read(pid, &bytes, &size);
     if (!error)
         error = library_find_in_cache(bytes, size, name, out);
     free(bytes);
     for (size_t i = 0; error && error != -ENOMEM && i < sizeof directories / sizeof *directories; i++)
-        error = library_find_in_directory(directories[i], name, out);
+        error = library_find_in_directory(pid, directories[i], name, out);
     return error && error != -ENOMEM ? -ENOENT : error;
 }
 
@@ -325,7 +335,7 @@ int binary_each(const char *word, pid_t pid, binary_visitor *visit, void *contex
         result = walk_process(&walk, pid, walk_named_file);
         if (!result && !walk.found && !executable_find(word, &path))
             result = walk_offer(&walk, text_string(&path), text_string(&path));
-        if (!result && !walk.found && !library_find(word, &path))
+        if (!result && !walk.found && !library_find(0, word, &path))
             result = walk_offer(&walk, text_string(&path), text_string(&path));
         if (!result && !walk.found)
             result = walk_offer(&walk, word, word);

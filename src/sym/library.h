@@ -10,8 +10,8 @@
 #include "base/text.h"
 
 /* "c", "libc", "libc.so.6", "pthread": the path of the shared library, from /etc/ld.so.cache, else from the
- * standard directories. -ENOENT. */
-int library_find(const char *name, struct text *out);
+ * standard directories; of that process, and as it sees them, when pid is not 0. -ENOENT. */
+int library_find(pid_t pid, const char *name, struct text *out);
 /* The same in the bytes of a cache file. Untrusted. */
 int library_find_in_cache(const void *bytes, size_t size, const char *name, struct text *out);
 /* "bash": the first in PATH that may be executed. A name with a '/' is checked as it is. -ENOENT. */

@@ -299,6 +299,16 @@ static bool is_file(const char *path, const struct stat *wanted)
     return !stat(path, &status) && status.st_dev == wanted->st_dev && status.st_ino == wanted->st_ino;
 }
 
+size_t proc_root_length(const char *path, pid_t *pid)
+{
+    size_t root = !strncmp(path, "/proc/", 6) ? 6 + strspn(path + 6, "0123456789") : 0;
+    if (root <= 6 || strncmp(path + root, "/root/", 6))
+        return 0;
+    if (pid)
+        *pid = (pid_t)strtol(path + 6, NULL, 10);
+    return root + 5;
+}
+
 int proc_path(pid_t pid, const char *path, struct text *out)
 {
     char link[32], target[PATH_MAX], rooted[PATH_MAX + 32];

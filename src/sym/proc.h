@@ -41,6 +41,8 @@ int proc_start_time(pid_t pid, uint64_t *ticks); /* tells a process from a later
 /* A path of the process, opened from outside: "/proc/PID/root" + path, or path itself when that is the same
  * file or when pid is 0. */
 int proc_path(pid_t pid, const char *path, struct text *out);
+/* Of "/proc/PID/root" in front of such a path; 0: it has none. pid: left alone then; may be NULL. */
+size_t proc_root_length(const char *path, pid_t *pid);
 /* The file that a process runs, opened from outside, also when it was deleted or another one has its name now.
  */
 int proc_program(pid_t pid, struct text *out);

@@ -168,7 +168,7 @@ void spoor_tracer_close(struct spoor_tracer *tracer)
 {
     if (!tracer)
         return;
-    if (tracer->stage == TRACER_RUNS)
+    if (tracer->session)
         session_leave(tracer->session);
     session_close(tracer->session);
     text_free(&tracer->script);

@@ -118,6 +118,32 @@ static void decode_jump(struct decoder *d, uint32_t at, struct vm_step *step)
     step->code = code;
 }
 
+static void refuse_call(const struct image_program *program, uint32_t at, const char *why,
+                        struct diagnostics *diagnostics)
+{
+    const struct bpf_insn *insn = &program->instructions[at];
+    const char *name = insn->src_reg ? NULL : ir_helper_name(insn->imm);
+    diagnose_error(diagnostics, vm_place(program, at), "This asks the kernel%s%s%s, and %s", name ? " (" : "",
+                   name ? name : "", name ? ")" : "", why);
+    diagnose_hint(diagnostics, "of an event of a recording there is only what was recorded: args, object, "
+                               "owner, lifetime, since, tid, comm, nsecs");
+}
+
+int vm_check_calls(const struct image_program *program, const char *why, struct diagnostics *diagnostics)
+{
+    for (uint32_t i = 0; i < program->count; i++) {
+        const struct bpf_insn *insn = &program->instructions[i];
+        if (is_wide(insn)) {
+            i++;
+        } else if (insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg != BPF_PSEUDO_CALL &&
+                   (insn->src_reg || !vm_helper_find(insn->imm))) {
+            refuse_call(program, i, why, diagnostics);
+            return -EOPNOTSUPP;
+        }
+    }
+    return 0;
+}
+
 static void decode_call(struct decoder *d, uint32_t at, struct vm_step *step)
 {
     const struct bpf_insn *insn = &d->program->instructions[at];
@@ -134,12 +160,7 @@ static void decode_call(struct decoder *d, uint32_t at, struct vm_step *step)
         step->code = VM_HELPER;
         return;
     }
-    const char *name = insn->src_reg ? NULL : ir_helper_name(insn->imm);
-    diagnose_error(d->diagnostics, vm_place(d->program, at),
-                   "This asks the kernel%s%s%s, and no kernel runs this script", name ? " (" : "",
-                   name ? name : "", name ? ")" : "");
-    diagnose_hint(d->diagnostics, "in scripts over recordings there is only what was recorded: args, object, "
-                                  "owner, lifetime, since, tid, comm, nsecs");
+    refuse_call(d->program, at, "no kernel runs this script", d->diagnostics);
     d->error = -EOPNOTSUPP;
 }
 
@@ -162,9 +183,9 @@ static void decode_wide(struct decoder *d, uint32_t at, struct vm_step *step)
         if (relocation->map >= d->vm->map_count)
             return;
         const struct vm_map *map = &d->vm->maps[relocation->map];
-        value = relocation->kind == RELOCATION_MAP
-                    ? VM_HANDLE_MAP | relocation->map
-                    : (uint64_t)(uintptr_t)map->elements + (uint32_t)insn[1].imm;
+        value = relocation->kind == RELOCATION_VALUE
+                    ? (uint64_t)(uintptr_t)map->elements + (uint32_t)insn[1].imm
+                    : VM_HANDLE_MAP | relocation->map; /* there is one ring */
     } else if (insn->src_reg == BPF_PSEUDO_FUNC) {
         int64_t target = (int64_t)at + 1 + insn->imm;
         if (!is_target(d, target))

@@ -88,7 +88,7 @@ static int vm_create_maps(struct host *host, const struct image *image, struct d
     if (!error) {
         vm->memory = memory;
         vm->size = end;
-        vm->context = (struct vm_context *)(vm->memory + context);
+        vm->context = (struct image_event *)(vm->memory + context);
         vm->indices = (uint64_t *)(vm->memory + indices);
         vm->frames = vm->memory + frames;
         vm->ring = vm->memory + ring;
@@ -342,7 +342,7 @@ struct host *vm_host(struct vm *vm)
     return &vm->host;
 }
 
-struct vm_context *vm_context(struct vm *vm)
+struct image_event *vm_context(struct vm *vm)
 {
     return vm->context;
 }

@@ -83,7 +83,7 @@ struct vm {
     const struct image *image;
     uint8_t *memory; /* of programs: context, indices, frames, ring, maps */
     uint64_t size;
-    struct vm_context *context;
+    struct image_event *context;
     uint64_t *indices; /* one for each depth of calls: see for_each in helper.c */
     uint8_t *frames;
     uint8_t *ring;

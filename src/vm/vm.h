@@ -11,21 +11,8 @@
 
 #include "bpf/host.h"
 
-enum { VM_WORDS = 12 };
-
-/* What a program of an event of a recording gets, in this layout for every format of recordings. */
-struct vm_context {
-    uint64_t time;   /* boot clock, ns */
-    uint64_t object; /* id as it was recorded */
-    uint64_t owner, thread;
-    uint64_t lifetime, since; /* ns; only when image.follows_objects */
-    uint64_t related;         /* id of the first object that the event relates to its own */
-    uint64_t site;            /* of the variant */
-    uint64_t words[VM_WORDS]; /* arguments; of a text: vm_text_address() */
-};
-
 /* A text of the event is read at such an address, by its number, and at no other. */
-enum { VM_TEXT_OWNER = VM_WORDS, VM_TEXTS };
+enum { VM_TEXT_OWNER = EVENT_WORDS, VM_TEXTS };
 #define VM_TEXT_BASE 0x7e00000000000000u
 static inline uint64_t vm_text_address(unsigned text)
 {
@@ -57,7 +44,7 @@ struct vm_options {
 int vm_open(const struct vm_options *options, struct vm **out); /* 0 or -ENOMEM */
 struct host *vm_host(struct vm *vm);
 /* To be filled before vm_run. NULL before the maps are made. */
-struct vm_context *vm_context(struct vm *vm);
+struct image_event *vm_context(struct vm *vm);
 /* Holds for all that runs from now on. NULL: no event, this process and now. */
 void vm_event(struct vm *vm, const struct vm_event *event);
 /* The same in place, for one event after the other: what vm_event() was told last, to be changed. */
@@ -67,6 +54,9 @@ struct vm_event *vm_event_here(struct vm *vm);
 int vm_run(struct vm *vm, size_t program, struct place *at);
 bool vm_has_records(const struct vm *vm); /* that nobody has taken */
 uint64_t vm_spent(const struct vm *vm);   /* of the budget, by the last run */
+/* Whether a program of a recording's event, which a kernel shall run, calls only what would be answered here
+ * too: anything else would answer about this process. -EOPNOTSUPP with a diagnostic that says why. */
+int vm_check_calls(const struct image_program *program, const char *why, struct diagnostics *diagnostics);
 /* What the number means, for messages. */
 const char *vm_error(int error);
 

@@ -53,6 +53,15 @@ static void ask(struct dwarf_file *file)
     dwarf_file_each_line(file, "dwarf.c", 102, 0, see_place, &sum, &next);
     for (address = 0; address < 0x1c00; address += 8) {
         struct dwarf_function function;
+        struct dwarf_expression expression;
+        struct dwarf_operand operand = {.where = address & 8 ? DWARF_MEMORY : DWARF_REGISTERS,
+                                        .is_static = address & 16,
+                                        .offset = (int64_t)(address % 0x180) - 64,
+                                        .size = address & 32 ? 4 : 8,
+                                        .is_signed = address & 64};
+        machine_register_argument(machine_here(), address % 6, &operand.base);
+        if (!dwarf_file_operand(file, address, &operand, &expression))
+            sum += strlen(expression.text) + strlen(expression.spelling) + see_type(expression.type, 3);
         if (dwarf_file_function(file, address, NULL, &function))
             continue;
         for (uint32_t i = 0; i < function.count; i++)

@@ -7,10 +7,10 @@
 # and ftrace and kprobes then crash the kernel. It also emulates two things wrongly that kernels from 6.12 use,
 # hence la57 and cx16.
 suites="
-bullseye  -smp 2 -cpu max                       600
-bookworm  -smp 2 -cpu max                       600
-trixie    -smp 2 -cpu max,la57=off,cx16=off     600
-sid       -smp 2 -cpu max,la57=off,cx16=off     600
+bullseye  -smp 2 -cpu max                       1800
+bookworm  -smp 2 -cpu max                       1800
+trixie    -smp 2 -cpu max,la57=off,cx16=off     1800
+sid       -smp 2 -cpu max,la57=off,cx16=off     1800
 "
 package=linux-image-cloud-amd64
 modules="dummy nbd" # what a case wants to probe in a module; loaded by init

@@ -89,6 +89,14 @@ compile gcc -g -O2 -Wl,--build-id && {
     grep -q 'main' problems
     result $? "nothing describes a stripped program" problems
 }
+# Where the compiler has put a part is what the program says: it must not make us wait.
+compile gcc -g -O2 -gsplit-dwarf && {
+    for part in *.dwo; do rm "$part" && mkfifo "$part"; done
+    timeout 20 "$build/spoor" -q -e 'uprobe:./program:main { print(args.argc) }' >output 2>problems
+    [ $? != 124 ] && grep -q 'no debug information' problems
+    result $? "a pipe in the place of a split part" problems
+    rm -f ./*.dwo
+}
 if command -v dwz >/dev/null; then
     compile gcc -g -O2 && cp program other && dwz -m common.dwz program other 2>problems &&
         readelf -S program | grep -q gnu_debugaltlink && compare "dwz, with a common file"

@@ -8,10 +8,12 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -253,6 +255,52 @@ static void test_damaged(void **state)
     close(copy);
 }
 
+static void count_line(void *state, const char *line)
+{
+    assert_non_null(strstr(line, "cut short"));
+    ++*(unsigned *)state;
+}
+
+/* Somebody writes over the file, or copies another there, while it is read. */
+static void test_cut_short(void **state)
+{
+    enum { PARTS = 24 };
+    (void)state;
+    for (unsigned part = 0; part < PARTS; part++) {
+        char path[64];
+        struct arena arena = {0};
+        unsigned told = 0;
+        struct dwarf_options options = {.arena = &arena, .tell = count_line, .state = &told};
+        struct dwarf_file *file;
+        struct dwarf_function function;
+        struct sigaction before, after;
+        jmp_buf nowhere;
+        int own = open("/proc/self/exe", O_RDONLY), copy = memfd_create("cut", 0);
+        struct stat status;
+        assert_int_equal(fstat(own, &status), 0);
+        assert_int_equal(sendfile(copy, own, NULL, (size_t)status.st_size), status.st_size);
+        close(own);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", copy);
+        assert_int_equal(sigaction(SIGBUS, NULL, &before), 0);
+        assert_int_equal(arena_guard(&arena, nowhere), 0);
+        assert_int_equal(dwarf_file_open(path, &options, &file), 0);
+        const struct type *type = dwarf_file_type(file, "struct test_outer", 0);
+        assert_non_null(type);
+        assert_int_equal(ftruncate(copy, status.st_size * part / PARTS), 0);
+        type_complete(type);
+        dwarf_file_type(file, "struct nobody_has_this", 0);
+        dwarf_file_function(file, (uint64_t)(uintptr_t)test_function, NULL, &function);
+        dwarf_file_function(file, 0x4000, NULL, &function);
+        dwarf_file_type(file, "test_alias", 0);
+        assert_true(told == 1 || part > PARTS / 2);
+        assert_int_equal(sigaction(SIGBUS, NULL, &after), 0);
+        assert_ptr_equal(before.sa_handler, after.sa_handler);
+        dwarf_file_close(file);
+        arena_free(&arena);
+        close(copy);
+    }
+}
+
 static void test_nothing(void **state)
 {
     struct arena arena = {0};
@@ -276,6 +324,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_functions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
         cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -455,7 +455,7 @@ static inline int testing_create(struct testing *t, const struct image_map *map)
                            .value_size = map->value_size,
                            .max_entries = map->max_entries,
                            .map_flags = map->flags};
-    if (map->type == BPF_MAP_TYPE_RINGBUF) {
+    if (map->type == BPF_MAP_TYPE_RINGBUF && !map->is_ring_per_cpu) {
         attr.key_size = attr.value_size = 0;
         int fd = testing_bpf(BPF_MAP_CREATE, &attr);
         t->rings[t->ring_count++] = fd;
@@ -471,6 +471,8 @@ static inline int testing_create(struct testing *t, const struct image_map *map)
             union bpf_attr ring = {.map_type = BPF_MAP_TYPE_RINGBUF, .max_entries = map->value_size};
             t->rings[t->ring_count++] = testing_bpf(BPF_MAP_CREATE, &ring);
         }
+        if (map->type == BPF_MAP_TYPE_RINGBUF)
+            return t->rings[t->ring_count - map->max_entries];
         attr.value_size = 4;
         attr.inner_map_fd = (uint32_t)t->rings[t->ring_count - 1];
     }
@@ -501,8 +503,12 @@ static inline int testing_load(struct testing *t)
             if (relocation->kind == RELOCATION_FUNCTION)
                 continue;
             struct bpf_insn *insn = &program->instructions[relocation->instruction];
-            insn->src_reg = relocation->kind == RELOCATION_MAP ? BPF_PSEUDO_MAP_FD : BPF_PSEUDO_MAP_VALUE;
+            insn->src_reg = relocation->kind == RELOCATION_VALUE ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
             insn->imm = t->maps[relocation->map];
+            if (relocation->kind == RELOCATION_RING) {
+                insn->imm = t->rings[insn[1].imm];
+                insn[1].imm = 0;
+            }
         }
         union bpf_attr attr = {.prog_type = program->type,
                                .insns = (uintptr_t)program->instructions,

@@ -180,14 +180,14 @@ static void libraries(void **state)
     static const char *const names[] = {"c", "libc", "libc.so", "libc.so.6"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct text path = {0};
-        assert_int_equal(library_find(names[i], &path), 0);
+        assert_int_equal(library_find(0, names[i], &path), 0);
         assert_non_null(strstr(text_string(&path), "/libc.so.6"));
         text_free(&path);
     }
     struct text path = {0};
-    assert_int_equal(library_find("no-such-library", &path), -ENOENT);
-    assert_int_equal(library_find("", &path), -ENOENT);
-    assert_int_equal(library_find("../c", &path), -ENOENT);
+    assert_int_equal(library_find(0, "no-such-library", &path), -ENOENT);
+    assert_int_equal(library_find(0, "", &path), -ENOENT);
+    assert_int_equal(library_find(0, "../c", &path), -ENOENT);
     assert_int_equal(executable_find("sh", &path), 0);
     assert_non_null(strstr(text_string(&path), "/sh"));
     assert_int_equal(executable_find("no-such-command", &path), -ENOENT);

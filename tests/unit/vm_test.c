@@ -421,7 +421,7 @@ static int64_t read_text(uint64_t address, uint32_t size, char out[64])
     fixture_open(&f, NULL, 0);
     fixture_program(&f, code, 8, NULL, 0);
     vm_event(f.vm, &event);
-    memset(vm_context(f.vm), 'x', sizeof(struct vm_context));
+    memset(vm_context(f.vm), 'x', sizeof(struct image_event));
     assert_int_equal(vm_run(f.vm, 0, NULL), 0);
     memcpy(out, (char *)vm_context(f.vm) + 16, 64);
     int64_t result = (int64_t)vm_context(f.vm)->time;

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cmd/output.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int output_open(struct output *output, const char *path, bool is_directory)
+{
+    *output = (struct output){.file = STDOUT_FILENO};
+    if (!path || (!is_directory && !strcmp(path, "-")))
+        return 0;
+    if (is_directory && mkdir(path, 0777))
+        output->file = -1;
+    else
+        output->file = is_directory ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                                    : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (output->file >= 0) {
+        output->path = path;
+        output->is_directory = is_directory;
+        return 0;
+    }
+    fprintf(stderr, "ERROR: cannot create %s: %s\n", path, strerror(errno));
+    if (errno == EEXIST)
+        fputs("HINT: -o takes a name that is not in use; what exists is not overwritten\n", stderr);
+    return 1;
+}
+
+static int write_all(int file, const char *bytes, size_t length)
+{
+    for (size_t done = 0; done < length;) {
+        const ssize_t now = write(file, bytes + done, length - done);
+        if (now >= 0)
+            done += (size_t)now;
+        else if (errno == EAGAIN)
+            poll(&(struct pollfd){file, POLLOUT, 0}, 1, -1);
+        else if (errno != EINTR)
+            return -errno;
+    }
+    return 0;
+}
+
+/* There may be as many files as threads: none is kept open. */
+static int write_in_directory(const struct output *output, const char *name, const void *bytes, size_t length)
+{
+    const int file = openat(output->file, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file < 0)
+        return -errno;
+    const int error = write_all(file, bytes, length);
+    return close(file) && !error ? -errno : error;
+}
+
+int output_write(struct output *output, const char *name, const void *bytes, size_t length)
+{
+    if (!output->error)
+        output->error = output->is_directory ? write_in_directory(output, name, bytes, length)
+                                             : write_all(output->file, bytes, length);
+    return output->error;
+}
+
+static void remove_directory(const struct output *output)
+{
+    DIR *directory = fdopendir(dup(output->file));
+    for (struct dirent *entry; directory && (entry = readdir(directory));)
+        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+            unlinkat(output->file, entry->d_name, 0);
+    if (directory)
+        closedir(directory);
+    rmdir(output->path);
+}
+
+int output_close(struct output *output, bool is_whole)
+{
+    if (output->file < 0)
+        return 0;
+    if (!output->path) {
+        if (!output->error || output->error == -EPIPE)
+            return 0;
+        fprintf(stderr, "ERROR: cannot write the output: %s\n", strerror(-output->error));
+        return 1;
+    }
+    if (output->error || !is_whole) {
+        if (output->error)
+            fprintf(stderr, "ERROR: cannot write %s: %s; it was removed\n", output->path,
+                    strerror(-output->error));
+        else
+            fprintf(stderr, "NOTE: %s is not whole and was removed\n", output->path);
+        if (output->is_directory)
+            remove_directory(output);
+        else
+            unlink(output->path);
+    }
+    const int error = output->error;
+    close(output->file);
+    output->file = -1;
+    return error != 0;
+}

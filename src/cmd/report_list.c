@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `spoor report`: the events as lines or as JSON, and between them the lines of another output. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/report.h"
+#include "print/event.h"
+#include "reader/json_lines.h"
+
+struct listing {
+    struct report *report;
+    struct filter filter;
+    struct event_printer printer;
+    struct json_lines *lines; /* to merge; NULL: none */
+    bool has_entries;         /* something was printed */
+    uint64_t lost;            /* before events that are not shown */
+};
+
+static void print_event(struct listing *listing, struct recording_event *event,
+                        const struct object_step *step)
+{
+    struct report *report = listing->report;
+    event->lost = listing->lost;
+    listing->lost = 0;
+    if (report->options->json)
+        event_json(&report->out, report->recording, event, step, !listing->has_entries);
+    else
+        event_print(&listing->printer, &report->out, event, step);
+    listing->has_entries = true;
+    report_flush(report, false);
+}
+
+/* Those that are older than this. The window of time is for them too. 0 or -errno. */
+static int print_lines(struct listing *listing, uint64_t before)
+{
+    struct report *report = listing->report;
+    const uint64_t start = recording_start(report->recording);
+    struct json_line line;
+    int got = 0;
+    while (listing->lines && !report_stop && !report->is_closed &&
+           (got = json_lines_next(listing->lines, before, &line)) == 1) {
+        const uint64_t since = line.time > start ? line.time - start : 0;
+        if (since < listing->filter.from || (listing->filter.to && since > listing->filter.to))
+            continue;
+        if (report->options->json)
+            event_json_line(&report->out, &line, !listing->has_entries);
+        else
+            event_print_line(&listing->printer, &report->out, &line);
+        listing->has_entries = true;
+        report_flush(report, false);
+    }
+    return got < 0 ? got : 0;
+}
+
+/* All that is there now: 0, or -errno. *over: nothing more is wanted. */
+static int print_events(struct listing *listing, bool *over)
+{
+    struct report *report = listing->report;
+    struct recording_event event;
+    struct object_step step;
+    int got = 0;
+    while (!report_stop && !report->is_closed && !*over && (got = report_next(report, &event, &step)) == 1) {
+        listing->lost += event.lost;
+        if (filter_passes(&listing->filter, report->recording, &event, &step)) {
+            if (listing->lines &&
+                (got = print_lines(listing, recording_time(report->recording, event.stamp))))
+                return got;
+            print_event(listing, &event, &step);
+        } else {
+            *over = filter_is_over(&listing->filter, report->recording, &event);
+        }
+    }
+    return got < 0 ? got : 0;
+}
+
+static void tell_of_lines(const struct listing *listing)
+{
+    const struct json_lines_counts counts = json_lines_counts(listing->lines);
+    const char *name = listing->report->options->merged;
+    if (counts.refused)
+        fprintf(stderr, "NOTE: %" PRIu64 " lines of %s are no JSON and were left out\n", counts.refused,
+                name);
+    if (!counts.timed)
+        fprintf(stderr,
+                "NOTE: no line of %s says when it was: `spoor -f json --times` writes lines that do\n", name);
+    if (counts.late)
+        fprintf(stderr, "NOTE: %" PRIu64 " lines of %s came too late for the order of time\n", counts.late,
+                name);
+}
+
+static int open_lines(struct listing *listing)
+{
+    struct report *report = listing->report;
+    struct text why = {0};
+    if (recording_is_spdk(report->recording)) {
+        fputs("ERROR: --merge needs to know when events were: an SPDK trace file counts from its first event "
+              "and does not say when that was\n",
+              stderr);
+        return 1;
+    }
+    const int error = json_lines_open(report->options->merged, &listing->lines, &why);
+    if (error)
+        fprintf(stderr, "ERROR: %s\n", why.length ? text_string(&why) : strerror(-error));
+    text_free(&why);
+    return error != 0;
+}
+
+static int list(struct listing *listing)
+{
+    struct report *report = listing->report;
+    int got = 0;
+    for (bool over = false; !over && !report_stop && !report->is_closed;) {
+        got = print_events(listing, &over);
+        if (got < 0 || over || !report->options->follow)
+            break;
+        report_flush(report, true);
+        if (!recording_is_live(report->recording))
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        if ((got = recording_refresh(report->recording)) < 0)
+            break;
+    }
+    return got < 0 ? got : print_lines(listing, UINT64_MAX);
+}
+
+int report_list(struct report *report)
+{
+    const struct report_options *options = report->options;
+    struct listing listing = {.report = report, .filter = options->filter};
+    if (options->merged && open_lines(&listing))
+        return 1;
+    event_printer_init(&listing.printer, report->recording);
+    listing.printer.width = options->width;
+    listing.printer.with_counter = options->with_counter;
+    listing.printer.with_step = options->with_step;
+    if (options->json)
+        event_json_head(&report->out, report->recording);
+    const int got = list(&listing);
+    report_progress_end(report);
+    if (options->json)
+        event_json_tail(&report->out, report->recording);
+    free(listing.filter.tracepoints != options->filter.tracepoints ? listing.filter.tracepoints : NULL);
+    if (listing.lines && got >= 0)
+        tell_of_lines(&listing);
+    json_lines_close(listing.lines);
+    if (got < 0)
+        fprintf(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording), strerror(-got));
+    return got < 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the two files of the Common Trace Format share. The metadata describes exactly what ctf.c writes. */
+#ifndef SPOOR_EXPORT_CTF_H
+#define SPOOR_EXPORT_CTF_H
+
+#include "base/text.h"
+#include "reader/reader.h"
+
+#define CTF_MAGIC 0xc1fc1fc1u
+
+struct ctf_packet { /* its head, as it stands in a stream */
+    uint32_t magic, stream_id;
+    uint64_t instance;   /* of the stream: the ring */
+    uint64_t begin, end; /* ns */
+    uint64_t content_bits, packet_bits, number;
+    uint64_t discarded; /* events of this ring, up to the end of the packet */
+};
+
+/* The whole description, in the language of CTF 1.8. */
+void ctf_metadata(struct text *out, const struct recording *recording);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Protocol buffers as bytes: a field is its number and kind, then a number of variable length, 8 bytes, or a
+ * length and as many bytes. */
+#ifndef SPOOR_EXPORT_PROTO_H
+#define SPOOR_EXPORT_PROTO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+void proto_number(struct text *out, unsigned field, uint64_t value);
+void proto_signed(struct text *out, unsigned field, int64_t value);
+void proto_fixed(struct text *out, unsigned field, uint64_t value); /* 8 bytes; also of a double */
+void proto_bytes(struct text *out, unsigned field, const char *bytes, size_t length);
+/* As proto_bytes; what is no UTF-8 is replaced: readers refuse such strings. */
+void proto_string(struct text *out, unsigned field, const char *bytes, size_t length);
+/* A message inside: everything until proto_close, which is given what proto_open returned. */
+size_t proto_open(struct text *out, unsigned field);
+void proto_close(struct text *out, size_t opened);
+
+#endif

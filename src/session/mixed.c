@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A script over recordings of living programs and over the kernel at once.
+ *
+ * The kernel runs all its programs, so that a map is one map for all of them, and as atomic. Those of trace
+ * probes are attached to nothing: this process reads the recordings and has the kernel run them
+ * (BPF_PROG_TEST_RUN), event by event, with the event in the control page. What they send comes by a ring of
+ * their own, and is acted on before the next event.
+ *
+ * The order is that of time. A recording is read some 25 ms behind, because its program may be about to
+ * write; so long the records of other probes wait in the pump. Invariant: when an event runs, every record
+ * before it was acted on, and none behind it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "reader/replay.h"
+#include "session/state.h"
+
+enum { TEXT_MOST = 1024, COLLECT_AFTER = 256 /* events */, PAUSE_NS = 2000000 };
+static const uint64_t PATIENCE =
+    1000000000; /* ns: at the end, for recorders that stand still in the middle */
+
+struct mixed {
+    uint64_t since; /* when all was attached: what happened before is history. 0: nothing is */
+    char texts[EVENT_WORDS + 1][TEXT_MOST + 8];
+};
+
+static int refuse(struct session *session, const char *what, const char *hint)
+{
+    diagnose_error(&session->diagnostics, (struct place){0}, "%s", what);
+    diagnose_hint(&session->diagnostics, "%s", hint);
+    return -EINVAL;
+}
+
+/* Every recording must be written now, with the clock that the kernel has. */
+static int check_recordings(struct session *session)
+{
+    const struct replay *replay = session->environment.replay;
+    for (size_t i = 0; i < replay_count(replay); i++) {
+        struct recording *recording = replay_recording(replay, i);
+        const char *path = recording_path(recording);
+        if (recording_is_spdk(recording))
+            return refuse(session,
+                          arena_printf(&session->arena,
+                                       "%s has a clock of its own and cannot be put in order with "
+                                       "probes of the kernel",
+                                       path),
+                          "recordings of SPDK's format go with other trace probes");
+        if (!recording_is_live(recording))
+            return refuse(session,
+                          arena_printf(&session->arena,
+                                       "the program of %s has ended: its events are history, and "
+                                       "probes of the kernel see what happens now",
+                                       path),
+                          "a script over it may have trace, begin, end, interval and profile probes");
+    }
+    return 0;
+}
+
+int mixed_open(struct session *session)
+{
+    if (session->options.cgroup)
+        return refuse(session,
+                      "--cgroup does not go with trace probes: recordings do not say who is in a group",
+                      "-p chooses processes");
+    session->mixed = calloc(1, sizeof *session->mixed);
+    if (!session->mixed)
+        return -ENOMEM;
+    session->environment.is_mixed = true;
+    int error = replay_open_recordings(session);
+    return error ? error : check_recordings(session);
+}
+
+int mixed_check(struct session *session)
+{
+    int error = 0;
+    for (size_t i = 0; !error && i < session->unit_count; i++)
+        if (session->units[i].variant->kind->reads_recordings)
+            error = vm_check_calls(&session->image.programs[session->units[i].program],
+                                   "the block runs in this process, when the event is read",
+                                   &session->diagnostics);
+    return error;
+}
+
+void mixed_close(struct session *session)
+{
+    free(session->mixed);
+    session->mixed = NULL;
+}
+
+/* ---- events ---- */
+
+static uint64_t copy_text(struct mixed *mixed, const struct replay_event *at, unsigned which)
+{
+    struct vm_text text = {"", 0};
+    char *copy = mixed->texts[which];
+    replay_text(at, which, &text);
+    size_t length = text.length < TEXT_MOST ? text.length : TEXT_MOST;
+    memcpy(copy, text.bytes, length);
+    memset(copy + length, 0, 8);
+    return (uintptr_t)copy;
+}
+
+static void run_event(struct session *session, const struct replay_event *at)
+{
+    const struct host_operations *host = session->host->operations;
+    struct image_event *event = &host->control(session->host)->event;
+    replay_fill(session, event, at);
+    for (unsigned texts = at->tracepoint->texts; texts; texts &= texts - 1) {
+        unsigned which = (unsigned)__builtin_ctz(texts);
+        event->words[which] = copy_text(session->mixed, at, which);
+    }
+    event->owner_name = session->image.names_owners ? copy_text(session->mixed, at, VM_TEXT_OWNER) : 0;
+    for (uint32_t i = 0; i < at->tracepoint->count && !session->actor.exit_requested; i++) {
+        event->site = at->tracepoint->listeners[i].site;
+        int error = host->run(session->host, at->tracepoint->listeners[i].program);
+        if (error) {
+            diagnose_error(&session->diagnostics, (struct place){0},
+                           "The kernel does not run a trace probe: %s", strerror(-error));
+            session->actor.exit_requested = true; /* it would be so again */
+        }
+        session_deliver_own(session);
+    }
+}
+
+/* Events that are there, no later than `until`. */
+static void run_events(struct session *session, uint64_t until)
+{
+    struct replay *replay = session->environment.replay;
+    struct replay_event event;
+    int got = 0;
+    for (unsigned count = 0; replay_horizon(replay) <= until && (got = replay_next(replay, &event)) == 1;) {
+        if (event.time < session->mixed->since || event.time > until)
+            continue;
+        session_release(session, event.time);
+        if (session->actor.exit_requested || session->broken_output)
+            return;
+        run_event(session, &event);
+        if (++count % COLLECT_AFTER)
+            continue;
+        session_collect(session);
+        if (session_interrupted(session))
+            return; /* the rest is read at the end */
+    }
+    if (got < 0) {
+        diagnose_error(&session->diagnostics, (struct place){0}, "A recording cannot be read: %s",
+                       strerror(-got));
+        session->actor.exit_requested = true;
+    }
+}
+
+int mixed_begin(struct session *session)
+{
+    struct replay *replay = session->environment.replay;
+    int error = pump_start(session, NULL);
+    if (!error && session->image.follows_objects)
+        error = replay_follow_objects(replay);
+    if (!session->options.command) /* else all of it is wanted */
+        session->mixed->since = session->host->operations->clock(session->host);
+    session->horizon = 0;
+    return error;
+}
+
+bool mixed_turn(struct session *session, uint64_t until)
+{
+    struct replay *replay = session->environment.replay;
+    int lives = replay_refresh(replay);
+    if (lives < 0) {
+        diagnose_error(&session->diagnostics, (struct place){0}, "A recording cannot be read: %s",
+                       strerror(-lives));
+        return true;
+    }
+    session_collect(session); /* after the refresh: what is older than what it brought is in the pump now */
+    run_events(session, until);
+    uint64_t horizon = replay_horizon(replay);
+    session->horizon = horizon < until ? horizon : until;
+    session_release(session, session->horizon);
+    return !lives;
+}
+
+/* What happened until now is still to be read: programs of the kernel have been stopped, trace probes have
+ * not. */
+void mixed_finish(struct session *session)
+{
+    const struct host_operations *host = session->host->operations;
+    uint64_t end = host->clock(session->host);
+    while (session->pump && !session->actor.exit_requested && !session->broken_output &&
+           !mixed_turn(session, end) && session->horizon < end && host->clock(session->host) < end + PATIENCE)
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    session->horizon = UINT64_MAX;
+    replay_tell_missing(session);
+}

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Nothing is left behind, whenever the tracer is killed (SIGKILL): at its n-th system call, for n from the first to the last,
+# through compiling, loading, attaching, running and leaving. Then the kernel's own lists have none of its maps, programs
+# and links, tracefs has no event of it, nobody in the traced program listens any more, no process and no file is left.
+#   tests/programs/killed.sh BUILD [STEP]     STEP 1: every n; the default is 13
+set -u
+build=$(cd "${1:?usage: killed.sh BUILD}" && pwd) || exit 1
+step=${2:-13}
+if [ "$(id -u)" != 0 ]; then
+    echo "skip everything: needs root"
+    exit 0
+fi
+dir=$(mktemp -d /tmp/spoor-killed.XXXXXX) || exit 1
+target=
+finish() {
+    [ -z "$target" ] || kill -KILL "$target" 2>/dev/null
+    rm -rf "$dir"
+}
+trap finish EXIT
+cp "$build/targets/storm" "$build/targets/objects" "$build/hostile/spoor" "$dir"
+mkdir "$dir/tmp" && cd "$dir" || exit 1
+export TMPDIR=$dir/tmp HOSTILE_LOG=$dir/log
+unset HOSTILE
+
+mkfifo hold answers
+./storm usdt <hold >answers &
+target=$!
+exec 8>hold 9<answers
+listened() { # is what the target says of its semaphore
+    local now hits
+    echo look >&8
+    read -r now hits <&9
+    [ "$now" = 1 ]
+}
+
+map=killed$$
+script="usdt:./storm:storm:tick { @$map = count(); printf(\"%d %s\\n\", arg0, str(arg1)); }
+    uprobe:./storm:storm_call { @$map = count(); @s[ustack] = count(); }
+    tracepoint:syscalls:sys_enter_getpgid { @$map = count(); } interval:ms:5 { @$map = count(); exit(); }"
+tracefs=/sys/kernel/tracing
+[ -e $tracefs/uprobe_events ] || tracefs=/sys/kernel/debug/tracing
+events() { cat $tracefs/uprobe_events $tracefs/kprobe_events 2>/dev/null | grep -c "spoor_$1_"; }
+files() { ls /dev/shm /sys/fs/bpf "$TMPDIR" 2>/dev/null | grep -v "^spoor-\|^bpftrace" | sort; }
+
+left() { # PID: what is left of that tracer
+    local objects
+    objects=$(./objects $map)
+    [ "$objects" = "0 maps, 0 programs, 0 links" ] || echo "the kernel has $objects"
+    ! listened || echo "somebody listens to the probe"
+    [ "$(events "$1")" = 0 ] || echo "events in tracefs"
+    ! pgrep -s "$1" >/dev/null 2>&1 || echo "a process"
+}
+
+# killed NAME STEP OPTIONS…: all n of a run
+killed() {
+    local name=$1 step=$2 tried=0 clean=0 calls n pid why i
+    shift 2
+    rm -f log
+    timeout -k 2 60 ./spoor "$@" -e "$script" >out 2>err </dev/null
+    calls=$(awk '/^counts/ { print $3 }' log)
+    if [ -z "$calls" ]; then
+        echo "not ok killed $name: it does not run"
+        cat err
+        return
+    fi
+    files >before
+    for ((n = 1; n <= calls; n += step)); do
+        HOSTILE=kill:$n setsid ./spoor "$@" -e "$script" >out 2>err </dev/null &
+        pid=$!
+        wait $pid 2>/dev/null
+        tried=$((tried + 1))
+        # What was open is closed by the kernel, which takes its time.
+        for ((i = 0; i < 400; i++)); do
+            why=$(left $pid)
+            [ -n "$why" ] || break
+            sleep 0.05
+        done
+        if [ -z "$why" ]; then clean=$((clean + 1)); else echo "killed at call $n of $calls: $why"; fi
+    done
+    files >after
+    cmp -s before after || { diff before after; clean=-1; }
+    if [ $tried = $clean ]; then
+        echo "ok killed $name: $tried of $calls calls, nothing left"
+    else
+        echo "not ok killed $name: $tried tried, $clean clean"
+    fi
+}
+
+killed "while tracing" "$step" -q
+killed "while tracing a process" "$step" -q -p $target
+kill -0 $target 2>/dev/null && echo "ok the traced program is alive" || echo "not ok the traced program is alive"

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hits something as fast as it can, and counts it: storm usdt|call|syscall [THREADS].
+ *   usdt     fires storm:tick (number, text), behind a semaphore
+ *   call     calls storm_call(number)
+ *   syscall  calls getppid()
+ * It does what the lines of its standard input say: "go" begins, "stop" ends the storm, "look" does nothing; after each it
+ * prints "LISTENED HITS": 1 if somebody listens to storm:tick, and how often it hit so far. The input's end is the end. */
+#include <spoor/probe.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+SPOOR_PROBE_DECLARE(storm, tick, (uint64_t, number), (const char *, text));
+
+enum { THREADS_MOST = 64 };
+
+static char kind;
+static bool runs;
+static uint64_t hits; /* of the threads that have ended */
+
+__attribute__((noinline, noclone, noipa, used)) void storm_call(uint64_t number)
+{
+    __asm__ volatile("" ::"r"(number) : "memory");
+}
+
+__attribute__((noinline)) static void storm_tick(uint64_t number)
+{
+    SPOOR_FIRE(storm, tick, number, "storm");
+}
+
+static void *work(void *nothing)
+{
+    uint64_t count = 0;
+    for (; __atomic_load_n(&runs, __ATOMIC_RELAXED); count++) {
+        if (kind == 'u')
+            storm_tick(count);
+        else if (kind == 'c')
+            storm_call(count);
+        else
+            syscall(SYS_getppid);
+    }
+    __atomic_add_fetch(&hits, count, __ATOMIC_RELAXED);
+    return nothing;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t threads[THREADS_MOST];
+    int count = argc > 2 ? atoi(argv[2]) : 1;
+    char line[16];
+    kind = argc > 1 ? *argv[1] : 'u';
+    if (count < 1 || count > THREADS_MOST)
+        return 2;
+    setlinebuf(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        bool go = !strcmp(line, "go\n"), stop = !strcmp(line, "stop\n");
+        if ((go && runs) || (stop && !runs))
+            return 2;
+        if (go || stop)
+            __atomic_store_n(&runs, go, __ATOMIC_RELAXED);
+        for (int i = 0; i < count && (go || stop); i++)
+            if (go ? pthread_create(&threads[i], NULL, work, NULL) : pthread_join(threads[i], NULL))
+                return 2;
+        printf("%d %llu\n", SPOOR_LISTENED(storm, tick) != 0, (unsigned long long)hits);
+    }
+    return 0;
+}
