@@ -42,7 +42,7 @@ struct bdev {
     const struct bdev_kind *kind;
     uint64_t size; /* in bytes */
     uint32_t owner;
-    void *memory; /* the kind's own */
+    void *memory; /* the kind's own: also a descriptor */
     struct io_device device;
     thread_fn closed;
     void *closed_context;

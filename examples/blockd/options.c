@@ -19,6 +19,7 @@ static const char help[] =
     "  --socket PATH        listen on a unix socket\n"
     "  --memory NAME:SIZE   export a device in memory (SIZE: bytes, or 64M, 2G, …)\n"
     "  --null NAME:SIZE     export a device that forgets what is written\n"
+    "  --file NAME:SIZE     export the file NAME, made if need be; writes wait for the disk\n"
     "  --control PATH       a socket that takes commands: add KIND NAME SIZE, remove NAME,\n"
     "                       pause NAME, resume NAME, list\n"
     "  --threads N          that serve; one per core if not given\n"
@@ -76,11 +77,17 @@ static int parse_number(const char *option, const char *text, unsigned least, un
 int options_parse(struct options *options, int argc, char **argv)
 {
     static const struct option names[] = {
-        {"port", required_argument, NULL, 'p'},    {"address", required_argument, NULL, 'a'},
-        {"socket", required_argument, NULL, 's'},  {"memory", required_argument, NULL, 'm'},
-        {"null", required_argument, NULL, 'n'},    {"control", required_argument, NULL, 'c'},
-        {"threads", required_argument, NULL, 't'}, {"trace", required_argument, NULL, 'e'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"port", required_argument, NULL, 'p'},
+        {"address", required_argument, NULL, 'a'},
+        {"socket", required_argument, NULL, 's'},
+        {"memory", required_argument, NULL, 'm'},
+        {"null", required_argument, NULL, 'n'},
+        {"control", required_argument, NULL, 'c'},
+        {"file", required_argument, NULL, 'f'},
+        {"threads", required_argument, NULL, 't'},
+        {"trace", required_argument, NULL, 'e'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     int option, error = 0;
     options->address = "127.0.0.1";
@@ -94,6 +101,7 @@ int options_parse(struct options *options, int argc, char **argv)
         case 's': options->socket = optarg; break;
         case 'm': error = parse_export(options, "memory", optarg); break;
         case 'n': error = parse_export(options, "null", optarg); break;
+        case 'f': error = parse_export(options, "file", optarg); break;
         case 'c': options->control = optarg; break;
         case 't': error = parse_number("threads", optarg, 1, THREAD_MOST - 1, &options->threads); break;
         case 'e': options->trace = optarg; break;

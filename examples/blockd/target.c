@@ -214,7 +214,15 @@ static void connection_accepted(void *context, int fd, const char *peer)
     atomic_fetch_add(&target->connections, 1);
     /* The first thread serves no clients. */
     const unsigned servers = target->set.count - 1;
-    struct thread *thread = target->set.threads[1 + target->next_thread++ % servers];
+    unsigned chosen = 0;
+    for (unsigned i = 0; i < servers; i++) {
+        target->shares[i].thread = thread_id(target->set.threads[1 + i]);
+        if (target->shares[i].given < target->shares[chosen].given)
+            chosen = i;
+    }
+    target->shares[chosen].given++;
+    SPDK_DTRACE_PROBE3(schedule, target->shares, servers, chosen);
+    struct thread *thread = target->set.threads[1 + chosen];
     connection_start(thread, &target->groups, fd, peer, &target->connections);
 }
 

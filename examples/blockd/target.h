@@ -25,6 +25,11 @@ enum target_state {
 
 struct control;
 
+/* How many connections a thread was given: what the first thread goes by. */
+struct thread_share {
+    uint32_t thread, given;
+};
+
 struct target {
     const struct options *options;
     enum target_state state;
@@ -38,7 +43,8 @@ struct target {
     struct listener tcp, socket;
     struct control *control;
     struct source signals;
-    unsigned connections_most, next_thread;
+    unsigned connections_most;
+    struct thread_share shares[THREAD_MOST]; /* of the threads from the second on */
     _Atomic unsigned connections, groups_created;
 };
 

@@ -134,7 +134,7 @@ static void act_cat(struct actor *actor, const struct action *action, const uint
             text_append(&content, part, (size_t)got < room ? (size_t)got : room);
         }
         close(descriptor);
-        record_text(actor->printer, "cat", text_string(&content), content.length);
+        record_foreign_text(actor->printer, "cat", text_string(&content), content.length);
     }
     text_free(&path);
     text_free(&content);
@@ -271,7 +271,7 @@ static void act_join(struct actor *actor, const struct action *action, const uin
         text_append(&text, word, length);
     }
     text_char(&text, '\n');
-    record_text(actor->printer, "join", text_string(&text), text.length);
+    record_foreign_text(actor->printer, "join", text_string(&text), text.length);
     text_free(&text);
 }
 

@@ -24,6 +24,10 @@ int command_run(struct options *options, const char *name, const struct text *te
 int command_probes(struct options *options, const char *name, const struct text *text, probe_visitor *visit,
                    void *state);
 
+/* Text that others had a part in, such as names of symbols and files: it cannot command a terminal. */
+void command_say(FILE *out, const char *text);
+void command_say_line(FILE *out, const char *text); /* with a newline behind it */
+
 /* Errors first, then warnings, on the error stream. */
 void command_diagnose(const struct options *options, const struct diagnostics *diagnostics);
 

@@ -14,9 +14,9 @@ static int print_probe(void *state, const char *name, const char *details)
 {
     size_t *count = state;
     ++*count;
-    puts(name);
+    command_say_line(stdout, name);
     if (details)
-        fputs(details, stdout);
+        command_say(stdout, details);
     return ferror(stdout) ? -EPIPE : 0;
 }
 
@@ -88,7 +88,7 @@ static int list_types(struct probe_environment *environment, const char *pattern
             btf_file_define(line->btf, line->id, &text);
         else
             text_printf(&text, "%s\n", line->name);
-        fputs(text_string(&text), stdout);
+        command_say(stdout, text_string(&text));
     }
     text_free(&text);
     if (listing.count)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arguments in, exit status out: the only folder that prints to the terminal and decides what is fatal. */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/recordings.h"
@@ -24,8 +26,26 @@ static const struct {
     {"argdist", command_argdist}, {"list", command_tplist},
 };
 
+/* A standard stream that was closed would be the next file that is opened, and what is meant for the user would go there.
+ * What stands in its place cannot be used either, and says so. */
+static int hold_standard_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+            return 1;
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (hold_standard_streams())
+        return 1;
+    if (getuid() != geteuid() || getgid() != getegid()) {
+        fputs("ERROR: spoor is not made to be set-user-ID: whoever may run it could read everything\n"
+              "HINT: let sudo decide who may, or give the file the capabilities it needs: see docs/SECURITY.md\n",
+              stderr);
+        return 1;
+    }
     const char *slash = argc ? strrchr(argv[0], '/') : NULL;
     bool is_bpftrace = argc && !strcmp(slash ? slash + 1 : argv[0], "bpftrace"); /* which has no commands */
     for (size_t i = 0; argc > 1 && !is_bpftrace && i < sizeof commands / sizeof commands[0]; i++)

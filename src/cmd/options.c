@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/recordings.h"
+#include "reader/filter.h"
+
 enum { /* options without a letter; below the first letter of ASCII */
        OPTION_UNSAFE = 1,
        OPTION_CHECK,
@@ -29,6 +32,12 @@ enum { /* options without a letter; below the first letter of ASCII */
        OPTION_RECORDING,
        OPTION_SCRIPT,
        OPTION_TIMES,
+       OPTION_DURATION,
+       OPTION_EVENTS,
+       OPTION_MEMORY,
+       OPTION_ROTATE,
+       OPTION_KEEP,
+       OPTION_USER,
 };
 
 static const struct option_line {
@@ -44,7 +53,13 @@ static const struct option_line {
      "run a command and trace; it starts when all is attached, its end ends the trace"},
     {OPTION_FOLLOW, "follow", NULL, "with -p and -c: trace also what the process starts"},
     {OPTION_CGROUP, "cgroup", "GROUP", "trace only what is in a control group: its path, or a process in it"},
+    {OPTION_USER, "user", "USER", "with -c: who runs the command; else who called sudo, or you"},
     {'o', "output", "FILE", "write the script's output to a file"},
+    {OPTION_ROTATE, "rotate-size", "BYTES", "with -o: files FILE.1, FILE.2 … of at most so much (10M)"},
+    {OPTION_KEEP, "keep", "N", "with --rotate-size: only the newest N files"},
+    {OPTION_DURATION, "duration", "TIME", "the trace ends so long after all is attached (90s, 5m)"},
+    {OPTION_EVENTS, "max-events", "N", "the trace ends when N events have been printed or acted on"},
+    {OPTION_MEMORY, "max-memory", "BYTES", "use no more for maps, rings and spoor itself (64M)"},
     {'f', NULL, "text|json|FILE", "format of the output; or a recording, for trace probes"},
     {OPTION_RECORDING, "recording", "FILE", "read this recording, as -f FILE; may be given several times"},
     {OPTION_TIMES, "times", NULL, "with -f json: lines say when, as time_ns; for spoor report --merge"},
@@ -256,6 +271,32 @@ static int apply(struct options *options, int letter, const char *argument)
     case OPTION_WITHOUT: session->without = argument; return 0;
     case OPTION_TIMES: session->shows_times = true; return 0;
     case OPTION_NO_WARNINGS: session->no_warnings = true; return 0;
+    case OPTION_USER: session->command_user = argument; return 0;
+    case OPTION_DURATION:
+        return filter_parse_time(argument, &session->duration_ns) && session->duration_ns >= 1000
+                   ? 0
+                   : complain("--duration takes a time, such as 10s; not '%s'", argument);
+    case OPTION_EVENTS:
+        return recordings_number(argument, UINT64_MAX, &session->max_events) && session->max_events
+                   ? 0
+                   : complain("--max-events takes a number, not '%s'", argument);
+    case OPTION_MEMORY:
+        return recordings_size(argument, &session->max_memory)
+                   ? 0
+                   : complain("--max-memory takes a number of bytes, which may end in K, M or G; not '%s'",
+                              argument);
+    case OPTION_ROTATE:
+        return recordings_size(argument, &session->rotate_bytes)
+                   ? 0
+                   : complain("--rotate-size takes a number of bytes, which may end in K, M or G; not '%s'",
+                              argument);
+    case OPTION_KEEP: {
+        uint64_t files;
+        if (!recordings_number(argument, 1000000, &files) || !files)
+            return complain("--keep takes a number of files, not '%s'", argument);
+        session->keep_files = (unsigned)files;
+        return 0;
+    }
     case OPTION_RECORDING: return options_append(&session->recordings, argument);
     case OPTION_HOST:
         if ((choice = word(argument, hosts)) < 0)
@@ -397,6 +438,10 @@ int options_parse(struct options *options, int argc, char **argv)
             return 1;
     if (!options->output && getenv("BPF_OUTFILE") && *getenv("BPF_OUTFILE"))
         options->output = getenv("BPF_OUTFILE");
+    if (options->session.rotate_bytes && !options->output)
+        return complain("--rotate-size needs the name of a file%s: -o FILE", "");
+    if (options->session.keep_files && !options->session.rotate_bytes)
+        return complain("--keep needs --rotate-size%s", "");
     int next = optind;
     if (options->lists && !options->script_count && next < argc) {
         if (is_script(argv[next]))

@@ -21,8 +21,8 @@ struct options {
     bool lists;          /* -l */
     const char *pattern; /* of -l; NULL: everything */
     bool help, version, info;
-    bool dry_run, formats;    /* --dry-run, --fmt */
-    const char *output;       /* -o */
+    bool dry_run, formats; /* --dry-run, --fmt */
+    const char *output;    /* -o */
     pid_t pids[OPTIONS_PIDS]; /* of -p */
     struct session_options session;
 };

@@ -55,24 +55,6 @@ static int complain(const char *what, const char *value)
     return 1;
 }
 
-static bool parse_size(const char *text, uint64_t *bytes)
-{
-    static const char units[] = "KMG";
-    char digits[24];
-    const size_t length = strlen(text);
-    const char *unit = length ? strchr(units, text[length - 1]) : NULL;
-    if (!length || length >= sizeof digits)
-        return false;
-    memcpy(digits, text, length + 1);
-    if (unit && *unit)
-        digits[length - 1] = 0;
-    const unsigned shift = unit && *unit ? 10 * (unsigned)(unit - units + 1) : 0;
-    if (!recordings_number(digits, UINT64_MAX >> shift, bytes) || !*bytes)
-        return false;
-    *bytes <<= shift;
-    return true;
-}
-
 static int parse(struct arguments *arguments, int argc, char **argv)
 {
     static const struct option names[] = {
@@ -97,7 +79,7 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         case 'o': arguments->drain.output = optarg; break;
         case 'q': arguments->quiet = true; break;
         case OPTION_SIZE:
-            if (!parse_size(optarg, &arguments->drain.rotate_bytes))
+            if (!recordings_size(optarg, &arguments->drain.rotate_bytes))
                 return complain("--rotate-size takes a number of bytes, which may end in K, M or G; not",
                                 optarg);
             break;

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool recordings_number(const char *text, uint64_t most, uint64_t *number)
 {
@@ -13,4 +14,22 @@ bool recordings_number(const char *text, uint64_t most, uint64_t *number)
     errno = 0;
     *number = strtoull(text, &end, text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10);
     return !errno && !*end && *number <= most;
+}
+
+bool recordings_size(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "KMG";
+    char digits[24];
+    const size_t length = strlen(text);
+    const char *unit = length ? strchr(units, text[length - 1]) : NULL;
+    if (!length || length >= sizeof digits)
+        return false;
+    memcpy(digits, text, length + 1);
+    if (unit && *unit)
+        digits[length - 1] = 0;
+    const unsigned shift = unit && *unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (!recordings_number(digits, UINT64_MAX >> shift, bytes) || !*bytes)
+        return false;
+    *bytes <<= shift;
+    return true;
 }

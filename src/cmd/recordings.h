@@ -12,5 +12,7 @@ int command_ctl(int argc, char **argv);
 
 /* A whole text as a number up to `most`, decimal or 0x… */
 bool recordings_number(const char *text, uint64_t most, uint64_t *number);
+/* A number of bytes that is not 0: 4096, 64K, 10M, 1G */
+bool recordings_size(const char *text, uint64_t *bytes);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/create.h"
 #include "builtin/all.h"
 #include "cmd/command.h"
 
@@ -15,7 +16,7 @@ void command_diagnose(const struct options *options, const struct diagnostics *d
     diagnostics_render(&text, diagnostics, DIAGNOSTIC_ERROR, options->session.colour);
     if (!options->session.no_warnings)
         diagnostics_render(&text, diagnostics, DIAGNOSTIC_WARNING, options->session.colour);
-    fputs(text_string(&text), stderr);
+    command_say(stderr, text_string(&text));
     if (text.failed || (diagnostics->errors && !text.length))
         fputs("ERROR: there is not enough memory\n", stderr);
     text_free(&text);
@@ -53,20 +54,21 @@ static int read_text(const char *name, struct text *text)
 static void report(void *state, const char *text)
 {
     (void)state;
-    fputs(text, stderr);
+    command_say(stderr, text);
 }
 
 static int print_probe(void *state, const char *name, const char *details)
 {
     (void)state, (void)details;
-    puts(name);
+    command_say_line(stdout, name);
     return 0;
 }
 
 static int print_would(void *state, const char *name, const char *details)
 {
     (void)state, (void)details;
-    fprintf(stderr, "Would attach %s\n", name);
+    fputs("Would attach ", stderr);
+    command_say_line(stderr, name);
     return 0;
 }
 
@@ -150,11 +152,22 @@ static int run_sources(struct options *options, const struct source *sources, si
 {
     options->session.output = STDOUT_FILENO;
     if (options->output) {
-        int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-        options->session.output = open(options->output, flags, 0644);
-        if (options->session.output < 0)
-            return fail("cannot write to", options->output, errno);
+        struct text first = {0};
+        text_add(&first, options->output);
+        if (options->session.rotate_bytes)
+            text_add(&first, ".1");
+        options->session.output_path = options->output;
+        options->session.output = first.failed ? -ENOMEM : create_file(text_string(&first));
+        text_free(&first);
+        if (options->session.output < 0) {
+            int error = -options->session.output;
+            fail("cannot write to", options->output, error);
+            if (error == EPERM)
+                fputs("HINT: in a directory that others may write, no link and nobody else's file is written to\n", stderr);
+            return 1;
+        }
     }
+    options->session.is_terminal = isatty(options->session.output) == 1;
     const char *colour = getenv("BPFTRACE_COLOR");
     options->session.colours_output =
         colour && strcmp(colour, "auto") ? !strcmp(colour, "always") : isatty(options->session.output) == 1;

@@ -43,7 +43,7 @@ static int print_tracepoint(void *state, const char *name, const char *details)
     name += strlen("tracepoint:");
     if (!matches(arguments, name))
         return 0;
-    puts(name);
+    command_say_line(stdout, name);
     while (arguments->verbosity && details && *details) { /* "    type name", a line each */
         size_t length = strcspn(details, "\n");
         printf("%.*s;\n", (int)length, details);

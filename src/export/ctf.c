@@ -88,6 +88,17 @@ static void begin_packet(struct stream *stream, uint64_t time)
     stream->begin = time;
 }
 
+/* How many are missing before the first packet is known when there is one before it. */
+static int write_beginning(struct export *export, size_t ring, uint64_t time)
+{
+    struct ctf *ctf = export->state;
+    struct stream *stream = &ctf->streams[ring];
+    const uint64_t start = recording_start(export->recording);
+    begin_packet(stream, start < time ? start : time);
+    stream->end = stream->begin;
+    return write_packet(export, ring);
+}
+
 static void put_context(const struct export *export, struct text *out, const struct export_event *at)
 {
     struct ctf *ctf = export->state;
@@ -158,6 +169,8 @@ static int event(struct export *export, const struct export_event *at)
     int error = stream ? 0 : -ENOMEM;
     if (!error && (event->lost || stream->packet.length >= PACKET_MUCH))
         error = write_packet(export, event->source);
+    if (!error && event->lost && !stream->number)
+        error = write_beginning(export, event->source, at->time);
     if (error)
         return error;
     stream->discarded += event->lost;

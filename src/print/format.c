@@ -10,6 +10,7 @@
 
 #include "print/gfp.h"
 #include "print/json.h"
+#include "print/terminal.h"
 
 enum { FORMAT_WIDTH_MOST = 1 << 16 };
 
@@ -253,7 +254,14 @@ static void print_argument(struct printer *printer, const struct format_segment 
                      : segment->variant == 'h' ? BUFFER_HEX
                                                : BUFFER_ASCII);
         break;
-    case 'c': text_char(out, (char)value_integer(argument->type, argument->bytes)); break;
+    case 'c': {
+        char character = (char)value_integer(argument->type, argument->bytes);
+        if (printer->is_terminal && !printer->json)
+            terminal_escape(out, &character, 1, false);
+        else
+            text_char(out, character);
+        break;
+    }
     default: print_unsigned(out, segment, value_integer(argument->type, argument->bytes)); return;
     }
     if (segment->width)

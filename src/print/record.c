@@ -3,6 +3,7 @@
 #include "print/record.h"
 
 #include "print/json.h"
+#include "print/terminal.h"
 
 static void begin_record(struct text *out, const char *kind)
 {
@@ -49,6 +50,14 @@ void record_text(struct printer *printer, const char *kind, const char *bytes, s
     json_escape(printer->out, bytes, length);
     text_char(printer->out, '"');
     end_record(printer->out);
+}
+
+void record_foreign_text(struct printer *printer, const char *kind, const char *bytes, size_t length)
+{
+    if (printer->is_terminal && !printer->json)
+        terminal_escape(printer->out, bytes, length, false);
+    else
+        record_text(printer, kind, bytes, length);
 }
 
 void record_format(struct printer *printer, const char *kind, const struct format *format,

@@ -11,6 +11,7 @@
 #include "print/histogram.h"
 #include "print/json.h"
 #include "print/map.h"
+#include "print/terminal.h"
 
 enum { WALK_DEPTH = 32, WALK_NODES = 1 << 16 };
 
@@ -42,6 +43,8 @@ static void emit_foreign(struct walk *walk, const char *string, size_t length)
 {
     if (walk->json)
         json_escape(walk->out, string, length);
+    else if (walk->printer->is_terminal && !walk->printer->json)
+        terminal_escape(walk->out, string, length, false);
     else
         text_append(walk->out, string, length);
 }

@@ -18,9 +18,9 @@
 
 /* What an address is. Strings live until the next call into print_names. */
 struct print_symbol {
-    const char *name;   /* NULL: the address is in `module`, in no known function */
-    uint64_t offset;    /* from the start of name */
-    const char *module; /* path of the file, or kernel module; NULL: unknown */
+    const char *name;        /* NULL: the address is in `module`, in no known function */
+    uint64_t offset;         /* from the start of name */
+    const char *module;      /* path of the file, or kernel module; NULL: unknown */
     const uint8_t *build_id; /* of the file; NULL: it has none */
     size_t build_id_size;
     uint64_t file_offset; /* of the address in the file */
@@ -35,7 +35,8 @@ struct print_names {
     /* False: nothing is known about the address. */
     bool (*kernel_symbol)(void *owner, uint64_t address, struct print_symbol *out);
     /* is_return: the address is where a call returns to. */
-    bool (*user_symbol)(void *owner, uint32_t pid, uint64_t address, bool is_return, struct print_symbol *out);
+    bool (*user_symbol)(void *owner, uint32_t pid, uint64_t address, bool is_return,
+                        struct print_symbol *out);
     /* The frames of a stack, innermost first; the count. 0: no such stack. They live until the next call. */
     size_t (*stack)(void *owner, enum type_kind kind, uint64_t id, const uint64_t **frames);
     /* TYPE_NAME: the probe or function with this index; NULL: no such name. */
@@ -52,10 +53,11 @@ struct printer {
     const struct print_names *names; /* or NULL */
     const char *trunc_trailer;       /* after a string that filled its buffer; NULL: ".." */
     bool json;
-    uint64_t time; /* of the event, boot clock: JSON lines say it; 0: they do not */
+    uint64_t time;               /* of the event, boot clock: JSON lines say it; 0: they do not */
+    bool is_terminal;            /* text: what others put into strings must not command it */
     bool bcc_histograms;         /* text: as BCC's print_log2_hist() lays them out */
     const char *histogram_title; /* of their first column; NULL: "value" */
-    struct text scratch; /* internal; zero-initialise, printer_free() */
+    struct text scratch;         /* internal; zero-initialise, printer_free() */
 };
 void printer_free(struct printer *printer);
 

@@ -56,7 +56,7 @@ struct probe_environment {
     bool modules_read;
     struct probe_program *programs; /* program.h */
     size_t program_count, program_room;
-    void (*tell)(void *state, const char *line); /* what takes long; or NULL */
+    void (*tell)(void *state, const char *line, bool is_problem); /* what takes long; or NULL */
     void *tell_state;
 };
 struct btf_file *probe_btf(struct probe_environment *environment);      /* NULL: the kernel has none */

@@ -200,7 +200,7 @@ static void put_code(struct text *out, uint32_t code)
         return;
     }
     const unsigned more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    text_char(out, (char)(0xf00u >> more | code >> 6 * more)); /* 110…, 1110…, 11110… */
+    text_char(out, (char)(0xff00u >> (more + 1) | code >> 6 * more)); /* 110…, 1110…, 11110… */
     for (unsigned i = more; i-- > 0;)
         text_char(out, (char)(0x80 | (code >> 6 * i & 0x3f)));
 }

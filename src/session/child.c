@@ -3,7 +3,9 @@
  * pipes: one holds the child back, the other brings the error when the command cannot be executed. */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,69 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/create.h"
 #include "session/state.h"
+
+/* Who runs the command. */
+struct user {
+    bool is_other;
+    uid_t uid;
+    gid_t gid;
+    const char *name, *home, *shell; /* NULL: the system does not know the user */
+};
+
+static const char *keep(struct arena *arena, const char *text)
+{
+    return text ? arena_strdup(arena, text) : NULL;
+}
+
+/* That of --user, by name or number; else who called sudo; else we. Before the fork: it reads files. */
+static int choose_user(struct session *session, struct user *user)
+{
+    const char *wanted = session->options.command_user;
+    struct passwd *entry = NULL;
+    char *end = NULL;
+    *user = (struct user){0};
+    if (wanted) {
+        unsigned long number = strtoul(wanted, &end, 10);
+        bool is_number = *wanted >= '0' && *wanted <= '9' && !*end && number < (uid_t)-1;
+        if (!(entry = getpwnam(wanted)) && is_number)
+            entry = getpwuid((uid_t)number);
+        if (!entry) {
+            diagnose_error(&session->diagnostics, (struct place){0}, "--user: there is no user '%s'", wanted);
+            return -ENOENT;
+        }
+        user->uid = entry->pw_uid;
+        user->gid = entry->pw_gid;
+        user->is_other = user->uid != geteuid();
+    } else if (create_invoker(&user->uid, &user->gid)) {
+        entry = getpwuid(user->uid);
+        user->is_other = true;
+    }
+    if (entry) {
+        user->name = keep(&session->arena, entry->pw_name);
+        user->home = keep(&session->arena, entry->pw_dir);
+        user->shell = keep(&session->arena, entry->pw_shell);
+    }
+    return 0;
+}
+
+/* In the child. What cannot be given up is an error: the command never runs with more than it shall have. */
+static int become(const struct user *user)
+{
+    if (!user->is_other)
+        return 0;
+    if ((user->name ? initgroups(user->name, user->gid) : setgroups(0, NULL)) || setgid(user->gid) ||
+        setuid(user->uid))
+        return errno;
+    if (user->uid && !setuid(0))
+        return EPERM; /* cannot be */
+    if (user->name && (setenv("USER", user->name, 1) || setenv("LOGNAME", user->name, 1)))
+        return errno;
+    if ((user->home && setenv("HOME", user->home, 1)) || (user->shell && setenv("SHELL", user->shell, 1)))
+        return errno;
+    return 0;
+}
 
 enum { WORDS_MOST = 4096, RECORDING_MS = 10000 /* until a command must have begun to record */ };
 
@@ -53,14 +117,18 @@ int child_start(struct session *session)
 {
     char **words = split(&session->arena, session->options.command);
     int go[2], failed[2];
+    struct user user;
     if (!words[0]) {
         diagnose_error(&session->diagnostics, (struct place){0}, "the command of -c is empty");
         return -EINVAL;
     }
+    int error = choose_user(session, &user);
+    if (error)
+        return error;
     if (pipe2(go, O_CLOEXEC))
         return -errno;
     if (pipe2(failed, O_CLOEXEC)) {
-        int error = -errno;
+        error = -errno;
         close(go[0]);
         close(go[1]);
         return error;
@@ -74,13 +142,17 @@ int child_start(struct session *session)
         sigprocmask(SIG_SETMASK, &none, NULL);
         if (read(go[0], &ready, 1) != 1)
             _exit(127); /* the tracer is gone */
-        execvp(words[0], words);
-        int error = errno;
+        limits_of_command(session);
+        error = become(&user);
+        if (!error) {
+            execvp(words[0], words);
+            error = errno;
+        }
         if (write(failed[1], &error, sizeof error) < 0)
             _exit(126);
         _exit(127);
     }
-    int error = pid < 0 ? -errno : 0;
+    error = pid < 0 ? -errno : 0;
     close(go[0]);
     close(failed[1]);
     if (error) {

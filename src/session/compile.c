@@ -107,8 +107,8 @@ static int open_host(struct session *session)
         return open_kernel(session);
     if (!replay_is_mixed(session))
         return replay_open_host(session);
-    int error = open_kernel(session);
-    return error ? error : mixed_open(session);
+    int error = mixed_open(session);
+    return error ? error : open_kernel(session);
 }
 
 /* ---- blocks to units ---- */
@@ -192,8 +192,7 @@ static void plan_block(struct session *session, struct action_block *block, stru
         count++;
     struct probe_sites *sites = arena_array(&session->arena, count, sizeof *sites);
     for (struct attach_point *point = block->attach_points; point; point = point->next)
-        if ((!only || point == only) &&
-            probe_expand(&session->environment, kinds, point, sites) == -ENOMEM)
+        if ((!only || point == only) && probe_expand(&session->environment, kinds, point, sites) == -ENOMEM)
             arena_give_up(&session->arena); /* or the probe would be missing without a word */
     for (size_t i = 0; i < count; i++) {
         filter_sites(session, &sites[i]);

@@ -168,10 +168,10 @@ static bool provide_kernel_function_allowed(void *state, const char *name,
                                    context->attach_btf_id, id);
 }
 
-/* For somebody who waits and looks on. */
-static void tell_waiting(void *state, const char *line)
+/* What takes long is for somebody who waits and looks on. */
+static void tell_waiting(void *state, const char *line, bool is_problem)
 {
-    if (isatty(STDERR_FILENO))
+    if (is_problem || isatty(STDERR_FILENO))
         session_report(state, "%s\n", line);
 }
 

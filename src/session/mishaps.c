@@ -40,8 +40,8 @@ static const struct {
     [MISHAP_STACK] = {"Stacks were not recorded: the stack table is full", ALWAYS, NULL, 0},
     [MISHAP_NO_CHILD] = {"cpid is 0: there is no command, run with -c", ALWAYS, NULL, 0},
     [MISHAP_SIGNAL] = {"The signal could not be sent", ALWAYS, NULL, 0},
-    [MISHAP_PROCESSES] = {"Processes are not followed: there are more than max_map_keys of them", ALWAYS, NULL,
-                          0},
+    [MISHAP_PROCESSES] = {"Processes are not followed: there are more than max_map_keys of them", ALWAYS,
+                          NULL, 0},
     [MISHAP_WRITE] = {"Memory could not be written", ALWAYS, "probe_write_user", -14},
 };
 

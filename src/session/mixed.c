@@ -22,13 +22,16 @@ static const uint64_t PATIENCE =
     1000000000; /* ns: at the end, for recorders that stand still in the middle */
 
 struct mixed {
+    bool is_busy;
     uint64_t since; /* when all was attached: what happened before is history. 0: nothing is */
     char texts[EVENT_WORDS + 1][TEXT_MOST + 8];
 };
 
-static int refuse(struct session *session, const char *what, const char *hint)
+static int refuse(struct session *session, const char *why, const char *hint)
 {
-    diagnose_error(&session->diagnostics, (struct place){0}, "%s", what);
+    const struct attach_point *point = replay_kernel_point(session);
+    diagnose_error(&session->diagnostics, point->place, "%s does not go with trace probes here: %s",
+                   point->text, why);
     diagnose_hint(&session->diagnostics, "%s", hint);
     return -EINVAL;
 }
@@ -41,19 +44,13 @@ static int check_recordings(struct session *session)
         struct recording *recording = replay_recording(replay, i);
         const char *path = recording_path(recording);
         if (recording_is_spdk(recording))
-            return refuse(session,
-                          arena_printf(&session->arena,
-                                       "%s has a clock of its own and cannot be put in order with "
-                                       "probes of the kernel",
-                                       path),
-                          "recordings of SPDK's format go with other trace probes");
+            return refuse(session, arena_printf(&session->arena, "%s has a clock of its own", path),
+                          "without probes of the kernel SPDK's recordings can be read");
         if (!recording_is_live(recording))
-            return refuse(session,
-                          arena_printf(&session->arena,
-                                       "the program of %s has ended: its events are history, and "
-                                       "probes of the kernel see what happens now",
-                                       path),
-                          "a script over it may have trace, begin, end, interval and profile probes");
+            return refuse(
+                session, arena_printf(&session->arena, "the program of %s has ended", path),
+                "the kernel tells what happens now; a script over what has happened may have trace, begin, "
+                "end, interval and profile probes");
     }
     return 0;
 }
@@ -78,7 +75,7 @@ int mixed_check(struct session *session)
     for (size_t i = 0; !error && i < session->unit_count; i++)
         if (session->units[i].variant->kind->reads_recordings)
             error = vm_check_calls(&session->image.programs[session->units[i].program],
-                                   "the block runs in this process, when the event is read",
+                                   "not the one that recorded is asked when the event is read",
                                    &session->diagnostics);
     return error;
 }
@@ -137,6 +134,7 @@ static void run_events(struct session *session, uint64_t until)
         if (session->actor.exit_requested || session->broken_output)
             return;
         run_event(session, &event);
+        session->mixed->is_busy = true;
         if (++count % COLLECT_AFTER)
             continue;
         session_collect(session);
@@ -150,16 +148,27 @@ static void run_events(struct session *session, uint64_t until)
     }
 }
 
-int mixed_begin(struct session *session)
+/* What was recorded before is of interest only to those who ask for lifetimes, and nobody asks for what of it
+ * was overwritten. */
+static int read_history(struct session *session)
 {
     struct replay *replay = session->environment.replay;
+    session->mixed->since = session->host->operations->clock(session->host);
+    int lives = replay_refresh(replay);
+    run_events(session, session->mixed->since);
+    session->overwritten = arena_array(&session->arena, replay_count(replay), sizeof *session->overwritten);
+    for (size_t i = 0; i < replay_count(replay); i++)
+        session->overwritten[i] = recording_counts(replay_recording(replay, i)).overwritten;
+    return lives < 0 ? lives : 0;
+}
+
+int mixed_begin(struct session *session)
+{
     int error = pump_start(session, NULL);
     if (!error && session->image.follows_objects)
-        error = replay_follow_objects(replay);
-    if (!session->options.command) /* else all of it is wanted */
-        session->mixed->since = session->host->operations->clock(session->host);
+        error = replay_follow_objects(session->environment.replay);
     session->horizon = 0;
-    return error;
+    return error || session->options.command ? error : read_history(session);
 }
 
 bool mixed_turn(struct session *session, uint64_t until)
@@ -171,12 +180,18 @@ bool mixed_turn(struct session *session, uint64_t until)
                        strerror(-lives));
         return true;
     }
+    session->mixed->is_busy = false;
     session_collect(session); /* after the refresh: what is older than what it brought is in the pump now */
     run_events(session, until);
     uint64_t horizon = replay_horizon(replay);
     session->horizon = horizon < until ? horizon : until;
     session_release(session, session->horizon);
     return !lives;
+}
+
+bool mixed_is_busy(const struct session *session)
+{
+    return session->mixed->is_busy;
 }
 
 /* What happened until now is still to be read: programs of the kernel have been stopped, trace probes have

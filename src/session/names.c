@@ -109,8 +109,10 @@ static size_t stack(void *owner, enum type_kind kind, uint64_t id, const uint64_
     if (session->image.stacks < 0)
         return 0;
     size_t map = (size_t)session->image.stacks, size = session->image.maps[map].value_size;
-    if (!session->stack_frames && !(session->stack_frames = calloc(1, size)))
+    if (!session->stack_frames && !(session->stack_frames = calloc(1, size))) {
+        session->out.failed = true; /* or it would look like a stack that could not be taken */
         return 0;
+    }
     if (session->host->operations->map_lookup(session->host, map, &id, session->stack_frames))
         return 0;
     struct image_stack header;

@@ -45,10 +45,15 @@ bool replay_is_wanted(const struct session *session)
            find_point(session, reads_recordings);
 }
 
+const struct attach_point *replay_kernel_point(const struct session *session)
+{
+    return find_point(session, needs_kernel);
+}
+
 bool replay_is_mixed(const struct session *session)
 {
     return !session->options.without_kernel && find_point(session, reads_recordings) &&
-           find_point(session, needs_kernel);
+           replay_kernel_point(session);
 }
 
 static int refuse_mixture(struct session *session, const struct attach_point *reader)
@@ -319,6 +324,7 @@ void replay_tell_missing(struct session *session)
     for (size_t i = 0; i < replay_count(replay); i++) {
         struct recording *recording = replay_recording(replay, i);
         struct recording_counts counts = recording_counts(recording);
+        counts.overwritten -= session->overwritten ? session->overwritten[i] : 0;
         if (counts.read_error)
             diagnose_error(&session->diagnostics, (struct place){0},
                            "%s could not be read everywhere, and events are missing: %s",

@@ -22,62 +22,11 @@
 
 enum {
     FLUSH_BYTES = 64 << 10,
-    HELD_BYTES = 1 << 20,
     WAIT_SHORTEST_MS = 1, /* between looks at the rings: doubles while nothing comes */
     WAIT_LONGEST_MS = 20,
-    OUTPUT_RETRY_MS = 100,
 };
 
-/* ---- output ---- */
-
-void session_flush(struct session *session)
-{
-    if (session->holds_output && session->out.length < HELD_BYTES)
-        return;
-    const char *at = session->out.bytes;
-    size_t left = session->out.length;
-    if (session->options.write) {
-        if (left && !session->broken_output)
-            session->options.write(session->options.state, at, left);
-        left = 0;
-    }
-    if (session->out.failed) { /* its rest is lost, and what comes after would hide that */
-        session->out.failed = false;
-        session->broken_output = true;
-        left = 0;
-        diagnose_error(&session->diagnostics, (struct place){0},
-                       "there is not enough memory for the output: it is not complete");
-    }
-    while (left && !session->broken_output) {
-        ssize_t written = write(session->options.output, at, left);
-        if (written > 0) {
-            at += written;
-            left -= (size_t)written;
-        } else if (written < 0 && errno == EAGAIN) {
-            struct pollfd ready = {session->options.output, POLLOUT, 0};
-            poll(&ready, 1, OUTPUT_RETRY_MS);
-        } else if (written < 0 && errno != EINTR) {
-            session->broken_output = true;
-            if (errno != EPIPE)
-                diagnose_error(&session->diagnostics, (struct place){0}, "cannot write the output: %s",
-                               strerror(errno));
-        }
-    }
-    text_clear(&session->out);
-}
-
-void session_report(struct session *session, const char *format, ...)
-{
-    struct text text = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    text_vprintf(&text, format, arguments);
-    va_end(arguments);
-    session_flush(session); /* what was printed before stands before it */
-    session->options.report(session->options.state,
-                            text.failed ? "WARNING: there is not enough memory for a message\n" : text_string(&text));
-    text_free(&text);
-}
+/* ---- what actions say ---- */
 
 static struct session *session_of(struct actor *actor)
 {
@@ -131,6 +80,8 @@ static int act(void *state, const uint8_t *record, size_t length)
         return 0;
     action->builtin->act(&session->actor, action, record);
     session->printer.time = 0;
+    if (++session->events == session->options.max_events)
+        session->actor.exit_requested = true;
     if (session->out.length >= FLUSH_BYTES || session->options.unbuffered)
         session_flush(session);
     return session->broken_output ? -EPIPE : 0;
@@ -243,6 +194,7 @@ bool session_interrupted(struct session *session)
             session->calls++;
         else
             session->interrupted = true;
+        session->signals_heard++;
     }
     return session->interrupted || session->pauses;
 }
@@ -416,7 +368,7 @@ static void remember_process(struct session *session)
 
 bool session_is_over(const struct session *session)
 {
-    return session->is_over || session->actor.exit_requested || session->broken_output;
+    return session->is_over || session->interrupted || session->actor.exit_requested || session->broken_output;
 }
 
 static int turn(struct session *session, int wait_ms)
@@ -437,7 +389,7 @@ static void loop(struct session *session)
     int wait_ms = WAIT_SHORTEST_MS;
     while (!session_is_over(session)) {
         int count = turn(session, wait_ms);
-        if (count > 0)
+        if (count > 0 || (session->mixed && mixed_is_busy(session)))
             wait_ms = WAIT_SHORTEST_MS;
         else if (wait_ms < WAIT_LONGEST_MS)
             wait_ms *= 2;
@@ -487,6 +439,7 @@ static void print_maps(struct session *session)
 static void end(struct session *session)
 {
     session->holds_output = false;
+    limits_time(session, false);
     tell_stop(session);
     if (session->mixed)
         mixed_finish(session);
@@ -522,6 +475,8 @@ static int take_signals(struct session *session)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGUSR1);
+    if (session->options.duration_ns)
+        sigaddset(&set, SIGALRM);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     session->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -538,6 +493,7 @@ static int prepare(struct session *session)
         .out = &session->out,
         .names = &session->print_names,
         .json = session->options.is_json,
+        .is_terminal = session->options.is_terminal,
         .trunc_trailer = session->options.settings.str_trunc_trailer,
         .bcc_histograms = session->options.bcc_histograms || session->options.settings.histogram,
     };
@@ -561,6 +517,8 @@ static int prepare(struct session *session)
 static int begin(struct session *session)
 {
     int error = prepare(session);
+    if (!error)
+        error = limits_memory(session);
     if (!error)
         error = load(session);
     names_watch(session);
@@ -594,6 +552,7 @@ static int begin(struct session *session)
         return 0;
     }
     tell_attached(session);
+    limits_time(session, true);
     run_special(session, PROBE_ONCE);
     bench_run(session);
     if (session->walk_failed)

@@ -7,6 +7,8 @@
  *   compile.c   text → tree → variants → typed tree → image
  *   definitions.c   C headers; names from outside the script
  *   run.c       load, begin, attach, the loop, end
+ *   output.c    where the output goes: files, pipes, readers that pause
+ *   limits.c    --duration, --max-memory
  *   mishaps.c   what went wrong inside programs, told when it grows
  *   pump.c      reads on while actions are slow
  *   names.c     names for the numbers in records: symbols, stacks, users, probes
@@ -42,15 +44,16 @@ struct session_options {
     const char *const *headers;     /* --include; the same */
     const pid_t *pids;              /* -p */
     size_t pid_count;
-    bool follows;                   /* --follow: also what they, or the command, start */
-    const char *cgroup;             /* --cgroup; NULL: none */
-    const char *command;            /* -c; NULL: none */
+    bool follows;                  /* --follow: also what they, or the command, start */
+    const char *cgroup;            /* --cgroup; NULL: none */
+    const char *command;           /* -c; NULL: none */
+    const char *command_user;      /* who runs it; NULL: who called sudo, or we */
     const char *const *symbol_files; /* that may have the symbols of others; NULL-terminated, or NULL */
-    const char *without;            /* --no-feature; NULL: none */
-    bool without_kernel;            /* --host vm */
-    const char *const *recordings;  /* for probes that read them; NULL-terminated, or NULL: the newest */
-    const char *probe_filter;       /* regular expression, or NULL: all */
-    enum probe_time runs;           /* PROBE_TEST: --test, PROBE_BENCH: --bench; else 0 */
+    const char *without;           /* --no-feature; NULL: none */
+    bool without_kernel;           /* --host vm */
+    const char *const *recordings; /* for probes that read them; NULL-terminated, or NULL: the newest */
+    const char *probe_filter;      /* regular expression, or NULL: all */
+    enum probe_time runs;          /* PROBE_TEST: --test, PROBE_BENCH: --bench; else 0 */
     bool is_unsafe, is_json, is_quiet, is_verbose, warns; /* warns: -k */
     bool check_only;                                      /* --check: nothing is asked of the kernel */
     bool no_warnings;
@@ -59,6 +62,12 @@ struct session_options {
     struct settings settings; /* of the environment */
     const char *clock_map;    /* tests: tseries' clock; NULL: the real one */
     int output;               /* where the script's output goes */
+    const char *output_path;  /* its name, for rotation; NULL: none */
+    uint64_t rotate_bytes;    /* a file of output has at most so many; 0: any number */
+    unsigned keep_files;      /* so many of them are kept; 0: all */
+    uint64_t duration_ns;     /* the trace ends so long after all is attached; 0: not for that */
+    uint64_t max_events;      /* and after so many events; 0: not for that */
+    uint64_t max_memory;      /* bytes for maps, rings and this process; 0: no limit */
     bool unbuffered;          /* write each record at once: -B line, -B none */
     bool keep_maps_quiet;     /* no maps at the end, nor the empty lines before them */
     bool bcc_histograms;      /* --histogram bcc */
@@ -66,7 +75,8 @@ struct session_options {
     void (*report)(void *state, const char *text);
     void *state;
     bool colour;
-    bool colours_output; /* the output is a terminal's */
+    bool colours_output; /* the output is to have colours */
+    bool is_terminal;    /* the output is a terminal's */
     /* In somebody else's program (libspoortracer): no signal is taken over, the environment is not asked. */
     bool is_guest;
     /* Instead of `output`; or NULL. */

@@ -30,7 +30,7 @@ struct session_child {
     pid_t pid;
     int pidfd;
     bool is_stopped; /* by SIGSTOP, until all is attached */
-    int go, failed; /* pipes: written to let it start; brings errno when it cannot be executed. -1: none */
+    int go, failed;  /* pipes: written to let it start; brings errno when it cannot be executed. -1: none */
 };
 
 struct cgroup_name { /* what was found for cgroup_path() */
@@ -80,6 +80,7 @@ struct session {
     struct symbolizer *symbolizer;
     struct pump *pump;                   /* NULL: records are acted on where they are */
     struct mixed *mixed;                 /* the script is over recordings and over the kernel; else NULL */
+    uint64_t *overwritten;               /* of each recording, before it mattered; or NULL */
     uint64_t monotonic_ahead, tai_ahead; /* clocks, of the boot clock */
     uint64_t horizon;                    /* records up to this time may be acted on; UINT64_MAX: all */
     struct cgroup_name *cgroups;
@@ -88,11 +89,11 @@ struct session {
     struct mishap_state *mishaps;
     uint64_t mishap_time;
     struct session_child child;
-    int signals;        /* signalfd */
+    int signals; /* signalfd */
     struct process_filter filter;
     uint64_t pid_namespace_device, pid_namespace; /* ours; 0: the initial one */
     struct process_keeper keepers[KEEPER_COUNT];
-    int *process_fds;      /* pidfds of -p */
+    int *process_fds; /* pidfds of -p */
     size_t process_count;
     uint64_t process_ends; /* as last seen in the control page */
     bool processes_over;   /* the set is empty */
@@ -100,13 +101,20 @@ struct session {
     struct table known;    /* those that were looked into */
     uint64_t grow_time;    /* of the last look */
     bool grow_wanted;
-    bool holds_output;      /* what begin prints stands behind the banner: kept until that is said */
-    bool interrupted;   /* a signal asked for the end */
-    size_t complaints;  /* made by actions */
+    bool holds_output; /* what begin prints stands behind the banner: kept until that is said */
+    bool interrupted;  /* a signal asked for the end */
+    unsigned signals_heard;
+    bool output_known, output_waits;  /* output.c: whether its reader can hold us up */
+    uint64_t output_bytes;            /* in the present file */
+    unsigned long long output_number; /* of files before it */
+    uint64_t events;                  /* acted on, for --max-events */
+    uint64_t data_limit;              /* what commands get back of RLIMIT_DATA */
+    bool has_data_limit;
+    size_t complaints; /* made by actions */
     bool tests_failed;
-    unsigned calls;     /* SIGUSR1 that self probes have not heard yet */
-    bool walk_failed;   /* the kernel broke an iterator off */
-    bool broken_output; /* nobody reads it any more */
+    unsigned calls;           /* SIGUSR1 that self probes have not heard yet */
+    bool walk_failed;         /* the kernel broke an iterator off */
+    bool broken_output;       /* nobody reads it any more */
     bool is_over;       /* there is nothing left to wait for */
     uint64_t until;     /* of the monotonic clock: a turn over recordings pauses then; 0: never */
     bool pauses;        /* it does */
@@ -116,13 +124,13 @@ struct session {
     pthread_t special_thread; /* runs begin, end and the like */
     bool has_special_thread;
     enum probe_time special_time;
-    int special_error; /* the first of its runs that failed, */
+    int special_error;   /* the first of its runs that failed, */
     size_t special_unit; /* and of which unit */
-    bool at_end;        /* the end probes run: exit() no longer drops records */
+    bool at_end;         /* the end probes run: exit() no longer drops records */
 };
 
-/* compile.c: a probe is missing: what was said about it, since the diagnostics were `before`, becomes a warning
- * or nothing, as missing_probes wants it. */
+/* compile.c: a probe is missing: what was said about it, since the diagnostics were `before`, becomes a
+ * warning or nothing, as missing_probes wants it. */
 void session_miss(struct session *session, const struct diagnostics *before);
 
 /* import.c: parses the scripts and what they import, and expands macros. */
@@ -154,10 +162,11 @@ int mishaps_init(struct session *session);
 void mishaps_tell(struct session *session, bool last);
 /* replay.c: what is peculiar to a host in this process */
 struct replay_event;
-int replay_open_host(struct session *session);           /* opens the recordings that the script needs */
-bool replay_is_wanted(const struct session *session);    /* by the script, or by the options */
-bool replay_is_mixed(const struct session *session);     /* the script needs recordings and the kernel */
-int replay_open_recordings(struct session *session);     /* of the options, or of the processes */
+int replay_open_host(struct session *session);        /* opens the recordings that the script needs */
+bool replay_is_wanted(const struct session *session); /* by the script, or by the options */
+const struct attach_point *replay_kernel_point(const struct session *session); /* the first; or NULL */
+bool replay_is_mixed(const struct session *session); /* the script needs recordings and the kernel */
+int replay_open_recordings(struct session *session); /* of the options, or of the processes */
 /* What a program gets of an event, but for texts. */
 void replay_fill(const struct session *session, struct image_event *to, const struct replay_event *at);
 bool replay_text(const struct replay_event *at, unsigned which, struct vm_text *text);
@@ -166,11 +175,12 @@ void replay_loop(struct session *session);
 void replay_tell_missing(struct session *session); /* what the recordings have lost */
 void replay_close(struct session *session);
 /* mixed.c: a script over recordings and the kernel at once */
-int mixed_open(struct session *session);  /* with the kernel open, if it is asked */
+int mixed_open(struct session *session);  /* before the kernel is asked for anything */
 int mixed_check(struct session *session); /* the compiled programs */
 int mixed_begin(struct session *session); /* all is attached */
 bool mixed_turn(struct session *session,
-                uint64_t until); /* true: the last recorder has ended, and all was read */
+                uint64_t until);                   /* true: the last recorder has ended, and all was read */
+bool mixed_is_busy(const struct session *session); /* the last turn had events */
 void mixed_finish(struct session *session);
 void mixed_close(struct session *session);
 /* child.c */
@@ -181,8 +191,9 @@ int child_release(
 int child_run_until(struct session *session, int (*open)(struct session *session));
 void child_end(struct session *session); /* SIGTERM to what still runs, and waits for it */
 /* processes.c */
-int processes_choose(struct session *session); /* 0, or -errno with a diagnostic; before anything is expanded */
-int processes_begin(struct session *session);  /* before probes are attached: the set is filled and grows … */
+int processes_choose(
+    struct session *session); /* 0, or -errno with a diagnostic; before anything is expanded */
+int processes_begin(struct session *session); /* before probes are attached: the set is filled and grows … */
 int processes_attach(struct session *session, enum keeper_kind kind);
 int processes_attached(struct session *session); /* … and after: it shrinks */
 bool processes_ended(struct session *session);   /* all that were in the set */
@@ -208,6 +219,10 @@ int session_thread(pthread_t *thread, void *(*run)(void *), void *state);
 void session_deliver_own(struct session *session); /* what programs sent that ran in this process */
 void session_release(struct session *session, uint64_t until); /* acts on what was kept, up to this time */
 void session_collect(struct session *session);                 /* empties the rings, and acts on nothing */
+/* limits.c */
+int limits_memory(struct session *session);            /* before maps are made; -errno with a diagnostic */
+void limits_of_command(const struct session *session); /* in a child: the limits that we found */
+void limits_time(struct session *session, bool begins);
 /* bench.c: --test and --bench; nothing without. */
 void bench_run(struct session *session);
 

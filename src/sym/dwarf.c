@@ -78,7 +78,7 @@ static void prepare_servers(const struct dwarf_options *options, const char *pat
     setenv("DEBUGINFOD_MAXTIME", "120", 0);
     if (options->tell)
         options->tell(options->state,
-                      arena_printf(options->arena, "Asking debuginfod for what describes %s", path));
+                      arena_printf(options->arena, "Asking debuginfod for what describes %s", path), false);
 }
 
 /* What the compiler has split off is in files that the program names, and libdw opens them, whatever they
@@ -193,7 +193,7 @@ static time_t now(void)
 }
 
 /* What takes long, or went wrong; %s is the program. */
-static void tell(struct dwarf_file *file, const char *form)
+static void tell(struct dwarf_file *file, const char *form, bool is_problem)
 {
     char line[512];
     if (!file->options.tell)
@@ -202,7 +202,7 @@ static void tell(struct dwarf_file *file, const char *form)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(line, sizeof line, form, file->path);
 #pragma GCC diagnostic pop
-    file->options.tell(file->options.state, line);
+    file->options.tell(file->options.state, line, is_problem);
 }
 
 struct dwarf_question dwarf_ask(struct dwarf_file *file)
@@ -220,7 +220,9 @@ void dwarf_answered(struct dwarf_question *question)
         return;
     file->is_cut = file->is_late = true;
     tell(file,
-         "%s, or its debug information, was cut short while it was read: what is missing in it reads as 0");
+         "WARNING: %s, or its debug information, was cut short while it was read: what is missing in it "
+         "reads as 0",
+         true);
 }
 
 bool dwarf_is_late(struct dwarf_file *file)
@@ -229,7 +231,7 @@ bool dwarf_is_late(struct dwarf_file *file)
     file->is_late |= left < 0 || mapped_is_cut();
     if (file->is_late || !file->on_wait || left > DWARF_SECONDS_MAX - 2)
         return file->is_late;
-    tell(file, file->on_wait);
+    tell(file, file->on_wait, false);
     file->on_wait = NULL;
     return false;
 }

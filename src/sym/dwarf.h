@@ -26,7 +26,7 @@ struct dwarf_file;
 
 struct dwarf_options {
     struct arena *arena;
-    void (*tell)(void *state, const char *line); /* what takes long; or NULL */
+    void (*tell)(void *state, const char *line, bool is_problem); /* what takes long, or went wrong; or NULL */
     void *state;
 };
 

@@ -24,7 +24,7 @@ enum {
     SAMPLE = 65536,       /* bytes of a section that name the file */
     NAME_MAX_BYTES = 64
 };
-static const char cache_magic[8] = "spoornx1";
+static const char cache_magic[8] = "spoornx2";
 static const char cache_suffix[] = ".names";
 
 struct header {

@@ -19,6 +19,7 @@ struct walk {
     int (*visit)(struct walk *walk, enum dwarf_kind kind, const char *name, Dwarf_Die *die, bool is_nested);
     unsigned section;
     Dwarf_Off offset; /* in SECTION_SPLIT: of the skeleton */
+    bool is_flat;     /* the unit's language has nothing named inside of a struct: C */
     struct dwarf_index *index;
     /* of a search */
     enum dwarf_kind kind;
@@ -62,7 +63,7 @@ static int walk_children(struct walk *walk, Dwarf_Die *parent, bool is_nested, u
                 stop = walk->visit(walk, kind, name, &child, is_nested);
             if (!stop && kind == DWARF_KIND_ENUM)
                 stop = walk_enumerators(walk, &child, is_nested);
-            else if (!stop && (kind == DWARF_KIND_STRUCT || kind == DWARF_KIND_UNION) &&
+            else if (!stop && !walk->is_flat && (kind == DWARF_KIND_STRUCT || kind == DWARF_KIND_UNION) &&
                      dwarf_haschildren(&child) > 0)
                 stop = walk_children(walk, &child, true, depth + 1);
         }
@@ -70,6 +71,15 @@ static int walk_children(struct walk *walk, Dwarf_Die *parent, bool is_nested, u
             return stop;
     } while (dwarf_next(walk->file, &child));
     return 0;
+}
+
+static bool is_flat(Dwarf_Die *unit)
+{
+    uint64_t language;
+    if (!dwarf_number(unit, DW_AT_language, &language))
+        return false;
+    return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
+           language == DW_LANG_C11;
 }
 
 static int walk_units(struct walk *walk, Dwarf *dwarf, bool is_alternate)
@@ -87,6 +97,7 @@ static int walk_units(struct walk *walk, Dwarf *dwarf, bool is_alternate)
                         : type == DW_UT_type && version < 5 ? SECTION_TYPES
                                                             : SECTION_INFO;
         walk->offset = dwarf_dieoffset(&die);
+        walk->is_flat = is_flat(is_split ? &split : &die);
         stop = walk_children(walk, is_split ? &split : &die, false, 0);
     }
     return stop;
@@ -94,17 +105,51 @@ static int walk_units(struct walk *walk, Dwarf *dwarf, bool is_alternate)
 
 /* ---- making the index ---- */
 
+static int compare_entries(const void *a, const void *b)
+{
+    const struct dwarf_entry *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->where < y->where ? -1 : x->where > y->where;
+}
+
+/* Sorts, and keeps a few entries of each name: units describe what they include, a header's types once each.
+ * Of functions all are kept: all are probed. */
+static void index_sort(struct dwarf_index *index)
+{
+    enum { SAME_MAX = 4 };
+    size_t kept = 0, same = 0;
+    if (index->count)
+        qsort(index->entries, index->count, sizeof *index->entries, compare_entries);
+    for (size_t i = 0; i < index->count; i++) {
+        const struct dwarf_entry entry = index->entries[i];
+        enum dwarf_kind kind = entry.where >> KIND_SHIFT;
+        bool is_same = kept && index->entries[kept - 1].hash == entry.hash &&
+                       index->entries[kept - 1].where >> KIND_SHIFT == kind;
+        same = is_same ? same + 1 : 0;
+        if (same < SAME_MAX || kind == DWARF_KIND_FUNCTION)
+            index->entries[kept++] = entry;
+    }
+    index->count = kept;
+}
+
+static bool index_grow(struct dwarf_index *index)
+{
+    size_t room = index->room ? 2 * index->room : 1024;
+    struct dwarf_entry *grown = realloc(index->entries, room * sizeof *grown);
+    if (grown)
+        *index = (struct dwarf_index){grown, index->count, room};
+    return grown != NULL;
+}
+
 static int index_add(struct walk *walk, enum dwarf_kind kind, const char *name, Dwarf_Die *die,
                      bool is_nested)
 {
     struct dwarf_index *index = walk->index;
     if (index->count == index->room) {
-        size_t room = index->room ? 2 * index->room : 1024;
-        struct dwarf_entry *grown = realloc(index->entries, room * sizeof *grown);
-        if (!grown)
+        index_sort(index);
+        if (index->count >= index->room / 2 && !index_grow(index))
             return -1;
-        index->entries = grown;
-        index->room = room;
     }
     uint64_t offset = walk->section == SECTION_SPLIT ? walk->offset : dwarf_dieoffset(die);
     index->entries[index->count++] =
@@ -112,14 +157,6 @@ static int index_add(struct walk *walk, enum dwarf_kind kind, const char *name, 
                              (uint64_t)kind << KIND_SHIFT | (uint64_t)walk->section << SECTION_SHIFT |
                                  (uint64_t)is_nested << NESTED_SHIFT | (offset & OFFSET_MASK)};
     return 0;
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-    const struct dwarf_entry *x = a, *y = b;
-    if (x->hash != y->hash)
-        return x->hash < y->hash ? -1 : 1;
-    return x->where < y->where ? -1 : x->where > y->where;
 }
 
 static void make_index(struct dwarf_file *file)
@@ -133,8 +170,7 @@ static void make_index(struct dwarf_file *file)
     int stop = walk_units(&walk, file->dwarf, false);
     if (!stop && alternate)
         stop = walk_units(&walk, alternate, true);
-    if (file->index.count)
-        qsort(file->index.entries, file->index.count, sizeof *file->index.entries, compare_entries);
+    index_sort(&file->index);
     file->on_wait = NULL;
     if (!stop && !file->is_late)
         dwarf_cache_write(file, &file->index);
@@ -194,6 +230,12 @@ static int follow(struct dwarf_file *file, const struct dwarf_entry *entry, enum
 int dwarf_index_each(struct dwarf_file *file, enum dwarf_kind kind, const char *name,
                      dwarf_die_visitor *visit, void *state)
 {
+    /* Of functions all are wanted, of other things one: for that the program's own index may do. */
+    int is_done = kind != DWARF_KIND_FUNCTION && !file->index_read
+                      ? dwarf_fast_each(file, kind, name, visit, state)
+                      : 0;
+    if (is_done)
+        return is_done;
     if (!file->index_read)
         make_index(file);
     uint64_t hash = table_hash(name, strlen(name)), before = UINT64_MAX;

@@ -100,6 +100,10 @@ int dwarf_index_each(struct dwarf_file *file, enum dwarf_kind kind, const char *
 int dwarf_unit_each(struct dwarf_file *file, Dwarf_Die *unit, enum dwarf_kind kind, const char *name,
                     dwarf_die_visitor *visit, void *state);
 
+/* dwarf_fast.c: the same by the indexes that came with the program; 0 also where they do not have it. */
+int dwarf_fast_each(struct dwarf_file *file, enum dwarf_kind kind, const char *name, dwarf_die_visitor *visit,
+                    void *state);
+
 /* dwarf_cache.c: index is left as it is when there is none, or a damaged one. */
 bool dwarf_cache_read(struct dwarf_file *file, struct dwarf_index *index);
 void dwarf_cache_write(struct dwarf_file *file, const struct dwarf_index *index);

@@ -125,8 +125,9 @@ static void refuse_call(const struct image_program *program, uint32_t at, const 
     const char *name = insn->src_reg ? NULL : ir_helper_name(insn->imm);
     diagnose_error(diagnostics, vm_place(program, at), "This asks the kernel%s%s%s, and %s", name ? " (" : "",
                    name ? name : "", name ? ")" : "", why);
-    diagnose_hint(diagnostics, "of an event of a recording there is only what was recorded: args, object, "
-                               "owner, lifetime, since, tid, comm, nsecs");
+    diagnose_hint(diagnostics,
+                  "in scripts over recordings there is only what was recorded: args, object, owner, "
+                  "lifetime, since, tid, comm, nsecs");
 }
 
 int vm_check_calls(const struct image_program *program, const char *why, struct diagnostics *diagnostics)

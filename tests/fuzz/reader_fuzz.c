@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "export/export.h"
 #include "print/event.h"
 #include "reader/latency.h"
 #include "reader/reader.h"
@@ -168,6 +169,12 @@ static void damage(uint8_t *bytes, const uint8_t *data, size_t size)
     }
 }
 
+static int ignore(void *context, const char *file, const void *bytes, size_t length)
+{
+    (void)context, (void)file, (void)bytes, (void)length;
+    return 0;
+}
+
 static void read_all(struct recording *recording)
 {
     struct recording_event event;
@@ -178,6 +185,9 @@ static void read_all(struct recording *recording)
     struct text out = {0};
     struct objects *objects = objects_make(recording_model(recording));
     size_t events = 0;
+    struct export exports[3];
+    for (size_t i = 0; i < 3; i++)
+        export_begin(&exports[i], export_format_at(i), recording, &(struct export_sink){NULL, ignore});
     event_printer_init(&printer, recording);
     const int failed = latency_table_make(&table, recording) | stories_make(&stories, 3, -1);
     event_json_head(&out, recording);
@@ -189,11 +199,19 @@ static void read_all(struct recording *recording)
             latency_table_add(&table, &event, &step);
             stories_see(&stories, &event, &step);
             text_clear(&out);
+            for (size_t i = 0; i < 3; i++)
+                if (exports[i].state)
+                    export_event(&exports[i], &event, &step);
         }
     if (!failed && objects) {
         stories_see_living(&stories, objects);
         stories_begin(&stories);
         latency_table_finish(&table, objects);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (exports[i].state)
+            export_end(&exports[i]);
+        export_free(&exports[i]);
     }
     stories_free(&stories);
     latency_table_free(&table);

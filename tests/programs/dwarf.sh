@@ -292,6 +292,24 @@ for turn in made kept damaged; do
     [ "$(grep -v '^$' printed)" = "(336, 328)" ] && [ "$(ls cache/spoor | wc -l)" = 1 ]
     result $? "the index of names is $turn" printed
 done
+# ---- an index that came with the program: ours is not made ----
+while IFS='|' read -r name needs section make; do
+    command -v "$needs" >/dev/null || { echo "skip $name: $needs is not installed"; continue; }
+    if eval "$make" >problems 2>&1 && readelf -SW large | grep -q "$section"; then
+        rm -f cache/spoor/*
+        spoor -o printed -e "$ask" -c ./large >output 2>problems
+        [ "$(grep -v '^$' printed)" = "(336, 328)" ] && [ "$(ls cache/spoor | wc -l)" = 0 ]
+        result $? "$name" problems
+    else
+        echo "skip $name: these tools do not make it"
+    fi
+done <<'ways'
+.gdb_index by gdb|gdb-add-index|gdb_index|gcc -g large*.c -o large && gdb-add-index large
+.gdb_index by a linker|ld.lld|gdb_index|clang -g -ggnu-pubnames -fuse-ld=lld -Wl,--gdb-index large*.c -o large
+.debug_names|clang|debug_names|clang -gdwarf-5 -gpubnames -mllvm -accel-tables=Dwarf large*.c -o large
+ways
+gcc -g -Wl,--build-id large*.c -o large
+spoor -o printed -e "$ask" -c ./large >output 2>problems
 chmod 777 cache/spoor
 rm cache/spoor/*
 spoor -o printed -e "$ask" -c ./large >output 2>problems

@@ -114,10 +114,10 @@ prints "a name that is not there" "stdin:1:1-23: ERROR: No matches for trace bde
 trace:bdev:BDEV_IO_DON { }
 ~~~~~~~~~~~~~~~~~~~~~~
 HINT: did you mean 'BDEV_IO_DONE'?" "$spoor" -f "$file" -e 'trace:bdev:BDEV_IO_DON { }'
-prints "a probe of the kernel besides" 'stdin:1:31-60: ERROR: tracepoint:sched:sched_switch needs the kernel, and this script runs without it
+prints "a probe of the kernel besides what is over" "stdin:1:31-60: ERROR: tracepoint:sched:sched_switch does not go with trace probes here: the program of $file has ended
 trace:bdev:BDEV_IO_DONE { }   tracepoint:sched:sched_switch { }
                               ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-HINT: trace:bdev:BDEV_IO_DONE at stdin:1:1 reads recordings; a script over recordings may have begin, end, interval and profile besides' \
+HINT: the kernel tells what happens now; a script over what has happened may have trace, begin, end, interval and profile probes" \
     "$spoor" -f "$file" -e 'trace:bdev:BDEV_IO_DONE { }   tracepoint:sched:sched_switch { }'
 prints "what only the kernel knows" 'stdin:1:31-38: ERROR: This asks the kernel (get_current_task), and no kernel runs this script
 trace:bdev:BDEV_IO_DONE { @ = curtask; }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <cmocka.h>
 
@@ -255,8 +256,9 @@ static void test_damaged(void **state)
     close(copy);
 }
 
-static void count_line(void *state, const char *line)
+static void count_line(void *state, const char *line, bool is_problem)
 {
+    assert_true(is_problem);
     assert_non_null(strstr(line, "cut short"));
     ++*(unsigned *)state;
 }

@@ -54,8 +54,11 @@ enum { RING = 65536, KEYS = 3000 };
 
 static const uint64_t constant = 0x1122334455667788;
 static struct image_map maps[] = {
-    [MAP_CONTROL] =
-        {.name = "control", .type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 64, .max_entries = 1},
+    [MAP_CONTROL] = {.name = "control",
+                     .type = BPF_MAP_TYPE_ARRAY,
+                     .key_size = 4,
+                     .value_size = sizeof(struct image_control),
+                     .max_entries = 1},
     [MAP_EVENTS] = {.name = "events",
                     .type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
                     .key_size = 4,

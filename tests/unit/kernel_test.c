@@ -243,9 +243,9 @@ static void test_array_and_begin(void **state)
     assert_int_equal(syscall_map_update(f.kernel->maps[MAP_CONSTANT].fd, &zero, &value, BPF_ANY), -EPERM);
     assert_non_null(f.host->operations->control(f.host));
     f.host->operations->control(f.host)->stop = 1;
-    uint64_t control[8];
-    assert_int_equal(f.host->operations->map_lookup(f.host, MAP_CONTROL, NULL, control), 0);
-    assert_int_equal((uint32_t)control[0], 1);
+    struct image_control control;
+    assert_int_equal(f.host->operations->map_lookup(f.host, MAP_CONTROL, NULL, &control), 0);
+    assert_int_equal(control.stop, 1);
     assert_int_equal(f.host->operations->run(f.host, PROGRAM_EVENT), -EINVAL); /* not loaded */
     assert_int_equal(f.host->operations->create_maps(f.host, &image, &f.diagnostics), -EALREADY);
     fixture_close(&f);
@@ -377,8 +377,14 @@ static void test_single_ring(void **state)
     struct image_map ring = {.name = "events", .type = BPF_MAP_TYPE_RINGBUF, .max_entries = RING};
     struct image_program program = {.name = "one ring",
                                     PROGRAM(BPF_PROG_TYPE_RAW_TRACEPOINT, code, relocations)};
-    struct image one = {
-        .maps = &ring, .map_count = 1, .programs = &program, .program_count = 1, .control = -1, .stacks = -1};
+    struct image one = {.maps = &ring,
+                        .map_count = 1,
+                        .programs = &program,
+                        .program_count = 1,
+                        .control = -1,
+                        .stacks = -1,
+                        .events_shared = -1,
+                        .events_own = -1};
     struct fixture f;
     fixture_open_bare(&f, NULL);
     assert_int_equal(f.host->operations->create_maps(f.host, &one, &f.diagnostics), 0);

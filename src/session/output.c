@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the script's output goes: all of it, in order, or an error. Nobody reads it any more (EPIPE): the
+ * trace ends. A reader that only pauses holds us up, while events wait in their rings and are counted when
+ * these are full; but it never keeps a signal from ending us. So of a pipe, a socket or a terminal no more is
+ * asked than it takes at once. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/create.h"
+#include "print/terminal.h"
+#include "session/state.h"
+
+enum {
+    HELD_BYTES = 1 << 20,
+    PART_BYTES = 4096,  /* what a pipe that can be written takes without waiting */
+    PATIENCE_MS = 2000, /* with a reader that does not read, once the end is asked for */
+};
+
+static void fail(struct session *session, const char *format, const char *what)
+{
+    session->broken_output = true;
+    diagnose_error(&session->diagnostics, (struct place){0}, format, what);
+}
+
+/* Until the output can be written. False: the user wants to leave, and nobody reads. */
+static bool wait_for_reader(struct session *session)
+{
+    for (;;) {
+        unsigned asked = session->signals_heard;
+        struct pollfd ready[] = {{session->options.output, POLLOUT, 0}, {session->signals, POLLIN, 0}};
+        int count = poll(ready, 2, session->interrupted ? PATIENCE_MS : -1);
+        if (count < 0 && errno != EINTR)
+            return true; /* then writing will say what is wrong */
+        if (count > 0 && ready[0].revents)
+            return true;
+        bool was_interrupted = session->interrupted;
+        if (count > 0 && session_interrupted(session) && was_interrupted && session->signals_heard != asked)
+            return false; /* asked twice */
+        if (count == 0 && was_interrupted)
+            return false;
+    }
+}
+
+/* FILE.1, FILE.2 and so on; the newest has the highest number, and of older ones as many are kept as wanted.
+ */
+static void rotate(struct session *session)
+{
+    const struct session_options *options = &session->options;
+    struct text path = {0};
+    unsigned long long number = ++session->output_number + 1;
+    text_printf(&path, "%s.%llu", options->output_path, number);
+    int file = path.failed ? -ENOMEM : create_file(text_string(&path));
+    if (file < 0 || dup3(file, options->output, O_CLOEXEC) < 0)
+        fail(session, "cannot go on with a new file of output: %s", strerror(file < 0 ? -file : errno));
+    if (file >= 0)
+        close(file);
+    if (options->keep_files && number > options->keep_files) {
+        text_clear(&path);
+        text_printf(&path, "%s.%llu", options->output_path, number - options->keep_files);
+        if (unlink(text_string(&path)) && errno != ENOENT)
+            fail(session, "cannot remove an old file of output: %s", strerror(errno));
+    }
+    text_free(&path);
+    session->output_bytes = 0;
+}
+
+/* How much of it goes to the present file: whole lines, unless one is longer than a file may be. */
+static size_t part_of_file(struct session *session, const char *at, size_t left)
+{
+    uint64_t most = session->options.rotate_bytes;
+    if (!most)
+        return left;
+    if (session->output_bytes + left <= most)
+        return left;
+    size_t room = session->output_bytes < most ? (size_t)(most - session->output_bytes) : 0;
+    const char *end = room ? memrchr(at, '\n', room) : NULL;
+    if (end)
+        return (size_t)(end + 1 - at);
+    if (session->output_bytes)
+        return 0;
+    end = memchr(at, '\n', left);
+    return end ? (size_t)(end + 1 - at) : left;
+}
+
+static void write_all(struct session *session, const char *at, size_t left)
+{
+    if (!session->output_known) {
+        struct stat file;
+        session->output_waits = fstat(session->options.output, &file) || !S_ISREG(file.st_mode);
+        session->output_known = true;
+    }
+    while (left && !session->broken_output) {
+        size_t part = part_of_file(session, at, left);
+        if (!part) {
+            rotate(session);
+            continue;
+        }
+        if (session->output_waits) {
+            if (!wait_for_reader(session)) {
+                fail(session, "%s", "nobody reads the output: the rest of it is lost");
+                return;
+            }
+            if (part > PART_BYTES)
+                part = PART_BYTES;
+        }
+        ssize_t written = write(session->options.output, at, part);
+        if (written > 0) {
+            at += written;
+            left -= (size_t)written;
+            session->output_bytes += (size_t)written;
+        } else if (written < 0 && errno == EPIPE)
+            session->broken_output = true;
+        else if (written < 0 && errno != EINTR && errno != EAGAIN)
+            fail(session, "cannot write the output: %s", strerror(errno));
+    }
+}
+
+void session_flush(struct session *session)
+{
+    if (session->holds_output && session->out.length < HELD_BYTES)
+        return;
+    if (session->out.failed) { /* its rest is lost, and what comes after would hide that */
+        session->out.failed = false;
+        fail(session, "%s", "there is not enough memory for the output: it is not complete");
+    }
+    if (session->options.write && session->out.length && !session->broken_output)
+        session->options.write(session->options.state, session->out.bytes, session->out.length);
+    else if (!session->broken_output)
+        write_all(session, session->out.bytes, session->out.length);
+    text_clear(&session->out);
+}
+
+void session_report(struct session *session, const char *format, ...)
+{
+    struct text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(&text, format, arguments);
+    va_end(arguments);
+    session_flush(session); /* what was printed before stands before it */
+    session->options.report(session->options.state,
+                            text.failed ? "WARNING: there is not enough memory for a message\n"
+                                        : text_string(&text));
+    text_free(&text);
+}
