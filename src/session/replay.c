@@ -245,8 +245,8 @@ void replay_fill(const struct session *session, struct image_event *to, const st
     }
     to->pid_tid = (uint64_t)recording_model(at->recording)->pid << 32 | event->thread;
     to->cpu = recording_is_spdk(at->recording) ? event->thread : 0;
-    strncpy(to->comm, event->thread_name, sizeof to->comm); /* zeros behind it */
-    to->comm[sizeof to->comm - 1] = '\0';
+    _Static_assert(sizeof to->comm == RECORDING_NAME, "names of threads are as long as the kernel's");
+    memcpy(to->comm, event->thread_name, sizeof to->comm);
 }
 
 static void run_timers(struct session *session, uint64_t time)
