@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One non-recursive makefile.
 #
-#   make             build/spoor, build/libspoor.{a,so}
+#   make             build/spoor, build/libspoor.{a,so}, build/libspoortracer.{a,so}
 #   make demo        sets up what is missing, builds, and traces an example program for some seconds
 #   make check       sets up, builds, runs every test          (SAN=1: with ASan and UBSan; ONLY=word: those that match)
 #   make bench       measures beside the peers                 (Debian's bpftrace)
@@ -16,6 +16,7 @@ ifeq ($(origin CC),default)
 CC     := gcc
 endif
 CLANG  ?= clang
+OBJCOPY ?= objcopy
 FUZZ_SECONDS ?= 60
 
 VERSION  := 0.1.0
@@ -35,8 +36,8 @@ CFLAGS   += -fsanitize=address,undefined -fno-sanitize-recover=undefined
 LDFLAGS  += -fsanitize=address,undefined
 endif
 
-# libspoor is the recorder (src/recorder); everything else is the tracer.
-FOLDERS  := base type sym reader lang bpf print export vm kernel builtin probe session
+# libspoor is the recorder (src/recorder); everything else is the tracer. libspoortracer is that without the command.
+FOLDERS  := base type sym reader lang bpf print export vm kernel builtin probe session tracer
 SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
 COMMANDS := $(wildcard src/cmd/*.c)
 OBJECTS  := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
@@ -56,7 +57,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc
 .DELETE_ON_ERROR:
 .PHONY: all demo check check-kernels bench bench-kernels fuzz install format clean setup tests guest
 
-all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so
+all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so $(BUILD)/libspoortracer.a $(BUILD)/libspoortracer.so
 
 $(BUILD)/spoor: $(MAIN) $(BUILD)/libtracer.a
 	@echo '  LD   $@'
@@ -66,10 +67,11 @@ $(BUILD)/libtracer.a: $(OBJECTS)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
+# Position-independent and hidden, so that the same objects make the command and libspoortracer.
 $(BUILD)/obj/%.o: src/%.c | $(GENERATED)
 	@mkdir -p $(@D)
 	@echo '  CC   $<'
-	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 # libspoor: what programs that record are linked with.
 $(BUILD)/lib/%.o: src/recorder/%.c
@@ -86,6 +88,25 @@ $(BUILD)/libspoor.so.1: $(LIBRARY)
 	@$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libspoor.so.1 -Wl,-z,nodelete $(if $(SAN),,-Wl,-z,defs) -o $@ $^
 
 $(BUILD)/libspoor.so: $(BUILD)/libspoor.so.1
+	@ln -sf $(<F) $@
+
+# libspoortracer: the tracer for other programs. What is not in include/spoor/tracer.h is nobody's name: in the archive
+# it is one object whose other names are local, in the shared library a version script says so.
+$(BUILD)/libspoortracer.o: $(OBJECTS)
+	@echo '  LD   $@'
+	@$(CC) -nostdlib -r -o $@ $^
+	@$(OBJCOPY) --wildcard --keep-global-symbol='spoor_tracer_*' $@
+
+$(BUILD)/libspoortracer.a: $(BUILD)/libspoortracer.o
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+$(BUILD)/libspoortracer.so.1: $(OBJECTS) src/tracer/symbols.map
+	@echo '  LD   $@'
+	@$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/tracer/symbols.map \
+		$(if $(SAN),,-Wl,-z,defs) -o $@ $(OBJECTS) $(LDLIBS)
+
+$(BUILD)/libspoortracer.so: $(BUILD)/libspoortracer.so.1
 	@ln -sf $(<F) $@
 
 # The system calls of this machine, by number: see src/sym/syscalls.c.
@@ -117,6 +138,11 @@ $(BUILD)/examples/blockd: $(BLOCKD) $(wildcard examples/blockd/*.h include/spoor
 	@mkdir -p $(@D)
 	@echo '  LD   $@'
 	@$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $(BLOCKD) $(BUILD)/libspoor.a -lpthread
+
+$(BUILD)/examples/watch: examples/watch.c include/spoor/tracer.h $(BUILD)/libspoortracer.a
+	@mkdir -p $(@D)
+	@echo '  LD   $@'
+	@$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libspoortracer.a $(LDLIBS)
 
 $(BUILD)/examples/%: examples/%.c
 	@mkdir -p $(@D)
@@ -182,11 +208,16 @@ format:
 
 install: all
 	install -D -m 755 $(BUILD)/spoor $(DESTDIR)$(PREFIX)/bin/spoor
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.a
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.so.1
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.a $(BUILD)/libspoortracer.a
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.so.1 $(BUILD)/libspoortracer.so.1
 	ln -sf libspoor.so.1 $(DESTDIR)$(PREFIX)/lib/libspoor.so
+	ln -sf libspoortracer.so.1 $(DESTDIR)$(PREFIX)/lib/libspoortracer.so
+	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' -e 's,@LIBS@,$(LDLIBS),' src/tracer/spoortracer.pc.in \
+		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/spoortracer.pc
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor/compat $(wildcard include/spoor/compat/*.h)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/*.1
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man3 man/*.3
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor $(wildcard include/spoor/*.h)
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/spoor/tools $(wildcard tools/*.bt) tools/fold
 

@@ -146,14 +146,15 @@ static void act_system(struct actor *actor, const struct action *action, const u
     int ends[2] = {-1, -1}, status = 0;
     formatted_text(actor, action, record, &command);
     actor->flush(actor);
-    if (actor->is_json && pipe2(ends, O_CLOEXEC))
+    if ((actor->is_json || actor->output_descriptor < 0) && pipe2(ends, O_CLOEXEC))
         ends[0] = ends[1] = -1;
     pid_t child = fork();
     if (child == 0) {
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
-        dup2(ends[1] >= 0 ? ends[1] : actor->output_descriptor, STDOUT_FILENO);
+        if (dup2(ends[1] >= 0 ? ends[1] : actor->output_descriptor, STDOUT_FILENO) < 0)
+            _exit(126);
         execl("/bin/sh", "sh", "-c", text_string(&command), (char *)NULL);
         _exit(127);
     }

@@ -31,6 +31,8 @@ static const char help[] =
     "  -C                 a column with the CPU\n"
     "  -K, -U             the kernel's stack, the program's\n"
     "  -a                 addresses in stacks\n"
+    "  -s FILE,…          files with symbols of programs that have none, as far as they belong\n"
+    "  -A                 count events that are alike, with their stacks, and print that at the end\n"
     "  -c PATH            only processes of this cgroup\n"
     "  -I HEADER          include a header\n"
     "  -v                 print the script before it runs\n"
@@ -48,7 +50,7 @@ struct arguments {
     uint64_t pid, tid, uid, most, string_size;
     const char *name, *contains, *cgroup;
     bool has_uid, includes_self, time, timestamp, unix_time, cpu, kernel_stack, user_stack, addresses;
-    bool shows, verbose;
+    bool shows, verbose, aggregates;
     char **specs;
     int count;
 };
@@ -66,6 +68,18 @@ static int complain(const char *what, const char *value)
     fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor trace -h lists the options\n", what, value ? " " : "",
             value ? value : "");
     return 1;
+}
+
+/* FILE,FILE,… of -s. The texts live as long as the program. */
+static int append_files(struct options *options, char *list)
+{
+    for (char *rest, *file = strtok_r(list, ",", &rest); file; file = strtok_r(NULL, ",", &rest)) {
+        if (access(file, R_OK))
+            return complain("-s: this file cannot be read:", file);
+        if (options_append(&options->session.symbol_files, file))
+            return 1;
+    }
+    return 0;
 }
 
 static int parse(struct arguments *arguments, struct options *options, int argc, char **argv)
@@ -88,6 +102,8 @@ static int parse(struct arguments *arguments, struct options *options, int argc,
         {"kernel-stack", 0, NULL, 'K'},
         {"user-stack", 0, NULL, 'U'},
         {"address", 0, NULL, 'a'},
+        {"sym_file_list", 1, NULL, 's'},
+        {"aggregate", 0, NULL, 'A'},
         {"include", 1, NULL, 'I'},
         {"bin_cmp", 0, NULL, 'B'},
         {"buffer-pages", 1, NULL, 'b'},
@@ -99,7 +115,8 @@ static int parse(struct arguments *arguments, struct options *options, int argc,
     uint64_t ignored;
     int letter, error = 0;
     optind = 0;
-    while (!error && (letter = getopt_long(argc, argv, "p:L:Z:M:n:f:c:I:b:vStuTCKUaBh", names, NULL)) != -1)
+    while (!error &&
+           (letter = getopt_long(argc, argv, "p:L:Z:M:n:f:c:I:b:s:vStuTCKUaABh", names, NULL)) != -1)
         switch (letter) {
         case 'p': error = bcc_number("-p", optarg, 1, INT32_MAX, &arguments->pid); break;
         case 'L': error = bcc_number("-L", optarg, 1, INT32_MAX, &arguments->tid); break;
@@ -123,6 +140,8 @@ static int parse(struct arguments *arguments, struct options *options, int argc,
         case 'K': arguments->kernel_stack = true; break;
         case 'U': arguments->user_stack = true; break;
         case 'a': arguments->addresses = true; break;
+        case 's': error = append_files(options, optarg); break;
+        case 'A': arguments->aggregates = true; break;
         case 'B': break; /* whole strings are compared anyway */
         case OPTION_COMMAND: options->session.command = optarg; break;
         case OPTION_SCRIPT: arguments->shows = true; break;
@@ -139,6 +158,10 @@ static int parse(struct arguments *arguments, struct options *options, int argc,
         return complain("-p and -L: only one of them", NULL);
     if (arguments->unix_time && !arguments->timestamp)
         return complain("-u needs -t", NULL);
+    if (arguments->aggregates && (arguments->time || arguments->timestamp))
+        return complain("-A counts events that are alike, and no two times are: not with -T or -t", NULL);
+    if (arguments->aggregates && arguments->contains)
+        return complain("-A counts before there are messages: instead of -f give a predicate", NULL);
     options_process(options, (pid_t)arguments->pid);
     return 0;
 }
@@ -341,7 +364,48 @@ static void write_print(struct text *out, const struct arguments *arguments, con
     text_add(out, ");\n");
 }
 
-static int write_event(struct text *script, const struct arguments *arguments, const struct event *event)
+/* -A: what print_rows() makes lines of at the end. */
+static void write_count(struct text *out, const struct arguments *arguments, const struct event *event,
+                        unsigned number)
+{
+    const char *mode = arguments->addresses ? "(perf)" : "";
+    text_printf(out, "@traces%u[%spid, tid, comm%s", number, arguments->cpu ? "cpu, " : "",
+                text_string(&event->values));
+    if (arguments->kernel_stack)
+        text_printf(out, ", kstack%s", mode);
+    if (arguments->user_stack)
+        text_printf(out, ", ustack%s", mode);
+    text_add(out, "] = count();\n");
+}
+
+static void write_action(struct text *out, const struct arguments *arguments, const struct event *event,
+                         unsigned number, const char *indent)
+{
+    if (arguments->aggregates) {
+        text_add(out, indent);
+        write_count(out, arguments, event, number);
+    } else
+        write_print(out, arguments, event, indent);
+}
+
+static void write_counts(struct text *script, const struct arguments *arguments, const struct event *events)
+{
+    text_add(script, "\nend\n{\n");
+    for (int i = 0; i < arguments->count; i++) {
+        const char *function = events[i].spec.function;
+        size_t width = strlen(function) > FUNCTION_WIDTH ? strlen(function) : FUNCTION_WIDTH;
+        text_printf(script, "    print_rows(@traces%d, \"%s%%-7d %%-7d %%-15s ", i + 1,
+                    arguments->cpu ? "%-3d " : "");
+        bcc_quoted(script, function, true);
+        text_fill(script, ' ', width - strlen(function) + 1);
+        text_printf(script, "%s%s%s\\n-->COUNT %%d\\n\\n\");\n", text_string(&events[i].message),
+                    arguments->kernel_stack ? "%s" : "", arguments->user_stack ? "%s" : "");
+    }
+    text_add(script, "}\n");
+}
+
+static int write_event(struct text *script, const struct arguments *arguments, const struct event *event,
+                       unsigned number)
 {
     struct text conditions = {0};
     bool counts = arguments->most && !arguments->contains;
@@ -355,11 +419,11 @@ static int write_event(struct text *script, const struct arguments *arguments, c
     if (counts) {
         text_printf(script, "%s$event = ++@events;\n%sif ($event <= %llu) {\n%s", outer, outer,
                     (unsigned long long)arguments->most, "    ");
-        write_print(script, arguments, event, outer);
+        write_action(script, arguments, event, number, outer);
         text_printf(script, "%s}\n%sif ($event == %llu) {\n%s    exit();\n%s}\n", outer, outer,
                     (unsigned long long)arguments->most, outer, outer);
     } else
-        write_print(script, arguments, event, outer);
+        write_action(script, arguments, event, number, outer);
     text_add(script, conditions.length ? "    }\n}\n" : "}\n");
     text_free(&conditions);
     return status;
@@ -376,9 +440,12 @@ static int write_script(struct arena *arena, const struct arguments *arguments, 
     }
     if (!status)
         write_columns(script, arguments, is_trivial);
-    for (int i = 0; i < arguments->count; i++) {
+    for (int i = 0; i < arguments->count; i++)
         if (!status)
-            status = write_event(script, arguments, &events[i]);
+            status = write_event(script, arguments, &events[i], (unsigned)i + 1);
+    if (!status && arguments->aggregates)
+        write_counts(script, arguments, events);
+    for (int i = 0; i < arguments->count; i++) {
         text_free(&events[i].message);
         text_free(&events[i].values);
     }

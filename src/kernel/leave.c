@@ -212,12 +212,10 @@ void kernel_leave(struct kernel *kernel)
     int pipes[2];
     if (!kernel->attachment_count)
         return;
-    if (pipe(pipes)) {
+    if (pipe2(pipes, O_CLOEXEC)) {
         attachment_drop_from(kernel, 0);
         return;
     }
-    fcntl(pipes[0], F_SETFD, FD_CLOEXEC);
-    fcntl(pipes[1], F_SETFD, FD_CLOEXEC);
     bool handed_over = !leave_hand_over(kernel, pipes);
     close(pipes[0]);
     if (handed_over)

@@ -9,11 +9,13 @@
 #include "kernel/pad.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -190,7 +192,7 @@ static bool pad_ask(const struct pad_trial *trial, struct pad_answer *answer)
 {
     struct pollfd wait = {.fd = trial->answers, .events = POLLIN};
     int ready;
-    if (write(trial->orders, "", 1) != 1)
+    if (send(trial->orders, "", 1, MSG_NOSIGNAL) != 1) /* the child may be gone */
         return false;
     do
         ready = poll(&wait, 1, PATIENCE);
@@ -234,9 +236,9 @@ static bool pad_start(struct pad_trial *trial, struct pad_proof *proof)
     if (trial->map < 0)
         return false;
     proof->fds[proof->count++] = trial->map;
-    if (pipe(orders))
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, orders))
         return false;
-    if (pipe(answers)) {
+    if (pipe2(answers, O_CLOEXEC)) {
         close(orders[0]), close(orders[1]);
         return false;
     }
@@ -259,8 +261,6 @@ void pad_prove(struct pad_proof *proof)
     struct pad_trial trial = {0};
     *proof = (struct pad_proof){.pad = PAD_NOP1};
     proof->why[PAD_NOP10] = proof->why[PAD_NOP5] = "it could not be tried";
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-    sigaction(SIGPIPE, &ignore, &before); /* the child may be gone */
     if (stub_find(&trial.stub) && pad_start(&trial, proof)) {
         for (enum pad pad = PAD_NOP5; pad < PADS && proof->pad == PAD_NOP1; pad++) {
             proof->why[pad] = pad_try(&trial, pad, proof);
@@ -273,7 +273,6 @@ void pad_prove(struct pad_proof *proof)
         while (waitpid(trial.child, NULL, 0) < 0 && errno == EINTR)
             ;
     }
-    sigaction(SIGPIPE, &before, NULL);
     if (proof->pad == PAD_NOP5)
         proof->why[PAD_NOP10] = NULL;
 }

@@ -172,7 +172,8 @@ static int compare_key_bytes(const void *a, const void *b, void *context)
 {
     const struct map_entry *x = *(const struct map_entry *const *)a;
     const struct map_entry *y = *(const struct map_entry *const *)b;
-    int order = memcmp(x->key, y->key, *(const size_t *)context);
+    size_t size = *(const size_t *)context;
+    int order = size ? memcmp(x->key, y->key, size) : 0;
     return order ? order : compare_words((uintptr_t)x, (uintptr_t)y);
 }
 
@@ -197,7 +198,7 @@ static void lines_from_rows(struct lines *lines, size_t key_size)
     for (size_t i = 0; i < map->count; i++) {
         const struct map_entry *entry = lines->by_key[i];
         struct line *line = lines->count ? &lines->items[lines->count - 1] : NULL;
-        if (!line || memcmp(line->entry->key, entry->key, key_size) != 0) {
+        if (!line || (key_size && memcmp(line->entry->key, entry->key, key_size) != 0)) {
             line = &lines->items[lines->count++];
             *line = (struct line){.entry = entry, .first = i, .arrival = (size_t)(entry - map->entries)};
         }
@@ -225,35 +226,41 @@ static int compare_points(const void *a, const void *b)
     return compare_words(x->epoch, y->epoch);
 }
 
-static void print_intervals(struct printer *printer, const struct type *type, struct series_point *points,
-                            size_t count, uint64_t last)
-{
-    qsort(points, count, sizeof *points, compare_points);
-    print_series(printer, type, points, count, last);
-}
-
-static void print_map_value(struct printer *printer, const struct lines *lines, const struct line *line,
-                            uint64_t divisor)
+/* Brings the rows of one key together: in lines->counts, or the points of `series`. */
+static void gather_rows(struct lines *lines, const struct line *line, struct map_series *series)
 {
     const struct map_snapshot *map = lines->map;
-    size_t key_size = type_storage(map->key), points = 0;
-    if (!type_has_rows(map->value)) {
-        print_value_divided(printer, map->value, line->entry->value, divisor);
-        return;
-    }
+    size_t key_size = is_keyed(map) ? type_storage(map->key) : 0, points = 0;
     uint32_t rows = type_histogram_rows(map->value);
     if (lines->counts)
         memset(lines->counts, 0, rows * sizeof *lines->counts);
     for (size_t i = 0; i < line->rows; i++) {
         const struct map_entry *entry = lines->by_key[line->first + i];
-        uint64_t row = word_at(entry->key, key_size);
-        if (lines->points)
+        if (lines->points) {
             points += series_point(map->value, entry->value, &lines->points[points]);
-        else if (row < rows)
+            continue;
+        }
+        uint64_t row = word_at(entry->key, key_size);
+        if (row < rows)
             lines->counts[row] += word_at(entry->value, 0);
     }
     if (lines->points)
-        print_intervals(printer, map->value, lines->points, points, lines->last);
+        qsort(lines->points, points, sizeof *lines->points, compare_points);
+    *series = (struct map_series){lines->points, points, lines->last};
+}
+
+static void print_map_value(struct printer *printer, struct lines *lines, const struct line *line,
+                            uint64_t divisor)
+{
+    const struct map_snapshot *map = lines->map;
+    struct map_series series;
+    if (!type_has_rows(map->value)) {
+        print_value_divided(printer, map->value, line->entry->value, divisor);
+        return;
+    }
+    gather_rows(lines, line, &series);
+    if (lines->points)
+        print_series(printer, map->value, series.points, series.count, series.last);
     else
         print_histogram(printer, map->value, lines->counts, divisor);
 }
@@ -279,7 +286,7 @@ static void print_head(struct printer *printer, const struct map_snapshot *map, 
     text_add(out, type_has_rows(map->value) ? ":\n" : ": ");
 }
 
-static void print_lines(struct printer *printer, const struct lines *lines, size_t skip, uint64_t divisor)
+static void print_lines(struct printer *printer, struct lines *lines, size_t skip, uint64_t divisor)
 {
     struct text *out = printer->out;
     for (size_t i = skip; i < lines->count; i++) {
@@ -314,21 +321,49 @@ static void end_json(struct printer *printer)
     text_add(printer->out, "}}\n");
 }
 
-/* A series without a key: every entry is one of its intervals. */
+static void lines_free(struct lines *lines)
+{
+    free(lines->counts);
+    free(lines->points);
+    free(lines->items);
+    free(lines->by_key);
+}
+
+/* One line per key, in order. A series without a key is one line too: every entry is one of its intervals. */
+static int lines_make(struct lines *lines, const struct map_snapshot *map)
+{
+    bool series = map->value->kind == TYPE_TSERIES,
+         rows = series || (type_has_rows(map->value) && is_keyed(map));
+    *lines = (struct lines){.map = map, .items = calloc(map->count + 1, sizeof *lines->items)};
+    if (rows)
+        lines->by_key = calloc(map->count + 1, sizeof(struct map_entry *));
+    if (series)
+        lines->points = calloc(map->count + 1, sizeof *lines->points);
+    else if (rows)
+        lines->counts = calloc(type_histogram_rows(map->value), sizeof *lines->counts);
+    if (!lines->items || (rows && (!lines->by_key || (!lines->points && !lines->counts)))) {
+        lines_free(lines);
+        return -ENOMEM;
+    }
+    if (rows)
+        lines_from_rows(lines, is_keyed(map) ? type_storage(map->key) : 0);
+    else
+        lines_from_entries(lines);
+    if (is_keyed(map))
+        qsort_r(lines->items, lines->count, sizeof *lines->items, compare_lines, (void *)map);
+    return 0;
+}
+
 static int print_scalar_series(struct printer *printer, const struct map_snapshot *map)
 {
-    struct series_point *points = calloc(map->count + 1, sizeof *points);
-    size_t count = 0;
-    uint64_t last = 0;
-    if (!points)
+    struct lines lines;
+    struct map_series series = {0};
+    if (lines_make(&lines, map))
         return -ENOMEM;
-    for (size_t i = 0; i < map->count; i++)
-        if (series_point(map->value, map->entries[i].value, &points[count])) {
-            last = points[count].epoch > last ? points[count].epoch : last;
-            count++;
-        }
-    print_intervals(printer, map->value, points, count, last);
-    free(points);
+    if (lines.count)
+        gather_rows(&lines, &lines.items[0], &series);
+    print_series(printer, map->value, series.points, series.count, series.last);
+    lines_free(&lines);
     return 0;
 }
 
@@ -360,24 +395,11 @@ static int print_scalar_map(struct printer *printer, const struct map_snapshot *
 static int print_keyed_map(struct printer *printer, const struct map_snapshot *map, size_t top,
                            uint64_t divisor)
 {
-    int status = -ENOMEM;
+    struct lines lines;
     if (!map->count)
         return 0;
-    bool rows = type_has_rows(map->value), series = map->value->kind == TYPE_TSERIES;
-    struct lines lines = {.map = map, .items = calloc(map->count, sizeof *lines.items)};
-    if (rows)
-        lines.by_key = calloc(map->count, sizeof(struct map_entry *));
-    if (series)
-        lines.points = calloc(map->count, sizeof *lines.points);
-    else if (rows)
-        lines.counts = calloc(type_histogram_rows(map->value), sizeof *lines.counts);
-    if (!lines.items || (rows && (!lines.by_key || (!lines.points && !lines.counts))))
-        goto out;
-    if (rows)
-        lines_from_rows(&lines, type_storage(map->key));
-    else
-        lines_from_entries(&lines);
-    qsort_r(lines.items, lines.count, sizeof *lines.items, compare_lines, (void *)map);
+    if (lines_make(&lines, map))
+        return -ENOMEM;
     if (printer->json) {
         begin_json(printer, map);
         text_char(printer->out, '{');
@@ -387,13 +409,8 @@ static int print_keyed_map(struct printer *printer, const struct map_snapshot *m
         text_char(printer->out, '}');
         end_json(printer);
     }
-    status = 0;
-out:
-    free(lines.counts);
-    free(lines.points);
-    free(lines.items);
-    free(lines.by_key);
-    return status;
+    lines_free(&lines);
+    return 0;
 }
 
 int print_map(struct printer *printer, const struct map_snapshot *map, size_t top, uint64_t divisor)
@@ -409,14 +426,18 @@ int print_map(struct printer *printer, const struct map_snapshot *map, size_t to
 
 int map_snapshot_each(const struct map_snapshot *map, size_t top, map_visitor *visit, void *state)
 {
-    struct lines lines = {.map = map, .items = calloc(map->count + 1, sizeof *lines.items)};
-    if (!lines.items)
+    struct lines lines;
+    if (lines_make(&lines, map))
         return -ENOMEM;
-    lines_from_entries(&lines);
-    if (is_keyed(map))
-        qsort_r(lines.items, lines.count, sizeof *lines.items, compare_lines, (void *)map);
-    for (size_t i = top && top < lines.count ? lines.count - top : 0; i < lines.count; i++)
-        visit(state, map, lines.items[i].entry);
-    free(lines.items);
+    for (size_t i = top && top < lines.count ? lines.count - top : 0; i < lines.count; i++) {
+        struct map_entry entry = *lines.items[i].entry;
+        struct map_series series;
+        if (lines.by_key) {
+            gather_rows(&lines, &lines.items[i], &series);
+            entry.value = lines.points ? (const void *)&series : lines.counts;
+        }
+        visit(state, map, &entry);
+    }
+    lines_free(&lines);
     return 0;
 }

@@ -21,7 +21,9 @@ static int snapshot_element(void *state, const uint8_t *key, const uint8_t *valu
     size_t size = snapshot->key_bytes + snapshot->value_bytes;
     if (snapshot->count == snapshot->room) {
         size_t room = snapshot->room ? snapshot->room * 2 : 64;
-        uint8_t *bytes = size && room > SIZE_MAX / size ? NULL : realloc(snapshot->bytes, room * size);
+        /* A struct within the last value may be looked at as if it were padded too. */
+        uint8_t *bytes =
+            size && room > SIZE_MAX / size - 1 ? NULL : realloc(snapshot->bytes, (room + 1) * size);
         if (!bytes)
             return -ENOMEM;
         snapshot->bytes = bytes;

@@ -259,8 +259,7 @@ static void write_inet(struct walk *walk, const struct type *type, struct bytes 
 
 /* Composites. */
 
-/* A char array: text, where it is a member of a struct. */
-static bool is_text(const struct type *type)
+bool value_is_text(const struct type *type)
 {
     const struct type *element = type->kind == TYPE_ARRAY ? type->target : NULL;
     return element && element->kind == TYPE_INTEGER && element->size == 1 &&
@@ -286,7 +285,7 @@ static void write_array(struct walk *walk, const struct type *type, struct bytes
         if (i)
             text_char(walk->out, ',');
         size_t size = element->size < bytes.left ? element->size : bytes.left;
-        if (raw && is_text(element))
+        if (raw && value_is_text(element))
             write_char_array(walk, element, (struct bytes){bytes.at, size});
         else
             write_value(walk, element, (struct bytes){bytes.at, size});
@@ -297,7 +296,7 @@ static void write_array(struct walk *walk, const struct type *type, struct bytes
     walk->raw = raw;
 }
 
-static void write_bit_field(struct walk *walk, const struct field *field, struct bytes bytes)
+static uint64_t load_bits(const struct field *field, struct bytes bytes)
 {
     uint8_t window[16] = {0};
     size_t skip = field->bit_offset / 8;
@@ -306,7 +305,13 @@ static void write_bit_field(struct walk *walk, const struct field *field, struct
     unsigned __int128 wide;
     memcpy(&wide, window, sizeof wide);
     uint64_t value = (uint64_t)(wide >> field->bit_offset % 8);
-    write_scalar(walk, field->type, extend(value, field->bit_size, field->type->is_signed));
+    return extend(value, field->bit_size, field->type->is_signed);
+}
+
+uint64_t value_member(const struct field *field, const void *bytes, size_t left)
+{
+    struct bytes at = {bytes, left};
+    return field->bit_size ? load_bits(field, at) : load_raw(at, field->type->size, field->type->is_signed);
 }
 
 /* A text that is somewhere else in the record: the field says where. Outside of our bytes: an empty text. */
@@ -328,8 +333,8 @@ static void write_field(struct walk *walk, const struct field *field, struct byt
     if (field->data_loc)
         write_data_loc(walk, bytes, whole);
     else if (field->bit_size && type_is_scalar(field->type))
-        write_bit_field(walk, field, bytes);
-    else if (walk->raw && is_text(field->type))
+        write_scalar(walk, field->type, load_bits(field, bytes));
+    else if (walk->raw && value_is_text(field->type))
         write_char_array(walk, field->type, bytes);
     else
         write_value(walk, field->type, bytes);

@@ -81,6 +81,10 @@ void print_buffer(struct printer *printer, const struct type *type, const void *
 
 /* The number in a scalar's storage, sign- or zero-extended as it is stored. */
 uint64_t value_integer(const struct type *type, const void *bytes);
+/* A scalar member of a struct as it lies in traced memory, extended as storage keeps it. */
+uint64_t value_member(const struct field *field, const void *bytes, size_t left);
+/* An array of characters: a text, where it is a member of a struct. */
+bool value_is_text(const struct type *type);
 /* The text in a string's storage, without what follows its NUL. *truncated: there was no NUL. */
 size_t value_string_length(const struct type *type, const void *bytes, bool *truncated);
 

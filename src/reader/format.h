@@ -80,6 +80,8 @@ bool recording_read_all(const struct recording *recording, void *buffer, size_t 
  * like. */
 uint64_t recording_skip_hole(const struct recording *recording, uint64_t offset);
 int recording_add_source(struct recording *recording, struct recording_source *source);
+/* The same in place for the name of a thread: NUL-terminated, and zeros behind it. */
+void recording_clean_thread(char name[RECORDING_NAME]);
 /* A copy in the arena with everything that could steer a terminal made '?'; stops at NUL or `most` bytes. */
 const char *recording_name(struct arena *arena, const char *text, size_t most);
 void recording_sort_owners(struct recording *recording);

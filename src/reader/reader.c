@@ -55,6 +55,15 @@ const char *recording_name(struct arena *arena, const char *text, size_t most)
     return copy;
 }
 
+void recording_clean_thread(char name[RECORDING_NAME])
+{
+    size_t length = 0;
+    for (; length + 1 < RECORDING_NAME && name[length]; length++)
+        if ((unsigned char)name[length] < ' ' || name[length] == 127)
+            name[length] = '?';
+    memset(name + length, 0, RECORDING_NAME - length);
+}
+
 int recording_type_index(const struct recording_type *types, size_t count, uint32_t id)
 {
     for (size_t i = 0; i < count; i++)

@@ -104,6 +104,8 @@ bool recording_ends_are_told(const struct recording_model *model, int16_t type);
 
 /* ---- events ---- */
 
+enum { RECORDING_NAME = 16 };
+
 struct recording_event {
     uint64_t stamp; /* the CPU's counter */
     const struct recording_tracepoint *tracepoint;
@@ -111,7 +113,7 @@ struct recording_event {
     uint32_t owner; /* id; with SPDK's format 0 may be one */
     uint32_t size;
     uint32_t thread;         /* id of the thread; of SPDK's format, the lcore */
-    const char *thread_name; /* "" if unknown */
+    const char *thread_name; /* RECORDING_NAME bytes, zeros behind the name; "" if unknown */
     uint32_t source;         /* ring */
     /* As many as the tracepoint has arguments. Of a string: length of the whole text << 32 | offset in
      * `bytes` << 16 | bytes that are there. Offset 0: a null pointer. */

@@ -34,7 +34,7 @@ struct run { /* slots [next, end) of an lcore, counted from the first ever writt
     uint64_t slot_count; /* num_entries */
     uint32_t lcore;
     uint16_t continuation; /* a second id that marks continuations, or the same */
-    char thread[17];
+    char thread[RECORDING_NAME];
     uint64_t next, end;
     uint64_t lost;
     bool is_torn;         /* its last event may be half written */
@@ -383,11 +383,8 @@ static int split_runs(struct recording *recording, struct run *run, uint64_t nex
 
 static void copy_thread_name(struct run *run, const char name[16])
 {
-    memcpy(run->thread, name, sizeof run->thread - 1);
-    run->thread[sizeof run->thread - 1] = 0;
-    for (char *c = run->thread; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = '?';
+    memcpy(run->thread, name, sizeof run->thread);
+    recording_clean_thread(run->thread);
 }
 
 static int read_lcore(struct recording *recording, uint64_t offset, uint64_t *covered)

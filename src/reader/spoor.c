@@ -522,10 +522,7 @@ static bool copy_block(struct recording *recording, struct spoor_ring *ring, con
     if (!spoor_block_read(recording, place->offset, ring->source.index, place->sequence, committed, block) ||
         !is_intact(recording, ring, place->sequence))
         return false;
-    block->thread[sizeof block->thread - 1] = 0;
-    for (char *c = block->thread; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = '?';
+    recording_clean_thread(block->thread);
     state->spare = ring->block;
     ring->block = block;
     return true;

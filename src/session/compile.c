@@ -51,6 +51,7 @@ void session_close(struct session *session)
         close(session->signals);
     text_free(&session->dump);
     text_free(&session->out);
+    text_free(&session->username);
     printer_free(&session->printer);
     actor_close_files(&session->actor);
     free(session->mishaps);

@@ -16,6 +16,7 @@ static struct symbolizer *symbolizer(struct session *session)
         !symbolizer_open(probe_kallsyms(&session->environment), &session->symbolizer)) {
         symbolizer_demangle(session->symbolizer, settings->cpp_demangle);
         symbolizer_lines(session->symbolizer, settings->show_debug_info);
+        symbolizer_files(session->symbolizer, session->options.symbol_files);
     }
     return session->symbolizer;
 }
@@ -133,9 +134,14 @@ static const char *name(void *owner, uint64_t index)
 
 static const char *username(void *owner, uint64_t uid)
 {
-    (void)owner;
-    const struct passwd *entry = getpwuid((uid_t)uid);
-    return entry ? entry->pw_name : NULL;
+    struct session *session = owner;
+    struct passwd entry, *found = NULL;
+    char bytes[4096];
+    if (getpwuid_r((uid_t)uid, &entry, bytes, sizeof bytes, &found) || !found)
+        return NULL;
+    text_clear(&session->username);
+    text_add(&session->username, found->pw_name);
+    return text_string(&session->username);
 }
 
 /* Groups are looked for in the file system: what was found once is kept. */

@@ -129,7 +129,9 @@ void session_flush(struct session *session)
         session->out.failed = false;
         fail(session, "%s", "there is not enough memory for the output: it is not complete");
     }
-    if (!session->broken_output)
+    if (session->options.write && session->out.length && !session->broken_output)
+        session->options.write(session->options.state, session->out.bytes, session->out.length);
+    else if (!session->broken_output)
         write_all(session, session->out.bytes, session->out.length);
     text_clear(&session->out);
 }

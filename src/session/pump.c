@@ -122,7 +122,7 @@ int pump_start(struct session *session, struct processes *processes)
     pump->processes = processes;
     pthread_mutex_init(&pump->lock, NULL);
     pthread_cond_init(&pump->changed, NULL);
-    int error = pthread_create(&pump->thread, NULL, thread, pump);
+    int error = session_thread(&pump->thread, thread, pump);
     if (error) {
         free(pump);
         return -error;

@@ -245,8 +245,8 @@ void replay_fill(const struct session *session, struct image_event *to, const st
     }
     to->pid_tid = (uint64_t)recording_model(at->recording)->pid << 32 | event->thread;
     to->cpu = recording_is_spdk(at->recording) ? event->thread : 0;
-    strncpy(to->comm, event->thread_name, sizeof to->comm); /* zeros behind it */
-    to->comm[sizeof to->comm - 1] = '\0';
+    _Static_assert(sizeof to->comm == RECORDING_NAME, "names of threads are as long as the kernel's");
+    memcpy(to->comm, event->thread_name, sizeof to->comm);
 }
 
 static void run_timers(struct session *session, uint64_t time)
@@ -266,16 +266,14 @@ static uint64_t run_event(struct session *session, const struct replay_event *at
 {
     uint64_t took = 1;
     struct image_event *context = vm_context(session->vm);
-    struct vm_event event = {
-        .time = at->time ? at->time : 1, /* 0 would be now */
-        .pid = recording_model(at->recording)->pid,
-        .tid = at->event->thread,
-        .cpu = recording_is_spdk(at->recording) ? at->event->thread : 0,
-        .comm = at->event->thread_name,
-        .text = event_text,
-        .state = (void *)at,
-    };
-    vm_event(session->vm, &event);
+    struct vm_event *event = vm_event_here(session->vm);
+    event->time = at->time ? at->time : 1; /* 0 would be now */
+    event->pid = recording_model(at->recording)->pid;
+    event->tid = at->event->thread;
+    event->cpu = recording_is_spdk(at->recording) ? at->event->thread : 0;
+    event->comm = at->event->thread_name;
+    event->text = event_text;
+    event->state = (void *)at;
     replay_fill(session, context, at);
     for (unsigned texts = at->tracepoint->texts; texts; texts &= texts - 1) {
         unsigned which = (unsigned)__builtin_ctz(texts);
@@ -350,7 +348,7 @@ void replay_tell_missing(struct session *session)
 void replay_loop(struct session *session)
 {
     struct replay *replay = session->environment.replay;
-    uint64_t time = 0;
+    uint64_t time = session->replay_time;
     if (!replay || session->actor.exit_requested)
         return;
     if (session->image.follows_objects && replay_follow_objects(replay)) {
@@ -379,6 +377,9 @@ void replay_loop(struct session *session)
         if (lives <= 0)
             break;
     }
+    session->replay_time = time;
+    if (session->pauses)
+        return;
     replay_tell_missing(session);
     if (time)
         set_time(session, time);

@@ -75,6 +75,9 @@ static int act(void *state, const uint8_t *record, size_t length)
     const struct action *action = &session->actions.items[header.action];
     session->actor.record_length = length;
     session->printer.time = session->options.shows_times ? header.time : 0;
+    if (session->options.watch &&
+        session->options.watch(session->options.state, &session->actor, action, record))
+        return 0;
     action->builtin->act(&session->actor, action, record);
     session->printer.time = 0;
     if (++session->events == session->options.max_events)
@@ -134,6 +137,16 @@ static int load(struct session *session)
     return error;
 }
 
+int session_thread(pthread_t *thread, void *(*run)(void *), void *state)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(thread, NULL, run, state);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
 static void *special_thread(void *state)
 {
     struct session *session = state;
@@ -151,6 +164,14 @@ static void *special_thread(void *state)
     return NULL;
 }
 
+/* Not the host's, which in recordings is their time. */
+static uint64_t clock_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 /* What the thread could not do is told by the one that owns the diagnostics. */
 static void tell_special(struct session *session)
 {
@@ -166,14 +187,16 @@ static void tell_special(struct session *session)
 bool session_interrupted(struct session *session)
 {
     struct signalfd_siginfo signal;
-    while (read(session->signals, &signal, sizeof signal) == sizeof signal) {
+    if (session->until && clock_now() >= session->until)
+        session->pauses = true;
+    while (session->signals >= 0 && read(session->signals, &signal, sizeof signal) == sizeof signal) {
         if (signal.ssi_signo == SIGUSR1)
             session->calls++;
         else
             session->interrupted = true;
         session->signals_heard++;
     }
-    return session->interrupted;
+    return session->interrupted || session->pauses;
 }
 
 /* From now on programs return at once. */
@@ -199,7 +222,7 @@ static void run_special(struct session *session, enum probe_time time)
         any |= session->units[i].variant->kind->time == time;
     if (!any)
         return;
-    if (pthread_create(&session->special_thread, NULL, special_thread, session)) {
+    if (session_thread(&session->special_thread, special_thread, session)) {
         special_thread(session);
         tell_special(session);
         return;
@@ -281,7 +304,7 @@ static void tell_attached(struct session *session)
         session_report(session, "Attached %zu probe%s\n", session->probe_count,
                        session->probe_count == 1 ? "" : "s");
     /* For test suites written for other tracers of this language. */
-    if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
+    if (!session->options.is_guest && getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
         text_add(&session->out, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
     text_append(&session->out, text_string(&held), held.length);
     text_free(&held);
@@ -328,34 +351,44 @@ static bool wait_for_events(struct session *session, int wait_ms)
 
 /* Stacks and symbols are named when they are printed, often after their process has ended: what -c and -p
  * mean is looked at while it lives, soon after the start and then ever less often. */
-static void remember_process(struct session *session, uint64_t *next, uint64_t *pause)
+static void remember_process(struct session *session)
 {
-    enum { LONGEST_PAUSE = 1000000000 };
+    enum { FIRST_PAUSE = 500000, LONGEST_PAUSE = 1000000000 };
     uint64_t now = session->host->operations->clock(session->host);
-    if ((!session->child.pid && !session->options.pid_count) || now < *next)
+    if ((!session->child.pid && !session->options.pid_count) || now < session->remember_next)
         return;
     if (session->child.pid)
         names_remember(session, session->child.pid);
     for (size_t i = 0; i < session->options.pid_count; i++)
         names_remember(session, session->options.pids[i]);
-    *pause = *pause * 2 < LONGEST_PAUSE ? *pause * 2 : LONGEST_PAUSE;
-    *next = now + *pause;
+    uint64_t pause = session->remember_pause ? session->remember_pause * 2 : FIRST_PAUSE * 2;
+    session->remember_pause = pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE;
+    session->remember_next = now + session->remember_pause;
+}
+
+bool session_is_over(const struct session *session)
+{
+    return session->is_over || session->interrupted || session->actor.exit_requested || session->broken_output;
+}
+
+static int turn(struct session *session, int wait_ms)
+{
+    remember_process(session);
+    session->is_over |= wait_for_events(session, wait_ms);
+    for (; session->calls; session->calls--)
+        run_special(session, PROBE_AT_SIGNAL);
+    if (session->mixed)
+        session->is_over |= mixed_turn(session, UINT64_MAX);
+    int count = consume(session, false);
+    grow_look(session);
+    return count;
 }
 
 static void loop(struct session *session)
 {
     int wait_ms = WAIT_SHORTEST_MS;
-    bool over = false;
-    uint64_t next = 0, pause = 500000;
-    while (!over && !session->interrupted && !session->actor.exit_requested && !session->broken_output) {
-        remember_process(session, &next, &pause);
-        over = wait_for_events(session, wait_ms);
-        for (; session->calls; session->calls--)
-            run_special(session, PROBE_AT_SIGNAL);
-        if (session->mixed)
-            over |= mixed_turn(session, UINT64_MAX);
-        int count = consume(session, false);
-        grow_look(session);
+    while (!session_is_over(session)) {
+        int count = turn(session, wait_ms);
         if (count > 0 || (session->mixed && mixed_is_busy(session)))
             wait_ms = WAIT_SHORTEST_MS;
         else if (wait_ms < WAIT_LONGEST_MS)
@@ -434,7 +467,7 @@ static void end(struct session *session)
         kernel_leave(session->kernel);
 }
 
-static int prepare(struct session *session)
+static int take_signals(struct session *session)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -447,8 +480,14 @@ static int prepare(struct session *session)
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     session->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (session->signals < 0)
-        return -errno;
+    return session->signals < 0 ? -errno : 0;
+}
+
+static int prepare(struct session *session)
+{
+    int error = session->options.is_guest ? 0 : take_signals(session);
+    if (error)
+        return error;
     names_init(session);
     session->printer = (struct printer){
         .out = &session->out,
@@ -475,7 +514,7 @@ static int prepare(struct session *session)
     return mishaps_init(session);
 }
 
-static int run(struct session *session)
+static int begin(struct session *session)
 {
     int error = prepare(session);
     if (!error)
@@ -508,37 +547,42 @@ static int run(struct session *session)
             kernel_leave(session->kernel);
         return error;
     }
-    if (!error) {
-        tell_attached(session);
-        limits_time(session, true);
-        run_special(session, PROBE_ONCE);
-        bench_run(session);
-        if (session->walk_failed)
-            session_report(session, "WARNING: the walk over the kernel's objects ended early\n");
-        if (session->vm)
-            replay_loop(session);
-        else if (has_events(session))
-            loop(session);
+    if (error) { /* interrupted while it attached */
+        session->is_over = true;
+        return 0;
     }
+    tell_attached(session);
+    limits_time(session, true);
+    run_special(session, PROBE_ONCE);
+    bench_run(session);
+    if (session->walk_failed)
+        session_report(session, "WARNING: the walk over the kernel's objects ended early\n");
+    session->is_over |= !session->vm && !has_events(session);
+    return 0;
+}
+
+static int run(void *state)
+{
+    struct session *session = state;
+    int error = begin(session);
+    if (error)
+        return error;
+    if (session->vm && !session_is_over(session))
+        replay_loop(session);
+    else
+        loop(session);
     end(session);
     return 0;
 }
 
-static int run_guarded(struct session *session)
-{
-    jmp_buf out_of_memory;
-    return arena_guard(&session->arena, out_of_memory) ? -ENOMEM : run(session);
-}
-
 /* Also after a run that memory ran out for. */
-static int clean_up(struct session *session)
+static int clean_up(void *state)
 {
-    jmp_buf out_of_memory;
-    if (arena_guard(&session->arena, out_of_memory))
-        return -ENOMEM;
+    struct session *session = state;
     if (session->has_special_thread) {
         tell_stop(session);
         pthread_join(session->special_thread, NULL);
+        session->has_special_thread = false;
     }
     child_end(session);
     session->holds_output = false;
@@ -546,12 +590,100 @@ static int clean_up(struct session *session)
     return 0;
 }
 
-int session_run(struct session *session, int *status)
+int session_guarded(struct session *session, int (*call)(void *), void *state)
 {
-    int error = run_guarded(session), later = clean_up(session);
-    session->arena.out_of_memory = NULL;
+    jmp_buf out_of_memory, *before = session->arena.out_of_memory;
+    int answer = arena_guard(&session->arena, out_of_memory) ? -ENOMEM : call(state);
+    session->arena.out_of_memory = before;
+    return answer;
+}
+
+static int leave(struct session *session, int error, int *status)
+{
+    int later = session_guarded(session, clean_up, session);
     *status = session->tests_failed && !session->actor.exit_code ? 1 : session->actor.exit_code;
     if (!error)
         error = later;
     return session->diagnostics.errors && !error ? -EIO : error;
+}
+
+int session_run(struct session *session, int *status)
+{
+    return leave(session, session_guarded(session, run, session), status);
+}
+
+/* ---- the same in steps ---- */
+
+static int begin_guarded(void *session)
+{
+    return begin(session);
+}
+
+int session_begin(struct session *session)
+{
+    int error = session_guarded(session, begin_guarded, session);
+    return session->diagnostics.errors && !error ? -EIO : error;
+}
+
+static int turn_guarded(void *state)
+{
+    struct session *session = state;
+    if (!session->vm)
+        return turn(session, session->wait_ms);
+    session->until = clock_now() + (uint64_t)session->wait_ms * 1000000;
+    replay_loop(session);
+    session->is_over |= !session->pauses;
+    session->pauses = false;
+    session->until = 0;
+    return 0;
+}
+
+int session_turn(struct session *session, int wait_ms)
+{
+    session->wait_ms = wait_ms;
+    int count = session_is_over(session) ? 0 : session_guarded(session, turn_guarded, session);
+    session->is_over |= count == -ENOMEM;
+    return count;
+}
+
+static int end_guarded(void *session)
+{
+    end(session);
+    return 0;
+}
+
+int session_end(struct session *session, int *status)
+{
+    return leave(session, session_guarded(session, end_guarded, session), status);
+}
+
+void session_leave(struct session *session)
+{
+    if (!session->host)
+        return;
+    session->broken_output = true; /* nobody wants it */
+    tell_stop(session);
+    session_guarded(session, clean_up, session);
+    if (session->kernel)
+        kernel_leave(session->kernel);
+}
+
+int session_descriptor(const struct session *session)
+{
+    return session->host ? session->host->operations->descriptor(session->host) : -1;
+}
+
+struct host *session_host(const struct session *session)
+{
+    return session->host;
+}
+
+const struct image *session_image(const struct session *session)
+{
+    return &session->image;
+}
+
+struct printer *session_printer(struct session *session)
+{
+    return &session->printer;
 }

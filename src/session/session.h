@@ -29,6 +29,10 @@
 
 enum session_stage { STAGE_NONE, STAGE_AST, STAGE_TYPES, STAGE_IR_RAW, STAGE_IR, STAGE_BPF };
 
+struct action;
+struct actor;
+struct image;
+
 struct session_options {
     const struct source *source;
     const struct source *more; /* scripts that run together with it */
@@ -44,6 +48,7 @@ struct session_options {
     const char *cgroup;            /* --cgroup; NULL: none */
     const char *command;           /* -c; NULL: none */
     const char *command_user;      /* who runs it; NULL: who called sudo, or we */
+    const char *const *symbol_files; /* that may have the symbols of others; NULL-terminated, or NULL */
     const char *without;           /* --no-feature; NULL: none */
     bool without_kernel;           /* --host vm */
     const char *const *recordings; /* for probes that read them; NULL-terminated, or NULL: the newest */
@@ -72,6 +77,12 @@ struct session_options {
     bool colour;
     bool colours_output; /* the output is to have colours */
     bool is_terminal;    /* the output is a terminal's */
+    /* In somebody else's program (libspoortracer): no signal is taken over, the environment is not asked. */
+    bool is_guest;
+    /* Instead of `output`; or NULL. */
+    void (*write)(void *state, const char *bytes, size_t length);
+    /* Sees each record before it is acted on; true: nothing else is done with it. Or NULL. */
+    bool (*watch)(void *state, const struct actor *actor, const struct action *action, const uint8_t *record);
 };
 
 struct session;
@@ -83,8 +94,24 @@ int session_compile(struct session *session);
 /* Runs until the script, a signal, the command or the process ends it. *status: what to exit with. 0 or
  * -errno with errors in session_diagnostics. SIGINT and SIGTERM are taken over while it runs. */
 int session_run(struct session *session, int *status);
+/* The same in steps, for a caller with a loop of its own. */
+int session_begin(struct session *session); /* loads, attaches. After an error: only diagnostics and close */
+/* Waits at most so long for something to happen, and acts on it: the number of records. Over recordings it
+ * goes on until that time has passed. */
+int session_turn(struct session *session, int wait_ms);
+bool session_is_over(const struct session *session);
+int session_end(struct session *session, int *status); /* maps can still be read */
+/* Without end probes: what runs stops, what is attached goes. */
+void session_leave(struct session *session);
+int session_descriptor(const struct session *session); /* readable when a ring is filling up; -1: none */
 const struct diagnostics *session_diagnostics(const struct session *session);
 const char *session_dump(const struct session *session);
+/* Calls with the session's memory guarded: what the call answers, or -ENOMEM. Everything that prints needs it. */
+int session_guarded(struct session *session, int (*call)(void *), void *state);
+/* For reading maps, from session_begin on. */
+struct host *session_host(const struct session *session);
+const struct image *session_image(const struct session *session);
+struct printer *session_printer(struct session *session);
 void session_close(struct session *session);
 
 /* For -l with a script: the names of all its probes. */

@@ -84,6 +84,7 @@ struct session {
     uint64_t monotonic_ahead, tai_ahead; /* clocks, of the boot clock */
     uint64_t horizon;                    /* records up to this time may be acted on; UINT64_MAX: all */
     struct cgroup_name *cgroups;
+    struct text username; /* the last one asked for */
     uint64_t *stack_frames; /* of the last stack asked for */
     struct mishap_state *mishaps;
     uint64_t mishap_time;
@@ -114,6 +115,12 @@ struct session {
     unsigned calls;           /* SIGUSR1 that self probes have not heard yet */
     bool walk_failed;         /* the kernel broke an iterator off */
     bool broken_output;       /* nobody reads it any more */
+    bool is_over;       /* there is nothing left to wait for */
+    uint64_t until;     /* of the monotonic clock: a turn over recordings pauses then; 0: never */
+    bool pauses;        /* it does */
+    int wait_ms;        /* of a turn */
+    uint64_t replay_time;                       /* reached in the recordings */
+    uint64_t remember_next, remember_pause;     /* when processes are looked at again, and after how long */
     pthread_t special_thread; /* runs begin, end and the like */
     bool has_special_thread;
     enum probe_time special_time;
@@ -207,6 +214,8 @@ void session_flush(struct session *session);
 bool session_interrupted(struct session *session); /* a signal asked for the end */
 void session_consume_all(struct session *session); /* acts on everything that has come */
 void session_deliver(struct session *session);     /* the same, and nothing else */
+/* A thread of ours, which hears no signals: they are the program's. 0 or errno. */
+int session_thread(pthread_t *thread, void *(*run)(void *), void *state);
 void session_deliver_own(struct session *session); /* what programs sent that ran in this process */
 void session_release(struct session *session, uint64_t until); /* acts on what was kept, up to this time */
 void session_collect(struct session *session);                 /* empties the rings, and acts on nothing */

@@ -132,12 +132,17 @@ static int search(const struct elf_file *file, const char *root, const char *pat
     return -ENOENT;
 }
 
-int debug_file_open(const struct elf_file *file, const char *path, pid_t pid, struct elf_file **out)
+int debug_file_open(const struct elf_file *file, const char *path, pid_t pid, const char *const *given,
+                    struct elf_file **out)
 {
     struct debug_link link;
     char root[64];
+    int error = -ENOENT;
     link_read(file, &link);
-    int error = search(file, "", path, &link, out);
+    for (; error && given && *given; given++)
+        error = try_path(file, *given, &link, link.name != NULL, out);
+    if (error)
+        error = search(file, "", path, &link, out);
     if (error && pid > 0) {
         snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
         error = search(file, root, path, &link, out);

@@ -52,7 +52,7 @@ static int find_debug_file(Dwfl_Module *module, void **state, const char *name, 
         const char *seen = main_file + proc_root_length(main_file, &pid);
         if (!pid && realpath(main_file, real))
             seen = real;
-        if (!debug_file_open(program, seen, pid, &debug))
+        if (!debug_file_open(program, seen, pid, NULL, &debug))
             descriptor = fcntl(elf_file_descriptor(debug), F_DUPFD_CLOEXEC, 0);
         elf_file_close(debug);
         elf_file_close(program);

@@ -39,7 +39,8 @@ struct symbol_files {
     struct processes *processes;
     struct symbol_file *items[FILES_MOST];
     size_t count;
-    uint64_t clock;
+    uint64_t clock, keys;
+    const char *const *given;
 };
 
 struct symbol_files *symbol_files_open(struct processes *processes)
@@ -48,6 +49,11 @@ struct symbol_files *symbol_files_open(struct processes *processes)
     if (files)
         files->processes = processes;
     return files;
+}
+
+void symbol_files_given(struct symbol_files *files, const char *const *paths)
+{
+    files->given = paths;
 }
 
 static void file_free(struct symbol_file *file)
@@ -99,7 +105,6 @@ static void files_shrink(struct symbol_files *files)
 static struct symbol_file *file_place(struct symbol_files *files, uint64_t device, uint64_t inode,
                                       uint64_t generation)
 {
-    static uint64_t keys;
     for (size_t i = 0; i < files->count; i++)
         if (files->items[i]->device == device && files->items[i]->inode == inode &&
             files->items[i]->generation == generation) {
@@ -110,8 +115,12 @@ static struct symbol_file *file_place(struct symbol_files *files, uint64_t devic
     struct symbol_file *file = calloc(1, sizeof *file);
     if (!file)
         return NULL;
-    *file = (struct symbol_file){
-        .device = device, .inode = inode, .generation = generation, .key = ++keys, .used = ++files->clock};
+    *file = (struct symbol_file){.device = device,
+                                 .inode = inode,
+                                 .generation = generation,
+                                 .key = ++files->keys,
+                                 .used = ++files->clock,
+                                 .given = files->given};
     files->items[files->count++] = file;
     return file;
 }
@@ -294,7 +303,7 @@ static void seek(struct symbol_file *file, const char *path, pid_t pid)
     if (file->sought)
         return;
     file->sought = true;
-    if (debug_file_open(file->elf, path, pid, &file->debug))
+    if (debug_file_open(file->elf, path, pid, file->given, &file->debug))
         file->debug = NULL;
     if (!file->debug && debug_data_open(file->elf, &file->data_bytes, &file->data))
         file->data = NULL;

@@ -21,6 +21,7 @@ struct symbol_file {
     /* private */
     struct elf_file *debug, *data; /* NULL: there is none */
     void *bytes, *data_bytes;      /* of the vDSO; unpacked */
+    const char *const *given;      /* files that may have its symbols */
     bool sought;
     int64_t tried_since;
     unsigned tries;
@@ -29,6 +30,8 @@ struct symbol_file {
 
 struct symbol_files *symbol_files_open(struct processes *processes); /* NULL: no memory */
 void symbol_files_close(struct symbol_files *files);
+/* Files that may have the symbols of others: see debug_file_open(). Before the first question. */
+void symbol_files_given(struct symbol_files *files, const char *const *paths);
 
 /* NULL: there is no file, or it cannot be read, or it is not the one that was mapped. Both live until the
  * next question. */

@@ -127,6 +127,11 @@ void symbolizer_lines(struct symbolizer *symbolizer, bool lines)
     symbolizer->wants_lines = lines;
 }
 
+void symbolizer_files(struct symbolizer *symbolizer, const char *const *paths)
+{
+    symbol_files_given(symbolizer->files, paths);
+}
+
 struct processes *symbolizer_processes(struct symbolizer *symbolizer)
 {
     return symbolizer->processes;

@@ -41,6 +41,10 @@ void symbolizer_close(struct symbolizer *symbolizer);
 void symbolizer_demangle(struct symbolizer *symbolizer, bool demangle); /* default: yes */
 void symbolizer_lines(struct symbolizer *symbolizer, bool lines);       /* default: no */
 
+/* Files that may have the symbols of others: NULL-terminated; they must live as long. Before anything is
+ * asked. */
+void symbolizer_files(struct symbolizer *symbolizer, const char *const *paths);
+
 /* The answers live until the next call. They always fill out; 0: the function is known, -ENOENT: it is not.
  * is_return: the address is where a call returns to, so the call itself is meant, which may be the last thing
  * in its function. */

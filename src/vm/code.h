@@ -77,9 +77,18 @@
     X(ATOMIC32)                                                                                              \
     X(ATOMIC64)
 
+/* Sequences: join.c. */
+#define VM_JOINED(X)                                                                                         \
+    X(ADDRESS)                                                                                               \
+    X(WIDE_LOAD32)                                                                                           \
+    X(COPY64)                                                                                                \
+    X(ADD_MEMORY64)                                                                                          \
+    X(LOOKUP_AT)                                                                                             \
+    X(RETURN)
+
 enum vm_code {
 #define X(name) VM_##name,
-    VM_OTHERS(X)
+    VM_OTHERS(X) VM_JOINED(X)
 #undef X
 #define X(name, operation, result) VM_##name##64K, VM_##name##64X, VM_##name##32K, VM_##name##32X,
         VM_ARITHMETIC(X) VM_SIGNED_ARITHMETIC(X) VM_JUMPS(X)

@@ -349,6 +349,12 @@ struct image_event *vm_context(struct vm *vm)
     return vm->context;
 }
 
+struct vm_event *vm_event_here(struct vm *vm)
+{
+    vm->has_event = true;
+    return &vm->event;
+}
+
 void vm_event(struct vm *vm, const struct vm_event *event)
 {
     vm->has_event = event != NULL;

@@ -126,6 +126,31 @@ static bool key_equal(const struct vm_map *map, uint32_t slot, const void *key)
     return !memcmp(mine, key, map->key_size);
 }
 
+/* The value at a key of so many words; most keys have one or two. */
+static inline __attribute__((always_inline)) uint8_t *find_words(struct vm_map *map, const uint8_t *key,
+                                                                 unsigned words)
+{
+    uint64_t word[2] = {0}, other[2] = {0}, mixed = 0;
+    memcpy(word, key, words * sizeof *word);
+    for (unsigned i = 0; i < words; i++) {
+        mixed = (mixed ^ word[i]) * MULTIPLIER;
+        mixed ^= mixed >> 32;
+    }
+    uint32_t hash = (uint32_t)mixed | USED; /* as hash_key() says */
+    for (uint32_t number = map->buckets[hash & map->bucket_mask]; number;) {
+        const struct vm_slot *slot = &map->slots[number - 1];
+        uint8_t *mine = key_of(map, number - 1);
+        memcpy(other, mine, words * sizeof *other);
+        if (word[0] == other[0] && word[1] == other[1] && slot->hash == hash) {
+            if (map->is_lru)
+                map->touched[number - 1] = 1;
+            return mine + map->key_room;
+        }
+        number = slot->next;
+    }
+    return NULL;
+}
+
 /* Where the number of the key's slot stands: 0 there, if the key is in no slot. */
 static uint32_t *hash_find(const struct vm_map *map, const void *key, uint32_t hash)
 {
@@ -218,6 +243,10 @@ uint8_t *vm_map_find(struct vm_map *map, const void *key)
         return array_at(map, key);
     if (!map->is_hash)
         return NULL;
+    if (map->key_size == sizeof(uint64_t))
+        return find_words(map, key, 1);
+    if (map->key_size == 2 * sizeof(uint64_t))
+        return find_words(map, key, 2);
     uint32_t number = *hash_find(map, key, hash_key(map, key));
     if (!number)
         return NULL;

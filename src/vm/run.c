@@ -63,7 +63,7 @@ uint64_t vm_execute(struct vm *vm, uint32_t first, const uint64_t arguments[VM_A
 {
     static const void *const labels[VM_CODES] = {
 #define X(name) [VM_##name] = &&do_##name,
-        VM_OTHERS(X)
+        VM_OTHERS(X) VM_JOINED(X)
 #undef X
 #define X(name, operation, result)                                                                           \
     [VM_##name##64K] = &&do_##name##64K, [VM_##name##64X] = &&do_##name##64X,                                \
@@ -197,6 +197,56 @@ do_WIDE:
     r[step->to] = (uint64_t)step->immediate;
     step += 2;
     GO;
+do_WIDE_LOAD32: {
+    uint32_t value;
+    at = (uint64_t)step->immediate + (uint64_t)(int64_t)step->offset - base;
+    if (__builtin_expect(at > size - sizeof value, 0))
+        goto fault;
+    r[step->to] = (uint64_t)step->immediate;
+    memcpy(&value, memory + at, sizeof value);
+    r[step->from] = value;
+    step += 3;
+    GO;
+}
+do_ADDRESS:
+    r[step->to] = r[step->from] + (uint64_t)step->immediate;
+    step += 2;
+    GO;
+do_COPY64: {
+    uint64_t value;
+    ACCESS(step->from, sizeof value);
+    memcpy(&value, memory + at, sizeof value);
+    r[step->to] = value;
+    at = r[step->immediate >> 32] + (uint64_t)(int64_t)(int32_t)step->immediate - base;
+    if (__builtin_expect(at > size - sizeof value, 0))
+        goto fault;
+    memcpy(memory + at, &value, sizeof value);
+    step += 2;
+    GO;
+}
+do_ADD_MEMORY64: {
+    uint64_t value;
+    ACCESS(step->from, sizeof value);
+    memcpy(&value, memory + at, sizeof value);
+    r[step->to] = value += (uint64_t)step->immediate;
+    memcpy(memory + at, &value, sizeof value);
+    step += 3;
+    GO;
+}
+do_LOOKUP_AT: {
+    struct vm_map *map = (struct vm_map *)(uintptr_t)step->immediate;
+    const void *key = vm_at(vm, r[step->from] + (uint64_t)(int64_t)step->offset, map->key_size);
+    if (!--vm->left)
+        goto exhausted;
+    if (__builtin_expect(!key, 0))
+        goto fault;
+    r[0] = map->is_ring ? VM_HANDLE_RING : (uint64_t)(uintptr_t)vm_map_find(map, key);
+    step += 5;
+    GO;
+}
+do_RETURN:
+    r[0] = (uint64_t)step->immediate;
+    goto do_EXIT;
 do_NEG64:
     r[step->to] = -r[step->to];
     NEXT;

@@ -4,6 +4,7 @@
  *   host.c     the host's operations, the memory of programs, the ring
  *   map.c      maps
  *   decode.c   instructions to steps, once, with what can be checked then
+ *   join.c     frequent sequences of steps as one
  *   run.c      the interpreter
  *   helper.c   what programs call */
 #ifndef SPOOR_VM_STATE_H
@@ -127,6 +128,8 @@ static inline struct vm_map *vm_map_of(struct vm *vm, uint64_t handle)
 /* decode.c: 0, or -errno with a diagnostic. */
 int vm_decode(struct vm *vm, const struct image *image, const struct image_program *program,
               struct vm_program *out, struct diagnostics *diagnostics);
+/* join.c: for the steps of a program, after they were decoded. */
+void vm_join(struct vm *vm, struct vm_step *steps, uint32_t count);
 /* The place in the script that an instruction comes from. */
 struct place vm_place(const struct image_program *program, uint32_t instruction);
 

@@ -47,6 +47,8 @@ struct host *vm_host(struct vm *vm);
 struct image_event *vm_context(struct vm *vm);
 /* Holds for all that runs from now on. NULL: no event, this process and now. */
 void vm_event(struct vm *vm, const struct vm_event *event);
+/* The same in place, for one event after the other: what vm_event() was told last, to be changed. */
+struct vm_event *vm_event_here(struct vm *vm);
 /* Runs a loaded program with the context. 0; -EFAULT: it touched memory that is not its own, -ELOOP: it did
  * not come to its end, -EINVAL: it makes no sense. Then `at` is the place in the script, if it is known. */
 int vm_run(struct vm *vm, size_t program, struct place *at);

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         elf_file_close(found);
         free(bytes);
     }
-    if (!debug_file_open(file, "/nowhere/program", 0, &found))
+    if (!debug_file_open(file, "/nowhere/program", 0, NULL, &found))
         elf_file_close(found);
     for (uint64_t offset = 0; offset < size; offset += 61)
         call_before(file, offset);

@@ -4,7 +4,7 @@
 cd "$1/src" || exit 1
 awk '
     BEGIN {
-        count = split("cmd session probe builtin kernel vm export print bpf lang reader recorder sym type base", order, " ")
+        count = split("cmd tracer session probe builtin kernel vm export print bpf lang reader recorder sym type base", order, " ")
         for (i = 1; i <= count; i++)
             rank[order[i]] = i
     }

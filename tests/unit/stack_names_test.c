@@ -276,7 +276,7 @@ static void packed_symbols(void **state)
     assert_int_equal(elf_file_open("/proc/self/exe", &file), 0);
     assert_int_equal(debug_data_open(file, &bytes, &data), -ENOENT);
     assert_null(bytes);
-    assert_int_equal(debug_file_open(file, "/no/such/file", 0, &data), -ENOENT);
+    assert_int_equal(debug_file_open(file, "/no/such/file", 0, NULL, &data), -ENOENT);
     elf_file_close(file);
 }
 

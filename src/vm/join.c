@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Steps that nearly every program has one after the other become one.
+ *
+ * The first of such a sequence is changed, in its code and in what its own code did not use, and goes on
+ * behind the last. The others stay what they are, for who jumps to them. What a sequence does is what its
+ * steps do, but for registers 1 to 5 behind a call, which mean nothing there. */
+#include "vm/code.h"
+#include "vm/state.h"
+
+/* The address of something at a distance from a register: r2 = r10; r2 += -8. */
+static bool is_address(const struct vm_step *step)
+{
+    return step[0].code == VM_MOV64X && step[1].code == VM_ADD64K && step[0].to == step[1].to;
+}
+
+static bool is_lookup(const struct vm_step *step)
+{
+    return step->code == VM_HELPER &&
+           (vm_helper *)(uintptr_t)step->immediate == vm_helper_find(BPF_FUNC_map_lookup_elem);
+}
+
+/* r1 = map; r2 = r10; r2 += -8; call map_lookup_elem */
+static bool is_lookup_of_map(const struct vm_step *step)
+{
+    return step[0].code == VM_WIDE && step[0].to == BPF_REG_1 && is_address(step + 2) &&
+           step[2].to == BPF_REG_2 && step[2].from != BPF_REG_1 && is_lookup(step + 4);
+}
+
+static void join_wide(struct vm *vm, struct vm_step *step)
+{
+    struct vm_map *map = vm_map_of(vm, (uint64_t)step->immediate);
+    if (is_lookup_of_map(step) && map) {
+        step->code = VM_LOOKUP_AT;
+        step->from = step[2].from;
+        step->offset = (int32_t)step[3].immediate;
+        step->immediate = (int64_t)(uintptr_t)map;
+    } else if (step[2].code == VM_LOAD32 && step[2].from == step->to) { /* the stop flag */
+        step->code = VM_WIDE_LOAD32;
+        step->from = step[2].to;
+        step->offset = step[2].offset;
+    }
+}
+
+/* r0 = *(u64 *)(r1 +56), and then either stored elsewhere or added to and stored back. */
+static void join_load(struct vm_step *step)
+{
+    const struct vm_step *next = step + 1;
+    if (next->code == VM_STORE64X && next->from == step->to) {
+        step->code = VM_COPY64;
+        step->immediate = (int64_t)next->to << 32 | (uint32_t)next->offset;
+    } else if (next[0].code == VM_ADD64K && next[0].to == step->to && next[1].code == VM_STORE64X &&
+               next[1].from == step->to && next[1].to == step->from && next[1].offset == step->offset &&
+               step->from != step->to) {
+        step->code = VM_ADD_MEMORY64;
+        step->immediate = next[0].immediate;
+    }
+}
+
+void vm_join(struct vm *vm, struct vm_step *steps, uint32_t count)
+{
+    enum { LONGEST = 5 };
+    /* In this direction: a step is looked at before it becomes the first of a sequence itself. */
+    for (uint32_t i = 0; i + LONGEST <= count; i++) {
+        struct vm_step *step = &steps[i];
+        switch (step->code) {
+        case VM_WIDE: join_wide(vm, step); break;
+        case VM_LOAD64: join_load(step); break;
+        case VM_MOV64X:
+            if (is_address(step)) {
+                step->code = VM_ADDRESS;
+                step->immediate = step[1].immediate;
+            }
+            break;
+        default: break;
+        }
+    }
+    for (uint32_t i = 0; i + 1 < count; i++)
+        if (steps[i].code == VM_MOV64K && steps[i].to == BPF_REG_0 && steps[i + 1].code == VM_EXIT)
+            steps[i].code = VM_RETURN;
+}
