@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events for the reader.
  *
- * A small record of constant size is made on the frame; a larger one is reserved in the ring and filled there,
- * but only after everything that can fault, sleep or fail was evaluated: nothing is held reserved across that. A
- * record with long strings is
- * built in scratch memory: fixed part first, then the strings, each read straight into its place behind the
- * one before, and sent at its true length. */
+ * A small record of constant size is made on the frame; a larger one is reserved in the ring and filled
+ * there, but only after everything that can fault, sleep or fail was evaluated: nothing is held reserved
+ * across that. A record with long strings is built in scratch memory: fixed part first, then the strings,
+ * each read straight into its place behind the one before, and sent at its true length. */
 #include "bpf/lower_state.h"
 
 #include <stdlib.h>
@@ -109,7 +108,8 @@ static uint32_t ring_map(struct lowering *l)
     uint32_t cpus = l->options->features->cpus;
     if (*index < 0) {
         struct image_map map = {.name = "events",
-                                .type = cpus > NAMED_RINGS ? BPF_MAP_TYPE_ARRAY_OF_MAPS : BPF_MAP_TYPE_RINGBUF,
+                                .type =
+                                    cpus > NAMED_RINGS ? BPF_MAP_TYPE_ARRAY_OF_MAPS : BPF_MAP_TYPE_RINGBUF,
                                 .key_size = 4,
                                 .value_size = l->options->ring_bytes,
                                 .max_entries = cpus,
@@ -132,8 +132,7 @@ static struct ir *look_up_ring(struct lowering *l, struct ir *cpu)
         ir_store(b, key.base, key.offset, 8, cpu); /* a whole word is known again at the next event */
     else
         ir_store(b, key.base, key.offset, 4, cpu);
-    struct ir *ring =
-        ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, ring_map(l)), lower_address(l, key));
+    struct ir *ring = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, ring_map(l)), lower_address(l, key));
     struct ir_block *none = lower_unlikely(l, ir_binary_constant(b, IR_EQ, ring, 0));
     struct ir_block *usual = b->block;
     ir_enter(b, none);
@@ -444,8 +443,7 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
         bool is_first = end == action->size;
         struct memory to = {.base = record.base, .offset = record.offset + (int32_t)end};
         if (!is_first)
-            to = (struct memory){.base =
-                                     ir_binary(b, IR_ADD, record.base, reached_at_most(l, record, end)),
+            to = (struct memory){.base = ir_binary(b, IR_ADD, record.base, reached_at_most(l, record, end)),
                                  .offset = record.offset};
         struct ir *length = fields[i].node ? pack_string(l, fields[i].node, to, capacity)
                                            : read_packed(l, to, capacity, lower_address(l, fields[i].memory),
