@@ -457,7 +457,8 @@ static bool is_early(const struct emitter *e, const struct ir *branch, unsigned 
     const struct ir_block *block = branch->to[way], *other = branch->to[!way];
     const struct body *body = &e->bodies[block->number];
     const struct bpf_insn *set = &e->items[body->begin].instruction;
-    bool is_wide = set->code == (BPF_LD | BPF_IMM | BPF_DW), is_short = set->code == (BPF_ALU64 | BPF_MOV | BPF_K);
+    bool is_wide = set->code == (BPF_LD | BPF_IMM | BPF_DW),
+         is_short = set->code == (BPF_ALU64 | BPF_MOV | BPF_K);
     if (body->end - body->begin != 1u + is_wide || (!is_wide && !is_short) || (is_wide && block->unlikely) ||
         block == other || block->predecessor_count != 1 || block->last->op != IR_JUMP)
         return false;
@@ -488,7 +489,8 @@ static size_t count_common(const struct emitter *e, const struct ir *branch)
         bool is_wide = code == (BPF_LD | BPF_IMM | BPF_DW);
         bool is_simple = is_wide || code == (BPF_ALU64 | BPF_MOV | BPF_K) ||
                          code == (BPF_ALU64 | BPF_MOV | BPF_X) || code == (BPF_ALU64 | BPF_ADD | BPF_K);
-        bool is_read = register_of(e, branch->a) == to || (branch->b->block && register_of(e, branch->b) == to);
+        bool is_read =
+            register_of(e, branch->a) == to || (branch->b->block && register_of(e, branch->b) == to);
         if (!is_simple || is_read || !same_item(item, &e->items[no->begin + count]) ||
             (is_wide && !same_item(item + 1, &e->items[no->begin + count + 1])))
             break;
@@ -512,8 +514,8 @@ static void append_items(struct emitter *e, const struct ir_block *block, size_t
     *body = (struct body){.begin = start, .end = e->item_count};
 }
 
-/* What both ways do goes before the branch, and so does a block that only sets a constant: that saves the jump
- * behind it. */
+/* What both ways do goes before the branch, and so does a block that only sets a constant: that saves the
+ * jump behind it. */
 static void put_early(struct emitter *e, const struct ir_function *function)
 {
     for (const struct ir_block *block = function->first; block; block = block->next) {

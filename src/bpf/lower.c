@@ -533,6 +533,7 @@ static void test_stop(struct lowering *l)
     b->comment = "stopped";
     struct ir *stop = ir_load(b, lower_control(l), offsetof(struct image_control, stop), 4, false);
     stop->is_volatile = true;
+    l->state->stop = stop;
     struct ir_block *go = ir_block_new(b);
     ir_branch(b, stop, l->state->leave_early, go);
     ir_seal(b, go);

@@ -143,6 +143,15 @@ struct ir *lower_map_lookup(struct lowering *l, struct map_symbol *map, struct m
     return ir_call(&l->b, BPF_FUNC_map_lookup_elem, 2, map_of(l, map), lower_address(l, key));
 }
 
+/* In a short program there are registers enough to keep the stop flag, which is 0. */
+static bool is_short(const struct lowering *l)
+{
+    const struct lower_state *s = l->state;
+    const struct node *body = s->unit->body;
+    return s->stop && !s->current->parent && !s->unit->predicate && !s->main->shared[SHARED_SCRATCH] &&
+           body->kind == NODE_BLOCK && body->list.count == 1 && body->list.first->kind == NODE_EXPRESSION;
+}
+
 /* The key's memory holds all of the kernel's key. Turn 0 looks the element up, turn 1 makes it, turn 2 looks
  * it up again, by the same code: what the calls have in common, map and key, is made once. */
 static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struct memory key,
@@ -164,7 +173,7 @@ static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struc
     struct ir_block *loop = ir_block_new(b), *make = ir_block_new(b), *look = ir_block_new(b);
     struct ir_block *next = ir_block_new(b), *present = ir_block_new(b), *full = ir_block_new(b);
     make->unlikely = next->unlikely = full->unlikely = true;
-    ir_write(b, turn, ir_constant(b, 0));
+    ir_write(b, turn, is_short(l) ? l->state->stop : ir_constant(b, 0));
     ir_jump(b, loop);
     ir_enter(b, loop);
     ir_branch(b, ir_binary_constant(b, IR_EQ, ir_read(b, turn), MAKE), make, look);
@@ -182,7 +191,7 @@ static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struc
     ir_seal(b, next);
     ir_enter(b, next);
     ir_write(b, turn, ir_binary_constant(b, IR_ADD, ir_read(b, turn), 1));
-    ir_branch(b, ir_binary_constant(b, IR_ULT, ir_read(b, turn), TURNS), loop, full);
+    ir_branch(b, ir_binary_constant(b, IR_NE, ir_read(b, turn), TURNS), loop, full);
     ir_seal(b, loop);
     ir_seal(b, full);
     ir_enter(b, full);

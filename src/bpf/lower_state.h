@@ -119,6 +119,7 @@ struct lower_state {
     struct packing *packing;
     struct lowered_call *calls; /* functions of the script that were made */
     struct lower_known times, rings;
+    struct ir *stop; /* the stop flag as it was read: 0 where the program goes on; or NULL */
     bool has_callbacks; /* loops: the clock is read once, before them, or their records would look older */
     uint32_t program_index;
     uint32_t statements; /* so far */

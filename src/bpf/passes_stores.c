@@ -6,7 +6,8 @@
  * known to fill it is taken to read. */
 #include "bpf/passes.h"
 
-enum { OBJECTS = 64, BYTES = 64, WINDOW = 12 };
+enum { OBJECTS = 64, BYTES = 128, WINDOW = 12 };
+typedef unsigned __int128 byte_set;
 
 struct stores {
     struct ir *objects[OBJECTS];
@@ -17,7 +18,7 @@ struct stores {
 
 struct place_in { /* bytes of an object */
     unsigned object;
-    uint64_t bytes;
+    byte_set bytes;
     bool known;
 };
 
@@ -30,13 +31,13 @@ static struct ir *base_of(struct ir *address, int64_t *offset)
     return address;
 }
 
-static uint64_t bytes_at(int64_t offset, int64_t size)
+static byte_set bytes_at(int64_t offset, int64_t size)
 {
     if (offset < 0 || size <= 0 || offset >= BYTES)
         return 0;
     if (offset + size > BYTES)
         size = BYTES - offset;
-    return (size == 64 ? UINT64_MAX : (UINT64_C(1) << size) - 1) << offset;
+    return (size == BYTES ? ~(byte_set)0 : ((byte_set)1 << size) - 1) << offset;
 }
 
 static struct place_in place_of(const struct stores *stores, struct ir *address, int64_t offset, int64_t size)
@@ -90,7 +91,7 @@ static int filled_argument(const struct ir *call, int64_t *size)
 }
 
 /* Backwards over one instruction. True: it is a store that nobody needs. */
-static bool step(const struct stores *stores, struct ir *ir, uint64_t *live)
+static bool step(const struct stores *stores, struct ir *ir, byte_set *live)
 {
     struct place_in at;
     int64_t size = 0;
@@ -122,7 +123,7 @@ static bool step(const struct stores *stores, struct ir *ir, uint64_t *live)
         for (uint32_t i = 0; i < ir->argument_count; i++) {
             at = place_of(stores, ir->arguments[i], 0, BYTES);
             if (at.known && (int)i != filled)
-                live[at.object] = UINT64_MAX;
+                live[at.object] = ~(byte_set)0;
         }
         return false;
     }
@@ -164,7 +165,7 @@ bool pass_stores(struct ir_function *function)
     size_t count = 0;
     for (struct ir_block *block = function->first; block; block = block->next)
         order[count++] = block;
-    uint64_t *live = arena_array(arena, blocks * stores.count, sizeof *live),
+    byte_set *live = arena_array(arena, blocks * stores.count, sizeof *live),
              now[OBJECTS]; /* by block and object */
     bool any = false;
     for (bool changed = true, last = false; changed || !last;) {
@@ -187,7 +188,7 @@ bool pass_stores(struct ir_function *function)
                 }
             }
             for (unsigned k = 0; k < stores.count; k++) {
-                uint64_t *before = &live[order[i]->number * stores.count + k];
+                byte_set *before = &live[order[i]->number * stores.count + k];
                 changed |= *before != now[k];
                 *before = now[k];
             }

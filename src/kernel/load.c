@@ -34,7 +34,8 @@ static int load_relocate(const struct kernel *kernel, const struct image_program
         instruction->imm = kernel->maps[relocation->map].fd;
         if (relocation->kind != RELOCATION_RING)
             continue;
-        uint32_t ring = kernel->maps[relocation->map].ring + ring_of_cpu(kernel, (uint32_t)instruction[1].imm);
+        uint32_t ring =
+            kernel->maps[relocation->map].ring + ring_of_cpu(kernel, (uint32_t)instruction[1].imm);
         if (ring >= kernel->rings.count)
             return -EINVAL;
         instruction[0].imm = kernel->rings.items[ring].fd;

@@ -532,6 +532,51 @@ static void kernel_takes_callbacks_and_lines(void **state)
     close(btf);
 }
 
+/* Two calls with the same map and key, and then x ? 6 : 5 without a jump over a constant. */
+static void what_both_ways_begin_with_is_made_once(void **state)
+{
+    struct ir_builder b = builder_new(*state, &features_all);
+    struct ir *frame = ir_frame(&b, 8), *x = ir_load(&b, ir_context(&b), 0, 8, false);
+    struct ir_block *yes = ir_block_new(&b), *no = ir_block_new(&b), *end = ir_block_new(&b);
+    uint32_t variable = ir_variable(&b);
+    ir_store(&b, frame, 0, 8, x);
+    ir_branch(&b, x, yes, no);
+    ir_seal(&b, yes);
+    ir_seal(&b, no);
+    ir_enter(&b, yes);
+    ir_call(&b, BPF_FUNC_map_delete_elem, 2, ir_map(&b, 0), frame);
+    ir_write(&b, variable, ir_constant(&b, 1));
+    ir_jump(&b, end);
+    ir_enter(&b, no);
+    ir_call(&b, BPF_FUNC_map_lookup_elem, 2, ir_map(&b, 0), frame);
+    ir_write(&b, variable, ir_constant(&b, 0));
+    ir_jump(&b, end);
+    ir_seal(&b, end);
+    ir_enter(&b, end);
+    ir_return(&b, ir_read(&b, variable));
+    struct image_program image = {0};
+    emit_into(b.program, &image, 0);
+    assert_int_equal(count_code(&image, BPF_LD | BPF_IMM | BPF_DW), 1);
+
+    b = builder_new(*state, &features_all);
+    yes = ir_block_new(&b), no = ir_block_new(&b), end = ir_block_new(&b), variable = ir_variable(&b);
+    x = ir_load(&b, ir_context(&b), 0, 8, false);
+    ir_branch(&b, x, yes, no);
+    for (int i = 0; i < 2; i++) {
+        struct ir_block *way = i ? yes : no;
+        ir_seal(&b, way);
+        ir_enter(&b, way);
+        ir_write(&b, variable, ir_constant(&b, i + 5));
+        ir_jump(&b, end);
+    }
+    ir_seal(&b, end);
+    ir_enter(&b, end);
+    ir_return(&b, ir_binary(&b, IR_XOR, x, ir_read(&b, variable)));
+    memset(&image, 0, sizeof image);
+    emit_into(b.program, &image, 0);
+    assert_int_equal(count_code(&image, BPF_JMP | BPF_JA), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, arena_setup, arena_teardown)
 
 int main(void)
@@ -548,6 +593,7 @@ int main(void)
         TEST(arguments_are_computed_where_they_go),
         TEST(calls_and_callbacks_are_relative),
         TEST(empty_blocks_are_left_out),
+        TEST(what_both_ways_begin_with_is_made_once),
         TEST(endless_empty_loop_ends_compilation),
         TEST(too_large_a_frame_is_reported),
         TEST(frames_of_a_chain_of_calls_are_added),

@@ -316,6 +316,39 @@ static void events_of_constant_size(void **state)
     }
 }
 
+/* One ring, one that is chosen, one that is looked up; records on the frame, reserved, and in scratch memory.
+ */
+static void every_number_of_cpus_has_its_rings(void **state)
+{
+    NEED_KERNEL();
+    static struct testing t;
+    uint8_t record[4096];
+    static const unsigned cpus[] = {1, 2, 4, 5, 33};
+    for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++)
+        for (enum mode mode = PLAIN; mode < MODES; mode++) {
+            testing_init(&t);
+            t.features.cpus = cpus[i];
+            compile_and_load(
+                &t, mode,
+                "BEGIN { emit(arg0); emit(arg1, (arg2, arg2, arg2, arg2, arg2, arg2, arg2, arg2), "
+                "(arg2, arg2, arg2, arg2, arg2, arg2, arg2, arg2)); emit(str(arg10), arg3); }");
+            run_all(&t);
+            const struct action *action = record_of(&t, record, sizeof record);
+            assert_non_null(action);
+            assert_int_equal(field_word(action, 0, record), -7);
+            action = record_of(&t, record, sizeof record);
+            assert_non_null(action);
+            assert_int_equal(field_word(action, 0, record), 3);
+            assert_int_equal(((struct image_record *)record)->length, sizeof(struct image_record) + 17 * 8);
+            action = record_of(&t, record, sizeof record);
+            assert_non_null(action);
+            assert_text(action, 0, record, "argument ten");
+            assert_int_equal(field_word(action, 1, record), 5);
+            assert_int_equal(testing_mishaps(&t, MISHAP_LOST), 0);
+            testing_end(&t);
+        }
+}
+
 static void events_with_packed_strings(void **state)
 {
     NEED_KERNEL();
@@ -578,6 +611,7 @@ int main(void)
         cmocka_unit_test(aggregations),
         cmocka_unit_test(a_full_map_is_counted),
         cmocka_unit_test(events_of_constant_size),
+        cmocka_unit_test(every_number_of_cpus_has_its_rings),
         cmocka_unit_test(events_with_packed_strings),
         cmocka_unit_test(truncated_and_unreadable_text),
         cmocka_unit_test(text_at_addresses),

@@ -602,6 +602,83 @@ static void part_of_a_zero_word_is_known_whole(void **state)
     assert_int_equal(count_op(b.function, IR_STORE), 0);
 }
 
+/* Two ways that end alike, but for what they begin with. */
+static void ends_of_blocks_are_shared(void **state)
+{
+    struct ir_builder b = builder_new(*state, &features_all);
+    struct ir *frame = ir_frame(&b, 32), *x = input(&b, 0);
+    struct ir_block *end = ir_block_new(&b);
+    struct diamond d = diamond(&b, input(&b, 8));
+    for (unsigned i = 0; i < 2; i++) {
+        ir_enter(&b, i ? d.yes : d.no);
+        ir_store_constant(&b, frame, 0, 8, i);
+        ir_store(&b, frame, 8, 8, x);
+        ir_store(&b, frame, 16, 8, ir_binary_constant(&b, IR_ADD, x, 7));
+        ir_store_constant(&b, frame, 24, 8, 9);
+        ir_call(&b, BPF_FUNC_map_delete_elem, 2, ir_map(&b, 1), frame);
+        ir_jump(&b, end);
+    }
+    ir_seal(&b, end);
+    ir_enter(&b, end);
+    ir_return(&b, ir_constant(&b, 0));
+    optimise(&b);
+    assert_int_equal(count_op(b.function, IR_CALL), 1);
+    assert_int_equal(count_op(b.function, IR_STORE), 5);
+}
+
+/* What a way made for itself does not leave it, and what is chosen by the way stays a choice. */
+static void ends_that_differ_are_not_shared(void **state)
+{
+    struct ir_builder b = builder_new(*state, &features_all);
+    struct ir *frame = ir_frame(&b, 24), *x = input(&b, 0), *made[2];
+    struct ir_block *end = ir_block_new(&b);
+    uint32_t variable = ir_variable(&b);
+    struct diamond d = diamond(&b, input(&b, 8));
+    for (unsigned i = 0; i < 2; i++) {
+        ir_enter(&b, i ? d.yes : d.no);
+        made[i] = ir_binary_constant(&b, i ? IR_MUL : IR_XOR, x, 77);
+        ir_store(&b, frame, 0, 8, made[i]);
+        ir_store(&b, frame, 8, 8, x);
+        ir_store(&b, frame, 16, 8, x);
+        ir_call(&b, BPF_FUNC_map_delete_elem, 2, ir_map(&b, 1), frame);
+        ir_write(&b, variable, made[i]);
+        ir_jump(&b, end);
+    }
+    ir_seal(&b, end);
+    ir_enter(&b, end);
+    ir_return(&b, ir_read(&b, variable));
+    optimise(&b);
+    assert_int_equal(count_op(b.function, IR_CALL), 2);
+}
+
+/* A loop that leaves a word alone lets it be known; one that may write it does not. */
+static void facts_hold_through_loops_that_keep_them(void **state)
+{
+    for (unsigned writes = 0; writes < 2; writes++) {
+        struct ir_builder b = builder_new(*state, &features_all);
+        struct ir *frame = ir_frame(&b, 8), *other = ir_frame(&b, 8), *x = input(&b, 0);
+        uint32_t turn = ir_variable(&b);
+        struct ir_block *loop = ir_block_new(&b), *end = ir_block_new(&b);
+        ir_store(&b, frame, 0, 8, x);
+        ir_store(&b, other, 0, 8, x);
+        ir_write(&b, turn, ir_constant(&b, 0));
+        ir_jump(&b, loop);
+        ir_enter(&b, loop);
+        ir_call(&b, BPF_FUNC_map_delete_elem, 2, ir_map(&b, 1), other);
+        if (writes)
+            ir_call(&b, BPF_FUNC_probe_read_kernel, 3, frame, ir_constant(&b, 8), x);
+        struct ir *next = ir_binary_constant(&b, IR_ADD, ir_read(&b, turn), 1);
+        ir_write(&b, turn, next);
+        ir_branch(&b, ir_binary_constant(&b, IR_ULT, next, 3), loop, end);
+        ir_seal(&b, loop);
+        ir_seal(&b, end);
+        ir_enter(&b, end);
+        ir_return(&b, ir_load(&b, frame, 0, 8, false));
+        optimise(&b);
+        assert_int_equal(count_op(b.function, IR_LOAD), 1 + writes);
+    }
+}
+
 static void time_is_linear(void **state)
 {
     double seconds[2];
@@ -663,6 +740,9 @@ int main(void)
         TEST(what_was_known_holds_where_ways_meet),
         TEST(stores_that_nobody_sees_go),
         TEST(part_of_a_zero_word_is_known_whole),
+        TEST(ends_of_blocks_are_shared),
+        TEST(ends_that_differ_are_not_shared),
+        TEST(facts_hold_through_loops_that_keep_them),
         TEST(time_is_linear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
