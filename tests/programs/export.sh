@@ -262,6 +262,7 @@ END
     check "$(cat seen)" test "$(sed -nE 's/.* ([0-9]+) lines between them/\1/p' seen)" -ge 10
     timeout 60 "$spoor" -q -f json -e 'BEGIN { printf("x\n"); exit(); }' >said 2>errors
     check "without --times nothing says when" sh -c '! grep -q time_ns said && grep -q printf said'
+    check "--times is for JSON" sh -c "! '$spoor' --times -e 'BEGIN { exit(); }' 2>errors >said && grep -q 'lines of JSON' errors"
 else
     echo "skip a script beside a program: scripts do not run here"
 fi
