@@ -46,20 +46,30 @@ static bool is_shared(const struct stat *directory)
     return directory->st_mode & S_ISVTX && directory->st_mode & (S_IWGRP | S_IWOTH);
 }
 
-/* A new file, or -errno. */
-static int make(int at, const char *name)
+/* What was made belongs to who called sudo: the descriptor, or -errno and it is gone. */
+static int give(int fd, int at, const char *name, int unlink_flags)
 {
     unsigned uid, gid;
-    int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -errno;
-    if (create_invoker(&uid, &gid) && fchown(fd, uid, gid)) {
-        int error = -errno;
+    if (fd >= 0 && (!create_invoker(&uid, &gid) || !fchown(fd, uid, gid)))
+        return fd;
+    int error = -errno;
+    if (fd >= 0)
         close(fd);
-        unlinkat(at, name, 0);
-        return error;
-    }
-    return fd;
+    unlinkat(at, name, unlink_flags);
+    return error;
+}
+
+int create_new_file(int at, const char *name)
+{
+    int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 ? -errno : give(fd, at, name, 0);
+}
+
+int create_new_directory(const char *path)
+{
+    if (mkdir(path, 0700))
+        return -errno;
+    return give(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), AT_FDCWD, path, AT_REMOVEDIR);
 }
 
 static int reuse(int at, const char *name, const struct stat *directory)
@@ -90,7 +100,7 @@ int create_file(const char *path)
         return -errno;
     int answer = fstat(at, &directory) ? -errno : -EEXIST;
     for (int i = 0; i < ATTEMPTS && (answer == -EEXIST || answer == -ENOENT); i++) {
-        answer = make(at, name);
+        answer = create_new_file(at, name);
         if (answer == -EEXIST)
             answer = reuse(at, name, &directory);
         else if (answer == -ENOENT)

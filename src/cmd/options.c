@@ -442,6 +442,8 @@ int options_parse(struct options *options, int argc, char **argv)
         return complain("--rotate-size needs the name of a file%s: -o FILE", "");
     if (options->session.keep_files && !options->session.rotate_bytes)
         return complain("--keep needs --rotate-size%s", "");
+    if (options->session.shows_times && !options->session.is_json)
+        return complain("--times is for lines of JSON: -f json%s", "");
     int next = optind;
     if (options->lists && !options->script_count && next < argc) {
         if (is_script(argv[next]))

@@ -7,26 +7,23 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/create.h"
 
 int output_open(struct output *output, const char *path, bool is_directory)
 {
     *output = (struct output){.file = STDOUT_FILENO};
     if (!path || (!is_directory && !strcmp(path, "-")))
         return 0;
-    if (is_directory && mkdir(path, 0777))
-        output->file = -1;
-    else
-        output->file = is_directory ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                                    : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    output->file = is_directory ? create_new_directory(path) : create_new_file(AT_FDCWD, path);
     if (output->file >= 0) {
         output->path = path;
         output->is_directory = is_directory;
         return 0;
     }
-    fprintf(stderr, "ERROR: cannot create %s: %s\n", path, strerror(errno));
-    if (errno == EEXIST)
+    fprintf(stderr, "ERROR: cannot create %s: %s\n", path, strerror(-output->file));
+    if (output->file == -EEXIST)
         fputs("HINT: -o takes a name that is not in use; what exists is not overwritten\n", stderr);
     return 1;
 }
@@ -48,9 +45,11 @@ static int write_all(int file, const char *bytes, size_t length)
 /* There may be as many files as threads: none is kept open. */
 static int write_in_directory(const struct output *output, const char *name, const void *bytes, size_t length)
 {
-    const int file = openat(output->file, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int file = openat(output->file, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0)
-        return -errno;
+        file = errno == ENOENT ? create_new_file(output->file, name) : -errno;
+    if (file < 0)
+        return file;
     const int error = write_all(file, bytes, length);
     return close(file) && !error ? -errno : error;
 }

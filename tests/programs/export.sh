@@ -119,6 +119,13 @@ ln -s elsewhere link
 check "nor is a symbolic link followed" sh -c "! '$spoor' report -f '$small' --export folded -o link 2>errors && [ ! -e elsewhere ]"
 ln -s elsewhere links
 check "nor one for a directory" sh -c "! '$spoor' report -f '$small' --export ctf -o links 2>errors && [ ! -e elsewhere ]"
+rm -rf to.*
+"$spoor" report -f "$small" --export folded -o to.folded 2>errors && "$spoor" report -f "$small" --export ctf -o to.ctf 2>errors
+check "what was recorded is for its owner only" test "$(stat -c %a to.folded to.ctf to.ctf/metadata | xargs)" = "600 700 600"
+if [ "$(id -u)" = 0 ]; then
+    SUDO_UID=4321 SUDO_GID=1234 "$spoor" report -f "$small" --export ctf -o to.called 2>errors
+    check "and belongs to who called sudo" test "$(stat -c %u:%g to.called to.called/metadata to.called/stream_0 | sort -u)" = 4321:1234
+fi
 full() { # runs with files of at most 64 KiB, which writes feel as they feel a full disk
     (
         trap '' XFSZ
@@ -153,6 +160,28 @@ if [ -z "${SAN:-}" ]; then
         check "$format: of 480000 events $much KiB of memory, of 7200 $little" test "$much" -lt $((little + 4096))
         rm -rf to.little.* to.much.*
     done
+    # Ctrl-C, when a part was written: the program is stopped before it can end. It may be too fast for that.
+    stopped=no
+    for _ in $(seq 10); do
+        rm -f to.stopped
+        "$spoor" report -f "$file" --export perfetto -o to.stopped 2>errors &
+        program=$!
+        for _ in $(seq 2000); do
+            [ -s to.stopped ] && break
+            kill -0 $program 2>/dev/null || break
+            sleep 0.001
+        done
+        if kill -STOP $program 2>/dev/null && kill -TERM $program && kill -CONT $program && ! wait $program; then
+            stopped=yes
+            break
+        fi
+    done
+    program=
+    if [ $stopped = yes ]; then
+        check "what is not whole is removed, and that is said" sh -c '[ ! -e to.stopped ] && grep -q "NOTE: to.stopped is not whole and was removed" errors'
+    else
+        echo "skip an export that is stopped: it was over each time"
+    fi
 fi
 
 # ---- merged ----
@@ -233,6 +262,7 @@ END
     check "$(cat seen)" test "$(sed -nE 's/.* ([0-9]+) lines between them/\1/p' seen)" -ge 10
     timeout 60 "$spoor" -q -f json -e 'BEGIN { printf("x\n"); exit(); }' >said 2>errors
     check "without --times nothing says when" sh -c '! grep -q time_ns said && grep -q printf said'
+    check "--times is for JSON" sh -c "! '$spoor' --times -e 'BEGIN { exit(); }' 2>errors >said && grep -q 'lines of JSON' errors"
 else
     echo "skip a script beside a program: scripts do not run here"
 fi
