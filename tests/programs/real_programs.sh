@@ -29,9 +29,10 @@ def inner(n): return n + 1
 def outer(n): return inner(n) + inner(n)
 print(sum(outer(i) for i in range(7)))
 py
-    spoor -o printed -e "usdt:$python:python:function__entry { @[str(arg1)] = count() }
-        usdt:$python:python:function__return /str(arg1) == \"inner\"/ { @back = count() }" -c "$python traced.py" >output 2>problems
-    grep -qx '@\[inner\]: 14' printed && grep -qx '@\[outer\]: 7' printed && grep -qx '@back: 14' printed
+    # 3.11 does not fire function__entry where one function calls another.
+    spoor -o printed -e "usdt:$python:python:function__entry { @entries = count() }
+        usdt:$python:python:function__return { @[str(arg1)] = count() }" -c "$python traced.py" >output 2>problems
+    grep -qx '@\[inner\]: 14' printed && grep -qx '@\[outer\]: 7' printed && grep -q '@entries: [1-9]' printed
     result $? "functions of python3 by its probes" printed
 else
     echo "skip python3: it has no probes here"
