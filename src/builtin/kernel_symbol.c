@@ -78,7 +78,11 @@ static const struct type *check_percpu(struct checker *checker, struct node *nod
     if (!node->call.data)
         node->call.data = arena_new(checker->arena, struct percpu);
     *(struct percpu *)node->call.data = found;
-    return type_pointer(checker->arena, &type_u64, SPACE_KERNEL);
+    const struct type *type =
+        checker->provider->kernel_variable
+            ? checker->provider->kernel_variable(checker->provider->state, check_literal(name))
+            : NULL;
+    return type_pointer(checker->arena, type ? type : &type_u64, SPACE_KERNEL);
 }
 
 /* 0 for a CPU that there cannot be. */

@@ -48,6 +48,8 @@ static const struct type *check_uaddr(struct checker *checker, struct node *node
     if (!context->find_symbol(context, check_literal(name), &size)) {
         check_error(checker, name->place, "uaddr: there is no symbol '%s' in the program of %s",
                     check_literal(name), checker->unit->probe);
+        check_hint(checker, "what every thread has its own of (__thread, thread_local) has no address that a "
+                            "probe could know");
         return NULL;
     }
     const struct type *type =

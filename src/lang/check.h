@@ -37,6 +37,8 @@ struct type_provider {
     /* Why a name may be unknown: a header that was included and is not there; NULL: none. May be NULL. */
     const char *(*missing_header)(void *state);
     int (*kernel_address)(void *state, const char *symbol, uint64_t *address); /* 0 or -errno; may be NULL */
+    /* Of a variable of the kernel; NULL: it is not described. May be NULL. */
+    const struct type *(*kernel_variable)(void *state, const char *name);
     /* Is there such a function; may programs at such a probe call it. May be NULL. */
     bool (*kernel_function)(void *state, const char *name);
     bool (*kernel_function_allowed)(void *state, const char *name, const struct probe_context *context);

@@ -485,7 +485,10 @@ static void write_module(struct walk *walk, enum stack_mode mode, bool user,
     if (mode != STACK_PERF || (!symbol->module && !user))
         return;
     text_append(walk->out, " (", 2);
-    emit_foreign_string(walk, symbol->module ? symbol->module : "[unknown]");
+    /* The kernel itself is called as perf calls it. */
+    emit_foreign_string(walk, !symbol->module   ? "[unknown]"
+                              : *symbol->module ? symbol->module
+                                                : "[kernel.kallsyms]");
     if (symbol->module && !symbol->name && symbol->offset) {
         text_append(walk->out, "+", 1);
         write_hex(walk, symbol->offset);

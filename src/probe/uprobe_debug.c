@@ -14,7 +14,9 @@ const struct dwarf_function *uprobe_function_of(struct probe_environment *enviro
     if (!*site->function) {
         struct dwarf_file *file = probe_dwarf(environment, site->user.path);
         struct dwarf_function *function = arena_new(environment->arena, struct dwarf_function);
-        bool is_known = file && !dwarf_file_function(file, site->user.address, site->scope, function);
+        /* A function is meant where it begins, also when it begins with another that was inlined. */
+        const char *scope = site->scope ? site->scope : site->user.is_entry ? "" : NULL;
+        bool is_known = file && !dwarf_file_function(file, site->user.address, scope, function);
         *site->function = is_known ? function : &none;
     }
     return *site->function == &none ? NULL : *site->function;
@@ -206,7 +208,7 @@ void uprobe_debug_list(struct dwarf_file *file, uint64_t address, bool is_return
 {
     struct dwarf_function function;
     text_clear(details);
-    if (dwarf_file_function(file, address, NULL, &function))
+    if (dwarf_file_function(file, address, "", &function))
         return;
     if (is_return && function.result->kind != TYPE_NONE)
         text_printf(details, "    %s retval\n", function.result_spelling);

@@ -151,6 +151,14 @@ static int provide_kernel_address(void *state, const char *symbol, uint64_t *add
     return kallsyms ? kallsyms_address(kallsyms, symbol, address) : -ENOENT;
 }
 
+static const struct type *provide_kernel_variable(void *state, const char *name)
+{
+    struct btf_file *btf = probe_btf(&((struct session *)state)->environment);
+    uint32_t id = btf ? btf_file_id(btf, BTF_NAME_VARIABLE, name) : 0;
+    const struct type *type = id ? btf_file_type_by_id(btf, id) : NULL;
+    return type && type->kind != TYPE_NONE ? type : NULL;
+}
+
 static bool provide_kernel_function(void *state, const char *name)
 {
     struct btf_file *btf = probe_btf(&((struct session *)state)->environment);
@@ -182,6 +190,7 @@ void definitions_provide(struct session *session)
                                                .enumerator = provide_enumerator,
                                                .missing_header = provide_missing_header,
                                                .kernel_address = provide_kernel_address,
+                                               .kernel_variable = provide_kernel_variable,
                                                .kernel_function = provide_kernel_function,
                                                .kernel_function_allowed = provide_kernel_function_allowed};
 }

@@ -238,7 +238,7 @@ static const uint8_t btf_name_kinds[] = {
     [BTF_KIND_STRUCT] = 1 + BTF_NAME_STRUCT,   [BTF_KIND_UNION] = 1 + BTF_NAME_UNION,
     [BTF_KIND_ENUM] = 1 + BTF_NAME_ENUM,       [BTF_KIND_ENUM64] = 1 + BTF_NAME_ENUM,
     [BTF_KIND_TYPEDEF] = 1 + BTF_NAME_TYPEDEF, [BTF_KIND_FUNC] = 1 + BTF_NAME_FUNCTION,
-    [BTF_KIND_INT] = 1 + BTF_NAME_INTEGER,
+    [BTF_KIND_INT] = 1 + BTF_NAME_INTEGER,     [BTF_KIND_VAR] = 1 + BTF_NAME_VARIABLE,
 };
 
 /* 0: a kind that is not found by name. */

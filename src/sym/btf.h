@@ -36,7 +36,8 @@ enum btf_name {
     BTF_NAME_ENUM,
     BTF_NAME_TYPEDEF,
     BTF_NAME_FUNCTION,
-    BTF_NAME_INTEGER
+    BTF_NAME_INTEGER,
+    BTF_NAME_VARIABLE /* the kernel describes those that every CPU has one of */
 };
 
 /* The type id, 0 when there is none. A definition is taken before a forward declaration. */

@@ -14,7 +14,7 @@ enum { DEPTH_MAX = 64, TRACE_NAME_MAX = 256 };
 
 static const struct type *btf_make(struct btf_file *file, uint32_t id, unsigned depth);
 
-/* Follows typedefs, qualifiers and tags down to what the type is. */
+/* Follows typedefs, qualifiers, tags and variables down to what the type is. */
 static uint32_t btf_strip(const struct btf_file *file, uint32_t id)
 {
     for (unsigned steps = 0; steps < DEPTH_MAX; steps++) {
@@ -26,6 +26,7 @@ static uint32_t btf_strip(const struct btf_file *file, uint32_t id)
         case BTF_KIND_VOLATILE:
         case BTF_KIND_CONST:
         case BTF_KIND_RESTRICT:
+        case BTF_KIND_VAR:
         case BTF_KIND_TYPE_TAG: id = record->type; continue;
         default: return id;
         }

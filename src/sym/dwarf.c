@@ -374,7 +374,8 @@ static bool holds_functions(int tag)
            tag == DW_TAG_union_type;
 }
 
-/* The innermost function or inlined instance around the address; with a name: the innermost of that name. */
+/* The innermost function or inlined instance around the address; with a name: the innermost of that name; "":
+ * that was not inlined. */
 static void descend(struct dwarf_file *file, Dwarf_Die *parent, uint64_t address, const char *name,
                     Dwarf_Die *function, struct scope *scope, unsigned depth)
 {
@@ -395,7 +396,7 @@ static void descend(struct dwarf_file *file, Dwarf_Die *parent, uint64_t address
         Dwarf_Die *around = tag == DW_TAG_subprogram ? &child : function;
         if (is_code && around) {
             const char *own = dwarf_diename(&child);
-            if (!name || (own && !strcmp(own, name)))
+            if (!name || (*name ? own && !strcmp(own, name) : tag == DW_TAG_subprogram))
                 *scope = (struct scope){child, *around, true};
         }
         descend(file, &child, address, name, around, scope, depth + 1);

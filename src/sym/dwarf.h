@@ -86,7 +86,8 @@ struct dwarf_function {
     bool is_inlined, is_entry; /* the address is where it begins */
 };
 /* The function whose code the address is in, and where its parameters are at that moment. name: of the scope
- * that is meant, when another was inlined there; NULL: the innermost. 0 or -ENOENT. */
+ * that is meant, when another was inlined there; "": the one that is not inlined; NULL: the innermost. 0 or
+ * -ENOENT. */
 int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *name,
                         struct dwarf_function *out);
 

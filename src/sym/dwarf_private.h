@@ -69,15 +69,15 @@ struct dwarf_file {
 bool dwarf_unit_at(struct dwarf_file *file, uint64_t address, Dwarf_Die *unit);
 /* The innermost function or inlined instance there. */
 bool dwarf_scope_at(struct dwarf_file *file, uint64_t address, Dwarf_Die *found);
-/* Every question begins with DWARF_QUESTION and ends where its block does. One that took too long, or during which
- * the file was cut short, is the last. */
+/* Every question begins with DWARF_QUESTION and ends where its block does. One that took too long, or during
+ * which the file was cut short, is the last. */
 struct dwarf_question {
     struct dwarf_file *file;
 };
 struct dwarf_question dwarf_ask(struct dwarf_file *file);
 void dwarf_answered(struct dwarf_question *question);
-#define DWARF_QUESTION(of) \
-    __attribute__((cleanup(dwarf_answered))) struct dwarf_question question = dwarf_ask(of)
+#define DWARF_QUESTION(of)                                                                                   \
+    __attribute__((cleanup(dwarf_answered), unused)) struct dwarf_question question = dwarf_ask(of)
 /* Whether the question took too long. Tells what is waited for. */
 bool dwarf_is_late(struct dwarf_file *file);
 /* To the next entry at the same level. False: there is none, it does not lie behind (a circle), or it took

@@ -224,6 +224,59 @@ static bool make_field(struct dwarf_file *file, const struct type *owner, Dwarf_
     return out->offset + bytes <= owner->size;
 }
 
+struct fields {
+    struct field *items;
+    size_t count, room;
+};
+
+static void add_field(struct dwarf_file *file, const struct type *owner, Dwarf_Die *die,
+                      struct fields *fields)
+{
+    struct field field;
+    int tag = dwarf_tag(die);
+    if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) && make_field(file, owner, die, &field))
+        *arena_push(file->arena, fields->items, fields->count, fields->room) = field;
+}
+
+/* An enum of Rust's holds one of several things at one place, and a number that says which. All of them are
+ * fields; the number is the field `variant` and prints as a name. What has no number of its own is what the
+ * compiler found a value to spare in; then that value is seen. */
+static void add_variants(struct dwarf_file *file, const struct type *owner, Dwarf_Die *part,
+                         struct fields *fields)
+{
+    Dwarf_Die number, variant, member;
+    Dwarf_Attribute found;
+    struct field field;
+    struct enumerator *names = NULL;
+    size_t count = 0, room = 0, before = fields->count;
+    bool has_number = dwarf_attr(part, DW_AT_discr, &found) && dwarf_formref_die(&found, &number) &&
+                      make_field(file, owner, &number, &field) && field.type->kind == TYPE_INTEGER &&
+                      !field.bit_size;
+    if (has_number)
+        arena_push(file->arena, fields->items, fields->count, fields->room);
+    if (dwarf_child(part, &variant))
+        return;
+    do {
+        if (dwarf_tag(&variant) != DW_TAG_variant || dwarf_child(&variant, &member))
+            continue;
+        const char *name = dwarf_diename(&member);
+        add_field(file, owner, &member, fields);
+        if (has_number && name && dwarf_attr(&variant, DW_AT_discr_value, &found))
+            *arena_push(file->arena, names, count, room) =
+                (struct enumerator){arena_strdup(file->arena, name),
+                                    constant_value(&found, field.type->is_signed, field.type->size)};
+    } while (dwarf_next(file, &variant));
+    if (!has_number)
+        return;
+    struct type *type = arena_new(file->arena, struct type);
+    *type = (struct type){.kind = TYPE_ENUM,
+                          .size = field.type->size,
+                          .is_signed = field.type->is_signed,
+                          .enumerators = names,
+                          .count = (uint32_t)count};
+    fields->items[before] = (struct field){.name = "variant", .type = type, .offset = field.offset};
+}
+
 struct incomplete {
     struct dwarf_file *file;
     Dwarf_Die die;
@@ -231,19 +284,18 @@ struct incomplete {
 
 static void fill(struct dwarf_file *file, struct type *type, Dwarf_Die *die)
 {
-    struct field *fields = NULL;
-    size_t count = 0, room = 0;
+    struct fields fields = {0};
     Dwarf_Die child;
     if (dwarf_child(die, &child))
         return;
     do {
-        int tag = dwarf_tag(&child);
-        struct field field;
-        if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) && make_field(file, type, &child, &field))
-            *arena_push(file->arena, fields, count, room) = field;
+        if (dwarf_tag(&child) == DW_TAG_variant_part)
+            add_variants(file, type, &child, &fields);
+        else
+            add_field(file, type, &child, &fields);
     } while (dwarf_next(file, &child));
-    type->fields = fields;
-    type->count = (uint32_t)count;
+    type->fields = fields.items;
+    type->count = (uint32_t)fields.count;
 }
 
 static int take_definition(void *state, Dwarf_Die *die)

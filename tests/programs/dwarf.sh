@@ -51,6 +51,9 @@ gcc -gdwarf-4 -O0 -no-pie
 gcc -gdwarf-4 -O2
 gcc -gdwarf-4 -fdebug-types-section -O2
 gcc -g -O2 -static
+gcc -g -O2 -static-pie
+musl-gcc -g -O1
+musl-gcc -gdwarf-4 -O2 -static
 gcc -g -O2 -gz=zlib
 gcc -g -O2 -gsplit-dwarf
 gcc -g -O2 -fcf-protection=full -fomit-frame-pointer
@@ -151,6 +154,47 @@ if command -v python3 >/dev/null && [ -e /usr/lib/x86_64-linux-gnu/libdebuginfod
 else
     echo "skip debuginfod: no client library"
 fi
+
+# ---- a function that begins with another, which was inlined ----
+cat >begins.c <<'c'
+#include <stdio.h>
+static inline __attribute__((always_inline)) long first(long number) { __asm__ volatile("nop" : "+r"(number)); return number * 3; }
+__attribute__((noinline)) short outer(long own) { long x = first(own); return (short)(x + own); }
+int main(int argc, char **argv) { printf("%d\n", outer(argc + 4)); return 0; }
+c
+for words in "gcc -g -O2" "clang -g -O2"; do
+    command -v ${words%% *} >/dev/null && $words begins.c -o begins || continue
+    spoor -o printed -e 'uprobe:./begins:outer { printf("%d\n", args.own) } uretprobe:./begins:outer { print((sizeof(retval), retval)) }' -c ./begins >output 2>problems
+    [ "$(grep -v '^$' printed | paste -sd' ')" = "5 (2, 20)" ]
+    result $? "a function that begins with an inlined one, $words" problems
+done
+
+# ---- Rust's enums: which of them it is, and what is in it ----
+if command -v rustc >/dev/null; then
+    cat >shapes.rs <<'rust'
+#![allow(dead_code)]
+enum Shape { Circle(u32), Rect { w: u64, h: u64 }, Empty }
+struct Holder<'a> { shape: Shape, some: Option<u32>, none: Option<&'a u64> }
+#[inline(never)] #[no_mangle] fn take(h: &Holder) -> u64 { std::hint::black_box(h); h.some.unwrap_or(0) as u64 }
+fn main() {
+    take(&Holder { shape: Shape::Rect { w: 3, h: 4 }, some: Some(8), none: None });
+    take(&Holder { shape: Shape::Circle(11), some: None, none: None });
+}
+rust
+    rustc -g -C opt-level=1 shapes.rs -o shapes 2>problems &&
+        spoor -o printed -e 'uprobe:./shapes:take { $h = args.h; print(($h->shape.variant, $h->shape.Rect.h, $h->shape.Circle.__0, $h->some.variant, $h->none.variant)) }' \
+            -c ./shapes >output 2>>problems
+    [ "$(grep -c . printed)" = 2 ] && grep -q '^(Rect, 4, [0-9]*, Some, None)$' printed && grep -q '^(Circle, [0-9]*, 11, None, None)$' printed
+    result $? "enums of Rust" problems
+else
+    echo "skip Rust: rustc is not installed"
+fi
+
+# ---- a variable that every thread has one of ----
+echo '__thread int mine = 42; int main(void) { return mine - 42; }' | gcc -g -O1 -x c - -o thread
+spoor -e 'uprobe:./thread:main { print(*uaddr("mine")) }' >output 2>problems
+grep -q "no symbol 'mine'" problems && grep -q 'what every thread has its own of' problems
+result $? "a variable of each thread is refused" problems
 
 # ---- lines ----
 line=$(grep -n 'line of inlined' dwarf.c | cut -d: -f1)

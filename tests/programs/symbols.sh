@@ -194,7 +194,7 @@ grep -q 'fires_' stack && not_ok "a program that was replaced" "$(cat stack erro
 # A library with so many symbols that sorting them takes longer than a small ring holds events.
 {
     echo '.text'
-    seq -f '.type filler%.0f, @function; filler%.0f: nop; .size filler%.0f, 1' 1 400000 | awk '{ print }'
+    seq 1 400000 | awk '{ printf ".type filler%d, @function; filler%d: nop; .size filler%d, 1\n", $1, $1, $1 }'
 } >filler.s
 if $cc -O2 -fPIC -shared -DLIBRARY -o large.so "$here/fires.c" filler.s 2>errors; then
     timeout 60 "$spoor" -q -e 'config = { perf_rb_pages = 32 }
