@@ -46,6 +46,10 @@ UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_te
 TARGETS  := $(patsubst tests/targets/%.c,$(BUILD)/targets/%,$(wildcard tests/targets/*.c))
 TARGETS  += $(patsubst tests/targets/%.h,$(BUILD)/targets/%.h,$(wildcard tests/targets/*.h))
 LIBRARIES := $(patsubst tests/targets/library/%.c,$(BUILD)/targets/%.so,$(wildcard tests/targets/library/*.c))
+# A 32-bit program, where the compiler makes such: without libraries it needs none of theirs.
+ifeq ($(shell $(CC) -dumpmachine | cut -d- -f1),x86_64)
+TARGETS  += $(patsubst tests/targets/ia32/%.c,$(BUILD)/targets/%,$(wildcard tests/targets/ia32/*.c))
+endif
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
 BLOCKD   := $(wildcard examples/blockd/*.c)
 EXAMPLES += $(BUILD)/examples/blockd
@@ -107,6 +111,10 @@ $(BUILD)/targets/%.h: tests/targets/%.h
 $(BUILD)/targets/%: tests/targets/%.c $(wildcard tests/targets/*.h)
 	@mkdir -p $(@D)
 	@$(CC) -Iinclude -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
+
+$(BUILD)/targets/%: tests/targets/ia32/%.c
+	@mkdir -p $(@D)
+	@$(CC) -m32 -static -nostdlib -ffreestanding -fno-pie -no-pie -fno-stack-protector -O1 -g -Wall -Wextra -o $@ $<
 
 # Libraries that targets open while they run.
 $(BUILD)/targets/%.so: tests/targets/library/%.c

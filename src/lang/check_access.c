@@ -129,8 +129,8 @@ static void unknown_field(struct checker *checker, const struct node *node, cons
         check_error(checker, node->place, "'%s' does not contain a field named '%s'",
                     type_text(checker->arena, object), node->field.name);
     const struct probe_context *context = checker->unit->context;
-    const char *why = of->kind == NODE_NAME && of->name.builtin && of->name.builtin->flags & BUILTIN_USES_ARGS &&
-                              context->args_absent
+    const char *why = of->kind == NODE_NAME && of->name.builtin &&
+                              of->name.builtin->flags & BUILTIN_USES_ARGS && context->args_absent
                           ? context->args_absent(context, node->field.name)
                           : NULL;
     if (why)
@@ -167,7 +167,9 @@ static const struct type *field_of(struct checker *checker, struct node *node, c
     if (object->kind != TYPE_STRUCT && !type_is_record(object)) {
         check_error(checker, node->place, "Can not access field '%s' on expression of type '%s'",
                     node->field.name, type_text(checker->arena, object));
-        if (type_is_number(object))
+        if (object->kind == TYPE_NONE && checker->without_types)
+            check_hint(checker, "%s", checker->without_types);
+        else if (type_is_number(object))
             check_hint(checker, "cast it to a pointer to a struct first: ((struct x *)...).%s",
                        node->field.name);
         return NULL;
@@ -277,7 +279,8 @@ const struct type *check_index(struct checker *checker, struct node *node)
     uint32_t count = object->kind == TYPE_ARRAY ? object->count : object->size;
     int64_t number;
     bool is_open = object->kind == TYPE_ARRAY && !count; /* x[] at the end of a struct */
-    if (check_constant(checker, node->binary.right, &number) && (number < 0 || (number >= count && !is_open))) {
+    if (check_constant(checker, node->binary.right, &number) &&
+        (number < 0 || (number >= count && !is_open))) {
         check_error(checker, node->place, "the index %lld is out of bounds for array of size %u",
                     (long long)number, count);
         return NULL;

@@ -65,12 +65,13 @@ static const struct type *builtin_result(struct checker *checker, struct node *n
 
 /* ---- names ---- */
 
-static void suggest_name(struct checker *checker, const char *name, unsigned flags)
+static bool suggest_name(struct checker *checker, const char *name, unsigned flags)
 {
     struct nearest nearest = {.name = name};
     builtin_suggest(checker->builtins, &nearest, flags);
     if (nearest.best)
         check_hint(checker, "did you mean '%s%s'?", nearest.best, flags == BUILTIN_CALL ? "()" : "");
+    return nearest.best;
 }
 
 static bool find_enumerator(struct checker *checker, struct node *node)
@@ -102,14 +103,15 @@ const struct type *check_name(struct checker *checker, struct node *node)
     const char *missing =
         provider && provider->missing_header ? provider->missing_header(provider->state) : NULL;
     if (missing && !builtin)
-        check_hint(checker,
-                   "<%s> is not on this machine, and kernel BTF has no constants of #define: write #define %s …",
-                   missing, node->name.name);
+        check_hint(
+            checker,
+            "<%s> is not on this machine, and kernel BTF has no constants of #define: write #define %s …",
+            missing, node->name.name);
     else if (builtin)
         check_hint(checker, "%s is a function: %s", node->name.name,
                    builtin->synopsis ? builtin->synopsis : "()");
-    else
-        suggest_name(checker, node->name.name, BUILTIN_BARE);
+    else if (!suggest_name(checker, node->name.name, BUILTIN_BARE) && checker->without_types)
+        check_hint(checker, "%s", checker->without_types);
     return NULL;
 }
 
