@@ -5,7 +5,7 @@
 #   make demo        sets up what is missing, builds, and traces an example program for some seconds
 #   make check       sets up, builds, runs every test          (SAN=1: with ASan and UBSan; ONLY=word: those that match)
 #   make bench       measures beside the peers                 (Debian's bpftrace)
-#   make check-kernels   the same behaviour tests in Debian's kernel under QEMU
+#   make check-kernels   the same behaviour tests in Debian's kernels under QEMU (SUITES=…: which kernels)
 #   make fuzz        each fuzz target for FUZZ_SECONDS (60)
 #   make install     DESTDIR, PREFIX
 #   make format      clang-format over the tree
@@ -58,7 +58,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo check check-kernels bench bench-kernels fuzz install format clean setup tests guest
+.PHONY: all demo check check-kernels kernels-table bench bench-kernels fuzz install format clean setup tests guest
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so
 
@@ -151,11 +151,15 @@ guest: $(BUILD)/spoor $(TARGETS) $(LIBRARIES) $(BUILD)/unit/kernel_test $(BUILD)
 
 tests: all $(UNITS) $(TARGETS) $(LIBRARIES) $(EXAMPLES)
 
-# ONLY=word and SUITES="bookworm trixie" choose. What the running kernel cannot do is tested here.
+# ONLY=word and SUITES="bookworm trixie:core" choose: see tests/kernels/run. What the running kernel cannot do is tested here.
 check-kernels:
-	@tools/setup build check kernels
+	@tools/setup build check kernels $(if $(findstring arm64,$(SUITES)),matrix)
 	@$(MAKE) --no-print-directory tests
 	@ONLY=$(ONLY) tests/kernels/run $(BUILD) $(SUITES)
+
+# From the results of check-kernels with all of SUITES="bullseye:kinds bookworm:kinds locked trixie:kinds sid:kinds arm64:kinds".
+kernels-table:
+	@tests/kernels/table $(BUILD) >docs/KERNELS.md.new && mv docs/KERNELS.md.new docs/KERNELS.md
 
 check: setup
 	@$(MAKE) --no-print-directory tests
