@@ -5,7 +5,7 @@
 #   make demo        sets up what is missing, builds, and traces an example program for some seconds
 #   make check       sets up, builds, runs every test          (SAN=1: with ASan and UBSan; ONLY=word: those that match)
 #   make bench       measures beside the peers                 (Debian's bpftrace)
-#   make check-kernels   the same behaviour tests in Debian's kernel under QEMU
+#   make check-kernels   the same behaviour tests in Debian's kernels under QEMU (SUITES=…: which kernels)
 #   make fuzz        each fuzz target for FUZZ_SECONDS (60)
 #   make install     DESTDIR, PREFIX
 #   make format      clang-format over the tree
@@ -47,6 +47,10 @@ UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_te
 TARGETS  := $(patsubst tests/targets/%.c,$(BUILD)/targets/%,$(wildcard tests/targets/*.c))
 TARGETS  += $(patsubst tests/targets/%.h,$(BUILD)/targets/%.h,$(wildcard tests/targets/*.h))
 LIBRARIES := $(patsubst tests/targets/library/%.c,$(BUILD)/targets/%.so,$(wildcard tests/targets/library/*.c))
+# A 32-bit program, where the compiler makes such: without libraries it needs none of theirs.
+ifeq ($(shell $(CC) -dumpmachine | cut -d- -f1),x86_64)
+TARGETS  += $(patsubst tests/targets/ia32/%.c,$(BUILD)/targets/%,$(wildcard tests/targets/ia32/*.c))
+endif
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
 BLOCKD   := $(wildcard examples/blockd/*.c)
 EXAMPLES += $(BUILD)/examples/blockd
@@ -55,7 +59,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo check check-kernels bench bench-kernels fuzz install format clean setup tests guest
+.PHONY: all demo check check-kernels kernels-table bench bench-kernels fuzz install format clean setup tests guest
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so $(BUILD)/libspoortracer.a $(BUILD)/libspoortracer.so
 
@@ -129,6 +133,10 @@ $(BUILD)/targets/%: tests/targets/%.c $(wildcard tests/targets/*.h)
 	@mkdir -p $(@D)
 	@$(CC) -Iinclude -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
 
+$(BUILD)/targets/%: tests/targets/ia32/%.c
+	@mkdir -p $(@D)
+	@$(CC) -m32 -static -nostdlib -ffreestanding -fno-pie -no-pie -fno-stack-protector -O1 -g -Wall -Wextra -o $@ $<
+
 # Libraries that targets open while they run.
 $(BUILD)/targets/%.so: tests/targets/library/%.c
 	@mkdir -p $(@D)
@@ -176,11 +184,15 @@ guest: $(BUILD)/spoor $(TARGETS) $(LIBRARIES) $(BUILD)/unit/kernel_test $(BUILD)
 
 tests: all $(BUILD)/hostile/spoor $(UNITS) $(TARGETS) $(LIBRARIES) $(EXAMPLES)
 
-# ONLY=word and SUITES="bookworm trixie" choose. What the running kernel cannot do is tested here.
+# ONLY=word and SUITES="bookworm trixie:core" choose: see tests/kernels/run. What the running kernel cannot do is tested here.
 check-kernels:
-	@tools/setup build check kernels
+	@tools/setup build check kernels $(if $(findstring arm64,$(SUITES)),matrix)
 	@$(MAKE) --no-print-directory tests
 	@ONLY=$(ONLY) tests/kernels/run $(BUILD) $(SUITES)
+
+# From the results of check-kernels with all of SUITES="bullseye:kinds bookworm:kinds locked trixie:kinds sid:kinds arm64:kinds".
+kernels-table:
+	@tests/kernels/table $(BUILD) >docs/KERNELS.md.new && mv docs/KERNELS.md.new docs/KERNELS.md
 
 check: setup
 	@$(MAKE) --no-print-directory tests

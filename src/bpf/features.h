@@ -18,7 +18,7 @@
     X(for_each_map, "bpf_for_each_map_elem", "Linux 5.13", "then for over a map and len() of one are errors") \
     X(lookup_percpu, "bpf_map_lookup_percpu_elem", "Linux 5.19", "instead, aggregations that a program reads are those of its CPU, with a warning; print() has all") \
     X(ring_buffer, "BPF ring buffer", "Linux 5.8", "then spoor does not run") \
-    X(ring_array_sleepable, "array of ring buffers in sleepable programs", "a Linux newer than 6.12", "instead, one ring for the sleepable programs of all CPUs") \
+    X(ring_array_sleepable, "array of ring buffers in sleepable programs", "Linux 6.12", "instead, one ring for the sleepable programs of all CPUs") \
     X(task_storage, "task local storage in tracing programs", "Linux 5.12", "instead, slots that are taken while a program runs") \
     X(long_keys, "keys of maps longer than 512 bytes", "Linux 5.11", "instead, strings of 240 bytes, unless max_strlen says otherwise") \
     X(attach_cookie, "bpf_get_attach_cookie", "Linux 5.15", "instead, the address tells which place it is, or a program for each place") \
@@ -34,6 +34,8 @@
     X(perf_events, "software events: clocks, page faults, switches", "CONFIG_PERF_EVENTS", "then profile, interval and software are errors") \
     X(watchpoint, "hardware breakpoints", "CONFIG_HAVE_HW_BREAKPOINT, and a CPU with them", "then watchpoint is an error") \
     X(hardware_events, "a performance monitoring unit", "a CPU that shows its own (most virtual machines hide it)", "then hardware is an error, and software:cpu-clock samples instead") \
+    X(tracepoint, "events of tracefs", "CONFIG_FTRACE, or permission to show them", "then tracepoint is an error; rawtracepoint works") \
+    X(read_kernel, "bpf_probe_read_kernel", "permission to have its memory read: it is locked down", "then kernel structs are an error; the memory of programs is read") \
     X(tp_btf, "BTF-typed raw tracepoints", "CONFIG_DEBUG_INFO_BTF", "instead, one perf event for each system call") \
     X(fentry, "fentry and fexit", "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS and CONFIG_DEBUG_INFO_BTF", "then fentry is an error; kprobe and kretprobe see the same functions") \
     X(iterator, "iterators over the kernel's objects", "CONFIG_DEBUG_INFO_BTF", "then iter is an error") \

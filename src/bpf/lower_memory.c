@@ -134,7 +134,7 @@ void lower_copy(struct lowering *l, struct memory to, struct memory from, uint32
     bytes = round8(bytes);
     if (to.base == from.base && to.offset == from.offset)
         return;
-    if (bytes <= COPY_INLINE_MOST)
+    if (bytes <= COPY_INLINE_MOST || !l->options->features->read_kernel)
         ir_copy(&l->b, to.base, to.offset, from.base, from.offset, bytes);
     else
         ir_call(&l->b, BPF_FUNC_probe_read_kernel, 3, lower_address(l, to), ir_constant(&l->b, bytes),
@@ -146,9 +146,13 @@ void lower_zero(struct lowering *l, struct memory at, uint32_t bytes)
     bytes = round8(bytes);
     if (bytes <= COPY_INLINE_MOST)
         ir_zero(&l->b, at.base, at.offset, bytes);
-    else /* there is no helper that fills; one that cannot read at address 0 zeroes what it was given */
+    else if (l->options->features->read_kernel)
+        /* There is no helper that fills; one that cannot read at address 0 zeroes what it was given. */
         ir_call(&l->b, BPF_FUNC_probe_read_kernel, 3, lower_address(l, at), ir_constant(&l->b, bytes),
                 ir_constant(&l->b, 0));
+    else /* no program has memory there */
+        ir_call(&l->b, BPF_FUNC_probe_read_user, 3, lower_address(l, at), ir_constant(&l->b, bytes),
+                ir_constant(&l->b, -1));
 }
 
 struct ir *lower_load_scalar(struct lowering *l, struct memory at, const struct type *type)

@@ -8,6 +8,7 @@
 
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
+#include "sym/machine.h"
 
 static const struct kprobe_site *kprobe_site_of(const struct site_ladder *ladder, size_t site)
 {
@@ -120,6 +121,9 @@ static void kprobe_explain(const struct attach_request *request, const struct kp
     };
     if (error == -EINTR)
         return;
+    /* There all instructions have the same length, and the kernel says less. */
+    if (error == -EINVAL && bad && bad->offset % 4 && machine_here() == MACHINE_AARCH64)
+        error = -EILSEQ;
     if (error == -EPERM || error == -EACCES) {
         permission_explain(request->diagnostics, request->place, request->name);
         return;

@@ -8,6 +8,7 @@
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 
+enum { ENOTSUPP = 524 }; /* the kernel's own */
 enum { READ_BYTES = 4096, WALK_CHILDREN = 1 /* a cgroup and all below it */ };
 
 int kernel_attach_function(struct kernel *kernel, const struct attach_request *request)
@@ -24,6 +25,12 @@ int kernel_attach_function(struct kernel *kernel, const struct attach_request *r
                        error == -EBUSY ? "%s: something else has changed the function's first instruction"
                                        : "%s: too many programs are attached to this function already",
                        request->name);
+        diagnose_hint(request->diagnostics, "A kprobe at the same function works.");
+    } else if (error == -ENOTSUPP) {
+        diagnose_error(
+            request->diagnostics, request->place,
+            "%s cannot be attached: on this machine the kernel has no way to call programs from functions",
+            request->name);
         diagnose_hint(request->diagnostics, "A kprobe at the same function works.");
     } else if (error) {
         diagnose_error(request->diagnostics, request->place, "%s cannot be attached: %s", request->name,

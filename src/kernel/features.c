@@ -15,6 +15,7 @@
 
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
+#include "sym/btf.h"
 
 #define INSTRUCTION(op, dst, src, o, i)                                                                      \
     ((struct bpf_insn){.code = (op), .dst_reg = (dst), .src_reg = (src), .off = (o), .imm = (i)})
@@ -263,14 +264,29 @@ static int feature_probe_pmu(void)
     return type < 0 ? type : 0;
 }
 
-static int feature_trace_events(void)
+/* Locked down to confidentiality, the kernel shows no events and takes none. */
+static int feature_tracepoint(void)
 {
+    if (permission_is_locked_down("confidentiality"))
+        return -EPERM;
     /* Mounted or not, this directory exists wherever the kernel has tracefs. */
     return readable("/sys/kernel/tracing", "/sys/kernel/debug/tracing");
 }
 
+static int feature_trace_events(void)
+{
+    return feature_tracepoint();
+}
+
+static int feature_read_kernel(void)
+{
+    return feature_helper(&kprobe_program, BPF_FUNC_probe_read_kernel);
+}
+
 static int feature_kprobe(void)
 {
+    if (permission_is_locked_down("confidentiality"))
+        return -EPERM;
     if (features_event_source("kprobe") >= 0)
         return 0;
     return readable("/sys/kernel/tracing/kprobe_events", "/sys/kernel/debug/tracing/kprobe_events");
@@ -300,6 +316,24 @@ static int feature_tracing(enum bpf_attach_type attach_type)
     return strstr(log, "is not a ") ? 0 : error;
 }
 
+/* The number of a function in the kernel's BTF; 0: there is none, or none can be read. */
+static uint32_t features_function(const char *name)
+{
+    struct arena arena = {0};
+    jmp_buf out_of_memory;
+    struct btf_file *volatile btf = NULL;
+    struct btf_file *opened;
+    volatile uint32_t id = 0;
+    if (!arena_guard(&arena, out_of_memory) && !btf_file_open(NULL, NULL, &arena, &opened)) {
+        btf = opened;
+        id = btf_file_id(opened, BTF_NAME_FUNCTION, name);
+    }
+    if (btf)
+        btf_file_close(btf);
+    arena_free(&arena);
+    return id;
+}
+
 static int feature_tp_btf(void)
 {
     return feature_tracing(BPF_TRACE_RAW_TP);
@@ -308,6 +342,37 @@ static int feature_tp_btf(void)
 static int feature_fentry(void)
 {
     return feature_tracing(BPF_TRACE_FENTRY);
+}
+
+/* A machine may load such programs and have no way to call them from a function: only attaching tells. That
+ * costs a grace period, so it is left to --info; who attaches hears it anyway. Nobody calls the function but
+ * the kernel's own tests. */
+static int feature_fentry_attached(void)
+{
+    uint32_t function = features_function("bpf_fentry_test1");
+    const struct bpf_insn instructions[] = {MOVE_IMMEDIATE(BPF_REG_0, 0), EXIT()};
+    const struct attempt attempt = {
+        .type = BPF_PROG_TYPE_TRACING,
+        .expected_attach_type = BPF_TRACE_FENTRY,
+        .attach_btf_id = function,
+    };
+    int program = function ? feature_load(&attempt, instructions, 2) : -ENOENT;
+    if (program < 0)
+        return 0; /* not known to be wrong */
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.raw_tracepoint.prog_fd = (uint32_t)program;
+    int error = closed(syscall_bpf(BPF_RAW_TRACEPOINT_OPEN, &attributes, sizeof attributes));
+    close(program);
+    return error;
+}
+
+void features_probe_thoroughly(struct features *features, int errors[FEATURES])
+{
+    if (features->fentry) {
+        errors[FEATURE_fentry] = feature_fentry_attached();
+        features->fentry = !errors[FEATURE_fentry];
+    }
 }
 
 static int feature_iterator(void)

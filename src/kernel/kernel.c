@@ -178,6 +178,7 @@ const char *kernel_log(struct kernel *kernel, size_t program)
 void kernel_describe(struct kernel *kernel, struct text *out)
 {
     struct utsname name;
+    features_probe_thoroughly(&kernel->host.features, kernel->lacked);
     if (!uname(&name))
         text_printf(out, "  %-20s %s %s\n", "kernel", name.release, name.machine);
     permission_describe(out);

@@ -27,6 +27,8 @@ static const struct {
     {"too complex", "Lower the bound of the loops, or split the block into several."},
     {"infinite loop", "The verifier cannot see that the loop ends: give it a constant bound."},
     {"back-edge", "This kernel allows no such loop: use unroll()."},
+    {"func bpf_probe_read_kernel",
+     "The kernel is locked down (confidentiality): its memory is read by nobody. That of programs is."},
     {"unknown func",
      "This kernel does not have that function for this kind of probe ('spoor --info' lists what it "
      "has)."},

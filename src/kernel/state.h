@@ -94,6 +94,8 @@ static inline struct kernel *kernel_of(struct host *host)
 /* features.c */
 /* errors: why the kernel has not what it has not, 0 for what it has. */
 int features_probe(struct features *features, int errors[FEATURES]);
+/* What takes longer to find out. */
+void features_probe_thoroughly(struct features *features, int errors[FEATURES]);
 /* used: without those that nobody wanted. */
 void features_describe(const struct features *used, const int errors[FEATURES], struct text *out);
 /* Whether a feature is missing; then says why. */

@@ -169,7 +169,9 @@ static const struct type *field_of(struct checker *checker, struct node *node, c
     if (object->kind != TYPE_STRUCT && !type_is_record(object)) {
         check_error(checker, node->place, "Can not access field '%s' on expression of type '%s'",
                     node->field.name, type_text(checker->arena, object));
-        if (type_is_number(object))
+        if (object->kind == TYPE_NONE && checker->without_types)
+            check_hint(checker, "%s", checker->without_types);
+        else if (type_is_number(object))
             check_hint(checker, "cast it to a pointer to a struct first: ((struct x *)...).%s",
                        node->field.name);
         return NULL;

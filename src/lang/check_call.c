@@ -65,7 +65,7 @@ static const struct type *builtin_result(struct checker *checker, struct node *n
 
 /* ---- names ---- */
 
-static void suggest_name(struct checker *checker, const char *name, unsigned flags)
+static bool suggest_name(struct checker *checker, const char *name, unsigned flags)
 {
     struct nearest nearest = {.name = name};
     if (!check_takes_hint(checker))
@@ -73,6 +73,7 @@ static void suggest_name(struct checker *checker, const char *name, unsigned fla
     builtin_suggest(checker->builtins, &nearest, flags);
     if (nearest.best)
         check_hint(checker, "did you mean '%s%s'?", nearest.best, flags == BUILTIN_CALL ? "()" : "");
+    return nearest.best;
 }
 
 static bool find_enumerator(struct checker *checker, struct node *node)
@@ -111,8 +112,8 @@ const struct type *check_name(struct checker *checker, struct node *node)
     else if (builtin)
         check_hint(checker, "%s is a function: %s", node->name.name,
                    builtin->synopsis ? builtin->synopsis : "()");
-    else
-        suggest_name(checker, node->name.name, BUILTIN_BARE);
+    else if (!suggest_name(checker, node->name.name, BUILTIN_BARE) && checker->without_types)
+        check_hint(checker, "%s", checker->without_types);
     return NULL;
 }
 

@@ -93,6 +93,8 @@ const struct type *check_type_name(struct checker *checker, const struct type_na
         nearest_offer(&nearest, words[i]);
     if (nearest.best)
         check_hint(checker, "did you mean '%s'?", nearest.best);
+    else if (checker->without_types)
+        check_hint(checker, "%s", checker->without_types);
     return NULL;
 }
 

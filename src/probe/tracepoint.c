@@ -26,6 +26,12 @@ static const char enter[] = "sys_enter_", leave[] = "sys_exit_";
 
 static struct tracefs *tracepoint_open(struct probe_environment *environment, struct place place)
 {
+    if (!environment->features.tracepoint) {
+        diagnose_error(environment->diagnostics, place, "this kernel shows no tracepoints");
+        diagnose_hint(environment->diagnostics,
+                      "it has no tracefs, or is locked down (see spoor --info); rawtracepoint works without");
+        return NULL;
+    }
     struct tracefs *tracefs = probe_tracefs(environment);
     if (tracefs)
         return tracefs;
@@ -301,7 +307,8 @@ static int tracepoint_plan(const struct probe_kind *kind, struct probe_environme
     size_t syscalls = 0;
     for (size_t i = 0; i < sites.count; i++)
         syscalls += ((const struct tracepoint_site *)sites.items[i].detail)->syscall >= 0;
-    /* The perf way hands a system call's program the registers of user space: no kernel stack starts there. */
+    /* The perf way hands a system call's program the registers of user space: no kernel stack starts there.
+     */
     bool wide = (syscalls > SYSCALLS_NARROW || uses->kstack) && !uses->ctx && !uses->all_fields &&
                 tracepoint_dispatch_works(environment);
     for (size_t i = 0; i < sites.count; i++) {
@@ -431,6 +438,7 @@ static int tracepoint_list(const struct probe_kind *kind, struct probe_environme
 
 const struct probe_kind probe_kind_tracepoint = {
     .name = "tracepoint",
+    .needs = (const char *const[]){"tracepoint", NULL},
     .aliases = (const char *const[]){"t", NULL},
     .forms = "tracepoint:SUBSYSTEM:EVENT",
     .what = "an event that the kernel's authors placed",

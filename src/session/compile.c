@@ -293,6 +293,11 @@ static int check(struct session *session)
         .script_state = session,
         .max_strlen = session->options.settings.max_strlen,
         .stack_mode = session->options.settings.stack_mode,
+        .without_types =
+            !session->features.btf
+                ? "the kernel does not tell its types (there is no /sys/kernel/btf/vmlinux): what "
+                  "is used of them has to be defined in the script"
+                : NULL,
         .declarations = session->script->declarations,
         .subprograms = session->script->subprograms,
     };
@@ -428,6 +433,10 @@ static int compile(struct session *session)
 {
     session->environment =
         (struct probe_environment){.arena = &session->arena, .diagnostics = &session->diagnostics};
+    /* Scripts are parsed before the kernel is asked; what is wrong with the list is said when it is. */
+    struct diagnostics unused = {.arena = &session->arena};
+    features_assume(&session->environment.features);
+    features_without(&session->environment.features, session->options.without, &unused);
     definitions_open(session);
     session_parse(session);
     definitions_tell(session);

@@ -195,16 +195,6 @@ void definitions_provide(struct session *session)
                                                .kernel_function_allowed = provide_kernel_function_allowed};
 }
 
-/* Scripts are parsed before the kernel is asked what it can do. */
-static bool have_btf(struct session *session)
-{
-    struct features features = {0};
-    struct diagnostics unused = {.arena = &session->arena};
-    features_assume(&features);
-    return !features_without(&features, session->options.without, &unused) && features.btf &&
-           !access("/sys/kernel/btf/vmlinux", R_OK);
-}
-
 void definitions_open(struct session *session)
 {
     const char *name = session->options.source->name, *slash = strrchr(name, '/');
@@ -215,7 +205,7 @@ void definitions_open(struct session *session)
         .script_directory = slash == name ? "/"
                             : slash       ? arena_copy(&session->arena, name, (size_t)(slash - name))
                                           : ".",
-        .have_btf = have_btf(session),
+        .have_btf = session->environment.features.btf && !access("/sys/kernel/btf/vmlinux", R_OK),
         .state = session,
         .read = read_header,
         .type = kernel_type,

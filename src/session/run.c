@@ -248,10 +248,19 @@ static void run_special(struct session *session, enum probe_time time)
     }
 }
 
+/* Who waits is told once a second how far it is. */
 static int attach_progress(void *state, size_t done, size_t total)
 {
     struct session *session = state;
-    (void)done, (void)total;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!session->progress_told)
+        session->progress_told = now.tv_sec + 1;
+    if (total > 1 && now.tv_sec > session->progress_told) {
+        session->progress_told = now.tv_sec;
+        if (!session->options.is_quiet && !session->options.is_json)
+            session_report(session, "Attaching: %zu of %zu places\n", done, total);
+    }
     return session_interrupted(session);
 }
 

@@ -70,6 +70,7 @@ struct session {
     const char **names; /* what TYPE_NAME indexes */
     size_t name_count, name_room;
     size_t probe_count; /* sites, for the banner */
+    time_t progress_told; /* when it was said last how far attaching is */
     regex_t probe_filter;
     struct text dump;
 

@@ -317,6 +317,7 @@ int vm_open(const struct vm_options *options, struct vm **out)
         .tai_clock = true,
         .program_btf = true,
         .long_keys = true,
+        .read_kernel = true,
         .btf = true, /* the types of the kernel that this runs on */
         .cpus = 1,
     };

@@ -310,6 +310,7 @@ static inline struct features testing_features(void)
                              .atomic_fetch = true,
                              .signed_division = true,
                              .loop = true,
+                             .read_kernel = true,
                              .for_each_map = true,
                              .lookup_percpu = true,
                              .ring_buffer = true,
@@ -669,8 +670,11 @@ static inline void mode_set(struct testing *t, enum mode mode)
     t->features.task_storage = mode != SLEEPING_WITH_SLOTS;
     t->features.ring_array_sleepable = mode != SLEEPING_WITH_SLOTS;
     if (mode == OLD)
-        t->features = (struct features){
-            .for_each_map = true, .program_btf = true, .ring_buffer = true, .cpus = t->features.cpus};
+        t->features = (struct features){.for_each_map = true,
+                                        .program_btf = true,
+                                        .ring_buffer = true,
+                                        .read_kernel = true,
+                                        .cpus = t->features.cpus};
 }
 
 static inline void explain(struct testing *t, const char *text)
