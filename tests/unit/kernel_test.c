@@ -377,8 +377,13 @@ static void test_single_ring(void **state)
     struct image_map ring = {.name = "events", .type = BPF_MAP_TYPE_RINGBUF, .max_entries = RING};
     struct image_program program = {.name = "one ring",
                                     PROGRAM(BPF_PROG_TYPE_RAW_TRACEPOINT, code, relocations)};
-    struct image one = {
-        .maps = &ring, .map_count = 1, .programs = &program, .program_count = 1, .control = -1, .stacks = -1};
+    struct image one = {.maps = &ring,
+                        .map_count = 1,
+                        .programs = &program,
+                        .program_count = 1,
+                        .control = -1,
+                        .stacks = -1,
+                        .events_own = -1};
     struct fixture f;
     fixture_open_bare(&f, NULL);
     assert_int_equal(f.host->operations->create_maps(f.host, &one, &f.diagnostics), 0);
