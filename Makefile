@@ -129,9 +129,9 @@ $(BUILD)/targets/%.h: tests/targets/%.h
 	@mkdir -p $(@D)
 	@cp $< $@
 
-$(BUILD)/targets/%: tests/targets/%.c $(wildcard tests/targets/*.h)
+$(BUILD)/targets/%: tests/targets/%.c $(wildcard tests/targets/*.h) $(BUILD)/libspoor.a
 	@mkdir -p $(@D)
-	@$(CC) -Iinclude -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< -lpthread
+	@$(CC) -Iinclude -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< $(BUILD)/libspoor.a -lpthread
 
 $(BUILD)/targets/%: tests/targets/ia32/%.c
 	@mkdir -p $(@D)

@@ -69,7 +69,7 @@ static bool suggest_name(struct checker *checker, const char *name, unsigned fla
 {
     struct nearest nearest = {.name = name};
     if (!check_takes_hint(checker))
-        return;
+        return true; /* nor another */
     builtin_suggest(checker->builtins, &nearest, flags);
     if (nearest.best)
         check_hint(checker, "did you mean '%s%s'?", nearest.best, flags == BUILTIN_CALL ? "()" : "");

@@ -130,15 +130,17 @@ static int add_clock(struct recording *recording, const struct layout_clock *clo
     return timeline_add(&recording->timeline, clock->counter, clock->boottime, clock->error);
 }
 
-/* Both clocks as they are now, once a second: a program that records little tells them seldom, and going on
- * from a triple of long ago is good to some hundred ppm. */
+/* Both clocks as they are now, once a second and more often at first: a program that records little tells
+ * them seldom, and going on from a triple of long ago is good to some hundred ppm. */
 static int add_own_clock(struct recording *recording)
 {
     struct spoor_state *state = recording->state;
     struct timespec now;
     const uint64_t before = recording_counter_now();
-    if (!recording->live || (state->own_clock && before - state->own_clock < state->header.counter_hz))
+    const uint64_t apart = state->own_clocks < 64 ? state->header.counter_hz / 16 : state->header.counter_hz;
+    if (!recording->live || (state->own_clocks && before - state->own_clock < apart))
         return 0;
+    state->own_clocks++;
     clock_gettime(CLOCK_BOOTTIME, &now);
     const uint64_t half = (recording_counter_now() - before) / 2;
     state->own_clock = before;

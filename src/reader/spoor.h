@@ -37,7 +37,7 @@ struct spoor_ring {
 struct spoor_state {
     struct layout_header header;
     struct layout_control control;
-    uint64_t own_clock;                        /* when we last looked at both clocks ourselves; 0: never */
+    uint64_t own_clock, own_clocks;            /* when we last looked at both clocks ourselves, how often we did */
     bool original;                             /* no copy of the file that the program wrote */
     uint64_t sections_used;                    /* bytes parsed so far */
     uint64_t stream_end;                       /* a stream: how far it is indexed */

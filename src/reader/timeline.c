@@ -26,15 +26,18 @@ static int by_counter(const void *one, const void *other)
     return a->error < b->error ? -1 : a->error > b->error;
 }
 
-/* In order, apart, and rising. The first stays: it is the recording's beginning. */
+/* In order, apart, and rising. The first stays: it is the recording's beginning. Of a young recording more
+ * are kept, since all that is known besides is a rate that was measured in half a millisecond. */
 static void thin(struct timeline *timeline)
 {
+    enum { YOUNG = 8 };
     size_t kept = 0;
     if (timeline->count)
         qsort(timeline->points, timeline->count, sizeof *timeline->points, by_counter);
     for (size_t i = 0; i < timeline->count; i++) {
         const struct timeline_point *point = &timeline->points[i];
-        if (kept > 0 && (point->counter - timeline->points[kept - 1].counter < timeline->apart ||
+        const uint64_t apart = kept < YOUNG ? timeline->apart / YOUNG : timeline->apart;
+        if (kept > 0 && (point->counter - timeline->points[kept - 1].counter < apart ||
                          point->time <= timeline->points[kept - 1].time))
             continue;
         timeline->points[kept++] = *point;
