@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arguments in, exit status out: the only folder that prints to the terminal and decides what is fatal. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,8 +32,10 @@ static const struct {
 static int hold_standard_streams(void)
 {
     for (int fd = 0; fd < 3; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) {
+            fputs("ERROR: cannot open /dev/null in the place of a standard stream that is closed\n", stderr);
             return 1;
+        }
     return 0;
 }
 
