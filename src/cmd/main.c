@@ -27,8 +27,8 @@ static const struct {
     {"argdist", command_argdist}, {"list", command_tplist},
 };
 
-/* A standard stream that was closed would be the next file that is opened, and what is meant for the user would go there.
- * What stands in its place cannot be used either, and says so. */
+/* A standard stream that was closed would be the next file that is opened, and what is meant for the user
+ * would go there. What stands in its place cannot be used either, and says so. */
 static int hold_standard_streams(void)
 {
     for (int fd = 0; fd < 3; fd++)
@@ -45,7 +45,8 @@ int main(int argc, char **argv)
         return 1;
     if (getuid() != geteuid() || getgid() != getegid()) {
         fputs("ERROR: spoor is not made to be set-user-ID: whoever may run it could read everything\n"
-              "HINT: let sudo decide who may, or give the file the capabilities it needs: see docs/SECURITY.md\n",
+              "HINT: let sudo decide who may, or give the file the capabilities it needs: see "
+              "docs/SECURITY.md\n",
               stderr);
         return 1;
     }
