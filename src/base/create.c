@@ -23,7 +23,8 @@ static bool read_id(const char *name, unsigned *id)
 
 int create_invoker(unsigned *uid, unsigned *gid)
 {
-    return geteuid() == 0 && getuid() == 0 && read_id("SUDO_UID", uid) && read_id("SUDO_GID", gid) && *uid != 0;
+    return geteuid() == 0 && getuid() == 0 && read_id("SUDO_UID", uid) && read_id("SUDO_GID", gid) &&
+           *uid != 0;
 }
 
 /* The directory that the last part of the path is in; *name: that part. -errno. */
@@ -80,7 +81,8 @@ static int reuse(int at, const char *name, const struct stat *directory)
     if (fd < 0)
         return errno == ELOOP && shared ? -EPERM : -errno;
     int error = fstat(fd, &file) ? -errno : 0;
-    if (!error && shared && ((file.st_uid != geteuid() && file.st_uid != directory->st_uid) || file.st_nlink > 1))
+    if (!error && shared &&
+        ((file.st_uid != geteuid() && file.st_uid != directory->st_uid) || file.st_nlink > 1))
         error = -EPERM;
     if (!error && S_ISREG(file.st_mode) && ftruncate(fd, 0))
         error = -errno;

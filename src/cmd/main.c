@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arguments in, exit status out: the only folder that prints to the terminal and decides what is fatal. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,13 +27,15 @@ static const struct {
     {"argdist", command_argdist}, {"list", command_tplist},
 };
 
-/* A standard stream that was closed would be the next file that is opened, and what is meant for the user would go there.
- * What stands in its place cannot be used either, and says so. */
+/* A standard stream that was closed would be the next file that is opened, and what is meant for the user
+ * would go there. What stands in its place cannot be used either, and says so. */
 static int hold_standard_streams(void)
 {
     for (int fd = 0; fd < 3; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) {
+            fputs("ERROR: cannot open /dev/null in the place of a standard stream that is closed\n", stderr);
             return 1;
+        }
     return 0;
 }
 
@@ -42,7 +45,8 @@ int main(int argc, char **argv)
         return 1;
     if (getuid() != geteuid() || getgid() != getegid()) {
         fputs("ERROR: spoor is not made to be set-user-ID: whoever may run it could read everything\n"
-              "HINT: let sudo decide who may, or give the file the capabilities it needs: see docs/SECURITY.md\n",
+              "HINT: let sudo decide who may, or give the file the capabilities it needs: see "
+              "docs/SECURITY.md\n",
               stderr);
         return 1;
     }

@@ -57,6 +57,15 @@ static void report(void *state, const char *text)
     command_say(stderr, text);
 }
 
+static void show_progress(void *state, size_t done, size_t total)
+{
+    (void)state;
+    if (total)
+        fprintf(stderr, "\rAttaching %zu of %zu ", done, total);
+    else
+        fputs("\r                                        \r", stderr);
+}
+
 static int print_probe(void *state, const char *name, const char *details)
 {
     (void)state, (void)details;
@@ -79,6 +88,8 @@ static int compile(struct options *options, const struct source *source, struct 
     options->session.kinds = probe_kinds;
     options->session.builtins = &builtin_table;
     options->session.report = report;
+    if (isatty(STDERR_FILENO) == 1 && !options->session.is_quiet)
+        options->session.progress = show_progress;
     *session = NULL;
     if (session_open(&options->session, session))
         return -ENOMEM;
@@ -163,7 +174,9 @@ static int run_sources(struct options *options, const struct source *sources, si
             int error = -options->session.output;
             fail("cannot write to", options->output, error);
             if (error == EPERM)
-                fputs("HINT: in a directory that others may write, no link and nobody else's file is written to\n", stderr);
+                fputs("HINT: in a directory that others may write, no link and nobody else's file is written "
+                      "to\n",
+                      stderr);
             return 1;
         }
     }

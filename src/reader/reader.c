@@ -210,7 +210,8 @@ int recording_open_file(int file, const char *path, const struct recording_optio
     recording->file = file;
     recording->options = *options;
     recording->limit = UINT64_MAX;
-    if (!(recording->read_error = calloc(1, sizeof *recording->read_error)) || !(recording->path = strdup(path)))
+    if (!(recording->read_error = calloc(1, sizeof *recording->read_error)) ||
+        !(recording->path = strdup(path)))
         goto fail;
     if (fstat(file, &status) < 0) {
         error = -errno;

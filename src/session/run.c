@@ -24,6 +24,7 @@ enum {
     FLUSH_BYTES = 64 << 10,
     WAIT_SHORTEST_MS = 1, /* between looks at the rings: doubles while nothing comes */
     WAIT_LONGEST_MS = 20,
+    PROGRESS_NS = 300000000, /* what is done sooner needs no words */
 };
 
 /* ---- what actions say ---- */
@@ -252,16 +253,22 @@ static void run_special(struct session *session, enum probe_time time)
 static int attach_progress(void *state, size_t done, size_t total)
 {
     struct session *session = state;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (!session->progress_told)
-        session->progress_told = now.tv_sec + 1;
-    if (total > 1 && now.tv_sec > session->progress_told) {
-        session->progress_told = now.tv_sec;
-        if (!session->options.is_quiet && !session->options.is_json)
-            session_report(session, "Attaching: %zu of %zu places\n", done, total);
+    uint64_t now = session->host->operations->clock(session->host);
+    if (!session->progress_time)
+        session->progress_time = now;
+    if (session->options.progress && now - session->progress_time > PROGRESS_NS) {
+        session->options.progress(session->options.state, done, total);
+        session->shows_progress = true;
+        session->progress_time = now;
     }
     return session_interrupted(session);
+}
+
+static void end_progress(struct session *session)
+{
+    if (session->shows_progress)
+        session->options.progress(session->options.state, 0, 0);
+    session->shows_progress = false;
 }
 
 int session_attach_unit(struct session *session, const struct session_unit *unit)
@@ -545,6 +552,7 @@ static int begin(struct session *session)
     consume(session, true);
     if (!session->actor.exit_requested && !(error = processes_begin(session)) && !(error = attach(session)))
         error = processes_attached(session);
+    end_progress(session);
     if (!error && !session->actor.exit_requested)
         error = grow_begin(session);
     if (!error && !session->actor.exit_requested && session->mixed)

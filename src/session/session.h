@@ -73,6 +73,8 @@ struct session_options {
     bool bcc_histograms;      /* --histogram bcc */
     /* What is said beside the output: banners, warnings, run-time errors. Whole lines. */
     void (*report)(void *state, const char *text);
+    /* How many sites are attached, now and then while that takes long; total 0: it is over. May be NULL. */
+    void (*progress)(void *state, size_t done, size_t total);
     void *state;
     bool colour;
     bool colours_output; /* the output is to have colours */

@@ -70,7 +70,6 @@ struct session {
     const char **names; /* what TYPE_NAME indexes */
     size_t name_count, name_room;
     size_t probe_count; /* sites, for the banner */
-    time_t progress_told; /* when it was said last how far attaching is */
     regex_t probe_filter;
     struct text dump;
 
@@ -111,6 +110,8 @@ struct session {
     uint64_t events;                  /* acted on, for --max-events */
     uint64_t data_limit;              /* what commands get back of RLIMIT_DATA */
     bool has_data_limit;
+    uint64_t progress_time; /* when attaching began, or was last told of */
+    bool shows_progress;
     size_t complaints; /* made by actions */
     bool tests_failed;
     unsigned calls;           /* SIGUSR1 that self probes have not heard yet */

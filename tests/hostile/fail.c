@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hostile machine: linked into spoor with the linker's --wrap (one for each name in `wrapped`), it makes the n-th
- * allocation or the n-th system call of spoor's own code fail. The product knows nothing of it.
+/* A hostile machine: linked into spoor with the linker's --wrap (one for each name in `wrapped`), it makes
+ * the n-th allocation or the n-th system call of spoor's own code fail. The product knows nothing of it.
  *
  *   HOSTILE=allocation:17    the 17th allocation fails         HOSTILE=allocation:17+   all from the 17th on
  *   HOSTILE=call:17          the 17th call fails               HOSTILE=call:17:4        with error number 4
- *   HOSTILE=kill:17          at the 17th call the process is killed (SIGKILL), as by somebody who has had enough
- *   HOSTILE_LOG=FILE         gets a line for each failure, and at the end of the process one with both counts
+ *   HOSTILE=kill:17          at the 17th call the process is killed (SIGKILL), as by somebody who has had
+ * enough HOSTILE_LOG=FILE         gets a line for each failure, and at the end of the process one with both
+ * counts
  *
  * Without HOSTILE nothing fails, and the counts say how many n there are. Processes that spoor forks go on
  * counting where it was, and say nothing. */
@@ -102,9 +103,12 @@ static bool fails(struct counter *counter, const char *name, void *caller)
         }                                                                                                    \
         return __real_##name arguments;                                                                      \
     }
-#define MEMORY(name, type, parameters, arguments) WRAP(allocations, type, name, parameters, arguments, NULL, ENOMEM)
-#define POINTER(type, name, parameters, arguments, number) WRAP(calls, type, name, parameters, arguments, NULL, number)
-#define CALL(type, name, parameters, arguments, number) WRAP(calls, type, name, parameters, arguments, -1, number)
+#define MEMORY(name, type, parameters, arguments)                                                            \
+    WRAP(allocations, type, name, parameters, arguments, NULL, ENOMEM)
+#define POINTER(type, name, parameters, arguments, number)                                                   \
+    WRAP(calls, type, name, parameters, arguments, NULL, number)
+#define CALL(type, name, parameters, arguments, number)                                                      \
+    WRAP(calls, type, name, parameters, arguments, -1, number)
 
 MEMORY(malloc, void *, (size_t size), (size))
 MEMORY(calloc, void *, (size_t count, size_t size), (count, size))
@@ -139,13 +143,15 @@ CALL(int, pipe, (int fds[2]), (fds), EMFILE)
 CALL(int, pipe2, (int fds[2], int flags), (fds, flags), EMFILE)
 CALL(int, dup, (int fd), (fd), EMFILE)
 CALL(int, epoll_create1, (int flags), (flags), EMFILE)
-CALL(int, epoll_ctl, (int epoll, int what, int fd, struct epoll_event *event), (epoll, what, fd, event), ENOMEM)
-CALL(int, poll, (struct pollfd *fds, nfds_t count, int wait), (fds, count, wait), ENOMEM)
+CALL(int, epoll_ctl, (int epoll, int what, int fd, struct epoll_event *event), (epoll, what, fd, event),
+     ENOMEM)
+CALL(int, poll, (struct pollfd * fds, nfds_t count, int wait), (fds, count, wait), ENOMEM)
 CALL(int, signalfd, (int fd, const sigset_t *set, int flags), (fd, set, flags), EMFILE)
 CALL(int, memfd_create, (const char *name, unsigned flags), (name, flags), EMFILE)
 CALL(int, ftruncate, (int fd, off_t size), (fd, size), EIO)
 CALL(pid_t, fork, (void), (), EAGAIN)
-CALL(long, syscall, (long number, long a, long b, long c, long d, long e, long f), (number, a, b, c, d, e, f), ENOMEM)
+CALL(long, syscall, (long number, long a, long b, long c, long d, long e, long f), (number, a, b, c, d, e, f),
+     ENOMEM)
 WRAP(calls, int, pthread_create,
-     (pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *state),
+     (pthread_t * thread, const pthread_attr_t *attributes, void *(*run)(void *), void *state),
      (thread, attributes, run, state), EAGAIN, EAGAIN)

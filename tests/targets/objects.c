@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kernel still holds of a trace: objects NAME. Prints "MAPS maps, PROGRAMS programs, LINKS links": the maps of
- * that name (that of the script without its @), the programs that use one of them, the links of these programs, all from
- * the kernel's own lists. Other traces on the machine do not count, if the name is one of a kind. */
+/* What the kernel still holds of a trace: objects NAME. Prints "MAPS maps, PROGRAMS programs, LINKS links":
+ * the maps of that name (that of the script without its @), the programs that use one of them, the links of
+ * these programs, all from the kernel's own lists. Other traces on the machine do not count, if the name is
+ * one of a kind. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdint.h>
@@ -63,7 +64,8 @@ static void look_at_link(uint32_t id, int fd, const char *name)
         link_count += (unsigned)contains(programs, program_count, link.prog_id);
 }
 
-static int each(enum bpf_cmd next, enum bpf_cmd open, void (*look)(uint32_t, int, const char *), const char *name)
+static int each(enum bpf_cmd next, enum bpf_cmd open, void (*look)(uint32_t, int, const char *),
+                const char *name)
 {
     for (uint32_t id = 0;;) {
         union bpf_attr attributes = {.start_id = id};

@@ -3,8 +3,9 @@
  *   usdt     fires storm:tick (number, text), behind a semaphore
  *   call     calls storm_call(number)
  *   syscall  calls getppid()
- * It does what the lines of its standard input say: "go" begins, "stop" ends the storm, "look" does nothing; after each it
- * prints "LISTENED HITS": 1 if somebody listens to storm:tick, and how often it hit so far. The input's end is the end. */
+ * It does what the lines of its standard input say: "go" begins, "stop" ends the storm, "look" does nothing;
+ * after each it prints "LISTENED HITS": 1 if somebody listens to storm:tick, and how often it hit so far. The
+ * input's end is the end. */
 #include <spoor/probe.h>
 
 #include <pthread.h>
