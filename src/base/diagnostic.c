@@ -23,6 +23,8 @@ static const struct source_copy *copy_find(const struct diagnostics *diagnostics
     return NULL;
 }
 
+static const char expanded_from[] = "expanded from";
+
 const struct source *source_copy(struct diagnostics *diagnostics, const struct source *source,
                                  struct place from)
 {
@@ -64,7 +66,7 @@ static void diagnose(struct diagnostics *diagnostics, enum severity severity, st
         return;
     for (const struct source_copy *copy = copy_find(diagnostics, place.source); copy;
          copy = copy_find(diagnostics, copy->from.source))
-        context_add(diagnostics, copy->from, "expanded from");
+        context_add(diagnostics, copy->from, expanded_from);
 }
 
 void diagnose_error(struct diagnostics *diagnostics, struct place place, const char *format, ...)
@@ -107,6 +109,19 @@ void diagnose_context(struct diagnostics *diagnostics, struct place place, const
     va_end(arguments);
     context_add(diagnostics, place, arena_strdup(diagnostics->arena, text_string(&text)));
     text_free(&text);
+}
+
+void diagnostics_repeat(struct diagnostics *diagnostics, const struct diagnostics *from, bool as_warnings)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        const struct diagnostic *said = &from->items[i];
+        (as_warnings || said->severity == DIAGNOSTIC_WARNING ? diagnose_warning : diagnose_error)(
+            diagnostics, said->place, "%s", said->message);
+        for (const struct diagnostic_context *context = said->contexts; context; context = context->next)
+            diagnose_context(diagnostics, context->place, "%s", context->message);
+        if (said->hint)
+            diagnose_hint(diagnostics, "%s", said->hint);
+    }
 }
 
 bool diagnostics_are_open(const struct diagnostics *diagnostics)
@@ -233,6 +248,14 @@ void diagnostic_render(struct text *out, const struct diagnostic *diagnostic, bo
         render_part(out, diagnostic->severity, context->place, context->message, colour);
     if (diagnostic->hint)
         text_printf(out, "HINT: %s\n", diagnostic->hint);
+}
+
+void diagnostics_render_origin(struct text *out, const struct diagnostics *diagnostics,
+                               enum severity severity, struct place place, bool colour)
+{
+    for (const struct source_copy *copy = copy_find(diagnostics, place.source); copy;
+         copy = copy_find(diagnostics, copy->from.source))
+        render_part(out, severity, copy->from, expanded_from, colour);
 }
 
 void diagnostics_render(struct text *out, const struct diagnostics *diagnostics, enum severity severity,

@@ -73,6 +73,8 @@ void diagnose_hint(struct diagnostics *diagnostics, const char *format, ...)
 /* Another place that belongs to the latest report, shown behind it with its severity. */
 void diagnose_context(struct diagnostics *diagnostics, struct place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Reports once more what was reported elsewhere. */
+void diagnostics_repeat(struct diagnostics *diagnostics, const struct diagnostics *from, bool as_warnings);
 /* Whether the latest report was kept: only then is it worth looking for a hint that takes long to find. */
 bool diagnostics_are_open(const struct diagnostics *diagnostics);
 /* No further error will be kept: there is no use in looking for more. */
@@ -102,6 +104,10 @@ struct place place_between(struct place first, struct place last);
 void diagnostic_render(struct text *out, const struct diagnostic *diagnostic, bool colour);
 void diagnostics_render(struct text *out, const struct diagnostics *diagnostics, enum severity severity,
                         bool colour);
+
+/* The places that a place was expanded from, for what is told of it later than in a report. */
+void diagnostics_render_origin(struct text *out, const struct diagnostics *diagnostics,
+                               enum severity severity, struct place place, bool colour);
 
 /* The candidate nearest to name by edit distance, if near enough to be worth suggesting; else NULL. Feed it
  * the candidates one by one; zero-initialise the struct with name set. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Constant expressions: of #if, where all is 64 bits wide and names are 0, and of declarations, where int is
  * 32 bits, names are enumerators and types may be cast to and measured. */
+#include <ctype.h>
 #include <string.h>
 
 #include "lang/c_state.h"
@@ -124,6 +125,26 @@ static bool offset_of(struct c_cursor *cursor, struct c_value *value)
     return true;
 }
 
+/* Bytes of a string's token, the NUL counted: an escape is one. */
+static uint32_t string_bytes(const struct c_token *token)
+{
+    const char *at = memchr(token->text, '"', token->length), *end = token->text + token->length - 1;
+    uint32_t bytes = 1;
+    for (at = at ? at + 1 : end; at < end; bytes++) {
+        if (*at++ != '\\' || at == end)
+            continue;
+        if (*at == 'x')
+            for (at++; at < end && isxdigit((unsigned char)*at);)
+                at++;
+        else if (*at >= '0' && *at <= '7')
+            for (unsigned digits = 0; digits < 3 && at < end && *at >= '0' && *at <= '7'; digits++)
+                at++;
+        else
+            at++;
+    }
+    return bytes;
+}
+
 /* The type of what sizeof measures when it is no type: '(' … ')' around a cast null pointer, and members of
  * it:
  * ((struct x *)0)->a.b[1]; or a string. */
@@ -158,7 +179,8 @@ static bool operand_type(struct c_cursor *cursor, const struct type **type)
         } else
             is_good = operand_type(cursor, type) && cursor_accept(cursor, ")");
     } else if (cursor_peek(cursor)->kind == C_STRING) {
-        *type = type_array(c->arena, &type_i8, cursor_take(cursor).length - 1);
+        struct c_token string = cursor_take(cursor);
+        *type = type_array(c->arena, &type_i8, string_bytes(&string));
     } else {
         struct c_value value;
         is_good = conditional(cursor, &value);
@@ -222,7 +244,7 @@ static bool cast(struct c_cursor *cursor, struct c_value *value)
     bool is_signed = type->kind != TYPE_POINTER && type->is_signed;
     if (type->kind == TYPE_BOOL)
         value->bits = value->bits != 0;
-    else if (!type_is_scalar(type))
+    else if (!type_is_scalar(type) || !size)
         return fail(cursor, "a cast to a type that is no number");
     else if (size < 8) {
         unsigned shift = 64 - size * 8;

@@ -104,16 +104,6 @@ static int expand_loud(struct probe_environment *environment, const struct probe
     return -EINVAL;
 }
 
-/* Passes on what was said about an attach point that means nothing, as loud as the policy has it. */
-static void tell_missing(struct probe_environment *environment, const struct diagnostics *said)
-{
-    for (size_t i = 0; i < said->count && environment->missing == MISSING_WARN; i++) {
-        diagnose_warning(environment->diagnostics, said->items[i].place, "%s", said->items[i].message);
-        if (said->items[i].hint)
-            diagnose_hint(environment->diagnostics, "%s", said->items[i].hint);
-    }
-}
-
 int probe_expand(struct probe_environment *environment, const struct probe_kind *const *kinds,
                  const struct attach_point *point, struct probe_sites *sites)
 {
@@ -123,18 +113,10 @@ int probe_expand(struct probe_environment *environment, const struct probe_kind 
     environment->diagnostics = &said;
     int error = expand_loud(environment, kinds, point, sites);
     environment->diagnostics = loud;
-    if (error == -ENOENT || error == -ENOTSUP) {
-        tell_missing(environment, &said);
-        return 0;
-    }
-    for (size_t i = 0; i < said.count; i++) {
-        const struct diagnostic *one = &said.items[i];
-        (one->severity == DIAGNOSTIC_ERROR ? diagnose_error : diagnose_warning)(loud, one->place, "%s",
-                                                                                one->message);
-        if (one->hint)
-            diagnose_hint(loud, "%s", one->hint);
-    }
-    return error;
+    bool is_missing = error == -ENOENT || error == -ENOTSUP;
+    if (!is_missing || environment->missing == MISSING_WARN)
+        diagnostics_repeat(loud, &said, is_missing);
+    return is_missing ? 0 : error;
 }
 
 int probe_list(struct probe_environment *environment, const struct probe_kind *const *kinds,

@@ -106,6 +106,8 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
         text_printf(&more, "%sin %s", helper ? ", " : " ", mishap->probe);
     diagnostic.message = text_string(&more);
     diagnostic_render(&text, &diagnostic, session->options.colour);
+    diagnostics_render_origin(&text, &session->diagnostics, DIAGNOSTIC_WARNING, mishap->place,
+                              session->options.colour);
     session_report(session, "%s", text_string(&text));
     text_free(&more);
     text_free(&text);

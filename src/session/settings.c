@@ -97,11 +97,12 @@ static bool as_number(const struct setting_line *line, const char *value, uint32
     }
     char digits[32], *end;
     size_t used = 0;
-    for (const char *at = value; *at && used + 1 < sizeof digits; at++)
+    const char *at = value;
+    for (; *at && used + 1 < sizeof digits; at++)
         if (*at != '_')
             digits[used++] = *at;
     digits[used] = 0;
-    if (!used || digits[0] < '0' || digits[0] > '9')
+    if (*at || !used || digits[0] < '0' || digits[0] > '9')
         return false;
     errno = 0;
     unsigned long long wide = strtoull(digits, &end, 0);
@@ -323,8 +324,10 @@ static bool read_setting(struct node *node, void *state)
         return true;
     struct nearest nearest = {.name = node->field.name};
     for (size_t i = 0; i < LINES; i++) {
+        if (lines[i].offset == SIZE_MAX)
+            continue; /* it is taken, and has no value */
         nearest_offer(&nearest, lines[i].key);
-        if (strcmp(lines[i].key, node->field.name) != 0 || lines[i].offset == SIZE_MAX)
+        if (strcmp(lines[i].key, node->field.name) != 0)
             continue;
         become(node, &lines[i], reading->settings);
         return false;

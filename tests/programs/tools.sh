@@ -68,6 +68,18 @@ int main(int argc, char **argv)
 EOF
 gcc -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -rdynamic -o worker worker.c -lpthread || exit 1
 
+cat >socketpair.c <<'EOF'
+#include <sys/socket.h>
+int main(void)
+{
+    char bytes[32];
+    int ends[2];
+    return socketpair(AF_UNIX, SOCK_STREAM, 0, ends) || send(ends[0], "hello sockets", 13, 0) != 13 ||
+           recv(ends[1], bytes, sizeof bytes, 0) != 13;
+}
+EOF
+gcc -O1 -o socketpair socketpair.c || exit 1
+
 # Which system calls and tracepoints there are depends on the machine: a tool without its own is left out.
 lacks() { # TOOL PARAMETER
     "$spoor" --check "$tools/$1.bt" ${2:+"$2"} >checked 2>&1 && return 1
@@ -86,7 +98,7 @@ see() {
         return
     fi
     : >errors # of the tool before it
-    "$spoor" "$tools/$tool.bt" ${parameter:+"$parameter"} >out 2>errors &
+    "$spoor" "$tools/$tool.bt" ${parameter:+"$parameter"} ${options:+-- "$options"} >out 2>errors &
     pid=$!
     for _ in $(seq 200); do
         grep -q '^Attached' errors && break
@@ -137,6 +149,11 @@ see oomkill '^TIME +PID' "" true
 see capable 'setpriv +[0-9]+ +yes$' "" "setpriv --reuid 12345 --clear-groups true"
 see ssllatency '^$' "" true
 see writeback '^TIME +DEVICE' "" true
+see undump 'socketpair +13 hello sockets$' "" "./socketpair"
+see dcsnoop ' [RM] hostname$' "" "cat /etc/hostname"
+see tcpsynbl '^@queue.[0-9]+]' "" "./actions tcp 3"
+see swapin '^[0-9]{2}:[0-9]{2}:[0-9]{2}$' "" "sleep 1.2"
+options="--magic=0x$(stat -f -c %t .)" see xfsdist '^@us.open]:' "" "cat $dir/actions; dd if=/dev/zero of=$dir/file bs=4k count=4"
 see vfscount '^@\[vfs_read\]: [0-9]+$' "" "cat /proc/version"
 see vfsstat '^@\[vfs_read\]: [0-9]+$' "" "cat /proc/version; sleep 1"
 if command -v script >/dev/null; then
@@ -147,6 +164,7 @@ fi
 
 # A file system on a block device?
 if dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct >/dev/null 2>&1 && [ -b "$(df --output=source . | tail -n 1)" ]; then
+    options=--major=$((0x$(stat -c %D .) >> 8)) see mdflush ' dd +[0-9]+,[0-9]+ +F[A-Z]*$' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=sync"
     see biosnoop ' dd +[0-9]+ +[0-9]+,[0-9]+ +W.* 65536 +[0-9]+$' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct"
     see biolatency '^@usecs\[W' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct"
     see bitesize '^@bytes\[dd]:' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct"

@@ -132,22 +132,47 @@ static void integers(void **state)
 static void agrees_with_c(void **state)
 {
     (void)state;
-    static const char *const flags[] = {"", "-", "+", " ", "#", "0", "-+", "+0", " 0", "#0", "-#"};
+    static const char flags[] = "-+ #0";
     static const char *const widths[] = {"", "1", "7", "21", "24"};
+    static const char *const lengths[] = {"hh", "h", "", "l", "ll", "j", "z", "t"};
     static const char conversions[] = "diuoxX";
-    static const uint64_t values[] = {0, 1, 9, 10, 99, 100, 12345, UINT64_C(1) << 63, UINT64_MAX, 0x80000000};
-    for (size_t f = 0; f < sizeof flags / sizeof *flags; f++)
+    static const uint64_t values[] = {0,
+                                      1,
+                                      9,
+                                      10,
+                                      99,
+                                      100,
+                                      12345,
+                                      0x80,
+                                      0xff00,
+                                      0x8000,
+                                      0x80000000,
+                                      0xffffffff00000000,
+                                      UINT64_C(1) << 63,
+                                      UINT64_MAX};
+    enum { FLAG_SETS = 1 << (sizeof flags - 1) };
+    unsigned compared = 0;
+    for (size_t f = 0; f < FLAG_SETS; f++) {
+        char chosen[sizeof flags] = "", *end = chosen;
+        for (size_t i = 0; flags[i]; i++)
+            if (f >> i & 1)
+                *end++ = flags[i];
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
-            for (size_t c = 0; conversions[c]; c++)
-                for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
-                    char format[32], expected[64];
-                    snprintf(format, sizeof format, "%%%s%sl%c", flags[f], widths[w], conversions[c]);
+            for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+                for (size_t c = 0; conversions[c]; c++)
+                    for (size_t v = 0; v < sizeof values / sizeof *values; v++, compared++) {
+                        char format[32], expected[64];
+                        snprintf(format, sizeof format, "%%%s%s%s%c", chosen, widths[w], lengths[l],
+                                 conversions[c]);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-                    snprintf(expected, sizeof expected, format, values[v]);
+                        snprintf(expected, sizeof expected, format, values[v]);
 #pragma GCC diagnostic pop
-                    assert_print(format, integer(&type_u64, values[v]), expected);
-                }
+                        assert_print(format, integer(&type_u64, values[v]), expected);
+                        assert_print(format, integer(&type_i64, values[v]), expected);
+                    }
+    }
+    assert_int_equal(compared, 32 * 5 * 8 * 6 * 14);
 }
 
 static void strings_of_anything(void **state)
