@@ -177,6 +177,18 @@ static void refuse_recursion(struct checker *checker, struct function *function)
     function->is_done = true;
 }
 
+/* What is wrong with a function as it is declared. */
+static void refuse_declaration(struct checker *checker, const struct subprogram *subprogram)
+{
+    if (builtin_find(checker->builtins, subprogram->name, NULL))
+        check_error(checker, subprogram->place, "'%s' is the name of a builtin", subprogram->name);
+    if (subprogram->parameters.count > PARAMETERS_MOST) {
+        check_error(checker, subprogram->place, "A function has at most %d parameters, found %u",
+                    PARAMETERS_MOST, subprogram->parameters.count);
+        check_hint(checker, "a macro can have more");
+    }
+}
+
 void check_subprograms(struct checker *checker)
 {
     struct call_graph graph = {.checker = checker};
@@ -191,18 +203,13 @@ void check_subprograms(struct checker *checker)
         function->last_call = &function->calls;
         check_put(checker, &graph.names, check_identity(checker, subprogram->name, subprogram->place),
                   function);
-        if (builtin_find(checker->builtins, subprogram->name, NULL))
-            check_error(checker, subprogram->place, "'%s' is the name of a builtin", subprogram->name);
-        if (subprogram->parameters.count > PARAMETERS_MOST) {
-            check_error(checker, subprogram->place, "A function has at most %d parameters, found %u",
-                        PARAMETERS_MOST, subprogram->parameters.count);
-            check_hint(checker, "a macro can have more");
-        }
     }
     for (graph.walked = graph.functions; graph.walked < graph.functions + count; graph.walked++)
         node_walk(graph.walked->subprogram->body, visit_call, &graph);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (!graph.functions[i].is_done)
             refuse_recursion(checker, &graph.functions[i]);
+        refuse_declaration(checker, graph.functions[i].subprogram);
+    }
     table_free(&graph.names);
 }
