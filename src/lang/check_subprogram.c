@@ -177,6 +177,17 @@ static void refuse_recursion(struct checker *checker, struct function *function)
     function->is_done = true;
 }
 
+static void check_head(struct checker *checker, const struct subprogram *subprogram)
+{
+    if (builtin_find(checker->builtins, subprogram->name, NULL))
+        check_error(checker, subprogram->place, "'%s' is the name of a builtin", subprogram->name);
+    if (subprogram->parameters.count > PARAMETERS_MOST) {
+        check_error(checker, subprogram->place, "A function has at most %d parameters, found %u",
+                    PARAMETERS_MOST, subprogram->parameters.count);
+        check_hint(checker, "a macro can have more");
+    }
+}
+
 void check_subprograms(struct checker *checker)
 {
     struct call_graph graph = {.checker = checker};
@@ -191,18 +202,13 @@ void check_subprograms(struct checker *checker)
         function->last_call = &function->calls;
         check_put(checker, &graph.names, check_identity(checker, subprogram->name, subprogram->place),
                   function);
-        if (builtin_find(checker->builtins, subprogram->name, NULL))
-            check_error(checker, subprogram->place, "'%s' is the name of a builtin", subprogram->name);
-        if (subprogram->parameters.count > PARAMETERS_MOST) {
-            check_error(checker, subprogram->place, "A function has at most %d parameters, found %u",
-                        PARAMETERS_MOST, subprogram->parameters.count);
-            check_hint(checker, "a macro can have more");
-        }
     }
     for (graph.walked = graph.functions; graph.walked < graph.functions + count; graph.walked++)
         node_walk(graph.walked->subprogram->body, visit_call, &graph);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        check_head(checker, graph.functions[i].subprogram);
         if (!graph.functions[i].is_done)
             refuse_recursion(checker, &graph.functions[i]);
+    }
     table_free(&graph.names);
 }
