@@ -18,7 +18,7 @@ result() { # STATUS NAME [FILE]
 }
 
 # ---- names ----
-declared=$(sed -nE 's/^SPOOR_TRACER_API_ .*\b(spoor_tracer_[a-z_]+)\(.*/\1/p' "$root/include/spoor/tracer.h" | sort -u)
+declared=$(grep -oE '^(SPOOR_TRACER_API_ .*[ *])?spoor_tracer_[a-z_]+\(' "$root/include/spoor/tracer.h" | sed -E 's/.*[ *]//; s/\(//' | sort -u)
 exported=$(nm -D --defined-only "$build/libspoortracer.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort -u)
 [ "$declared" = "$exported" ]
 result $? "the shared library exports what the header declares"
