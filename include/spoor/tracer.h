@@ -19,9 +19,10 @@
  *
  * The library never ends the process, never writes to its standard output or error stream, and keeps no
  * signal handler: only while it reads debug information there is one for SIGBUS, which a file that somebody
- * cuts short meanwhile raises; other faults go to the handler that was there. It does not look at the environment's SPOOR_ and BPFTRACE_ settings: `config = { … }` in a
- * script does. It forks short-lived helpers, which it waits for itself: one that closes what is slow to
- * close, one that tries where probes may stand, one that reads line numbers.
+ * cuts short meanwhile raises; other faults go to the handler that was there. It does not look at the
+ * environment's SPOOR_ and BPFTRACE_ settings: `config = { … }` in a script does. It forks short-lived
+ * helpers, which it waits for itself: one that closes what is slow to close, one that tries where probes may
+ * stand, one that reads line numbers.
  *
  * Threads: a program may have any number of tracers. One tracer belongs to one thread at a time: calls for it
  * must not overlap, and callbacks come in the thread that calls. Different tracers in different threads do

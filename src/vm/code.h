@@ -80,10 +80,10 @@
 /* Sequences: join.c. */
 #define VM_JOINED(X)                                                                                         \
     X(ADDRESS)                                                                                               \
-    X(WIDE_LOAD32)                                                                                           \
+    X(WIDE_ADDRESS)                                                                                          \
     X(COPY64)                                                                                                \
     X(ADD_MEMORY64)                                                                                          \
-    X(LOOKUP_AT)                                                                                             \
+    X(LOOKUP)                                                                                                \
     X(RETURN)
 
 enum vm_code {

@@ -268,7 +268,7 @@ int vm_decode(struct vm *vm, const struct image *image, const struct image_progr
         free(d.steps);
         return d.error;
     }
-    vm_join(vm, d.steps, program->count);
+    vm_join(d.steps, program->count);
     *out = (struct vm_program){d.steps, program->count, program};
     return 0;
 }

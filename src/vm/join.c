@@ -3,7 +3,7 @@
  *
  * The first of such a sequence is changed, in its code and in what its own code did not use, and goes on
  * behind the last. The others stay what they are, for who jumps to them. What a sequence does is what its
- * steps do, but for registers 1 to 5 behind a call, which mean nothing there. */
+ * steps do. */
 #include "vm/code.h"
 #include "vm/state.h"
 
@@ -19,26 +19,14 @@ static bool is_lookup(const struct vm_step *step)
            (vm_helper *)(uintptr_t)step->immediate == vm_helper_find(BPF_FUNC_map_lookup_elem);
 }
 
-/* r1 = map; r2 = r10; r2 += -8; call map_lookup_elem */
-static bool is_lookup_of_map(const struct vm_step *step)
+/* A map and the address of a key: r1 = map; r2 = r10; r2 += -8. */
+static void join_wide(struct vm_step *step)
 {
-    return step[0].code == VM_WIDE && step[0].to == BPF_REG_1 && is_address(step + 2) &&
-           step[2].to == BPF_REG_2 && step[2].from != BPF_REG_1 && is_lookup(step + 4);
-}
-
-static void join_wide(struct vm *vm, struct vm_step *step)
-{
-    struct vm_map *map = vm_map_of(vm, (uint64_t)step->immediate);
-    if (is_lookup_of_map(step) && map) {
-        step->code = VM_LOOKUP_AT;
-        step->from = step[2].from;
-        step->offset = (int32_t)step[3].immediate;
-        step->immediate = (int64_t)(uintptr_t)map;
-    } else if (step[2].code == VM_LOAD32 && step[2].from == step->to) { /* the stop flag */
-        step->code = VM_WIDE_LOAD32;
-        step->from = step[2].to;
-        step->offset = step[2].offset;
-    }
+    if (!is_address(step + 2) || step[2].from == step->to || step[2].to == step->to)
+        return;
+    step->code = VM_WIDE_ADDRESS; /* the other register's number stands in the third step */
+    step->from = step[2].from;
+    step->offset = (int32_t)step[3].immediate;
 }
 
 /* r0 = *(u64 *)(r1 +56), and then either stored elsewhere or added to and stored back. */
@@ -56,14 +44,14 @@ static void join_load(struct vm_step *step)
     }
 }
 
-void vm_join(struct vm *vm, struct vm_step *steps, uint32_t count)
+void vm_join(struct vm_step *steps, uint32_t count)
 {
-    enum { LONGEST = 5 };
+    enum { LONGEST = 4 };
     /* In this direction: a step is looked at before it becomes the first of a sequence itself. */
     for (uint32_t i = 0; i + LONGEST <= count; i++) {
         struct vm_step *step = &steps[i];
         switch (step->code) {
-        case VM_WIDE: join_wide(vm, step); break;
+        case VM_WIDE: join_wide(step); break;
         case VM_LOAD64: join_load(step); break;
         case VM_MOV64X:
             if (is_address(step)) {
@@ -74,6 +62,9 @@ void vm_join(struct vm *vm, struct vm_step *steps, uint32_t count)
         default: break;
         }
     }
+    for (uint32_t i = 0; i < count; i++)
+        if (is_lookup(&steps[i]))
+            steps[i].code = VM_LOOKUP;
     for (uint32_t i = 0; i + 1 < count; i++)
         if (steps[i].code == VM_MOV64K && steps[i].to == BPF_REG_0 && steps[i + 1].code == VM_EXIT)
             steps[i].code = VM_RETURN;

@@ -197,17 +197,11 @@ do_WIDE:
     r[step->to] = (uint64_t)step->immediate;
     step += 2;
     GO;
-do_WIDE_LOAD32: {
-    uint32_t value;
-    at = (uint64_t)step->immediate + (uint64_t)(int64_t)step->offset - base;
-    if (__builtin_expect(at > size - sizeof value, 0))
-        goto fault;
+do_WIDE_ADDRESS:
     r[step->to] = (uint64_t)step->immediate;
-    memcpy(&value, memory + at, sizeof value);
-    r[step->from] = value;
-    step += 3;
+    r[step[2].to] = r[step->from] + (uint64_t)(int64_t)step->offset;
+    step += 4;
     GO;
-}
 do_ADDRESS:
     r[step->to] = r[step->from] + (uint64_t)step->immediate;
     step += 2;
@@ -233,16 +227,15 @@ do_ADD_MEMORY64: {
     step += 3;
     GO;
 }
-do_LOOKUP_AT: {
-    struct vm_map *map = (struct vm_map *)(uintptr_t)step->immediate;
-    const void *key = vm_at(vm, r[step->from] + (uint64_t)(int64_t)step->offset, map->key_size);
+do_LOOKUP: {
+    struct vm_map *map = vm_map_of(vm, r[BPF_REG_1]);
+    const void *key = map ? vm_at(vm, r[BPF_REG_2], map->key_size) : NULL;
     if (!--vm->left)
         goto exhausted;
     if (__builtin_expect(!key, 0))
         goto fault;
     r[0] = map->is_ring ? VM_HANDLE_RING : (uint64_t)(uintptr_t)vm_map_find(map, key);
-    step += 5;
-    GO;
+    NEXT;
 }
 do_RETURN:
     r[0] = (uint64_t)step->immediate;

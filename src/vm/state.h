@@ -129,7 +129,7 @@ static inline struct vm_map *vm_map_of(struct vm *vm, uint64_t handle)
 int vm_decode(struct vm *vm, const struct image *image, const struct image_program *program,
               struct vm_program *out, struct diagnostics *diagnostics);
 /* join.c: for the steps of a program, after they were decoded. */
-void vm_join(struct vm *vm, struct vm_step *steps, uint32_t count);
+void vm_join(struct vm_step *steps, uint32_t count);
 /* The place in the script that an instruction comes from. */
 struct place vm_place(const struct image_program *program, uint32_t instruction);
 

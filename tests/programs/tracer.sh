@@ -18,7 +18,7 @@ result() { # STATUS NAME [FILE]
 }
 
 # ---- names ----
-declared=$(sed -nE 's/^SPOOR_TRACER_API_ .*\b(spoor_tracer_[a-z_]+)\(.*/\1/p' "$root/include/spoor/tracer.h" | sort -u)
+declared=$(grep -oE '^(SPOOR_TRACER_API_ .*[ *])?spoor_tracer_[a-z_]+\(' "$root/include/spoor/tracer.h" | sed -E 's/.*[ *]//; s/\(//' | sort -u)
 exported=$(nm -D --defined-only "$build/libspoortracer.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort -u)
 [ "$declared" = "$exported" ]
 result $? "the shared library exports what the header declares"
@@ -82,6 +82,45 @@ for standard in c11 gnu17; do
     gcc $flags -pedantic -std=$standard -c alone.c >log 2>&1
     result $? "the header stands alone in $standard" log
 done
+
+# ---- recordings: no privilege is needed ----
+cat >replay.c <<'END'
+#include <inttypes.h>
+#include <stdio.h>
+#include <spoor/tracer.h>
+int main(int argc, char **argv)
+{
+    const char *recordings[] = {argc > 1 ? argv[1] : "", NULL};
+    struct spoor_tracer_options options = {.size = sizeof options, .recordings = recordings};
+    struct spoor_tracer *tracer;
+    int64_t events = 0;
+    int turns = 0, error = spoor_tracer_open(&options, &tracer);
+    if (!error && !(error = spoor_tracer_attach(tracer, "trace:*", "@events = count();")))
+        error = spoor_tracer_start(tracer);
+    for (; !error && !spoor_tracer_is_over(tracer); turns++)
+        error = spoor_tracer_poll(tracer, 1); /* in pieces */
+    if (!error && !(error = spoor_tracer_stop(tracer)))
+        error = spoor_tracer_read_integer(tracer, "@events", &events);
+    if (error)
+        printf("%s", spoor_tracer_error(tracer));
+    printf("%" PRId64 " events in %s\n", events, turns > 1 ? "several turns" : "one turn");
+    spoor_tracer_close(tracer);
+    return error != 0;
+}
+END
+# shellcheck disable=SC2086
+{
+    gcc -O2 -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread $sanitize &&
+        gcc -O2 -Wall -Wextra -Werror $sanitize $compile -o replay replay.c $libraries -Wl,-rpath,"$dir/root/opt/spoor/lib"
+} >log 2>&1
+result $? "a program that reads recordings is linked" log
+file=$(SPOOR_TRACE_DIR=$dir ./recording bench 50000 1 0 32768 </dev/null | head -n 1)
+./replay "$file" >out 2>&1
+grep -qx '400000 events in several turns' out
+result $? "all events of a recording are seen, however long a turn is" out
+./replay "$dir/nothing.spoor" >out 2>&1
+[ $? = 1 ] && grep -q 'ERROR: .*nothing.spoor' out
+result $? "a recording that is not there is named" out
 
 # ---- running ----
 if [ "$(id -u)" != 0 ]; then
