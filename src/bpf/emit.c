@@ -5,7 +5,7 @@
  * after the other, with jumps only where a block does not follow, blocks without code left out; then the
  * functions that the program reaches, and the distances of jumps and calls. Only the frame's and the jumps'
  * limits can fail here, and they are reported. */
-#include "bpf/machine.h"
+#include "bpf/emit_state.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,57 +14,6 @@
 #ifndef BPF_MEMSX
 #define BPF_MEMSX 0x80
 #endif
-
-enum item_kind { ITEM_PLAIN, ITEM_MAP, ITEM_MAP_VALUE, ITEM_RING, ITEM_FUNCTION };
-
-struct item { /* an instruction, and what must still be put into it */
-    struct bpf_insn instruction;
-    struct place place;
-    enum item_kind kind;
-    uint32_t map;
-    struct ir_function *callee;
-};
-
-struct fixup { /* a jump to a block */
-    size_t item;
-    const struct ir_block *to;
-    bool far; /* 32-bit distance */
-};
-
-struct body {
-    size_t begin, end; /* in items */
-    size_t start;      /* in the code; of this block or, if it is left out, of the one that it leads to */
-    bool placed;
-};
-
-struct emitted { /* a function */
-    struct ir_function *function;
-    size_t start;
-    uint32_t stack; /* its own frame */
-    uint32_t chain; /* with what it calls */
-    unsigned state; /* of the search for chains: 0 new, 1 open, 2 done */
-};
-
-struct emitter {
-    struct arena *arena;
-    struct ir_program *program;
-    struct diagnostics *diagnostics;
-    unsigned registers_for_tests;
-    struct allocation allocation;
-    uint32_t stack;
-    int32_t swap_offset; /* a word of the frame for moves in a circle; 0: none yet */
-    bool far;
-    struct place place;
-    struct item *items;
-    size_t item_count, item_room;
-    struct body *bodies; /* by block number */
-    struct item *code;
-    size_t code_count, code_room;
-    struct fixup *fixups;
-    size_t fixup_count, fixup_room;
-    struct emitted *functions;
-    size_t function_count, function_room;
-};
 
 static struct item *put(struct emitter *e, uint8_t code, unsigned to, unsigned from, int32_t offset,
                         int32_t immediate)
@@ -139,13 +88,6 @@ static void put_leaf(struct emitter *e, unsigned to, const struct ir *leaf)
         put(e, BPF_LDX | BPF_MEM | BPF_DW, to, REGISTER_FRAME, frame_offset(leaf->a) + leaf->offset, 0);
         break;
     }
-}
-
-static unsigned register_of(const struct emitter *e, const struct ir *value)
-{
-    unsigned reg = allocation_register(&e->allocation, value);
-    assert(reg < REGISTER_COUNT);
-    return reg;
 }
 
 /* The operand into a register of our choice. */
@@ -450,94 +392,6 @@ static void put_instruction(struct emitter *e, const struct ir *ir)
 
 /* Blocks */
 
-/* A block on one way of a branch that does no more than put a constant into a register which means nothing on
- * the other way. */
-static bool is_early(const struct emitter *e, const struct ir *branch, unsigned way)
-{
-    const struct ir_block *block = branch->to[way], *other = branch->to[!way];
-    const struct body *body = &e->bodies[block->number];
-    const struct bpf_insn *set = &e->items[body->begin].instruction;
-    bool is_wide = set->code == (BPF_LD | BPF_IMM | BPF_DW),
-         is_short = set->code == (BPF_ALU64 | BPF_MOV | BPF_K);
-    if (body->end - body->begin != 1u + is_wide || (!is_wide && !is_short) || (is_wide && block->unlikely) ||
-        block == other || block->predecessor_count != 1 || block->last->op != IR_JUMP)
-        return false;
-    bool is_read = register_of(e, branch->a) == set->dst_reg ||
-                   (branch->b->block && register_of(e, branch->b) == set->dst_reg);
-    return !is_read && allocation_is_free_at(&e->allocation, set->dst_reg, other);
-}
-
-static bool same_item(const struct item *x, const struct item *y)
-{
-    return !memcmp(&x->instruction, &y->instruction, sizeof x->instruction) && x->kind == y->kind &&
-           x->map == y->map && x->callee == y->callee;
-}
-
-/* Instructions that both ways of a branch begin with, in items; only those that make addresses and constants:
- * what is done to memory stays where the verifier knows why it may be. */
-static size_t count_common(const struct emitter *e, const struct ir *branch)
-{
-    const struct body *yes = &e->bodies[branch->to[0]->number], *no = &e->bodies[branch->to[1]->number];
-    size_t count = 0;
-    if (branch->to[0] == branch->to[1] || branch->to[0]->predecessor_count != 1 ||
-        branch->to[1]->predecessor_count != 1)
-        return 0;
-    while (yes->begin + count < yes->end && no->begin + count < no->end) {
-        const struct item *item = &e->items[yes->begin + count];
-        uint8_t code = item->instruction.code;
-        unsigned to = item->instruction.dst_reg;
-        bool is_wide = code == (BPF_LD | BPF_IMM | BPF_DW);
-        bool is_simple = is_wide || code == (BPF_ALU64 | BPF_MOV | BPF_K) ||
-                         code == (BPF_ALU64 | BPF_MOV | BPF_X) || code == (BPF_ALU64 | BPF_ADD | BPF_K);
-        bool is_read =
-            register_of(e, branch->a) == to || (branch->b->block && register_of(e, branch->b) == to);
-        if (!is_simple || is_read || !same_item(item, &e->items[no->begin + count]) ||
-            (is_wide && !same_item(item + 1, &e->items[no->begin + count + 1])))
-            break;
-        count += 1u + is_wide;
-    }
-    return count;
-}
-
-static void append_items(struct emitter *e, const struct ir_block *block, size_t begin, size_t count)
-{
-    struct body *body = &e->bodies[block->number];
-    size_t start = e->item_count;
-    for (size_t i = body->begin; i < body->end; i++) {
-        struct item item = e->items[i];
-        *arena_push(e->arena, e->items, e->item_count, e->item_room) = item;
-    }
-    for (size_t i = begin; i < begin + count; i++) {
-        struct item item = e->items[i];
-        *arena_push(e->arena, e->items, e->item_count, e->item_room) = item;
-    }
-    *body = (struct body){.begin = start, .end = e->item_count};
-}
-
-/* What both ways do goes before the branch, and so does a block that only sets a constant: that saves the
- * jump behind it. */
-static void put_early(struct emitter *e, const struct ir_function *function)
-{
-    for (const struct ir_block *block = function->first; block; block = block->next) {
-        const struct ir *branch = block->last;
-        if (branch->op != IR_BRANCH)
-            continue;
-        size_t common = count_common(e, branch);
-        if (common) {
-            append_items(e, block, e->bodies[branch->to[0]->number].begin, common);
-            e->bodies[branch->to[0]->number].begin += common;
-            e->bodies[branch->to[1]->number].begin += common;
-        }
-        bool early[2] = {is_early(e, branch, 0), is_early(e, branch, 1)};
-        if (!early[0] && !early[1])
-            continue;
-        bool rare = branch->to[0]->unlikely && !branch->to[1]->unlikely;
-        struct body *body = &e->bodies[branch->to[early[0] && (!early[1] || rare) ? 0 : 1]->number];
-        append_items(e, block, body->begin, body->end - body->begin);
-        body->end = body->begin;
-    }
-}
-
 static void put_bodies(struct emitter *e, const struct ir_function *function)
 {
     e->items = NULL;
@@ -553,7 +407,7 @@ static void put_bodies(struct emitter *e, const struct ir_function *function)
                 put_instruction(e, ir);
         body->end = e->item_count;
     }
-    put_early(e, function);
+    emit_early(e, function);
 }
 
 /* Where a jump to this block ends up: blocks that only jump are left out. */
