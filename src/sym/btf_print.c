@@ -6,12 +6,21 @@
 
 #include "sym/btf_private.h"
 
-enum { DEPTH_MAX = 32, BUDGET = 100000 };
+enum { DEPTH_MAX = 32, BUDGET = 1 << 15 };
 
 struct btf_print {
     const struct btf_file *file;
-    unsigned budget; /* types still to be written: functions that take functions could go on for ever */
+    unsigned budget; /* what may still be written: functions that take functions could go on for ever */
 };
+
+/* False: no more. A type costs one, and a long name more. */
+static bool spend(struct btf_print *print, const char *name)
+{
+    size_t cost = 1 + strlen(name) / 16;
+    bool is_enough = print->budget >= cost;
+    print->budget = is_enough ? print->budget - (unsigned)cost : 0;
+    return is_enough;
+}
 
 static const char *keyword_of(const struct btf_type *record)
 {
@@ -75,11 +84,10 @@ static void print_before(struct btf_print *print, uint32_t id, struct text *out,
     const struct btf_type *record = btf_record(print->file, id);
     struct btf_array array;
     const char *keyword;
-    if (!record || depth > DEPTH_MAX || !print->budget) {
+    if (!record || depth > DEPTH_MAX || !spend(print, btf_string(print->file, record->name_off))) {
         print_word(out, "void");
         return;
     }
-    print->budget--;
     switch (BTF_INFO_KIND(record->info)) {
     case BTF_KIND_CONST: print_qualified(print, record->type, "const", out, depth + 1); return;
     case BTF_KIND_VOLATILE: print_qualified(print, record->type, "volatile", out, depth + 1); return;
@@ -117,7 +125,7 @@ static void print_parameters(struct btf_print *print, const struct btf_type *rec
     text_char(out, '(');
     if (!count)
         text_add(out, "void");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && print->budget; i++) {
         struct text one = {0};
         if (!parameters[i].type && !parameters[i].name_off)
             text_add(&one, "...");
@@ -135,7 +143,7 @@ static void print_behind(struct btf_print *print, uint32_t id, struct text *out,
 {
     const struct btf_type *record = btf_record(print->file, id);
     struct btf_array array;
-    if (!record || depth > DEPTH_MAX)
+    if (!record || depth > DEPTH_MAX || !spend(print, ""))
         return;
     switch (BTF_INFO_KIND(record->info)) {
     case BTF_KIND_PTR:
@@ -164,14 +172,16 @@ static void print_enumerators(struct btf_print *print, const struct btf_type *re
                               unsigned depth)
 {
     bool is_wide = BTF_INFO_KIND(record->info) == BTF_KIND_ENUM64;
-    for (uint32_t i = 0; i < BTF_INFO_VLEN(record->info); i++) {
+    for (uint32_t i = 0; i < BTF_INFO_VLEN(record->info) && print->budget; i++) {
         print_indent(out, depth + 1);
         if (is_wide) {
             const struct btf_enum64 *value = (const struct btf_enum64 *)(record + 1) + i;
+            spend(print, btf_string(print->file, value->name_off));
             text_printf(out, "%s = %lld,\n", btf_string(print->file, value->name_off),
                         (long long)((uint64_t)value->val_hi32 << 32 | value->val_lo32));
         } else {
             const struct btf_enum *value = (const struct btf_enum *)(record + 1) + i;
+            spend(print, btf_string(print->file, value->name_off));
             text_printf(out, "%s = %d,\n", btf_string(print->file, value->name_off), value->val);
         }
     }
@@ -182,6 +192,7 @@ static void print_member(struct btf_print *print, const struct btf_type *owner,
 {
     struct text one = {0};
     const char *name = btf_string(print->file, member->name_off);
+    spend(print, name);
     print_indent(&one, depth + 1);
     print_before(print, member->type, &one, depth + 1);
     if (*name)
@@ -205,7 +216,7 @@ static void print_members(struct btf_print *print, const struct btf_type *record
         print_enumerators(print, record, out, depth);
     } else if (kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION) {
         const struct btf_member *members = (const struct btf_member *)(record + 1);
-        for (uint32_t i = 0; i < BTF_INFO_VLEN(record->info); i++)
+        for (uint32_t i = 0; i < BTF_INFO_VLEN(record->info) && print->budget; i++)
             print_member(print, record, &members[i], out, depth);
     }
     print_indent(out, depth);

@@ -13,8 +13,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned threads; /* between begin and end */
 static struct sigaction before;
 static uintptr_t page_size;
-static _Thread_local volatile unsigned depth;
-static _Thread_local volatile bool is_cut;
+/* In a library too they are there before a handler asks. */
+static _Thread_local volatile unsigned depth __attribute__((tls_model("initial-exec")));
+static _Thread_local volatile bool is_cut __attribute__((tls_model("initial-exec")));
 
 static void pass_on(int number, siginfo_t *info, void *context)
 {
