@@ -17,8 +17,9 @@
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 
-/* A multi link takes this many sites at once, so that an interruption is noticed in between. */
-enum { MULTI_CHUNK = 16384 };
+/* A multi link takes this many sites at once, so that an interruption is noticed in between. Functions of the
+ * kernel take longer: all of them are changed by one, and the CPUs wait. */
+enum { MULTI_CHUNK = 16384, MULTI_CHUNK_KERNEL = 2048 };
 
 /* Could one site be the reason for this error? */
 static bool site_error(int error)
@@ -58,9 +59,10 @@ static int sites_by_multi(const struct site_ladder *ladder, size_t *bad)
     struct attachment *attachment = attachment_new(ladder->kernel);
     if (!attachment)
         return -ENOMEM;
+    size_t chunk = ladder->is_kprobe ? MULTI_CHUNK_KERNEL : MULTI_CHUNK;
     int error = 0;
-    for (size_t first = 0; first < ladder->count && !error; first += MULTI_CHUNK) {
-        size_t count = ladder->count - first < MULTI_CHUNK ? ladder->count - first : MULTI_CHUNK;
+    for (size_t first = 0; first < ladder->count && !error; first += chunk) {
+        size_t count = ladder->count - first < chunk ? ladder->count - first : chunk;
         int fd = ladder->multi(ladder, first, count);
         error = fd < 0 ? fd : attachment_add(attachment, fd);
         if (fd < 0 && site_error(fd)) {

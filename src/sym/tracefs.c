@@ -50,7 +50,7 @@ static bool is_tracefs(int directory)
  * our descriptors: should it hang, nobody waits for it, neither we nor a reader of our output. */
 static bool tracefs_answers(int directory)
 {
-    enum { PATIENCE_MS = 3000 };
+    enum { PATIENCE_MS = 10000 };
     int answer[2];
     if (pipe2(answer, O_CLOEXEC))
         return true;
