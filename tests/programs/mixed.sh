@@ -67,7 +67,9 @@ untrace() {
     tracers=()
 }
 ended() { # by itself
-    timeout 20 tail --pid="${tracers[0]}" -f /dev/null && wait "${tracers[0]}" && tracers=()
+    timeout 20 tail --pid="${tracers[0]}" -f /dev/null || return
+    wait "${tracers[0]}"
+    tracers=()
 }
 value() { sed -n "s/^@$1: //p" "$2"; } # NAME FILE
 
