@@ -138,8 +138,8 @@ static void run_events(struct session *session, uint64_t until)
         if (++count % COLLECT_AFTER)
             continue;
         session_collect(session);
-        if (session_interrupted(session))
-            return; /* the rest is read at the end */
+        if (until == UINT64_MAX && session_interrupted(session))
+            return; /* the rest is read by mixed_finish() */
     }
     if (got < 0) {
         diagnose_error(&session->diagnostics, (struct place){0}, "A recording cannot be read: %s",
@@ -200,8 +200,10 @@ void mixed_finish(struct session *session)
 {
     const struct host_operations *host = session->host->operations;
     uint64_t end = host->clock(session->host);
-    while (session->pump && !session->actor.exit_requested && !session->broken_output &&
-           !mixed_turn(session, end) && session->horizon < end && host->clock(session->host) < end + PATIENCE)
+    if (!session->pump)
+        return; /* it did not begin */
+    while (!session->actor.exit_requested && !session->broken_output && !mixed_turn(session, end) &&
+           session->horizon < end && host->clock(session->host) < end + PATIENCE)
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     session->horizon = UINT64_MAX;
     replay_tell_missing(session);

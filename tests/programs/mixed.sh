@@ -67,7 +67,9 @@ untrace() {
     tracers=()
 }
 ended() { # by itself
-    timeout 20 tail --pid="${tracers[0]}" -f /dev/null && wait "${tracers[0]}" && tracers=()
+    timeout 20 tail --pid="${tracers[0]}" -f /dev/null || return
+    wait "${tracers[0]}"
+    tracers=()
 }
 value() { sed -n "s/^@$1: //p" "$2"; } # NAME FILE
 
@@ -157,9 +159,10 @@ block='trace:tcp:* { printf("%s %d %d %s %s %x %d %d\n", probe, pid, tid, comm, 
 trace:export:* { printf("%s %s %d %s %s\n", probe, str(args.name), args.thread, args.from, args.to); @[probe, args.to] = count(); }'
 stop
 rm -f -- *.spoor
+rm -f started
 "$spoor" -o inside -c "$blockd --socket $dir/socket --threads 2 --memory disk:64M --trace all" -e "$block tracepoint:sched:sched_process_exec { }" >started 2>inside.errors &
 tracers+=($!)
-for _ in $(seq 400); do grep -q '^blockd: running' started && break; sleep 0.05; done
+for _ in $(seq 400); do grep -qs '^blockd: running' started && break; sleep 0.05; done
 io -c 'write 0 4k' -c 'read 0 4k'
 pid=$(sed -n 's/^blockd: running, pid \([0-9]*\),.*/\1/p' started)
 kill -TERM "$pid"
@@ -235,8 +238,9 @@ stop
 untrace
 check "names.bt: tables filled from the enums" names [ "$(sed -n 's/^[0-9]*\.[0-9]*: //p' names | sed 's/blockd reached state //' | xargs)" = \
     "NONE CREATE_TARGET CREATE_POLL_GROUPS START_EXPORTS disk change state from INACTIVE to ACTIVE RUNNING STOP_EXPORTS disk change state from ACTIVE to INACTIVE DESTROY_POLL_GROUPS DESTROY_TARGET STOPPED" ]
+rm -f started
 "$spoor" -o states -c "$blockd --socket $dir/socket --threads 2 --memory disk:16M" "$scripts/states.bt" "$blockd" >started 2>states.errors &
 tracers+=($!)
-for _ in $(seq 400); do grep -q '^blockd: running' started && break; sleep 0.05; done
+for _ in $(seq 400); do grep -qs '^blockd: running' started && break; sleep 0.05; done
 kill -TERM "$(sed -n 's/^blockd: running, pid \([0-9]*\),.*/\1/p' started)"
 check "states.bt with -c: from the first state on" states eval 'ended && [ "$(grep "reached state" states | head -n 1 | sed "s/.*state //")" = NONE ]'

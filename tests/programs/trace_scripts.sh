@@ -170,6 +170,8 @@ exec 9>&-
 check "it ends with its program, found by -p" timeout 5 tail --pid=$tracer -f /dev/null
 check "and knows whose it was" grep -q '^@\[true\]' followed
 
+prints "-c: what the command records, from its beginning" '@: 300' bash -c '"$spoor" -q -c "./recording started 300 1 0 4096" -e "trace:TCP_REQ_NEW { @ = count(); }" </dev/null | grep @'
+
 if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
     chmod 644 "$file"
     prints "needs no privilege" '@: 2000' setpriv --reuid=65534 --regid=65534 --clear-groups "$spoor" -q -f "$file" -e 'trace:TCP_REQ_NEW { @ = count(); }'
