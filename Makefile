@@ -4,6 +4,7 @@
 #   make             build/spoor, build/libspoor.{a,so}, build/libspoortracer.{a,so}
 #   make demo        sets up what is missing, builds, and traces an example program for some seconds
 #   make check       sets up, builds, runs every test          (SAN=1: with ASan and UBSan; ONLY=word: those that match)
+#                    (HOSTILE=1: instead, everything fails once: tests/hostile/run)
 #   make bench       measures beside the peers                 (Debian's bpftrace)
 #   make check-kernels   the same behaviour tests in Debian's kernels under QEMU (SUITES=…: which kernels)
 #   make fuzz        each fuzz target for FUZZ_SECONDS (60)
@@ -194,9 +195,18 @@ check-kernels:
 kernels-table:
 	@tests/kernels/table $(BUILD) >docs/KERNELS.md.new && mv docs/KERNELS.md.new docs/KERNELS.md
 
+# HOSTILE=1: instead, every allocation and every system call fails once, with sanitizers (HOSTILE_STEP=7: every seventh).
+HOSTILE_STEP ?= 1
+ifeq ($(HOSTILE),1)
+check: setup
+	@$(MAKE) --no-print-directory SAN=1 build-san/hostile/spoor build-san/libspoor.a \
+		$(patsubst %,build-san/targets/%,calls fires objects)
+	@SAN=1 tests/hostile/run build-san $(HOSTILE_STEP) $(ONLY)
+else
 check: setup
 	@$(MAKE) --no-print-directory tests
 	@tests/run $(BUILD) $(ONLY)
+endif
 
 # Everything is compiled again with clang, for coverage and with sanitizers.
 fuzz: setup

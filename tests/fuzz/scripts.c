@@ -345,7 +345,9 @@ static void statement(unsigned nested)
             return;
         counters++;
         loops++;
-        if (one_in(3)) {
+        if (loops > 1) /* a second level is short: each round is a way of its own for the verifier */
+            line("unroll(2) {\n");
+        else if (one_in(3)) {
             line("$c%u = 0;\n", number);
             line("while ($c%u < %u) {\n", number, 1 + below(6));
             indent++;
@@ -370,7 +372,7 @@ static void statement(unsigned nested)
 
 static void block(unsigned nested)
 {
-    unsigned count = 1 + below(nested == NESTED ? STATEMENTS : 4);
+    unsigned count = 1 + below(nested == NESTED ? STATEMENTS : loops ? 2 : 4);
     indent++;
     for (unsigned i = 0; i < count; i++)
         statement(nested);

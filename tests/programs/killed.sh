@@ -41,7 +41,8 @@ script="usdt:./storm:storm:tick { @$map = count(); printf(\"%d %s\\n\", arg0, st
 tracefs=/sys/kernel/tracing
 [ -e $tracefs/uprobe_events ] || tracefs=/sys/kernel/debug/tracing
 events() { cat $tracefs/uprobe_events $tracefs/kprobe_events 2>/dev/null | grep -c "spoor_$1_"; }
-files() { ls /dev/shm /sys/fs/bpf "$TMPDIR" 2>/dev/null | grep -v "^spoor-\|^bpftrace" | sort; }
+# Other traces run on the machine, too: what is shared with them is looked through for this tracer's number.
+files() { ls . "$TMPDIR" /sys/fs/bpf 2>/dev/null | sort; }
 
 left() { # PID: what is left of that tracer
     local objects
@@ -49,6 +50,7 @@ left() { # PID: what is left of that tracer
     [ "$objects" = "0 maps, 0 programs, 0 links" ] || echo "the kernel has $objects"
     ! listened || echo "somebody listens to the probe"
     [ "$(events "$1")" = 0 ] || echo "events in tracefs"
+    ! ls /dev/shm /tmp | grep "[._-]$1\$" || echo "a file"
     ! pgrep -s "$1" >/dev/null 2>&1 || echo "a process"
 }
 
@@ -64,7 +66,7 @@ killed() {
         cat err
         return
     fi
-    files >before
+    : >before; : >after; files >before
     for ((n = 1; n <= calls; n += step)); do
         HOSTILE=kill:$n setsid ./spoor "$@" -e "$script" >out 2>err </dev/null &
         pid=$!

@@ -44,7 +44,8 @@ kill -INT $tracer
 wait $tracer
 check "Ctrl-C ends a trace that nobody reads" [ $? = 1 ]
 check "and it says what is lost" grep -q 'nobody reads the output' err
-kill $sleeper 2>/dev/null
+kill $sleeper
+wait $sleeper 2>/dev/null # or its pipe would hand on what it holds
 
 (sleep 1; cat) <pipe >out &
 reader=$!
