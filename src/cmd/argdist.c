@@ -405,7 +405,7 @@ static int parse(struct arguments *arguments, struct arena *arena, struct option
 
 int command_argdist(int argc, char **argv)
 {
-    struct options options = {0};
+    static struct options options; /* its lists live as long as the process */
     struct arguments arguments = {.string_size = 80, .interval = 1};
     struct arena arena = {0};
     struct text script = {0};

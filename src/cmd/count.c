@@ -210,7 +210,7 @@ static void write_ends(struct text *script, const struct arguments *arguments)
 
 int command_count(int argc, char **argv)
 {
-    struct options options = {0};
+    static struct options options; /* its lists live as long as the process */
     struct arguments arguments = {0};
     struct arena arena = {0};
     struct text probes = {0}, script = {0};

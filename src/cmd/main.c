@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; argc > 1 && !is_bpftrace && i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run(argc - 1, argv + 1);
-    struct options options = {0};
+    static struct options options; /* its lists live as long as the process */
     if (options_parse(&options, argc, argv))
         return 1;
     if (options.help) {

@@ -183,7 +183,7 @@ int command_tplist(int argc, char **argv)
 {
     static const struct option names[] = {
         {"pid", 1, NULL, 'p'}, {"lib", 1, NULL, 'l'}, {"help", 0, NULL, 'h'}, {0}};
-    struct options options = {0};
+    static struct options options; /* its lists live as long as the process */
     struct arguments arguments = {0};
     struct arena arena = {0};
     jmp_buf out_of_memory;

@@ -454,7 +454,7 @@ static int write_script(struct arena *arena, const struct arguments *arguments, 
 
 int command_trace(int argc, char **argv)
 {
-    struct options options = {0};
+    static struct options options; /* its lists live as long as the process */
     struct arguments arguments = {.string_size = 80};
     struct arena arena = {0};
     struct text script = {0};

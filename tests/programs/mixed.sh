@@ -69,7 +69,9 @@ untrace() {
 ended() { # by itself
     timeout 20 tail --pid="${tracers[0]}" -f /dev/null || return
     wait "${tracers[0]}"
+    local status=$?
     tracers=()
+    return $status
 }
 value() { sed -n "s/^@$1: //p" "$2"; } # NAME FILE
 
