@@ -127,13 +127,11 @@ static void write_hex(struct walk *walk, uint64_t value)
 }
 
 /* "A|B|0x40": the flags by name, lowest first, then what no name is for. False: there is no flag in it. */
-static bool write_flags(struct walk *walk, const struct type *type, uint64_t value)
+static void write_flags(struct walk *walk, const struct type *type, uint64_t value)
 {
     uint64_t mask = type->size < 8 ? (1ULL << 8 * type->size) - 1 : UINT64_MAX;
     uint64_t flags = type_flags(type), rest = value & mask & ~flags;
     const char *between = "";
-    if (!(value & flags))
-        return false;
     for (uint64_t left = value & flags; left; left &= left - 1) {
         uint64_t flag = left & -left;
         bool is_negative = type->is_signed && type->size < 8 && flag == mask / 2 + 1;
@@ -145,7 +143,6 @@ static bool write_flags(struct walk *walk, const struct type *type, uint64_t val
         text_add(walk->out, between);
         write_hex(walk, rest);
     }
-    return true;
 }
 
 static void write_scalar(struct walk *walk, const struct type *type, uint64_t value)
@@ -159,12 +156,19 @@ static void write_scalar(struct walk *walk, const struct type *type, uint64_t va
             write_hex(walk, value);
         return;
     case TYPE_ENUM: {
-        /* JSON has numbers, also in the texts that are its keys. */
-        const char *name = walk->json || walk->compact ? NULL : type_enumerator(type, (int64_t)value);
+        /* JSON has numbers, also in the texts that are its keys, unless names are asked for. */
+        bool names = walk->printer->json_enum_names || !(walk->json || walk->compact);
+        const char *name = names ? type_enumerator(type, (int64_t)value) : NULL;
+        if (!names || (!name && !(value & type_flags(type)))) {
+            write_number(walk, value, type->is_signed);
+            return;
+        }
+        quote(walk);
         if (name)
             text_add(walk->out, name);
-        else if (walk->json || !write_flags(walk, type, value))
-            write_number(walk, value, type->is_signed);
+        else
+            write_flags(walk, type, value);
+        quote(walk);
         return;
     }
     default: write_number(walk, divide(walk, value, type->is_signed), type->is_signed);

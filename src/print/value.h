@@ -54,6 +54,7 @@ struct printer {
     const char *trunc_trailer;       /* after a string that filled its buffer; NULL: ".." */
     bool json;
     uint64_t time;               /* of the event, boot clock: JSON lines say it; 0: they do not */
+    bool json_enum_names;        /* JSON: enumerators, not their numbers */
     bool is_terminal;            /* text: what others put into strings must not command it */
     bool bcc_histograms;         /* text: as BCC's print_log2_hist() lays them out */
     const char *histogram_title; /* of their first column; NULL: "value" */

@@ -509,6 +509,7 @@ static int prepare(struct session *session)
         .out = &session->out,
         .names = &session->print_names,
         .json = session->options.is_json,
+        .json_enum_names = session->options.settings.json_enums,
         .is_terminal = session->options.is_terminal,
         .trunc_trailer = session->options.settings.str_trunc_trailer,
         .bcc_histograms = session->options.bcc_histograms || session->options.settings.histogram,
