@@ -73,7 +73,7 @@ $(BUILD)/libtracer.a: $(OBJECTS)
 	@$(AR) rcs $@ $^
 
 # Position-independent and hidden, so that the same objects make the command and libspoortracer.
-$(BUILD)/obj/%.o: src/%.c | $(GENERATED)
+$(BUILD)/obj/%.o: src/%.c Makefile | $(GENERATED)
 	@mkdir -p $(@D)
 	@echo '  CC   $<'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
