@@ -151,8 +151,9 @@ static const char *uprobe_site_name(const struct uprobe_site *site, char buffer[
     return buffer;
 }
 
+/* *left_out: why the site, which a pattern found, takes no uprobe; else unchanged. */
 static int uprobe_check(const struct attach_request *request, const struct uprobe_file *file,
-                        const struct uprobe_site *site)
+                        const struct uprobe_site *site, const char **left_out)
 {
     char buffer[32];
     const char *name = uprobe_site_name(site, buffer);
@@ -174,6 +175,10 @@ static int uprobe_check(const struct attach_request *request, const struct uprob
         return -EINVAL;
     }
     const char *what = uprobe_refused(code, (size_t)length);
+    if (what && site->is_found) {
+        *left_out = what;
+        return 0;
+    }
     if (what) {
         diagnose_error(request->diagnostics, request->place, "%s: no uprobe can stand at %s: there is %s",
                        request->name, name, what);
@@ -244,6 +249,35 @@ static void uprobe_explain(const struct attach_request *request, const struct up
     }
 }
 
+/* Sites at which a uprobe can stand, to `good`. 0, or -errno with a diagnostic. */
+static int uprobe_choose(const struct attach_request *request, const struct uprobe_file *file,
+                         const struct uprobe_site *sites, size_t count, struct uprobe_site *good,
+                         size_t *good_count)
+{
+    const char *why = NULL, *example = NULL;
+    char buffer[32];
+    *good_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *what = NULL;
+        int error = uprobe_check(request, file, &sites[i], &what);
+        if (!error && i % 1024 == 1023)
+            error = attach_progress(request, i, count);
+        if (error)
+            return error;
+        if (!what) {
+            good[(*good_count)++] = sites[i];
+        } else if (!why) {
+            why = what;
+            example = uprobe_site_name(&sites[i], buffer);
+        }
+    }
+    if (*good_count < count)
+        diagnose_warning(request->diagnostics, request->place,
+                         "%zu of %zu places take no uprobe and are left out, such as %s: there is %s",
+                         count - *good_count, count, example, why);
+    return 0;
+}
+
 int kernel_attach_uprobes(struct kernel *kernel, const struct attach_request *request, const char *path,
                           const struct uprobe_site *sites, size_t count, bool is_return, pid_t pid)
 {
@@ -254,19 +288,16 @@ int kernel_attach_uprobes(struct kernel *kernel, const struct attach_request *re
     int error = uprobe_file_open(&file, request, path);
     if (error)
         return error;
-    for (size_t i = 0; i < count && !error; i++) {
-        error = uprobe_check(request, &file, &sites[i]);
-        if (!error && i % 1024 == 1023)
-            error = attach_progress(request, i, count);
-    }
-    if (!error) {
+    struct uprobe_site *good = malloc((count + 1) * sizeof *good);
+    error = good ? uprobe_choose(request, &file, sites, count, good, &count) : -ENOMEM;
+    if (!error && count) {
         bool use_multi =
             program->expected_attach_type == ATTACH_UPROBE_MULTI && kernel->host.features.uprobe_multi;
         struct site_ladder ladder = {
             .kernel = kernel,
             .request = request,
             .program = program,
-            .sites = sites,
+            .sites = good,
             .count = count,
             .pid = pid,
             .is_return = is_return,
@@ -280,8 +311,9 @@ int kernel_attach_uprobes(struct kernel *kernel, const struct attach_request *re
         size_t bad;
         error = attach_sites(&ladder, &bad);
         if (error)
-            uprobe_explain(request, &file, bad < count ? &sites[bad] : NULL, pid, error);
+            uprobe_explain(request, &file, bad < count ? &good[bad] : NULL, pid, error);
     }
+    free(good);
     close(file.fd);
     return error;
 }

@@ -90,6 +90,7 @@ struct uprobe_site {
     uint64_t semaphore; /* offset in the file of the 16-bit USDT semaphore; 0: none */
     uint64_t cookie;
     const char *name; /* for messages */
+    bool is_found;    /* by a pattern: where no uprobe can stand it is left out, with a warning */
 };
 /* pid 0: every process. Rungs: uprobe_multi link; perf events with links (few sites); many sites under one
  * tracefs event. With cookies only where features say so. A bad site is found by checking and bisection and

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/table.h"
+#include "probe/point.h"
 #include "probe/program.h"
 #include "sym/btf.h"
 #include "sym/kallsyms.h"
@@ -117,6 +118,8 @@ struct probe_site *probe_site_add(struct probe_environment *environment, struct 
 {
     struct probe_site *site = arena_push(environment->arena, sites->items, sites->count, sites->room);
     *site = (struct probe_site){.name = name, .function = function, .place = point->place, .detail = detail};
+    for (size_t i = 0; i < point->piece_count; i++)
+        site->is_found |= point_is_pattern(point, i);
     return site;
 }
 

@@ -76,6 +76,7 @@ struct probe_site {
     const char *name;     /* "uprobe:/bin/x:main": what the builtin `probe` prints */
     const char *function; /* what `func` prints; NULL: none */
     struct place place;   /* of the attach point */
+    bool is_found;        /* by a pattern: nobody named it */
     const void *detail;   /* of the kind */
 };
 struct probe_sites {

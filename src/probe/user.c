@@ -346,6 +346,7 @@ int user_attach(struct kernel *kernel, const struct probe_environment *environme
             .semaphore = at->semaphore,
             .cookie = asks ? (uint64_t)group->numbers[places[i].index] + 1 : 0,
             .name = site->name,
+            .is_found = site->is_found,
         };
     }
     pid_t pid = variant->context.filters_pid ? environment->pid : 0;
