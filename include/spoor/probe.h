@@ -229,8 +229,8 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
     "\t.weak _.stapsdt.base\n\t.hidden _.stapsdt.base\n_.stapsdt.base:\t.space 1\n"                          \
     "\t.size _.stapsdt.base, 1\n.popsection\n.endif\n"
 
-/* On x86-64 registers by their names of 64 bits, whatever the value's size, which stands before them: gdb does
- * not know the compilers' names of some parts (r10b). */
+/* On x86-64 registers by their names of 64 bits, whatever the value's size, which stands before them: gdb
+ * does not know the compilers' names of some parts (r10b). */
 #if defined(__x86_64__)
 #define SPOOR_USDT_LOCATION(i, value) "%c[s" #i "]@%q[v" #i "]"
 #else

@@ -9,7 +9,8 @@
  * directory's owner's, or has other names, is refused: -EPERM. Pipes and devices are opened as they are. */
 int create_file(const char *path);
 
-/* The same where a file that exists, whoever's, is none of ours to touch: -EEXIST. `at`: a directory, or AT_FDCWD. */
+/* The same where a file that exists, whoever's, is none of ours to touch: -EEXIST. `at`: a directory, or
+ * AT_FDCWD. */
 int create_new_file(int at, const char *name);
 /* A directory that did not exist, as open as such a file; its descriptor or -errno. */
 int create_new_directory(const char *path);

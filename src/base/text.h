@@ -21,8 +21,8 @@ void text_char(struct text *text, char c);
 void text_fill(struct text *text, char c, size_t count);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vprintf(struct text *text, const char *format, va_list arguments);
-const char *text_string(const struct text *text); /* never NULL */
-void text_clear(struct text *text);               /* keeps the memory */
+const char *text_string(const struct text *text);     /* never NULL */
+void text_clear(struct text *text);                   /* keeps the memory */
 void text_truncate(struct text *text, size_t length); /* to at most so many bytes */
 void text_free(struct text *text);
 

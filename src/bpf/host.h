@@ -24,13 +24,15 @@ struct host_operations {
     /* Makes those that were added to the image since. */
     int (*add_maps)(struct host *host, const struct image *image, struct diagnostics *diagnostics);
     /* Loads one program. A refusal is explained with the script's line. */
-    int (*load)(struct host *host, const struct image *image, size_t program, struct diagnostics *diagnostics);
+    int (*load)(struct host *host, const struct image *image, size_t program,
+                struct diagnostics *diagnostics);
     /* Runs a loaded program once, now, in this process (begin, end). */
     int (*run)(struct host *host, size_t program);
 
     int (*map_each)(struct host *host, size_t map, host_element *element, void *state);
     int (*map_lookup)(struct host *host, size_t map, const void *key, void *values); /* -ENOENT */
-    int (*map_update)(struct host *host, size_t map, const void *key, const void *value); /* maps of one value a key */
+    int (*map_update)(struct host *host, size_t map, const void *key,
+                      const void *value); /* maps of one value a key */
     int (*map_delete)(struct host *host, size_t map, const void *key);
     int (*map_clear)(struct host *host, size_t map); /* removes every key; array maps: as zero */
     int (*map_zero)(struct host *host, size_t map);  /* keeps keys, zeroes values */
@@ -47,7 +49,8 @@ struct host_operations {
     uint64_t (*disorder)(struct host *host); /* records delivered out of order so far */
     uint64_t (*clock)(struct host *host);    /* boot clock, ns */
     uint64_t (*run_time)(struct host *host, size_t program, uint64_t *runs); /* ns, if the kernel counts it */
-    int (*unwatch)(struct host *host, uint64_t address); /* removes watchpoints at it. -ENOENT: there are none */
+    int (*unwatch)(struct host *host,
+                   uint64_t address); /* removes watchpoints at it. -ENOENT: there are none */
     void (*close)(struct host *host);
 };
 

@@ -17,16 +17,16 @@
 #include "type/type.h"
 
 struct image_map {
-    const char *name;          /* "@reads" of the script, or an internal name: "events" */
-    enum bpf_map_type type;    /* BPF_MAP_TYPE_… */
+    const char *name;       /* "@reads" of the script, or an internal name: "events" */
+    enum bpf_map_type type; /* BPF_MAP_TYPE_… */
     uint32_t key_size, value_size, max_entries, flags;
     /* One ring of value_size bytes per CPU. BPF_MAP_TYPE_ARRAY_OF_MAPS: found by the number of the CPU;
      * BPF_MAP_TYPE_RINGBUF: programs name the rings one by one (RELOCATION_RING). */
     bool is_ring_per_cpu;
     /* Script maps only: the types behind the bytes, for printing and for JSON. */
-    const struct type *key;    /* NULL: keyless */
+    const struct type *key; /* NULL: keyless */
     const struct type *value;
-    const void *initial;       /* array maps of one element: its bytes, frozen after; NULL: zeros, writable */
+    const void *initial; /* array maps of one element: its bytes, frozen after; NULL: zeros, writable */
 };
 
 enum relocation_kind {
@@ -54,13 +54,13 @@ struct image_line { /* instruction and all after it, until the next entry, come 
 };
 
 struct image_program {
-    const char *name;               /* shown by the kernel, 15 characters are kept */
+    const char *name; /* shown by the kernel, 15 characters are kept */
     enum bpf_prog_type type;
     uint32_t expected_attach_type;
     bool sleepable;
-    uint32_t attach_btf_id;         /* tp_btf, fentry, iter; else 0 */
-    const char *attach_module;      /* the module whose BTF has that id; NULL: the kernel, or */
-    uint32_t attach_program;        /* the BPF program of this id; 0: none */
+    uint32_t attach_btf_id;    /* tp_btf, fentry, iter; else 0 */
+    const char *attach_module; /* the module whose BTF has that id; NULL: the kernel, or */
+    uint32_t attach_program;   /* the BPF program of this id; 0: none */
     struct bpf_insn *instructions;
     uint32_t count;
     struct image_relocation *relocations;
@@ -69,7 +69,7 @@ struct image_program {
     uint32_t function_count;
     struct image_line *lines;
     uint32_t line_count;
-    uint32_t stack_bytes;           /* used by the deepest function, for -v */
+    uint32_t stack_bytes; /* used by the deepest function, for -v */
 };
 
 /* A thing that can go wrong while a program runs, counted in the counters map at its index. The reader
@@ -93,8 +93,8 @@ enum mishap_kind {
 struct mishap {
     enum mishap_kind kind;
     struct place place;
-    const char *probe; /* text of the probe whose block holds the place */
-    int map;           /* MISHAP_MAP_FULL: index of the map; else -1 */
+    const char *probe;  /* text of the probe whose block holds the place */
+    int map;            /* MISHAP_MAP_FULL: index of the map; else -1 */
     const char *helper; /* "probe_read_user_str", "map_update_elem" …, or NULL */
 };
 
@@ -120,17 +120,18 @@ struct image_event {
 /* The control page: the only value of the map "control", mapped by the host into user space. */
 enum { IMAGE_ZEROS = 16 };
 struct image_control {
-    uint64_t zeros[IMAGE_ZEROS / 8]; /* never written: the key of keyless maps, the value of new elements */
-    uint32_t stop;         /* not 0: programs return at once */
-    uint32_t zero;         /* always 0, and the verifier cannot know it */
-    uint64_t start;        /* boot clock when tracing began: `elapsed` counts from it */
-    uint64_t child;        /* process id of the command of -c; 0: none */
-    int64_t result;        /* what a test's block returned */
+    uint64_t zeros[IMAGE_ZEROS / 8];   /* never written: the key of keyless maps, the value of new elements */
+    uint32_t stop;                     /* not 0: programs return at once */
+    uint32_t zero;                     /* always 0, and the verifier cannot know it */
+    uint64_t start;                    /* boot clock when tracing began: `elapsed` counts from it */
+    uint64_t child;                    /* process id of the command of -c; 0: none */
+    int64_t result;                    /* what a test's block returned */
     uint64_t pid_level, pid_namespace; /* the tracer's PID namespace: how deep it is, and its address */
-    uint64_t process_ends; /* how many of the set of processes have ended */
-    /* Where the kernel runs programs of recordings' events: the one at hand. Away from `stop`, at which all look. */
+    uint64_t process_ends;             /* how many of the set of processes have ended */
+    /* Where the kernel runs programs of recordings' events: the one at hand. Away from `stop`, at which all
+     * look. */
     struct image_event event __attribute__((aligned(64)));
-    uint64_t mishaps[];    /* one per mishap */
+    uint64_t mishaps[]; /* one per mishap */
 };
 
 struct image {
@@ -144,16 +145,16 @@ struct image {
     int events_shared;           /* one ring for programs that may not use an array of them; or -1 */
     int events_own;              /* a ring of the programs that the host runs for recordings' events; or -1 */
     int processes;               /* the set of those traced, by id (8 bytes); or -1 */
-    bool names_owners;    /* a program reads owner_name */
-    bool follows_objects; /* a program asks how old an object is: the host must follow all events */
+    bool names_owners;           /* a program reads owner_name */
+    bool follows_objects;        /* a program asks how old an object is: the host must follow all events */
     int scratch_cpu, scratch_task, scratch_slots; /* memory of programs that run; or -1 (lower.h) */
 };
 
 /* Every event record begins with this; fields follow at the offsets of the action. */
 struct image_record {
-    uint64_t time;    /* boot clock, ns; 0 when nothing needs it and there is one ring */
-    uint32_t action;  /* index into the action table */
-    uint32_t length;  /* bytes, header included */
+    uint64_t time;   /* boot clock, ns; 0 when nothing needs it and there is one ring */
+    uint32_t action; /* index into the action table */
+    uint32_t length; /* bytes, header included */
 };
 
 /* A string in a record: a u64 at the field's offset; text at `offset` of the record. */
@@ -163,8 +164,8 @@ struct image_string {
 
 /* The value of the map "stacks", keyed by u64 id. */
 struct image_stack {
-    uint32_t bytes;       /* 8 * frames */
-    uint32_t kind;        /* 0 user, 1 kernel */
+    uint32_t bytes; /* 8 * frames */
+    uint32_t kind;  /* 0 user, 1 kernel */
     uint64_t frames[];
 };
 

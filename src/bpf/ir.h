@@ -31,28 +31,49 @@ enum ir_op {
     IR_CONTEXT,   /* the function's first parameter */
     IR_PARAMETER, /* the function's parameter number `immediate`, 0-based (callbacks) */
     IR_FRAME,     /* address of `immediate` bytes (a multiple of 8) in the function's stack frame */
-    IR_MAP,       /* map number `immediate` of the image, as an argument of a helper; `offset` not 0: one of its
-                     rings, that of CPU offset - 1 */
+    IR_MAP, /* map number `immediate` of the image, as an argument of a helper; `offset` not 0: one of its
+               rings, that of CPU offset - 1 */
     IR_MAP_VALUE, /* address of byte `offset` of the only value of array map `immediate` */
     IR_FUNCTION,  /* address of function `callee`, as an argument of a helper */
-    IR_ADD, IR_SUB, IR_MUL, IR_UDIV, IR_SDIV, IR_UMOD, IR_SMOD, /* division by zero: guarded by the builder */
-    IR_AND, IR_OR, IR_XOR, IR_SHL, IR_LSHR, IR_ASHR,            /* shift counts are taken modulo 64 */
-    IR_NEG, IR_NOT,                                             /* -x, ~x */
-    IR_BSWAP,     /* byte swap of the low `size` bytes (2, 4, 8), zero-extended */
-    IR_EXTEND,    /* low `size` bytes (1, 2, 4), extended as `is_signed` says */
-    IR_EQ, IR_NE, IR_ULT, IR_ULE, IR_UGT, IR_UGE, IR_SLT, IR_SLE, IR_SGT, IR_SGE, /* 0 or 1 */
-    IR_LOAD,      /* `size` bytes at a[offset], extended as `is_signed` says */
-    IR_STORE,     /* low `size` bytes of b to a[offset] */
+    IR_ADD,
+    IR_SUB,
+    IR_MUL,
+    IR_UDIV,
+    IR_SDIV,
+    IR_UMOD,
+    IR_SMOD, /* division by zero: guarded by the builder */
+    IR_AND,
+    IR_OR,
+    IR_XOR,
+    IR_SHL,
+    IR_LSHR,
+    IR_ASHR, /* shift counts are taken modulo 64 */
+    IR_NEG,
+    IR_NOT,    /* -x, ~x */
+    IR_BSWAP,  /* byte swap of the low `size` bytes (2, 4, 8), zero-extended */
+    IR_EXTEND, /* low `size` bytes (1, 2, 4), extended as `is_signed` says */
+    IR_EQ,
+    IR_NE,
+    IR_ULT,
+    IR_ULE,
+    IR_UGT,
+    IR_UGE,
+    IR_SLT,
+    IR_SLE,
+    IR_SGT,
+    IR_SGE,             /* 0 or 1 */
+    IR_LOAD,            /* `size` bytes at a[offset], extended as `is_signed` says */
+    IR_STORE,           /* low `size` bytes of b to a[offset] */
     IR_ATOMIC_ADD,      /* a[offset] += b, size 4 or 8, no result */
     IR_ATOMIC_EXCHANGE, /* old value of a[offset], which becomes b */
     IR_ATOMIC_COMPARE,  /* old value of a[offset]; becomes c if the old value equals b */
-    IR_CALL,      /* helper number `immediate` with `argument_count` arguments */
-    IR_CALL_LOCAL,/* function `callee` with `argument_count` arguments */
-    IR_PHI,       /* one argument per predecessor of its block, in the predecessors' order */
+    IR_CALL,            /* helper number `immediate` with `argument_count` arguments */
+    IR_CALL_LOCAL,      /* function `callee` with `argument_count` arguments */
+    IR_PHI,             /* one argument per predecessor of its block, in the predecessors' order */
     /* The last instruction of a block, and only there: */
-    IR_JUMP,      /* to[0] */
-    IR_BRANCH,    /* a != 0 ? to[0] : to[1]; a comparison used only here is folded in */
-    IR_RETURN,    /* a */
+    IR_JUMP,   /* to[0] */
+    IR_BRANCH, /* a != 0 ? to[0] : to[1]; a comparison used only here is folded in */
+    IR_RETURN, /* a */
     IR_UNREACHABLE,
 };
 
@@ -63,22 +84,22 @@ struct ir { /* an instruction, and the value it makes */
     enum ir_op op;
     uint8_t size;
     bool is_signed;
-    bool is_volatile;           /* load: never merged or dropped */
-    uint32_t number;            /* within the function, for dumps and side tables */
+    bool is_volatile; /* load: never merged or dropped */
+    uint32_t number;  /* within the function, for dumps and side tables */
     int32_t offset;
     int64_t immediate;
     struct ir *a, *b, *c;
-    struct ir **arguments;      /* call, phi */
+    struct ir **arguments; /* call, phi */
     uint32_t argument_count, argument_room;
     struct ir_function *callee;
     struct ir_block *to[2];
     struct ir_block *block;
     struct ir *previous, *next; /* in the block */
     struct place place;
-    const char *comment;        /* which part of the tree made it, for -d ir; or NULL */
-    struct ir *forward;         /* passes: this value was replaced by that one */
-    uint32_t uses;              /* kept by passes */
-    void *mark;                 /* scratch for passes */
+    const char *comment; /* which part of the tree made it, for -d ir; or NULL */
+    struct ir *forward;  /* passes: this value was replaced by that one */
+    uint32_t uses;       /* kept by passes */
+    void *mark;          /* scratch for passes */
 };
 
 struct ir_block {
@@ -87,25 +108,25 @@ struct ir_block {
     struct ir_block **predecessors;
     size_t predecessor_count, predecessor_room;
     bool sealed;
-    bool unlikely;              /* placed out of the straight line */
-    struct ir **incomplete;     /* phis made before sealing; their `immediate` is the variable */
+    bool unlikely;          /* placed out of the straight line */
+    struct ir **incomplete; /* phis made before sealing; their `immediate` is the variable */
     size_t incomplete_count, incomplete_room;
-    struct ir_block *next;      /* in the function, in order of creation; emission may reorder */
+    struct ir_block *next; /* in the function, in order of creation; emission may reorder */
     struct ir_function *function;
     void *mark;
 };
 
 struct ir_function {
     const char *name;
-    uint8_t parameters;         /* the context counts: 1 for a program, 2 for a bpf_loop callback, 4 for for_each */
+    uint8_t parameters; /* the context counts: 1 for a program, 2 for a bpf_loop callback, 4 for for_each */
     struct ir_block *first, *last;
     uint32_t block_count, value_count, variable_count;
     struct ir_function *next;
     struct ir_program *program;
-    struct ir *context;         /* the IR_CONTEXT instruction, once asked for */
+    struct ir *context;          /* the IR_CONTEXT instruction, once asked for */
     struct ir_binding *bindings; /* values of variables by block, while building: a hash table */
     size_t binding_count, binding_room;
-    struct ir **pending;        /* phis that wait for their arguments, while building */
+    struct ir **pending; /* phis that wait for their arguments, while building */
     size_t pending_count, pending_room;
 };
 
@@ -129,10 +150,10 @@ struct ir_builder {
 struct ir_program *ir_program_new(struct arena *arena, const struct features *features);
 /* Adds a function with an empty, sealed entry block. */
 struct ir_function *ir_function_new(struct ir_program *program, const char *name, uint8_t parameters);
-struct ir_block *ir_block_new(struct ir_builder *b);   /* not sealed, no code; does not move the builder */
+struct ir_block *ir_block_new(struct ir_builder *b); /* not sealed, no code; does not move the builder */
 void ir_enter(struct ir_builder *b, struct ir_block *block); /* later instructions go there */
 void ir_seal(struct ir_builder *b, struct ir_block *block);  /* all its predecessors are known */
-bool ir_ended(const struct ir_builder *b);             /* the current block has its last instruction */
+bool ir_ended(const struct ir_builder *b);                   /* the current block has its last instruction */
 
 /* Variables that become SSA. */
 uint32_t ir_variable(struct ir_builder *b);
@@ -157,10 +178,12 @@ struct ir *ir_load(struct ir_builder *b, struct ir *base, int32_t offset, unsign
 void ir_store(struct ir_builder *b, struct ir *base, int32_t offset, unsigned size, struct ir *value);
 void ir_store_constant(struct ir_builder *b, struct ir *base, int32_t offset, unsigned size, int64_t value);
 void ir_atomic_add(struct ir_builder *b, struct ir *base, int32_t offset, unsigned size, struct ir *value);
-struct ir *ir_atomic_exchange(struct ir_builder *b, struct ir *base, int32_t offset, unsigned size, struct ir *value);
+struct ir *ir_atomic_exchange(struct ir_builder *b, struct ir *base, int32_t offset, unsigned size,
+                              struct ir *value);
 struct ir *ir_atomic_compare(struct ir_builder *b, struct ir *base, int32_t offset, unsigned size,
                              struct ir *expected, struct ir *value);
-struct ir *ir_call(struct ir_builder *b, enum bpf_func_id helper, unsigned count, ...); /* count × struct ir * */
+struct ir *ir_call(struct ir_builder *b, enum bpf_func_id helper, unsigned count,
+                   ...); /* count × struct ir * */
 struct ir *ir_call_local(struct ir_builder *b, struct ir_function *callee, unsigned count, ...);
 void ir_jump(struct ir_builder *b, struct ir_block *to);
 void ir_branch(struct ir_builder *b, struct ir *condition, struct ir_block *yes, struct ir_block *no);
@@ -168,7 +191,7 @@ void ir_return(struct ir_builder *b, struct ir *value);
 
 /* Address arithmetic and block memory; all offsets and sizes in bytes, multiples of 8 where said. */
 struct ir *ir_offset(struct ir_builder *b, struct ir *base, int32_t offset); /* base + offset; base when 0 */
-void ir_zero(struct ir_builder *b, struct ir *base, int32_t offset, uint32_t bytes);  /* multiple of 8 */
+void ir_zero(struct ir_builder *b, struct ir *base, int32_t offset, uint32_t bytes); /* multiple of 8 */
 void ir_copy(struct ir_builder *b, struct ir *to, int32_t to_offset, struct ir *from, int32_t from_offset,
              uint32_t bytes); /* multiple of 8, both sides readable and writable directly */
 

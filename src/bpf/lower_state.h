@@ -54,11 +54,11 @@ struct lower_function {
     size_t *taken; /* objects in use, in order */
     size_t taken_count, taken_room;
     uint32_t frame_bytes;
-    bool may_return;         /* a callback that can end the program */
-    const struct subprogram *subprogram;    /* a function of the script, and not a callback; or NULL */
-    int32_t returned_slot, result_slot;     /* in its area: of a return inside a loop; -1: none */
-    bool leaves_subprogram;                 /* a callback that can end the function around it */
-    struct ir_builder saved; /* of the parent */
+    bool may_return;                     /* a callback that can end the program */
+    const struct subprogram *subprogram; /* a function of the script, and not a callback; or NULL */
+    int32_t returned_slot, result_slot;  /* in its area: of a return inside a loop; -1: none */
+    bool leaves_subprogram;              /* a callback that can end the function around it */
+    struct ir_builder saved;             /* of the parent */
 };
 
 struct lower_statement {
@@ -119,7 +119,7 @@ struct lower_state {
     struct packing *packing;
     struct lowered_call *calls; /* functions of the script that were made */
     struct lower_known times, rings;
-    struct ir *stop; /* the stop flag as it was read: 0 where the program goes on; or NULL */
+    struct ir *stop;    /* the stop flag as it was read: 0 where the program goes on; or NULL */
     bool has_callbacks; /* loops: the clock is read once, before them, or their records would look older */
     uint32_t program_index;
     uint32_t statements; /* so far */
@@ -132,9 +132,10 @@ void lower_enter_function(struct lowering *l, struct lower_function *function, c
                           uint8_t parameters);
 void lower_finish_function(struct lowering *l, struct lower_function *function);
 struct ir *lower_shared_value(struct lowering *l, enum lower_shared which);
-/* The value, as one of which the verifier knows nothing. Before Linux 6.7 it follows a callback through one turn
- * only: what it knows of the area before the loop it takes for true in every turn and after the loop, and it
- * removes the branches that contradict. Whatever a loop changes in an area must be put there by this. */
+/* The value, as one of which the verifier knows nothing. Before Linux 6.7 it follows a callback through one
+ * turn only: what it knows of the area before the loop it takes for true in every turn and after the loop,
+ * and it removes the branches that contradict. Whatever a loop changes in an area must be put there by this.
+ */
 struct ir *lower_unknown(struct lowering *l, struct ir *value);
 /* 8 bytes in the area of a function, zero from the start. */
 int32_t lower_area_slot(struct lowering *l, struct lower_function *function);

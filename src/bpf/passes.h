@@ -15,10 +15,10 @@ enum { BLOCK_NONE = 0xffffffffu };
 struct flow {
     struct ir_block **order;
     uint32_t count;
-    uint32_t *position;  /* by block number; BLOCK_NONE: unreachable */
-    uint32_t *dominator; /* immediate, by position; the entry's is itself */
+    uint32_t *position;       /* by block number; BLOCK_NONE: unreachable */
+    uint32_t *dominator;      /* immediate, by position; the entry's is itself */
     uint32_t *number, *below; /* in the tree of dominators, by position: its number, how many it dominates */
-    uint32_t *loop;      /* nesting depth, by position */
+    uint32_t *loop;           /* nesting depth, by position */
 };
 
 static inline struct ir *ir_resolve(const struct ir *value)

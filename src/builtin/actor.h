@@ -18,13 +18,13 @@ struct actor {
     bool is_json, no_warnings;
     uint32_t max_cat_bytes;
     size_t record_length; /* of the record being acted on */
-    bool *zeroed; /* for each map: its values were made 0, and are printed although they are nothing */
+    bool *zeroed;       /* for each map: its values were made 0, and are printed although they are nothing */
     uint64_t contained; /* lines that printf_containing() let through */
     bool exit_requested;
     int exit_code;
     /* Writes out what is pending: before a child process writes to the same place. */
     void (*flush)(struct actor *actor);
-    int output_descriptor; /* where a child's output goes */
+    int output_descriptor;    /* where a child's output goes */
     struct actor_file *files; /* open for writing: skboutput */
     /* A failure while acting: printed on the error stream with the place of the call. */
     void (*complain)(struct actor *actor, struct place place, const char *format, ...)

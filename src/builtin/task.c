@@ -222,8 +222,9 @@ static const struct type *check_id(struct checker *checker, struct node *node)
     if (mode <= ID_OWN)
         return &type_u32;
     check_error(checker, argument->place, "%s(): expected init, curr_ns or own_ns", node->call.name);
-    check_hint(checker, "curr_ns, the default, is as the PID namespace of this tracer sees it, own_ns as that "
-                        "of the process does");
+    check_hint(checker,
+               "curr_ns, the default, is as the PID namespace of this tracer sees it, own_ns as that "
+               "of the process does");
     return NULL;
 }
 
@@ -343,8 +344,22 @@ const struct builtin builtins_task[] = {
      .check = check_relative,
      .lower = made_lower,
      .data = LEADER_TID},
-    {"pid", "pid([init | curr_ns | own_ns])", RELATIVE, 0, 1, {PARAMETER_WORD}, .check = check_id, .lower = lower_pid},
-    {"tid", "tid([init | curr_ns | own_ns])", RELATIVE, 0, 1, {PARAMETER_WORD}, .check = check_id, .lower = lower_tid},
+    {"pid",
+     "pid([init | curr_ns | own_ns])",
+     RELATIVE,
+     0,
+     1,
+     {PARAMETER_WORD},
+     .check = check_id,
+     .lower = lower_pid},
+    {"tid",
+     "tid([init | curr_ns | own_ns])",
+     RELATIVE,
+     0,
+     1,
+     {PARAMETER_WORD},
+     .check = check_id,
+     .lower = lower_tid},
     {"comm", "comm([pid])", EITHER, 0, 1, {PARAMETER_INTEGER}, .check = check_comm, .lower = lower_comm},
     {"cpid", "cpid", EITHER, .check = check_child, .lower = lower_child},
     {"has_cpid", "has_cpid", EITHER, .check = check_has_child},

@@ -13,7 +13,7 @@
 enum { OPTIONS_PIDS = 1024, OPTIONS_SCRIPTS = 64 };
 
 struct options {
-    struct script_option { /* -e, --script, in their order */
+    struct script_option {          /* -e, --script, in their order */
         const char *program, *file; /* one of them */
     } scripts[OPTIONS_SCRIPTS];
     size_t script_count;
@@ -21,8 +21,8 @@ struct options {
     bool lists;          /* -l */
     const char *pattern; /* of -l; NULL: everything */
     bool help, version, info;
-    bool dry_run, formats; /* --dry-run, --fmt */
-    const char *output;    /* -o */
+    bool dry_run, formats;    /* --dry-run, --fmt */
+    const char *output;       /* -o */
     pid_t pids[OPTIONS_PIDS]; /* of -p */
     struct session_options session;
 };

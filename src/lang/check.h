@@ -65,7 +65,8 @@ struct checker {
     struct map_symbol **maps;
     size_t map_count, map_room;
     struct table map_table;
-    const char *without_types; /* hint where a name is unknown, if the kernel does not tell its own; or NULL */
+    const char
+        *without_types; /* hint where a name is unknown, if the kernel does not tell its own; or NULL */
 
     /* of the running pass; builtins' check callbacks may read them */
     struct check_unit *unit;

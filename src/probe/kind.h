@@ -22,8 +22,17 @@ struct tracefs;
 struct probe_kind;
 
 /* PROBE_ONCE: attaching prepares a walk, which the session runs once, and then the trace is over.
- * PROBE_AT_SIGNAL: the session runs it whenever SIGUSR1 comes. PROBE_TEST and PROBE_BENCH: only when asked to. */
-enum probe_time { PROBE_EVENT, PROBE_AT_BEGIN, PROBE_AT_END, PROBE_ONCE, PROBE_AT_SIGNAL, PROBE_TEST, PROBE_BENCH };
+ * PROBE_AT_SIGNAL: the session runs it whenever SIGUSR1 comes. PROBE_TEST and PROBE_BENCH: only when asked
+ * to. */
+enum probe_time {
+    PROBE_EVENT,
+    PROBE_AT_BEGIN,
+    PROBE_AT_END,
+    PROBE_ONCE,
+    PROBE_AT_SIGNAL,
+    PROBE_TEST,
+    PROBE_BENCH
+};
 
 /* What becomes of an attach point that means nothing which exists. */
 enum missing_policy { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE };
@@ -33,19 +42,21 @@ struct probe_environment {
     struct arena *arena;
     struct diagnostics *diagnostics;
     struct features features;
-    pid_t pid; /* the one process that attaching may restrict itself to: of -p alone, or the child of -c; 0: none */
-    /* Traced processes (-p, or in the group of --cgroup): files are named as they see them, and what they have
-     * mapped can be meant by * or by nothing. None: as we see them. */
+    pid_t pid; /* the one process that attaching may restrict itself to: of -p alone, or the child of -c; 0:
+                  none */
+    /* Traced processes (-p, or in the group of --cgroup): files are named as they see them, and what they
+     * have mapped can be meant by * or by nothing. None: as we see them. */
     const pid_t *processes;
     size_t process_count;
-    struct table *known; /* files where a kind has looked for an attach point: each is looked at once; or NULL */
+    struct table
+        *known;      /* files where a kind has looked for an attach point: each is looked at once; or NULL */
     bool has_filter; /* several processes, those they start, or a control group: programs filter */
     struct replay *replay; /* the recordings, when a script runs over them; else NULL */
     bool is_mixed;         /* and has probes of the kernel besides */
     bool is_unsafe;
-    bool asks_kernel;          /* false: --check, which must not */
+    bool asks_kernel; /* false: --check, which must not */
     enum missing_policy missing;
-    enum probe_time runs; /* PROBE_TEST, PROBE_BENCH: what --test and --bench run; else 0 */
+    enum probe_time runs;      /* PROBE_TEST, PROBE_BENCH: what --test and --bench run; else 0 */
     struct btf_file *btf;      /* use probe_btf() */
     struct tracefs *tracefs;   /* use probe_tracefs() */
     struct kallsyms *kallsyms; /* use probe_kallsyms() */
@@ -64,12 +75,13 @@ struct tracefs *probe_tracefs(struct probe_environment *environment);   /* NULL:
 struct kallsyms *probe_kallsyms(struct probe_environment *environment); /* NULL: not readable */
 /* The BTF of the n-th module that has one, and its name; NULL: there are no more. */
 struct btf_file *probe_module_btf(struct probe_environment *environment, size_t n, const char **name);
-/* program.c. Names of the programs that the script probes: first of the one that the context is in, last of the
- * libraries that they are linked with. NULL: none has it. context may be NULL. */
-const struct type *probe_program_type(struct probe_environment *environment, const struct probe_context *context,
-                                      const char *name);
+/* program.c. Names of the programs that the script probes: first of the one that the context is in, last of
+ * the libraries that they are linked with. NULL: none has it. context may be NULL. */
+const struct type *probe_program_type(struct probe_environment *environment,
+                                      const struct probe_context *context, const char *name);
 const struct type *probe_program_enumerator(struct probe_environment *environment,
-                                            const struct probe_context *context, const char *name, int64_t *value);
+                                            const struct probe_context *context, const char *name,
+                                            int64_t *value);
 void probe_environment_close(struct probe_environment *environment);
 
 struct probe_site {
@@ -110,13 +122,14 @@ struct probe_kind {
     const char *what;           /* one line for help */
     const char *const *needs;   /* features without which there is no such probe, NULL-terminated; or NULL */
     enum probe_time time;
-    bool is_alone; /* must be the only probe of a script */
-    bool is_in_files; /* sites are in programs and libraries: more of them come while a process runs */
-    bool replays;      /* works without a kernel: over recordings, and on the user-space host */
+    bool is_alone;         /* must be the only probe of a script */
+    bool is_in_files;      /* sites are in programs and libraries: more of them come while a process runs */
+    bool replays;          /* works without a kernel: over recordings, and on the user-space host */
     bool reads_recordings; /* works over recordings only */
-    bool newest_first; /* the kernel runs the newest attachment first: the session attaches in reverse */
-    /* The sites that the attach point means, wildcards expanded. 0 or -errno with a diagnostic. -ENOENT, with the
-     * nearest name, and nothing else when what is meant does not exist: what then happens is the caller's choice. */
+    bool newest_first;     /* the kernel runs the newest attachment first: the session attaches in reverse */
+    /* The sites that the attach point means, wildcards expanded. 0 or -errno with a diagnostic. -ENOENT, with
+     * the nearest name, and nothing else when what is meant does not exist: what then happens is the caller's
+     * choice. */
     int (*expand)(const struct probe_kind *kind, struct probe_environment *environment,
                   const struct attach_point *point, struct probe_sites *sites);
     /* Groups the sites so that each group's context is alike as far as the block uses it. */

@@ -118,8 +118,8 @@ static int uprobe_match_cpp(void *state, const struct elf_symbol *symbol)
     } else if (!symbol->is_ifunc && !table_get(&search->offsets, &symbol->offset, sizeof symbol->offset)) {
         error = table_set(&search->offsets, &symbol->offset, sizeof symbol->offset, search);
         if (!error)
-            uprobe_add(search, arena_printf(arena, "cpp:\"%s\"", demangled), demangled, symbol->offset)->user.is_entry =
-                true;
+            uprobe_add(search, arena_printf(arena, "cpp:\"%s\"", demangled), demangled, symbol->offset)
+                ->user.is_entry = true;
     }
     free(demangled);
     return error;

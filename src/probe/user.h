@@ -11,11 +11,11 @@ struct ir;
 
 /* The detail of a site begins with this. */
 struct user_site {
-    const char *path;   /* as we open it */
-    uint64_t offset;    /* in the file */
-    uint64_t semaphore; /* offset in the file, 0: none */
-    uint64_t address;   /* as symbols count; 0: not known */
-    bool is_entry;      /* where a function begins */
+    const char *path;                      /* as we open it */
+    uint64_t offset;                       /* in the file */
+    uint64_t semaphore;                    /* offset in the file, 0: none */
+    uint64_t address;                      /* as symbols count; 0: not known */
+    bool is_entry;                         /* where a function begins */
     struct probe_environment *environment; /* for uaddr(); NULL: no debug information is asked */
 };
 

@@ -58,10 +58,10 @@ struct recording {
     size_t owner_count;
 
     struct timeline timeline;
-    uint64_t start;  /* ns */
+    uint64_t start;    /* ns */
     uint64_t realtime; /* what to add to a time for CLOCK_REALTIME, ns; 0: unknown */
-    uint64_t ignore; /* events with a stamp below are not shown */
-    uint64_t limit;  /* events with a stamp above wait */
+    uint64_t ignore;   /* events with a stamp below are not shown */
+    uint64_t limit;    /* events with a stamp above wait */
     struct recording_counts counts;
 
     struct recording_source **sources; /* all */

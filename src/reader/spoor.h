@@ -37,12 +37,12 @@ struct spoor_ring {
 struct spoor_state {
     struct layout_header header;
     struct layout_control control;
-    uint64_t own_clock, own_clocks;            /* when we last looked at both clocks ourselves, how often we did */
-    bool original;                             /* no copy of the file that the program wrote */
-    uint64_t sections_used;                    /* bytes parsed so far */
-    uint64_t stream_end;                       /* a stream: how far it is indexed */
-    struct layout_block *spare;                /* the next copy goes here */
-    struct spoor_ring **rings;                 /* by index; LAYOUT_MAX_RINGS of them */
+    uint64_t own_clock, own_clocks; /* when we last looked at both clocks ourselves, how often we did */
+    bool original;                  /* no copy of the file that the program wrote */
+    uint64_t sections_used;         /* bytes parsed so far */
+    uint64_t stream_end;            /* a stream: how far it is indexed */
+    struct layout_block *spare;     /* the next copy goes here */
+    struct spoor_ring **rings;      /* by index; LAYOUT_MAX_RINGS of them */
     struct recording_tracepoint **tracepoints; /* by id, 65536 of them */
 };
 

@@ -384,7 +384,8 @@ static void remember_process(struct session *session)
 
 bool session_is_over(const struct session *session)
 {
-    return session->is_over || session->interrupted || session->actor.exit_requested || session->broken_output;
+    return session->is_over || session->interrupted || session->actor.exit_requested ||
+           session->broken_output;
 }
 
 static int turn(struct session *session, int wait_ms)

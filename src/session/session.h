@@ -44,16 +44,16 @@ struct session_options {
     const char *const *headers;     /* --include; the same */
     const pid_t *pids;              /* -p */
     size_t pid_count;
-    bool follows;                  /* --follow: also what they, or the command, start */
-    const char *cgroup;            /* --cgroup; NULL: none */
-    const char *command;           /* -c; NULL: none */
-    const char *command_user;      /* who runs it; NULL: who called sudo, or we */
+    bool follows;                    /* --follow: also what they, or the command, start */
+    const char *cgroup;              /* --cgroup; NULL: none */
+    const char *command;             /* -c; NULL: none */
+    const char *command_user;        /* who runs it; NULL: who called sudo, or we */
     const char *const *symbol_files; /* that may have the symbols of others; NULL-terminated, or NULL */
-    const char *without;           /* --no-feature; NULL: none */
-    bool without_kernel;           /* --host vm */
-    const char *const *recordings; /* for probes that read them; NULL-terminated, or NULL: the newest */
-    const char *probe_filter;      /* regular expression, or NULL: all */
-    enum probe_time runs;          /* PROBE_TEST: --test, PROBE_BENCH: --bench; else 0 */
+    const char *without;             /* --no-feature; NULL: none */
+    bool without_kernel;             /* --host vm */
+    const char *const *recordings;   /* for probes that read them; NULL-terminated, or NULL: the newest */
+    const char *probe_filter;        /* regular expression, or NULL: all */
+    enum probe_time runs;            /* PROBE_TEST: --test, PROBE_BENCH: --bench; else 0 */
     bool is_unsafe, is_json, is_quiet, is_verbose, warns; /* warns: -k */
     bool check_only;                                      /* --check: nothing is asked of the kernel */
     bool no_warnings;
@@ -108,7 +108,8 @@ void session_leave(struct session *session);
 int session_descriptor(const struct session *session); /* readable when a ring is filling up; -1: none */
 const struct diagnostics *session_diagnostics(const struct session *session);
 const char *session_dump(const struct session *session);
-/* Calls with the session's memory guarded: what the call answers, or -ENOMEM. Everything that prints needs it. */
+/* Calls with the session's memory guarded: what the call answers, or -ENOMEM. Everything that prints needs
+ * it. */
 int session_guarded(struct session *session, int (*call)(void *), void *state);
 /* For reading maps, from session_begin on. */
 struct host *session_host(const struct session *session);

@@ -84,7 +84,7 @@ struct session {
     uint64_t monotonic_ahead, tai_ahead; /* clocks, of the boot clock */
     uint64_t horizon;                    /* records up to this time may be acted on; UINT64_MAX: all */
     struct cgroup_name *cgroups;
-    struct text username; /* the last one asked for */
+    struct text username;   /* the last one asked for */
     uint64_t *stack_frames; /* of the last stack asked for */
     struct mishap_state *mishaps;
     uint64_t mishap_time;
@@ -114,16 +114,16 @@ struct session {
     bool shows_progress;
     size_t complaints; /* made by actions */
     bool tests_failed;
-    unsigned calls;           /* SIGUSR1 that self probes have not heard yet */
-    bool walk_failed;         /* the kernel broke an iterator off */
-    bool broken_output;       /* nobody reads it any more */
-    bool is_over;       /* there is nothing left to wait for */
-    uint64_t until;     /* of the monotonic clock: a turn over recordings pauses then; 0: never */
-    bool pauses;        /* it does */
-    int wait_ms;        /* of a turn */
-    uint64_t replay_time;                       /* reached in the recordings */
-    uint64_t remember_next, remember_pause;     /* when processes are looked at again, and after how long */
-    pthread_t special_thread; /* runs begin, end and the like */
+    unsigned calls;       /* SIGUSR1 that self probes have not heard yet */
+    bool walk_failed;     /* the kernel broke an iterator off */
+    bool broken_output;   /* nobody reads it any more */
+    bool is_over;         /* there is nothing left to wait for */
+    uint64_t until;       /* of the monotonic clock: a turn over recordings pauses then; 0: never */
+    bool pauses;          /* it does */
+    int wait_ms;          /* of a turn */
+    uint64_t replay_time; /* reached in the recordings */
+    uint64_t remember_next, remember_pause; /* when processes are looked at again, and after how long */
+    pthread_t special_thread;               /* runs begin, end and the like */
     bool has_special_thread;
     enum probe_time special_time;
     int special_error;   /* the first of its runs that failed, */

@@ -30,7 +30,7 @@ struct btf_file {
         uint32_t mask;
     } names[2];
     enum address_space space; /* of pointers */
-    bool enums_have_sign; /* made by a tool that says which enums are signed */
+    bool enums_have_sign;     /* made by a tool that says which enums are signed */
 };
 
 const struct btf_type *btf_record(const struct btf_file *file, uint32_t id); /* NULL: void or nonsense */

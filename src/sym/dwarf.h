@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* DWARF: what a compiler wrote about a program: types, functions with their parameters, variables, lines.
  *
- * elfutils' libdw reads the bytes; separate debug files are found as for symbols (debug_file.h), those of dwz and
- * those from the servers in DEBUGINFOD_URLS by elfutils. Here is what a tracer asks. An address leads to its compilation unit and is
- * cheap. A name needs an index of all names, which is made when the first name is asked for and kept on disk
- * (dwarf_index.c). Types are made in the caller's arena, a struct's fields when somebody looks inside, so the
- * arena must live as long as the file and be guarded; pointers get SPACE_USER.
+ * elfutils' libdw reads the bytes; separate debug files are found as for symbols (debug_file.h), those of dwz
+ * and those from the servers in DEBUGINFOD_URLS by elfutils. Here is what a tracer asks. An address leads to
+ * its compilation unit and is cheap. A name needs an index of all names, which is made when the first name is
+ * asked for and kept on disk (dwarf_index.c). Types are made in the caller's arena, a struct's fields when
+ * somebody looks inside, so the arena must live as long as the file and be guarded; pointers get SPACE_USER.
  *
  * The bytes are untrusted. libdw checks its bounds; we bound the size of files, the number of entries looked
  * at and the depth, so wrong bytes give missing names, and so does a file that is cut short while it is read
@@ -26,7 +26,8 @@ struct dwarf_file;
 
 struct dwarf_options {
     struct arena *arena;
-    void (*tell)(void *state, const char *line, bool is_problem); /* what takes long, or went wrong; or NULL */
+    void (*tell)(void *state, const char *line,
+                 bool is_problem); /* what takes long, or went wrong; or NULL */
     void *state;
 };
 
@@ -91,7 +92,8 @@ struct dwarf_function {
 int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *name,
                         struct dwarf_function *out);
 
-/* What an instruction reads: a register, memory at a register plus offset, or at an address (offset alone). */
+/* What an instruction reads: a register, memory at a register plus offset, or at an address (offset alone).
+ */
 struct dwarf_operand {
     enum dwarf_where where; /* REGISTERS: one; MEMORY */
     bool is_static;         /* MEMORY without a register */

@@ -28,10 +28,11 @@ int elf_file_open_part(int fd, uint64_t base, uint64_t size, struct elf_file **o
 uint64_t elf_file_base(const struct elf_file *file); /* where in its file it begins: usually 0 */
 /* bytes must outlive the file. For the vDSO and for tests. */
 int elf_file_open_memory(const void *bytes, size_t size, struct elf_file **out);
-void elf_file_close(struct elf_file *file); /* NULL is fine */
-uint64_t elf_file_size(const struct elf_file *file);   /* bytes in the file */
-size_t elf_file_memory(const struct elf_file *file);   /* bytes that its tables take now */
-int elf_file_descriptor(const struct elf_file *file);  /* the file's own; -1: it is in memory, or part of another */
+void elf_file_close(struct elf_file *file);          /* NULL is fine */
+uint64_t elf_file_size(const struct elf_file *file); /* bytes in the file */
+size_t elf_file_memory(const struct elf_file *file); /* bytes that its tables take now */
+int elf_file_descriptor(
+    const struct elf_file *file); /* the file's own; -1: it is in memory, or part of another */
 
 enum elf_kind {
     ELF_EXECUTABLE,

@@ -19,8 +19,8 @@ int executable_find(const char *name, struct text *out);
 
 /* Every file that the word means, sorted, each once: a pattern with wildcards (through glob(3), only regular
  * files), a path, a command in PATH, a library. pid not 0: a library or path is first sought among the files
- * that the process has mapped, which may have lost their names, and paths are taken through its root. seen: the
- * path as that process sees it. -ENOENT: nothing. */
+ * that the process has mapped, which may have lost their names, and paths are taken through its root. seen:
+ * the path as that process sees it. -ENOENT: nothing. */
 typedef int binary_visitor(void *context, const char *path, const char *seen);
 int binary_each(const char *word, pid_t pid, binary_visitor *visit, void *context);
 

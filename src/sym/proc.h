@@ -43,7 +43,8 @@ int proc_start_time(pid_t pid, uint64_t *ticks); /* tells a process from a later
 int proc_path(pid_t pid, const char *path, struct text *out);
 /* Of "/proc/PID/root" in front of such a path; 0: it has none. pid: left alone then; may be NULL. */
 size_t proc_root_length(const char *path, pid_t *pid);
-/* The file that a process runs, opened from outside, also when it was deleted or another one has its name now.
+/* The file that a process runs, opened from outside, also when it was deleted or another one has its name
+ * now.
  */
 int proc_program(pid_t pid, struct text *out);
 /* The parent's number; 0 for a process that has ended and is not waited for, or has no parent here. */
@@ -60,7 +61,8 @@ struct proc_identity {
 int proc_identify(const char *path, struct proc_identity *out);
 
 /* ELF files that a process has mapped executable, each once, the executable first. path: usable from here;
- * seen: as the process sees it, also when it has no name any more. pid -1: of all processes. Non-zero stops. */
+ * seen: as the process sees it, also when it has no name any more. pid -1: of all processes. Non-zero stops.
+ */
 typedef int proc_file_visitor(void *context, pid_t pid, const char *path, const char *seen);
 int proc_each_file(pid_t pid, proc_file_visitor *visit, void *context);
 

@@ -17,8 +17,8 @@
 struct tracefs;
 
 /* -EACCES or -EPERM: it exists but we may not read it (root or CAP_SYS_ADMIN is needed); -ENOENT: the kernel
- * has none; -EDEADLK: it does not answer, because a task that died in the kernel holds its lock. Whoever touched
- * it then would hang for ever and could not be killed, so a child tries first. */
+ * has none; -EDEADLK: it does not answer, because a task that died in the kernel holds its lock. Whoever
+ * touched it then would hang for ever and could not be killed, so a child tries first. */
 int tracefs_open(struct tracefs **out);
 /* What to say about such an error, and what to do. */
 const char *tracefs_problem(int error);

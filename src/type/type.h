@@ -31,8 +31,8 @@
  *   min, max                value, u64 set                                          per CPU
  *   avg, stats              total, u64 count  (total signed as .is_signed says)     per CPU
  *   hist, lhist             u64 per row, keyless; keyed maps have key (key, u64 row) and a u64 value
- *   tseries                 u64 number of the interval since 1970, value, u64 (see enum series_value)  per CPU;
- *                           one element per interval, a ring of them: the map's key is (key, u64 row), keyless u32 row
+ *   tseries                 u64 number of the interval since 1970, value, u64 (see enum series_value)  per
+ * CPU; one element per interval, a ring of them: the map's key is (key, u64 row), keyless u32 row
  */
 #ifndef SPOOR_TYPE_TYPE_H
 #define SPOOR_TYPE_TYPE_H
@@ -91,10 +91,10 @@ struct type;
 struct field {
     const char *name; /* "" for an anonymous member and for tuple elements */
     const struct type *type;
-    uint32_t offset;  /* bytes from the start: in traced memory for a struct, in storage for a tuple */
+    uint32_t offset; /* bytes from the start: in traced memory for a struct, in storage for a tuple */
     uint8_t bit_offset, bit_size; /* of a bit-field, from the least significant bit of the byte at offset;
                                      bit_size 0: not a bit-field */
-    bool data_loc;    /* tracefs __data_loc: the field holds (length << 16 | offset) of the real data */
+    bool data_loc; /* tracefs __data_loc: the field holds (length << 16 | offset) of the real data */
 };
 
 struct enumerator {
@@ -106,19 +106,19 @@ struct type {
     enum type_kind kind;
     uint32_t size; /* sizeof, bytes; string and buffer: capacity N */
     bool is_signed;
-    enum address_space space;    /* pointer; struct and array: where it was copied from, if known */
-    enum stack_mode stack_mode;  /* kstack, ustack */
-    uint32_t stack_frames;       /* kstack, ustack: most frames wanted */
-    const char *name;            /* struct, union, enum, typedef name: "task_struct"; else NULL */
+    enum address_space space;   /* pointer; struct and array: where it was copied from, if known */
+    enum stack_mode stack_mode; /* kstack, ustack */
+    uint32_t stack_frames;      /* kstack, ustack: most frames wanted */
+    const char *name;           /* struct, union, enum, typedef name: "task_struct"; else NULL */
     bool is_union;
-    const struct type *target;   /* pointer, array: the element; aggregation: the value aggregated */
-    uint32_t count;              /* array: elements; tuple, struct: fields; enum: enumerators */
-    const struct field *fields;  /* struct, tuple */
+    const struct type *target;  /* pointer, array: the element; aggregation: the value aggregated */
+    uint32_t count;             /* array: elements; tuple, struct: fields; enum: enumerators */
+    const struct field *fields; /* struct, tuple */
     const struct enumerator *enumerators;
-    int64_t minimum, maximum, step; /* lhist; hist: step = k, the bits of sub-buckets (0..5); tseries: step = ns of
-                                       an interval, maximum = number of intervals */
-    enum series_value series;    /* tseries */
-    const char *format;          /* timestamp: strftime format */
+    int64_t minimum, maximum, step; /* lhist; hist: step = k, the bits of sub-buckets (0..5); tseries: step =
+                                       ns of an interval, maximum = number of intervals */
+    enum series_value series;       /* tseries */
+    const char *format;             /* timestamp: strftime format */
     /* A struct known by name only until somebody looks inside: complete(type) fills count and fields, or
      * leaves them empty. Call type_complete(), never this. */
     void (*complete)(struct type *type, void *provider);
@@ -136,14 +136,14 @@ const struct type *type_buffer(struct arena *arena, uint32_t capacity);
 const struct type *type_array(struct arena *arena, const struct type *element, uint32_t count);
 const struct type *type_tuple(struct arena *arena, const struct type *const *elements, uint32_t count);
 /* A tuple whose elements have names: a record. names NULL: type_tuple(). */
-const struct type *type_record(struct arena *arena, const char *const *names, const struct type *const *elements,
-                               uint32_t count);
+const struct type *type_record(struct arena *arena, const char *const *names,
+                               const struct type *const *elements, uint32_t count);
 /* The same names (or none) with other elements. */
 const struct type *type_tuple_like(struct arena *arena, const struct type *tuple,
                                    const struct type *const *elements);
 bool type_is_record(const struct type *type);
-/* Which element of `tuple` corresponds to number `i` of `other`: that of the same name in records, else that in
- * the same place. -1: there is none. */
+/* Which element of `tuple` corresponds to number `i` of `other`: that of the same name in records, else that
+ * in the same place. -1: there is none. */
 int type_element(const struct type *tuple, const struct type *other, uint32_t i);
 const struct type *type_simple(struct arena *arena, enum type_kind kind); /* ksym, usym, inet, name, … */
 const struct type *type_aggregation(struct arena *arena, enum type_kind kind, const struct type *value);
@@ -153,7 +153,7 @@ bool type_is_number(const struct type *type);      /* integer, bool, enum */
 bool type_is_aggregation(const struct type *type); /* count … tseries */
 /* An aggregation whose map has an element for each row or interval of a key: hist, lhist, tseries. */
 bool type_has_rows(const struct type *type);
-bool type_is_per_cpu(const struct type *type);     /* its map is per-CPU: the same set */
+bool type_is_per_cpu(const struct type *type); /* its map is per-CPU: the same set */
 /* An aggregation that reads as an integer in expressions: count, sum, min, max, avg (and stats as avg). */
 bool type_reads_as_integer(const struct type *type);
 /* Is it of this kind, or a tuple with such an element? */
@@ -165,8 +165,8 @@ bool type_equal(const struct type *a, const struct type *b);
 const struct type *type_common(struct arena *arena, const struct type *a, const struct type *b);
 
 uint32_t type_storage(const struct type *type);
-/* Rows of a hist or lhist, overflow rows included; hist with k sub-bucket bits, see print/histogram. Intervals of a
- * tseries. */
+/* Rows of a hist or lhist, overflow rows included; hist with k sub-bucket bits, see print/histogram.
+ * Intervals of a tseries. */
 uint32_t type_histogram_rows(const struct type *type);
 
 void type_complete(const struct type *type);
@@ -174,8 +174,8 @@ void type_complete(const struct type *type);
 bool type_find_field(const struct type *type, const char *name, struct field *out);
 const char *type_enumerator(const struct type *type, int64_t value); /* NULL: no such value */
 /* All flags of an enum whose values are meant to be combined, 0: it is not such a one. That is told by the
- * values: three or more are powers of two, and for each of the others, but 0 and all flags together, there are
- * three more. */
+ * values: three or more are powers of two, and for each of the others, but 0 and all flags together, there
+ * are three more. */
 uint64_t type_flags(const struct type *type);
 
 /* As a C programmer or the language writes it: "uint64", "string[64]", "struct task_struct *",

@@ -206,7 +206,7 @@ do_ADDRESS:
     r[step->to] = r[step->from] + (uint64_t)step->immediate;
     step += 2;
     GO;
-do_COPY64: {
+do_COPY64 : {
     uint64_t value;
     ACCESS(step->from, sizeof value);
     memcpy(&value, memory + at, sizeof value);
@@ -218,7 +218,7 @@ do_COPY64: {
     step += 2;
     GO;
 }
-do_ADD_MEMORY64: {
+do_ADD_MEMORY64 : {
     uint64_t value;
     ACCESS(step->from, sizeof value);
     memcpy(&value, memory + at, sizeof value);
@@ -227,7 +227,7 @@ do_ADD_MEMORY64: {
     step += 3;
     GO;
 }
-do_LOOKUP: {
+do_LOOKUP : {
     struct vm_map *map = vm_map_of(vm, r[BPF_REG_1]);
     const void *key = map ? vm_at(vm, r[BPF_REG_2], map->key_size) : NULL;
     if (!--vm->left)

@@ -238,12 +238,13 @@ static void nonsense_parameters_are_harmless(void **state)
     text_free(&text);
 }
 
-/* BCC's layout takes what any type and any counts give: every row ends, and bars are as wide as their frame. */
+/* BCC's layout takes what any type and any counts give: every row ends, and bars are as wide as their frame.
+ */
 static void bcc_layout_of_extremes(void **state)
 {
     (void)state;
-    const struct type types[] = {hist_type(0), hist_type(3), lhist_type(-5, 5, 3), lhist_type(INT64_MIN, 0, 1),
-                                 lhist_type(INT64_MAX, INT64_MIN, 7)};
+    const struct type types[] = {hist_type(0), hist_type(3), lhist_type(-5, 5, 3),
+                                 lhist_type(INT64_MIN, 0, 1), lhist_type(INT64_MAX, INT64_MIN, 7)};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         const uint32_t rows = type_histogram_rows(&types[t]);
         uint64_t *counts = calloc(rows, sizeof *counts);

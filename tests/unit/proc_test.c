@@ -279,8 +279,8 @@ static void hostile_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(maps_text),     cmocka_unit_test(this_process), cmocka_unit_test(no_process),
-        cmocka_unit_test(mapped_files),  cmocka_unit_test(libraries),    cmocka_unit_test(words),
+        cmocka_unit_test(maps_text),     cmocka_unit_test(this_process),       cmocka_unit_test(no_process),
+        cmocka_unit_test(mapped_files),  cmocka_unit_test(libraries),          cmocka_unit_test(words),
         cmocka_unit_test(hostile_cache), cmocka_unit_test(paths_of_a_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
