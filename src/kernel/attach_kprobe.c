@@ -146,6 +146,26 @@ static void kprobe_explain(const struct attach_request *request, const struct kp
     text_free(&name);
 }
 
+/* Sites that the kernel finds by their names, to `chosen`; how many. A link over several takes any of those
+ * that share a name. */
+static size_t kprobe_choose(const struct attach_request *request, const struct kprobe_site *sites,
+                            size_t count, bool is_multi, struct kprobe_site *chosen)
+{
+    const char *example = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_multi || !sites[i].is_shared)
+            chosen[kept++] = sites[i];
+        else if (!example)
+            example = sites[i].symbol;
+    }
+    if (example)
+        diagnose_warning(request->diagnostics, request->place,
+                         "%zu of %zu functions share their names with others and are left out, such as %s",
+                         count - kept, count, example);
+    return kept;
+}
+
 int kernel_attach_kprobes(struct kernel *kernel, const struct attach_request *request,
                           const struct kprobe_site *sites, size_t count, bool is_return)
 {
@@ -159,11 +179,18 @@ int kernel_attach_kprobes(struct kernel *kernel, const struct attach_request *re
                       "work: 'spoor -l \"tracepoint:*\"' lists them.");
         return -EOPNOTSUPP;
     }
+    struct kprobe_site *chosen = malloc((count + 1) * sizeof *chosen);
+    if (!chosen)
+        return -ENOMEM;
+    /* A link was promised when the program was loaded; direct attachment to an event works nevertheless. */
+    bool is_multi = program->expected_attach_type == ATTACH_KPROBE_MULTI &&
+                    kernel->host.features.kprobe_multi && kprobe_multi_takes(sites, count);
+    count = kprobe_choose(request, sites, count, is_multi, chosen);
     struct site_ladder ladder = {
         .kernel = kernel,
         .request = request,
         .program = program,
-        .sites = sites,
+        .sites = chosen,
         .count = count,
         .is_kprobe = true,
         .is_return = is_return,
@@ -171,16 +198,12 @@ int kernel_attach_kprobes(struct kernel *kernel, const struct attach_request *re
         .spec = kprobe_spec,
         .cookie = kprobe_cookie,
         .open = kprobe_open,
+        .multi = is_multi ? kprobe_multi : NULL,
     };
-    if (program->expected_attach_type == ATTACH_KPROBE_MULTI) {
-        /* It was promised a multi link when it was loaded; direct attachment to an event works nevertheless.
-         */
-        if (kernel->host.features.kprobe_multi && kprobe_multi_takes(sites, count))
-            ladder.multi = kprobe_multi;
-    }
     size_t bad;
-    int error = attach_sites(&ladder, &bad);
+    int error = count ? attach_sites(&ladder, &bad) : 0;
     if (error)
-        kprobe_explain(request, bad < count ? &sites[bad] : NULL, error);
+        kprobe_explain(request, bad < count ? &chosen[bad] : NULL, error);
+    free(chosen);
     return error;
 }

@@ -103,6 +103,7 @@ struct kprobe_site {
     const char *module; /* or NULL */
     uint64_t offset;    /* from symbol; or the address */
     uint64_t cookie;
+    bool is_shared; /* found by a pattern, and others have the name: left out where that needs an address */
 };
 int kernel_attach_kprobes(struct kernel *kernel, const struct attach_request *request,
                           const struct kprobe_site *sites, size_t count, bool is_return);

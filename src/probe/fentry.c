@@ -66,8 +66,9 @@ static struct btf_file *walk_btf(struct fentry_walk *walk, const char *module)
     return btf;
 }
 
-static int walk_function(void *state, const char *name, const char *module)
+static int walk_function(void *state, const char *name, const char *module, bool is_shared)
 {
+    (void)is_shared;
     struct fentry_walk *walk = state;
     bool is_named = walk->function == 2;
     if ((is_named && !point_matches(walk->point, 1, *module ? module : kernel_module)) ||

@@ -68,7 +68,7 @@ static void kprobe_add(struct kprobe_search *search, const char *spelling, const
     probe_site_add(search->environment, search->sites, search->point, spelling, function, detail);
 }
 
-static int kprobe_match(void *state, const char *name, const char *module)
+static int kprobe_match(void *state, const char *name, const char *module, bool is_shared)
 {
     struct kprobe_search *search = state;
     struct arena *arena = search->environment->arena;
@@ -89,7 +89,8 @@ static int kprobe_match(void *state, const char *name, const char *module)
     const char *spelling =
         named ? arena_printf(arena, "%s:%s:%s", search->kind->name, from ? from : "vmlinux", function)
               : arena_printf(arena, "%s:%s", search->kind->name, function);
-    kprobe_add(search, spelling, function, (struct kprobe_site){.symbol = function, .module = from});
+    kprobe_add(search, spelling, function,
+               (struct kprobe_site){.symbol = function, .module = from, .is_shared = is_shared});
     return 0;
 }
 
@@ -355,8 +356,9 @@ struct kprobe_listing {
     void *state;
 };
 
-static int kprobe_list_function(void *state, const char *name, const char *module)
+static int kprobe_list_function(void *state, const char *name, const char *module, bool is_shared)
 {
+    (void)is_shared;
     struct kprobe_listing *listing = state;
     bool named = listing->pattern->piece_count > 2;
     const char *from = module[0] ? module : "vmlinux";

@@ -49,6 +49,7 @@ struct kallsyms {
 
 struct function {
     const char *name, *module;
+    bool is_shared; /* known when they are sorted */
 };
 
 int kallsyms_open(const char *path, struct kallsyms **out)
@@ -415,10 +416,12 @@ static size_t functions_sort(struct function *functions, size_t count)
     forbidden_read(&forbidden);
     if (count)
         qsort(functions, count, sizeof *functions, compare_functions);
-    for (size_t i = 0; i < count; i++)
-        if ((!kept || compare_functions(&functions[kept - 1], &functions[i])) &&
-            !forbidden_has(&forbidden, functions[i].name))
+    for (size_t i = 0; i < count; i++) {
+        if (kept && !compare_functions(&functions[kept - 1], &functions[i]))
+            functions[kept - 1].is_shared = true;
+        else if (!forbidden_has(&forbidden, functions[i].name))
             functions[kept++] = functions[i];
+    }
     free(forbidden.names);
     free(forbidden.text);
     return kept;
@@ -441,7 +444,7 @@ static int functions_of_filter(struct functions *functions, char *text)
             module[strcspn(module, "]")] = '\0';
         }
         if (*line)
-            functions->items[functions->count++] = (struct function){line, module ? module : ""};
+            functions->items[functions->count++] = (struct function){line, module ? module : "", false};
     }
     functions->is_exact = true;
     return 0;
@@ -459,7 +462,7 @@ static int functions_of_symbols(struct kallsyms *kallsyms)
         const struct entry *entry = &kallsyms->entries[i];
         if (is_text(entry->kind))
             functions->items[functions->count++] =
-                (struct function){kallsyms->text + entry->name, kallsyms->text + entry->module};
+                (struct function){kallsyms->text + entry->name, kallsyms->text + entry->module, false};
     }
     return 0;
 }
@@ -504,7 +507,7 @@ int kallsyms_each_function(struct kallsyms *kallsyms, const struct tracefs *trac
     if (pattern && !all->is_sorted)
         count = functions_sort(some, count);
     for (size_t i = 0; i < count && !result; i++)
-        result = visit(context, some[i].name, some[i].module);
+        result = visit(context, some[i].name, some[i].module, some[i].is_shared);
     if (pattern)
         free(some);
     return result;

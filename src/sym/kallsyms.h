@@ -32,7 +32,8 @@ int kallsyms_address(struct kallsyms *kallsyms, const char *name, uint64_t *addr
 /* Functions that can be probed: from available_filter_functions when tracefs (may be NULL) lets us read it,
  * else every text symbol. Sorted by name, each (name, module) once. Non-zero stops. module is "" for the
  * kernel. */
-typedef int kallsyms_visitor(void *context, const char *name, const char *module);
+/* is_shared: other functions of this owner have the name, too. */
+typedef int kallsyms_visitor(void *context, const char *name, const char *module, bool is_shared);
 int kallsyms_each_function(struct kallsyms *kallsyms, const struct tracefs *tracefs, const char *pattern,
                            kallsyms_visitor *visit, void *context);
 /* True: the last walk came from available_filter_functions, so every name can really be probed. */

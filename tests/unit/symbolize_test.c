@@ -211,8 +211,9 @@ static void write_file(char *path, const char *content)
     close(fd);
 }
 
-static int add_name(void *context, const char *name, const char *module)
+static int add_name(void *context, const char *name, const char *module, bool is_shared)
 {
+    (void)is_shared;
     text_printf(context, "%s[%s] ", name, module);
     return 0;
 }
