@@ -19,8 +19,8 @@ __attribute__((noinline, noclone, noipa, used)) long busy_call(long i, const cha
 
 #ifdef __x86_64__
 /* Begins with an instruction at which no uprobe can stand. */
-__asm__(".globl busy_locked\n.type busy_locked, @function\nbusy_locked: lock incl (%rdi)\nret\n.size "
-        "busy_locked, . - busy_locked");
+__asm__(".globl locked_call\n.type locked_call, @function\nlocked_call: lock incl (%rdi)\nret\n.size "
+        "locked_call, . - locked_call");
 #endif
 
 static void *work(void *number)
