@@ -174,6 +174,8 @@ int child_release(struct session *session)
         kill(child->pid, SIGCONT);
         return 0;
     }
+    if (child->go < 0)
+        return 0; /* it went before, and has ended */
     if (write(child->go, "", 1) != 1)
         error = errno;
     else if (read(child->failed, &error, sizeof error) != sizeof error)
