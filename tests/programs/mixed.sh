@@ -240,6 +240,14 @@ stop
 untrace
 check "names.bt: tables filled from the enums" names [ "$(sed -n 's/^[0-9]*\.[0-9]*: //p' names | sed 's/blockd reached state //' | xargs)" = \
     "NONE CREATE_TARGET CREATE_POLL_GROUPS START_EXPORTS disk change state from INACTIVE to ACTIVE RUNNING STOP_EXPORTS disk change state from ACTIVE to INACTIVE DESTROY_POLL_GROUPS DESTROY_TARGET STOPPED" ]
+start --memory disk:16M
+trace request -p $server "$scripts/request.bt"
+io -c 'write 1M 64k'
+untrace
+stop
+check "request.bt: structs, enums and a struct in a struct, by the server's own types" request \
+    [ "$(grep -m 2 -o 'NBD_CMD_WRITE is .*\|{ .type = BDEV_WRITE.*length = 65536' request | xargs -d '\n')" = \
+    "NBD_CMD_WRITE is REQUEST_AT_WORK at export disk, which is EXPORT_ACTIVE { .type = BDEV_WRITE, .keep_space = false, .offset = 1048576, .length = 65536" ]
 rm -f started
 "$spoor" -o states -c "$blockd --socket $dir/socket --threads 2 --memory disk:16M" "$scripts/states.bt" "$blockd" >started 2>states.errors &
 tracers+=($!)
