@@ -64,9 +64,7 @@ struct arguments {
 
 static int complain(const char *what, const char *value)
 {
-    fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor argdist -h lists the options\n", what, value ? " " : "",
-            value ? value : "");
-    return 1;
+    return command_complain("argdist", what, value);
 }
 
 /* ---- specifications ---- */

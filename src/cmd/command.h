@@ -28,6 +28,10 @@ int command_probes(struct options *options, const char *name, const struct text 
 void command_say(FILE *out, const char *text);
 void command_say_line(FILE *out, const char *text); /* with a newline behind it */
 
+/* What is wrong with a command's arguments, and where they are explained; value: that was given, or NULL. 1.
+ */
+int command_complain(const char *command, const char *what, const char *value);
+
 /* Errors first, then warnings, on the error stream. */
 void command_diagnose(const struct options *options, const struct diagnostics *diagnostics);
 

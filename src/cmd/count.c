@@ -42,9 +42,7 @@ struct arguments {
 
 static int complain(const char *what, const char *value)
 {
-    fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor count -h lists the options\n", what, value ? " " : "",
-            value ? value : "");
-    return 1;
+    return command_complain("count", what, value);
 }
 
 static int parse(struct arguments *arguments, struct options *options, int argc, char **argv)

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/command.h"
 #include "cmd/recordings.h"
 #include "reader/drain.h"
 #include "reader/filter.h"
@@ -50,9 +51,7 @@ static void stop(int signal)
 
 static int complain(const char *what, const char *value)
 {
-    fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor record -h lists the options\n", what, value ? " " : "",
-            value ? value : "");
-    return 1;
+    return command_complain("record", what, value);
 }
 
 static int parse(struct arguments *arguments, int argc, char **argv)

@@ -21,3 +21,10 @@ void command_say_line(FILE *out, const char *text)
     command_say(out, text);
     putc('\n', out);
 }
+
+int command_complain(const char *command, const char *what, const char *value)
+{
+    fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor %s -h lists the options\n", what, value ? " " : "",
+            value ? value : "", command);
+    return 1;
+}

@@ -65,9 +65,7 @@ struct event {
 
 static int complain(const char *what, const char *value)
 {
-    fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor trace -h lists the options\n", what, value ? " " : "",
-            value ? value : "");
-    return 1;
+    return command_complain("trace", what, value);
 }
 
 /* FILE,FILE,… of -s. The texts live as long as the program. */

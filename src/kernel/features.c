@@ -471,26 +471,25 @@ static int feature_cgroup_id(void)
     return feature_helper(&kprobe_program, 80);
 }
 
-static int feature_hardware_events(void)
+static int feature_event(uint32_t type, uint64_t config)
 {
     struct perf_event_attr attributes = {
-        .type = PERF_TYPE_HARDWARE,
+        .type = type,
         .size = sizeof attributes,
-        .config = PERF_COUNT_HW_CPU_CYCLES,
+        .config = config,
         .disabled = 1,
     };
     return closed(syscall_perf_event_open(&attributes, 0, -1));
 }
 
+static int feature_hardware_events(void)
+{
+    return feature_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+}
+
 static int feature_perf_events(void)
 {
-    struct perf_event_attr attributes = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof attributes,
-        .config = PERF_COUNT_SW_CPU_CLOCK,
-        .disabled = 1,
-    };
-    return closed(syscall_perf_event_open(&attributes, 0, -1));
+    return feature_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 }
 
 static int feature_watchpoint(void)
