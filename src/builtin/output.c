@@ -2,6 +2,7 @@
 /* What a script says: the arguments travel in an event record, the text is made by the reader. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -153,6 +154,7 @@ static void act_system(struct actor *actor, const struct action *action, const u
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGPIPE, SIG_DFL); /* we ignore it, what is run must not */
         if (dup2(ends[1] >= 0 ? ends[1] : actor->output_descriptor, STDOUT_FILENO) < 0)
             _exit(126);
         execl("/bin/sh", "sh", "-c", text_string(&command), (char *)NULL);
