@@ -151,6 +151,8 @@ struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct 
 /* The same with a histogram row appended to the key, which is one that lower_map_key() made: it has room. */
 struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memory key, struct ir *row,
                          struct place place);
+/* Whether another program, or this one for another task, may run on this CPU between two instructions. */
+bool lower_is_preemptible(const struct lowering *l);
 /* base[offset] += value, 8 bytes of a per-CPU value; atomic where the program can be preempted. */
 void lower_add(struct lowering *l, struct ir *base, int32_t offset, struct ir *value);
 /* A loop over all elements, or any early end: jump to the end of the current statement. */

@@ -148,7 +148,6 @@ struct ir *lower_know(struct lower_known *known, struct ir *value);
 void lower_leave(struct lowering *l); /* ends the program from here */
 /* The condition of a branch whose other way is rare: enters the likely way, returns the unlikely block. */
 struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition);
-bool lower_is_preemptible(const struct lowering *l);
 
 /* ---- lower_memory.c ---- */
 /* Memory for a record of an event on the frame; false: there is none. */
