@@ -117,7 +117,7 @@ static void import_file(struct importing *importing, struct script *script, cons
         return;
     }
     if (is_header) {
-        c_include(session->definitions, path);
+        c_include(session->definitions, path, import->place);
         return;
     }
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
