@@ -65,7 +65,11 @@ struct lowering {
     struct diagnostics *diagnostics;
     const struct probe_context *context;
     const struct lower_options *options;
-    const char *probe;         /* text, for mishaps and actions */
+    const char *probe; /* text, for mishaps and actions */
+    struct held_key {
+        const struct node *key; /* its value is in memory already: uses of this node find it there */
+        struct memory memory;
+    } held;
     bool is_unused;            /* nobody wants the value of the builtin that is lowered: it asks this first */
     bool is_sleepable;         /* decided before lowering begins */
     struct lower_state *state; /* private to lower*.c */

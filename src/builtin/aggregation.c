@@ -78,9 +78,9 @@ void aggregation_extreme(struct lowering *l, struct ir *base, int32_t offset, st
     ir_enter(b, end);
 }
 
-enum ir_op aggregation_better(const struct node *call, bool largest)
+enum ir_op aggregation_better(const struct type *aggregation, bool largest)
 {
-    if (check_argument(call, 0)->type->is_signed)
+    if (aggregation->is_signed)
         return largest ? IR_SGT : IR_SLT;
     return largest ? IR_UGT : IR_ULT;
 }
@@ -89,7 +89,8 @@ static void update_extreme(struct lowering *l, struct node *map, struct node *no
 {
     struct ir *value = lower_scalar(l, check_argument(node, 0));
     bool largest = node->call.builtin->data == TYPE_MAX;
-    aggregation_extreme(l, element(l, map), 0, value, aggregation_better(node, largest));
+    const struct type *type = map->map.symbol->value;
+    aggregation_extreme(l, element(l, map), 0, value, aggregation_better(type, largest));
 }
 
 /* ---- histograms ---- */

@@ -26,7 +26,7 @@ static const struct type *check_str(struct checker *checker, struct node *node)
     if (!type || type->kind == TYPE_NONE)
         return type_string(checker->arena, checker->max_strlen);
     if (type->kind == TYPE_STRING)
-        return type;
+        return length ? type_string(checker->arena, literal_length(length, type->size)) : type;
     if (!type_is_scalar(type) && !is_char_array(type)) {
         check_error(checker, from->place,
                     "str() needs an address or an array of characters, found a value of type '%s'",
@@ -41,13 +41,19 @@ static struct ir *lower_str(struct lowering *l, struct node *node, struct memory
 {
     struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
     struct ir *limit = length ? lower_scalar(l, length) : NULL;
-    if (from->type->kind == TYPE_STRING) {
+    bool is_string = from->type->kind == TYPE_STRING;
+    if (is_string && !limit) {
         if (into)
             lower_into_type(l, from, node->type, *into);
         return NULL;
     }
-    enum address_space space;
-    struct ir *address = lower_pointer(l, from, &space);
+    enum address_space space = SPACE_BPF;
+    struct ir *address;
+    if (is_string) {
+        struct memory text = lower_memory(l, from);
+        address = ir_offset(&l->b, text.base, text.offset);
+    } else
+        address = lower_pointer(l, from, &space);
     if (into)
         return lower_read_string(l, *into, node->type->size, limit, address, space,
                                  TEXT_PADDED | (type_is_scalar(from->type) ? TEXT_ENDLESS : 0), node->place);
@@ -90,6 +96,8 @@ static struct ir *lower_buf(struct lowering *l, struct node *node, struct memory
     ir_zero(b, into->base, into->offset, type_storage(node->type));
     struct memory bytes = {into->base, into->offset + 8};
     if (!length || length->kind == NODE_INTEGER) {
+        if (length && !length->integer.value)
+            return NULL; /* a buffer with room for a byte and nothing in it */
         ir_store_constant(b, into->base, into->offset, 8, capacity);
         lower_read(l, bytes, capacity, address, space, node->place);
         return NULL;

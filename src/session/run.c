@@ -74,6 +74,8 @@ static int act(void *state, const uint8_t *record, size_t length)
     if (header.action >= session->actions.count || (session->actor.exit_requested && !session->at_end))
         return 0;
     const struct action *action = &session->actions.items[header.action];
+    if (length < action->size)
+        return 0;
     session->actor.record_length = length;
     session->printer.time = session->options.shows_times ? header.time : 0;
     if (session->options.watch &&
