@@ -19,8 +19,9 @@
 enum {
     PAUSE_NS = 2000000,
     WAITING_LEAST = 64 << 10,
-    WAITING_KEPT = 1 << 20,  /* more goes back when it has been acted on */
-    WAITING_MOST = 64 << 20, /* then the rings fill up, and what is lost is counted there */
+    WAITING_KEPT = 1 << 20, /* more goes back when it has been acted on */
+    WAITING_MOST = 8 << 20, /* then the rings fill up, and what is lost is counted there; all of it is still
+                               to be printed when the end is asked for */
 };
 
 struct batch { /* of records: length, bytes, up to a multiple of 8 */
