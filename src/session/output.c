@@ -32,7 +32,7 @@ static void fail(struct session *session, const char *format, const char *what)
 static bool wait_for_reader(struct session *session)
 {
     for (;;) {
-        unsigned asked = session->signals_heard;
+        unsigned asked = session->ends_asked;
         struct pollfd ready[] = {{session->options.output, POLLOUT, 0}, {session->signals, POLLIN, 0}};
         int count = poll(ready, 2, session->interrupted ? PATIENCE_MS : -1);
         if (count < 0 && errno != EINTR)
@@ -40,7 +40,7 @@ static bool wait_for_reader(struct session *session)
         if (count > 0 && ready[0].revents)
             return true;
         bool was_interrupted = session->interrupted;
-        if (count > 0 && session_interrupted(session) && was_interrupted && session->signals_heard != asked)
+        if (count > 0 && session_interrupted(session) && was_interrupted && session->ends_asked != asked)
             return false; /* asked twice */
         if (count == 0 && was_interrupted)
             return false;

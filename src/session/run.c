@@ -73,6 +73,10 @@ static int act(void *state, const uint8_t *record, size_t length)
     memcpy(&header, record, sizeof header);
     if (header.action >= session->actions.count || (session->actor.exit_requested && !session->at_end))
         return 0;
+    if (session->ends_asked > 1 && !session->at_end) { /* it need not be complete */
+        session->unread++;
+        return 0;
+    }
     const struct action *action = &session->actions.items[header.action];
     if (length < action->size)
         return 0;
@@ -85,8 +89,10 @@ static int act(void *state, const uint8_t *record, size_t length)
     session->printer.time = 0;
     if (++session->events == session->options.max_events)
         session->actor.exit_requested = true;
-    if (session->out.length >= FLUSH_BYTES || session->options.unbuffered)
+    if (session->out.length >= FLUSH_BYTES || session->options.unbuffered) {
         session_flush(session);
+        session_interrupted(session);
+    }
     return session->broken_output ? -EPIPE : 0;
 }
 
@@ -193,11 +199,12 @@ bool session_interrupted(struct session *session)
     if (session->until && clock_now() >= session->until)
         session->pauses = true;
     while (session->signals >= 0 && read(session->signals, &signal, sizeof signal) == sizeof signal) {
-        if (signal.ssi_signo == SIGUSR1)
+        if (signal.ssi_signo == SIGUSR1) {
             session->calls++;
-        else
+        } else {
             session->interrupted = true;
-        session->signals_heard++;
+            session->ends_asked++;
+        }
     }
     return session->interrupted || session->pauses;
 }

@@ -101,11 +101,12 @@ struct session {
     struct table known;    /* those that were looked into */
     uint64_t grow_time;    /* of the last look */
     bool grow_wanted;
-    bool holds_output; /* what begin prints stands behind the banner: kept until that is said */
-    bool interrupted;  /* a signal asked for the end */
-    unsigned signals_heard;
-    bool output_known, output_waits;  /* output.c: whether its reader can hold us up */
-    uint64_t output_bytes;            /* in the present file */
+    bool holds_output;               /* what begin prints stands behind the banner: kept until that is said */
+    bool interrupted;                /* a signal asked for the end */
+    unsigned ends_asked;             /* how many signals did */
+    uint64_t unread;                 /* records passed over because it was asked for again */
+    bool output_known, output_waits; /* output.c: whether its reader can hold us up */
+    uint64_t output_bytes;           /* in the present file */
     unsigned long long output_number; /* of files before it */
     uint64_t events;                  /* acted on, for --max-events */
     uint64_t data_limit;              /* what commands get back of RLIMIT_DATA */
