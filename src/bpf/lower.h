@@ -50,7 +50,11 @@ struct lower_options {
     size_t name_count;
     uint32_t user_frames;                         /* frames of a stack without an explicit limit: 127 */
     uint64_t pid_namespace_device, pid_namespace; /* of the tracer; 0: the initial one */
-    bool times_records;                           /* each has its time, also where one ring is enough */
+    /* Where the kernel's functions lie that call programs of tracepoints: NULL when nobody knows; else slots,
+     * a power of two, of them: 0, the first begins, it ends, the next begins …, the rest UINT64_MAX. */
+    const uint64_t *(*own_code)(void *state, uint32_t *slots);
+    void *own_code_state;
+    bool times_records;    /* each has its time, also where one ring is enough */
     bool counts_lookups;   /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
     int64_t wall_offset;   /* what makes the boot clock the time since 1970, ns */
     const char *clock_map; /* tests: this map of the script is tseries' clock; or NULL */

@@ -339,7 +339,7 @@ static void find_pid_namespace(struct session *session)
     session->pid_namespace = namespace.st_ino;
 }
 
-static struct lower_options options_for_lowering(const struct session *session)
+static struct lower_options options_for_lowering(struct session *session)
 {
     return (struct lower_options){
         .pid_namespace_device = session->pid_namespace_device,
@@ -352,6 +352,8 @@ static struct lower_options options_for_lowering(const struct session *session)
         .ring_bytes = ring_bytes(session),
         .frame_most = session->options.settings.on_stack_limit,
         .user_frames = FRAMES,
+        .own_code = session->kernel ? names_own_code : NULL,
+        .own_code_state = session,
         .times_records = session->options.shows_times || session->mixed,
         .counts_lookups = session->options.warns,
         .wall_offset = names_wall_offset(),

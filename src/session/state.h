@@ -86,6 +86,8 @@ struct session {
     struct cgroup_name *cgroups;
     struct text username;   /* the last one asked for */
     uint64_t *stack_frames; /* of the last stack asked for */
+    uint64_t *own_code;     /* names_own_code() */
+    uint32_t own_code_slots;
     struct mishap_state *mishaps;
     uint64_t mishap_time;
     struct session_child child;
@@ -143,7 +145,8 @@ unsigned session_script_of(void *state, const struct source *source); /* which s
 /* names.c */
 void names_init(struct session *session);
 void names_close(struct session *session);
-int64_t names_wall_offset(void); /* since 1970 - since boot, ns */
+const uint64_t *names_own_code(void *session, uint32_t *slots); /* lower_options.own_code */
+int64_t names_wall_offset(void);                                /* since 1970 - since boot, ns */
 /* Before anything is attached: from now on it is known which code processes have mapped, also when they have
  * ended by the time that an address is printed. Nothing where no user addresses are. */
 void names_watch(struct session *session);
