@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bpf/unwind.h"
 #include "session/state.h"
 #include "sym/cgroup.h"
 #include "sym/proc.h"
@@ -103,27 +104,35 @@ static bool is_own_frame(struct session *session, uint64_t address)
     return false;
 }
 
-static size_t stack(void *owner, enum type_kind kind, uint64_t id, const uint64_t **frames)
+static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_stack *out)
 {
+    static const char *const ends[] = {
+        [UNWIND_NO_RULE] = "[no unwind information]", [UNWIND_NO_MEMORY] = "[stack not readable]"};
     struct session *session = owner;
     if (session->image.stacks < 0)
-        return 0;
+        return false;
     size_t map = (size_t)session->image.stacks, size = session->image.maps[map].value_size;
     if (!session->stack_frames && !(session->stack_frames = calloc(1, size))) {
         session->out.failed = true; /* or it would look like a stack that could not be taken */
-        return 0;
+        return false;
     }
     if (session->host->operations->map_lookup(session->host, map, &id, session->stack_frames))
-        return 0;
+        return false;
     struct image_stack header;
     memcpy(&header, session->stack_frames, sizeof header);
-    size_t most = size - sizeof header;
-    *frames = session->stack_frames + sizeof header / sizeof(uint64_t);
-    size_t count = (header.bytes < most ? header.bytes : most) / sizeof(uint64_t), own = 0;
-    while (kind == TYPE_KSTACK && own < count && is_own_frame(session, (*frames)[own]))
+    size_t most = size - sizeof header, own = 0;
+    uint32_t end = header.kind >> UNWIND_END_SHIFT & UNWIND_END_MASK;
+    *out = (struct print_stack){
+        .frames = session->stack_frames + sizeof header / sizeof(uint64_t),
+        .count = (header.bytes < most ? header.bytes : most) / sizeof(uint64_t),
+        .is_exact = header.kind & UNWIND_BY_RULES,
+        .end = end < sizeof ends / sizeof *ends ? ends[end] : NULL,
+    };
+    while (kind == TYPE_KSTACK && own < out->count && is_own_frame(session, out->frames[own]))
         own++;
-    *frames += own;
-    return count - own;
+    out->frames += own;
+    out->count -= own;
+    return true;
 }
 
 static const char *name(void *owner, uint64_t index)
