@@ -54,10 +54,11 @@ struct lower_options {
      * a power of two, of them: 0, the first begins, it ends, the next begins …, the rest UINT64_MAX. */
     const uint64_t *(*own_code)(void *state, uint32_t *slots);
     void *own_code_state;
-    bool times_records;    /* each has its time, also where one ring is enough */
-    bool counts_lookups;   /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
-    int64_t wall_offset;   /* what makes the boot clock the time since 1970, ns */
-    const char *clock_map; /* tests: this map of the script is tseries' clock; or NULL */
+    bool times_records;  /* each has its time, also where one ring is enough */
+    bool counts_lookups; /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
+    int64_t wall_offset; /* what makes the boot clock the time since 1970, ns */
+    const struct unwind_offsets *unwind; /* NULL: not known */
+    const char *clock_map;               /* tests: this map of the script is tseries' clock; or NULL */
     unsigned registers_for_tests;
 };
 
@@ -194,7 +195,8 @@ enum address_space lower_args_space(const struct lowering *l);   /* of args' fie
 struct ir *lower_event_word(struct lowering *l, size_t offset);  /* of struct image_event, 8 bytes */
 struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
 /* Interns the current stack; returns its id, 0 when it could not be taken. */
-struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place);
+enum stack_way { STACK_OF_KERNEL, STACK_OF_USER, STACK_UNWOUND };
+struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, struct place place);
 
 /* ---- loops for builtins ---- */
 

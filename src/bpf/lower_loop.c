@@ -23,9 +23,8 @@ static bool has_for_each(const struct lowering *l)
     return l->options->features->for_each_map && l->options->features->program_btf;
 }
 
-/* A callback is built between these two. Its own statements' temporaries go on above ours. */
-static struct lower_function *callback_begin(struct lowering *l, struct lower_statement *statement,
-                                             const char *name, uint8_t parameters)
+struct lower_function *lower_callback_begin(struct lowering *l, struct lower_statement *statement,
+                                            const char *name, uint8_t parameters)
 {
     struct lower_function *callback = arena_new(l->state->temporary, struct lower_function);
     lower_enter_function(l, callback, name, parameters);
@@ -35,8 +34,8 @@ static struct lower_function *callback_begin(struct lowering *l, struct lower_st
     return callback;
 }
 
-static void callback_end(struct lowering *l, struct lower_function *callback,
-                         struct lower_statement *statement, struct lower_statement *outer)
+void lower_callback_end(struct lowering *l, struct lower_function *callback,
+                        struct lower_statement *statement, struct lower_statement *outer)
 {
     struct ir_builder *b = &l->b;
     if (!ir_ended(b))
@@ -162,7 +161,7 @@ static void lower_while(struct lowering *l, struct node *node)
 {
     struct ir_builder *b = &l->b;
     struct lower_statement statement, *outer = l->state->statement;
-    struct lower_function *callback = callback_begin(l, &statement, "while_body", 2);
+    struct lower_function *callback = lower_callback_begin(l, &statement, "while_body", 2);
     struct temporary_mark mark = lower_mark(l);
     struct ir_block *yes = ir_block_new(b), *no = ir_block_new(b);
     lower_branch(l, node->loop.condition, yes, no);
@@ -173,7 +172,7 @@ static void lower_while(struct lowering *l, struct node *node)
     ir_enter(b, yes);
     lower_statement(l, node->loop.body);
     lower_release(l, mark);
-    callback_end(l, callback, &statement, outer);
+    lower_callback_end(l, callback, &statement, outer);
     call_loop(l, NULL, callback, node->place);
     after_loop(l, callback);
 }
@@ -191,13 +190,13 @@ static void lower_for_range(struct lowering *l, struct node *node)
         slot = lower_area_slot(l, around);
         ir_store(b, around->area, slot, 8, from);
     }
-    struct lower_function *callback = callback_begin(l, &statement, "for_body", 2);
+    struct lower_function *callback = lower_callback_begin(l, &statement, "for_body", 2);
     struct ir *first =
         is_constant ? ir_constant(b, from->immediate) : ir_load(b, lower_area(l, around), slot, 8, false);
     struct ir *index = ir_parameter(b, 0);
     lower_variable_write(l, variable, ir_binary(b, IR_ADD, first, index));
     lower_statement(l, node->loop.body);
-    callback_end(l, callback, &statement, outer);
+    lower_callback_end(l, callback, &statement, outer);
     /* Nothing to do is common enough to be tested: from..to with to <= from. */
     struct ir_block *some = ir_block_new(b), *end = ir_block_new(b);
     ir_branch(b, ir_binary(b, IR_SLT, from, to), some, end);
@@ -244,10 +243,10 @@ static void lower_for_map(struct lowering *l, struct node *node)
     }
     if (map->index < 0)
         return;
-    struct lower_function *callback = callback_begin(l, &statement, "for_body", 4);
+    struct lower_function *callback = lower_callback_begin(l, &statement, "for_body", 4);
     bind_element(l, node->loop.variable->variable.symbol, map, node->loop.map->place);
     lower_statement(l, node->loop.body);
-    callback_end(l, callback, &statement, outer);
+    lower_callback_end(l, callback, &statement, outer);
     ir_call(b, BPF_FUNC_for_each_map_elem, 4, ir_map(b, (uint32_t)map->index),
             ir_function_address(b, callback->function), area_argument(l), ir_constant(b, 0));
     after_loop(l, callback);
@@ -269,7 +268,7 @@ struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carr
         ir_store(b, around->area, slots[i], 8, carried[i]);
     }
     ir_store_constant(b, around->area, result, 8, -1);
-    struct lower_function *callback = callback_begin(l, &statement, "find", 2);
+    struct lower_function *callback = lower_callback_begin(l, &statement, "find", 2);
     struct ir *area = lower_area(l, around), *index = ir_parameter(b, 0);
     for (unsigned i = 0; i < count; i++)
         values[i] = ir_load(b, area, slots[i], 8, false);
@@ -291,7 +290,7 @@ struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carr
     ir_return(b, ir_constant(b, 1));
     ir_enter(b, not_found);
     ir_return(b, ir_binary_constant(b, IR_NE, answer, LOWER_GO_ON));
-    callback_end(l, callback, &statement, outer);
+    lower_callback_end(l, callback, &statement, outer);
     call_loop(l, ir_constant(b, turns), callback, place);
     struct ir *at = ir_load(b, around->area, result, 8, false);
     at->is_volatile = true;
@@ -309,10 +308,10 @@ struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct p
     }
     int32_t slot = lower_area_slot(l, around);
     ir_store(b, around->area, slot, 8, lower_unknown(l, ir_constant(b, 0)));
-    struct lower_function *callback = callback_begin(l, &statement, "len", 4);
+    struct lower_function *callback = lower_callback_begin(l, &statement, "len", 4);
     struct ir *area = lower_area(l, around), *length = ir_load(b, area, slot, 8, false);
     ir_store(b, area, slot, 8, ir_binary_constant(b, IR_ADD, length, 1));
-    callback_end(l, callback, &statement, outer);
+    lower_callback_end(l, callback, &statement, outer);
     ir_call(b, BPF_FUNC_for_each_map_elem, 4, ir_map(b, (uint32_t)map->index),
             ir_function_address(b, callback->function), around->area, ir_constant(b, 0));
     struct ir *counted = ir_load(b, around->area, slot, 8, false);

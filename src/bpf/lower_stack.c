@@ -27,14 +27,14 @@ static uint32_t stack_map(struct lowering *l)
 }
 
 /* One frame a turn: the verifier walks every turn, and what is added to get_stack's own time is little. */
-static struct ir *hash_frames(struct lowering *l, struct memory frames, struct ir *bytes)
+static struct ir *hash_frames(struct lowering *l, struct memory frames, struct ir *bytes, struct ir *seed)
 {
     struct ir_builder *b = &l->b;
     uint32_t position = ir_variable(b), mixed = ir_variable(b);
     struct ir_block *loop = ir_block_new(b), *end = ir_block_new(b);
     struct ir *multiplier = ir_constant(b, (int64_t)STACK_MULTIPLIER);
     ir_write(b, position, ir_constant(b, 0));
-    ir_write(b, mixed, bytes);
+    ir_write(b, mixed, seed);
     ir_jump(b, loop);
     ir_enter(b, loop);
     struct ir *at = ir_read(b, position);
@@ -177,22 +177,28 @@ static struct ir *without_own(struct lowering *l, struct memory *list, uint32_t 
     return ir_read(b, size);
 }
 
-struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place)
+struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, struct place place)
 {
     struct ir_builder *b = &l->b;
+    bool user = way != STACK_OF_KERNEL;
     uint32_t most = frames && frames < STACK_FRAMES_MOST ? frames : STACK_FRAMES_MOST, map = stack_map(l);
-    bool drops_own = !user && l->options->own_code && has_own_code(l);
+    /* The reader leaves them out of a stack that is as long as it can be. */
+    bool drops_own = !user && most < STACK_FRAMES_MOST && l->options->own_code && has_own_code(l);
     uint32_t asked = most + (drops_own ? OWN_MOST : 0);
-    bool adds_caller = user && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
+    bool adds_caller =
+        way == STACK_OF_USER && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
     int32_t head = sizeof(struct image_stack) + (adds_caller ? 8 : 0);
     struct memory stack = lower_scratch(l, (uint32_t)head + 8 * (STACK_FRAMES_MOST + OWN_MOST), false);
     struct memory list = {.base = stack.base, .offset = stack.offset + head};
     uint32_t id = ir_variable(b), begin = ir_variable(b), size = ir_variable(b);
     struct ir_block *end = ir_block_new(b), *taken = ir_block_new(b), *none = ir_block_new(b);
     none->unlikely = true;
-    struct ir *bytes =
-        ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, list), ir_constant(b, 8 * asked),
-                ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
+    struct ir *bytes, *kind = ir_constant(b, !user);
+    if (way == STACK_UNWOUND)
+        bytes = lower_unwind(l, list, most, place, none, &kind);
+    else
+        bytes = ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, list),
+                        ir_constant(b, 8 * asked), ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
     ir_branch(b, ir_binary_constant(b, IR_SGT, bytes, 0), taken, none);
     ir_seal(b, taken);
     ir_enter(b, taken);
@@ -210,7 +216,8 @@ struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct pl
         record =
             (struct memory){.base = list.base, .offset = list.offset - (int32_t)sizeof(struct image_stack)};
     }
-    struct ir *hash = hash_frames(l, list, bytes);
+    struct ir *seed = way == STACK_UNWOUND ? ir_binary(b, IR_XOR, bytes, kind) : bytes;
+    struct ir *hash = hash_frames(l, list, bytes, seed);
     struct memory key = lower_temporary(l, 8, false);
     ir_store(b, key.base, key.offset, 8, hash);
     ir_write(b, id, hash);
@@ -219,7 +226,7 @@ struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct pl
     ir_jump(b, end);
     ir_enter(b, fresh);
     ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, bytes), 4, bytes);
-    ir_store_constant(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, kind), 4, !user);
+    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, kind), 4, kind);
     struct ir *result = ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, map), lower_address(l, key),
                                 lower_address(l, record), ir_constant(b, BPF_NOEXIST));
     /* -EEXIST: another CPU was first. */

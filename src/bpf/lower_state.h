@@ -222,7 +222,18 @@ struct ir *lower_call(struct lowering *l, struct node *node); /* of a function o
 bool lower_return_from_subprogram(struct lowering *l, struct node *value);
 void lower_pass_on_result(struct lowering *l, const struct lower_function *callback);
 
+/* ---- lower_unwind.c ---- */
+/* Up to `most` frames of the user stack, by call frame information, to scratch memory; how many bytes, more
+ * than 0. kind: of the stack's record. Else goes to `none`. */
+struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most, struct place place,
+                        struct ir_block *none, struct ir **kind);
+
 /* ---- lower_loop.c ---- */
+/* A callback is built between these two. Its own statements' temporaries go on above ours. */
+struct lower_function *lower_callback_begin(struct lowering *l, struct lower_statement *statement,
+                                            const char *name, uint8_t parameters);
+void lower_callback_end(struct lowering *l, struct lower_function *callback,
+                        struct lower_statement *statement, struct lower_statement *outer);
 /* After a call of what can end the program. */
 void lower_pass_on_return(struct lowering *l, const struct lower_function *callee);
 void lower_loop_statement(struct lowering *l, struct node *node);

@@ -113,6 +113,11 @@ static char **split(struct arena *arena, const char *command)
     return words;
 }
 
+const char *child_program(struct session *session)
+{
+    return split(&session->arena, session->options.command)[0];
+}
+
 int child_start(struct session *session)
 {
     char **words = split(&session->arena, session->options.command);

@@ -407,6 +407,7 @@ static int turn(struct session *session, int wait_ms)
         session->is_over |= mixed_turn(session, UINT64_MAX);
     int count = consume(session, false);
     grow_look(session);
+    unwind_look(session);
     return count;
 }
 
@@ -558,6 +559,8 @@ static int begin(struct session *session)
         control->start = session->host->operations->clock(session->host);
     if (control && session->options.command)
         control->child = (uint64_t)session->child.pid;
+    if ((error = unwind_begin(session)))
+        return error;
     session->holds_output = true;
     run_special(session, PROBE_AT_BEGIN);
     consume(session, true);
