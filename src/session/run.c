@@ -319,6 +319,26 @@ static int attach(struct session *session)
     return 0;
 }
 
+/* What was left out while all was attached, from the given diagnostic on: told before the trace, and so not
+ * after it. A guest's program is told by its own. */
+static void tell_left_out(struct session *session, size_t from)
+{
+    struct diagnostics *said = &session->diagnostics;
+    struct text text = {0};
+    size_t kept = from;
+    if (session->options.is_guest)
+        return;
+    for (size_t i = from; i < said->count; i++)
+        if (said->items[i].severity == DIAGNOSTIC_WARNING)
+            diagnostic_render(&text, &said->items[i], session->options.colour);
+        else
+            said->items[kept++] = said->items[i];
+    said->count = kept;
+    if (text.length && !session->options.no_warnings)
+        session_report(session, "%s", text_string(&text));
+    text_free(&text);
+}
+
 static void tell_attached(struct session *session)
 {
     struct text held = session->out;
@@ -544,6 +564,7 @@ static int prepare(struct session *session)
 
 static int begin(struct session *session)
 {
+    size_t told = session->diagnostics.count;
     int error = prepare(session);
     if (!error)
         error = limits_memory(session);
@@ -582,6 +603,7 @@ static int begin(struct session *session)
         session->is_over = true;
         return 0;
     }
+    tell_left_out(session, told);
     tell_attached(session);
     limits_time(session, true);
     run_special(session, PROBE_ONCE);
