@@ -24,8 +24,9 @@ enum {
     PACKED_LEAST = 32, /* strings of more bytes are packed into records */
     UNROLLED_CPUS = 4,
     UNROLLED_WORDS = 16,
-    LOOP_MOST = 1 << 23,    /* what bpf_loop takes */
-    LOOP_PLAIN_MOST = 1024, /* the same where the verifier walks every turn; inside of another one: */
+    LOOP_MOST = 1 << 23,       /* what bpf_loop takes */
+    LOOP_ARRAY_MOST = 1 << 16, /* turns over the elements of an array */
+    LOOP_PLAIN_MOST = 1024,    /* the same where the verifier walks every turn; inside of another one: */
     LOOP_PLAIN_INNER_MOST = 32,
     STACK_FRAMES_MOST = 127,
 };
@@ -137,6 +138,9 @@ struct ir *lower_shared_value(struct lowering *l, enum lower_shared which);
  * and it removes the branches that contradict. Whatever a loop changes in an area must be put there by this.
  */
 struct ir *lower_unknown(struct lowering *l, struct ir *value);
+/* The same for what loops change, where it is the kernel that runs them. Where the verifier walks them it
+ * needs what it knows, to see that they end. */
+struct ir *lower_captured(struct lowering *l, struct ir *value);
 /* 8 bytes in the area of a function, zero from the start. */
 int32_t lower_area_slot(struct lowering *l, struct lower_function *function);
 /* The address of an area, in the current function. */
@@ -150,6 +154,8 @@ void lower_leave(struct lowering *l); /* ends the program from here */
 struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition);
 
 /* ---- lower_memory.c ---- */
+/* A map that is not of the script: one for each name (which is compared as a pointer). */
+uint32_t lower_internal_map(struct lowering *l, const struct image_map *wanted);
 /* Memory for a record of an event on the frame; false: there is none. */
 bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *record);
 struct temporary_mark lower_mark(struct lowering *l);
@@ -237,5 +243,7 @@ void lower_callback_end(struct lowering *l, struct lower_function *callback,
 /* After a call of what can end the program. */
 void lower_pass_on_return(struct lowering *l, const struct lower_function *callee);
 void lower_loop_statement(struct lowering *l, struct node *node);
+/* Whether the kernel runs loops, by calling back, or the verifier walks them. */
+bool lower_kernel_loops(const struct lowering *l);
 
 #endif
