@@ -19,10 +19,23 @@ static uint32_t literal_length(const struct node *length, uint32_t fallback)
     return length->integer.value ? (uint32_t)length->integer.value : 1;
 }
 
+/* A length that is a constant must be one. */
+static bool check_length(struct checker *checker, const struct node *call, const struct node *length)
+{
+    if (!length || length->kind != NODE_INTEGER || length->integer.is_unsigned ||
+        (int64_t)length->integer.value >= 0)
+        return true;
+    check_error(checker, length->place, "%s(): the length must not be negative, found %lld", call->call.name,
+                (long long)length->integer.value);
+    return false;
+}
+
 static const struct type *check_str(struct checker *checker, struct node *node)
 {
     struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
     const struct type *type = from->type;
+    if (!check_length(checker, node, length))
+        return NULL;
     if (!type || type->kind == TYPE_NONE)
         return type_string(checker->arena, checker->max_strlen);
     if (type->kind == TYPE_STRING)
@@ -66,6 +79,8 @@ static const struct type *check_buf(struct checker *checker, struct node *node)
 {
     struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
     const struct type *type = from->type;
+    if (!check_length(checker, node, length))
+        return NULL;
     if (!type || type->kind == TYPE_NONE)
         return type_buffer(checker->arena, checker->max_strlen);
     if (type->kind == TYPE_ARRAY || type->kind == TYPE_STRUCT || type->kind == TYPE_STRING)

@@ -366,7 +366,7 @@ static bool object_follows(const struct c_definitions *c)
     uint32_t position = c->file->position;
     bool ignored;
     c_skip_blanks(text, length, &position, false, &ignored);
-    while (position < length && (c_is_word_character(text[position]) || strchr("*[] \t,", text[position])))
+    while (position < length && (lexer_is_word(text[position]) || strchr("*[] \t,", text[position])))
         position++;
     return position < length && text[position] == ';';
 }

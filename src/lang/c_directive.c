@@ -319,7 +319,7 @@ static enum directive directive_word(struct c_file *file)
     file->position++;
     c_skip_blanks(text, length, &file->position, true, &ignored);
     uint32_t begin = file->position, end = begin;
-    while (end < length && c_is_word_character(text[end]))
+    while (end < length && lexer_is_word(text[end]))
         end++;
     file->position = end;
     for (size_t i = DIRECTIVE_IF; i <= DIRECTIVE_PRAGMA; i++)

@@ -487,7 +487,7 @@ bool c_expand(struct c_definitions *c, struct lexer *lexer, const struct lexer_e
         return true;
     }
     uint32_t begin = lexer->position, end = begin;
-    while (end < source->length && c_is_word_character(source->text[end]))
+    while (end < source->length && lexer_is_word(source->text[end]))
         end++;
     struct c_symbol *symbol = table_get(&c->symbols, source->text + begin, end - begin);
     if (!symbol || !symbol->macro || symbol->macro->dynamic == C_DYNAMIC_FILE || c->is_exhausted)

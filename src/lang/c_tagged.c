@@ -167,7 +167,7 @@ static void attributes_behind(struct c_definitions *c, struct c_attributes *attr
             uint32_t position = c->file->position, end;
             bool ignored;
             c_skip_blanks(text, c->file->source.length, &position, false, &ignored);
-            for (end = position; end < c->file->source.length && c_is_word_character(text[end]);)
+            for (end = position; end < c->file->source.length && lexer_is_word(text[end]);)
                 end++;
             struct c_symbol *symbol = table_get(&c->symbols, text + position, end - position);
             bool is_attribute = symbol && (symbol->word >= C_WORD_SKIP && symbol->word <= C_WORD_ALIGNAS);
