@@ -15,7 +15,7 @@ trixie    trixie    trixie    amd64  required  -                         -smp 1 
 sid       sid       sid       amd64  reported  -                         -smp 1 -cpu max,la57=off,cx16=off
 arm64     arm64     bookworm  arm64  required  -                         -M virt -smp 2 -cpu cortex-a72
 "
-modules="dummy nbd" # what a case wants to probe in a module; loaded by init
+modules="dummy nbd brd" # what a case wants to probe in a module, or to swap to; loaded by init
 
 fail() {
     echo "$me: $*" >&2
