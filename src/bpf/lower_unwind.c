@@ -419,14 +419,16 @@ static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *c
     const struct unwinding *u = state;
     struct ir_block *stop = ir_block_new(b), *rest = ir_block_new(b), *end = ir_block_new(b);
     uint32_t answer = ir_variable(b);
-    (void)carried;
+    (void)index, (void)carried;
     struct ir *ip = get(l, u, AT(ip));
     ir_write(b, answer, ir_constant(b, LOWER_STOP));
     set_constant(l, u, AT(end), UNWIND_WHOLE);
     go_if(l, ip, stop); /* whoever calls nobody returns to 0 */
-    struct ir *slot = ir_binary(b, IR_ADD, base(l), ir_binary_constant(b, IR_SHL, index, 3));
+    /* Not by the index: older verifiers forget its bounds when it is kept on the stack. */
+    struct ir *count = ir_binary_constant(b, IR_AND, get(l, u, AT(count)), STACK_FRAMES_MOST);
+    struct ir *slot = ir_binary(b, IR_ADD, base(l), ir_binary_constant(b, IR_SHL, count, 3));
     ir_store(b, slot, u->frames, 8, ip);
-    set(l, u, AT(count), ir_binary_constant(b, IR_ADD, index, 1));
+    set(l, u, AT(count), ir_binary_constant(b, IR_ADD, count, 1));
     struct ir *pc = ir_binary(b, IR_SUB, ip, get(l, u, AT(back)));
     set(l, u, AT(wish.address), pc);
     find_mapping(l, u, pc);

@@ -543,7 +543,8 @@ static int make_rows(struct elf_file *file, struct reader *reader, struct cfi_ro
     return 0;
 }
 
-static int read_named(struct elf_file *file, const char *name, bool is_debug, struct cfi_rows *out)
+/* Adds what a section says. -ENOENT: there is none. */
+static int read_named(struct elf_file *file, const char *name, bool is_debug, struct reader *reader)
 {
     struct elf_section section;
     if (!elf_file_section_named(file, name, &section) || section.type == SHT_NOBITS ||
@@ -556,27 +557,29 @@ static int read_named(struct elf_file *file, const char *name, bool is_debug, st
     int error = elf_file_section_read(file, &section, &bytes, &size);
     if (error)
         return error;
-    struct reader reader = {
-        .section = {.bytes = bytes, .end = size},
-        .address = section.address,
-        .is_debug = is_debug,
-        .common.at = SIZE_MAX,
-        .steps = (uint64_t)size * STEPS_A_BYTE + 1,
-    };
-    read_section(&reader);
-    error = reader.error ? reader.error : make_rows(file, &reader, out);
-    free(reader.items);
+    reader->section = (struct cursor){.bytes = bytes, .end = size};
+    reader->address = section.address;
+    reader->is_debug = is_debug;
+    reader->common.at = SIZE_MAX;
+    reader->steps = (uint64_t)size * STEPS_A_BYTE + 1;
+    read_section(reader);
     free(bytes);
-    return error;
+    return reader->error;
 }
 
 int cfi_read(struct elf_file *file, struct cfi_rows *out)
 {
+    struct reader reader = {0};
     *out = (struct cfi_rows){0};
     if (elf_file_machine(file) != MACHINE_X86_64)
         return -ENOTSUP;
-    int error = read_named(file, ".eh_frame", false, out);
-    return error == -ENOENT ? read_named(file, ".debug_frame", true, out) : error;
+    int error = read_named(file, ".eh_frame", false, &reader);
+    if (!error || error == -ENOENT)
+        error = read_named(file, ".debug_frame", true, &reader);
+    if (!error || error == -ENOENT)
+        error = make_rows(file, &reader, out);
+    free(reader.items);
+    return error;
 }
 
 void cfi_free(struct cfi_rows *rows)

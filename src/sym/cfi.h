@@ -55,8 +55,9 @@ static inline uint32_t cfi_rule(enum cfi_kind kind, uint32_t bp, int64_t offset)
     return (uint32_t)kind | bp << CFI_KIND_BITS | (uint32_t)(offset / CFI_WORD) << CFI_OFFSET_SHIFT;
 }
 
-/* From .eh_frame, or from .debug_frame where there is no other. -ENOENT: the file has neither; -ENOTSUP: it
- * is for another machine; -EBADMSG, -ENOMEM. What is damaged is left out; the rest counts. */
+/* From .eh_frame and .debug_frame: a function is in either, or both say the same. -ENOENT: the file has
+ * neither; -ENOTSUP: it is for another machine; -EBADMSG, -ENOMEM. What is damaged is left out; the rest
+ * counts. */
 int cfi_read(struct elf_file *file, struct cfi_rows *out);
 void cfi_free(struct cfi_rows *rows);
 /* The row for a place; NULL: none. */
