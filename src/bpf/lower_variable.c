@@ -8,12 +8,21 @@
 
 #include <assert.h>
 
+/* Of a captured variable. In another copy of the loop around it, as unroll makes them, it is another one. */
+static bool is_around(const struct lower_function *home, const struct lower_function *function)
+{
+    while (function && function != home)
+        function = function->parent;
+    return function;
+}
+
 static struct lowered_variable *find_home(struct lowering *l, struct variable *variable)
 {
     struct lower_state *s = l->state;
     struct lowered_variable *lowered = variable->lowered;
     struct lower_function *home = s->current;
-    if (lowered && lowered->program == s->program_index && (lowered->home == home || variable->captured))
+    if (lowered && lowered->program == s->program_index &&
+        (lowered->home == home || (variable->captured && is_around(lowered->home, home))))
         return lowered;
     const struct type *type = variable->type;
     uint32_t bytes = type_storage(type);
