@@ -242,7 +242,7 @@ static void lower_for_range(struct lowering *l, struct node *node)
     bool is_constant = from->op == IR_CONSTANT;
     int32_t slot = 0;
     if (!is_constant) {
-        slot = lower_area_slot(l, around);
+        slot = lower_take_slot(l);
         ir_store(b, around->area, slot, 8, from);
     }
     struct ir *index, *turns = ir_binary(b, IR_SUB, to, from);
@@ -259,6 +259,8 @@ static void lower_for_range(struct lowering *l, struct node *node)
     ir_enter(b, some);
     call_loop(l, turns, callback, node->place);
     after_loop(l, callback);
+    if (!is_constant)
+        lower_give_slot(l, slot);
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);
@@ -316,10 +318,10 @@ struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carr
     struct lower_function *around = l->state->current;
     struct lower_statement statement, *outer = l->state->statement;
     struct ir *values[LOWER_CARRIED];
-    int32_t slots[LOWER_CARRIED], result = lower_area_slot(l, around);
+    int32_t slots[LOWER_CARRIED], result = lower_take_slot(l);
     assert(count <= LOWER_CARRIED);
     for (unsigned i = 0; i < count; i++) {
-        slots[i] = lower_area_slot(l, around);
+        slots[i] = lower_take_slot(l);
         ir_store(b, around->area, slots[i], 8, carried[i]);
     }
     ir_store_constant(b, around->area, result, 8, -1);
@@ -350,6 +352,9 @@ struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carr
     call_loop(l, ir_constant(b, turns), callback, place);
     struct ir *at = ir_load(b, around->area, result, 8, false);
     at->is_volatile = true;
+    for (unsigned i = 0; i < count; i++)
+        lower_give_slot(l, slots[i]);
+    lower_give_slot(l, result);
     return at;
 }
 
@@ -362,7 +367,7 @@ struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct p
         diagnose_error(l->diagnostics, place, "len() of a map needs Linux 5.13 or newer");
         return ir_constant(b, 0);
     }
-    int32_t slot = lower_area_slot(l, around);
+    int32_t slot = lower_take_slot(l);
     ir_store(b, around->area, slot, 8, lower_unknown(l, ir_constant(b, 0)));
     struct lower_function *callback = lower_callback_begin(l, &statement, "len", 4);
     struct ir *area = lower_area(l, around), *length = ir_load(b, area, slot, 8, false);
@@ -372,6 +377,7 @@ struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct p
             ir_function_address(b, callback->function), around->area, ir_constant(b, 0));
     struct ir *counted = ir_load(b, around->area, slot, 8, false);
     counted->is_volatile = true;
+    lower_give_slot(l, slot);
     return counted;
 }
 

@@ -83,6 +83,8 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
     uint32_t most = l->options->frame_most && l->options->frame_most < FRAME_TEMPORARY_MOST
                         ? l->options->frame_most
                         : FRAME_TEMPORARY_MOST;
+    if (l->state->is_cramped)
+        most = 8;
     struct ir *frame =
         bytes <= 8 || bytes <= most ? take_frame(l, bytes, frame_budget(l->state->current)) : NULL;
     struct memory memory = frame ? (struct memory){.base = frame} : lower_scratch(l, bytes, false);
@@ -95,7 +97,7 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
 bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *record)
 {
     struct lower_function *function = l->state->current;
-    if (function->parent || l->state->has_callbacks || bytes > FRAME_RECORD_MOST)
+    if (function->parent || l->state->has_callbacks || l->state->is_cramped || bytes > FRAME_RECORD_MOST)
         return false;
     *record = (struct memory){.base = take_frame(l, bytes, frame_budget(function) + FRAME_RECORD_MOST)};
     return record->base;

@@ -47,6 +47,8 @@ struct lower_function {
     struct ir_block *setup, *start; /* setup ends with a jump to start when the function is finished */
     struct ir *area;                /* of this function; NULL: nothing in it */
     uint32_t area_bytes;
+    int32_t *free_slots; /* of the area, given back */
+    size_t free_count, free_room;
     struct ir *outer; /* callbacks: the parent's area */
     struct ir *shared[SHARED_COUNT];
     int32_t shared_slot[SHARED_COUNT]; /* in the area; -1: not there */
@@ -125,6 +127,7 @@ struct lower_state {
     uint32_t program_index;
     uint32_t statements; /* so far */
     bool is_too_large;
+    bool is_cramped;      /* the second attempt: nothing is on the frame that can be in scratch memory */
     struct table mishaps; /* of this program: what is counted, to its index in the image + 1 */
 };
 
@@ -143,6 +146,9 @@ struct ir *lower_unknown(struct lowering *l, struct ir *value);
 struct ir *lower_captured(struct lowering *l, struct ir *value);
 /* 8 bytes in the area of a function, zero from the start. */
 int32_t lower_area_slot(struct lowering *l, struct lower_function *function);
+/* The same of the current function, to be written before it is read, and to be given back. */
+int32_t lower_take_slot(struct lowering *l);
+void lower_give_slot(struct lowering *l, int32_t slot);
 /* The address of an area, in the current function. */
 struct ir *lower_area(struct lowering *l, struct lower_function *home);
 bool lower_dominates(struct lowering *l, const struct ir_block *above);
@@ -224,6 +230,7 @@ void lower_discard(struct lowering *l, struct node *node);
 void lower_discard_block(struct lowering *l, struct node *node); /* lower_expression.c */
 
 /* ---- lower_call.c ---- */
+bool lower_forget_variable(struct node *node, void *state);   /* where it was in another copy of the body */
 struct ir *lower_call(struct lowering *l, struct node *node); /* of a function of the script */
 bool lower_return_from_subprogram(struct lowering *l, struct node *value);
 void lower_pass_on_result(struct lowering *l, const struct lower_function *callback);
