@@ -19,10 +19,11 @@ ${CC:-gcc} -O1 -o "$dir/scripts" "$root/tests/fuzz/scripts.c" || exit 1
 cd "$dir" || exit 1
 unset SPOOR_HOST
 
-# ways to run a script: NAME, PROBE, options
+# ways to run a script: NAME, PROBE, options. small: nothing but words on the frame, everything else in scratch memory.
 ways() {
     echo "kernel begin"
     echo "old begin --no-feature signed_division,alu32_jmp32,atomic_fetch,loop,lookup_percpu"
+    echo "small begin"
     echo "uprobe uprobe:./calls:calls_outer -c ./calls"
 }
 disagree=0 refused=0
@@ -42,6 +43,8 @@ for ((seed = first; seed < first + count; seed++)); do
     result vm >expected
     while read -r name probe options; do
         ./scripts $seed $probe >$name.bt
+        unset SPOOR_ON_STACK_LIMIT
+        [ $name != small ] || export SPOOR_ON_STACK_LIMIT=1
         # shellcheck disable=SC2086
         if ! timeout 60 ./spoor -q --no-warnings $options $name.bt >$name.out 2>$name.err </dev/null; then
             refuse $seed $name
