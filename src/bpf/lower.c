@@ -138,8 +138,7 @@ static struct ir *read_clock(struct lowering *l)
 {
     if (l->context->has_record)
         return lower_event_word(l, offsetof(struct image_event, time));
-    return ir_call(&l->b,
-                   l->options->features->boot_clock ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns, 0);
+    return ir_call(&l->b, BPF_FUNC_ktime_get_boot_ns, 0);
 }
 
 struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition)

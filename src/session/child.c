@@ -91,7 +91,7 @@ static char **split(struct arena *arena, const char *command)
         bool blank = strchr(" \t\n", *at) != NULL; /* also the NUL at the end */
         if (!*at || (!quote && blank)) {
             if (inside)
-                *arena_push(arena, words, count, room) = arena_strdup(arena, text_string(&word));
+                *arena_push(arena, words, count, room) = text_keep(&word, arena);
             text_clear(&word);
             inside = false;
             if (!*at)

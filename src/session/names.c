@@ -193,7 +193,7 @@ static const char *cgroup_path(void *owner, uint64_t number, const char *filter)
         known = arena_new(&session->arena, struct cgroup_name);
         *known = (struct cgroup_name){session->cgroups, number,
                                       arena_strdup(&session->arena, filter ? filter : ""),
-                                      arena_strdup(&session->arena, text_string(&path))};
+                                      text_keep(&path, &session->arena)};
         session->cgroups = known;
     }
     text_free(&path);

@@ -291,6 +291,17 @@ int session_attach_unit(struct session *session, const struct session_unit *unit
         .progress = attach_progress,
         .state = session,
     };
+    /* Told before the kernel is asked, whose own answer says less. */
+    for (const char *const *need = variant->kind->needs; need && *need; need++) {
+        struct text why = {0};
+        bool is_missing = kernel_lacks(session->kernel, *need, &why);
+        if (is_missing)
+            diagnose_error(&session->diagnostics, request.place, "%s cannot be attached: %s", request.name,
+                           text_string(&why));
+        text_free(&why);
+        if (is_missing)
+            return -ENOTSUP;
+    }
     return variant->kind->attach(&session->environment, session->kernel, variant, &request);
 }
 

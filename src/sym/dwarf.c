@@ -461,9 +461,7 @@ const char *dwarf_spelled(struct dwarf_file *file, Dwarf_Die *die)
 {
     struct text text = {0};
     dwarf_spell(die, &text, 0);
-    const char *copy = arena_strdup(file->arena, text_string(&text));
-    text_free(&text);
-    return copy;
+    return text_keep(&text, file->arena);
 }
 
 static void read_parameters(struct dwarf_file *file, struct scope *scope, uint64_t address,

@@ -23,11 +23,12 @@ ${CC:-gcc} -O1 -o "$dir/scripts" "$root/tests/fuzz/scripts.c" || exit 1
 cd "$dir" || exit 1
 unset SPOOR_HOST
 
-# ways to run a script: NAME, PROBE, options
+# ways to run a script: NAME, PROBE, options. small: nothing but words on the frame, everything else in scratch memory.
 older=signed_division,alu32_jmp32,atomic_fetch,loop,lookup_percpu
 ways() {
     echo "kernel begin"
     echo "old begin --no-feature $older"
+    echo "small begin"
     [ -z "${OLDEST:-}" ] || [ -n "$has_maps" ] || echo "oldest begin --no-feature $older,for_each_map,long_keys,task_storage"
     case $((seed % 3)) in
         0) echo "uprobe uprobe:./calls:calls_outer -c ./calls" ;;
@@ -59,6 +60,8 @@ for ((seed = first; seed < first + count; seed++)); do
     has_maps=$(grep -m1 'for (\$kv' vm.bt)
     while read -r name probe options; do
         ./scripts $seed $probe >$name.bt
+        unset SPOOR_ON_STACK_LIMIT
+        [ $name != small ] || export SPOOR_ON_STACK_LIMIT=1
         # shellcheck disable=SC2086
         if ! timeout 120 ./spoor -q --no-warnings $options $name.bt >$name.out 2>$name.err </dev/null; then
             refuse $name
