@@ -231,13 +231,13 @@ static void run_special(struct session *session, enum probe_time time)
     session->has_special_thread = true;
     for (;;) {
         struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += WAIT_SHORTEST_MS * 1000000;
         if (until.tv_nsec >= 1000000000) {
             until.tv_sec++;
             until.tv_nsec -= 1000000000;
         }
-        if (pthread_timedjoin_np(session->special_thread, NULL, &until) != ETIMEDOUT) {
+        if (pthread_clockjoin_np(session->special_thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
             session->has_special_thread = false;
             tell_special(session);
             return;
