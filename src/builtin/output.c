@@ -21,23 +21,7 @@ enum { JOIN_WORDS = 16 };
 const uint8_t *actor_field(const struct actor *actor, const struct action *action, uint32_t field,
                            const uint8_t *record)
 {
-    static const uint8_t zeros[64];
-    const struct action_field *found = &action->fields[field];
-    size_t length = actor->record_length;
-    if (found->constant)
-        return found->constant;
-    if (!found->is_packed)
-        return found->offset + type_storage(found->type) <= length ? record + found->offset : zeros;
-    struct image_string string;
-    if (found->offset + sizeof string > length)
-        return zeros;
-    memcpy(&string, record + found->offset, sizeof string);
-    /* The text ends in the record: by its NUL, or because it fills its capacity. */
-    if (string.length > found->type->size || string.offset > length ||
-        length - string.offset < string.length ||
-        (string.length < found->type->size && string.offset + string.length >= length))
-        return zeros;
-    return record + string.offset;
+    return action_field(action, field, record, actor->record_length);
 }
 
 /* ---- printf, cat, system: a format and its arguments ---- */

@@ -75,6 +75,7 @@ static int act(void *state, const uint8_t *record, size_t length)
         return 0;
     const struct action *action = &session->actions.items[header.action];
     session->actor.record_length = length;
+    action_count_mishaps(action, record, length, session->host->operations->control(session->host));
     session->printer.time = session->options.shows_times ? header.time : 0;
     if (session->options.watch &&
         session->options.watch(session->options.state, &session->actor, action, record))
