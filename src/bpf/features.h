@@ -24,6 +24,7 @@
     X(attach_cookie, "bpf_get_attach_cookie", "Linux 5.15", "instead, the address tells which place it is, or a program for each place") \
     X(func_ip, "bpf_get_func_ip", "Linux 5.15", "instead, a program for each place") \
     X(sleepable_uprobe, "sleepable uprobe programs and bpf_copy_from_user", "Linux 6.0", "instead, text that is not in memory prints as <fault>, with a warning") \
+    X(copy_text, "bpf_copy_from_user_str in sleepable uprobe programs", "Linux 6.12", "instead, text is read in several steps") \
     X(uprobe, "uprobes", "CONFIG_UPROBE_EVENTS", "then uprobe and usdt are errors") \
     X(uprobe_multi, "uprobe_multi links", "Linux 6.6", "instead, one event of tracefs for many places, which takes longer to close") \
     X(kprobe, "kprobes", "CONFIG_KPROBE_EVENTS", "then kprobe is an error; tracepoint and rawtracepoint work") \

@@ -44,6 +44,12 @@ struct image_relocation {
     uint32_t map;
 };
 
+/* Functions of the kernel that are no helpers. A call says BPF_PSEUDO_KFUNC_CALL and the number; the host
+ * knows the function by its name (ir_helper_name). */
+enum image_kfunc {
+    KFUNC_copy_from_user_str = 1 << 16, /* further than helpers will ever be counted */
+};
+
 struct image_function { /* first instruction of a function; the program's own first */
     uint32_t instruction;
     const char *name;
@@ -77,14 +83,13 @@ struct image_program {
 /* A thing that can go wrong while a program runs, counted in the counters map at its index. The reader
  * prints the difference whenever a counter has grown. */
 enum mishap_kind {
-    MISHAP_LOST,       /* the ring was full */
+    MISHAP_LOST,       /* an event: the ring was full, or no scratch memory was free */
     MISHAP_MAP_FULL,   /* update refused */
     MISHAP_MAP_DELETE, /* delete of a missing key, and nobody looks at what delete() answers */
     MISHAP_LOOKUP,     /* read of a missing key: reported only with -k */
     MISHAP_FAULT,      /* memory could not be read */
     MISHAP_TRUNCATED,  /* a string did not fit */
     MISHAP_DIVIDE,     /* division by zero */
-    MISHAP_SCRATCH,    /* no scratch memory: the whole event was dropped */
     MISHAP_LOOP,       /* a loop reached its bound */
     MISHAP_STACK,      /* the stack table is full */
     MISHAP_NO_CHILD,   /* the script asks for the command's process id, and there is no command */
@@ -157,13 +162,15 @@ struct image {
 /* Every event record begins with this; fields follow at the offsets of the action. */
 struct image_record {
     uint64_t time;   /* boot clock, ns; 0 when nothing needs it and there is one ring */
-    uint32_t action; /* index into the action table */
-    uint32_t length; /* bytes, header included */
+    uint64_t action; /* index into the action table */
 };
 
-/* A string in a record: a u64 at the field's offset; text at `offset` of the record. */
+/* A string in a record, at the field's offset. The texts follow the record's fixed part in the order of their
+ * fields, each but the last padded to a multiple of 8. */
 struct image_string {
-    uint32_t offset, length; /* length without NUL; length == capacity: truncated */
+    int32_t bytes; /* of the text, NUL included; capacity + 1: truncated; negative: no text, it could not be
+                      read */
+    uint32_t unused;
 };
 
 /* The value of the map "stacks", keyed by u64 id. */

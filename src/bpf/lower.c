@@ -152,12 +152,18 @@ struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition)
     return rare;
 }
 
+/* They are told by probe: one counter does for all of the program. */
+void lower_lost(struct lowering *l)
+{
+    lower_mishap(l, MISHAP_LOST, l->state->unit->body->place, -1, NULL);
+}
+
 /* In the block `rare`: counts, and leaves without the script's statements. */
 static void no_scratch(struct lowering *l, struct ir_block *rare)
 {
     struct ir_block *usual = l->b.block;
     ir_enter(&l->b, rare);
-    lower_mishap(l, MISHAP_SCRATCH, l->b.place, -1, NULL);
+    lower_lost(l);
     ir_jump(&l->b, l->state->leave_early);
     ir_enter(&l->b, usual);
 }
@@ -225,7 +231,7 @@ static struct ir *acquire_slot(struct lowering *l)
         next->unlikely = true;
         ir_enter(b, next);
     }
-    lower_mishap(l, MISHAP_SCRATCH, b->place, -1, NULL);
+    lower_lost(l);
     ir_jump(b, l->state->leave_early);
     ir_seal(b, found);
     ir_enter(b, found);
@@ -408,10 +414,17 @@ static size_t mishap_index(struct lowering *l, const struct mishap *mishap)
     return image->mishap_count - 1;
 }
 
-void lower_mishap(struct lowering *l, enum mishap_kind kind, struct place place, int map, const char *helper)
+int lower_mishap_index(struct lowering *l, enum mishap_kind kind, struct place place, int map,
+                       const char *helper)
 {
     struct mishap mishap = {.kind = kind, .place = place, .probe = l->probe, .map = map, .helper = helper};
-    size_t offset = offsetof(struct image_control, mishaps) + 8 * mishap_index(l, &mishap);
+    return (int)mishap_index(l, &mishap);
+}
+
+void lower_mishap(struct lowering *l, enum mishap_kind kind, struct place place, int map, const char *helper)
+{
+    size_t index = (size_t)lower_mishap_index(l, kind, place, map, helper);
+    size_t offset = offsetof(struct image_control, mishaps) + 8 * index;
     ir_atomic_add(&l->b, lower_control(l), (int32_t)offset, 8, ir_constant(&l->b, 1));
 }
 

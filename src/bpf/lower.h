@@ -143,12 +143,12 @@ enum lower_text {
         2, /* what is read has no size of its own: one byte more than `capacity` may be looked at */
 };
 /* A NUL-terminated string of at most `capacity` bytes.
- * Pages in what is not resident where the program can sleep. Returns the bytes used without NUL (0 …
- * capacity). limit, or NULL: the script's own limit, NUL included: text is cut at limit - 1 bytes and that is
- * what was asked for. Without it a text of more than `capacity` bytes fills all of them, without NUL: it
- * counts as truncated. What cannot be read is counted and becomes the text <fault>. */
-struct ir *lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
-                             struct ir *address, enum address_space space, unsigned text, struct place place);
+ * Pages in what is not resident where the program can sleep. limit, or NULL: the script's own limit, NUL
+ * included: text is cut at limit - 1 bytes and that is what was asked for. Without it a text of more than
+ * `capacity` bytes fills all of them, without NUL: it counts as truncated. What cannot be read is counted and
+ * becomes the text <fault>, in a record by the reader. */
+void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
+                       struct ir *address, enum address_space space, unsigned text, struct place place);
 
 /* Maps of the script. Key in memory; NULL element address when missing (a branch is the caller's). */
 struct memory lower_map_key(struct lowering *l, struct node *map); /* NODE_MAP; storage form */

@@ -90,8 +90,9 @@ struct lowered_variable {
 struct packing {
     struct ir *base;
     int32_t offset;
-    struct ir *length;
-    struct ir_block *block; /* where the length was known */
+    struct action_field *reader; /* it sees what went wrong, if it is told where that is counted; or NULL */
+    struct ir *bytes;            /* as struct image_string has it */
+    struct ir_block *block;      /* where that was known */
 };
 
 /* Each part of a program has setup and end of its own: what a later part acquires an earlier one's end does
@@ -131,7 +132,10 @@ struct lower_state {
     struct table mishaps; /* of this program: what is counted, to its index in the image + 1 */
 };
 
-/* ---- lower.c: functions, areas, shared values, ends ---- */
+/* ---- lower.c: functions, areas, shared values, mishaps, ends ---- */
+/* The index of what lower_mishap() counts, for who counts it instead. */
+int lower_mishap_index(struct lowering *l, enum mishap_kind kind, struct place place, int map,
+                       const char *helper);
 void lower_enter_function(struct lowering *l, struct lower_function *function, const char *name,
                           uint8_t parameters);
 void lower_finish_function(struct lowering *l, struct lower_function *function);
@@ -155,6 +159,7 @@ bool lower_dominates(struct lowering *l, const struct ir_block *above);
 /* One that was made on every way to here, or NULL; and one more, which it returns. */
 struct ir *lower_known(struct lowering *l, const struct lower_known *known);
 struct ir *lower_know(struct lower_known *known, struct ir *value);
+void lower_lost(struct lowering *l);  /* counts the event that is */
 void lower_leave(struct lowering *l); /* ends the program from here */
 /* The condition of a branch whose other way is rare: enters the likely way, returns the unlikely block. */
 struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition);

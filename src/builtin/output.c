@@ -22,21 +22,7 @@ enum { JOIN_WORDS = 16 };
 const uint8_t *actor_field(const struct actor *actor, const struct action *action, uint32_t field,
                            const uint8_t *record)
 {
-    static const uint8_t empty[1];
-    const struct action_field *found = &action->fields[field];
-    size_t length = actor->record_length;
-    if (found->constant)
-        return found->constant;
-    if (!found->is_packed)
-        return record + found->offset;
-    struct image_string string;
-    memcpy(&string, record + found->offset, sizeof string);
-    /* The text ends in the record: by its NUL, or because it fills its capacity. */
-    if (string.length > found->type->size || string.offset > length ||
-        length - string.offset < string.length ||
-        (string.length < found->type->size && string.offset + string.length >= length))
-        return empty;
-    return record + string.offset;
+    return action_field(action, field, record, actor->record_length);
 }
 
 /* ---- printf, cat, system: a format and its arguments ---- */

@@ -68,8 +68,8 @@ static struct ir *lower_str(struct lowering *l, struct node *node, struct memory
     } else
         address = lower_pointer(l, from, &space);
     if (into)
-        return lower_read_string(l, *into, node->type->size, limit, address, space,
-                                 TEXT_PADDED | (type_is_scalar(from->type) ? TEXT_ENDLESS : 0), node->place);
+        lower_read_string(l, *into, node->type->size, limit, address, space,
+                          TEXT_PADDED | (type_is_scalar(from->type) ? TEXT_ENDLESS : 0), node->place);
     return NULL;
 }
 

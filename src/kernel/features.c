@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "bpf/ir.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 #include "sym/btf.h"
@@ -337,7 +338,7 @@ static uint32_t features_function(const char *name)
     volatile uint32_t id = 0;
     if (!arena_guard(&arena, out_of_memory) && !btf_file_open(NULL, NULL, &arena, &opened)) {
         btf = opened;
-        id = btf_file_id(opened, BTF_NAME_FUNCTION, name);
+        id = btf_file_find_function(opened, name);
     }
     if (btf)
         btf_file_close(btf);
@@ -524,8 +525,7 @@ static int feature_long_keys(void)
 }
 
 /* A call without arguments: it is the arguments that are missing, unless the function itself is refused. */
-bool kernel_function_allowed(uint32_t program_type, uint32_t expected_attach_type, uint32_t attach_btf_id,
-                             uint32_t function)
+static bool function_allowed(struct attempt attempt, uint32_t function)
 {
     char log[1024] = "";
     const struct bpf_insn instructions[] = {
@@ -533,19 +533,39 @@ bool kernel_function_allowed(uint32_t program_type, uint32_t expected_attach_typ
         MOVE_IMMEDIATE(BPF_REG_0, 0),
         EXIT(),
     };
-    const struct attempt attempt = {
-        .type = program_type,
-        .expected_attach_type = expected_attach_type,
-        .attach_btf_id = attach_btf_id,
-        .log = log,
-        .log_size = sizeof log,
-    };
+    attempt.log = log;
+    attempt.log_size = sizeof log;
     int fd = feature_load(&attempt, instructions, 3);
     if (fd >= 0)
         close(fd);
     /* What is missed after the call is an argument, or what the function began and nobody ends. */
     return fd >= 0 ||
            (strstr(log, "(85) call") && !strstr(log, "is not allowed") && !strstr(log, "must be sleepable"));
+}
+
+bool kernel_function_allowed(uint32_t program_type, uint32_t expected_attach_type, uint32_t attach_btf_id,
+                             uint32_t function)
+{
+    return function_allowed((struct attempt){.type = program_type,
+                                             .expected_attach_type = expected_attach_type,
+                                             .attach_btf_id = attach_btf_id},
+                            function);
+}
+
+uint32_t features_kfunc(int64_t number)
+{
+    char name[64];
+    snprintf(name, sizeof name, "bpf_%s", ir_helper_name(number));
+    return features_function(name);
+}
+
+static int feature_copy_text(void)
+{
+    int error = feature_sleepable_uprobe();
+    if (error)
+        return error;
+    uint32_t function = features_kfunc(KFUNC_copy_from_user_str);
+    return function && function_allowed(sleepable_program, function) ? 0 : -ENOENT;
 }
 
 static const struct feature_entry {

@@ -70,6 +70,7 @@ struct kernel {
     size_t map_count;
     struct kernel_program *programs;
     size_t program_count;
+    uint32_t copy_from_user_str; /* its number, once a program called it */
     struct image_control *control;
     size_t control_size;
     struct rings rings, own_rings; /* own: of image.events_own */
@@ -94,6 +95,8 @@ static inline struct kernel *kernel_of(struct host *host)
 /* features.c */
 /* errors: why the kernel has not what it has not, 0 for what it has. */
 int features_probe(struct features *features, int errors[FEATURES]);
+/* The number that this kernel knows one of enum image_kfunc by; 0: it does not. */
+uint32_t features_kfunc(int64_t number);
 /* What takes longer to find out. */
 void features_probe_thoroughly(struct features *features, int errors[FEATURES]);
 /* used: without those that nobody wanted. */

@@ -19,7 +19,8 @@ static const struct {
     const char *helper;
     int retcode;
 } texts[] = {
-    [MISHAP_LOST] = {"Lost %llu events of %s: the reader could not keep up", ALWAYS, NULL, 0},
+    [MISHAP_LOST] = {"Lost %llu events of %s: the reader could not keep up, or no scratch memory was free",
+                     ALWAYS, NULL, 0},
     [MISHAP_MAP_FULL] =
         {"Map full; can't update element. Try increasing max_map_keys config or manually setting "
          "the max entries in a map declaration e.g. `let @a = hash(5000)`",
@@ -34,7 +35,6 @@ static const struct {
         {"Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as "
          "the result.",
          ALWAYS, NULL, 0},
-    [MISHAP_SCRATCH] = {"Events were dropped: no scratch memory was free", ALWAYS, NULL, 0},
     [MISHAP_LOOP] = {"A loop was ended: it reached the largest number of rounds that the kernel allows",
                      ALWAYS, NULL, 0},
     [MISHAP_STACK] = {"Stacks were not recorded: the stack table is full", ALWAYS, NULL, 0},

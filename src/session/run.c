@@ -81,6 +81,7 @@ static int act(void *state, const uint8_t *record, size_t length)
     if (length < action->size)
         return 0;
     session->actor.record_length = length;
+    action_count_mishaps(action, record, length, session->host->operations->control(session->host));
     session->printer.time = session->options.shows_times ? header.time : 0;
     if (session->options.watch &&
         session->options.watch(session->options.state, &session->actor, action, record))
