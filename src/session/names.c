@@ -115,11 +115,7 @@ static size_t stack(void *owner, enum type_kind kind, uint64_t id, const uint64_
     }
     if (session->host->operations->map_lookup(session->host, map, &id, session->stack_frames))
         return 0;
-    struct image_stack header;
-    memcpy(&header, session->stack_frames, sizeof header);
-    size_t most = size - sizeof header;
-    *frames = session->stack_frames + sizeof header / sizeof(uint64_t);
-    size_t count = (header.bytes < most ? header.bytes : most) / sizeof(uint64_t), own = 0;
+    size_t count = image_stack_frames(session->stack_frames, size, frames), own = 0;
     while (kind == TYPE_KSTACK && own < count && is_own_frame(session, (*frames)[own]))
         own++;
     *frames += own;
