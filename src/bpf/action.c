@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records as the reader finds them. What stands in a record is not trusted. */
+/* Records and stacks as the reader finds them. What stands in them is not trusted. */
 #include "bpf/action.h"
 
 #include <string.h>
@@ -57,4 +57,22 @@ void action_count_mishaps(const struct action *action, const uint8_t *record, si
         if (mishap >= 0 && control)
             __atomic_fetch_add(&control->mishaps[mishap], 1, __ATOMIC_RELAXED);
     }
+}
+
+size_t image_stack_frames(struct image_stack *stack, size_t size, const uint64_t **frames)
+{
+    size_t room = (size - sizeof *stack) / sizeof(uint64_t) - 1, count = stack->bytes / sizeof(uint64_t);
+    count = count < room ? count : room;
+    *frames = stack->frames;
+    const uint32_t most = stack->kind & IMAGE_STACK_CALLER;
+    if (!most)
+        return count;
+    uint64_t *list = stack->frames, caller = list[0];
+    if (caller && count && (count < 2 || list[2] != caller)) {
+        list[0] = list[1];
+        list[1] = caller;
+        return count < most ? count + 1 : count;
+    }
+    *frames = list + 1;
+    return count;
 }

@@ -403,6 +403,19 @@ static bool wish_with_phi(struct scan *scan, struct value *value, const struct v
     return false;
 }
 
+/* What comes round to this phi has no register yet, and must survive a call: one that both can have. */
+static bool wish_with_later(struct scan *scan, struct value *phi, const struct ir *argument)
+{
+    const struct value *later = argument->block ? &scan->values[argument->number] : NULL;
+    if (!later || !later->crosses_call || later->reg != REGISTER_NONE || later->spilled)
+        return false;
+    for (unsigned i = 0; i < REGISTER_COUNT; i++)
+        if (may_use(scan, later, short_order[i]) && is_free(&scan->out->occupied[short_order[i]], later) &&
+            try_register(scan, phi, short_order[i]))
+            return true;
+    return false;
+}
+
 /* Registers that save a move, best first: where users want it, where it comes from. */
 static bool try_wishes(struct scan *scan, struct value *value)
 {
@@ -410,6 +423,9 @@ static bool try_wishes(struct scan *scan, struct value *value)
     if (ir->op == IR_PHI) {
         for (uint32_t i = 0; i < ir->argument_count && i < WISHES; i++)
             if (try_register(scan, value, register_of(scan, ir->arguments[i])))
+                return true;
+        for (uint32_t i = 0; i < ir->argument_count && i < WISHES; i++)
+            if (wish_with_later(scan, value, ir->arguments[i]))
                 return true;
     }
     for (uint32_t i = 0; i < value->use_count && i < WISHES; i++) {

@@ -176,9 +176,15 @@ struct image_string {
 /* The value of the map "stacks", keyed by u64 id. */
 struct image_stack {
     uint32_t bytes; /* 8 * frames */
-    uint32_t kind;  /* 0 user, 1 kernel; above: see unwind.h */
+    /* IMAGE_STACK_CALLER: not 0: in front of the frames is the caller, and with it they are at most so many.
+     * Above: see unwind.h. */
+    uint32_t kind;
     uint64_t frames[];
 };
+enum { IMAGE_STACK_CALLER = 0xff };
+/* The frames of a stack in a value of `size` bytes, the caller in its place: behind the first frame, unless
+ * it is there. */
+size_t image_stack_frames(struct image_stack *stack, size_t size, const uint64_t **frames);
 
 /* Disassembles for -d bpf: one instruction a line. Knows helper names. */
 void image_print(struct text *out, const struct image *image, const struct image_program *program);

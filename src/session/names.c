@@ -144,16 +144,13 @@ static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_st
     }
     if (session->host->operations->map_lookup(session->host, map, &id, session->stack_frames))
         return false;
-    struct image_stack header;
-    memcpy(&header, session->stack_frames, sizeof header);
-    size_t most = size - sizeof header, own = 0;
-    uint32_t end = header.kind >> UNWIND_END_SHIFT & UNWIND_END_MASK;
+    uint32_t end = session->stack_frames->kind >> UNWIND_END_SHIFT & UNWIND_END_MASK;
+    size_t own = 0;
     *out = (struct print_stack){
-        .frames = session->stack_frames + sizeof header / sizeof(uint64_t),
-        .count = (header.bytes < most ? header.bytes : most) / sizeof(uint64_t),
-        .is_exact = header.kind & UNWIND_BY_RULES,
+        .is_exact = session->stack_frames->kind & UNWIND_BY_RULES,
         .end = end < sizeof ends / sizeof *ends ? ends[end] : NULL,
     };
+    out->count = image_stack_frames(session->stack_frames, size, &out->frames);
     while (kind == TYPE_KSTACK && own < out->count && is_own_frame(session, out->frames[own]))
         own++;
     out->frames += own;

@@ -84,9 +84,9 @@ struct session {
     uint64_t monotonic_ahead, tai_ahead; /* clocks, of the boot clock */
     uint64_t horizon;                    /* records up to this time may be acted on; UINT64_MAX: all */
     struct cgroup_name *cgroups;
-    struct text username;   /* the last one asked for */
-    uint64_t *stack_frames; /* of the last stack asked for */
-    uint64_t *own_code;     /* names_own_code() */
+    struct text username;             /* the last one asked for */
+    struct image_stack *stack_frames; /* of the last stack asked for */
+    uint64_t *own_code;               /* names_own_code() */
     uint32_t own_code_slots;
     struct mishap_state *mishaps;
     uint64_t mishap_time;

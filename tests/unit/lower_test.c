@@ -541,7 +541,7 @@ static void stacks_are_interned(void **state)
         uint64_t stack[256] = {0};
         assert_int_equal(testing_lookup(&t, "stacks", &id, stack), 0);
         const struct image_stack *head = (const void *)stack;
-        assert_int_equal(head->kind, 1);
+        assert_int_equal(head->kind, 0);
         assert_true(head->bytes >= 8 && head->bytes <= 8 * 127 && head->bytes % 8 == 0);
         assert_true(head->frames[0] > UINT64_MAX / 2);
         run_all(&t);
