@@ -121,7 +121,10 @@ static void act_cat(struct actor *actor, const struct action *action, const uint
 {
     struct text path = {0}, content = {0};
     formatted_text(actor, action, record, &path);
-    int descriptor = open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int descriptor = -1;
+    errno = ENOMEM;
+    if (!path.failed) /* half a path would be another file's */
+        descriptor = open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0)
         actor->complain(actor, action->call->place, "failed to open file '%s' (%s)", text_string(&path),
                         strerror(errno));
@@ -140,7 +143,7 @@ static void act_cat(struct actor *actor, const struct action *action, const uint
             actor->complain(actor, action->call->place, "failed to read file '%s' (%s)", text_string(&path),
                             strerror(content.failed ? ENOMEM : errno));
         close(descriptor);
-        record_foreign_text(actor->printer, "cat", text_string(&content), content.length);
+        record_foreign_text(actor->printer, "cat", &content);
     }
     text_free(&path);
     text_free(&content);
@@ -157,7 +160,8 @@ static void act_system(struct actor *actor, const struct action *action, const u
         text_free(&command);
         return;
     }
-    pid_t child = fork();
+    errno = ENOMEM;
+    pid_t child = command.failed ? -1 : fork(); /* half a command would be another one */
     if (child == 0) {
         sigset_t none;
         signal(SIGPIPE, SIG_DFL); /* we ignore it; `yes | head` is not to complain */
@@ -175,7 +179,7 @@ static void act_system(struct actor *actor, const struct action *action, const u
         for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0 || (got < 0 && errno == EINTR);)
             if (got > 0)
                 text_append(&output, part, (size_t)got);
-        record_text(actor->printer, "syscall", text_string(&output), output.length);
+        record_text(actor->printer, "syscall", &output);
     }
     if (ends[0] >= 0)
         close(ends[0]);
@@ -281,7 +285,7 @@ static void act_join(struct actor *actor, const struct action *action, const uin
         text_append(&text, word, length);
     }
     text_char(&text, '\n');
-    record_foreign_text(actor->printer, "join", text_string(&text), text.length);
+    record_foreign_text(actor->printer, "join", &text);
     text_free(&text);
 }
 

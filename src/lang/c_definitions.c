@@ -137,7 +137,7 @@ void c_close(struct c_definitions *c)
     if (!c)
         return;
     table_free(&c->symbols);
-    table_free(&c->once);
+    table_free(&c->headers);
 }
 
 /* ---- the script ---- */

@@ -34,8 +34,7 @@ static void note_vadd(struct c_definitions *c, const char *format, va_list argum
     if (c->file)
         text_printf(&text, "%s:%u: ", c->file->source.name, line_of(c, c->file));
     text_vprintf(&text, format, arguments);
-    *arena_push(c->arena, c->notes, c->note_count, c->note_room) = arena_strdup(c->arena, text_string(&text));
-    text_free(&text);
+    *arena_push(c->arena, c->notes, c->note_count, c->note_room) = text_keep(&text, c->arena);
 }
 
 void c_note_add(struct c_definitions *c, const char *format, ...)
@@ -272,9 +271,8 @@ static struct c_token stringified(struct c_definitions *c, const struct c_tokens
     }
     text_char(&text, '"');
     struct c_token token = {.kind = C_STRING, .length = (uint32_t)text.length, .has_blank = true};
-    token.text = arena_copy(c->arena, text_string(&text), text.length);
-    c_spend(c, text.length / 16);
-    text_free(&text);
+    token.text = text_keep(&text, c->arena);
+    c_spend(c, token.length / 16);
     return token;
 }
 
@@ -517,9 +515,9 @@ bool c_expand(struct c_definitions *c, struct lexer *lexer, const struct lexer_e
 
     struct lexer_expansion *expansion = arena_new(c->arena, struct lexer_expansion);
     struct source *made = arena_new(c->arena, struct source);
-    *made = (struct source){source->name, arena_copy(c->arena, text_string(&text), is_good ? text.length : 0),
-                            is_good ? text.length : 0};
-    text_free(&text);
+    text_truncate(&text, is_good ? text.length : 0);
+    *made = (struct source){.name = source->name, .length = text.length};
+    made->text = text_keep(&text, c->arena);
     expansion->place = (struct place){source, begin, file.position > end ? file.position : end};
     struct token *tokens = NULL;
     size_t count = 0, room = 0;

@@ -13,7 +13,7 @@ struct c_symbol *c_symbol(struct c_definitions *c, const char *text, size_t leng
     symbol = arena_new(c->arena, struct c_symbol);
     symbol->name = arena_copy(c->arena, text, length);
     if (table_set(&c->symbols, text, length, symbol))
-        c->is_exhausted = true; /* out of memory: the stream ends */
+        arena_give_up(c->arena);
     return symbol;
 }
 

@@ -106,9 +106,8 @@ static bool attach_piece(struct parser *parser, struct attach_piece *piece, bool
             parser->lexer.position++;
         }
     }
-    piece->text = arena_strdup(parser->arena, text_string(&text));
+    piece->text = text_keep(&text, parser->arena);
     piece->place = (struct place){parser->source, begin, parser->lexer.position};
-    text_free(&text);
     return good;
 }
 

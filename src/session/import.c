@@ -57,9 +57,10 @@ static const char *read_file(struct session *session, int descriptor, size_t *le
         got = -1;
     }
     *length = text.length;
-    const char *copy = got < 0 ? NULL : arena_copy(&session->arena, text_string(&text), text.length);
+    if (got >= 0)
+        return text_keep(&text, &session->arena);
     text_free(&text);
-    return copy;
+    return NULL;
 }
 
 static void cannot(struct session *session, const struct import *import, const char *path, int error)
