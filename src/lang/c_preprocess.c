@@ -346,7 +346,7 @@ static struct c_tokens substitute(struct c_definitions *c, const struct c_macro 
                 continue;
             }
             paste(c, &out, raw->count ? raw->items[0] : empty);
-            struct c_tokens rest = {raw->items + 1, raw->count ? raw->count - 1 : 0, 0};
+            struct c_tokens rest = {raw->count ? raw->items + 1 : NULL, raw->count ? raw->count - 1 : 0, 0};
             append(c, &out, &rest, false);
             continue;
         }
