@@ -23,6 +23,8 @@ struct image_map {
     /* One ring of value_size bytes per CPU. BPF_MAP_TYPE_ARRAY_OF_MAPS: found by the number of the CPU;
      * BPF_MAP_TYPE_RINGBUF: programs name the rings one by one (RELOCATION_RING). */
     bool is_ring_per_cpu;
+    uint32_t
+        inner_bytes; /* BPF_MAP_TYPE_ARRAY_OF_MAPS: of arrays of one value of so many bytes, put in later */
     /* Script maps only: the types behind the bytes, for printing and for JSON. */
     const struct type *key; /* NULL: keyless */
     const struct type *value;
@@ -120,14 +122,14 @@ struct image_event {
 /* The control page: the only value of the map "control", mapped by the host into user space. */
 enum { IMAGE_ZEROS = 16 };
 struct image_control {
-    uint64_t zeros[IMAGE_ZEROS / 8];   /* never written: the key of keyless maps, the value of new elements */
+    uint64_t zeros[IMAGE_ZEROS / 8];   /* never written: keys of keyless maps, new elements, an unknown 0 */
     uint32_t stop;                     /* not 0: programs return at once */
-    uint32_t zero;                     /* always 0, and the verifier cannot know it */
     uint64_t start;                    /* boot clock when tracing began: `elapsed` counts from it */
     uint64_t child;                    /* process id of the command of -c; 0: none */
     int64_t result;                    /* what a test's block returned */
     uint64_t pid_level, pid_namespace; /* the tracer's PID namespace: how deep it is, and its address */
     uint64_t process_ends;             /* how many of the set of processes have ended */
+    uint64_t unwind_wishes;            /* how often something was put into the map of that name */
     /* Where the kernel runs programs of recordings' events: the one at hand. Away from `stop`, at which all
      * look. */
     struct image_event event __attribute__((aligned(64)));
@@ -145,8 +147,10 @@ struct image {
     int events_shared;           /* one ring for programs that may not use an array of them; or -1 */
     int events_own;              /* a ring of the programs that the host runs for recordings' events; or -1 */
     int processes;               /* the set of those traced, by id (8 bytes); or -1 */
-    bool names_owners;           /* a program reads owner_name */
-    bool follows_objects;        /* a program asks how old an object is: the host must follow all events */
+    bool unwinds;                /* there are the tables of unwind.h: */
+    uint32_t unwind_blocks, unwind_rows, unwind_processes, unwind_wishes;
+    bool names_owners;    /* a program reads owner_name */
+    bool follows_objects; /* a program asks how old an object is: the host must follow all events */
     int scratch_cpu, scratch_task, scratch_slots; /* memory of programs that run; or -1 (lower.h) */
 };
 
@@ -165,7 +169,7 @@ struct image_string {
 /* The value of the map "stacks", keyed by u64 id. */
 struct image_stack {
     uint32_t bytes; /* 8 * frames */
-    uint32_t kind;  /* 0 user, 1 kernel */
+    uint32_t kind;  /* 0 user, 1 kernel; above: see unwind.h */
     uint64_t frames[];
 };
 

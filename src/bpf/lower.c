@@ -84,9 +84,14 @@ static struct ir *own_area(struct lowering *l, struct lower_function *function)
 
 struct ir *lower_unknown(struct lowering *l, struct ir *value)
 {
-    struct ir *zero = ir_load(&l->b, lower_control(l), offsetof(struct image_control, zero), 4, false);
+    struct ir *zero = ir_load(&l->b, lower_control(l), offsetof(struct image_control, zeros), 8, false);
     zero->is_volatile = true;
     return ir_binary(&l->b, IR_ADD, value, zero);
+}
+
+struct ir *lower_captured(struct lowering *l, struct ir *value)
+{
+    return lower_kernel_loops(l) ? lower_unknown(l, value) : value;
 }
 
 int32_t lower_area_slot(struct lowering *l, struct lower_function *function)
@@ -96,7 +101,7 @@ int32_t lower_area_slot(struct lowering *l, struct lower_function *function)
     function->area_bytes += 8;
     area->immediate = function->area_bytes;
     struct ir_builder saved = setup_enter(l, function);
-    ir_store(&l->b, area, slot, 8, lower_unknown(l, ir_constant(&l->b, 0)));
+    ir_store(&l->b, area, slot, 8, lower_captured(l, ir_constant(&l->b, 0)));
     setup_leave(l, function, saved);
     return slot;
 }

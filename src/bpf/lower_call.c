@@ -144,8 +144,8 @@ bool lower_return_from_subprogram(struct lowering *l, struct node *value)
         function->result_slot = lower_area_slot(l, function);
     }
     struct ir *area = lower_area(l, function);
-    ir_store(b, area, function->result_slot, 8, lower_unknown(l, result));
-    ir_store(b, area, function->returned_slot, 8, lower_unknown(l, ir_constant(b, 1)));
+    ir_store(b, area, function->result_slot, 8, lower_captured(l, result));
+    ir_store(b, area, function->returned_slot, 8, lower_captured(l, ir_constant(b, 1)));
     l->state->current->leaves_subprogram = true;
     ir_return(b, ir_constant(b, 1));
     return true;

@@ -161,22 +161,27 @@ struct ir *lower_load_scalar(struct lowering *l, struct memory at, const struct 
     return ir_load(&l->b, at.base, at.offset, 8, false);
 }
 
-struct ir *lower_constants(struct lowering *l, const char *name, const void *bytes, uint32_t size)
+uint32_t lower_internal_map(struct lowering *l, const struct image_map *wanted)
 {
     struct image *image = l->image;
     size_t map = 0;
-    while (map < image->map_count && image->maps[map].name != name)
+    while (map < image->map_count && image->maps[map].name != wanted->name)
         map++;
     if (map == image->map_count)
-        *arena_push(l->arena, image->maps, image->map_count, image->map_room) =
-            (struct image_map){.name = name,
-                               .type = BPF_MAP_TYPE_ARRAY,
-                               .key_size = 4,
-                               .value_size = size,
-                               .max_entries = 1,
-                               .flags = BPF_F_RDONLY_PROG,
-                               .initial = bytes};
-    return ir_map_value(&l->b, (uint32_t)map, 0);
+        *arena_push(l->arena, image->maps, image->map_count, image->map_room) = *wanted;
+    return (uint32_t)map;
+}
+
+struct ir *lower_constants(struct lowering *l, const char *name, const void *bytes, uint32_t size)
+{
+    uint32_t map = lower_internal_map(l, &(struct image_map){.name = name,
+                                                             .type = BPF_MAP_TYPE_ARRAY,
+                                                             .key_size = 4,
+                                                             .value_size = size,
+                                                             .max_entries = 1,
+                                                             .flags = BPF_F_RDONLY_PROG,
+                                                             .initial = bytes});
+    return ir_map_value(&l->b, map, 0);
 }
 
 /* Memory forgets what the verifier knew. */

@@ -24,8 +24,9 @@ enum {
     PACKED_LEAST = 32, /* strings of more bytes are packed into records */
     UNROLLED_CPUS = 4,
     UNROLLED_WORDS = 16,
-    LOOP_MOST = 1 << 23,    /* what bpf_loop takes */
-    LOOP_PLAIN_MOST = 1024, /* the same where the verifier walks every turn; inside of another one: */
+    LOOP_MOST = 1 << 23,       /* what bpf_loop takes */
+    LOOP_ARRAY_MOST = 1 << 16, /* turns over the elements of an array */
+    LOOP_PLAIN_MOST = 1024,    /* the same where the verifier walks every turn; inside of another one: */
     LOOP_PLAIN_INNER_MOST = 32,
     STACK_FRAMES_MOST = 127,
 };
@@ -137,6 +138,9 @@ struct ir *lower_shared_value(struct lowering *l, enum lower_shared which);
  * and it removes the branches that contradict. Whatever a loop changes in an area must be put there by this.
  */
 struct ir *lower_unknown(struct lowering *l, struct ir *value);
+/* The same for what loops change, where it is the kernel that runs them. Where the verifier walks them it
+ * needs what it knows, to see that they end. */
+struct ir *lower_captured(struct lowering *l, struct ir *value);
 /* 8 bytes in the area of a function, zero from the start. */
 int32_t lower_area_slot(struct lowering *l, struct lower_function *function);
 /* The address of an area, in the current function. */
@@ -148,9 +152,10 @@ struct ir *lower_know(struct lower_known *known, struct ir *value);
 void lower_leave(struct lowering *l); /* ends the program from here */
 /* The condition of a branch whose other way is rare: enters the likely way, returns the unlikely block. */
 struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition);
-bool lower_is_preemptible(const struct lowering *l);
 
 /* ---- lower_memory.c ---- */
+/* A map that is not of the script: one for each name (which is compared as a pointer). */
+uint32_t lower_internal_map(struct lowering *l, const struct image_map *wanted);
 /* Memory for a record of an event on the frame; false: there is none. */
 bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *record);
 struct temporary_mark lower_mark(struct lowering *l);
@@ -223,9 +228,22 @@ struct ir *lower_call(struct lowering *l, struct node *node); /* of a function o
 bool lower_return_from_subprogram(struct lowering *l, struct node *value);
 void lower_pass_on_result(struct lowering *l, const struct lower_function *callback);
 
+/* ---- lower_unwind.c ---- */
+/* Up to `most` frames of the user stack, by call frame information, to scratch memory; how many bytes, more
+ * than 0. kind: of the stack's record. Else goes to `none`. */
+struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most, struct place place,
+                        struct ir_block *none, struct ir **kind);
+
 /* ---- lower_loop.c ---- */
+/* A callback is built between these two. Its own statements' temporaries go on above ours. */
+struct lower_function *lower_callback_begin(struct lowering *l, struct lower_statement *statement,
+                                            const char *name, uint8_t parameters);
+void lower_callback_end(struct lowering *l, struct lower_function *callback,
+                        struct lower_statement *statement, struct lower_statement *outer);
 /* After a call of what can end the program. */
 void lower_pass_on_return(struct lowering *l, const struct lower_function *callee);
 void lower_loop_statement(struct lowering *l, struct node *node);
+/* Whether the kernel runs loops, by calling back, or the verifier walks them. */
+bool lower_kernel_loops(const struct lowering *l);
 
 #endif

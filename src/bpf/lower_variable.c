@@ -65,7 +65,7 @@ void lower_variable_write(struct lowering *l, struct variable *variable, struct 
     }
     /* `ctx` must stay the pointer that the verifier knows. */
     if (variable->type->kind != TYPE_POINTER || value->op == IR_CONSTANT)
-        value = lower_unknown(l, value);
+        value = lower_captured(l, value);
     ir_store(&l->b, lower_area(l, lowered->home), lowered->offset, 8, value);
 }
 

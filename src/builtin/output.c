@@ -2,6 +2,7 @@
 /* What a script says: the arguments travel in an event record, the text is made by the reader. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -21,22 +22,20 @@ enum { JOIN_WORDS = 16 };
 const uint8_t *actor_field(const struct actor *actor, const struct action *action, uint32_t field,
                            const uint8_t *record)
 {
-    static const uint8_t zeros[64];
+    static const uint8_t empty[1];
     const struct action_field *found = &action->fields[field];
     size_t length = actor->record_length;
     if (found->constant)
         return found->constant;
     if (!found->is_packed)
-        return found->offset + type_storage(found->type) <= length ? record + found->offset : zeros;
+        return record + found->offset;
     struct image_string string;
-    if (found->offset + sizeof string > length)
-        return zeros;
     memcpy(&string, record + found->offset, sizeof string);
     /* The text ends in the record: by its NUL, or because it fills its capacity. */
     if (string.length > found->type->size || string.offset > length ||
         length - string.offset < string.length ||
         (string.length < found->type->size && string.offset + string.length >= length))
-        return zeros;
+        return empty;
     return record + string.offset;
 }
 
@@ -128,11 +127,18 @@ static void act_cat(struct actor *actor, const struct action *action, const uint
                         strerror(errno));
     else {
         char part[4096];
-        ssize_t got;
-        while (content.length < actor->max_cat_bytes && (got = read(descriptor, part, sizeof part)) > 0) {
+        ssize_t got = 1;
+        while (content.length < actor->max_cat_bytes && !content.failed && got) {
             size_t room = actor->max_cat_bytes - content.length;
-            text_append(&content, part, (size_t)got < room ? (size_t)got : room);
+            got = read(descriptor, part, room < sizeof part ? room : sizeof part);
+            if (got > 0)
+                text_append(&content, part, (size_t)got);
+            else if (got < 0 && errno != EINTR)
+                break;
         }
+        if (content.failed || (got < 0 && errno != EAGAIN)) /* again: there is no more now */
+            actor->complain(actor, action->call->place, "failed to read file '%s' (%s)", text_string(&path),
+                            strerror(content.failed ? ENOMEM : errno));
         close(descriptor);
         record_foreign_text(actor->printer, "cat", text_string(&content), content.length);
     }
@@ -146,13 +152,18 @@ static void act_system(struct actor *actor, const struct action *action, const u
     int ends[2] = {-1, -1}, status = 0;
     formatted_text(actor, action, record, &command);
     actor->flush(actor);
-    if ((actor->is_json || actor->output_descriptor < 0) && pipe2(ends, O_CLOEXEC))
-        ends[0] = ends[1] = -1;
+    if ((actor->is_json || actor->output_descriptor < 0) && pipe2(ends, O_CLOEXEC)) {
+        actor->complain(actor, action->call->place, "cannot start a command: %s", strerror(errno));
+        text_free(&command);
+        return;
+    }
     pid_t child = fork();
     if (child == 0) {
         sigset_t none;
+        signal(SIGPIPE, SIG_DFL); /* we ignore it; `yes | head` is not to complain */
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGPIPE, SIG_DFL); /* we ignore it, what is run must not */
         if (dup2(ends[1] >= 0 ? ends[1] : actor->output_descriptor, STDOUT_FILENO) < 0)
             _exit(126);
         execl("/bin/sh", "sh", "-c", text_string(&command), (char *)NULL);

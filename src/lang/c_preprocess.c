@@ -140,7 +140,6 @@ struct c_token c_fetch(struct c_definitions *c)
     }
     while (c->file && c_spend(c, 1)) {
         struct c_file *file = c->file;
-        uint32_t before = file->position;
         struct c_token token = c_lex(c, file->source.text, file->source.length, &file->position, false);
         token.begins_line |= file->at_line_start;
         if (token.kind == C_END) {
@@ -158,7 +157,6 @@ struct c_token c_fetch(struct c_definitions *c)
             c_directive(c);
             continue;
         }
-        (void)before;
         return painted(token);
     }
     return (struct c_token){.kind = C_END};
@@ -441,7 +439,7 @@ struct c_tokens c_expand_tokens(struct c_definitions *c, const struct c_tokens *
 
 /* ---- for the lexer of scripts ---- */
 
-/* The expansion's text; -1: too long. The file stands behind the use. */
+/* The expansion's text. False: it is too long. The file stands behind the use. */
 static bool expand_use(struct c_definitions *c, struct text *text)
 {
     for (bool is_first = true;; is_first = false) {
@@ -489,7 +487,7 @@ bool c_expand(struct c_definitions *c, struct lexer *lexer, const struct lexer_e
         return true;
     }
     uint32_t begin = lexer->position, end = begin;
-    while (end < source->length && c_is_word_character(source->text[end]))
+    while (end < source->length && lexer_is_word(source->text[end]))
         end++;
     struct c_symbol *symbol = table_get(&c->symbols, source->text + begin, end - begin);
     if (!symbol || !symbol->macro || symbol->macro->dynamic == C_DYNAMIC_FILE || c->is_exhausted)

@@ -113,6 +113,11 @@ static char **split(struct arena *arena, const char *command)
     return words;
 }
 
+const char *child_program(struct session *session)
+{
+    return split(&session->arena, session->options.command)[0];
+}
+
 int child_start(struct session *session)
 {
     char **words = split(&session->arena, session->options.command);
@@ -140,6 +145,7 @@ int child_start(struct session *session)
         close(go[1]);
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGPIPE, SIG_DFL); /* we ignore it, what is run must not */
         if (read(go[0], &ready, 1) != 1)
             _exit(127); /* the tracer is gone */
         limits_of_command(session);

@@ -78,6 +78,8 @@ static int act(void *state, const uint8_t *record, size_t length)
         return 0;
     }
     const struct action *action = &session->actions.items[header.action];
+    if (length < action->size)
+        return 0;
     session->actor.record_length = length;
     session->printer.time = session->options.shows_times ? header.time : 0;
     if (session->options.watch &&
@@ -238,13 +240,13 @@ static void run_special(struct session *session, enum probe_time time)
     session->has_special_thread = true;
     for (;;) {
         struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until); /* others set the time of day, also backwards */
         until.tv_nsec += WAIT_SHORTEST_MS * 1000000;
         if (until.tv_nsec >= 1000000000) {
             until.tv_sec++;
             until.tv_nsec -= 1000000000;
         }
-        if (pthread_timedjoin_np(session->special_thread, NULL, &until) != ETIMEDOUT) {
+        if (pthread_clockjoin_np(session->special_thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
             session->has_special_thread = false;
             tell_special(session);
             return;
@@ -315,6 +317,26 @@ static int attach(struct session *session)
             return error;
     }
     return 0;
+}
+
+/* What was left out while all was attached, from the given diagnostic on: told before the trace, and so not
+ * after it. A guest's program is told by its own. */
+static void tell_left_out(struct session *session, size_t from)
+{
+    struct diagnostics *said = &session->diagnostics;
+    struct text text = {0};
+    size_t kept = from;
+    if (session->options.is_guest)
+        return;
+    for (size_t i = from; i < said->count; i++)
+        if (said->items[i].severity == DIAGNOSTIC_WARNING)
+            diagnostic_render(&text, &said->items[i], session->options.colour);
+        else
+            said->items[kept++] = said->items[i];
+    said->count = kept;
+    if (text.length && !session->options.no_warnings)
+        session_report(session, "%s", text_string(&text));
+    text_free(&text);
 }
 
 static void tell_attached(struct session *session)
@@ -405,6 +427,7 @@ static int turn(struct session *session, int wait_ms)
         session->is_over |= mixed_turn(session, UINT64_MAX);
     int count = consume(session, false);
     grow_look(session);
+    unwind_look(session);
     return count;
 }
 
@@ -541,6 +564,7 @@ static int prepare(struct session *session)
 
 static int begin(struct session *session)
 {
+    size_t told = session->diagnostics.count;
     int error = prepare(session);
     if (!error)
         error = limits_memory(session);
@@ -556,6 +580,8 @@ static int begin(struct session *session)
         control->start = session->host->operations->clock(session->host);
     if (control && session->options.command)
         control->child = (uint64_t)session->child.pid;
+    if ((error = unwind_begin(session)))
+        return error;
     session->holds_output = true;
     run_special(session, PROBE_AT_BEGIN);
     consume(session, true);
@@ -577,6 +603,7 @@ static int begin(struct session *session)
         session->is_over = true;
         return 0;
     }
+    tell_left_out(session, told);
     tell_attached(session);
     limits_time(session, true);
     run_special(session, PROBE_ONCE);

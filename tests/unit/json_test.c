@@ -325,12 +325,12 @@ static bool hostile_symbol(void *owner, uint64_t address, struct print_symbol *o
     return true;
 }
 
-static size_t one_frame(void *owner, enum type_kind kind, uint64_t id, const uint64_t **frames)
+static bool one_frame(void *owner, enum type_kind kind, uint64_t id, struct print_stack *out)
 {
     static const uint64_t frame = 0x20;
     (void)owner, (void)kind, (void)id;
-    *frames = &frame;
-    return 1;
+    *out = (struct print_stack){.frames = &frame, .count = 1};
+    return true;
 }
 
 static void hostile_names(void **state)
