@@ -106,7 +106,7 @@ struct image_event {
     uint64_t time;   /* boot clock, ns */
     uint64_t object; /* id as it was recorded */
     uint64_t owner, thread;
-    uint64_t lifetime, since;    /* ns; only when image.follows_objects */
+    uint64_t lifetime, since;    /* ns; only when image.reads_lifetime, reads_since */
     uint64_t related;            /* id of the first object that the event relates to its own */
     uint64_t site;               /* of the variant */
     uint64_t words[EVENT_WORDS]; /* arguments */
@@ -146,7 +146,8 @@ struct image {
     int events_own;              /* a ring of the programs that the host runs for recordings' events; or -1 */
     int processes;               /* the set of those traced, by id (8 bytes); or -1 */
     bool names_owners;           /* a program reads owner_name */
-    bool follows_objects;        /* a program asks how old an object is: the host must follow all events */
+    bool follows_objects; /* a program asks about an object's history: the host must follow all events */
+    bool reads_lifetime, reads_since; /* and it asks for this: each costs a time of the recording */
     int scratch_cpu, scratch_task, scratch_slots; /* memory of programs that run; or -1 (lower.h) */
 };
 
