@@ -113,7 +113,7 @@ struct image_event {
     uint64_t time;   /* boot clock, ns */
     uint64_t object; /* id as it was recorded */
     uint64_t owner, thread;
-    uint64_t lifetime, since;    /* ns; only when image.follows_objects */
+    uint64_t lifetime, since;    /* ns; only when image.reads_lifetime, reads_since */
     uint64_t related;            /* id of the first object that the event relates to its own */
     uint64_t site;               /* of the variant */
     uint64_t words[EVENT_WORDS]; /* arguments */
@@ -155,7 +155,8 @@ struct image {
     bool unwinds;                /* there are the tables of unwind.h: */
     uint32_t unwind_blocks, unwind_rows, unwind_processes, unwind_wishes;
     bool names_owners;    /* a program reads owner_name */
-    bool follows_objects; /* a program asks how old an object is: the host must follow all events */
+    bool follows_objects; /* a program asks about an object's history: the host must follow all events */
+    bool reads_lifetime, reads_since; /* and it asks for this: each costs a time of the recording */
     int scratch_cpu, scratch_task, scratch_slots; /* memory of programs that run; or -1 (lower.h) */
 };
 
