@@ -122,9 +122,8 @@ struct image_event {
 /* The control page: the only value of the map "control", mapped by the host into user space. */
 enum { IMAGE_ZEROS = 16 };
 struct image_control {
-    uint64_t zeros[IMAGE_ZEROS / 8];   /* never written: the key of keyless maps, the value of new elements */
+    uint64_t zeros[IMAGE_ZEROS / 8];   /* never written: keys of keyless maps, new elements, an unknown 0 */
     uint32_t stop;                     /* not 0: programs return at once */
-    uint32_t zero;                     /* always 0, and the verifier cannot know it */
     uint64_t start;                    /* boot clock when tracing began: `elapsed` counts from it */
     uint64_t child;                    /* process id of the command of -c; 0: none */
     int64_t result;                    /* what a test's block returned */

@@ -86,17 +86,6 @@ static void go_if(struct lowering *l, struct ir *condition, struct ir_block *oth
     enter(l, go);
 }
 
-static uint32_t table(struct lowering *l, struct image_map map)
-{
-    struct image *image = l->image;
-    size_t at = 0;
-    while (at < image->map_count && image->maps[at].name != map.name)
-        at++;
-    if (at == image->map_count)
-        *arena_push(l->arena, image->maps, image->map_count, image->map_room) = map;
-    return (uint32_t)at;
-}
-
 static const char blocks_name[] = "unwind_blocks", rows_name[] = "unwind_rows",
                   processes_name[] = "unwind_processes", wishes_name[] = "unwind_wishes";
 
@@ -108,29 +97,31 @@ static void make_tables(struct lowering *l)
     if (image->unwinds)
         return;
     image->unwinds = true;
-    image->unwind_blocks = table(l, (struct image_map){.name = blocks_name,
-                                                       .type = BPF_MAP_TYPE_HASH,
-                                                       .key_size = sizeof(struct unwind_key),
-                                                       .value_size = sizeof(struct unwind_block),
-                                                       .max_entries = UNWIND_BLOCKS,
-                                                       .flags = grows});
-    image->unwind_rows = table(l, (struct image_map){.name = rows_name,
-                                                     .type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
-                                                     .key_size = 4,
-                                                     .value_size = 4,
-                                                     .max_entries = UNWIND_CHUNKS,
-                                                     .inner_bytes = UNWIND_CHUNK_BYTES});
-    image->unwind_processes = table(l, (struct image_map){.name = processes_name,
-                                                          .type = BPF_MAP_TYPE_HASH,
-                                                          .key_size = 8,
-                                                          .value_size = sizeof(struct unwind_process),
-                                                          .max_entries = UNWIND_PROCESSES,
-                                                          .flags = BPF_F_NO_PREALLOC});
-    image->unwind_wishes = table(l, (struct image_map){.name = wishes_name,
-                                                       .type = BPF_MAP_TYPE_HASH,
-                                                       .key_size = sizeof(struct unwind_key),
-                                                       .value_size = sizeof(struct unwind_wish),
-                                                       .max_entries = UNWIND_WISHES});
+    image->unwind_blocks =
+        lower_internal_map(l, &(struct image_map){.name = blocks_name,
+                                                  .type = BPF_MAP_TYPE_HASH,
+                                                  .key_size = sizeof(struct unwind_key),
+                                                  .value_size = sizeof(struct unwind_block),
+                                                  .max_entries = UNWIND_BLOCKS,
+                                                  .flags = grows});
+    image->unwind_rows = lower_internal_map(l, &(struct image_map){.name = rows_name,
+                                                                   .type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+                                                                   .key_size = 4,
+                                                                   .value_size = 4,
+                                                                   .max_entries = UNWIND_CHUNKS,
+                                                                   .inner_bytes = UNWIND_CHUNK_BYTES});
+    image->unwind_processes =
+        lower_internal_map(l, &(struct image_map){.name = processes_name,
+                                                  .type = BPF_MAP_TYPE_HASH,
+                                                  .key_size = 8,
+                                                  .value_size = sizeof(struct unwind_process),
+                                                  .max_entries = UNWIND_PROCESSES,
+                                                  .flags = BPF_F_NO_PREALLOC});
+    image->unwind_wishes = lower_internal_map(l, &(struct image_map){.name = wishes_name,
+                                                                     .type = BPF_MAP_TYPE_HASH,
+                                                                     .key_size = sizeof(struct unwind_key),
+                                                                     .value_size = sizeof(struct unwind_wish),
+                                                                     .max_entries = UNWIND_WISHES});
 }
 
 /* ---- what is where ---- */

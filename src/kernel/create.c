@@ -152,6 +152,28 @@ failed:
     return error;
 }
 
+int create_task_storage(const char *name, uint32_t value_size)
+{
+    if (value_size % 8)
+        return -EINVAL;
+    int btf = map_storage_btf(value_size);
+    if (btf < 0)
+        return btf;
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.map_type = BPF_MAP_TYPE_TASK_STORAGE;
+    attributes.key_size = 4;
+    attributes.value_size = value_size;
+    attributes.map_flags = BPF_F_NO_PREALLOC;
+    attributes.btf_fd = (uint32_t)btf;
+    attributes.btf_key_type_id = 1;
+    attributes.btf_value_type_id = 3;
+    map_kernel_name(attributes.map_name, name);
+    int fd = map_create(&attributes);
+    close(btf);
+    return fd;
+}
+
 /* One of the arrays that a map of them holds: of one value, which we map. */
 static int map_create_inner(const struct image_map *map)
 {
@@ -193,28 +215,14 @@ static int map_create_plain(const struct image_map *map, struct kernel_map *made
     attributes.max_entries = map->max_entries;
     attributes.map_flags = map->flags | (is_mapped ? BPF_F_MMAPABLE : 0);
     map_kernel_name(attributes.map_name, map->name);
-    int btf = -1;
-    if (map->type == BPF_MAP_TYPE_TASK_STORAGE) {
-        if (map->value_size % 8)
-            return -EINVAL;
-        btf = map_storage_btf(map->value_size);
-        if (btf < 0)
-            return btf;
-        attributes.btf_fd = (uint32_t)btf;
-        attributes.btf_key_type_id = 1;
-        attributes.btf_value_type_id = 3;
-        attributes.map_flags |= BPF_F_NO_PREALLOC;
-        attributes.max_entries = 0;
-    }
     int inner = map->inner_bytes ? map_create_inner(map) : 0;
     if (inner < 0)
         return inner;
     attributes.inner_map_fd = (uint32_t)inner;
-    int fd = map_create(&attributes);
+    int fd = map->type == BPF_MAP_TYPE_TASK_STORAGE ? create_task_storage(map->name, map->value_size)
+                                                    : map_create(&attributes);
     if (inner)
         close(inner);
-    if (btf >= 0)
-        close(btf);
     if (fd < 0)
         return fd;
     made->fd = fd;

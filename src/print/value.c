@@ -407,14 +407,9 @@ static void write_elements(struct walk *walk, const struct type *type, struct by
     walk->raw = raw;
 }
 
-static bool is_record(const struct type *type)
-{
-    return type->count && type->fields[0].name && type->fields[0].name[0];
-}
-
 static void write_tuple(struct walk *walk, const struct type *type, struct bytes bytes)
 {
-    if (is_record(type)) {
+    if (type_is_record(type)) {
         write_members(walk, type, bytes);
         return;
     }
@@ -755,7 +750,7 @@ void print_key(struct printer *printer, const struct type *type, const void *byt
                         .nodes = WALK_NODES,
                         .compact = printer->json};
     struct bytes whole = {bytes, type_storage(type)};
-    if (type->kind == TYPE_TUPLE && !is_record(type))
+    if (type->kind == TYPE_TUPLE && !type_is_record(type))
         write_elements(&walk, type, whole);
     else
         write_value(&walk, type, whole);

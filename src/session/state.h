@@ -86,6 +86,8 @@ struct session {
     struct cgroup_name *cgroups;
     struct text username;   /* the last one asked for */
     uint64_t *stack_frames; /* of the last stack asked for */
+    uint64_t *own_code;     /* names_own_code() */
+    uint32_t own_code_slots;
     struct mishap_state *mishaps;
     uint64_t mishap_time;
     struct session_child child;
@@ -103,11 +105,12 @@ struct session {
     struct table known;    /* those that were looked into */
     uint64_t grow_time;    /* of the last look */
     bool grow_wanted;
-    bool holds_output; /* what begin prints stands behind the banner: kept until that is said */
-    bool interrupted;  /* a signal asked for the end */
-    unsigned signals_heard;
-    bool output_known, output_waits;  /* output.c: whether its reader can hold us up */
-    uint64_t output_bytes;            /* in the present file */
+    bool holds_output;               /* what begin prints stands behind the banner: kept until that is said */
+    bool interrupted;                /* a signal asked for the end */
+    unsigned ends_asked;             /* how many signals did */
+    uint64_t unread;                 /* records passed over because it was asked for again */
+    bool output_known, output_waits; /* output.c: whether its reader can hold us up */
+    uint64_t output_bytes;           /* in the present file */
     unsigned long long output_number; /* of files before it */
     uint64_t events;                  /* acted on, for --max-events */
     uint64_t data_limit;              /* what commands get back of RLIMIT_DATA */
@@ -144,7 +147,8 @@ unsigned session_script_of(void *state, const struct source *source); /* which s
 /* names.c */
 void names_init(struct session *session);
 void names_close(struct session *session);
-int64_t names_wall_offset(void); /* since 1970 - since boot, ns */
+const uint64_t *names_own_code(void *session, uint32_t *slots); /* lower_options.own_code */
+int64_t names_wall_offset(void);                                /* since 1970 - since boot, ns */
 /* Before anything is attached: from now on it is known which code processes have mapped, also when they have
  * ended by the time that an address is printed. Nothing where no user addresses are. */
 void names_watch(struct session *session);

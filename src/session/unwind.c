@@ -280,13 +280,19 @@ static void forget(struct session *session, const struct unwind_key *key)
     session->host->operations->map_delete(session->host, session->image.unwind_wishes, key);
 }
 
+/* Of a file on an overlay the kernel's inode is that of the file below, which it shows to nobody. */
+static bool is_wished(const struct proc_mapping *mapping, const struct unwind_key *key)
+{
+    return is_code(mapping) && (mapping->inode == key->inode || mapping->device >> 32 == 0);
+}
+
 static void grant_file(struct session *session, const struct unwind_key *key, const struct unwind_wish *wish)
 {
     struct proc_maps maps;
     const struct proc_mapping *mapping = NULL;
     if (!proc_maps_read((pid_t)wish->pid, &maps)) {
         mapping = proc_maps_find(&maps, wish->address);
-        if (mapping && is_code(mapping) && mapping->inode == key->inode)
+        if (mapping && is_wished(mapping, key))
             add_mapping(session, (pid_t)wish->pid, mapping, *key);
         proc_maps_free(&maps);
     }

@@ -413,7 +413,7 @@ static void records(void **state)
 {
     (void)state;
     struct printer *printer = json_printer();
-    record_text(printer, "time", "12:00\n", 6);
+    record_text(printer, "time", &(const struct text){.bytes = "12:00\n", .length = 6});
     assert_json("{\"type\": \"time\", \"data\": \"12:00\\n\"}\n");
     printer = json_printer();
     const struct format_argument arguments[] = {{type_string(&arena, 8), "a\"\x01\0\0\0\0"},

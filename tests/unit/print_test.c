@@ -457,7 +457,7 @@ static void records_as_text(void **state)
     struct printer printer = {.out = &text, .names = &names};
     struct type kernel = {.kind = TYPE_KSTACK, .size = 8};
     text_clear(&text);
-    record_text(&printer, "time", "12:00\n", 6);
+    record_text(&printer, "time", &(const struct text){.bytes = "12:00\n", .length = 6});
     record_value(&printer, &type_i8, WORDS(50), 10);
     record_value(&printer, tuple_of(&type_i8, &type_bool), WORDS(1, 0), 0);
     record_value(&printer, &kernel, WORDS(7), 0);
