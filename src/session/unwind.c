@@ -344,6 +344,8 @@ static void end_pauses(struct session *session, uint64_t now)
 
 void unwind_look(struct session *session)
 {
+    if (!session->unwind && session->image.unwinds) /* the first program that needs it came meanwhile */
+        unwind_begin(session);
     const struct image_control *control =
         session->unwind ? session->host->operations->control(session->host) : NULL;
     if (!control)
