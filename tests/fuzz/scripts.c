@@ -159,7 +159,7 @@ static void integer(unsigned depth)
         default: printf("$i%u", below(INTEGERS)); return;
         }
     }
-    switch (below(26)) {
+    switch (below(28)) {
     case 0:
         printf("(%s)(", PICK("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"));
         integer(depth - 1);
@@ -270,6 +270,8 @@ static void integer(unsigned depth)
         printf("(int64)@%s", PICK("sum", "min", "max", "count_all"));
         return;
     case 21: printf("(int64)($t%u[%u])", below(TEXTS), below(4)); return;
+    case 22: printf("(int64)(((struct bits *)&$x)->%s)", PICK("a", "b", "c", "d", "e[1]")); return;
+    case 23: printf("(int64)(*(%s *)&$x)", PICK("int8", "uint16", "int32", "uint64")); return;
     default: break;
     }
     printf("((int64)(");
@@ -477,7 +479,7 @@ static void loop(unsigned nested)
 
 static void statement(unsigned nested)
 {
-    switch (below(nested ? 19 : 14)) {
+    switch (below(nested ? 20 : 14)) {
     case 0:
         line("$i%u = (int64)(", below(INTEGERS));
         integer(DEPTH);
@@ -575,6 +577,11 @@ static void statement(unsigned nested)
         if (loops < 3)
             loop(nested);
         return;
+    case 19:
+        line("$x = (uint64)(");
+        integer(2);
+        printf(");\n");
+        return;
     case 17:
         if (loops < 2)
             loop_over_map();
@@ -612,6 +619,7 @@ static void variables(unsigned from)
         line("$p%u = ((int64)%u, \"a text of some length: 1234\", (int16)%u);\n", i, below(100), below(100));
     line("$r = (a=(int64)%u, b=\"a text of some length: 1234\", c=(d=(uint32)1, e=(int8)2));\n", below(100));
     line("$a = (uint8[8])%u;\n", below(100000));
+    line("$x = (uint64)0x%llx;\n", (unsigned long long)next());
 }
 
 static void function(unsigned number)
@@ -646,6 +654,7 @@ int main(int argc, char **argv)
     state = argc > 1 ? strtoull(argv[1], NULL, 10) * 0x9e3779b97f4a7c15u + 1 : 1;
     for (int i = 0; i < 8; i++)
         next();
+    printf("struct bits { uint32_t a:3; int32_t b:7; uint8_t c; int8_t e[2]; int16_t d; };\n");
     printf("macro larger(a, b) { (int64)(a) > (int64)(b) ? (int64)(a) : (int64)(b) }\n");
     printf("macro mixed(a, b) { $m = (int64)(a); $m ^= (int64)(b); $m * 3 }\n");
     unsigned all = below(4);
