@@ -120,6 +120,7 @@ static void put_event(struct text *out, const struct recording_tracepoint *trace
         text_add(out, ";\n");
     }
     text_add(out, "\t};\n};\n");
+    out->failed |= name.failed;
     text_free(&name);
 }
 
