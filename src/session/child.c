@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -150,6 +151,9 @@ int child_start(struct session *session)
             _exit(127); /* the tracer is gone */
         limits_of_command(session);
         error = become(&user);
+        /* It may stand still when we die (child_run_until), and then nobody else would let it go on. */
+        if (!error && prctl(PR_SET_PDEATHSIG, SIGCONT))
+            error = errno;
         if (!error) {
             execvp(words[0], words);
             error = errno;
