@@ -140,7 +140,7 @@ module_build() {
     } >"$log" 2>&1; then
         rm -f "$log"
     else
-        echo "   $suite: the module with tracepoints of ours cannot be built: $(tail -n 1 "$log")"
+        echo "   $suite: the module with tracepoints of ours cannot be built: $(grep -i -m 1 error "$log" || tail -n 1 "$log")"
     fi
     cd "$root" || exit 1
     rm -rf "$tree"
