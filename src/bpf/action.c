@@ -64,13 +64,14 @@ size_t image_stack_frames(struct image_stack *stack, size_t size, const uint64_t
     size_t room = (size - sizeof *stack) / sizeof(uint64_t) - 1, count = stack->bytes / sizeof(uint64_t);
     count = count < room ? count : room;
     *frames = stack->frames;
-    if (!stack->caller_most)
+    const uint32_t most = stack->kind & IMAGE_STACK_CALLER;
+    if (!most)
         return count;
     uint64_t *list = stack->frames, caller = list[0];
     if (caller && count && (count < 2 || list[2] != caller)) {
         list[0] = list[1];
         list[1] = caller;
-        return count < stack->caller_most ? count + 1 : count;
+        return count < most ? count + 1 : count;
     }
     *frames = list + 1;
     return count;

@@ -23,6 +23,8 @@ struct image_map {
     /* One ring of value_size bytes per CPU. BPF_MAP_TYPE_ARRAY_OF_MAPS: found by the number of the CPU;
      * BPF_MAP_TYPE_RINGBUF: programs name the rings one by one (RELOCATION_RING). */
     bool is_ring_per_cpu;
+    uint32_t
+        inner_bytes; /* BPF_MAP_TYPE_ARRAY_OF_MAPS: of arrays of one value of so many bytes, put in later */
     /* Script maps only: the types behind the bytes, for printing and for JSON. */
     const struct type *key; /* NULL: keyless */
     const struct type *value;
@@ -111,7 +113,7 @@ struct image_event {
     uint64_t time;   /* boot clock, ns */
     uint64_t object; /* id as it was recorded */
     uint64_t owner, thread;
-    uint64_t lifetime, since;    /* ns; only when image.follows_objects */
+    uint64_t lifetime, since;    /* ns; only when image.reads_lifetime, reads_since */
     uint64_t related;            /* id of the first object that the event relates to its own */
     uint64_t site;               /* of the variant */
     uint64_t words[EVENT_WORDS]; /* arguments */
@@ -125,14 +127,14 @@ struct image_event {
 /* The control page: the only value of the map "control", mapped by the host into user space. */
 enum { IMAGE_ZEROS = 16 };
 struct image_control {
-    uint64_t zeros[IMAGE_ZEROS / 8];   /* never written: the key of keyless maps, the value of new elements */
+    uint64_t zeros[IMAGE_ZEROS / 8];   /* never written: keys of keyless maps, new elements, an unknown 0 */
     uint32_t stop;                     /* not 0: programs return at once */
-    uint32_t zero;                     /* always 0, and the verifier cannot know it */
     uint64_t start;                    /* boot clock when tracing began: `elapsed` counts from it */
     uint64_t child;                    /* process id of the command of -c; 0: none */
     int64_t result;                    /* what a test's block returned */
     uint64_t pid_level, pid_namespace; /* the tracer's PID namespace: how deep it is, and its address */
     uint64_t process_ends;             /* how many of the set of processes have ended */
+    uint64_t unwind_wishes;            /* how often something was put into the map of that name */
     /* Where the kernel runs programs of recordings' events: the one at hand. Away from `stop`, at which all
      * look. */
     struct image_event event __attribute__((aligned(64)));
@@ -150,8 +152,11 @@ struct image {
     int events_shared;           /* one ring for programs that may not use an array of them; or -1 */
     int events_own;              /* a ring of the programs that the host runs for recordings' events; or -1 */
     int processes;               /* the set of those traced, by id (8 bytes); or -1 */
-    bool names_owners;           /* a program reads owner_name */
-    bool follows_objects;        /* a program asks how old an object is: the host must follow all events */
+    bool unwinds;                /* there are the tables of unwind.h: */
+    uint32_t unwind_blocks, unwind_rows, unwind_processes, unwind_wishes;
+    bool names_owners;    /* a program reads owner_name */
+    bool follows_objects; /* a program asks about an object's history: the host must follow all events */
+    bool reads_lifetime, reads_since; /* and it asks for this: each costs a time of the recording */
     int scratch_cpu, scratch_task, scratch_slots; /* memory of programs that run; or -1 (lower.h) */
 };
 
@@ -171,10 +176,13 @@ struct image_string {
 
 /* The value of the map "stacks", keyed by u64 id. */
 struct image_stack {
-    uint32_t bytes;       /* 8 * frames */
-    uint32_t caller_most; /* not 0: in front of the frames is the caller, and they are at most so many */
+    uint32_t bytes; /* 8 * frames */
+    /* IMAGE_STACK_CALLER: not 0: in front of the frames is the caller, and with it they are at most so many.
+     * Above: see unwind.h. */
+    uint32_t kind;
     uint64_t frames[];
 };
+enum { IMAGE_STACK_CALLER = 0xff };
 /* The frames of a stack in a value of `size` bytes, the caller in its place: behind the first frame, unless
  * it is there. */
 size_t image_stack_frames(struct image_stack *stack, size_t size, const uint64_t **frames);

@@ -84,7 +84,7 @@ struct ir { /* an instruction, and the value it makes */
     enum ir_op op;
     uint8_t size;
     bool is_signed;
-    bool is_volatile; /* load: never merged or dropped */
+    bool is_volatile; /* load: never merged */
     uint32_t number;  /* within the function, for dumps and side tables */
     int32_t offset;
     int64_t immediate;

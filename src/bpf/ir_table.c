@@ -86,7 +86,7 @@ bool ir_is_removable(const struct ir *ir)
 {
     if (ir->op == IR_CALL)
         return helper_effects(ir->immediate) & HELPER_REMOVABLE;
-    return operations[ir->op].properties & REMOVABLE && !ir->is_volatile;
+    return operations[ir->op].properties & REMOVABLE;
 }
 
 /* Operands */

@@ -50,10 +50,15 @@ struct lower_options {
     size_t name_count;
     uint32_t user_frames;                         /* frames of a stack without an explicit limit: 127 */
     uint64_t pid_namespace_device, pid_namespace; /* of the tracer; 0: the initial one */
-    bool times_records;                           /* each has its time, also where one ring is enough */
-    bool counts_lookups;   /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
-    int64_t wall_offset;   /* what makes the boot clock the time since 1970, ns */
-    const char *clock_map; /* tests: this map of the script is tseries' clock; or NULL */
+    /* Where the kernel's functions lie that call programs of tracepoints: NULL when nobody knows; else slots,
+     * a power of two, of them: 0, the first begins, it ends, the next begins …, the rest UINT64_MAX. */
+    const uint64_t *(*own_code)(void *state, uint32_t *slots);
+    void *own_code_state;
+    bool times_records;  /* each has its time, also where one ring is enough */
+    bool counts_lookups; /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
+    int64_t wall_offset; /* what makes the boot clock the time since 1970, ns */
+    const struct unwind_offsets *unwind; /* NULL: not known */
+    const char *clock_map;               /* tests: this map of the script is tseries' clock; or NULL */
     unsigned registers_for_tests;
 };
 
@@ -65,7 +70,11 @@ struct lowering {
     struct diagnostics *diagnostics;
     const struct probe_context *context;
     const struct lower_options *options;
-    const char *probe;         /* text, for mishaps and actions */
+    const char *probe; /* text, for mishaps and actions */
+    struct held_key {
+        const struct node *key; /* its value is in memory already: uses of this node find it there */
+        struct memory memory;
+    } held;
     bool is_unused;            /* nobody wants the value of the builtin that is lowered: it asks this first */
     bool is_sleepable;         /* decided before lowering begins */
     struct lower_state *state; /* private to lower*.c */
@@ -151,6 +160,8 @@ struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct 
 /* The same with a histogram row appended to the key, which is one that lower_map_key() made: it has room. */
 struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memory key, struct ir *row,
                          struct place place);
+/* Whether another program, or this one for another task, may run on this CPU between two instructions. */
+bool lower_is_preemptible(const struct lowering *l);
 /* base[offset] += value, 8 bytes of a per-CPU value; atomic where the program can be preempted. */
 void lower_add(struct lowering *l, struct ir *base, int32_t offset, struct ir *value);
 /* A loop over all elements, or any early end: jump to the end of the current statement. */
@@ -184,7 +195,8 @@ enum address_space lower_args_space(const struct lowering *l);   /* of args' fie
 struct ir *lower_event_word(struct lowering *l, size_t offset);  /* of struct image_event, 8 bytes */
 struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
 /* Interns the current stack; returns its id, 0 when it could not be taken. */
-struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place);
+enum stack_way { STACK_OF_KERNEL, STACK_OF_USER, STACK_UNWOUND };
+struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, struct place place);
 
 /* ---- loops for builtins ---- */
 

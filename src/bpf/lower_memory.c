@@ -83,6 +83,8 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
     uint32_t most = l->options->frame_most && l->options->frame_most < FRAME_TEMPORARY_MOST
                         ? l->options->frame_most
                         : FRAME_TEMPORARY_MOST;
+    if (l->state->is_cramped)
+        most = 8;
     struct ir *frame =
         bytes <= 8 || bytes <= most ? take_frame(l, bytes, frame_budget(l->state->current)) : NULL;
     struct memory memory = frame ? (struct memory){.base = frame} : lower_scratch(l, bytes, false);
@@ -95,7 +97,7 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
 bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *record)
 {
     struct lower_function *function = l->state->current;
-    if (function->parent || l->state->has_callbacks || bytes > FRAME_RECORD_MOST)
+    if (function->parent || l->state->has_callbacks || l->state->is_cramped || bytes > FRAME_RECORD_MOST)
         return false;
     *record = (struct memory){.base = take_frame(l, bytes, frame_budget(function) + FRAME_RECORD_MOST)};
     return record->base;
@@ -161,22 +163,27 @@ struct ir *lower_load_scalar(struct lowering *l, struct memory at, const struct 
     return ir_load(&l->b, at.base, at.offset, 8, false);
 }
 
-struct ir *lower_constants(struct lowering *l, const char *name, const void *bytes, uint32_t size)
+uint32_t lower_internal_map(struct lowering *l, const struct image_map *wanted)
 {
     struct image *image = l->image;
     size_t map = 0;
-    while (map < image->map_count && image->maps[map].name != name)
+    while (map < image->map_count && image->maps[map].name != wanted->name)
         map++;
     if (map == image->map_count)
-        *arena_push(l->arena, image->maps, image->map_count, image->map_room) =
-            (struct image_map){.name = name,
-                               .type = BPF_MAP_TYPE_ARRAY,
-                               .key_size = 4,
-                               .value_size = size,
-                               .max_entries = 1,
-                               .flags = BPF_F_RDONLY_PROG,
-                               .initial = bytes};
-    return ir_map_value(&l->b, (uint32_t)map, 0);
+        *arena_push(l->arena, image->maps, image->map_count, image->map_room) = *wanted;
+    return (uint32_t)map;
+}
+
+struct ir *lower_constants(struct lowering *l, const char *name, const void *bytes, uint32_t size)
+{
+    uint32_t map = lower_internal_map(l, &(struct image_map){.name = name,
+                                                             .type = BPF_MAP_TYPE_ARRAY,
+                                                             .key_size = 4,
+                                                             .value_size = size,
+                                                             .max_entries = 1,
+                                                             .flags = BPF_F_RDONLY_PROG,
+                                                             .initial = bytes});
+    return ir_map_value(&l->b, map, 0);
 }
 
 /* Memory forgets what the verifier knew. */

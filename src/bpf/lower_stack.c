@@ -29,14 +29,15 @@ static uint32_t stack_map(struct lowering *l)
 /* One word a turn, those before `bytes` and the one there if `inclusive`: the verifier walks every turn, and
  * what is added to get_stack's own time is little. The result is 0, which says that there is no stack, as
  * rarely as two stacks have one hash. */
-static struct ir *hash_frames(struct lowering *l, struct memory frames, struct ir *bytes, bool inclusive)
+static struct ir *hash_frames(struct lowering *l, struct memory frames, struct ir *bytes, struct ir *seed,
+                              bool inclusive)
 {
     struct ir_builder *b = &l->b;
     uint32_t position = ir_variable(b), mixed = ir_variable(b);
     struct ir_block *loop = ir_block_new(b), *end = ir_block_new(b);
     struct ir *multiplier = ir_constant(b, (int64_t)STACK_MULTIPLIER);
     ir_write(b, position, ir_constant(b, 0));
-    ir_write(b, mixed, bytes);
+    ir_write(b, mixed, seed);
     ir_jump(b, loop);
     ir_enter(b, loop);
     struct ir *at = ir_read(b, position);
@@ -53,8 +54,8 @@ static struct ir *hash_frames(struct lowering *l, struct memory frames, struct i
     return hash;
 }
 
-/* Frames between the program and the event that called it: where the kernel calls programs directly, they are
- * the program and bpf_trace_run; the others start at the event's own registers. */
+/* Frames that are always between the program and the event that called it: where the kernel calls programs
+ * directly, they are the program and bpf_trace_run; the others start at the event's own registers. */
 static int64_t own_frames(const struct lowering *l)
 {
     bool is_direct = l->context->program_type == BPF_PROG_TYPE_RAW_TRACEPOINT ||
@@ -73,26 +74,120 @@ static void read_caller(struct lowering *l, struct memory to)
     ir_call(b, BPF_FUNC_probe_read_user, 3, lower_address(l, to), ir_constant(b, 8), stack);
 }
 
-struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place)
+/* The kernel's functions between an event and bpf_trace_run: none, or one, or two, as the kernel was compiled
+ * and as many as trace the event. They are known by where they lie, and left out here: they would take the
+ * place of frames that were asked for, and make two keys of one stack. */
+enum { OWN_MOST = 2 };
+
+static bool has_own_code(const struct lowering *l)
+{
+    return l->context->program_type == BPF_PROG_TYPE_RAW_TRACEPOINT ||
+           l->context->program_type == BPF_PROG_TYPE_TRACEPOINT ||
+           (l->context->program_type == BPF_PROG_TYPE_TRACING &&
+            l->context->expected_attach_type == BPF_TRACE_RAW_TP);
+}
+
+/* 8 when this frame is in code of ours, else 0. The table has where such code begins, at odd places, and
+ * where it ends; the last entry that is not above the address is looked for bit by bit, with no branch. All
+ * are addresses of the kernel, so that the sign of a difference says which is larger. */
+static struct ir *own_frame_bytes(struct lowering *l, const uint64_t *bounds, uint32_t slots,
+                                  struct ir *frame)
 {
     struct ir_builder *b = &l->b;
+    struct ir *table = lower_constants(l, "own_code", bounds, slots * (uint32_t)sizeof *bounds);
+    struct ir *place = ir_constant(b, 0);
+    for (int64_t step = slots / 2; step; step /= 2) {
+        struct ir *bound = ir_load(b, ir_binary(b, IR_ADD, table, place), (int32_t)(8 * step), 8, false);
+        struct ir *below =
+            ir_binary_constant(b, IR_SUB, ir_binary(b, IR_SUB, bound, frame), 1); /* < 0: not above it */
+        struct ir *bit = ir_binary_constant(b, IR_LSHR, below, 63);
+        place = ir_binary(b, IR_ADD, place, ir_binary_constant(b, IR_MUL, bit, 8 * step));
+    }
+    return ir_binary_constant(b, IR_AND, place, 8);
+}
+
+/* How many bytes of the list are frames of ours. */
+static struct ir *own_bytes(struct lowering *l, struct memory list)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t slots = 0, skip = ir_variable(b);
+    const uint64_t *bounds = l->options->own_code(l->options->own_code_state, &slots);
+    struct ir_block *end = ir_block_new(b);
+    ir_write(b, skip, ir_constant(b, 0));
+    for (int i = 0; slots && i < OWN_MOST; i++) {
+        struct ir *own =
+            own_frame_bytes(l, bounds, slots, ir_load(b, list.base, list.offset + 8 * i, 8, false));
+        struct ir_block *next = ir_block_new(b);
+        ir_write(b, skip, ir_binary(b, IR_ADD, ir_read(b, skip), own));
+        ir_branch(b, own, next, end);
+        ir_seal(b, next);
+        ir_enter(b, next);
+    }
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, skip);
+}
+
+/* The frames behind ours, no more than were asked for. Gives their bytes, and their list in *list. */
+static struct ir *without_own(struct lowering *l, struct memory *list, uint32_t most, struct ir *bytes,
+                              struct ir_block *none)
+{
+    struct ir_builder *b = &l->b;
+    struct ir_block *some = ir_block_new(b), *cut = ir_block_new(b), *done = ir_block_new(b);
+    uint32_t size = ir_variable(b);
+    struct ir *skip = own_bytes(l, *list);
+    bytes = ir_binary(b, IR_SUB, bytes, skip);
+    ir_branch(b, ir_binary_constant(b, IR_SGT, bytes, 0), some, none);
+    ir_seal(b, some);
+    ir_enter(b, some);
+    ir_write(b, size, bytes);
+    ir_branch(b, ir_binary_constant(b, IR_UGT, bytes, 8 * (int64_t)most), cut, done);
+    ir_seal(b, cut);
+    ir_enter(b, cut);
+    ir_write(b, size, ir_constant(b, 8 * (int64_t)most));
+    ir_jump(b, done);
+    ir_seal(b, done);
+    ir_enter(b, done);
+    list->base = ir_binary(b, IR_ADD, list->base, skip);
+    return ir_read(b, size);
+}
+
+struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, struct place place)
+{
+    struct ir_builder *b = &l->b;
+    bool user = way != STACK_OF_KERNEL;
     uint32_t most = frames && frames < STACK_FRAMES_MOST ? frames : STACK_FRAMES_MOST, map = stack_map(l);
-    bool has_caller = user && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
-    struct memory record = lower_scratch(l, sizeof(struct image_stack) + 8 + 8 * STACK_FRAMES_MOST, false);
+    /* The reader leaves them out of a stack that is as long as it can be. */
+    bool drops_own = !user && most < STACK_FRAMES_MOST && l->options->own_code && has_own_code(l);
+    uint32_t asked = most + (drops_own ? OWN_MOST : 0);
+    bool has_caller =
+        way == STACK_OF_USER && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
+    struct memory record =
+        lower_scratch(l, sizeof(struct image_stack) + 8 + 8 * (STACK_FRAMES_MOST + OWN_MOST), false);
     struct memory list = {.base = record.base, .offset = record.offset + (int32_t)sizeof(struct image_stack)};
     struct memory walked = {.base = list.base, .offset = list.offset + (has_caller ? 8 : 0)};
     uint32_t id = ir_variable(b);
     struct ir_block *end = ir_block_new(b), *taken = ir_block_new(b), *none = ir_block_new(b);
     none->unlikely = true;
-    struct ir *bytes =
-        ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, walked), ir_constant(b, 8 * most),
-                ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
+    struct ir *bytes, *kind = ir_constant(b, has_caller ? most : 0);
+    if (way == STACK_UNWOUND)
+        bytes = lower_unwind(l, walked, most, place, none, &kind);
+    else
+        bytes = ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, walked),
+                        ir_constant(b, 8 * asked), ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
     ir_branch(b, ir_binary_constant(b, IR_SGT, bytes, 0), taken, none);
     ir_seal(b, taken);
     ir_enter(b, taken);
     if (has_caller)
         read_caller(l, list);
-    struct ir *hash = hash_frames(l, list, bytes, has_caller);
+    if (drops_own) {
+        bytes = without_own(l, &list, most, bytes, none);
+        record =
+            (struct memory){.base = list.base, .offset = list.offset - (int32_t)sizeof(struct image_stack)};
+    }
+    struct ir *seed = way == STACK_UNWOUND ? ir_binary(b, IR_XOR, bytes, kind) : bytes;
+    struct ir *hash = hash_frames(l, list, bytes, seed, has_caller);
     struct memory key = lower_temporary(l, 8, false);
     ir_store(b, key.base, key.offset, 8, hash);
     ir_write(b, id, hash);
@@ -101,8 +196,7 @@ struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct pl
     ir_jump(b, end);
     ir_enter(b, fresh);
     ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, bytes), 4, bytes);
-    ir_store_constant(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, caller_most), 4,
-                      has_caller ? most : 0);
+    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, kind), 4, kind);
     struct ir *result = ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, map), lower_address(l, key),
                                 lower_address(l, record), ir_constant(b, BPF_NOEXIST));
     /* -EEXIST: another CPU was first. */
@@ -140,7 +234,8 @@ struct ir *lower_stack_length(struct lowering *l, struct ir *id)
     struct ir *bytes = ir_load(b, stack, offsetof(struct image_stack, bytes), 4, false);
     struct ir *count = ir_binary_constant(b, IR_LSHR, bytes, 3);
     ir_write(b, length, count);
-    struct ir *most = ir_load(b, stack, offsetof(struct image_stack, caller_most), 4, false);
+    struct ir *most = ir_binary_constant(
+        b, IR_AND, ir_load(b, stack, offsetof(struct image_stack, kind), 4, false), IMAGE_STACK_CALLER);
     struct ir *caller = ir_load(b, stack, offsetof(struct image_stack, frames), 8, false);
     struct ir *second = ir_load(b, stack, offsetof(struct image_stack, frames) + 16, 8, false);
     struct ir *const adds[] = {

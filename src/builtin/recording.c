@@ -24,9 +24,11 @@ static struct ir *lower_word(struct lowering *l, struct node *node, struct memor
 {
     int64_t data = node->name.builtin->data;
     (void)into;
-    if (data & FOLLOWS)
-        l->image->follows_objects = true;
-    return lower_event_word(l, (size_t)(data & ~FOLLOWS));
+    size_t offset = (size_t)(data & ~FOLLOWS);
+    l->image->follows_objects |= (data & FOLLOWS) != 0;
+    l->image->reads_lifetime |= offset == offsetof(struct image_event, lifetime);
+    l->image->reads_since |= offset == offsetof(struct image_event, since);
+    return lower_event_word(l, offset);
 }
 
 static const struct type *check_owner_name(struct checker *checker, struct node *node)
@@ -39,8 +41,8 @@ static struct ir *lower_owner_name(struct lowering *l, struct node *node, struct
     l->image->names_owners = true;
     if (into)
         lower_read_string(l, *into, OWNER_NAME, NULL,
-                          lower_event_word(l, offsetof(struct image_event, owner_name)), SPACE_USER, true,
-                          node->place);
+                          lower_event_word(l, offsetof(struct image_event, owner_name)), SPACE_USER,
+                          TEXT_PADDED, node->place);
     return NULL;
 }
 

@@ -28,6 +28,10 @@ int command_probes(struct options *options, const char *name, const struct text 
 void command_say(FILE *out, const char *text);
 void command_say_line(FILE *out, const char *text); /* with a newline behind it */
 
+/* The same on the error stream of a trace, which must go on: part after part, while somebody takes them
+ * within so many milliseconds. False: nobody does, and the rest is lost. */
+bool command_say_in_time(const char *text, int milliseconds);
+
 /* What is wrong with a command's arguments, and where they are explained; value: that was given, or NULL. 1.
  */
 int command_complain(const char *command, const char *what, const char *value);

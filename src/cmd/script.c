@@ -10,15 +10,23 @@
 #include "builtin/all.h"
 #include "cmd/command.h"
 
+static void render(const struct options *options, const struct diagnostics *diagnostics, struct text *text)
+{
+    diagnostics_render(text, diagnostics, DIAGNOSTIC_ERROR, options->session.colour);
+    if (!options->session.no_warnings)
+        diagnostics_render(text, diagnostics, DIAGNOSTIC_WARNING, options->session.colour);
+    if (text->failed || (diagnostics->errors && !text->length)) {
+        text_clear(text);
+        text->failed = false;
+        text_add(text, "ERROR: there is not enough memory\n");
+    }
+}
+
 void command_diagnose(const struct options *options, const struct diagnostics *diagnostics)
 {
     struct text text = {0};
-    diagnostics_render(&text, diagnostics, DIAGNOSTIC_ERROR, options->session.colour);
-    if (!options->session.no_warnings)
-        diagnostics_render(&text, diagnostics, DIAGNOSTIC_WARNING, options->session.colour);
+    render(options, diagnostics, &text);
     command_say(stderr, text_string(&text));
-    if (text.failed || (diagnostics->errors && !text.length))
-        fputs("ERROR: there is not enough memory\n", stderr);
     text_free(&text);
 }
 
@@ -51,10 +59,34 @@ static int read_text(const char *name, struct text *text)
     return text->failed ? ENOMEM : error;
 }
 
+/* Messages while a trace runs. A reader of them that does not read holds nothing up: it is waited for once,
+ * then what it cannot take at once is counted until it reads again. */
+enum { PATIENCE_MS = 1000, PATIENCE_AT_END_MS = 2000 };
+struct messages {
+    size_t lost;
+    bool is_stuck;
+};
+
 static void report(void *state, const char *text)
 {
-    (void)state;
-    command_say(stderr, text);
+    struct messages *messages = state;
+    messages->is_stuck = !command_say_in_time(text, messages->is_stuck ? 0 : PATIENCE_MS);
+    messages->lost += messages->is_stuck;
+}
+
+/* After the trace: what was wrong with it, and whether something is missing. */
+static void report_end(const struct options *options, const struct diagnostics *later,
+                       struct messages *messages)
+{
+    struct text text = {0};
+    if (later->count || later->errors)
+        render(options, later, &text);
+    if (messages->lost)
+        text_printf(&text, "WARNING: %zu message%s not printed: nobody read the error output\n",
+                    messages->lost, messages->lost == 1 ? " was" : "s were");
+    if (text.length)
+        command_say_in_time(text_string(&text), PATIENCE_AT_END_MS);
+    text_free(&text);
 }
 
 static void show_progress(void *state, size_t done, size_t total)
@@ -118,7 +150,9 @@ int command_probes(struct options *options, const char *name, const struct text 
 static int run(struct options *options, const struct source *source)
 {
     struct session *session;
+    struct messages messages = {0};
     int status = 0;
+    options->session.state = &messages;
     options->session.check_only |= options->lists;
     int error = compile(options, source, &session);
     if (!session)
@@ -139,7 +173,7 @@ static int run(struct options *options, const struct source *source)
         struct diagnostics later = *session_diagnostics(session);
         later.items += warnings.count;
         later.count -= warnings.count;
-        command_diagnose(options, &later);
+        report_end(options, &later, &messages);
     }
     if (error && !session_diagnostics(session)->errors)
         fail("the trace ended early", source->name, -error);

@@ -523,12 +523,15 @@ static int event(struct export *export, const struct export_event *at)
         close_event(out, packet);
     }
     intern(perfetto, out, at->event->tracepoint);
+    int error = 0;
     if (at->step->own.type >= 0)
-        return put_object_event(perfetto, out, at);
-    const struct packet packet = open_event(out, at->time, thread->uuid, INSTANT);
-    put_event(perfetto, out, at);
-    close_event(out, packet);
-    return 0;
+        error = put_object_event(perfetto, out, at);
+    else {
+        const struct packet packet = open_event(out, at->time, thread->uuid, INSTANT);
+        put_event(perfetto, out, at);
+        close_event(out, packet);
+    }
+    return perfetto->label.failed ? -ENOMEM : error;
 }
 
 /* What still lives goes on beyond the end. Where nobody ever says that an object ends, its last event is. */

@@ -8,7 +8,6 @@
  * the slow close would be ours. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@
 #define SYS_close_range 436
 #endif
 
-enum { HELPERS_MAX = 16, FDS_PER_HELPER = 4, REMOVE_PATIENCE = 60000 /* ms */ };
+enum { REMOVE_PATIENCE = 60000 /* ms */ };
 
 struct leaving {
     const struct kernel *kernel;
@@ -88,29 +87,6 @@ static void leave_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Closes from helpers that share our table of descriptors: a close waits for the kernel, not for the CPU. */
-static void leave_close_all(const struct leaving *leaving)
-{
-    size_t helpers = leaving->count / FDS_PER_HELPER;
-    if (helpers > HELPERS_MAX)
-        helpers = HELPERS_MAX;
-    for (size_t helper = 0; helper < helpers; helper++) {
-        /* By number, because the C library's fork cannot share descriptors. */
-        long pid = syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
-        if (pid < 0)
-            break; /* what it would have closed is closed below */
-        if (pid == 0) {
-            for (size_t i = helper; i < leaving->count; i += helpers)
-                close(leaving->fds[i]);
-            _exit(0);
-        }
-    }
-    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
-        ;
-    for (size_t i = 0; i < leaving->count; i++)
-        close(leaving->fds[i]);
-}
-
 static void leave_child(const struct leaving *leaving, int parent_gone)
 {
     setsid();
@@ -123,7 +99,10 @@ static void leave_child(const struct leaving *leaving, int parent_gone)
     char byte;
     while (read(parent_gone, &byte, 1) < 0 && errno == EINTR)
         ;
-    leave_close_all(leaving);
+    /* One after the other: a close waits while it holds the lock of all the kernel's events, so that several
+     * at once end no sooner, and stand before everybody else who wants to attach something. */
+    for (size_t i = 0; i < leaving->count; i++)
+        close(leaving->fds[i]);
     for (size_t i = 0; i < leaving->kernel->attachment_count; i++)
         if (leaving->kernel->attachments[i].group)
             trace_events_remove(leaving->directory, &leaving->kernel->attachments[i], REMOVE_PATIENCE);

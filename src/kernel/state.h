@@ -123,6 +123,7 @@ void permission_reason(struct text *out);
 /* create.c, map.c, load.c, ring.c, run: the host's operations. */
 int create_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);
 int add_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);
+int create_task_storage(const char *name, uint32_t value_size); /* a map's descriptor, or -errno */
 int load_program(struct host *host, const struct image *image, size_t program,
                  struct diagnostics *diagnostics);
 int load_run(struct host *host, size_t program);

@@ -10,7 +10,8 @@
 bool c_file_push(struct c_definitions *c, const char *name, const char *text, size_t length)
 {
     if (c->include_depth >= C_INCLUDE_DEPTH || c->files_opened >= C_FILES_MOST ||
-        c->bytes_read + length > C_BYTES_MOST || length >= UINT32_MAX) {
+        c->bytes_read > C_BYTES_MOST || c->bytes_gone_through + length > C_BYTES_AGAIN_MOST ||
+        length >= UINT32_MAX) {
         c_fail(c, "'%s' is not included: %s", name,
                c->include_depth >= C_INCLUDE_DEPTH ? "headers include each other too deeply"
                                                    : "too many headers, or too large ones");
@@ -18,7 +19,7 @@ bool c_file_push(struct c_definitions *c, const char *name, const char *text, si
     }
     c->include_depth++;
     c->files_opened++;
-    c->bytes_read += length;
+    c->bytes_gone_through += length;
     struct c_file *file = arena_new(c->arena, struct c_file);
     file->includer = c->file;
     file->source = (struct source){name, text, length};
@@ -60,20 +61,45 @@ static bool search_directory(const struct c_definitions *c, size_t n, const char
     return false;
 }
 
+/* Each path is read once: scripts and headers name the same ones again and again. */
+static struct c_header *header_at(struct c_definitions *c, const char *path)
+{
+    struct c_header *header = table_find(&c->headers, path);
+    if (header)
+        return header;
+    header = arena_new(c->arena, struct c_header);
+    header->error = -ENOENT;
+    if (c->bytes_read > C_BYTES_MOST || c->headers.count >= C_PATHS_MOST)
+        header->error = -E2BIG;
+    else if (c->options.read)
+        header->error = c->options.read(c->options.state, path, &header->text, &header->length);
+    if (table_put(&c->headers, path, header))
+        arena_give_up(c->arena);
+    if (!header->error)
+        c->bytes_read += header->length;
+    return header;
+}
+
 static bool open_path(struct c_definitions *c, const char *path, size_t searched, int *error)
 {
-    const char *text;
-    size_t length;
-    if (table_find(&c->once, path))
-        return true;
-    if (c->files_opened >= C_FILES_MOST)
-        return c_file_push(c, path, "", 0);
-    *error = c->options.read ? c->options.read(c->options.state, path, &text, &length) : -ENOENT;
-    if (*error)
+    struct c_header *header = header_at(c, path);
+    *error = header->error;
+    if (header->error)
         return false;
-    if (c_file_push(c, path, text, length))
+    if (header->once || (header->guard && header->guard->macro))
+        return true;
+    if (c_file_push(c, path, header->text, header->length)) {
         c->file->searched = searched;
+        c->file->header = header;
+    }
     return true;
+}
+
+static const char *read_error(int error)
+{
+    return error == -EINVAL  ? "it is no text file"
+           : error == -E2BIG ? "too many headers, or too large ones"
+                             : strerror(-error);
 }
 
 /* Pushes the header. False after a diagnostic or note. */
@@ -116,11 +142,11 @@ static bool find_header(struct c_definitions *c, const char *name, bool is_quote
         c_note_add(c, "<%s> is not on this machine: types of the kernel come from its BTF", name);
         return true;
     }
-    if (error == -ENOENT)
-        c_fail(c, "'%s' file not found", name);
-    else
-        c_fail(c, "'%s' cannot be read: %s", name,
-               error == -EINVAL ? "it is no text file" : strerror(-error));
+    if (error != -ENOENT) {
+        c_fail(c, "'%s' cannot be read: %s", name, read_error(error));
+        return false;
+    }
+    c_fail(c, "'%s' file not found", name);
     c_hint(
         c,
         "headers are looked for in the directories of -I and CPATH, beside the script, and in /usr/include");
@@ -151,15 +177,15 @@ void c_read_files(struct c_definitions *c, const struct c_file *down_to)
     c->floor = floor;
 }
 
-bool c_include(struct c_definitions *c, const char *path)
+bool c_include(struct c_definitions *c, const char *path, struct place place)
 {
     int error = -ENOENT;
     struct c_file *before = c->file;
     c->place = (struct place){0};
     if (!open_path(c, path, 0, &error)) {
         if (error != -ENOENT || path[0] == '/' || !open_header(c, path, false, false) || c->file == before) {
-            diagnose_error(c->options.diagnostics, (struct place){0}, "--include '%s': %s", path,
-                           strerror(-error));
+            diagnose_error(c->options.diagnostics, place, "%s '%s': %s",
+                           place.source ? "cannot import" : "--include", path, read_error(error));
             return false;
         }
     }
@@ -216,14 +242,10 @@ static struct c_token number_token(bool value)
 
 static bool header_exists(struct c_definitions *c, const char *name)
 {
-    const char *directory, *text;
-    size_t length;
+    const char *directory;
     bool found = c_embedded_header(name) != NULL;
-    for (size_t n = 0;
-         !found && c->options.read && c->files_opened < C_FILES_MOST && search_directory(c, n, &directory);
-         n++, c->files_opened++)
-        found = !c->options.read(c->options.state, arena_printf(c->arena, "%s/%s", directory, name), &text,
-                                 &length);
+    for (size_t n = 0; !found && search_directory(c, n, &directory); n++)
+        found = !header_at(c, arena_printf(c->arena, "%s/%s", directory, name))->error;
     return found;
 }
 
@@ -297,7 +319,7 @@ static enum directive directive_word(struct c_file *file)
     file->position++;
     c_skip_blanks(text, length, &file->position, true, &ignored);
     uint32_t begin = file->position, end = begin;
-    while (end < length && c_is_word_character(text[end]))
+    while (end < length && lexer_is_word(text[end]))
         end++;
     file->position = end;
     for (size_t i = DIRECTIVE_IF; i <= DIRECTIVE_PRAGMA; i++)
@@ -467,7 +489,8 @@ static void pragma(struct c_definitions *c)
 {
     struct c_tokens line = rest_of_line(c);
     if (line.count == 1 && line.items[0].kind == C_NAME && !strcmp(line.items[0].symbol->name, "once")) {
-        table_put(&c->once, c->file->source.name, c);
+        if (c->file->header)
+            c->file->header->once = true;
         return;
     }
     if (line.count < 3 || line.items[0].kind != C_NAME || strcmp(line.items[0].symbol->name, "pack"))
@@ -495,6 +518,35 @@ static void pragma(struct c_definitions *c)
         c->pack = value;
 }
 
+/* Whether nothing but blanks and comments is between these places of a file. */
+static bool is_blank(const struct c_file *file, uint32_t from, uint32_t to)
+{
+    bool ignored;
+    c_skip_blanks(file->source.text, to, &from, false, &ignored);
+    return from == to;
+}
+
+/* An #ifndef that a header begins with: if it ends with its #endif, the header need not be read again. */
+static void begin_guard(struct c_definitions *c, uint32_t begin)
+{
+    struct c_file *file = c->file;
+    uint32_t position = file->position;
+    struct c_token name = c_lex(c, file->source.text, file->source.length, &position, true);
+    begin_condition(c, begin, !name_is_defined(c));
+    if (file->header && file->conditions && !file->conditions->outer && name.kind == C_NAME &&
+        is_blank(file, 0, begin)) {
+        file->guard = file->conditions;
+        file->guard_symbol = name.symbol;
+    }
+}
+
+static void end_guard(struct c_file *file)
+{
+    skip_line(file);
+    if (is_blank(file, file->position, (uint32_t)file->source.length))
+        file->header->guard = file->guard_symbol;
+}
+
 static void alternative(struct c_definitions *c, enum directive directive)
 {
     struct c_condition *condition = c->file->conditions;
@@ -503,9 +555,13 @@ static void alternative(struct c_definitions *c, enum directive directive)
         return;
     }
     if (directive == DIRECTIVE_ENDIF) {
+        if (condition == c->file->guard)
+            end_guard(c->file);
         c->file->conditions = condition->outer;
         return;
     }
+    if (condition == c->file->guard)
+        c->file->guard = NULL; /* what stands behind #else may mean something the next time */
     if (condition->had_else)
         c_fail(c, "#%s after #else", directive_names[directive]);
     condition->had_else |= directive == DIRECTIVE_ELSE;
@@ -522,7 +578,7 @@ void c_directive(struct c_definitions *c)
     switch (directive) {
     case DIRECTIVE_IF: begin_condition(c, begin, evaluate_condition(c)); break;
     case DIRECTIVE_IFDEF: begin_condition(c, begin, name_is_defined(c)); break;
-    case DIRECTIVE_IFNDEF: begin_condition(c, begin, !name_is_defined(c)); break;
+    case DIRECTIVE_IFNDEF: begin_guard(c, begin); break;
     case DIRECTIVE_ELIF:
     case DIRECTIVE_ELIFDEF:
     case DIRECTIVE_ELIFNDEF:

@@ -13,7 +13,9 @@ enum {
     C_INCLUDE_DEPTH = 64,
     C_DEPTH = 200,                /* of nested expressions, declarators, structs, macro calls */
     C_FILES_MOST = 4000,          /* opened, over all */
-    C_BYTES_MOST = 64 << 20,      /* read, over all */
+    C_PATHS_MOST = 1 << 16,       /* looked for, over all */
+    C_BYTES_MOST = 64 << 20,      /* read and kept, over all */
+    C_BYTES_AGAIN_MOST = 1 << 29, /* gone through, over all: a header may be included many times */
     C_TOKENS_MOST = 2 << 20,      /* made, over all */
     C_USE_BYTES_MOST = 256 << 10, /* of one use of a macro in a block */
     C_NOTES_MOST = 200,
@@ -97,6 +99,14 @@ struct c_layer { /* tokens to be read before anything below */
     bool is_barrier;       /* the stream ends with it */
 };
 
+struct c_header { /* one per path that was looked for */
+    const char *text;
+    size_t length;
+    int error;              /* not 0: it cannot be read, and why: -errno */
+    bool once;              /* it says #pragma once */
+    struct c_symbol *guard; /* all of it is between #ifndef and #endif of this macro; NULL: it is not */
+};
+
 struct c_condition {
     struct c_condition *outer;
     uint32_t begin; /* of the #if in its file */
@@ -111,6 +121,9 @@ struct c_file {
     uint32_t position;
     bool at_line_start;
     struct c_condition *conditions;
+    struct c_header *header;   /* NULL: a text of ours or of the script */
+    struct c_condition *guard; /* the #ifndef that it begins with; or NULL */
+    struct c_symbol *guard_symbol;
     const char *directory; /* of "x" in it */
     size_t searched;       /* directories tried up to where it was found: #include_next */
 };
@@ -151,7 +164,7 @@ struct c_definitions {
     struct place place; /* of the newest token or directive of the script */
     bool in_block;      /* expanding for the lexer: # is no directive */
     bool is_exhausted;
-    size_t tokens_made, files_opened, bytes_read, counter;
+    size_t tokens_made, files_opened, bytes_read, bytes_gone_through, counter;
     unsigned include_depth, depth, reports;
     uint32_t pack, pack_stack[16];
     unsigned pack_depth;
@@ -166,7 +179,7 @@ struct c_definitions {
     const char *missing;
     const char **notes;
     size_t note_count, note_room;
-    struct table once; /* paths with #pragma once */
+    struct table headers; /* struct c_header, by path */
 
     struct lexer_expansion *expansion; /* the newest, for looking ahead again */
     const struct source *expansion_source;
@@ -179,7 +192,6 @@ struct c_symbol *c_symbol(struct c_definitions *c, const char *text, size_t leng
 struct c_token c_lex(struct c_definitions *c, const char *text, size_t length, uint32_t *position,
                      bool within_line);
 bool c_is(const struct c_token *token, const char *mark);
-bool c_is_word_character(char ch);
 /* Behind blanks and comments (and line ends, unless within_line). */
 void c_skip_blanks(const char *text, size_t length, uint32_t *position, bool within_line, bool *line_ended);
 int64_t c_character(const struct c_token *token); /* value of a C_CHARACTER */

@@ -2,6 +2,7 @@
 #include "reader/timeline.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum { POINTS_MOST = 65536 };
@@ -87,11 +88,18 @@ void timeline_finish(struct timeline *timeline)
     }
 }
 
-uint64_t timeline_time(const struct timeline *timeline, uint64_t counter)
+static bool is_on(const struct timeline *timeline, size_t line, uint64_t counter)
+{
+    return line < timeline->count && timeline->points[line].counter <= counter &&
+           (line + 1 == timeline->count || counter < timeline->points[line + 1].counter);
+}
+
+/* The line that the counter is on; before the first one, that. */
+static size_t line_of(const struct timeline *timeline, uint64_t counter)
 {
     size_t low = 0, high = timeline->count;
-    if (high == 0)
-        return 0;
+    if (is_on(timeline, timeline->near, counter))
+        return timeline->near;
     while (high - low > 1) { /* points[low].counter <= counter < points[high].counter, if there are such */
         const size_t middle = low + (high - low) / 2;
         if (timeline->points[middle].counter <= counter)
@@ -99,6 +107,20 @@ uint64_t timeline_time(const struct timeline *timeline, uint64_t counter)
         else
             high = middle;
     }
+    return low;
+}
+
+void timeline_expect(struct timeline *timeline, uint64_t counter)
+{
+    if (!is_on(timeline, timeline->near, counter) && timeline->count)
+        timeline->near = line_of(timeline, counter);
+}
+
+uint64_t timeline_time(const struct timeline *timeline, uint64_t counter)
+{
+    if (!timeline->count)
+        return 0;
+    const size_t low = line_of(timeline, counter);
     const struct timeline_point *point = &timeline->points[low];
     const unsigned __int128 half = (unsigned __int128)1 << (TIMELINE_SHIFT - 1);
     if (counter < point->counter) {

@@ -47,6 +47,7 @@ void session_close(struct session *session)
         session->host->operations->close(session->host);
     processes_close(session);
     grow_close(session);
+    unwind_close(session);
     if (session->signals >= 0)
         close(session->signals);
     text_free(&session->dump);
@@ -134,13 +135,13 @@ static uint32_t add_names(struct session *session, const struct probe_variant *v
     return base;
 }
 
-/* Leaves out the sites whose names do not match --probe-filter. */
-static void filter_sites(struct session *session, struct probe_sites *sites)
+/* Leaves out the sites, from the given one on, whose names do not match --probe-filter. */
+static void filter_sites(struct session *session, struct probe_sites *sites, size_t from)
 {
-    size_t kept = 0;
+    size_t kept = from;
     if (!session->options.probe_filter)
         return;
-    for (size_t i = 0; i < sites->count; i++)
+    for (size_t i = from; i < sites->count; i++)
         if (!regexec(&session->probe_filter, sites->items[i].name, 0, NULL, 0))
             sites->items[kept++] = sites->items[i];
     sites->count = kept;
@@ -180,6 +181,35 @@ void session_miss(struct session *session, const struct diagnostics *before)
         memcpy(diagnostics->reports, before->reports, sizeof diagnostics->reports);
 }
 
+/* False, after it was told: more probes than may be. */
+static bool check_probes(struct session *session, size_t count)
+{
+    uint32_t most = session->options.settings.max_probes;
+    if (count <= most)
+        return true;
+    diagnose_error(&session->diagnostics, (struct place){0},
+                   "Can't attach to %zu probes because it exceeds the current limit of %u probes.", count,
+                   most);
+    diagnose_hint(&session->diagnostics,
+                  "You can increase the limit through the BPFTRACE_MAX_PROBES environment variable.");
+    return false;
+}
+
+/* The sites of an attach point. They are counted as they come: a list of patterns may mean any number. */
+static bool expand_point(struct session *session, const struct attach_point *point, struct probe_sites *sites,
+                         size_t *counts)
+{
+    const struct probe_kind *const *kinds = session->options.kinds;
+    if (probe_expand(&session->environment, kinds, point, sites) == -ENOMEM)
+        arena_give_up(&session->arena); /* or the probe would be missing without a word */
+    for (size_t i = 0; kinds[i]; i++) {
+        filter_sites(session, &sites[i], counts[i]);
+        session->probe_count += sites[i].count - counts[i];
+        counts[i] = sites[i].count;
+    }
+    return check_probes(session, session->probe_count);
+}
+
 /* only: this attach point of the block; NULL: all. */
 static void plan_block(struct session *session, struct action_block *block, struct probe_variants *variants,
                        const struct attach_point *only)
@@ -187,31 +217,23 @@ static void plan_block(struct session *session, struct action_block *block, stru
     const struct probe_kind *const *kinds = session->options.kinds;
     struct context_uses uses = check_uses(&session->arena, session->options.builtins, block);
     size_t count = 0;
+    session->unwinds |= uses.unwinds;
     while (kinds[count])
         count++;
     struct probe_sites *sites = arena_array(&session->arena, count, sizeof *sites);
+    size_t *counts = arena_array(&session->arena, count, sizeof *counts);
     for (struct attach_point *point = block->attach_points; point; point = point->next)
-        if ((!only || point == only) && probe_expand(&session->environment, kinds, point, sites) == -ENOMEM)
-            arena_give_up(&session->arena); /* or the probe would be missing without a word */
-    for (size_t i = 0; i < count; i++) {
-        filter_sites(session, &sites[i]);
+        if ((!only || point == only) && !expand_point(session, point, sites, counts) && !only)
+            return;
+    for (size_t i = 0; i < count; i++)
         if (sites[i].count &&
             kinds[i]->plan(kinds[i], &session->environment, &uses, &sites[i], variants) == -ENOMEM)
             arena_give_up(&session->arena);
-        session->probe_count += sites[i].count;
-    }
 }
 
 static void check_limits(struct session *session)
 {
     const struct settings *settings = &session->options.settings;
-    if (settings->max_probes && session->probe_count > settings->max_probes) {
-        diagnose_error(&session->diagnostics, (struct place){0},
-                       "Can't attach to %zu probes because it exceeds the current limit of %u probes.",
-                       session->probe_count, settings->max_probes);
-        diagnose_hint(&session->diagnostics,
-                      "You can increase the limit through the BPFTRACE_MAX_PROBES environment variable.");
-    }
     if (session->unit_count > settings->max_bpf_progs) {
         diagnose_error(&session->diagnostics, (struct place){0},
                        "Your program is trying to generate more than %zu BPF programs, which exceeds the "
@@ -253,7 +275,8 @@ static int make_units(struct session *session)
 {
     for (struct action_block *block = session->script->blocks; block; block = block->next) {
         if (diagnostics_are_full(&session->diagnostics) ||
-            session->unit_count > session->options.settings.max_bpf_progs)
+            session->unit_count > session->options.settings.max_bpf_progs ||
+            session->probe_count > session->options.settings.max_probes)
             break; /* looking for probes takes long */
         compile_plan(session, block, NULL);
     }
@@ -339,7 +362,7 @@ static void find_pid_namespace(struct session *session)
     session->pid_namespace = namespace.st_ino;
 }
 
-static struct lower_options options_for_lowering(const struct session *session)
+static struct lower_options options_for_lowering(struct session *session)
 {
     return (struct lower_options){
         .pid_namespace_device = session->pid_namespace_device,
@@ -352,9 +375,12 @@ static struct lower_options options_for_lowering(const struct session *session)
         .ring_bytes = ring_bytes(session),
         .frame_most = session->options.settings.on_stack_limit,
         .user_frames = FRAMES,
+        .own_code = session->kernel ? names_own_code : NULL,
+        .own_code_state = session,
         .times_records = session->options.shows_times || session->mixed,
         .counts_lookups = session->options.warns,
         .wall_offset = names_wall_offset(),
+        .unwind = session->unwinds ? unwind_find_offsets(session) : NULL,
         .clock_map = session->options.clock_map,
         .names = session->names,
         .name_count = session->name_count,

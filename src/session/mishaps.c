@@ -51,15 +51,15 @@ int mishaps_init(struct session *session)
     return session->mishaps ? 0 : -ENOMEM;
 }
 
-static void tell_lost(struct session *session, const struct mishap *mishap, uint64_t count)
+static void tell_lost(struct session *session, const char *probe, uint64_t count)
 {
     struct text text = {0};
     if (session->options.is_json) {
-        record_lost_events(&session->out, count, mishap->probe);
+        record_lost_events(&session->out, count, probe);
         session_flush(session);
         return;
     }
-    text_printf(&text, texts[MISHAP_LOST].message, (unsigned long long)count, mishap->probe);
+    text_printf(&text, texts[MISHAP_LOST].message, (unsigned long long)count, probe);
     session_report(session, "%s\n", text_string(&text));
     text_free(&text);
 }
@@ -69,7 +69,7 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
     const char *message = texts[mishap->kind].message;
     const char *helper = mishap->helper ? mishap->helper : texts[mishap->kind].helper;
     if (mishap->kind == MISHAP_LOST) {
-        tell_lost(session, mishap, count);
+        tell_lost(session, mishap->probe, count);
         return;
     }
     struct position at = {0, 0};
@@ -132,6 +132,8 @@ void mishaps_tell(struct session *session, bool last)
             tell(session, mishap, value - state->told);
         state->told = value;
     }
+    if (last && session->unread && !session->options.no_warnings)
+        tell_lost(session, "all probes, before the end", session->unread);
     if (due)
         session->mishap_time = now;
 }

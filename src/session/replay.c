@@ -229,9 +229,9 @@ void replay_fill(const struct session *session, struct image_event *to, const st
     to->lifetime = to->since = to->related = 0;
     const struct object_step *step = at->step;
     if (step && step->own.type >= 0) {
-        if (step->own.number != OBJECT_UNNUMBERED)
+        if (session->image.reads_lifetime && step->own.number != OBJECT_UNNUMBERED)
             to->lifetime = at->time - recording_time(at->recording, step->own.begun);
-        if (step->before)
+        if (session->image.reads_since && step->before)
             to->since = at->time - recording_time(at->recording, step->before);
         if (step->related_count)
             to->related = step->related[0].id;

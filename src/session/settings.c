@@ -42,7 +42,7 @@ static const struct setting_line {
     {"max_strlen", SETTING_NUMBER, AT(max_strlen), 8, 16384, 1024, NULL, NULL, NULL},
     {"max_map_keys", SETTING_NUMBER, AT(max_map_keys), 1, 16 << 20, 4096, NULL, NULL, NULL},
     {"max_cat_bytes", SETTING_NUMBER, AT(max_cat_bytes), 1, 1 << 30, 10240, NULL, NULL, NULL},
-    {"max_probes", SETTING_NUMBER, AT(max_probes), 1, 1 << 30, 0, NULL, NULL, NULL},
+    {"max_probes", SETTING_NUMBER, AT(max_probes), 1, 1 << 30, 1 << 19, NULL, NULL, NULL},
     {"max_bpf_progs", SETTING_NUMBER, AT(max_bpf_progs), 1, 1 << 20, 1024, NULL, NULL, NULL},
     {"log_size", SETTING_NUMBER, AT(log_size), 0, 1 << 28, 1000000, NULL, NULL, NULL},
     {"perf_rb_pages", SETTING_NUMBER, AT(ring_pages), 1, 1 << 18, 0, NULL, NULL, "auto"},
@@ -190,9 +190,9 @@ static bool settings_given(const struct settings *settings, const char *key)
 void settings_defaults(struct settings *settings)
 {
     for (size_t i = 0; i < LINES; i++) {
-        char *to = (char *)settings + lines[i].offset;
         if (lines[i].offset == SIZE_MAX || settings->given & 1ull << i)
             continue;
+        char *to = (char *)settings + lines[i].offset;
         if (lines[i].kind == SETTING_TEXT)
             *(const char **)to = lines[i].text;
         else if (lines[i].kind == SETTING_BOOL)

@@ -17,7 +17,7 @@ enum unstable_policy { UNSTABLE_ENABLE, UNSTABLE_WARN, UNSTABLE_ERROR };
 
 struct settings {
     uint32_t max_strlen, max_map_keys, max_cat_bytes;
-    uint32_t max_probes; /* 0: any number */
+    uint32_t max_probes; /* counted while they are looked for */
     uint32_t max_bpf_progs;
     uint32_t log_size;
     uint32_t ring_pages; /* 0: as many as are good */

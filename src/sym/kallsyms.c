@@ -185,7 +185,8 @@ static int entries_fill(struct kallsyms *kallsyms, char *text, size_t size)
         return -ENOMEM;
     bool hidden = true, sorted = true;
     for (char *line = text + 1, *next; line < text + size; line = next) {
-        char *end = strchrnul(line, '\n');
+        char *end = memchr(line, '\n', (size_t)(text + size - line));
+        end = end ? end : text + size;
         next = end + 1;
         if (!entry_parse(text, line, end, &entries[count]))
             continue;
@@ -356,6 +357,48 @@ int kallsyms_address(struct kallsyms *kallsyms, const char *name, uint64_t *addr
     if (kallsyms->hidden)
         return -EPERM;
     *address = entry->address;
+    return 0;
+}
+
+static bool begins_with_one(const char *name, const char *const *prefixes)
+{
+    while (*prefixes && strncmp(name, *prefixes, strlen(*prefixes)) != 0)
+        prefixes++;
+    return *prefixes;
+}
+
+int kallsyms_ranges(struct kallsyms *kallsyms, const char *const *prefixes, uint64_t **bounds, size_t *count)
+{
+    int error = kallsyms_need(kallsyms);
+    if (error || kallsyms->hidden)
+        return error ? error : -EPERM;
+    size_t used = 0, room = 0;
+    *bounds = NULL;
+    for (size_t i = 0; i < kallsyms->count; i++) {
+        const struct entry *entry = &kallsyms->entries[i], *behind = entry;
+        if (!is_text(entry->kind) || !begins_with_one(kallsyms->text + entry->name, prefixes))
+            continue;
+        const struct entry *end = kallsyms->entries + kallsyms->count;
+        while (behind < end && behind->address == entry->address)
+            behind++;
+        if (behind == end || !entry_reaches(entry, behind->address))
+            continue;
+        if (used && (*bounds)[used - 1] >= entry->address) {
+            (*bounds)[used - 1] = behind->address;
+            continue;
+        }
+        if (used + 2 > room) {
+            uint64_t *grown = realloc(*bounds, (room = room ? 2 * room : 64) * sizeof *grown);
+            if (!grown) {
+                free(*bounds);
+                return -ENOMEM;
+            }
+            *bounds = grown;
+        }
+        (*bounds)[used++] = entry->address;
+        (*bounds)[used++] = behind->address;
+    }
+    *count = used;
     return 0;
 }
 

@@ -29,6 +29,10 @@ int kallsyms_resolve(struct kallsyms *kallsyms, uint64_t address, struct kernel_
 /* name, or module:name to choose. */
 int kallsyms_address(struct kallsyms *kallsyms, const char *name, uint64_t *address);
 
+/* Where the functions lie whose names begin with one of prefixes (NULL at its end): from, to, from, to …,
+ * ascending; neighbours are one. *bounds is the caller's. */
+int kallsyms_ranges(struct kallsyms *kallsyms, const char *const *prefixes, uint64_t **bounds, size_t *count);
+
 /* Functions that can be probed: from available_filter_functions when tracefs (may be NULL) lets us read it,
  * else every text symbol. Sorted by name, each (name, module) once. Non-zero stops. module is "" for the
  * kernel. */

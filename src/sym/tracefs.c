@@ -24,6 +24,11 @@ enum { FILE_LARGEST = 64 << 20 };
 
 struct tracefs {
     int directory;
+    struct { /* all events, read when they are first asked for: the kernel takes 20 ms to tell */
+        struct text text;
+        char **names; /* "subsystem" NUL "event", sorted; NULL: not read */
+        size_t count;
+    } events;
 };
 
 /* A mount that is attached nowhere: it lives as long as the descriptor. Negative: -errno. */
@@ -130,6 +135,8 @@ void tracefs_close(struct tracefs *tracefs)
     if (!tracefs)
         return;
     close(tracefs->directory);
+    text_free(&tracefs->events.text);
+    free(tracefs->events.names);
     free(tracefs);
 }
 
@@ -232,37 +239,30 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Hands out the lines "subsystem:event" of text, sorted. The text is cut up. */
-static int visit_lines(char *text, const char *subsystem_pattern, const char *event_pattern,
-                       tracefs_visitor *visit, void *context)
+/* The lines "subsystem:event" of the text, cut up and sorted. */
+static int events_sort(struct tracefs *tracefs)
 {
+    char *text = tracefs->events.text.bytes, *rest = NULL;
     size_t lines = 1, count = 0;
-    for (const char *at = text; (at = strchr(at, '\n')); at++)
+    for (const char *at = text; at && (at = strchr(at, '\n')); at++)
         lines++;
     char **names = malloc(lines * sizeof *names);
     if (!names)
         return -ENOMEM;
-    char *rest = NULL;
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        names[count++] = line;
+    for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+        if (strchr(line, ':'))
+            names[count++] = line;
     qsort(names, count, sizeof *names, compare_names);
-    int result = 0;
-    for (size_t i = 0; i < count && !result; i++) {
-        char *colon = strchr(names[i], ':');
-        if (!colon)
-            continue;
-        *colon = '\0';
-        if (glob_match(subsystem_pattern, names[i]) && glob_match(event_pattern, colon + 1))
-            result = visit(context, names[i], colon + 1);
-    }
-    free(names);
-    return result;
+    for (size_t i = 0; i < count; i++)
+        *strchr(names[i], ':') = '\0';
+    tracefs->events.names = names;
+    tracefs->events.count = count;
+    return 0;
 }
 
 typedef int name_visitor(void *context, const char *name);
 
-/* Subdirectories whose names match. */
-static int each_directory(int at, const char *path, const char *pattern, name_visitor *visit, void *context)
+static int each_directory(int at, const char *path, name_visitor *visit, void *context)
 {
     int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -275,24 +275,23 @@ static int each_directory(int at, const char *path, const char *pattern, name_vi
     }
     int result = 0;
     for (struct dirent *entry; !result && (entry = readdir(directory));)
-        if (entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
-            glob_match(pattern, entry->d_name))
+        if (entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN))
             result = visit(context, entry->d_name);
     closedir(directory);
     return result;
 }
 
 struct listing {
-    const struct tracefs *tracefs;
-    const char *subsystem, *event_pattern;
-    struct text *lines;
+    struct tracefs *tracefs;
+    const char *subsystem;
 };
 
 static int listing_event(void *context, const char *event)
 {
     struct listing *listing = context;
-    text_printf(listing->lines, "%s:%s\n", listing->subsystem, event);
-    return listing->lines->failed ? -ENOMEM : 0;
+    struct text *lines = &listing->tracefs->events.text;
+    text_printf(lines, "%s:%s\n", listing->subsystem, event);
+    return lines->failed ? -ENOMEM : 0;
 }
 
 static int listing_subsystem(void *context, const char *subsystem)
@@ -301,27 +300,36 @@ static int listing_subsystem(void *context, const char *subsystem)
     struct text path = {0};
     listing->subsystem = subsystem;
     text_printf(&path, "events/%s", subsystem);
-    int error = path.failed ? -ENOMEM
-                            : each_directory(listing->tracefs->directory, text_string(&path),
-                                             listing->event_pattern, listing_event, listing);
+    int error = path.failed
+                    ? -ENOMEM
+                    : each_directory(listing->tracefs->directory, text_string(&path), listing_event, listing);
     text_free(&path);
     return error;
 }
 
-int tracefs_each_event(const struct tracefs *tracefs, const char *subsystem_pattern,
-                       const char *event_pattern, tracefs_visitor *visit, void *context)
+static int events_read(struct tracefs *tracefs)
 {
     /* One read gives all; the directories are the way where that file is missing. `ftrace` events are the
      * tracer's own and cannot be enabled: available_events leaves them out, and so do we. */
-    struct text lines = {0};
-    int result = tracefs_read(tracefs, "available_events", &lines);
-    if (result || !lines.length) {
-        text_clear(&lines);
-        struct listing listing = {.tracefs = tracefs, .event_pattern = event_pattern, .lines = &lines};
-        result = each_directory(tracefs->directory, "events", subsystem_pattern, listing_subsystem, &listing);
+    struct text *lines = &tracefs->events.text;
+    text_clear(lines);
+    int error = tracefs_read(tracefs, "available_events", lines);
+    if (error || !lines->length) {
+        text_clear(lines);
+        struct listing listing = {.tracefs = tracefs};
+        error = each_directory(tracefs->directory, "events", listing_subsystem, &listing);
     }
-    if (!result && lines.length)
-        result = visit_lines(lines.bytes, subsystem_pattern, event_pattern, visit, context);
-    text_free(&lines);
+    return error ? error : events_sort(tracefs);
+}
+
+int tracefs_each_event(struct tracefs *tracefs, const char *subsystem_pattern, const char *event_pattern,
+                       tracefs_visitor *visit, void *context)
+{
+    int result = tracefs->events.names ? 0 : events_read(tracefs);
+    for (size_t i = 0; i < tracefs->events.count && !result; i++) {
+        const char *subsystem = tracefs->events.names[i], *event = subsystem + strlen(subsystem) + 1;
+        if (glob_match(subsystem_pattern, subsystem) && glob_match(event_pattern, event))
+            result = visit(context, subsystem, event);
+    }
     return result;
 }

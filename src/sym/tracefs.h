@@ -58,9 +58,10 @@ int tracefs_event_type(const struct tracefs *tracefs, struct arena *arena, const
 int tracefs_format_parse(struct arena *arena, const struct tracefs_types *types, const char *subsystem,
                          const char *event, const char *text, const struct type **out);
 
-/* Every event whose subsystem and name match (NULL: all), sorted. Non-zero stops. */
+/* Every event whose subsystem and name match (NULL: all), sorted: as it was when this was first asked.
+ * Non-zero stops. */
 typedef int tracefs_visitor(void *context, const char *subsystem, const char *event);
-int tracefs_each_event(const struct tracefs *tracefs, const char *subsystem_pattern,
-                       const char *event_pattern, tracefs_visitor *visit, void *context);
+int tracefs_each_event(struct tracefs *tracefs, const char *subsystem_pattern, const char *event_pattern,
+                       tracefs_visitor *visit, void *context);
 
 #endif

@@ -23,13 +23,16 @@ struct held {
     struct diagnostics diagnostics;
     struct source source;
     const struct file *files;
+    unsigned asked; /* how often for one */
     struct c_definitions *definitions;
     struct script *script;
 };
 
 static int read_file(void *state, const char *path, const char **text, size_t *length)
 {
-    for (const struct file *file = ((struct held *)state)->files; file && file->path; file++)
+    struct held *held = state;
+    held->asked++;
+    for (const struct file *file = held->files; file && file->path; file++)
         if (!strcmp(file->path, path)) {
             *text = file->text;
             *length = strlen(file->text);
@@ -264,6 +267,39 @@ static void test_files(void **state)
     drop(held);
 }
 
+/* A header is read once, and not gone through again where its guard says that nothing would come of it. */
+static void test_guards(void **state)
+{
+    (void)state;
+    static const struct file files[] = {
+        {"/first/guarded.h",
+         "/* a */\n#ifndef GUARDED_H\n#define GUARDED_H\n#if 1\n#include <inner.h>\n#else\n"
+         "#endif\nenum { IN_GUARDED = 1 };\n#endif // GUARDED_H\n/* b */\n"},
+        {"/first/inner.h", "#pragma once\nstruct inner { int x; };\n"},
+        {"/first/other.h", "#ifndef OTHER_H\n#define OTHER_H\n#else\nenum { IN_OTHER = 2 };\n#endif\n"},
+        {"/first/behind.h",
+         "#ifndef BEHIND_H\n#define BEHIND_H\n#endif\n#ifdef SECOND\nenum { BEHIND = 3 };\n"
+         "#endif\n#define SECOND\n"},
+        {NULL, NULL},
+    };
+    struct text text = {0};
+    int64_t value = 0;
+    for (int i = 0; i < 20000; i++)
+        text_add(&text, "#include <guarded.h>\n#include <inner.h>\n");
+    text_add(&text, "#include <other.h>\n#include <other.h>\n#include <behind.h>\n#include <behind.h>\n"
+                    "#undef GUARDED_H\n#define IN_GUARDED IN_GUARDED_AGAIN\n#include <guarded.h>\n"
+                    "#undef IN_GUARDED\nbegin { }");
+    struct held *held = hold(text_string(&text), files);
+    assert_messages(held, "");
+    assert_int_equal(held->asked, 4);
+    for (const char *const *name =
+             (const char *const[]){"IN_GUARDED", "IN_OTHER", "BEHIND", "IN_GUARDED_AGAIN", NULL};
+         *name; name++)
+        assert_non_null(c_enumerator(held->definitions, *name, &value));
+    drop(held);
+    text_free(&text);
+}
+
 /* A piece of text many times, between two others: what comes out is of no interest, that it comes is. */
 static void endure(const char *begin, const char *piece, unsigned count, const char *end)
 {
@@ -290,6 +326,10 @@ static void test_hostile(void **state)
     endure("struct s { int x", "[1]", 100000, "; };");
     endure("struct s { int ", "(", 100000, "");
     endure("struct s { int x; ", "int y;", 100000, "};");
+    endure("typedef ", "typeof(", 100000, "int");
+    endure("struct s { ", "_Alignas(", 100000, "int");
+    endure("struct s { ", "__attribute__((aligned(", 100000, "int");
+    endure("", "enum e : ", 100000, "int { A };");
     endure("", "#if 1\n", 100000, "");
     endure("#if 0\n", "#if 1\n", 100000, "");
     endure("#if ", "(", 100000, "\n#endif");
@@ -362,7 +402,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),      cmocka_unit_test(test_macros), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_passed_over), cmocka_unit_test(test_files),  cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_passed_over), cmocka_unit_test(test_files),  cmocka_unit_test(test_guards),
+        cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -230,7 +230,6 @@ static void made_up(void **state)
     make_file(directory, "events/made/enable", "0\n");
     int fd = open(directory, O_RDONLY | O_DIRECTORY);
     assert_int_equal(tracefs_open_at(fd, &tracefs), 0);
-    close(fd);
     struct arena arena = {0};
     struct seen seen = {.tracefs = tracefs, .arena = &arena};
     assert_int_equal(tracefs_each_event(tracefs, "m*", NULL, see, &seen), 0);
@@ -241,6 +240,9 @@ static void made_up(void **state)
     assert_int_equal(id, 7);
     assert_int_equal(tracefs_event_id(tracefs, "made", "empty", &id), -EBADMSG);
     make_file(directory, "available_events", "made:up\nbroken\n:\nmade:empty");
+    tracefs_close(tracefs);
+    assert_int_equal(tracefs_open_at(fd, &tracefs), 0);
+    close(fd);
     struct seen again = {.tracefs = tracefs, .arena = &arena};
     assert_int_equal(tracefs_each_event(tracefs, "made", "u?", see, &again), 0);
     assert_int_equal(again.count, 1);
