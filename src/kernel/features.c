@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What this kernel can do, found by trying: small programs, small maps, requests that are wrong in a way
  * that only a kernel which knows them can complain about. Never by version: distributions add and remove
- * features without telling. One attempt costs about 20 µs, all of them well under a millisecond, so nothing
- * is remembered between runs. */
+ * features without telling. One attempt costs about 20 µs, and looking for a function in the kernel's BTF a
+ * millisecond or two, so nothing is remembered between runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btf.h>

@@ -394,6 +394,47 @@ static void truncated_and_unreadable_text(void **state)
     }
 }
 
+/* Whatever stands in a record, a field is inside of it, and a string there has an end. */
+static void senseless_records(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 20000, MOST = 160 };
+    static const uint32_t capacities[] = {40, 33, 64};
+    struct type types[3];
+    struct action_field fields[3];
+    struct action action = {.fields = fields, .field_count = 3, .size = sizeof(struct image_record) + 24};
+    for (uint32_t i = 0; i < 3; i++) {
+        types[i] = (struct type){.kind = TYPE_STRING, .size = capacities[i]};
+        fields[i] = (struct action_field){.type = &types[i],
+                                          .offset = (uint32_t)sizeof(struct image_record) + 8 * i,
+                                          .is_packed = true,
+                                          .fault = -1,
+                                          .truncated = -1};
+    }
+    srand(1);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t length = sizeof(struct image_record) + (size_t)rand() % (MOST - sizeof(struct image_record));
+        uint8_t *record = malloc(length);
+        assert_non_null(record);
+        for (size_t i = 0; i < length; i++)
+            record[i] = rand() % 4 ? 'x' : 0;
+        for (uint32_t i = 0; i < 3; i++) {
+            struct image_string string = {.bytes = rand() % 90 - 10};
+            if (fields[i].offset + sizeof string <= length)
+                memcpy(record + fields[i].offset, &string, sizeof string);
+        }
+        for (uint32_t i = 0; i < 3; i++) {
+            const uint8_t *found = action_field(&action, i, record, length);
+            size_t used = strnlen((const char *)found, capacities[i]);
+            bool is_inside = (uintptr_t)found - (uintptr_t)record < length;
+            assert_true(!is_inside || (size_t)(found - record) + used <= length);
+            assert_true(is_inside || !used || !strcmp((const char *)found, "<fault>"));
+        }
+        action_count_mishaps(&action, record, length, NULL);
+        free(record);
+    }
+}
+
 /* A page of a file that nobody has touched: only a program that may sleep gets at it. */
 static void text_is_paged_in(void **state)
 {
@@ -607,6 +648,7 @@ int main(void)
         cmocka_unit_test(events_of_constant_size),
         cmocka_unit_test(every_number_of_cpus_has_its_rings),
         cmocka_unit_test(events_with_packed_strings),
+        cmocka_unit_test(senseless_records),
         cmocka_unit_test(truncated_and_unreadable_text),
         cmocka_unit_test(text_at_addresses),
         cmocka_unit_test(text_is_paged_in),
