@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Random scripts that are right (tests/fuzz/scripts.c): the kernel's verifier must take each of them, and the kernel, the
 # kernel without its newer features, programs of other types and the user-space host must print the same.
-#   tests/programs/random_scripts.sh BUILD [COUNT] [FIRST SEED]     the default is 60 from 1
+#   tests/programs/random_scripts.sh BUILD [COUNT] [FIRST SEED]     the default is 12 from 70000
 # COUNT and SEED in the environment say the same. On a terminal it tells how far it is; KEEP=DIRECTORY keeps what failed.
 # OLDEST=1 is another way to run them, that of kernels without callbacks (before 5.13), whose verifier walks every turn of a
 # loop: it gives up some of these scripts, and says so.
 # once: the seeds are fixed, what fails will fail again
 set -u
 build=$(cd "${1:?usage: random_scripts.sh BUILD}" && pwd) || exit 1
-count=${2:-${COUNT:-60}} first=${3:-${SEED:-1}}
+count=${2:-${COUNT:-12}} first=${3:-${SEED:-70000}}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 if [ "$(id -u)" != 0 ]; then
     echo "skip everything: needs root"
