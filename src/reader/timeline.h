@@ -21,6 +21,8 @@ struct timeline {
     size_t count, room;
     uint64_t rate;  /* Hz, for where only one point is known */
     uint64_t apart; /* of points that are nearer to each other than this many units, one is kept */
+    size_t
+        *near; /* the point that was asked for last: the next question is mostly about the same. NULL: none */
 };
 
 /* rate must not be 0. */
