@@ -210,14 +210,14 @@ endif
 
 # Everything is compiled again with clang, for coverage and with sanitizers.
 fuzz: setup
-	@$(MAKE) --no-print-directory BUILD=build-fuzz CC=$(CLANG) OPTIMISE="-O1 -fsanitize=fuzzer-no-link,address,undefined" \
+	@$(MAKE) --no-print-directory BUILD=build-fuzz CC=$(CLANG) OPTIMISE="-O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" \
 		$(FUZZERS:%=build-fuzz/fuzz/%)
 	@for fuzzer in $(FUZZERS); do tests/fuzz/run build-fuzz/fuzz/$$fuzzer $(FUZZ_SECONDS) || exit 1; done
 
 $(BUILD)/fuzz/%: tests/fuzz/%_fuzz.c $(BUILD)/libtracer.a
 	@mkdir -p $(@D)
 	@echo '  LD   $@'
-	@$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -o $@ $< $(BUILD)/libtracer.a $(LDLIBS)
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $< $(BUILD)/libtracer.a $(LDLIBS)
 
 setup:
 	@tools/setup build check

@@ -46,8 +46,7 @@ static void diagnose(struct diagnostics *diagnostics, enum severity severity, st
         return;
     struct text text = {0};
     text_vprintf(&text, format, arguments);
-    const char *message = arena_strdup(diagnostics->arena, text_string(&text));
-    text_free(&text);
+    const char *message = text_keep(&text, diagnostics->arena);
     for (size_t i = 0; i < diagnostics->count; i++) {
         const struct diagnostic *old = &diagnostics->items[i];
         if (old->severity == severity && old->place.source == place.source &&
@@ -94,8 +93,7 @@ void diagnose_hint(struct diagnostics *diagnostics, const char *format, ...)
     va_start(arguments, format);
     text_vprintf(&text, format, arguments);
     va_end(arguments);
-    diagnostics->items[diagnostics->count - 1].hint = arena_strdup(diagnostics->arena, text_string(&text));
-    text_free(&text);
+    diagnostics->items[diagnostics->count - 1].hint = text_keep(&text, diagnostics->arena);
 }
 
 void diagnose_context(struct diagnostics *diagnostics, struct place place, const char *format, ...)
@@ -107,8 +105,7 @@ void diagnose_context(struct diagnostics *diagnostics, struct place place, const
     va_start(arguments, format);
     text_vprintf(&text, format, arguments);
     va_end(arguments);
-    context_add(diagnostics, place, arena_strdup(diagnostics->arena, text_string(&text)));
-    text_free(&text);
+    context_add(diagnostics, place, text_keep(&text, diagnostics->arena));
 }
 
 void diagnostics_repeat(struct diagnostics *diagnostics, const struct diagnostics *from, bool as_warnings)

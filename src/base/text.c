@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/text.h"
+#include "base/arena.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -103,4 +104,15 @@ void text_free(struct text *text)
 {
     free(text->bytes);
     *text = (struct text){0};
+}
+
+char *text_keep(struct text *text, struct arena *arena)
+{
+    if (text->failed) {
+        text_free(text);
+        arena_give_up(arena);
+    }
+    char *kept = arena_copy(arena, text_string(text), text->length);
+    text_free(text);
+    return kept;
 }

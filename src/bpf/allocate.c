@@ -358,9 +358,38 @@ static unsigned register_of(const struct scan *scan, const struct ir *ir)
     return ir->block ? scan->values[ir->number].reg : (unsigned)REGISTER_NONE;
 }
 
+static bool is_call(const struct ir *ir)
+{
+    return ir->op == IR_CALL || ir->op == IR_CALL_LOCAL;
+}
+
+/* Where a call takes the value, or what another operation makes of it: that starts out there. */
+static unsigned argument_register(const struct scan *scan, const struct value *value)
+{
+    if (value->crosses_call)
+        return REGISTER_NONE;
+    for (uint32_t i = 0; i < value->use_count && i < WISHES; i++) {
+        const struct ir *user = value->uses[i].user;
+        if (is_call(user))
+            return 1 + value->uses[i].index;
+        if (value->uses[i].index != 0 ||
+            (!ir_is_binary(user->op) && user->op != IR_EXTEND && user->op != IR_NEG && user->op != IR_BSWAP))
+            continue;
+        const struct value *made = &scan->values[user->number];
+        for (uint32_t k = 0; k < made->use_count && k < WISHES; k++)
+            if (is_call(made->uses[k].user))
+                return 1 + made->uses[k].index;
+    }
+    return REGISTER_NONE;
+}
+
 /* The phi that this value will be has no register yet: one that both can have. */
 static bool wish_with_phi(struct scan *scan, struct value *value, const struct value *phi)
 {
+    unsigned wanted = argument_register(scan, phi);
+    if (wanted < REGISTER_COUNT && may_use(scan, phi, wanted) && is_free(&scan->out->occupied[wanted], phi) &&
+        try_register(scan, value, wanted))
+        return true;
     for (uint32_t i = 0; i < phi->ir->argument_count && i < WISHES; i++) {
         unsigned other = register_of(scan, phi->ir->arguments[i]);
         if (other < REGISTER_COUNT && may_use(scan, phi, other) &&
@@ -374,6 +403,19 @@ static bool wish_with_phi(struct scan *scan, struct value *value, const struct v
     return false;
 }
 
+/* What comes round to this phi has no register yet, and must survive a call: one that both can have. */
+static bool wish_with_later(struct scan *scan, struct value *phi, const struct ir *argument)
+{
+    const struct value *later = argument->block ? &scan->values[argument->number] : NULL;
+    if (!later || !later->crosses_call || later->reg != REGISTER_NONE || later->spilled)
+        return false;
+    for (unsigned i = 0; i < REGISTER_COUNT; i++)
+        if (may_use(scan, later, short_order[i]) && is_free(&scan->out->occupied[short_order[i]], later) &&
+            try_register(scan, phi, short_order[i]))
+            return true;
+    return false;
+}
+
 /* Registers that save a move, best first: where users want it, where it comes from. */
 static bool try_wishes(struct scan *scan, struct value *value)
 {
@@ -382,13 +424,16 @@ static bool try_wishes(struct scan *scan, struct value *value)
         for (uint32_t i = 0; i < ir->argument_count && i < WISHES; i++)
             if (try_register(scan, value, register_of(scan, ir->arguments[i])))
                 return true;
+        for (uint32_t i = 0; i < ir->argument_count && i < WISHES; i++)
+            if (wish_with_later(scan, value, ir->arguments[i]))
+                return true;
     }
     for (uint32_t i = 0; i < value->use_count && i < WISHES; i++) {
         const struct ir *user = value->uses[i].user;
         unsigned wish = REGISTER_NONE;
         if (user->op == IR_PHI)
             wish = register_of(scan, user);
-        else if ((user->op == IR_CALL || user->op == IR_CALL_LOCAL) && !value->crosses_call)
+        else if (is_call(user) && !value->crosses_call)
             wish = 1 + value->uses[i].index;
         else if (user->op == IR_RETURN || (user->op == IR_ATOMIC_COMPARE && value->uses[i].index == 1))
             wish = 0;
@@ -397,16 +442,9 @@ static bool try_wishes(struct scan *scan, struct value *value)
         if (user->op == IR_PHI && wish == REGISTER_NONE &&
             wish_with_phi(scan, value, &scan->values[user->number]))
             return true;
-        /* What a user turns into an argument starts out where that argument goes. */
-        if ((ir_is_binary(user->op) || user->op == IR_EXTEND || user->op == IR_NEG || user->op == IR_BSWAP) &&
-            value->uses[i].index == 0 && !value->crosses_call) {
-            const struct value *made = &scan->values[user->number];
-            for (uint32_t k = 0; k < made->use_count && k < WISHES; k++)
-                if ((made->uses[k].user->op == IR_CALL || made->uses[k].user->op == IR_CALL_LOCAL) &&
-                    try_register(scan, value, 1 + made->uses[k].index))
-                    return true;
-        }
     }
+    if (try_register(scan, value, argument_register(scan, value)))
+        return true;
     switch (ir->op) {
     case IR_CALL:
     case IR_CALL_LOCAL:

@@ -227,7 +227,8 @@ static void put_call(struct emitter *e, const struct ir *ir)
         moves[i] = move_of(e, 1 + i, ir->arguments[i]);
     put_moves(e, moves, ir->argument_count, 0);
     if (ir->op == IR_CALL) {
-        put(e, BPF_JMP | BPF_CALL, 0, 0, 0, (int32_t)ir->immediate);
+        put(e, BPF_JMP | BPF_CALL, 0, ir->immediate >= KFUNC_copy_from_user_str ? BPF_PSEUDO_KFUNC_CALL : 0,
+            0, (int32_t)ir->immediate);
     } else {
         struct item *item = put(e, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0);
         item->kind = ITEM_FUNCTION;

@@ -14,8 +14,8 @@
     X(alu32_jmp32, "v3 instructions: 32-bit jumps", "Linux 5.1", "instead, 64-bit jumps") \
     X(atomic_fetch, "v3 atomics: fetch, exchange, compare-and-exchange", "Linux 5.12", "instead, a per-CPU slot, which nothing can take away where programs are not preempted") \
     X(signed_division, "v4 instructions: signed division, sign-extending loads and moves, bswap, gotol", "Linux 6.6", "instead, several instructions for each") \
-    X(loop, "bpf_loop", "Linux 5.17", "instead, loops that the verifier walks, of fewer turns") \
-    X(for_each_map, "bpf_for_each_map_elem", "Linux 5.13", "then for over a map and len() of one are errors") \
+    X(loop, "bpf_loop", "Linux 5.17", "instead, loops over the elements of an array, or that the verifier walks, of fewer turns") \
+    X(for_each_map, "bpf_for_each_map_elem", "Linux 5.13", "then for over a map and len() of one are errors, and loops without bpf_loop of 1024 turns") \
     X(lookup_percpu, "bpf_map_lookup_percpu_elem", "Linux 5.19", "instead, aggregations that a program reads are those of its CPU, with a warning; print() has all") \
     X(ring_buffer, "BPF ring buffer", "Linux 5.8", "then spoor does not run") \
     X(ring_array_sleepable, "array of ring buffers in sleepable programs", "Linux 6.12", "instead, one ring for the sleepable programs of all CPUs") \
@@ -24,6 +24,7 @@
     X(attach_cookie, "bpf_get_attach_cookie", "Linux 5.15", "instead, the address tells which place it is, or a program for each place") \
     X(func_ip, "bpf_get_func_ip", "Linux 5.15", "instead, a program for each place") \
     X(sleepable_uprobe, "sleepable uprobe programs and bpf_copy_from_user", "Linux 6.0", "instead, text that is not in memory prints as <fault>, with a warning") \
+    X(copy_text, "bpf_copy_from_user_str in sleepable uprobe programs", "Linux 6.12", "instead, text is read in several steps") \
     X(uprobe, "uprobes", "CONFIG_UPROBE_EVENTS", "then uprobe and usdt are errors") \
     X(uprobe_multi, "uprobe_multi links", "Linux 6.6", "instead, one event of tracefs for many places, which takes longer to close") \
     X(kprobe, "kprobes", "CONFIG_KPROBE_EVENTS", "then kprobe is an error; tracepoint and rawtracepoint work") \

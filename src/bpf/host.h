@@ -15,7 +15,8 @@ struct host;
  * map is per-CPU, else one. Non-zero stops the walk and is returned. */
 typedef int host_element(void *state, const uint8_t *key, const uint8_t *values);
 /* One event record (struct image_record first). Non-zero stops consuming and is returned; the record counts
- * as consumed. The bytes live until the call returns. */
+ * as consumed, but for -ENOBUFS: there is no room for it now, and it comes again. The bytes live until the
+ * call returns. */
 typedef int host_record(void *state, const uint8_t *record, size_t length);
 
 struct host_operations {

@@ -23,6 +23,8 @@ struct image_map {
     /* One ring of value_size bytes per CPU. BPF_MAP_TYPE_ARRAY_OF_MAPS: found by the number of the CPU;
      * BPF_MAP_TYPE_RINGBUF: programs name the rings one by one (RELOCATION_RING). */
     bool is_ring_per_cpu;
+    uint32_t
+        inner_bytes; /* BPF_MAP_TYPE_ARRAY_OF_MAPS: of arrays of one value of so many bytes, put in later */
     /* Script maps only: the types behind the bytes, for printing and for JSON. */
     const struct type *key; /* NULL: keyless */
     const struct type *value;
@@ -40,6 +42,12 @@ struct image_relocation {
     uint32_t instruction;
     enum relocation_kind kind;
     uint32_t map;
+};
+
+/* Functions of the kernel that are no helpers. A call says BPF_PSEUDO_KFUNC_CALL and the number; the host
+ * knows the function by its name (ir_helper_name). */
+enum image_kfunc {
+    KFUNC_copy_from_user_str = 1 << 16, /* further than helpers will ever be counted */
 };
 
 struct image_function { /* first instruction of a function; the program's own first */
@@ -75,14 +83,13 @@ struct image_program {
 /* A thing that can go wrong while a program runs, counted in the counters map at its index. The reader
  * prints the difference whenever a counter has grown. */
 enum mishap_kind {
-    MISHAP_LOST,       /* the ring was full */
+    MISHAP_LOST,       /* an event: the ring was full, or no scratch memory was free */
     MISHAP_MAP_FULL,   /* update refused */
     MISHAP_MAP_DELETE, /* delete of a missing key, and nobody looks at what delete() answers */
     MISHAP_LOOKUP,     /* read of a missing key: reported only with -k */
     MISHAP_FAULT,      /* memory could not be read */
     MISHAP_TRUNCATED,  /* a string did not fit */
     MISHAP_DIVIDE,     /* division by zero */
-    MISHAP_SCRATCH,    /* no scratch memory: the whole event was dropped */
     MISHAP_LOOP,       /* a loop reached its bound */
     MISHAP_STACK,      /* the stack table is full */
     MISHAP_NO_CHILD,   /* the script asks for the command's process id, and there is no command */
@@ -120,14 +127,14 @@ struct image_event {
 /* The control page: the only value of the map "control", mapped by the host into user space. */
 enum { IMAGE_ZEROS = 16 };
 struct image_control {
-    uint64_t zeros[IMAGE_ZEROS / 8];   /* never written: the key of keyless maps, the value of new elements */
+    uint64_t zeros[IMAGE_ZEROS / 8];   /* never written: keys of keyless maps, new elements, an unknown 0 */
     uint32_t stop;                     /* not 0: programs return at once */
-    uint32_t zero;                     /* always 0, and the verifier cannot know it */
     uint64_t start;                    /* boot clock when tracing began: `elapsed` counts from it */
     uint64_t child;                    /* process id of the command of -c; 0: none */
     int64_t result;                    /* what a test's block returned */
     uint64_t pid_level, pid_namespace; /* the tracer's PID namespace: how deep it is, and its address */
     uint64_t process_ends;             /* how many of the set of processes have ended */
+    uint64_t unwind_wishes;            /* how often something was put into the map of that name */
     /* Where the kernel runs programs of recordings' events: the one at hand. Away from `stop`, at which all
      * look. */
     struct image_event event __attribute__((aligned(64)));
@@ -145,7 +152,9 @@ struct image {
     int events_shared;           /* one ring for programs that may not use an array of them; or -1 */
     int events_own;              /* a ring of the programs that the host runs for recordings' events; or -1 */
     int processes;               /* the set of those traced, by id (8 bytes); or -1 */
-    bool names_owners;           /* a program reads owner_name */
+    bool unwinds;                /* there are the tables of unwind.h: */
+    uint32_t unwind_blocks, unwind_rows, unwind_processes, unwind_wishes;
+    bool names_owners;    /* a program reads owner_name */
     bool follows_objects; /* a program asks about an object's history: the host must follow all events */
     bool reads_lifetime, reads_since; /* and it asks for this: each costs a time of the recording */
     int scratch_cpu, scratch_task, scratch_slots; /* memory of programs that run; or -1 (lower.h) */
@@ -154,21 +163,29 @@ struct image {
 /* Every event record begins with this; fields follow at the offsets of the action. */
 struct image_record {
     uint64_t time;   /* boot clock, ns; 0 when nothing needs it and there is one ring */
-    uint32_t action; /* index into the action table */
-    uint32_t length; /* bytes, header included */
+    uint64_t action; /* index into the action table */
 };
 
-/* A string in a record: a u64 at the field's offset; text at `offset` of the record. */
+/* A string in a record, at the field's offset. The texts follow the record's fixed part in the order of their
+ * fields, each but the last padded to a multiple of 8. */
 struct image_string {
-    uint32_t offset, length; /* length without NUL; length == capacity: truncated */
+    int32_t bytes; /* of the text, NUL included; capacity + 1: truncated; negative: no text, it could not be
+                      read */
+    uint32_t unused;
 };
 
 /* The value of the map "stacks", keyed by u64 id. */
 struct image_stack {
     uint32_t bytes; /* 8 * frames */
-    uint32_t kind;  /* 0 user, 1 kernel */
+    /* IMAGE_STACK_CALLER: not 0: in front of the frames is the caller, and with it they are at most so many.
+     * Above: see unwind.h. */
+    uint32_t kind;
     uint64_t frames[];
 };
+enum { IMAGE_STACK_CALLER = 0xff };
+/* The frames of a stack in a value of `size` bytes, the caller in its place: behind the first frame, unless
+ * it is there. */
+size_t image_stack_frames(struct image_stack *stack, size_t size, const uint64_t **frames);
 
 /* Disassembles for -d bpf: one instruction a line. Knows helper names. */
 void image_print(struct text *out, const struct image *image, const struct image_program *program);

@@ -502,7 +502,7 @@ static void take_arguments(struct ir_builder *b, struct ir *call, unsigned count
         call->arguments[i] = ir_resolve(va_arg(list, struct ir *));
 }
 
-struct ir *ir_call(struct ir_builder *b, enum bpf_func_id helper, unsigned count, ...)
+struct ir *ir_call(struct ir_builder *b, int64_t helper, unsigned count, ...)
 {
     struct ir *ir = make(b, IR_CALL);
     ir->immediate = helper;

@@ -67,7 +67,7 @@ enum ir_op {
     IR_ATOMIC_ADD,      /* a[offset] += b, size 4 or 8, no result */
     IR_ATOMIC_EXCHANGE, /* old value of a[offset], which becomes b */
     IR_ATOMIC_COMPARE,  /* old value of a[offset]; becomes c if the old value equals b */
-    IR_CALL,            /* helper number `immediate` with `argument_count` arguments */
+    IR_CALL,            /* helper or kfunc number `immediate` with `argument_count` arguments */
     IR_CALL_LOCAL,      /* function `callee` with `argument_count` arguments */
     IR_PHI,             /* one argument per predecessor of its block, in the predecessors' order */
     /* The last instruction of a block, and only there: */
@@ -84,7 +84,7 @@ struct ir { /* an instruction, and the value it makes */
     enum ir_op op;
     uint8_t size;
     bool is_signed;
-    bool is_volatile; /* load: never merged or dropped */
+    bool is_volatile; /* load: never merged */
     uint32_t number;  /* within the function, for dumps and side tables */
     int32_t offset;
     int64_t immediate;
@@ -182,8 +182,7 @@ struct ir *ir_atomic_exchange(struct ir_builder *b, struct ir *base, int32_t off
                               struct ir *value);
 struct ir *ir_atomic_compare(struct ir_builder *b, struct ir *base, int32_t offset, unsigned size,
                              struct ir *expected, struct ir *value);
-struct ir *ir_call(struct ir_builder *b, enum bpf_func_id helper, unsigned count,
-                   ...); /* count × struct ir * */
+struct ir *ir_call(struct ir_builder *b, int64_t helper, unsigned count, ...); /* count × struct ir * */
 struct ir *ir_call_local(struct ir_builder *b, struct ir_function *callee, unsigned count, ...);
 void ir_jump(struct ir_builder *b, struct ir_block *to);
 void ir_branch(struct ir_builder *b, struct ir *condition, struct ir_block *yes, struct ir_block *no);
@@ -195,7 +194,7 @@ void ir_zero(struct ir_builder *b, struct ir *base, int32_t offset, uint32_t byt
 void ir_copy(struct ir_builder *b, struct ir *to, int32_t to_offset, struct ir *from, int32_t from_offset,
              uint32_t bytes); /* multiple of 8, both sides readable and writable directly */
 
-/* The name a helper has in bpf(2)'s manual, "map_lookup_elem"; NULL if unknown. */
+/* The name of a helper or a kfunc, without "bpf_": "map_lookup_elem"; NULL if unknown. */
 const char *ir_helper_name(int64_t helper);
 
 /* Passes, in order: constants and copies, common look-ups and loads, ranges, dead code. Each keeps the

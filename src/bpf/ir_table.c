@@ -86,7 +86,7 @@ bool ir_is_removable(const struct ir *ir)
 {
     if (ir->op == IR_CALL)
         return helper_effects(ir->immediate) & HELPER_REMOVABLE;
-    return operations[ir->op].properties & REMOVABLE && !ir->is_volatile;
+    return operations[ir->op].properties & REMOVABLE;
 }
 
 /* Operands */
@@ -127,6 +127,8 @@ static const char *const helper_names[] = {__BPF_FUNC_MAPPER(HELPER_NAME)};
 
 const char *ir_helper_name(int64_t helper)
 {
+    if (helper == KFUNC_copy_from_user_str)
+        return "copy_from_user_str";
     if (helper <= 0 || helper >= (int64_t)(sizeof helper_names / sizeof *helper_names))
         return NULL;
     return helper_names[helper];
@@ -183,6 +185,8 @@ static const uint8_t effects[] = {
 
 unsigned helper_effects(int64_t helper)
 {
+    if (helper == KFUNC_copy_from_user_str)
+        return HELPER_NO_MAPS;
     return helper >= 0 && helper < (int64_t)sizeof effects ? effects[helper] : 0;
 }
 

@@ -84,9 +84,14 @@ static struct ir *own_area(struct lowering *l, struct lower_function *function)
 
 struct ir *lower_unknown(struct lowering *l, struct ir *value)
 {
-    struct ir *zero = ir_load(&l->b, lower_control(l), offsetof(struct image_control, zero), 4, false);
+    struct ir *zero = ir_load(&l->b, lower_control(l), offsetof(struct image_control, zeros), 8, false);
     zero->is_volatile = true;
     return ir_binary(&l->b, IR_ADD, value, zero);
+}
+
+struct ir *lower_captured(struct lowering *l, struct ir *value)
+{
+    return lower_kernel_loops(l) ? lower_unknown(l, value) : value;
 }
 
 int32_t lower_area_slot(struct lowering *l, struct lower_function *function)
@@ -96,9 +101,21 @@ int32_t lower_area_slot(struct lowering *l, struct lower_function *function)
     function->area_bytes += 8;
     area->immediate = function->area_bytes;
     struct ir_builder saved = setup_enter(l, function);
-    ir_store(&l->b, area, slot, 8, lower_unknown(l, ir_constant(&l->b, 0)));
+    ir_store(&l->b, area, slot, 8, lower_captured(l, ir_constant(&l->b, 0)));
     setup_leave(l, function, saved);
     return slot;
+}
+
+int32_t lower_take_slot(struct lowering *l)
+{
+    struct lower_function *function = l->state->current;
+    return function->free_count ? function->free_slots[--function->free_count] : lower_area_slot(l, function);
+}
+
+void lower_give_slot(struct lowering *l, int32_t slot)
+{
+    struct lower_function *function = l->state->current;
+    *arena_push(l->state->temporary, function->free_slots, function->free_count, function->free_room) = slot;
 }
 
 struct ir *lower_area(struct lowering *l, struct lower_function *home)
@@ -121,8 +138,7 @@ static struct ir *read_clock(struct lowering *l)
 {
     if (l->context->has_record)
         return lower_event_word(l, offsetof(struct image_event, time));
-    return ir_call(&l->b,
-                   l->options->features->boot_clock ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns, 0);
+    return ir_call(&l->b, BPF_FUNC_ktime_get_boot_ns, 0);
 }
 
 struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition)
@@ -136,12 +152,18 @@ struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition)
     return rare;
 }
 
+/* They are told by probe: one counter does for all of the program. */
+void lower_lost(struct lowering *l)
+{
+    lower_mishap(l, MISHAP_LOST, l->state->unit->body->place, -1, NULL);
+}
+
 /* In the block `rare`: counts, and leaves without the script's statements. */
 static void no_scratch(struct lowering *l, struct ir_block *rare)
 {
     struct ir_block *usual = l->b.block;
     ir_enter(&l->b, rare);
-    lower_mishap(l, MISHAP_SCRATCH, l->b.place, -1, NULL);
+    lower_lost(l);
     ir_jump(&l->b, l->state->leave_early);
     ir_enter(&l->b, usual);
 }
@@ -209,7 +231,7 @@ static struct ir *acquire_slot(struct lowering *l)
         next->unlikely = true;
         ir_enter(b, next);
     }
-    lower_mishap(l, MISHAP_SCRATCH, b->place, -1, NULL);
+    lower_lost(l);
     ir_jump(b, l->state->leave_early);
     ir_seal(b, found);
     ir_enter(b, found);
@@ -392,10 +414,17 @@ static size_t mishap_index(struct lowering *l, const struct mishap *mishap)
     return image->mishap_count - 1;
 }
 
-void lower_mishap(struct lowering *l, enum mishap_kind kind, struct place place, int map, const char *helper)
+int lower_mishap_index(struct lowering *l, enum mishap_kind kind, struct place place, int map,
+                       const char *helper)
 {
     struct mishap mishap = {.kind = kind, .place = place, .probe = l->probe, .map = map, .helper = helper};
-    size_t offset = offsetof(struct image_control, mishaps) + 8 * mishap_index(l, &mishap);
+    return (int)mishap_index(l, &mishap);
+}
+
+void lower_mishap(struct lowering *l, enum mishap_kind kind, struct place place, int map, const char *helper)
+{
+    size_t index = (size_t)lower_mishap_index(l, kind, place, map, helper);
+    size_t offset = offsetof(struct image_control, mishaps) + 8 * index;
     ir_atomic_add(&l->b, lower_control(l), (int32_t)offset, 8, ir_constant(&l->b, 1));
 }
 
@@ -665,10 +694,11 @@ static int emit(struct lowering *l, const char *name, struct text *dump_ir, bool
     return 0;
 }
 
-int lower_unit(struct arena *arena, struct image *image, struct action_table *actions,
-               struct diagnostics *diagnostics, const struct checker *checker, const struct check_unit *unit,
-               const struct lower_options *options, const char *program_name, struct text *dump_ir,
-               bool dump_raw)
+/* -E2BIG: it does not fit in the stack. */
+static int lower_attempt(struct arena *arena, struct image *image, struct action_table *actions,
+                         struct diagnostics *diagnostics, const struct checker *checker,
+                         const struct check_unit *unit, const struct lower_options *options,
+                         const char *program_name, struct text *dump_ir, bool dump_raw, bool is_cramped)
 {
     struct arena temporary = {.out_of_memory = arena->out_of_memory};
     struct lower_state state = {
@@ -678,6 +708,7 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
         .main = arena_new(&temporary, struct lower_function),
         .return_slot = -1,
         .program_index = (uint32_t)image->program_count,
+        .is_cramped = is_cramped,
     };
     struct lowering lowering = {
         .arena = arena,
@@ -704,4 +735,24 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
     table_free(&state.mishaps);
     arena_free(&temporary);
     return result;
+}
+
+int lower_unit(struct arena *arena, struct image *image, struct action_table *actions,
+               struct diagnostics *diagnostics, const struct checker *checker, const struct check_unit *unit,
+               const struct lower_options *options, const char *program_name, struct text *dump_ir,
+               bool dump_raw)
+{
+    struct diagnostics before = *diagnostics;
+    size_t dumped = dump_ir ? dump_ir->length : 0;
+    int result = lower_attempt(arena, image, actions, diagnostics, checker, unit, options, program_name,
+                               dump_ir, dump_raw, false);
+    if (result != -E2BIG)
+        return result;
+    /* What the first attempt said and made is forgotten; maps and counters that it made stay, unused. */
+    *diagnostics = before;
+    if (dump_ir)
+        text_truncate(dump_ir, dumped);
+    node_walk(unit->body, lower_forget_variable, NULL);
+    return lower_attempt(arena, image, actions, diagnostics, checker, unit, options, program_name, dump_ir,
+                         dump_raw, true);
 }

@@ -54,10 +54,11 @@ struct lower_options {
      * a power of two, of them: 0, the first begins, it ends, the next begins …, the rest UINT64_MAX. */
     const uint64_t *(*own_code)(void *state, uint32_t *slots);
     void *own_code_state;
-    bool times_records;    /* each has its time, also where one ring is enough */
-    bool counts_lookups;   /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
-    int64_t wall_offset;   /* what makes the boot clock the time since 1970, ns */
-    const char *clock_map; /* tests: this map of the script is tseries' clock; or NULL */
+    bool times_records;  /* each has its time, also where one ring is enough */
+    bool counts_lookups; /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
+    int64_t wall_offset; /* what makes the boot clock the time since 1970, ns */
+    const struct unwind_offsets *unwind; /* NULL: not known */
+    const char *clock_map;               /* tests: this map of the script is tseries' clock; or NULL */
     unsigned registers_for_tests;
 };
 
@@ -69,7 +70,11 @@ struct lowering {
     struct diagnostics *diagnostics;
     const struct probe_context *context;
     const struct lower_options *options;
-    const char *probe;         /* text, for mishaps and actions */
+    const char *probe; /* text, for mishaps and actions */
+    struct held_key {
+        const struct node *key; /* its value is in memory already: uses of this node find it there */
+        struct memory memory;
+    } held;
     bool is_unused;            /* nobody wants the value of the builtin that is lowered: it asks this first */
     bool is_sleepable;         /* decided before lowering begins */
     struct lower_state *state; /* private to lower*.c */
@@ -138,12 +143,12 @@ enum lower_text {
         2, /* what is read has no size of its own: one byte more than `capacity` may be looked at */
 };
 /* A NUL-terminated string of at most `capacity` bytes.
- * Pages in what is not resident where the program can sleep. Returns the bytes used without NUL (0 …
- * capacity). limit, or NULL: the script's own limit, NUL included: text is cut at limit - 1 bytes and that is
- * what was asked for. Without it a text of more than `capacity` bytes fills all of them, without NUL: it
- * counts as truncated. What cannot be read is counted and becomes the text <fault>. */
-struct ir *lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
-                             struct ir *address, enum address_space space, unsigned text, struct place place);
+ * Pages in what is not resident where the program can sleep. limit, or NULL: the script's own limit, NUL
+ * included: text is cut at limit - 1 bytes and that is what was asked for. Without it a text of more than
+ * `capacity` bytes fills all of them, without NUL: it counts as truncated. What cannot be read is counted and
+ * becomes the text <fault>, in a record by the reader. */
+void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
+                       struct ir *address, enum address_space space, unsigned text, struct place place);
 
 /* Maps of the script. Key in memory; NULL element address when missing (a branch is the caller's). */
 struct memory lower_map_key(struct lowering *l, struct node *map); /* NODE_MAP; storage form */
@@ -155,6 +160,8 @@ struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct 
 /* The same with a histogram row appended to the key, which is one that lower_map_key() made: it has room. */
 struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memory key, struct ir *row,
                          struct place place);
+/* Whether another program, or this one for another task, may run on this CPU between two instructions. */
+bool lower_is_preemptible(const struct lowering *l);
 /* base[offset] += value, 8 bytes of a per-CPU value; atomic where the program can be preempted. */
 void lower_add(struct lowering *l, struct ir *base, int32_t offset, struct ir *value);
 /* A loop over all elements, or any early end: jump to the end of the current statement. */
@@ -188,7 +195,8 @@ enum address_space lower_args_space(const struct lowering *l);   /* of args' fie
 struct ir *lower_event_word(struct lowering *l, size_t offset);  /* of struct image_event, 8 bytes */
 struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
 /* Interns the current stack; returns its id, 0 when it could not be taken. */
-struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place);
+enum stack_way { STACK_OF_KERNEL, STACK_OF_USER, STACK_UNWOUND };
+struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, struct place place);
 
 /* ---- loops for builtins ---- */
 

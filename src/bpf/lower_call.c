@@ -24,8 +24,7 @@ static struct lower_function *enclosing(const struct lowering *l)
     return function;
 }
 
-/* Where variables were in another copy of the body. */
-static bool forget_variable(struct node *node, void *state)
+bool lower_forget_variable(struct node *node, void *state)
 {
     (void)state;
     if (node->kind == NODE_VARIABLE && node->variable.symbol)
@@ -66,7 +65,7 @@ static struct lowered_call *make_function(struct lowering *l, const struct subpr
                        FRAMES_MOST - 1);
         return NULL;
     }
-    node_walk(subprogram->body, forget_variable, NULL);
+    node_walk(subprogram->body, lower_forget_variable, NULL);
     lower_enter_function(l, call->function, subprogram->name,
                          (uint8_t)((count < ARGUMENTS ? count : ARGUMENTS - 1) + 1));
     s->statement = &statement;
@@ -144,8 +143,8 @@ bool lower_return_from_subprogram(struct lowering *l, struct node *value)
         function->result_slot = lower_area_slot(l, function);
     }
     struct ir *area = lower_area(l, function);
-    ir_store(b, area, function->result_slot, 8, lower_unknown(l, result));
-    ir_store(b, area, function->returned_slot, 8, lower_unknown(l, ir_constant(b, 1)));
+    ir_store(b, area, function->result_slot, 8, lower_captured(l, result));
+    ir_store(b, area, function->returned_slot, 8, lower_captured(l, ir_constant(b, 1)));
     l->state->current->leaves_subprogram = true;
     ir_return(b, ir_constant(b, 1));
     return true;

@@ -67,6 +67,8 @@ static struct action describe(struct lowering *l, struct node *call, const struc
         action.fields[i] = (struct action_field){.type = type,
                                                  .offset = action.size,
                                                  .is_packed = !constant && is_packed(type),
+                                                 .fault = -1,
+                                                 .truncated = -1,
                                                  .constant = constant};
         if (constant)
             continue;
@@ -91,10 +93,9 @@ static uint32_t register_action(struct lowering *l, struct action action)
 
 /* ---- rings ---- */
 
-/* They are told by probe: one counter does for all of the program. */
 static void lost(struct lowering *l)
 {
-    lower_mishap(l, MISHAP_LOST, l->state->unit->body->place, -1, NULL);
+    lower_lost(l);
     ir_jump(&l->b, lower_statement_end(l));
 }
 
@@ -197,8 +198,11 @@ static void send(struct lowering *l, struct ir *ring, struct memory record, stru
     struct ir_builder *b = &l->b;
     struct ir *result = ir_call(b, BPF_FUNC_ringbuf_output, 4, ring, lower_address(l, record), length,
                                 ir_constant(b, NO_WAKEUP));
-    struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_SLT, result, 0));
-    struct ir_block *usual = b->block;
+    /* In line, where the event's statement ends anyway: out of the way it would need a jump back. */
+    struct ir_block *full = ir_block_new(b), *usual = ir_block_new(b);
+    ir_branch(b, ir_binary_constant(b, IR_SLT, result, 0), full, usual);
+    ir_seal(b, usual);
+    ir_seal(b, full);
     ir_enter(b, full);
     lost(l);
     ir_enter(b, usual);
@@ -206,7 +210,7 @@ static void send(struct lowering *l, struct ir *ring, struct memory record, stru
 
 static void store_action(struct lowering *l, struct memory record, uint32_t number)
 {
-    ir_store_constant(&l->b, record.base, record.offset + (int32_t)offsetof(struct image_record, action), 4,
+    ir_store_constant(&l->b, record.base, record.offset + (int32_t)offsetof(struct image_record, action), 8,
                       number);
 }
 
@@ -214,12 +218,6 @@ static void store_action(struct lowering *l, struct memory record, uint32_t numb
 static void store_time(struct lowering *l, struct memory record, struct ir *time)
 {
     ir_store(&l->b, record.base, record.offset + (int32_t)offsetof(struct image_record, time), 8, time);
-}
-
-static void store_length(struct lowering *l, struct memory record, uint32_t length)
-{
-    ir_store_constant(&l->b, record.base, record.offset + (int32_t)offsetof(struct image_record, length), 4,
-                      length);
 }
 
 /* ---- records of constant size ---- */
@@ -239,15 +237,15 @@ static bool is_harmless(const struct node *node)
            node->type->kind == TYPE_USERNAME;
 }
 
-/* A string to its place in a record, with room behind it for a NUL; its length. */
+/* A string to its place in a record, with room behind it for a NUL; its bytes with the NUL. */
 static struct ir *read_packed(struct lowering *l, struct memory to, uint32_t capacity, struct ir *address,
                               enum address_space space, unsigned text, struct place place)
 {
     struct packing packing = {.base = to.base, .offset = to.offset}, *outer = l->state->packing;
     l->state->packing = &packing;
-    struct ir *length = lower_read_string(l, to, capacity, NULL, address, space, text, place);
+    lower_read_string(l, to, capacity, NULL, address, space, text, place);
     l->state->packing = outer;
-    return length;
+    return packing.bytes;
 }
 
 /* On the frame each field is written where it is made, and nothing is held while that goes on. */
@@ -272,7 +270,6 @@ static void send_from_frame(struct lowering *l, const struct action *action, uin
             lower_copy(l, to, fields[i].memory, type_storage(field->type));
     }
     store_time(l, record, record_time(l));
-    store_length(l, record, action->size);
     send(l, ring(l), record, ir_constant(b, action->size));
 }
 
@@ -300,7 +297,6 @@ static void send_reserved(struct lowering *l, const struct action *action, uint3
     struct memory header = {.base = record};
     store_time(l, header, time);
     store_action(l, header, number);
-    store_length(l, header, action->size);
     for (uint32_t i = 0; i < count; i++) {
         const struct action_field *field = &action->fields[i];
         struct memory to = {.base = record, .offset = (int32_t)field->offset};
@@ -335,15 +331,17 @@ static void send_constant(struct lowering *l, const struct action *action, uint3
 
 /* ---- records with packed strings ---- */
 
-/* The text of a string expression to `to`; its length. Builtins that read text say it themselves. */
-static struct ir *pack_string(struct lowering *l, struct node *node, struct memory to, uint32_t capacity)
+/* The text of a string expression to `to`; what struct image_string says of it. Builtins that read text say
+ * it themselves. reader: of whom what goes wrong may be left to the reader; or NULL. */
+static struct ir *pack_string(struct lowering *l, struct node *node, struct memory to, uint32_t capacity,
+                              struct action_field *reader)
 {
     struct ir_builder *b = &l->b;
     const struct builtin *builtin = lower_builtin(node);
     if (node->kind == NODE_STRING) {
         uint32_t length = (uint32_t)(node->string.length < capacity ? node->string.length : capacity);
         lower_into(l, node, to);
-        return ir_constant(b, length);
+        return ir_constant(b, length + 1);
     }
     if (node->kind == NODE_TERNARY) {
         uint32_t result = ir_variable(b);
@@ -352,23 +350,24 @@ static struct ir *pack_string(struct lowering *l, struct node *node, struct memo
         ir_seal(b, yes);
         ir_seal(b, no);
         ir_enter(b, yes);
-        ir_write(b, result, pack_string(l, node->ternary.yes, to, capacity));
+        ir_write(b, result, pack_string(l, node->ternary.yes, to, capacity, NULL));
         ir_jump(b, end);
         ir_enter(b, no);
-        ir_write(b, result, pack_string(l, node->ternary.no, to, capacity));
+        ir_write(b, result, pack_string(l, node->ternary.no, to, capacity, NULL));
         ir_jump(b, end);
         ir_seal(b, end);
         ir_enter(b, end);
         return ir_read(b, result);
     }
     if (builtin || lower_is_stored(node)) {
-        struct packing packing = {.base = to.base, .offset = to.offset}, *outer = l->state->packing;
+        struct packing packing = {.base = to.base, .offset = to.offset, .reader = builtin ? reader : NULL},
+                       *outer = l->state->packing;
         l->state->packing = &packing;
         lower_into(l, node, to);
         l->state->packing = outer;
-        if (packing.length && lower_dominates(l, packing.block))
-            return packing.length;
-        return lower_read_string(l, to, capacity, NULL, lower_address(l, to), SPACE_BPF, 0, node->place);
+        if (packing.bytes && lower_dominates(l, packing.block))
+            return packing.bytes;
+        return read_packed(l, to, capacity, lower_address(l, to), SPACE_BPF, 0, node->place);
     }
     return read_packed(l, to, capacity, lower_address(l, lower_memory(l, node)), SPACE_BPF, 0, node->place);
 }
@@ -379,56 +378,85 @@ static uint32_t packed_room(uint32_t capacity)
     return round8(capacity + 1);
 }
 
-/* How far the record has come: kept in its own length, so that the verifier forgets how each string ended and
- * need not walk the rest of the program for every combination. */
-static struct ir *reached(struct lowering *l, struct memory record)
-{
-    int32_t at = record.offset + (int32_t)offsetof(struct image_record, length);
-    struct ir *cursor = ir_load(&l->b, record.base, at, 4, false);
-    cursor->is_volatile = true;
-    return cursor;
-}
-
-/* The same as a number that is at most `most`. It is used at once and never kept: old verifiers forget what
- * was found out about a value that is in memory too. */
-static struct ir *reached_at_most(struct lowering *l, struct memory record, uint32_t most)
+/* What the program said of a string, as a number of bytes: none where it could not be read. It comes from
+ * memory, so that the verifier forgets how each string ended and need not walk the rest of the program for
+ * every combination; and it is used at once and never kept: old verifiers forget what was found out about a
+ * value that is in memory too. */
+static struct ir *said_bytes(struct lowering *l, struct memory string, uint32_t capacity)
 {
     struct ir_builder *b = &l->b;
-    struct ir *cursor = reached(l, record);
-    struct ir_block *beyond = lower_unlikely(l, ir_binary_constant(b, IR_UGT, cursor, most));
+    uint32_t result = ir_variable(b);
+    struct ir_block *none = ir_block_new(b), *end = ir_block_new(b);
+    struct ir *bytes =
+        ir_load(b, string.base, string.offset + (int32_t)offsetof(struct image_string, bytes), 4, false);
+    bytes->is_volatile = true;
+    ir_write(b, result, bytes);
+    ir_branch(b, ir_binary_constant(b, IR_UGT, bytes, capacity + 1), none, end);
+    ir_seal(b, none);
+    ir_enter(b, none);
+    ir_write(b, result, ir_constant(b, 0));
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, result);
+}
+
+/* How far the texts of a record have come, where there are several: kept in memory, for the same reasons. */
+static struct ir *reached(struct lowering *l, struct memory cursor)
+{
+    struct ir *reached = ir_load(&l->b, cursor.base, cursor.offset, 8, false);
+    reached->is_volatile = true;
+    return reached;
+}
+
+/* The same as a number that is at most `most`. */
+static struct ir *reached_at_most(struct lowering *l, struct memory cursor, uint32_t most)
+{
+    struct ir_builder *b = &l->b;
+    struct ir *end = reached(l, cursor);
+    struct ir_block *beyond = lower_unlikely(l, ir_binary_constant(b, IR_UGT, end, most));
     struct ir_block *usual = b->block;
     ir_enter(b, beyond);
     lost(l); /* cannot be */
     ir_enter(b, usual);
-    return cursor;
+    return end;
 }
 
-static void advance(struct lowering *l, struct memory record, struct ir *cursor, struct ir *length)
+static void advance(struct lowering *l, struct memory cursor, struct ir *from, struct ir *bytes)
 {
     struct ir_builder *b = &l->b;
-    struct ir *rounded = ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_ADD, length, 8), -8);
-    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_record, length), 4,
-             ir_binary(b, IR_ADD, cursor, rounded));
+    struct ir *rounded = ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_ADD, bytes, 7), -8);
+    ir_store(b, cursor.base, cursor.offset, 8, ir_binary(b, IR_ADD, from, rounded));
 }
 
-/* Sends what was built in scratch memory, at most `most` bytes. */
-static void send_record(struct lowering *l, struct memory record, uint32_t number, uint32_t most)
+/* All but the length; the ring that it goes to. */
+static struct ir *finish_scratch(struct lowering *l, struct memory record, uint32_t number)
 {
     store_time(l, record, record_time(l));
     store_action(l, record, number);
-    struct ir *here = ring(l);
-    send(l, here, record, reached_at_most(l, record, most));
+    return ring(l);
+}
+
+/* At most `most` bytes, as far as the cursor says. */
+static void send_scratch(struct lowering *l, struct memory record, uint32_t number, struct memory cursor,
+                         uint32_t most)
+{
+    struct ir *here = finish_scratch(l, record, number);
+    send(l, here, record, reached_at_most(l, cursor, most));
 }
 
 static void send_packed(struct lowering *l, struct node *call, const struct action *action, uint32_t number,
                         const struct event_field *fields)
 {
     struct ir_builder *b = &l->b;
-    uint32_t most = action->size;
+    uint32_t most = action->size, strings = 0;
     for (uint32_t i = 0; i < action->field_count; i++)
-        if (action->fields[i].is_packed)
+        if (action->fields[i].is_packed) {
             most += packed_room(action->fields[i].type->size);
+            strings++;
+        }
     struct memory record = lower_scratch(l, most, false);
+    struct memory cursor = strings > 1 ? lower_scratch(l, 8, false) : record, string = record;
     for (uint32_t i = 0; i < action->field_count; i++) {
         const struct action_field *field = &action->fields[i];
         struct memory to = {.base = record.base, .offset = record.offset + (int32_t)field->offset};
@@ -441,28 +469,33 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
         else
             lower_copy(l, to, fields[i].memory, type_storage(field->type));
     }
-    uint32_t end = action->size;
+    uint32_t end = action->size, capacity = 0;
     for (uint32_t i = 0; i < action->field_count; i++) {
-        const struct action_field *field = &action->fields[i];
+        struct action_field *field = &action->fields[i];
         if (!field->is_packed)
             continue;
-        uint32_t capacity = field->type->size;
+        capacity = field->type->size;
         bool is_first = end == action->size;
+        string.offset = record.offset + (int32_t)field->offset;
         struct memory to = {.base = record.base, .offset = record.offset + (int32_t)end};
         if (!is_first)
-            to = (struct memory){.base = ir_binary(b, IR_ADD, record.base, reached_at_most(l, record, end)),
+            to = (struct memory){.base = ir_binary(b, IR_ADD, record.base, reached_at_most(l, cursor, end)),
                                  .offset = record.offset};
-        struct ir *length = fields[i].node ? pack_string(l, fields[i].node, to, capacity)
-                                           : read_packed(l, to, capacity, lower_address(l, fields[i].memory),
-                                                         SPACE_BPF, 0, call->place);
-        struct ir *cursor = is_first ? ir_constant(b, end) : reached(l, record);
-        int32_t string = record.offset + (int32_t)field->offset;
-        ir_store(b, record.base, string + (int32_t)offsetof(struct image_string, offset), 4, cursor);
-        ir_store(b, record.base, string + (int32_t)offsetof(struct image_string, length), 4, length);
-        advance(l, record, cursor, length);
+        struct ir *bytes = fields[i].node ? pack_string(l, fields[i].node, to, capacity, field)
+                                          : read_packed(l, to, capacity, lower_address(l, fields[i].memory),
+                                                        SPACE_BPF, 0, call->place);
+        ir_store(b, string.base, string.offset + (int32_t)offsetof(struct image_string, bytes), 4, bytes);
+        if (strings > 1)
+            advance(l, cursor, is_first ? ir_constant(b, end) : reached(l, cursor),
+                    said_bytes(l, string, capacity));
         end += packed_room(capacity);
     }
-    send_record(l, record, number, end);
+    if (strings > 1)
+        send_scratch(l, record, number, cursor, end);
+    else {
+        struct ir *here = finish_scratch(l, record, number);
+        send(l, here, record, ir_binary_constant(b, IR_ADD, said_bytes(l, string, capacity), action->size));
+    }
 }
 
 void lower_event(struct lowering *l, struct node *call, const struct builtin *builtin,
@@ -488,9 +521,9 @@ void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, 
     uint32_t number = register_action(l, describe(l, call, call->call.builtin, NULL, 0));
     uint32_t room = packed_room(capacity), bytes = RECORD_HEADER + most * room, position = ir_variable(b);
     struct memory record = lower_scratch(l, bytes, false);
-    int32_t length_at = record.offset + (int32_t)offsetof(struct image_record, length);
+    struct memory cursor = lower_scratch(l, 8, false);
     struct ir_block *loop = ir_block_new(b), *read = ir_block_new(b), *end = ir_block_new(b);
-    ir_store_constant(b, record.base, length_at, 4, RECORD_HEADER);
+    ir_store_constant(b, cursor.base, cursor.offset, 8, RECORD_HEADER);
     ir_write(b, position, ir_constant(b, 0));
     ir_jump(b, loop);
     ir_enter(b, loop);
@@ -499,15 +532,15 @@ void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, 
     ir_branch(b, address, read, end);
     ir_seal(b, read);
     ir_enter(b, read);
-    struct ir *cursor = reached_at_most(l, record, bytes - room);
-    struct memory to = {.base = ir_binary(b, IR_ADD, record.base, cursor), .offset = record.offset};
-    struct ir *length = read_packed(l, to, capacity, address, space, TEXT_ENDLESS, call->place);
-    advance(l, record, reached(l, record), length);
+    struct memory to = {.base = ir_binary(b, IR_ADD, record.base, reached_at_most(l, cursor, bytes - room)),
+                        .offset = record.offset};
+    struct ir *text = read_packed(l, to, capacity, address, space, TEXT_ENDLESS, call->place);
+    advance(l, cursor, reached(l, cursor), text);
     struct ir *after = ir_binary_constant(b, IR_ADD, at, 8);
     ir_write(b, position, after);
     ir_branch(b, ir_binary_constant(b, IR_ULT, after, 8 * most), loop, end);
     ir_seal(b, loop);
     ir_seal(b, end);
     ir_enter(b, end);
-    send_record(l, record, number, bytes);
+    send_scratch(l, record, number, cursor, bytes);
 }

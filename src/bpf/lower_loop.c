@@ -6,14 +6,15 @@
  *     for @map       bpf_for_each_map_elem
  *
  * A callback returns 1 to stop the loop. To leave the whole program it also sets the flag `return_slot`,
- * which is tested after the call. Before Linux 5.17 the first two are loops that call the same function, with
- * a bound that the verifier can walk. */
+ * which is tested after the call. Before Linux 5.17, which has no bpf_loop, the first two go over the
+ * elements of an array that is only there to be counted; before 5.13 they are loops that call the same
+ * function, with a bound that the verifier can walk. */
 #include "bpf/lower_state.h"
 
 #include <assert.h>
 
 /* Callbacks need function information. */
-static bool has_callbacks(const struct lowering *l)
+static bool has_loop(const struct lowering *l)
 {
     return l->options->features->loop && l->options->features->program_btf;
 }
@@ -23,9 +24,13 @@ static bool has_for_each(const struct lowering *l)
     return l->options->features->for_each_map && l->options->features->program_btf;
 }
 
-/* A callback is built between these two. Its own statements' temporaries go on above ours. */
-static struct lower_function *callback_begin(struct lowering *l, struct lower_statement *statement,
-                                             const char *name, uint8_t parameters)
+bool lower_kernel_loops(const struct lowering *l)
+{
+    return has_loop(l) || has_for_each(l);
+}
+
+struct lower_function *lower_callback_begin(struct lowering *l, struct lower_statement *statement,
+                                            const char *name, uint8_t parameters)
 {
     struct lower_function *callback = arena_new(l->state->temporary, struct lower_function);
     lower_enter_function(l, callback, name, parameters);
@@ -35,8 +40,8 @@ static struct lower_function *callback_begin(struct lowering *l, struct lower_st
     return callback;
 }
 
-static void callback_end(struct lowering *l, struct lower_function *callback,
-                         struct lower_statement *statement, struct lower_statement *outer)
+void lower_callback_end(struct lowering *l, struct lower_function *callback,
+                        struct lower_statement *statement, struct lower_statement *outer)
 {
     struct ir_builder *b = &l->b;
     if (!ir_ended(b))
@@ -78,6 +83,48 @@ static struct ir *area_argument(struct lowering *l)
 {
     struct ir *area = l->state->current->area;
     return area ? area : ir_constant(&l->b, 0);
+}
+
+/* A callback of call_loop, which has `turns` turns (NULL: until it stops itself), and which turn it is in. */
+static struct lower_function *turn_begin(struct lowering *l, struct lower_statement *statement,
+                                         const char *name, struct ir *turns, struct ir **index)
+{
+    struct ir_builder *b = &l->b;
+    struct lower_function *around = l->state->current;
+    bool is_over_array = !has_loop(l) && has_for_each(l);
+    int32_t slot = -1;
+    if (is_over_array && turns && turns->op != IR_CONSTANT) {
+        slot = lower_area_slot(l, around);
+        ir_store(b, around->area, slot, 8, lower_unknown(l, turns));
+    }
+    struct lower_function *callback = lower_callback_begin(l, statement, name, is_over_array ? 4 : 2);
+    *index = is_over_array ? ir_load(b, ir_parameter(b, 1), 0, 4, false) : ir_parameter(b, 0);
+    if (!is_over_array || !turns)
+        return callback;
+    struct ir *most =
+        slot < 0 ? ir_constant(b, turns->immediate) : ir_load(b, lower_area(l, around), slot, 8, false);
+    struct ir_block *inside = ir_block_new(b), *outside = ir_block_new(b);
+    ir_branch(b, ir_binary(b, IR_ULT, *index, most), inside, outside);
+    ir_seal(b, inside);
+    ir_seal(b, outside);
+    ir_enter(b, outside);
+    ir_return(b, ir_constant(b, 1));
+    ir_enter(b, inside);
+    return callback;
+}
+
+/* The array's elements are turns: their keys tell which. */
+static struct ir *loop_over_array(struct lowering *l, const struct lower_function *callback)
+{
+    static const char name[] = "turns";
+    struct ir_builder *b = &l->b;
+    uint32_t map = lower_internal_map(l, &(struct image_map){.name = name,
+                                                             .type = BPF_MAP_TYPE_ARRAY,
+                                                             .key_size = 4,
+                                                             .value_size = 8,
+                                                             .max_entries = LOOP_ARRAY_MOST});
+    return ir_call(b, BPF_FUNC_for_each_map_elem, 4, ir_map(b, map),
+                   ir_function_address(b, callback->function), area_argument(l), ir_constant(b, 0));
 }
 
 /* The loop itself, where the kernel has none: index = 0 … turns - 1, or until the callback returns not 0. The
@@ -122,8 +169,11 @@ static void call_loop(struct lowering *l, struct ir *turns, const struct lower_f
                       struct place place)
 {
     struct ir_builder *b = &l->b;
-    bool has_loop = has_callbacks(l), is_endless = !turns;
-    uint32_t most = has_loop ? LOOP_MOST : is_inside_loop(l) ? LOOP_PLAIN_INNER_MOST : LOOP_PLAIN_MOST;
+    bool is_endless = !turns;
+    uint32_t most = has_loop(l)         ? LOOP_MOST
+                    : has_for_each(l)   ? LOOP_ARRAY_MOST
+                    : is_inside_loop(l) ? LOOP_PLAIN_INNER_MOST
+                                        : LOOP_PLAIN_MOST;
     if (is_endless)
         turns = ir_constant(b, most);
     struct ir *done;
@@ -138,11 +188,14 @@ static void call_loop(struct lowering *l, struct ir *turns, const struct lower_f
     ir_seal(b, call);
     ir_enter(b, call);
     struct ir *wanted = ir_read(b, bounded);
-    if (has_loop)
+    if (has_loop(l))
         done = ir_call(b, BPF_FUNC_loop, 4, wanted, ir_function_address(b, callback->function),
                        area_argument(l), ir_constant(b, 0));
+    else if (has_for_each(l))
+        done = loop_over_array(l, callback);
     else
-        done = loop_plainly(l, wanted, most, callback);
+        /* Unknown, or the verifier would walk what follows once for each number of turns. */
+        done = lower_unknown(l, loop_plainly(l, wanted, most, callback));
     if (!is_endless && turns->op == IR_CONSTANT && (uint64_t)turns->immediate <= most)
         return;
     struct ir_block *end = ir_block_new(b);
@@ -162,7 +215,8 @@ static void lower_while(struct lowering *l, struct node *node)
 {
     struct ir_builder *b = &l->b;
     struct lower_statement statement, *outer = l->state->statement;
-    struct lower_function *callback = callback_begin(l, &statement, "while_body", 2);
+    struct ir *index;
+    struct lower_function *callback = turn_begin(l, &statement, "while_body", NULL, &index);
     struct temporary_mark mark = lower_mark(l);
     struct ir_block *yes = ir_block_new(b), *no = ir_block_new(b);
     lower_branch(l, node->loop.condition, yes, no);
@@ -173,7 +227,7 @@ static void lower_while(struct lowering *l, struct node *node)
     ir_enter(b, yes);
     lower_statement(l, node->loop.body);
     lower_release(l, mark);
-    callback_end(l, callback, &statement, outer);
+    lower_callback_end(l, callback, &statement, outer);
     call_loop(l, NULL, callback, node->place);
     after_loop(l, callback);
 }
@@ -188,23 +242,25 @@ static void lower_for_range(struct lowering *l, struct node *node)
     bool is_constant = from->op == IR_CONSTANT;
     int32_t slot = 0;
     if (!is_constant) {
-        slot = lower_area_slot(l, around);
+        slot = lower_take_slot(l);
         ir_store(b, around->area, slot, 8, from);
     }
-    struct lower_function *callback = callback_begin(l, &statement, "for_body", 2);
+    struct ir *index, *turns = ir_binary(b, IR_SUB, to, from);
+    struct lower_function *callback = turn_begin(l, &statement, "for_body", turns, &index);
     struct ir *first =
         is_constant ? ir_constant(b, from->immediate) : ir_load(b, lower_area(l, around), slot, 8, false);
-    struct ir *index = ir_parameter(b, 0);
     lower_variable_write(l, variable, ir_binary(b, IR_ADD, first, index));
     lower_statement(l, node->loop.body);
-    callback_end(l, callback, &statement, outer);
+    lower_callback_end(l, callback, &statement, outer);
     /* Nothing to do is common enough to be tested: from..to with to <= from. */
     struct ir_block *some = ir_block_new(b), *end = ir_block_new(b);
     ir_branch(b, ir_binary(b, IR_SLT, from, to), some, end);
     ir_seal(b, some);
     ir_enter(b, some);
-    call_loop(l, ir_binary(b, IR_SUB, to, from), callback, node->place);
+    call_loop(l, turns, callback, node->place);
     after_loop(l, callback);
+    if (!is_constant)
+        lower_give_slot(l, slot);
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);
@@ -244,10 +300,10 @@ static void lower_for_map(struct lowering *l, struct node *node)
     }
     if (map->index < 0)
         return;
-    struct lower_function *callback = callback_begin(l, &statement, "for_body", 4);
+    struct lower_function *callback = lower_callback_begin(l, &statement, "for_body", 4);
     bind_element(l, node->loop.variable->variable.symbol, map, node->loop.map->place);
     lower_statement(l, node->loop.body);
-    callback_end(l, callback, &statement, outer);
+    lower_callback_end(l, callback, &statement, outer);
     ir_call(b, BPF_FUNC_for_each_map_elem, 4, ir_map(b, (uint32_t)map->index),
             ir_function_address(b, callback->function), area_argument(l), ir_constant(b, 0));
     after_loop(l, callback);
@@ -262,15 +318,16 @@ struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carr
     struct lower_function *around = l->state->current;
     struct lower_statement statement, *outer = l->state->statement;
     struct ir *values[LOWER_CARRIED];
-    int32_t slots[LOWER_CARRIED], result = lower_area_slot(l, around);
+    int32_t slots[LOWER_CARRIED], result = lower_take_slot(l);
     assert(count <= LOWER_CARRIED);
     for (unsigned i = 0; i < count; i++) {
-        slots[i] = lower_area_slot(l, around);
+        slots[i] = lower_take_slot(l);
         ir_store(b, around->area, slots[i], 8, carried[i]);
     }
     ir_store_constant(b, around->area, result, 8, -1);
-    struct lower_function *callback = callback_begin(l, &statement, "find", 2);
-    struct ir *area = lower_area(l, around), *index = ir_parameter(b, 0);
+    struct ir *index;
+    struct lower_function *callback = turn_begin(l, &statement, "find", NULL, &index);
+    struct ir *area = lower_area(l, around);
     for (unsigned i = 0; i < count; i++)
         values[i] = ir_load(b, area, slots[i], 8, false);
     struct ir_block *inside = ir_block_new(b), *outside = ir_block_new(b);
@@ -291,10 +348,13 @@ struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carr
     ir_return(b, ir_constant(b, 1));
     ir_enter(b, not_found);
     ir_return(b, ir_binary_constant(b, IR_NE, answer, LOWER_GO_ON));
-    callback_end(l, callback, &statement, outer);
+    lower_callback_end(l, callback, &statement, outer);
     call_loop(l, ir_constant(b, turns), callback, place);
     struct ir *at = ir_load(b, around->area, result, 8, false);
     at->is_volatile = true;
+    for (unsigned i = 0; i < count; i++)
+        lower_give_slot(l, slots[i]);
+    lower_give_slot(l, result);
     return at;
 }
 
@@ -307,16 +367,17 @@ struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct p
         diagnose_error(l->diagnostics, place, "len() of a map needs Linux 5.13 or newer");
         return ir_constant(b, 0);
     }
-    int32_t slot = lower_area_slot(l, around);
+    int32_t slot = lower_take_slot(l);
     ir_store(b, around->area, slot, 8, lower_unknown(l, ir_constant(b, 0)));
-    struct lower_function *callback = callback_begin(l, &statement, "len", 4);
+    struct lower_function *callback = lower_callback_begin(l, &statement, "len", 4);
     struct ir *area = lower_area(l, around), *length = ir_load(b, area, slot, 8, false);
     ir_store(b, area, slot, 8, ir_binary_constant(b, IR_ADD, length, 1));
-    callback_end(l, callback, &statement, outer);
+    lower_callback_end(l, callback, &statement, outer);
     ir_call(b, BPF_FUNC_for_each_map_elem, 4, ir_map(b, (uint32_t)map->index),
             ir_function_address(b, callback->function), around->area, ir_constant(b, 0));
     struct ir *counted = ir_load(b, around->area, slot, 8, false);
     counted->is_volatile = true;
+    lower_give_slot(l, slot);
     return counted;
 }
 

@@ -122,6 +122,8 @@ struct memory lower_map_key(struct lowering *l, struct node *map)
     const struct type *type = symbol->key;
     struct node *key = map->map.key;
     struct memory memory;
+    if (key && key == l->held.key)
+        return l->held.memory;
     if (!type || !key) {
         return symbol->value->kind == TYPE_TSERIES ? lower_temporary(l, KEY_WORD, true)
                                                    : lower_zeros(l, KEY_WORD);

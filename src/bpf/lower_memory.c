@@ -83,6 +83,8 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
     uint32_t most = l->options->frame_most && l->options->frame_most < FRAME_TEMPORARY_MOST
                         ? l->options->frame_most
                         : FRAME_TEMPORARY_MOST;
+    if (l->state->is_cramped)
+        most = 8;
     struct ir *frame =
         bytes <= 8 || bytes <= most ? take_frame(l, bytes, frame_budget(l->state->current)) : NULL;
     struct memory memory = frame ? (struct memory){.base = frame} : lower_scratch(l, bytes, false);
@@ -95,7 +97,7 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
 bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *record)
 {
     struct lower_function *function = l->state->current;
-    if (function->parent || l->state->has_callbacks || bytes > FRAME_RECORD_MOST)
+    if (function->parent || l->state->has_callbacks || l->state->is_cramped || bytes > FRAME_RECORD_MOST)
         return false;
     *record = (struct memory){.base = take_frame(l, bytes, frame_budget(function) + FRAME_RECORD_MOST)};
     return record->base;
@@ -161,22 +163,27 @@ struct ir *lower_load_scalar(struct lowering *l, struct memory at, const struct 
     return ir_load(&l->b, at.base, at.offset, 8, false);
 }
 
-struct ir *lower_constants(struct lowering *l, const char *name, const void *bytes, uint32_t size)
+uint32_t lower_internal_map(struct lowering *l, const struct image_map *wanted)
 {
     struct image *image = l->image;
     size_t map = 0;
-    while (map < image->map_count && image->maps[map].name != name)
+    while (map < image->map_count && image->maps[map].name != wanted->name)
         map++;
     if (map == image->map_count)
-        *arena_push(l->arena, image->maps, image->map_count, image->map_room) =
-            (struct image_map){.name = name,
-                               .type = BPF_MAP_TYPE_ARRAY,
-                               .key_size = 4,
-                               .value_size = size,
-                               .max_entries = 1,
-                               .flags = BPF_F_RDONLY_PROG,
-                               .initial = bytes};
-    return ir_map_value(&l->b, (uint32_t)map, 0);
+        *arena_push(l->arena, image->maps, image->map_count, image->map_room) = *wanted;
+    return (uint32_t)map;
+}
+
+struct ir *lower_constants(struct lowering *l, const char *name, const void *bytes, uint32_t size)
+{
+    uint32_t map = lower_internal_map(l, &(struct image_map){.name = name,
+                                                             .type = BPF_MAP_TYPE_ARRAY,
+                                                             .key_size = 4,
+                                                             .value_size = size,
+                                                             .max_entries = 1,
+                                                             .flags = BPF_F_RDONLY_PROG,
+                                                             .initial = bytes});
+    return ir_map_value(&l->b, map, 0);
 }
 
 /* Memory forgets what the verifier knew. */
@@ -310,6 +317,12 @@ static const char *helper_text(enum bpf_func_id helper)
     return ir_helper_name(helper);
 }
 
+/* What mishaps say, whatever helper it is that reads. */
+static const char *text_helper_name(enum address_space space)
+{
+    return helper_text(read_text_helper(space));
+}
+
 /* In a block that is rare and then goes on to `next`: code between these two. */
 static struct ir_block *rare_enter(struct lowering *l, struct ir *condition, struct ir_block **next)
 {
@@ -435,19 +448,32 @@ struct string_read {
     struct memory to;
     struct ir *size, *address;
     enum address_space space;
-    enum bpf_func_id helper;
+    int64_t helper;
+    bool is_padded; /* by the helper, which can */
+    bool brings_in; /* pages, before the helper is asked again */
     uint32_t capacity;
     struct ir *got; /* what the helper said */
 };
 
+static struct ir *ask(struct lowering *l, const struct string_read *read)
+{
+    struct ir_builder *b = &l->b;
+    struct ir *to = lower_address(l, read->to);
+    if (read->helper != KFUNC_copy_from_user_str)
+        return ir_call(b, read->helper, 3, to, read->size, read->address);
+    return ir_extend(
+        b, ir_call(b, read->helper, 4, to, read->size, read->address, ir_constant(b, read->is_padded)), 4,
+        true);
+}
+
 /* Reads the text, goes to `good` when that was possible and falls through when not; false: it is always.
- * Where the program can sleep, pages are brought in by reading one byte in a way that may: the text's first
- * page, then the one after it, in case the text crosses; and the text is read again. */
-static bool attempt(struct lowering *l, struct string_read *read, bool can_sleep, struct ir_block *good)
+ * Where the program can sleep and the helper cannot, pages are brought in by reading one byte in a way that
+ * may: the text's first page, then the one after it, in case the text crosses; and the text is read again. */
+static bool attempt(struct lowering *l, struct string_read *read, struct ir_block *good)
 {
     struct ir_builder *b = &l->b;
     if (in_record(l, read->address) >= 0) {
-        read->got = ir_call(b, read->helper, 3, lower_address(l, read->to), read->size, read->address);
+        read->got = ask(l, read);
         ir_jump(b, good);
         ir_seal(b, good);
         return false;
@@ -458,13 +484,13 @@ static bool attempt(struct lowering *l, struct string_read *read, bool can_sleep
     ir_write(b, step, ir_constant(b, 0));
     ir_jump(b, loop);
     ir_enter(b, loop);
-    read->got = ir_call(b, read->helper, 3, lower_address(l, read->to), read->size, read->address);
+    read->got = ask(l, read);
     bad->unlikely = true;
     ir_branch(b, failed(l, read->got), bad, good);
     ir_seal(b, bad);
     ir_seal(b, good);
     ir_enter(b, bad);
-    if (can_sleep) {
+    if (read->brings_in) {
         struct memory byte = lower_temporary(l, 8, false);
         struct ir_block *load = ir_block_new(b), *cannot = ir_block_new(b);
         struct ir *now = ir_read(b, step);
@@ -485,7 +511,7 @@ static bool attempt(struct lowering *l, struct string_read *read, bool can_sleep
 
 /* All of the room was used: either the text fits exactly, or it goes on. The helper put a NUL over the last
  * byte; the byte that belongs there tells. */
-static void check_truncated(struct lowering *l, struct string_read *read, uint32_t length, struct place place)
+static void check_truncated(struct lowering *l, struct string_read *read, uint32_t bytes, struct place place)
 {
     struct ir_builder *b = &l->b;
     int32_t last = (int32_t)read->capacity - 1, here = in_record(l, read->address);
@@ -500,70 +526,78 @@ static void check_truncated(struct lowering *l, struct string_read *read, uint32
         missing = ir_load(b, byte.base, byte.offset, 1, false);
     }
     struct ir_block *cut = ir_block_new(b), *end = ir_block_new(b);
-    ir_write(b, length, ir_constant(b, (int64_t)read->capacity - 1));
     ir_branch(b, missing, cut, end);
     ir_seal(b, cut);
     ir_enter(b, cut);
     ir_store(b, read->to.base, read->to.offset + (int32_t)read->capacity - 1, 1, missing);
-    lower_mishap(l, MISHAP_TRUNCATED, place, -1, helper_text(read->helper));
-    ir_write(b, length, ir_constant(b, read->capacity));
+    lower_mishap(l, MISHAP_TRUNCATED, place, -1, text_helper_name(read->space));
+    ir_write(b, bytes, ir_constant(b, (int64_t)read->capacity + 1));
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);
 }
 
-struct ir *lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
-                             struct ir *address, enum address_space space, unsigned text, struct place place)
+void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
+                       struct ir *address, enum address_space space, unsigned text, struct place place)
 {
     struct ir_builder *b = &l->b;
     struct packing *packing = l->state->packing;
-    bool is_packed = packing && packing->base == to.base && packing->offset == to.offset;
-    bool is_user = resolve(l, space) == SPACE_USER;
+    if (packing && (packing->base != to.base || packing->offset != to.offset))
+        packing = NULL;
+    space = resolve(l, space);
+    bool sleeps = l->is_sleepable && space == SPACE_USER, copies = sleeps && l->options->features->copy_text;
+    bool is_padded = text & TEXT_PADDED && !packing;
     /* In a record there is room for a NUL: what the helper writes there instead of reading on tells. */
-    uint32_t one_more = is_packed && text & TEXT_ENDLESS;
-    /* The verifier wants the frame written before a helper writes there by a length that varies. */
-    if ((text & TEXT_PADDED && !is_packed) || (limit && to.base->op == IR_FRAME))
-        lower_zero(l, to, capacity);
+    uint32_t one_more = packing && text & TEXT_ENDLESS;
+    /* Then what the helper says tells all, and the reader sees it in the record. */
+    struct action_field *reader = packing && (one_more || limit) ? packing->reader : NULL;
     struct string_read read = {
         .to = to,
         .size = limit ? at_most(l, limit, capacity) : ir_constant(b, capacity + one_more),
         .address = address,
-        .space = resolve(l, space),
-        .helper = read_text_helper(resolve(l, space)),
+        .space = space,
+        .helper = copies ? KFUNC_copy_from_user_str : (int64_t)read_text_helper(space),
+        .is_padded = is_padded && !limit && to.base->op != IR_FRAME,
+        .brings_in = sleeps && !copies,
         .capacity = capacity,
     };
-    uint32_t length = ir_variable(b);
+    /* The verifier wants the frame written before a helper writes there by a length that varies. */
+    if ((is_padded && !(copies && read.is_padded)) || (limit && to.base->op == IR_FRAME))
+        lower_zero(l, to, capacity);
+    else if (is_padded && capacity % 8)
+        ir_store_constant(b, to.base, to.offset + (int32_t)(capacity & ~7u), 8, 0);
+    uint32_t bytes = ir_variable(b);
     struct ir_block *good = ir_block_new(b), *end = ir_block_new(b);
-    if (attempt(l, &read, l->is_sleepable && is_user, good)) {
-        lower_mishap(l, MISHAP_FAULT, place, -1, helper_text(read.helper));
-        store_fault_text(l, to, capacity);
-        ir_write(b, length, ir_constant(b, capacity < 7 ? capacity : 7));
+    if (attempt(l, &read, good)) {
+        ir_write(b, bytes, reader ? read.got : ir_constant(b, (capacity < 7 ? capacity : 7) + 1));
+        if (!reader) {
+            lower_mishap(l, MISHAP_FAULT, place, -1, text_helper_name(space));
+            store_fault_text(l, to, capacity);
+        }
         ir_jump(b, end);
     }
     ir_enter(b, good);
-    struct ir *got = read.got;
-    if (limit) {
-        /* With room for nothing the helper says 0. */
-        ir_write(b, length, ir_binary(b, IR_SUB, got, ir_binary_constant(b, IR_NE, got, 0)));
-        ir_jump(b, end);
-    } else {
-        struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_EQ, got, capacity + one_more));
-        ir_write(b, length, ir_binary_constant(b, IR_SUB, got, 1));
+    ir_write(b, bytes, read.got);
+    if (!limit && !reader) {
+        struct ir_block *full =
+            lower_unlikely(l, ir_binary_constant(b, IR_EQ, read.got, capacity + one_more));
         ir_jump(b, end);
         ir_enter(b, full);
-        if (one_more) {
-            ir_write(b, length, ir_constant(b, capacity));
-            lower_mishap(l, MISHAP_TRUNCATED, place, -1, helper_text(read.helper));
-        } else
-            check_truncated(l, &read, length, place);
-        ir_jump(b, end);
+        if (one_more)
+            lower_mishap(l, MISHAP_TRUNCATED, place, -1, text_helper_name(space));
+        else
+            check_truncated(l, &read, bytes, place);
     }
+    ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);
-    struct ir *result = ir_read(b, length);
-    if (is_packed) {
-        packing->length = result;
+    if (reader) {
+        reader->fault = lower_mishap_index(l, MISHAP_FAULT, place, -1, text_helper_name(space));
+        reader->truncated =
+            limit ? -1 : lower_mishap_index(l, MISHAP_TRUNCATED, place, -1, text_helper_name(space));
+    }
+    if (packing) {
+        packing->bytes = ir_read(b, bytes);
         packing->block = b->block;
     }
-    return result;
 }

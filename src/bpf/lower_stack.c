@@ -17,7 +17,7 @@ static uint32_t stack_map(struct lowering *l)
             .name = "stacks",
             .type = BPF_MAP_TYPE_HASH,
             .key_size = 8,
-            .value_size = sizeof(struct image_stack) + 8 * STACK_FRAMES_MOST,
+            .value_size = sizeof(struct image_stack) + 8 + 8 * STACK_FRAMES_MOST,
             /* Memory as it is needed, or for few of them at once. */
             .max_entries = l->options->features->growing_maps ? STACK_ENTRIES : STACK_ENTRIES_RESERVED,
             .flags = l->options->features->growing_maps ? BPF_F_NO_PREALLOC : 0,
@@ -26,15 +26,18 @@ static uint32_t stack_map(struct lowering *l)
     return (uint32_t)*index;
 }
 
-/* One frame a turn: the verifier walks every turn, and what is added to get_stack's own time is little. */
-static struct ir *hash_frames(struct lowering *l, struct memory frames, struct ir *bytes)
+/* One word a turn, those before `bytes` and the one there if `inclusive`: the verifier walks every turn, and
+ * what is added to get_stack's own time is little. The result is 0, which says that there is no stack, as
+ * rarely as two stacks have one hash. */
+static struct ir *hash_frames(struct lowering *l, struct memory frames, struct ir *bytes, struct ir *seed,
+                              bool inclusive)
 {
     struct ir_builder *b = &l->b;
     uint32_t position = ir_variable(b), mixed = ir_variable(b);
     struct ir_block *loop = ir_block_new(b), *end = ir_block_new(b);
     struct ir *multiplier = ir_constant(b, (int64_t)STACK_MULTIPLIER);
     ir_write(b, position, ir_constant(b, 0));
-    ir_write(b, mixed, bytes);
+    ir_write(b, mixed, seed);
     ir_jump(b, loop);
     ir_enter(b, loop);
     struct ir *at = ir_read(b, position);
@@ -44,12 +47,11 @@ static struct ir *hash_frames(struct lowering *l, struct memory frames, struct i
     ir_write(b, mixed, hash);
     ir_write(b, position, after);
     /* Old verifiers know how this ends only if the constant stands at the right. */
-    ir_branch(b, ir_binary(b, IR_UGT, bytes, after), loop, end);
+    ir_branch(b, ir_binary(b, inclusive ? IR_UGE : IR_UGT, bytes, after), loop, end);
     ir_seal(b, loop);
     ir_seal(b, end);
     ir_enter(b, end);
-    hash = ir_binary(b, IR_XOR, hash, ir_binary_constant(b, IR_LSHR, hash, 32));
-    return ir_binary_constant(b, IR_OR, hash, 1); /* never 0, which says that there is no stack */
+    return hash;
 }
 
 /* Frames that are always between the program and the event that called it: where the kernel calls programs
@@ -63,39 +65,13 @@ static int64_t own_frames(const struct lowering *l)
 
 /* Where a function begins it has no frame yet, and many never make one: the walk would leave out who called
  * it. The kernel helps only if the first instruction pushes the frame pointer, and only since 6.10; so the
- * return address is looked for where the call has put it. The frames begin at list[0], with room for one more
- * in front; begin is where the record begins, a header before its first frame. */
-static void add_caller(struct lowering *l, struct memory list, uint32_t most, struct ir *bytes,
-                       uint32_t begin, uint32_t size)
+ * word that the call has put on the stack is kept in front of the frames, and whoever reads them puts it
+ * where it belongs. 0: it cannot be read. */
+static void read_caller(struct lowering *l, struct memory to)
 {
     struct ir_builder *b = &l->b;
-    struct memory word = lower_temporary(l, 8, false);
-    struct ir_block *compare = ir_block_new(b), *other = ir_block_new(b), *add = ir_block_new(b),
-                    *wider = ir_block_new(b), *done = ir_block_new(b);
     struct ir *stack = ir_load(b, lower_ctx(l), machine_register_stack(machine_here()).offset, 8, false);
-    struct ir *failed =
-        ir_call(b, BPF_FUNC_probe_read_user, 3, lower_address(l, word), ir_constant(b, 8), stack);
-    ir_branch(b, failed, done, compare);
-    ir_seal(b, compare);
-    ir_enter(b, compare);
-    struct ir *caller = ir_load(b, word.base, word.offset, 8, false);
-    ir_branch(b, ir_binary_constant(b, IR_ULE, bytes, 8), add, other);
-    ir_seal(b, other);
-    ir_enter(b, other);
-    struct ir *second = ir_load(b, list.base, list.offset + 8, 8, false);
-    ir_branch(b, ir_binary(b, IR_EQ, second, caller), done, add);
-    ir_seal(b, add);
-    ir_enter(b, add);
-    ir_store(b, list.base, list.offset - 8, 8, ir_load(b, list.base, list.offset, 8, false));
-    ir_store(b, list.base, list.offset, 8, caller);
-    ir_write(b, begin, ir_binary_constant(b, IR_ADD, list.base, list.offset - 16));
-    ir_branch(b, ir_binary_constant(b, IR_EQ, bytes, 8 * (int64_t)most), done, wider);
-    ir_seal(b, wider);
-    ir_enter(b, wider);
-    ir_write(b, size, ir_binary_constant(b, IR_ADD, bytes, 8));
-    ir_jump(b, done);
-    ir_seal(b, done);
-    ir_enter(b, done);
+    ir_call(b, BPF_FUNC_probe_read_user, 3, lower_address(l, to), ir_constant(b, 8), stack);
 }
 
 /* The kernel's functions between an event and bpf_trace_run: none, or one, or two, as the kernel was compiled
@@ -177,40 +153,41 @@ static struct ir *without_own(struct lowering *l, struct memory *list, uint32_t 
     return ir_read(b, size);
 }
 
-struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct place place)
+struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, struct place place)
 {
     struct ir_builder *b = &l->b;
+    bool user = way != STACK_OF_KERNEL;
     uint32_t most = frames && frames < STACK_FRAMES_MOST ? frames : STACK_FRAMES_MOST, map = stack_map(l);
-    bool drops_own = !user && l->options->own_code && has_own_code(l);
+    /* The reader leaves them out of a stack that is as long as it can be. */
+    bool drops_own = !user && most < STACK_FRAMES_MOST && l->options->own_code && has_own_code(l);
     uint32_t asked = most + (drops_own ? OWN_MOST : 0);
-    bool adds_caller = user && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
-    int32_t head = sizeof(struct image_stack) + (adds_caller ? 8 : 0);
-    struct memory stack = lower_scratch(l, (uint32_t)head + 8 * (STACK_FRAMES_MOST + OWN_MOST), false);
-    struct memory list = {.base = stack.base, .offset = stack.offset + head};
-    uint32_t id = ir_variable(b), begin = ir_variable(b), size = ir_variable(b);
+    bool has_caller =
+        way == STACK_OF_USER && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
+    struct memory record =
+        lower_scratch(l, sizeof(struct image_stack) + 8 + 8 * (STACK_FRAMES_MOST + OWN_MOST), false);
+    struct memory list = {.base = record.base, .offset = record.offset + (int32_t)sizeof(struct image_stack)};
+    struct memory walked = {.base = list.base, .offset = list.offset + (has_caller ? 8 : 0)};
+    uint32_t id = ir_variable(b);
     struct ir_block *end = ir_block_new(b), *taken = ir_block_new(b), *none = ir_block_new(b);
     none->unlikely = true;
-    struct ir *bytes =
-        ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, list), ir_constant(b, 8 * asked),
-                ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
+    struct ir *bytes, *kind = ir_constant(b, has_caller ? most : 0);
+    if (way == STACK_UNWOUND)
+        bytes = lower_unwind(l, walked, most, place, none, &kind);
+    else
+        bytes = ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, walked),
+                        ir_constant(b, 8 * asked), ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
     ir_branch(b, ir_binary_constant(b, IR_SGT, bytes, 0), taken, none);
     ir_seal(b, taken);
     ir_enter(b, taken);
-    struct memory record = {.base = stack.base, .offset = stack.offset};
-    if (adds_caller) {
-        ir_write(b, size, bytes);
-        ir_write(b, begin, ir_binary_constant(b, IR_ADD, stack.base, stack.offset + 8));
-        add_caller(l, list, most, bytes, begin, size);
-        record = (struct memory){.base = ir_read(b, begin)};
-        bytes = ir_read(b, size);
-        list = (struct memory){.base = record.base, .offset = sizeof(struct image_stack)};
-    }
+    if (has_caller)
+        read_caller(l, list);
     if (drops_own) {
         bytes = without_own(l, &list, most, bytes, none);
         record =
             (struct memory){.base = list.base, .offset = list.offset - (int32_t)sizeof(struct image_stack)};
     }
-    struct ir *hash = hash_frames(l, list, bytes);
+    struct ir *seed = way == STACK_UNWOUND ? ir_binary(b, IR_XOR, bytes, kind) : bytes;
+    struct ir *hash = hash_frames(l, list, bytes, seed, has_caller);
     struct memory key = lower_temporary(l, 8, false);
     ir_store(b, key.base, key.offset, 8, hash);
     ir_write(b, id, hash);
@@ -219,7 +196,7 @@ struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct pl
     ir_jump(b, end);
     ir_enter(b, fresh);
     ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, bytes), 4, bytes);
-    ir_store_constant(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, kind), 4, !user);
+    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, kind), 4, kind);
     struct ir *result = ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, map), lower_address(l, key),
                                 lower_address(l, record), ir_constant(b, BPF_NOEXIST));
     /* -EEXIST: another CPU was first. */
@@ -241,6 +218,7 @@ struct ir *lower_stack(struct lowering *l, bool user, uint32_t frames, struct pl
     return ir_read(b, id);
 }
 
+/* As image_stack_frames() counts. */
 struct ir *lower_stack_length(struct lowering *l, struct ir *id)
 {
     struct ir_builder *b = &l->b;
@@ -254,7 +232,24 @@ struct ir *lower_stack_length(struct lowering *l, struct ir *id)
     ir_seal(b, found);
     ir_enter(b, found);
     struct ir *bytes = ir_load(b, stack, offsetof(struct image_stack, bytes), 4, false);
-    ir_write(b, length, ir_binary_constant(b, IR_LSHR, bytes, 3));
+    struct ir *count = ir_binary_constant(b, IR_LSHR, bytes, 3);
+    ir_write(b, length, count);
+    struct ir *most = ir_binary_constant(
+        b, IR_AND, ir_load(b, stack, offsetof(struct image_stack, kind), 4, false), IMAGE_STACK_CALLER);
+    struct ir *caller = ir_load(b, stack, offsetof(struct image_stack, frames), 8, false);
+    struct ir *second = ir_load(b, stack, offsetof(struct image_stack, frames) + 16, 8, false);
+    struct ir *const adds[] = {
+        ir_binary(b, IR_UGT, most, count),
+        ir_binary_constant(b, IR_NE, caller, 0),
+        ir_binary(b, IR_OR, ir_binary_constant(b, IR_ULT, count, 2), ir_binary(b, IR_NE, second, caller)),
+    };
+    for (size_t i = 0; i < sizeof adds / sizeof *adds; i++) {
+        struct ir_block *go = ir_block_new(b);
+        ir_branch(b, adds[i], go, end);
+        ir_seal(b, go);
+        ir_enter(b, go);
+    }
+    ir_write(b, length, ir_binary_constant(b, IR_ADD, count, 1));
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);

@@ -24,8 +24,9 @@ enum {
     PACKED_LEAST = 32, /* strings of more bytes are packed into records */
     UNROLLED_CPUS = 4,
     UNROLLED_WORDS = 16,
-    LOOP_MOST = 1 << 23,    /* what bpf_loop takes */
-    LOOP_PLAIN_MOST = 1024, /* the same where the verifier walks every turn; inside of another one: */
+    LOOP_MOST = 1 << 23,       /* what bpf_loop takes */
+    LOOP_ARRAY_MOST = 1 << 16, /* turns over the elements of an array */
+    LOOP_PLAIN_MOST = 1024,    /* the same where the verifier walks every turn; inside of another one: */
     LOOP_PLAIN_INNER_MOST = 32,
     STACK_FRAMES_MOST = 127,
 };
@@ -46,6 +47,8 @@ struct lower_function {
     struct ir_block *setup, *start; /* setup ends with a jump to start when the function is finished */
     struct ir *area;                /* of this function; NULL: nothing in it */
     uint32_t area_bytes;
+    int32_t *free_slots; /* of the area, given back */
+    size_t free_count, free_room;
     struct ir *outer; /* callbacks: the parent's area */
     struct ir *shared[SHARED_COUNT];
     int32_t shared_slot[SHARED_COUNT]; /* in the area; -1: not there */
@@ -87,8 +90,9 @@ struct lowered_variable {
 struct packing {
     struct ir *base;
     int32_t offset;
-    struct ir *length;
-    struct ir_block *block; /* where the length was known */
+    struct action_field *reader; /* it sees what went wrong, if it is told where that is counted; or NULL */
+    struct ir *bytes;            /* as struct image_string has it */
+    struct ir_block *block;      /* where that was known */
 };
 
 /* Each part of a program has setup and end of its own: what a later part acquires an earlier one's end does
@@ -124,10 +128,14 @@ struct lower_state {
     uint32_t program_index;
     uint32_t statements; /* so far */
     bool is_too_large;
+    bool is_cramped;      /* the second attempt: nothing is on the frame that can be in scratch memory */
     struct table mishaps; /* of this program: what is counted, to its index in the image + 1 */
 };
 
-/* ---- lower.c: functions, areas, shared values, ends ---- */
+/* ---- lower.c: functions, areas, shared values, mishaps, ends ---- */
+/* The index of what lower_mishap() counts, for who counts it instead. */
+int lower_mishap_index(struct lowering *l, enum mishap_kind kind, struct place place, int map,
+                       const char *helper);
 void lower_enter_function(struct lowering *l, struct lower_function *function, const char *name,
                           uint8_t parameters);
 void lower_finish_function(struct lowering *l, struct lower_function *function);
@@ -137,20 +145,28 @@ struct ir *lower_shared_value(struct lowering *l, enum lower_shared which);
  * and it removes the branches that contradict. Whatever a loop changes in an area must be put there by this.
  */
 struct ir *lower_unknown(struct lowering *l, struct ir *value);
+/* The same for what loops change, where it is the kernel that runs them. Where the verifier walks them it
+ * needs what it knows, to see that they end. */
+struct ir *lower_captured(struct lowering *l, struct ir *value);
 /* 8 bytes in the area of a function, zero from the start. */
 int32_t lower_area_slot(struct lowering *l, struct lower_function *function);
+/* The same of the current function, to be written before it is read, and to be given back. */
+int32_t lower_take_slot(struct lowering *l);
+void lower_give_slot(struct lowering *l, int32_t slot);
 /* The address of an area, in the current function. */
 struct ir *lower_area(struct lowering *l, struct lower_function *home);
 bool lower_dominates(struct lowering *l, const struct ir_block *above);
 /* One that was made on every way to here, or NULL; and one more, which it returns. */
 struct ir *lower_known(struct lowering *l, const struct lower_known *known);
 struct ir *lower_know(struct lower_known *known, struct ir *value);
+void lower_lost(struct lowering *l);  /* counts the event that is */
 void lower_leave(struct lowering *l); /* ends the program from here */
 /* The condition of a branch whose other way is rare: enters the likely way, returns the unlikely block. */
 struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition);
-bool lower_is_preemptible(const struct lowering *l);
 
 /* ---- lower_memory.c ---- */
+/* A map that is not of the script: one for each name (which is compared as a pointer). */
+uint32_t lower_internal_map(struct lowering *l, const struct image_map *wanted);
 /* Memory for a record of an event on the frame; false: there is none. */
 bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *record);
 struct temporary_mark lower_mark(struct lowering *l);
@@ -219,13 +235,27 @@ void lower_discard(struct lowering *l, struct node *node);
 void lower_discard_block(struct lowering *l, struct node *node); /* lower_expression.c */
 
 /* ---- lower_call.c ---- */
+bool lower_forget_variable(struct node *node, void *state);   /* where it was in another copy of the body */
 struct ir *lower_call(struct lowering *l, struct node *node); /* of a function of the script */
 bool lower_return_from_subprogram(struct lowering *l, struct node *value);
 void lower_pass_on_result(struct lowering *l, const struct lower_function *callback);
 
+/* ---- lower_unwind.c ---- */
+/* Up to `most` frames of the user stack, by call frame information, to scratch memory; how many bytes, more
+ * than 0. kind: of the stack's record. Else goes to `none`. */
+struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most, struct place place,
+                        struct ir_block *none, struct ir **kind);
+
 /* ---- lower_loop.c ---- */
+/* A callback is built between these two. Its own statements' temporaries go on above ours. */
+struct lower_function *lower_callback_begin(struct lowering *l, struct lower_statement *statement,
+                                            const char *name, uint8_t parameters);
+void lower_callback_end(struct lowering *l, struct lower_function *callback,
+                        struct lower_statement *statement, struct lower_statement *outer);
 /* After a call of what can end the program. */
 void lower_pass_on_return(struct lowering *l, const struct lower_function *callee);
 void lower_loop_statement(struct lowering *l, struct node *node);
+/* Whether the kernel runs loops, by calling back, or the verifier walks them. */
+bool lower_kernel_loops(const struct lowering *l);
 
 #endif

@@ -8,19 +8,30 @@
 
 #include <assert.h>
 
+/* Of a captured variable. In another copy of the loop around it, as unroll makes them, it is another one. */
+static bool is_around(const struct lower_function *home, const struct lower_function *function)
+{
+    while (function && function != home)
+        function = function->parent;
+    return function;
+}
+
 static struct lowered_variable *find_home(struct lowering *l, struct variable *variable)
 {
     struct lower_state *s = l->state;
     struct lowered_variable *lowered = variable->lowered;
     struct lower_function *home = s->current;
-    if (lowered && lowered->program == s->program_index && (lowered->home == home || variable->captured))
+    if (lowered && lowered->program == s->program_index &&
+        (lowered->home == home || (variable->captured && is_around(lowered->home, home))))
         return lowered;
     const struct type *type = variable->type;
     uint32_t bytes = type_storage(type);
     lowered = arena_new(l->arena, struct lowered_variable);
     lowered->program = s->program_index;
     lowered->home = home;
-    bool is_scalar = type_is_scalar(type) && !variable->address_taken;
+    /* Pointers may be the context, which must stay what the verifier knows. */
+    bool is_crowded_out = l->state->is_cramped && type->kind != TYPE_POINTER;
+    bool is_scalar = type_is_scalar(type) && !variable->address_taken && !is_crowded_out;
     if (is_scalar && !variable->captured) {
         lowered->kind = VARIABLE_VALUE;
         lowered->number = ir_variable(&l->b);
@@ -29,13 +40,16 @@ static struct lowered_variable *find_home(struct lowering *l, struct variable *v
         lowered->kind = VARIABLE_SLOT;
         lowered->offset = lower_area_slot(l, home);
     } else if (bytes <= FRAME_TEMPORARY_MOST && !variable->captured && !variable->address_taken &&
-               !home->parent && home->frame_bytes + bytes <= 128) {
+               !is_crowded_out && !home->parent && home->frame_bytes + bytes <= 128) {
         lowered->kind = VARIABLE_FRAME;
         lowered->frame = ir_frame(&l->b, bytes ? bytes : 8);
         home->frame_bytes += bytes;
     } else {
         lowered->kind = VARIABLE_SCRATCH;
-        lowered->offset = lower_scratch(l, bytes ? bytes : 8, true).offset;
+        struct memory memory = lower_scratch(l, bytes ? bytes : 8, true);
+        lowered->offset = memory.offset;
+        if (is_crowded_out && type_is_scalar(type)) /* 0 from the start, like others */
+            ir_store_constant(&l->b, memory.base, memory.offset, 8, 0);
     }
     variable->lowered = lowered;
     return lowered;
@@ -65,7 +79,7 @@ void lower_variable_write(struct lowering *l, struct variable *variable, struct 
     }
     /* `ctx` must stay the pointer that the verifier knows. */
     if (variable->type->kind != TYPE_POINTER || value->op == IR_CONSTANT)
-        value = lower_unknown(l, value);
+        value = lower_captured(l, value);
     ir_store(&l->b, lower_area(l, lowered->home), lowered->offset, 8, value);
 }
 

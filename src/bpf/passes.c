@@ -31,6 +31,8 @@ void ir_optimise(struct ir_program *program)
         }
         for (unsigned round = 0; round < ROUNDS && pass_tails(function); round++) {
             ir_clean(function);
+            if (pass_dead(function)) /* values that those which went had used */
+                ir_clean(function);
             if (pass_blocks(function))
                 ir_clean(function);
         }

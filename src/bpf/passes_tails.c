@@ -97,14 +97,15 @@ static bool is_candidate(const struct ir_block *block)
            (block->last->op == IR_JUMP ? block->last->to[0] != block : block->last->op == IR_RETURN);
 }
 
-/* Leaves that stood in front of one of the blocks are made in the one that stays. */
-static void own_leaves(struct ir_block *block)
+/* Leaves that stood in front of one of the blocks are made in the one that stays; those that both use stand
+ * in front of both. twins: marks say what each instruction is the same as. */
+static void own_leaves(struct ir_block *block, bool twins)
 {
     for (struct ir *ir = block->first; ir; ir = ir->next) {
-        unsigned count = ir_operand_count(ir);
+        unsigned count = is_repeatable(ir) ? 0 : ir_operand_count(ir);
         for (unsigned k = 0; k < count; k++) {
             struct ir *leaf = *ir_operand(ir, k);
-            if (leaf->block == block || !is_repeatable(leaf))
+            if (leaf->block == block || !is_repeatable(leaf) || (twins && *ir_operand(ir->mark, k) == leaf))
                 continue;
             struct ir *own = ir_new(block->function, leaf->op, ir->place);
             own->immediate = leaf->immediate;
@@ -139,7 +140,7 @@ static void own_arguments(struct ir_block *block)
 static void merge(struct ir_block *stays, struct ir_block *gone)
 {
     struct arena *arena = stays->function->program->arena;
-    own_leaves(stays);
+    own_leaves(stays, true);
     own_arguments(stays);
     stays->unlikely &= gone->unlikely;
     for (size_t i = 0; i < gone->predecessor_count; i++) {
@@ -188,7 +189,7 @@ static bool share_end(struct ir_function *function)
         end = end->next;
     if (!end)
         return false;
-    own_leaves(end);
+    own_leaves(end, false);
     for (struct ir_block *block = function->first; block; block = block->next) {
         struct ir *last = block->last;
         if (block == end || !is_end(block) || last->a->immediate != end->last->a->immediate ||
@@ -291,7 +292,7 @@ static void share_suffix(const struct suffix *suffix)
         ir_remove(suffix->x[i]);
         ir_append(shared, suffix->x[i]);
     }
-    own_leaves(shared);
+    own_leaves(shared, true);
     own_arguments(shared);
     jump_to(x, shared);
     jump_to(y, shared);

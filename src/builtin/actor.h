@@ -33,8 +33,8 @@ struct actor {
     void (*say)(struct actor *actor, enum severity severity, struct place place, const char *text);
 };
 
-/* The bytes of a field in storage form, as the printer wants them. A record that is too short for its fields
- * gives zeros. */
+/* The bytes of a field in storage form, as the printer wants them. The record has all of its action's size; a
+ * packed string that does not lie in it is empty. */
 const uint8_t *actor_field(const struct actor *actor, const struct action *action, uint32_t field,
                            const uint8_t *record);
 

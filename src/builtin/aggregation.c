@@ -32,28 +32,55 @@ static void update_average(struct lowering *l, struct node *map, struct node *no
     lower_add(l, at, 8, ir_constant(&l->b, 1));
 }
 
+/* Nobody else's value in between is lost: what is there by then is compared once more. */
+static void store_if_same(struct lowering *l, struct ir *base, int32_t offset, struct ir *before,
+                          struct ir *value, enum ir_op better, struct ir_block *stored, struct ir_block *end)
+{
+    struct ir_builder *b = &l->b;
+    struct ir_block *differs = ir_block_new(b), *store = ir_block_new(b);
+    struct ir *now = ir_atomic_compare(b, base, offset, 8, before, value);
+    differs->unlikely = true;
+    ir_branch(b, ir_binary(b, IR_EQ, now, before), stored, differs);
+    ir_seal(b, differs);
+    ir_enter(b, differs);
+    ir_branch(b, ir_binary(b, better, value, now), store, end);
+    ir_seal(b, store);
+    ir_enter(b, store);
+    ir_store(b, base, offset, 8, value);
+    ir_jump(b, stored);
+}
+
 /* The value is stored before the mark that says that there is one. */
 void aggregation_extreme(struct lowering *l, struct ir *base, int32_t offset, struct ir *value,
                          enum ir_op better)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *compare = ir_block_new(b), *store = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *compare = ir_block_new(b), *store = ir_block_new(b), *stored = ir_block_new(b);
+    struct ir_block *end = ir_block_new(b);
+    struct ir *before = ir_load(b, base, offset, 8, false); /* what is compared is what is replaced */
     ir_branch(b, ir_load(b, base, offset + 8, 8, false), compare, store);
     ir_seal(b, compare);
     ir_enter(b, compare);
-    ir_branch(b, ir_binary(b, better, value, ir_load(b, base, offset, 8, false)), store, end);
+    ir_branch(b, ir_binary(b, better, value, before), store, end);
     ir_seal(b, store);
     ir_enter(b, store);
-    ir_store(b, base, offset, 8, value);
+    if (lower_is_preemptible(l) && l->options->features->atomic_fetch) {
+        store_if_same(l, base, offset, before, value, better, stored, end);
+    } else {
+        ir_store(b, base, offset, 8, value);
+        ir_jump(b, stored);
+    }
+    ir_seal(b, stored);
+    ir_enter(b, stored);
     ir_store_constant(b, base, offset + 8, 8, 1);
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);
 }
 
-enum ir_op aggregation_better(const struct node *call, bool largest)
+enum ir_op aggregation_better(const struct type *aggregation, bool largest)
 {
-    if (check_argument(call, 0)->type->is_signed)
+    if (aggregation->is_signed)
         return largest ? IR_SGT : IR_SLT;
     return largest ? IR_UGT : IR_ULT;
 }
@@ -62,7 +89,8 @@ static void update_extreme(struct lowering *l, struct node *map, struct node *no
 {
     struct ir *value = lower_scalar(l, check_argument(node, 0));
     bool largest = node->call.builtin->data == TYPE_MAX;
-    aggregation_extreme(l, element(l, map), 0, value, aggregation_better(node, largest));
+    const struct type *type = map->map.symbol->value;
+    aggregation_extreme(l, element(l, map), 0, value, aggregation_better(type, largest));
 }
 
 /* ---- histograms ---- */

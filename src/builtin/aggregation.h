@@ -9,7 +9,7 @@
  * says so, becomes 1. */
 void aggregation_extreme(struct lowering *l, struct ir *base, int32_t offset, struct ir *value,
                          enum ir_op better);
-/* IR_SLT and so on, as the sign of the call's first argument asks. */
-enum ir_op aggregation_better(const struct node *call, bool largest);
+/* IR_SLT and so on, as the sign of the map's value asks: other calls may give it negative numbers. */
+enum ir_op aggregation_better(const struct type *aggregation, bool largest);
 
 #endif

@@ -14,12 +14,15 @@ static const struct type *args_value(struct arena *arena, const struct type *arg
     struct field *fields = arena_array(arena, args->count + 1, sizeof *fields);
     *value = *args;
     value->fields = fields;
-    value->size = 0;
+    uint64_t size = 0;
     for (uint32_t i = 0; i < args->count; i++) {
         fields[i] = (struct field){.name = args->fields[i].name, .type = args->fields[i].type};
-        fields[i].offset = value->size;
-        value->size += type_storage(fields[i].type);
+        fields[i].offset = (uint32_t)size;
+        size += type_storage(fields[i].type);
+        if (size > INT32_MAX) /* debug information may claim any; nobody has room for that */
+            size = INT32_MAX & ~7;
     }
+    value->size = (uint32_t)size;
     return value;
 }
 

@@ -154,7 +154,7 @@ static const struct type *check_find(struct checker *checker, struct node *node)
     if (!assignment) {
         struct node *value = node_new(checker->arena, NODE_MAP, map->place);
         value->map.name = map->map.name;
-        value->map.key = node_clone(checker->arena, check_argument(node, 1));
+        value->map.key = check_argument(node, 1);
         assignment = node_new(checker->arena, NODE_ASSIGN, node->place);
         assignment->assign.target = node_clone(checker->arena, check_argument(node, 2));
         assignment->assign.value = value;
@@ -168,17 +168,21 @@ static struct ir *lower_find_key(struct lowering *l, struct node *node, struct m
 {
     struct ir_builder *b = &l->b;
     struct node *assignment = node->call.data, *element = assignment->assign.value;
+    const struct held_key outer = l->held;
     uint32_t result = ir_variable(b);
     struct ir_block *found = ir_block_new(b), *end = ir_block_new(b);
     (void)into;
     ir_write(b, result, ir_constant(b, 0));
-    ir_branch(b, lower_map_lookup(l, element->map.symbol, lower_map_key(l, element)), found, end);
+    struct memory key = lower_map_key(l, element);
+    ir_branch(b, lower_map_lookup(l, element->map.symbol, key), found, end);
     ir_seal(b, found);
     ir_enter(b, found);
+    l->held = (struct held_key){element->map.key, key}; /* it may count something up: once is enough */
     if (type_is_scalar(assignment->type))
         lower_scalar(l, assignment);
     else
         lower_memory(l, assignment);
+    l->held = outer;
     ir_write(b, result, ir_constant(b, 1));
     ir_jump(b, end);
     ir_seal(b, end);

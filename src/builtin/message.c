@@ -9,8 +9,10 @@
 
 /* ---- while it runs ---- */
 
-static void tell(struct actor *actor, const struct action *action, enum severity severity, const char *text)
+static void tell(struct actor *actor, const struct action *action, enum severity severity,
+                 const struct text *said)
 {
+    const char *text = said->failed ? "there is not enough memory for a message" : text_string(said);
     struct place place = action->call->place;
     if (severity == DIAGNOSTIC_WARNING && actor->no_warnings)
         return;
@@ -34,7 +36,7 @@ static void act_message(struct actor *actor, const struct action *action, const 
 {
     struct text text = {0};
     formatted_text(actor, action, record, &text);
-    tell(actor, action, (enum severity)action->builtin->data, text_string(&text));
+    tell(actor, action, (enum severity)action->builtin->data, &text);
     text_free(&text);
 }
 
@@ -74,7 +76,7 @@ static void act_assert(struct actor *actor, const struct action *action, const u
     printer.scratch = (struct text){0};
     text_add(&text, "assert failed: ");
     print_text(&printer, action->fields[0].type, actor_field(actor, action, 0, record));
-    tell(actor, action, DIAGNOSTIC_ERROR, text_string(&text));
+    tell(actor, action, DIAGNOSTIC_ERROR, &text);
     printer_free(&printer);
     text_free(&text);
     actor->exit_requested = true;
@@ -139,12 +141,11 @@ static struct node *kernel_format(struct lowering *l, const struct node *call)
             text_printf(&text, "%s%c", !is_plain && segment->bits == 64 ? "ll" : "", segment->conversion);
     }
     if (text.length && text.bytes[text.length - 1] == '\n')
-        text.length--; /* the kernel adds one */
+        text_truncate(&text, text.length - 1); /* the kernel adds one */
     struct node *node = node_new(l->arena, NODE_STRING, call->place);
-    node->string.text = arena_copy(l->arena, text_string(&text), text.length);
     node->string.length = text.length;
-    node->type = type_string(l->arena, (uint32_t)text.length + 1);
-    text_free(&text);
+    node->string.text = text_keep(&text, l->arena);
+    node->type = type_string(l->arena, (uint32_t)node->string.length + 1);
     return node;
 }
 

@@ -2,6 +2,7 @@
 /* What a script says: the arguments travel in an event record, the text is made by the reader. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -21,23 +22,7 @@ enum { JOIN_WORDS = 16 };
 const uint8_t *actor_field(const struct actor *actor, const struct action *action, uint32_t field,
                            const uint8_t *record)
 {
-    static const uint8_t zeros[64];
-    const struct action_field *found = &action->fields[field];
-    size_t length = actor->record_length;
-    if (found->constant)
-        return found->constant;
-    if (!found->is_packed)
-        return found->offset + type_storage(found->type) <= length ? record + found->offset : zeros;
-    struct image_string string;
-    if (found->offset + sizeof string > length)
-        return zeros;
-    memcpy(&string, record + found->offset, sizeof string);
-    /* The text ends in the record: by its NUL, or because it fills its capacity. */
-    if (string.length > found->type->size || string.offset > length ||
-        length - string.offset < string.length ||
-        (string.length < found->type->size && string.offset + string.length >= length))
-        return zeros;
-    return record + string.offset;
+    return action_field(action, field, record, actor->record_length);
 }
 
 /* ---- printf, cat, system: a format and its arguments ---- */
@@ -122,19 +107,29 @@ static void act_cat(struct actor *actor, const struct action *action, const uint
 {
     struct text path = {0}, content = {0};
     formatted_text(actor, action, record, &path);
-    int descriptor = open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int descriptor = -1;
+    errno = ENOMEM;
+    if (!path.failed) /* half a path would be another file's */
+        descriptor = open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0)
         actor->complain(actor, action->call->place, "failed to open file '%s' (%s)", text_string(&path),
                         strerror(errno));
     else {
         char part[4096];
-        ssize_t got;
-        while (content.length < actor->max_cat_bytes && (got = read(descriptor, part, sizeof part)) > 0) {
+        ssize_t got = 1;
+        while (content.length < actor->max_cat_bytes && !content.failed && got) {
             size_t room = actor->max_cat_bytes - content.length;
-            text_append(&content, part, (size_t)got < room ? (size_t)got : room);
+            got = read(descriptor, part, room < sizeof part ? room : sizeof part);
+            if (got > 0)
+                text_append(&content, part, (size_t)got);
+            else if (got < 0 && errno != EINTR)
+                break;
         }
+        if (content.failed || (got < 0 && errno != EAGAIN)) /* again: there is no more now */
+            actor->complain(actor, action->call->place, "failed to read file '%s' (%s)", text_string(&path),
+                            strerror(content.failed ? ENOMEM : errno));
         close(descriptor);
-        record_foreign_text(actor->printer, "cat", text_string(&content), content.length);
+        record_foreign_text(actor->printer, "cat", &content);
     }
     text_free(&path);
     text_free(&content);
@@ -146,11 +141,16 @@ static void act_system(struct actor *actor, const struct action *action, const u
     int ends[2] = {-1, -1}, status = 0;
     formatted_text(actor, action, record, &command);
     actor->flush(actor);
-    if ((actor->is_json || actor->output_descriptor < 0) && pipe2(ends, O_CLOEXEC))
-        ends[0] = ends[1] = -1;
-    pid_t child = fork();
+    if ((actor->is_json || actor->output_descriptor < 0) && pipe2(ends, O_CLOEXEC)) {
+        actor->complain(actor, action->call->place, "cannot start a command: %s", strerror(errno));
+        text_free(&command);
+        return;
+    }
+    errno = ENOMEM;
+    pid_t child = command.failed ? -1 : fork(); /* half a command would be another one */
     if (child == 0) {
         sigset_t none;
+        signal(SIGPIPE, SIG_DFL); /* we ignore it; `yes | head` is not to complain */
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         if (dup2(ends[1] >= 0 ? ends[1] : actor->output_descriptor, STDOUT_FILENO) < 0)
@@ -165,7 +165,7 @@ static void act_system(struct actor *actor, const struct action *action, const u
         for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0 || (got < 0 && errno == EINTR);)
             if (got > 0)
                 text_append(&output, part, (size_t)got);
-        record_text(actor->printer, "syscall", text_string(&output), output.length);
+        record_text(actor->printer, "syscall", &output);
     }
     if (ends[0] >= 0)
         close(ends[0]);
@@ -271,7 +271,7 @@ static void act_join(struct actor *actor, const struct action *action, const uin
         text_append(&text, word, length);
     }
     text_char(&text, '\n');
-    record_foreign_text(actor->printer, "join", text_string(&text), text.length);
+    record_foreign_text(actor->printer, "join", &text);
     text_free(&text);
 }
 

@@ -41,8 +41,8 @@ static struct ir *lower_owner_name(struct lowering *l, struct node *node, struct
     l->image->names_owners = true;
     if (into)
         lower_read_string(l, *into, OWNER_NAME, NULL,
-                          lower_event_word(l, offsetof(struct image_event, owner_name)), SPACE_USER, true,
-                          node->place);
+                          lower_event_word(l, offsetof(struct image_event, owner_name)), SPACE_USER,
+                          TEXT_PADDED, node->place);
     return NULL;
 }
 

@@ -193,7 +193,7 @@ static void act_print_rows(struct actor *actor, const struct action *action, con
     if (snapshot_each(actor->host, actor->image, map_of(action), top ? top->integer.value : 0, print_row,
                       &output))
         actor->complain(actor, action->call->place, "the map could not be read");
-    record_text(actor->printer, "printf", text_string(&text), text.length);
+    record_text(actor->printer, "printf", &text);
     printer_free(&output.printer);
     text_free(&text);
 }
@@ -281,8 +281,9 @@ static void act_containing(struct actor *actor, const struct action *action, con
     printing.call = &call;
     formatted_text(actor, &printing, record, &text);
     const char *line = text_string(&text);
-    if (text.length >= containing->from && strstr(line + containing->from, containing->text)) {
-        record_text(actor->printer, "printf", line, text.length);
+    if (text.failed ||
+        (text.length >= containing->from && strstr(line + containing->from, containing->text))) {
+        record_text(actor->printer, "printf", &text);
         actor->exit_requested |= ++actor->contained == containing->most;
     }
     text_free(&text);

@@ -117,7 +117,7 @@ static void update_tseries(struct lowering *l, struct node *map, struct node *no
         break;
     case SERIES_MIN:
     case SERIES_MAX:
-        aggregation_extreme(l, at, VALUE, value, aggregation_better(node, type->series == SERIES_MAX));
+        aggregation_extreme(l, at, VALUE, value, aggregation_better(type, type->series == SERIES_MAX));
     }
 }
 

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/create.h"
 #include "bpf/lower.h"
 #include "builtin/actor.h"
 #include "builtin/all.h"
@@ -100,7 +102,7 @@ static struct ir *lower_skboutput(struct lowering *l, struct node *node, struct 
 
 struct actor_file {
     struct actor_file *next;
-    FILE *stream; /* NULL: it could not be opened, which was said */
+    FILE *stream; /* NULL: it could not be opened or written, which was said */
     char path[];
 };
 
@@ -108,28 +110,33 @@ void actor_close_files(struct actor *actor)
 {
     for (struct actor_file *file = actor->files, *next; file; file = next) {
         next = file->next;
-        if (file->stream)
-            fclose(file->stream);
+        if (file->stream && fclose(file->stream))
+            actor->complain(actor, (struct place){0}, "failed to write file '%s' (%s)", file->path,
+                            strerror(errno));
         free(file);
     }
     actor->files = NULL;
 }
 
-static FILE *open_capture(struct actor *actor, const struct action *action, const char *path)
+static struct actor_file *open_capture(struct actor *actor, const struct action *action, const char *path)
 {
     struct actor_file *file = actor->files;
     while (file && strcmp(file->path, path))
         file = file->next;
     if (file)
-        return file->stream;
+        return file;
     if (!(file = calloc(1, sizeof *file + strlen(path) + 1)))
         return NULL;
     strcpy(file->path, path);
     file->next = actor->files;
     actor->files = file;
-    if (!(file->stream = fopen(path, "we"))) {
-        actor->complain(actor, action->call->place, "failed to open file '%s' (%s)", path, strerror(errno));
-        return NULL;
+    int descriptor = create_file(path);
+    if (descriptor < 0 || !(file->stream = fdopen(descriptor, "w"))) {
+        actor->complain(actor, action->call->place, "failed to open file '%s' (%s)", path,
+                        strerror(descriptor < 0 ? -descriptor : errno));
+        if (descriptor >= 0)
+            close(descriptor);
+        return file;
     }
     const struct {
         uint32_t magic;
@@ -137,7 +144,7 @@ static FILE *open_capture(struct actor *actor, const struct action *action, cons
         uint32_t zone, accuracy, snap, link;
     } header = {0xa1b2c3d4, 2, 4, 0, 0, SNAP_BYTES, PCAP_LINK_RAW};
     fwrite(&header, sizeof header, 1, file->stream);
-    return file->stream;
+    return file;
 }
 
 static void act_skboutput(struct actor *actor, const struct action *action, const uint8_t *record)
@@ -145,11 +152,12 @@ static void act_skboutput(struct actor *actor, const struct action *action, cons
     uint64_t wanted, taken;
     int64_t time;
     const uint8_t *packet = actor_field(actor, action, 2, record);
-    FILE *stream = open_capture(actor, action, check_literal(check_argument(action->call, 0)));
+    struct actor_file *file = open_capture(actor, action, check_literal(check_argument(action->call, 0)));
+    FILE *stream = file ? file->stream : NULL;
     memcpy(&wanted, actor_field(actor, action, 0, record), 8);
     memcpy(&time, actor_field(actor, action, 1, record), 8);
     memcpy(&taken, packet, 8);
-    if (!stream || actor->record_length < action->size || taken > SNAP_BYTES)
+    if (!stream || taken > SNAP_BYTES)
         return;
     if (actor->printer->names && actor->printer->names->boot_to_wall)
         time += actor->printer->names->boot_to_wall(actor->printer->names->owner);
@@ -157,6 +165,12 @@ static void act_skboutput(struct actor *actor, const struct action *action, cons
                                (uint32_t)taken, (uint32_t)wanted};
     fwrite(header, sizeof header, 1, stream);
     fwrite(packet + 8, taken, 1, stream);
+    if (!ferror(stream))
+        return;
+    actor->complain(actor, action->call->place, "failed to write file '%s' (%s)", file->path,
+                    strerror(errno));
+    fclose(stream);
+    file->stream = NULL;
 }
 
 const struct builtin builtins_skb[] = {

@@ -4,6 +4,7 @@
 
 #include "bpf/lower.h"
 #include "builtin/all.h"
+#include "sym/machine.h"
 
 static const struct type *check_simple(struct checker *checker, struct node *node)
 {
@@ -116,14 +117,44 @@ static const struct type *check_stack(struct checker *checker, struct node *node
     return type;
 }
 
-static struct ir *lower_stack_builtin(struct lowering *l, struct node *node, struct memory *into)
+static void lower_stack_by(struct lowering *l, struct node *node, enum stack_way way, struct memory *into)
 {
-    bool user = node->type->kind == TYPE_USTACK;
-    struct ir *id = lower_stack(l, user, node->type->stack_frames, node->place);
+    struct ir *id = lower_stack(l, way, node->type->stack_frames, node->place);
     if (into)
         ir_store(&l->b, into->base, into->offset, 8, id);
-    if (into && user)
+    if (into && way != STACK_OF_KERNEL)
         ir_store(&l->b, into->base, into->offset + 8, 8, user_pid(l));
+}
+
+static struct ir *lower_stack_builtin(struct lowering *l, struct node *node, struct memory *into)
+{
+    lower_stack_by(l, node, node->type->kind == TYPE_USTACK ? STACK_OF_USER : STACK_OF_KERNEL, into);
+    return NULL;
+}
+
+static const struct type *check_unwound(struct checker *checker, struct node *node)
+{
+    if (machine_here() != MACHINE_X86_64) {
+        check_error(checker, node->place, "dw_ustack is for programs of x86-64");
+        check_hint(checker, "use ustack, which follows frame pointers");
+        return NULL;
+    }
+    return check_stack(checker, node);
+}
+
+static struct ir *lower_unwound(struct lowering *l, struct node *node, struct memory *into)
+{
+    const struct features *features = l->options->features;
+    bool can = features->loop && features->program_btf && l->options->unwind;
+    /* A recording has neither registers nor memory: the stack is what ustack's is. */
+    if (!can && !l->context->has_record) {
+        diagnose_error(l->diagnostics, node->place,
+                       "dw_ustack needs Linux 5.17 or newer, and the kernel's types "
+                       "(/sys/kernel/btf/vmlinux)");
+        diagnose_hint(l->diagnostics, "use ustack, which follows frame pointers");
+        return NULL;
+    }
+    lower_stack_by(l, node, l->context->has_record ? STACK_OF_USER : STACK_UNWOUND, into);
     return NULL;
 }
 
@@ -233,6 +264,15 @@ const struct builtin builtins_symbol[] = {
      {PARAMETER_WORD, PARAMETER_WORD},
      .check = check_stack,
      .lower = lower_stack_builtin,
+     .data = TYPE_USTACK},
+    {"dw_ustack",
+     "dw_ustack([mode] [, frames])",
+     EITHER | BUILTIN_UNWINDS,
+     0,
+     2,
+     {PARAMETER_WORD, PARAMETER_WORD},
+     .check = check_unwound,
+     .lower = lower_unwound,
      .data = TYPE_USTACK},
     {"ntop",
      "ntop([family, ] address)",

@@ -19,14 +19,27 @@ static uint32_t literal_length(const struct node *length, uint32_t fallback)
     return length->integer.value ? (uint32_t)length->integer.value : 1;
 }
 
+/* A length that is a constant must be one. */
+static bool check_length(struct checker *checker, const struct node *call, const struct node *length)
+{
+    if (!length || length->kind != NODE_INTEGER || length->integer.is_unsigned ||
+        (int64_t)length->integer.value >= 0)
+        return true;
+    check_error(checker, length->place, "%s(): the length must not be negative, found %lld", call->call.name,
+                (long long)length->integer.value);
+    return false;
+}
+
 static const struct type *check_str(struct checker *checker, struct node *node)
 {
     struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
     const struct type *type = from->type;
+    if (!check_length(checker, node, length))
+        return NULL;
     if (!type || type->kind == TYPE_NONE)
         return type_string(checker->arena, checker->max_strlen);
     if (type->kind == TYPE_STRING)
-        return type;
+        return length ? type_string(checker->arena, literal_length(length, type->size)) : type;
     if (!type_is_scalar(type) && !is_char_array(type)) {
         check_error(checker, from->place,
                     "str() needs an address or an array of characters, found a value of type '%s'",
@@ -41,16 +54,22 @@ static struct ir *lower_str(struct lowering *l, struct node *node, struct memory
 {
     struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
     struct ir *limit = length ? lower_scalar(l, length) : NULL;
-    if (from->type->kind == TYPE_STRING) {
+    bool is_string = from->type->kind == TYPE_STRING;
+    if (is_string && !limit) {
         if (into)
             lower_into_type(l, from, node->type, *into);
         return NULL;
     }
-    enum address_space space;
-    struct ir *address = lower_pointer(l, from, &space);
+    enum address_space space = SPACE_BPF;
+    struct ir *address;
+    if (is_string) {
+        struct memory text = lower_memory(l, from);
+        address = ir_offset(&l->b, text.base, text.offset);
+    } else
+        address = lower_pointer(l, from, &space);
     if (into)
-        return lower_read_string(l, *into, node->type->size, limit, address, space,
-                                 TEXT_PADDED | (type_is_scalar(from->type) ? TEXT_ENDLESS : 0), node->place);
+        lower_read_string(l, *into, node->type->size, limit, address, space,
+                          TEXT_PADDED | (type_is_scalar(from->type) ? TEXT_ENDLESS : 0), node->place);
     return NULL;
 }
 
@@ -60,6 +79,8 @@ static const struct type *check_buf(struct checker *checker, struct node *node)
 {
     struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
     const struct type *type = from->type;
+    if (!check_length(checker, node, length))
+        return NULL;
     if (!type || type->kind == TYPE_NONE)
         return type_buffer(checker->arena, checker->max_strlen);
     if (type->kind == TYPE_ARRAY || type->kind == TYPE_STRUCT || type->kind == TYPE_STRING)
@@ -90,6 +111,8 @@ static struct ir *lower_buf(struct lowering *l, struct node *node, struct memory
     ir_zero(b, into->base, into->offset, type_storage(node->type));
     struct memory bytes = {into->base, into->offset + 8};
     if (!length || length->kind == NODE_INTEGER) {
+        if (length && !length->integer.value)
+            return NULL; /* a buffer with room for a byte and nothing in it */
         ir_store_constant(b, into->base, into->offset, 8, capacity);
         lower_read(l, bytes, capacity, address, space, node->place);
         return NULL;

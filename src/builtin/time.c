@@ -110,7 +110,7 @@ static void act_print_time(struct actor *actor, const struct action *action, con
         now += actor->printer->names->boot_to_wall(actor->printer->names->owner);
     struct text text = {0};
     print_time(&text, format ? check_literal(format) : "%H:%M:%S\n", now);
-    record_text(actor->printer, "time", text_string(&text), text.length);
+    record_text(actor->printer, "time", &text);
     text_free(&text);
 }
 

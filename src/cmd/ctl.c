@@ -47,9 +47,7 @@ static int complain(const char *what, const char *value)
 
 static int report(int error, const struct text *why)
 {
-    if (error)
-        fprintf(stderr, "ERROR: %s\n", why->length ? text_string(why) : strerror(-error));
-    return error != 0;
+    return error ? recordings_fail(why, error) : 0;
 }
 
 /* ---- all recordings ---- */
@@ -233,8 +231,10 @@ static int run_on_one(const struct command *command, const struct arguments *arg
 {
     struct text why = {0};
     struct control *control = NULL;
-    char *path = arguments->file ? strdup(arguments->file) : find_recording(&arguments->choice, &why);
-    int error = path ? control_open(path, &control, &why) : -ENOENT;
+    int error;
+    char *path = recordings_path(arguments->file, &arguments->choice, &why, &error);
+    if (path)
+        error = control_open(path, &control, &why);
     if (!error)
         error = command->on_one(control, arguments, &why);
     const int status = report(error, &why);

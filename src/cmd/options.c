@@ -306,6 +306,8 @@ static int apply(struct options *options, int letter, const char *argument)
     case 'f':
         if ((choice = word(argument, formats)) < 0 && !access(argument, F_OK))
             return options_append(&session->recordings, argument);
+        if (choice < 0 && errno != ENOENT)
+            return complain("'%s' is no format, and no recording that could be opened", argument);
         if (choice < 0)
             return complain("Invalid output format \"%s\"", argument);
         session->is_json = choice == 1;

@@ -141,15 +141,17 @@ int command_record(int argc, char **argv)
     struct drain *drain = NULL;
     if (parse(&arguments, argc, argv))
         return 1;
-    char *path = arguments.file ? strdup(arguments.file) : find_recording(&arguments.choice, &why);
+    int error;
+    char *path = recordings_path(arguments.file, &arguments.choice, &why, &error);
     struct sigaction action = {.sa_handler = stop};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    int error = path ? drain_open(path, &arguments.drain, &drain, &why) : -ENOENT;
+    if (path)
+        error = drain_open(path, &arguments.drain, &drain, &why);
     if (!error)
         error = run(drain, arguments.duration, &why);
     if (error)
-        fprintf(stderr, "ERROR: %s\n", why.length ? text_string(&why) : strerror(-error));
+        recordings_fail(&why, error);
     if (drain && !arguments.quiet) {
         const struct drain_counts counts = drain_counts(drain);
         fprintf(stderr,

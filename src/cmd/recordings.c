@@ -3,8 +3,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cmd/command.h"
 
 bool recordings_number(const char *text, uint64_t most, uint64_t *number)
 {
@@ -32,4 +35,23 @@ bool recordings_size(const char *text, uint64_t *bytes)
         return false;
     *bytes <<= shift;
     return true;
+}
+
+char *recordings_path(const char *file, const struct find_choice *choice, struct text *why, int *error)
+{
+    char *path = file ? strdup(file) : find_recording(choice, why);
+    *error = path ? 0 : why->length ? -ENOENT : -ENOMEM;
+    return path;
+}
+
+int recordings_fail(const struct text *why, int error)
+{
+    if (why->length) {
+        fputs("ERROR: ", stderr);
+        command_say_line(stderr, text_string(why));
+    } else if (why->failed || error == -ENOMEM)
+        fputs("ERROR: there is not enough memory\n", stderr);
+    else
+        fprintf(stderr, "ERROR: the recording: %s\n", strerror(-error));
+    return 1;
 }

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/text.h"
+#include "reader/find.h"
+
 int command_report(int argc, char **argv);
 int command_record(int argc, char **argv);
 int command_ctl(int argc, char **argv);
@@ -14,5 +17,10 @@ int command_ctl(int argc, char **argv);
 bool recordings_number(const char *text, uint64_t most, uint64_t *number);
 /* A number of bytes that is not 0: 4096, 64K, 10M, 1G */
 bool recordings_size(const char *text, uint64_t *bytes);
+
+/* The path of the recording that was named, or that was chosen; NULL and the error. To be freed. */
+char *recordings_path(const char *file, const struct find_choice *choice, struct text *why, int *error);
+/* What went wrong, in words if somebody found some. 1. */
+int recordings_fail(const struct text *why, int error);
 
 #endif

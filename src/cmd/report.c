@@ -303,8 +303,10 @@ int command_report(int argc, char **argv)
     int status = 1;
     if (parse(&arguments, argc, argv))
         goto out;
-    char *path = arguments.file ? strdup(arguments.file) : find_recording(&arguments.choice, &why);
-    int error = path ? recording_open(path, &arguments.recording, &report.recording, &why) : -ENOENT;
+    int error;
+    char *path = recordings_path(arguments.file, &arguments.choice, &why, &error);
+    if (path)
+        error = recording_open(path, &arguments.recording, &report.recording, &why);
     free(path);
     if (!error && !arguments.report.follow &&
         (arguments.report.slowest || !recording_is_spdk(report.recording)))
@@ -316,7 +318,7 @@ int command_report(int argc, char **argv)
     if (!error && !(report.objects = objects_make(recording_model(report.recording))))
         error = -ENOMEM;
     if (error) {
-        fprintf(stderr, "ERROR: %s\n", why.length ? text_string(&why) : strerror(-error));
+        recordings_fail(&why, error);
         goto out;
     }
     if (output_open(&report.output, arguments.report.output,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd/recordings.h"
 #include "cmd/report.h"
 #include "print/event.h"
 #include "reader/json_lines.h"
@@ -104,7 +105,7 @@ static int open_lines(struct listing *listing)
     }
     const int error = json_lines_open(report->options->merged, &listing->lines, &why);
     if (error)
-        fprintf(stderr, "ERROR: %s\n", why.length ? text_string(&why) : strerror(-error));
+        recordings_fail(&why, error);
     text_free(&why);
     return error != 0;
 }

@@ -99,6 +99,12 @@ static int write_beginning(struct export *export, size_t ring, uint64_t time)
     return write_packet(export, ring);
 }
 
+static void put_text(struct text *out, const struct text *text)
+{
+    out->failed |= text->failed;
+    put_string(out, text_string(text), text->length);
+}
+
 static void put_context(const struct export *export, struct text *out, const struct export_event *at)
 {
     struct ctf *ctf = export->state;
@@ -109,18 +115,18 @@ static void put_context(const struct export *export, struct text *out, const str
     put_string(out, at->event->thread_name, strlen(at->event->thread_name));
     text_clear(label);
     export_owner_label(label, export->recording, at->event);
-    put_string(out, text_string(label), label->length);
+    put_text(out, label);
     text_clear(label);
     if (step->own.type >= 0)
         event_print_object(label, model, step->own.type, step->own.number, step->own.id);
-    put_string(out, text_string(label), label->length);
+    put_text(out, label);
     put(out, &at->event->object, sizeof at->event->object);
     text_clear(label);
     for (unsigned i = 0; i < step->related_count; i++) {
         text_add(label, i ? " " : "");
         event_print_object(label, model, step->related[i].type, step->related[i].number, step->related[i].id);
     }
-    put_string(out, text_string(label), label->length);
+    put_text(out, label);
     put(out, &at->event->size, sizeof at->event->size);
 }
 
@@ -133,7 +139,7 @@ static void put_argument(struct ctf *ctf, struct text *out, const struct recordi
     case RECORDING_STRING:
         text_clear(&ctf->label);
         export_string(&ctf->label, event, index);
-        put_string(out, text_string(&ctf->label), ctf->label.length);
+        put_text(out, &ctf->label);
         break;
     case RECORDING_BOOL:
         if (!argument->enumeration) {
@@ -182,7 +188,7 @@ static int event(struct export *export, const struct export_event *at)
     put_context(export, &stream->packet, at);
     for (unsigned i = 0; i < event->tracepoint->argument_count; i++)
         put_argument(ctf, &stream->packet, event, i);
-    return stream->packet.failed || ctf->label.failed ? -ENOMEM : 0;
+    return stream->packet.failed ? -ENOMEM : 0;
 }
 
 static int end(struct export *export)

@@ -56,14 +56,19 @@ static const char stream[] = "typealias integer { size = 64; align = 8; signed =
                              "\t};\n"
                              "};\n";
 
-static void put_quoted(struct text *out, const char *name)
+static void put_escaped(struct text *out, const char *name)
 {
-    text_char(out, '"');
     for (; *name; name++) {
         if (*name == '"' || *name == '\\')
             text_char(out, '\\');
         text_char(out, *name >= ' ' && *name < 127 ? *name : '?');
     }
+}
+
+static void put_quoted(struct text *out, const char *name)
+{
+    text_char(out, '"');
+    put_escaped(out, name);
     text_char(out, '"');
 }
 
@@ -102,11 +107,11 @@ static void put_event(struct text *out, const struct recording_tracepoint *trace
         [RECORDING_UNSIGNED] = "u64",  [RECORDING_SIGNED] = "s64", [RECORDING_POINTER] = "pointer",
         [RECORDING_STRING] = "string", [RECORDING_REAL] = "real",  [RECORDING_BOOL] = "u8",
     };
-    struct text name = {0};
-    text_printf(&name, "%s%s%s", tracepoint->group->name, tracepoint->group->name[0] ? ":" : "",
-                tracepoint->name);
-    text_add(out, "event {\n\tname = ");
-    put_quoted(out, text_string(&name));
+    text_add(out, "event {\n\tname = \"");
+    put_escaped(out, tracepoint->group->name);
+    text_add(out, tracepoint->group->name[0] ? ":" : "");
+    put_escaped(out, tracepoint->name);
+    text_char(out, '"');
     text_printf(out, ";\n\tid = %" PRIu32 ";\n\tstream_id = 0;\n\tfields := struct {\n", tracepoint->id);
     for (unsigned i = 0; i < tracepoint->argument_count; i++) {
         const struct recording_argument *argument = &tracepoint->arguments[i];
@@ -120,7 +125,6 @@ static void put_event(struct text *out, const struct recording_tracepoint *trace
         text_add(out, ";\n");
     }
     text_add(out, "\t};\n};\n");
-    text_free(&name);
 }
 
 void ctf_metadata(struct text *out, const struct recording *recording)

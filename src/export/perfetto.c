@@ -153,6 +153,7 @@ static void end_slice(struct text *out, uint64_t time, uint64_t track)
 
 static void put_text(struct text *out, unsigned field, const struct text *text)
 {
+    out->failed |= text->failed;
     proto_string(out, field, text_string(text), text->length);
 }
 
@@ -171,6 +172,12 @@ static void put_track(struct text *out, uint64_t uuid, uint64_t parent, const ch
     proto_string(out, TRACK_NAME, name, length);
     proto_close(out, track);
     proto_close(out, packet);
+}
+
+static void put_named_track(struct text *out, uint64_t uuid, uint64_t parent, const struct text *name)
+{
+    out->failed |= name->failed;
+    put_track(out, uuid, parent, text_string(name), name->length);
 }
 
 static void put_entry(struct text *out, unsigned field, uint64_t id, const char *name)
@@ -267,6 +274,7 @@ static void put_event(struct perfetto *perfetto, struct text *out, const struct 
         put_note(out, "size", ANNOTATION_UNSIGNED, event->size);
     text_clear(&perfetto->label);
     export_owner_label(&perfetto->label, perfetto->recording, event);
+    out->failed |= perfetto->label.failed;
     if (perfetto->label.length)
         put_text_note(out, "owner", perfetto->label.bytes, perfetto->label.length);
     put_note(out, "thread", ANNOTATION_UNSIGNED, event->thread);
@@ -306,7 +314,7 @@ static struct place *thread_place(struct perfetto *perfetto, struct text *out,
         text_clear(&perfetto->label);
         text_printf(&perfetto->label, "%s %" PRIu32 "%s%s", is_lcore ? "lcore" : "thread", event->thread,
                     event->thread_name[0] ? " " : "", event->thread_name);
-        put_track(out, place->uuid, ROOT, text_string(&perfetto->label), perfetto->label.length);
+        put_named_track(out, place->uuid, ROOT, &perfetto->label);
         return place;
     }
     const size_t packet = open_packet(out, 0), track = proto_open(out, PACKET_TRACK);
@@ -330,6 +338,7 @@ static struct place *owner_place(struct perfetto *perfetto, struct text *out,
     struct recording_owner owner;
     text_clear(&perfetto->label);
     export_owner_label(&perfetto->label, perfetto->recording, event);
+    out->failed |= perfetto->label.failed;
     if (!perfetto->label.length)
         return &perfetto->root;
     const bool is_known = recording_owner(perfetto->recording, event, &owner);
@@ -341,7 +350,7 @@ static struct place *owner_place(struct perfetto *perfetto, struct text *out,
         return &perfetto->root;
     place = make_place(perfetto, &perfetto->owners, key, sizeof key);
     if (place)
-        put_track(out, place->uuid, ROOT, text_string(&perfetto->label), perfetto->label.length);
+        put_named_track(out, place->uuid, ROOT, &perfetto->label);
     return place;
 }
 
@@ -363,7 +372,7 @@ static struct lane *take_lane(struct perfetto *perfetto, struct text *out, struc
     perfetto->lanes = lane;
     text_clear(&perfetto->label);
     export_type_label(&perfetto->label, &perfetto->model->objects[type]);
-    put_track(out, lane->uuid, owner->uuid, text_string(&perfetto->label), perfetto->label.length);
+    put_named_track(out, lane->uuid, owner->uuid, &perfetto->label);
     return lane;
 }
 
@@ -523,12 +532,15 @@ static int event(struct export *export, const struct export_event *at)
         close_event(out, packet);
     }
     intern(perfetto, out, at->event->tracepoint);
+    int error = 0;
     if (at->step->own.type >= 0)
-        return put_object_event(perfetto, out, at);
-    const struct packet packet = open_event(out, at->time, thread->uuid, INSTANT);
-    put_event(perfetto, out, at);
-    close_event(out, packet);
-    return 0;
+        error = put_object_event(perfetto, out, at);
+    else {
+        const struct packet packet = open_event(out, at->time, thread->uuid, INSTANT);
+        put_event(perfetto, out, at);
+        close_event(out, packet);
+    }
+    return perfetto->label.failed ? -ENOMEM : error;
 }
 
 /* What still lives goes on beyond the end. Where nobody ever says that an object ends, its last event is. */

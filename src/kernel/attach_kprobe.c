@@ -92,16 +92,6 @@ static int kprobe_multi(const struct site_ladder *ladder, size_t first, size_t c
     return fd;
 }
 
-/* A multi link looks names up in all modules, so a site that names one must go another way, as must sites
- * that are not a function's first instruction. */
-static bool kprobe_multi_takes(const struct kprobe_site *sites, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!sites[i].symbol || sites[i].offset || (sites[i].module && *sites[i].module))
-            return false;
-    return true;
-}
-
 static void kprobe_explain(const struct attach_request *request, const struct kprobe_site *bad, int error)
 {
     static const struct {
@@ -182,9 +172,9 @@ int kernel_attach_kprobes(struct kernel *kernel, const struct attach_request *re
     struct kprobe_site *chosen = malloc((count + 1) * sizeof *chosen);
     if (!chosen)
         return -ENOMEM;
-    /* A link was promised when the program was loaded; direct attachment to an event works nevertheless. */
-    bool is_multi = program->expected_attach_type == ATTACH_KPROBE_MULTI &&
-                    kernel->host.features.kprobe_multi && kprobe_multi_takes(sites, count);
+    /* What was loaded for links must not run at an event. */
+    bool is_multi =
+        program->expected_attach_type == ATTACH_KPROBE_MULTI && kernel->host.features.kprobe_multi;
     count = kprobe_choose(request, sites, count, is_multi, chosen);
     struct site_ladder ladder = {
         .kernel = kernel,

@@ -152,6 +152,59 @@ failed:
     return error;
 }
 
+int create_task_storage(const char *name, uint32_t value_size)
+{
+    if (value_size % 8)
+        return -EINVAL;
+    int btf = map_storage_btf(value_size);
+    if (btf < 0)
+        return btf;
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.map_type = BPF_MAP_TYPE_TASK_STORAGE;
+    attributes.key_size = 4;
+    attributes.value_size = value_size;
+    attributes.map_flags = BPF_F_NO_PREALLOC;
+    attributes.btf_fd = (uint32_t)btf;
+    attributes.btf_key_type_id = 1;
+    attributes.btf_value_type_id = 3;
+    map_kernel_name(attributes.map_name, name);
+    int fd = map_create(&attributes);
+    close(btf);
+    return fd;
+}
+
+/* One of the arrays that a map of them holds: of one value, which we map. */
+static int map_create_inner(const struct image_map *map)
+{
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.map_type = BPF_MAP_TYPE_ARRAY;
+    attributes.key_size = 4;
+    attributes.value_size = map->inner_bytes;
+    attributes.max_entries = 1;
+    attributes.map_flags = BPF_F_MMAPABLE;
+    map_kernel_name(attributes.map_name, map->name);
+    return map_create(&attributes);
+}
+
+int kernel_add_array(struct kernel *kernel, const struct image *image, size_t index, uint32_t slot,
+                     void **memory)
+{
+    const struct image_map *map = &image->maps[index];
+    int fd = map_create_inner(map);
+    if (fd < 0)
+        return fd;
+    void *mapped = mmap(NULL, map->inner_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    int error =
+        mapped == MAP_FAILED ? -errno : syscall_map_update(kernel->maps[index].fd, &slot, &fd, BPF_ANY);
+    close(fd);
+    if (error && mapped != MAP_FAILED)
+        munmap(mapped, map->inner_bytes);
+    *memory = error ? NULL : mapped;
+    return error;
+}
+
 static int map_create_plain(const struct image_map *map, struct kernel_map *made, bool is_mapped)
 {
     union bpf_attr attributes;
@@ -162,22 +215,14 @@ static int map_create_plain(const struct image_map *map, struct kernel_map *made
     attributes.max_entries = map->max_entries;
     attributes.map_flags = map->flags | (is_mapped ? BPF_F_MMAPABLE : 0);
     map_kernel_name(attributes.map_name, map->name);
-    int btf = -1;
-    if (map->type == BPF_MAP_TYPE_TASK_STORAGE) {
-        if (map->value_size % 8)
-            return -EINVAL;
-        btf = map_storage_btf(map->value_size);
-        if (btf < 0)
-            return btf;
-        attributes.btf_fd = (uint32_t)btf;
-        attributes.btf_key_type_id = 1;
-        attributes.btf_value_type_id = 3;
-        attributes.map_flags |= BPF_F_NO_PREALLOC;
-        attributes.max_entries = 0;
-    }
-    int fd = map_create(&attributes);
-    if (btf >= 0)
-        close(btf);
+    int inner = map->inner_bytes ? map_create_inner(map) : 0;
+    if (inner < 0)
+        return inner;
+    attributes.inner_map_fd = (uint32_t)inner;
+    int fd = map->type == BPF_MAP_TYPE_TASK_STORAGE ? create_task_storage(map->name, map->value_size)
+                                                    : map_create(&attributes);
+    if (inner)
+        close(inner);
     if (fd < 0)
         return fd;
     made->fd = fd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What this kernel can do, found by trying: small programs, small maps, requests that are wrong in a way
  * that only a kernel which knows them can complain about. Never by version: distributions add and remove
- * features without telling. One attempt costs about 20 µs, all of them well under a millisecond, so nothing
- * is remembered between runs. */
+ * features without telling. One attempt costs about 20 µs, and looking for a function in the kernel's BTF a
+ * millisecond or two, so nothing is remembered between runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btf.h>
@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "bpf/ir.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 #include "sym/btf.h"
@@ -170,9 +172,19 @@ static int feature_ring_array_sleepable(void)
     return answer;
 }
 
+/* Some kernels know it and have no memory to give: from 7.0 on it takes a CPU that exchanges 16 bytes at
+ * once. */
 static int feature_task_storage(void)
 {
-    return feature_helper(&kprobe_program, 156);
+    int error = feature_helper(&kprobe_program, 156);
+    int map = error ? -1 : create_task_storage("storage", 8);
+    int task = map < 0 ? -1 : (int)syscall(SYS_pidfd_open, getpid(), 0);
+    const uint64_t value = 0;
+    if (task >= 0 && syscall_map_update(map, &task, &value, BPF_ANY) == -ENOMEM)
+        error = -ENOMEM;
+    closed(task);
+    closed(map);
+    return error;
 }
 
 static int feature_attach_cookie(void)
@@ -326,7 +338,7 @@ static uint32_t features_function(const char *name)
     volatile uint32_t id = 0;
     if (!arena_guard(&arena, out_of_memory) && !btf_file_open(NULL, NULL, &arena, &opened)) {
         btf = opened;
-        id = btf_file_id(opened, BTF_NAME_FUNCTION, name);
+        id = btf_file_find_function(opened, name);
     }
     if (btf)
         btf_file_close(btf);
@@ -513,8 +525,7 @@ static int feature_long_keys(void)
 }
 
 /* A call without arguments: it is the arguments that are missing, unless the function itself is refused. */
-bool kernel_function_allowed(uint32_t program_type, uint32_t expected_attach_type, uint32_t attach_btf_id,
-                             uint32_t function)
+static bool function_allowed(struct attempt attempt, uint32_t function)
 {
     char log[1024] = "";
     const struct bpf_insn instructions[] = {
@@ -522,19 +533,39 @@ bool kernel_function_allowed(uint32_t program_type, uint32_t expected_attach_typ
         MOVE_IMMEDIATE(BPF_REG_0, 0),
         EXIT(),
     };
-    const struct attempt attempt = {
-        .type = program_type,
-        .expected_attach_type = expected_attach_type,
-        .attach_btf_id = attach_btf_id,
-        .log = log,
-        .log_size = sizeof log,
-    };
+    attempt.log = log;
+    attempt.log_size = sizeof log;
     int fd = feature_load(&attempt, instructions, 3);
     if (fd >= 0)
         close(fd);
     /* What is missed after the call is an argument, or what the function began and nobody ends. */
     return fd >= 0 ||
            (strstr(log, "(85) call") && !strstr(log, "is not allowed") && !strstr(log, "must be sleepable"));
+}
+
+bool kernel_function_allowed(uint32_t program_type, uint32_t expected_attach_type, uint32_t attach_btf_id,
+                             uint32_t function)
+{
+    return function_allowed((struct attempt){.type = program_type,
+                                             .expected_attach_type = expected_attach_type,
+                                             .attach_btf_id = attach_btf_id},
+                            function);
+}
+
+uint32_t features_kfunc(int64_t number)
+{
+    char name[64];
+    snprintf(name, sizeof name, "bpf_%s", ir_helper_name(number));
+    return features_function(name);
+}
+
+static int feature_copy_text(void)
+{
+    int error = feature_sleepable_uprobe();
+    if (error)
+        return error;
+    uint32_t function = features_kfunc(KFUNC_copy_from_user_str);
+    return function && function_allowed(sleepable_program, function) ? 0 : -ENOENT;
 }
 
 static const struct feature_entry {

@@ -132,6 +132,22 @@ static void kernel_explain(struct diagnostics *diagnostics, int error)
     }
 }
 
+/* Without these there is nothing instead. */
+static int kernel_suffices(const struct kernel *kernel, struct diagnostics *diagnostics)
+{
+    static const char *const needs[] = {"ring_buffer", "boot_clock"};
+    struct text why = {0};
+    struct utsname name;
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
+        if (kernel_lacks(kernel, needs[i], &why)) {
+            diagnose_error(diagnostics, (struct place){0}, "spoor does not run on this kernel (%s): %s",
+                           uname(&name) ? "unknown" : name.release, text_string(&why));
+            text_free(&why);
+            return -ENOSYS;
+        }
+    return 0;
+}
+
 int kernel_open(const struct kernel_options *options, struct diagnostics *diagnostics, struct kernel **out)
 {
     struct kernel *kernel = calloc(1, sizeof *kernel);
@@ -143,18 +159,12 @@ int kernel_open(const struct kernel_options *options, struct diagnostics *diagno
     kernel->license = options && options->license ? options->license : "GPL";
     kernel->rings.epoll = -1;
     int error = features_probe(&kernel->host.features, kernel->lacked);
-    if (error) {
+    if (error)
         kernel_explain(diagnostics, error);
-    } else if (!kernel->host.features.ring_buffer || !kernel->host.features.boot_clock) {
-        struct utsname name;
-        error = -ENOSYS;
-        diagnose_error(diagnostics, (struct place){0},
-                       "This kernel (%s) is too old: Linux 5.10 or newer is needed",
-                       uname(&name) ? "unknown" : name.release);
-        diagnose_hint(diagnostics, "It has no BPF ring buffer or no boot clock for programs.");
-    }
     if (!error && options && options->without)
         error = features_without(&kernel->host.features, options->without, diagnostics);
+    if (!error)
+        error = kernel_suffices(kernel, diagnostics);
     if (!error)
         error = kernel_online(kernel);
     if (error) {

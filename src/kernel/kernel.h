@@ -127,6 +127,11 @@ int kernel_each_bpf_program(kernel_program_visitor *visit, void *state);
 int kernel_watch_mappings(struct kernel *kernel);
 bool kernel_mapped(struct kernel *kernel);
 
+/* Puts a new array into a slot of a map of arrays (image_map.inner_bytes). The memory of its value, shared
+ * with programs; munmap() it. 0 or -errno. */
+int kernel_add_array(struct kernel *kernel, const struct image *image, size_t map, uint32_t slot,
+                     void **memory);
+
 /* Lets the kernel count how long programs run, until we end: host's run_time(). 0 or -errno. */
 int kernel_count_time(struct kernel *kernel);
 

@@ -44,6 +44,19 @@ static int load_relocate(const struct kernel *kernel, const struct image_program
     return 0;
 }
 
+/* Of each call to a function of the kernel the number that this kernel knows it by. There is one function. */
+static void load_functions(struct kernel *kernel, const struct image_program *program,
+                           struct bpf_insn *instructions)
+{
+    for (uint32_t i = 0; i < program->count; i++) {
+        if (instructions[i].code != (BPF_JMP | BPF_CALL) || instructions[i].src_reg != BPF_PSEUDO_KFUNC_CALL)
+            continue;
+        if (!kernel->copy_from_user_str)
+            kernel->copy_from_user_str = features_kfunc(instructions[i].imm);
+        instructions[i].imm = (int32_t)kernel->copy_from_user_str; /* 0: the verifier says so */
+    }
+}
+
 static void load_name(char out[BPF_OBJ_NAME_LEN], const char *name)
 {
     size_t length = 0;
@@ -163,6 +176,7 @@ int load_program(struct host *host, const struct image *image, size_t index, str
     }
     struct bpf_insn *instructions = arena_array(&arena, program->count, sizeof *instructions);
     memcpy(instructions, program->instructions, program->count * sizeof *instructions);
+    load_functions(kernel, program, instructions);
     int error = load_relocate(kernel, program, instructions);
     if (error) {
         diagnose_error(diagnostics, (struct place){0}, "The program '%s' names a map that there is not",

@@ -165,11 +165,14 @@ static int ring_deliver(struct rings *rings, struct ring *ring, uint64_t until, 
                         host_record *record, void *state)
 {
     while (ring->record && ring->time <= until) {
-        if (ring->time < rings->delivered_time)
+        const uint64_t time = ring->time;
+        int answer = record(state, ring->record, ring->length);
+        if (answer == -ENOBUFS)
+            return answer;
+        if (time < rings->delivered_time)
             rings->disorder++;
         else
-            rings->delivered_time = ring->time;
-        int answer = record(state, ring->record, ring->length);
+            rings->delivered_time = time;
         ring_advance(ring, now);
         if (answer)
             return answer;

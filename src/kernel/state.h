@@ -70,6 +70,7 @@ struct kernel {
     size_t map_count;
     struct kernel_program *programs;
     size_t program_count;
+    uint32_t copy_from_user_str; /* its number, once a program called it */
     struct image_control *control;
     size_t control_size;
     struct rings rings, own_rings; /* own: of image.events_own */
@@ -94,6 +95,8 @@ static inline struct kernel *kernel_of(struct host *host)
 /* features.c */
 /* errors: why the kernel has not what it has not, 0 for what it has. */
 int features_probe(struct features *features, int errors[FEATURES]);
+/* The number that this kernel knows one of enum image_kfunc by; 0: it does not. */
+uint32_t features_kfunc(int64_t number);
 /* What takes longer to find out. */
 void features_probe_thoroughly(struct features *features, int errors[FEATURES]);
 /* used: without those that nobody wanted. */
@@ -120,6 +123,7 @@ void permission_reason(struct text *out);
 /* create.c, map.c, load.c, ring.c, run: the host's operations. */
 int create_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);
 int add_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);
+int create_task_storage(const char *name, uint32_t value_size); /* a map's descriptor, or -errno */
 int load_program(struct host *host, const struct image *image, size_t program,
                  struct diagnostics *diagnostics);
 int load_run(struct host *host, size_t program);

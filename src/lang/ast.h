@@ -294,7 +294,7 @@ struct subprogram {
     struct place place; /* of its head */
     const char *name;
     struct node_list parameters; /* LETs */
-    struct type_name result;     /* name NULL: none */
+    struct type_name result;     /* not given: none */
     const struct type *type;     /* of the result, after checking */
     struct node *body;           /* BLOCK */
     bool returns_value;          /* a return with a value was met */

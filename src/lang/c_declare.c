@@ -148,9 +148,9 @@ static bool type_name_find(struct c_definitions *c, const struct c_symbol *symbo
 static bool type_of(struct c_definitions *c, struct c_typed *typed)
 {
     c_take(c);
-    if (!c_accept(c, "(") || !c_begins_type(c) || !c_type_name(c, typed))
+    if (!c_accept(c, "(") || !c_begins_type(c))
         return c_fail(c, "typeof of an expression is not understood"), false;
-    return c_expect(c, ")");
+    return c_type_name(c, typed) && c_expect(c, ")");
 }
 
 bool c_specifiers(struct c_definitions *c, struct c_typed *typed, struct c_attributes *attributes,
@@ -326,10 +326,14 @@ bool c_type_name(struct c_definitions *c, struct c_typed *typed)
     struct c_attributes attributes = {0};
     const char *name = NULL;
     bool is_typedef = false, is_tagged = false;
+    if (c->depth >= C_DEPTH)
+        return c_fail(c, "Nested too deeply"), false;
     c->depth++;
     bool is_good = c_specifiers(c, typed, &attributes, &is_typedef, &is_tagged) &&
-                   c_declarator(c, typed, &name, &attributes) && !name;
+                   c_declarator(c, typed, &name, &attributes);
     c->depth--;
+    if (is_good && name)
+        return c_fail(c, "A type is expected, and '%s' is not a part of it", name), false;
     return is_good;
 }
 
@@ -362,7 +366,7 @@ static bool object_follows(const struct c_definitions *c)
     uint32_t position = c->file->position;
     bool ignored;
     c_skip_blanks(text, length, &position, false, &ignored);
-    while (position < length && (c_is_word_character(text[position]) || strchr("*[] \t,", text[position])))
+    while (position < length && (lexer_is_word(text[position]) || strchr("*[] \t,", text[position])))
         position++;
     return position < length && text[position] == ';';
 }

@@ -152,7 +152,7 @@ bool c_begins(const struct source *source, uint32_t position)
     bool ignored;
     if (position < source->length && text[position] == '#')
         return true;
-    while (end < source->length && c_is_word_character(text[end]))
+    while (end < source->length && lexer_is_word(text[end]))
         end++;
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         if (strlen(always[i]) == end - position && !memcmp(always[i], text + position, end - position))
@@ -239,7 +239,7 @@ void c_finish(struct c_definitions *c, const struct source *source)
     struct c_condition *condition = file->conditions; /* the innermost says enough */
     if (condition) {
         struct place place = {source, condition->begin, condition->begin + 1};
-        while (place.end < place.source->length && c_is_word_character(place.source->text[place.end]))
+        while (place.end < place.source->length && lexer_is_word(place.source->text[place.end]))
             place.end++;
         diagnose_error(c->options.diagnostics, place, "Unterminated #if");
         diagnose_hint(c->options.diagnostics, "it ends with a line #endif");

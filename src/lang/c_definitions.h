@@ -42,8 +42,8 @@ void c_close(struct c_definitions *definitions); /* NULL is fine; the rest is th
 bool c_begins(const struct source *source, uint32_t position);
 /* Reads it; returns the position behind it, which is always larger. */
 uint32_t c_read(struct c_definitions *definitions, const struct source *source, uint32_t position);
-/* --include, and import of a header. False after a diagnostic. */
-bool c_include(struct c_definitions *definitions, const char *path);
+/* --include, and import of a header: from a place. False after a diagnostic. */
+bool c_include(struct c_definitions *definitions, const char *path, struct place place);
 /* A text has ended: is every #if in it closed? */
 void c_finish(struct c_definitions *definitions, const struct source *source);
 

@@ -95,6 +95,13 @@ static bool open_path(struct c_definitions *c, const char *path, size_t searched
     return true;
 }
 
+static const char *read_error(int error)
+{
+    return error == -EINVAL  ? "it is no text file"
+           : error == -E2BIG ? "too many headers, or too large ones"
+                             : strerror(-error);
+}
+
 /* Pushes the header. False after a diagnostic or note. */
 static bool find_header(struct c_definitions *c, const char *name, bool is_quoted, bool is_next)
 {
@@ -135,13 +142,11 @@ static bool find_header(struct c_definitions *c, const char *name, bool is_quote
         c_note_add(c, "<%s> is not on this machine: types of the kernel come from its BTF", name);
         return true;
     }
-    if (error == -ENOENT)
-        c_fail(c, "'%s' file not found", name);
-    else
-        c_fail(c, "'%s' cannot be read: %s", name,
-               error == -EINVAL  ? "it is no text file"
-               : error == -E2BIG ? "too many headers, or too large ones"
-                                 : strerror(-error));
+    if (error != -ENOENT) {
+        c_fail(c, "'%s' cannot be read: %s", name, read_error(error));
+        return false;
+    }
+    c_fail(c, "'%s' file not found", name);
     c_hint(
         c,
         "headers are looked for in the directories of -I and CPATH, beside the script, and in /usr/include");
@@ -172,15 +177,15 @@ void c_read_files(struct c_definitions *c, const struct c_file *down_to)
     c->floor = floor;
 }
 
-bool c_include(struct c_definitions *c, const char *path)
+bool c_include(struct c_definitions *c, const char *path, struct place place)
 {
     int error = -ENOENT;
     struct c_file *before = c->file;
     c->place = (struct place){0};
     if (!open_path(c, path, 0, &error)) {
         if (error != -ENOENT || path[0] == '/' || !open_header(c, path, false, false) || c->file == before) {
-            diagnose_error(c->options.diagnostics, (struct place){0}, "--include '%s': %s", path,
-                           strerror(-error));
+            diagnose_error(c->options.diagnostics, place, "%s '%s': %s",
+                           place.source ? "cannot import" : "--include", path, read_error(error));
             return false;
         }
     }
@@ -314,7 +319,7 @@ static enum directive directive_word(struct c_file *file)
     file->position++;
     c_skip_blanks(text, length, &file->position, true, &ignored);
     uint32_t begin = file->position, end = begin;
-    while (end < length && c_is_word_character(text[end]))
+    while (end < length && lexer_is_word(text[end]))
         end++;
     file->position = end;
     for (size_t i = DIRECTIVE_IF; i <= DIRECTIVE_PRAGMA; i++)

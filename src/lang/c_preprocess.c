@@ -34,8 +34,7 @@ static void note_vadd(struct c_definitions *c, const char *format, va_list argum
     if (c->file)
         text_printf(&text, "%s:%u: ", c->file->source.name, line_of(c, c->file));
     text_vprintf(&text, format, arguments);
-    *arena_push(c->arena, c->notes, c->note_count, c->note_room) = arena_strdup(c->arena, text_string(&text));
-    text_free(&text);
+    *arena_push(c->arena, c->notes, c->note_count, c->note_room) = text_keep(&text, c->arena);
 }
 
 void c_note_add(struct c_definitions *c, const char *format, ...)
@@ -140,7 +139,6 @@ struct c_token c_fetch(struct c_definitions *c)
     }
     while (c->file && c_spend(c, 1)) {
         struct c_file *file = c->file;
-        uint32_t before = file->position;
         struct c_token token = c_lex(c, file->source.text, file->source.length, &file->position, false);
         token.begins_line |= file->at_line_start;
         if (token.kind == C_END) {
@@ -158,7 +156,6 @@ struct c_token c_fetch(struct c_definitions *c)
             c_directive(c);
             continue;
         }
-        (void)before;
         return painted(token);
     }
     return (struct c_token){.kind = C_END};
@@ -274,9 +271,8 @@ static struct c_token stringified(struct c_definitions *c, const struct c_tokens
     }
     text_char(&text, '"');
     struct c_token token = {.kind = C_STRING, .length = (uint32_t)text.length, .has_blank = true};
-    token.text = arena_copy(c->arena, text_string(&text), text.length);
-    c_spend(c, text.length / 16);
-    text_free(&text);
+    token.text = text_keep(&text, c->arena);
+    c_spend(c, token.length / 16);
     return token;
 }
 
@@ -350,7 +346,7 @@ static struct c_tokens substitute(struct c_definitions *c, const struct c_macro 
                 continue;
             }
             paste(c, &out, raw->count ? raw->items[0] : empty);
-            struct c_tokens rest = {raw->items + 1, raw->count ? raw->count - 1 : 0, 0};
+            struct c_tokens rest = {raw->count ? raw->items + 1 : NULL, raw->count ? raw->count - 1 : 0, 0};
             append(c, &out, &rest, false);
             continue;
         }
@@ -441,7 +437,7 @@ struct c_tokens c_expand_tokens(struct c_definitions *c, const struct c_tokens *
 
 /* ---- for the lexer of scripts ---- */
 
-/* The expansion's text; -1: too long. The file stands behind the use. */
+/* The expansion's text. False: it is too long. The file stands behind the use. */
 static bool expand_use(struct c_definitions *c, struct text *text)
 {
     for (bool is_first = true;; is_first = false) {
@@ -489,7 +485,7 @@ bool c_expand(struct c_definitions *c, struct lexer *lexer, const struct lexer_e
         return true;
     }
     uint32_t begin = lexer->position, end = begin;
-    while (end < source->length && c_is_word_character(source->text[end]))
+    while (end < source->length && lexer_is_word(source->text[end]))
         end++;
     struct c_symbol *symbol = table_get(&c->symbols, source->text + begin, end - begin);
     if (!symbol || !symbol->macro || symbol->macro->dynamic == C_DYNAMIC_FILE || c->is_exhausted)
@@ -519,9 +515,9 @@ bool c_expand(struct c_definitions *c, struct lexer *lexer, const struct lexer_e
 
     struct lexer_expansion *expansion = arena_new(c->arena, struct lexer_expansion);
     struct source *made = arena_new(c->arena, struct source);
-    *made = (struct source){source->name, arena_copy(c->arena, text_string(&text), is_good ? text.length : 0),
-                            is_good ? text.length : 0};
-    text_free(&text);
+    text_truncate(&text, is_good ? text.length : 0);
+    *made = (struct source){.name = source->name, .length = text.length};
+    made->text = text_keep(&text, c->arena);
     expansion->place = (struct place){source, begin, file.position > end ? file.position : end};
     struct token *tokens = NULL;
     size_t count = 0, room = 0;

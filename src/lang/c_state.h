@@ -192,7 +192,6 @@ struct c_symbol *c_symbol(struct c_definitions *c, const char *text, size_t leng
 struct c_token c_lex(struct c_definitions *c, const char *text, size_t length, uint32_t *position,
                      bool within_line);
 bool c_is(const struct c_token *token, const char *mark);
-bool c_is_word_character(char ch);
 /* Behind blanks and comments (and line ends, unless within_line). */
 void c_skip_blanks(const char *text, size_t length, uint32_t *position, bool within_line, bool *line_ended);
 int64_t c_character(const struct c_token *token); /* value of a C_CHARACTER */

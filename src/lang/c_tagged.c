@@ -167,7 +167,7 @@ static void attributes_behind(struct c_definitions *c, struct c_attributes *attr
             uint32_t position = c->file->position, end;
             bool ignored;
             c_skip_blanks(text, c->file->source.length, &position, false, &ignored);
-            for (end = position; end < c->file->source.length && c_is_word_character(text[end]);)
+            for (end = position; end < c->file->source.length && lexer_is_word(text[end]);)
                 end++;
             struct c_symbol *symbol = table_get(&c->symbols, text + position, end - position);
             bool is_attribute = symbol && (symbol->word >= C_WORD_SKIP && symbol->word <= C_WORD_ALIGNAS);
@@ -199,6 +199,13 @@ static void complete_elsewhere(struct type *type, void *provider)
     type->count = found->count;
 }
 
+/* Until its '}' a struct is not complete, whoever else knows one of that name: none contains itself. */
+static void being_defined(struct type *type, void *provider)
+{
+    (void)provider;
+    type->complete = being_defined;
+}
+
 static struct c_tag *tag_new(struct c_definitions *c, enum c_word kind, const char *name)
 {
     struct c_tag *tag = arena_new(c->arena, struct c_tag);
@@ -219,19 +226,22 @@ static struct c_tag *tag_new(struct c_definitions *c, enum c_word kind, const ch
 static const char *const tag_words[] = {
     [C_WORD_STRUCT] = "struct", [C_WORD_UNION] = "union", [C_WORD_ENUM] = "enum"};
 
-/* The tag that a definition fills. A script's definition stands against those of headers. */
+/* The tag that a definition fills. A script's definition stands against those of headers. One that was found
+ * elsewhere may be a part of other structs already, and of this one through them: it stays what it is. */
 static struct c_tag *tag_to_define(struct c_definitions *c, enum c_word kind, struct c_symbol *symbol)
 {
     struct c_tag *old = symbol ? symbol->tag : NULL;
     bool in_script = c_in_script(c);
-    if (old && old->word == kind && !old->is_defined) {
+    bool is_open = old && old->type->complete == being_defined;
+    if (old && old->word == kind && !old->is_defined && !is_open &&
+        (kind == C_WORD_ENUM || old->type->complete)) {
         old->of_script |= in_script;
         return old;
     }
     struct c_tag *tag = tag_new(c, kind, symbol ? symbol->name : NULL);
     if (!symbol)
         return tag;
-    if (old && old->is_defined && old->of_script && in_script) {
+    if (is_open || (old && old->is_defined && old->of_script && in_script)) {
         c_fail(c, "redefinition of '%s %s'", tag_words[kind], symbol->name);
         return tag;
     }
@@ -264,7 +274,9 @@ static bool struct_body(struct c_definitions *c, struct c_tag *tag, struct c_att
     struct members members = {0};
     struct c_layout layout = {.is_union = tag->word == C_WORD_UNION, .align = 1, .pack = c->pack};
     uint32_t size = 0;
+    tag->type->complete = being_defined;
     bool is_good = member_list(c, &members);
+    tag->type->complete = complete_elsewhere;
     attributes_behind(c, attributes, true);
     layout.attributes = *attributes;
     for (size_t i = 0; i < members.count; i++)
@@ -322,6 +334,21 @@ static bool accept_underlying(struct c_definitions *c)
     return false;
 }
 
+/* The specifiers of an integer behind the ':' of an enum. */
+static bool underlying_type(struct c_definitions *c, struct c_typed *typed)
+{
+    struct c_attributes ignored = {0};
+    bool is_typedef = false, is_tagged = false;
+    if (c->depth >= C_DEPTH)
+        return c_fail(c, "Nested too deeply"), false;
+    c->depth++;
+    bool is_good = c_specifiers(c, typed, &ignored, &is_typedef, &is_tagged);
+    c->depth--;
+    if (is_good && (!typed->type || typed->type->kind != TYPE_INTEGER))
+        return c_fail(c, "An enum is made of an integer"), false;
+    return is_good;
+}
+
 /* ('struct' | 'union' | 'enum') attributes name? (':' type)? ('{' … '}' attributes)? */
 bool c_tagged(struct c_definitions *c, struct c_typed *typed, bool *has_tag)
 {
@@ -336,11 +363,8 @@ bool c_tagged(struct c_definitions *c, struct c_typed *typed, bool *has_tag)
     *has_tag = symbol != NULL;
     c_attributes(c, &attributes);
     if (kind == C_WORD_ENUM && accept_underlying(c)) {
-        struct c_attributes ignored = {0};
-        bool is_typedef = false, is_tagged = false;
-        if (!c_specifiers(c, &underlying, &ignored, &is_typedef, &is_tagged) || !underlying.type ||
-            underlying.type->kind != TYPE_INTEGER)
-            return c_fail(c, "An enum is made of an integer"), false;
+        if (!underlying_type(c, &underlying))
+            return false;
     }
     if (!c_is(c_peek(c), "{")) {
         if (!symbol)

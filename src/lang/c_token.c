@@ -5,16 +5,6 @@
 
 #include "lang/c_state.h"
 
-bool c_is_word_character(char ch)
-{
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_' || (ch >= '0' && ch <= '9');
-}
-
-static bool is_digit(char ch)
-{
-    return ch >= '0' && ch <= '9';
-}
-
 struct c_symbol *c_symbol(struct c_definitions *c, const char *text, size_t length)
 {
     struct c_symbol *symbol = table_get(&c->symbols, text, length);
@@ -23,7 +13,7 @@ struct c_symbol *c_symbol(struct c_definitions *c, const char *text, size_t leng
     symbol = arena_new(c->arena, struct c_symbol);
     symbol->name = arena_copy(c->arena, text, length);
     if (table_set(&c->symbols, text, length, symbol))
-        c->is_exhausted = true; /* out of memory: the stream ends */
+        arena_give_up(c->arena);
     return symbol;
 }
 
@@ -37,7 +27,7 @@ void c_skip_blanks(const char *text, size_t length, uint32_t *position, bool wit
                 break;
             *line_ended = true;
             at++;
-        } else if (ch == ' ' || (ch >= '\t' && ch <= '\r'))
+        } else if (lexer_is_blank(ch))
             at++;
         else if (ch == '\\' && at + 1 < length && text[at + 1] == '\n')
             at += 2;
@@ -73,7 +63,7 @@ static size_t number_end(const char *text, size_t length, size_t at)
 {
     for (at++; at < length; at++) {
         bool is_sign = (text[at] == '+' || text[at] == '-') && strchr("eEpP", text[at - 1]);
-        if (!c_is_word_character(text[at]) && text[at] != '.' && !is_sign)
+        if (!lexer_is_word(text[at]) && text[at] != '.' && !is_sign)
             break;
         /* 0x1e+2 is a sum in scripts, and nobody writes such numbers in C */
         if (is_sign)
@@ -109,12 +99,12 @@ struct c_token c_lex(struct c_definitions *c, const char *text, size_t length, u
     if (at >= length || text[at] == '\n')
         return token;
     char ch = text[at], next = at + 1 < length ? text[at + 1] : 0;
-    if (is_digit(ch) || (ch == '.' && is_digit(next))) {
+    if (lexer_is_digit(ch) || (ch == '.' && lexer_is_digit(next))) {
         token.kind = C_NUMBER;
         end = number_end(text, length, at);
-    } else if (c_is_word_character(ch) || ((ch == '$' || ch == '@') && c_is_word_character(next))) {
+    } else if (lexer_is_word(ch) || ((ch == '$' || ch == '@') && lexer_is_word(next))) {
         token.kind = ch == '$' || ch == '@' ? C_OTHER : C_NAME;
-        for (end = at + 1; end < length && c_is_word_character(text[end]);)
+        for (end = at + 1; end < length && lexer_is_word(text[end]);)
             end++;
     } else if (ch == '"' || ch == '\'') {
         end = quoted_end(text, length, at);
@@ -164,7 +154,7 @@ int64_t c_character(const struct c_token *token)
             size_t at = base == 16 ? 2 : 1;
             for (; !is_known && at < left && (base == 16 || at < 4); at++) {
                 char digit = text[at];
-                unsigned one = is_digit(digit)                ? (unsigned)(digit - '0')
+                unsigned one = lexer_is_digit(digit)          ? (unsigned)(digit - '0')
                                : digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a') + 10
                                : digit >= 'A' && digit <= 'F' ? (unsigned)(digit - 'A') + 10
                                                               : 99;

@@ -84,15 +84,16 @@ static const struct type *type_loaded(struct checker *checker, const struct node
 
 /* ---- fields ---- */
 
-static void fields_offer(struct nearest *nearest, const struct type *type, unsigned depth)
+/* Anonymous members of debug information may contain themselves, many times over. */
+static void fields_offer(struct nearest *nearest, const struct type *type, unsigned depth, unsigned *budget)
 {
     type_complete(type);
-    for (uint32_t i = 0; i < type->count; i++) {
+    for (uint32_t i = 0; i < type->count && *budget; i++, --*budget) {
         const struct field *field = &type->fields[i];
         if (field->name && field->name[0])
             nearest_offer(nearest, field->name);
         else if (depth && field->type && field->type->kind == TYPE_STRUCT)
-            fields_offer(nearest, field->type, depth - 1);
+            fields_offer(nearest, field->type, depth - 1, budget);
     }
 }
 
@@ -142,9 +143,10 @@ static void unknown_field(struct checker *checker, const struct node *node, cons
 void check_hint_field(struct checker *checker, const struct type *object, const char *name)
 {
     struct nearest nearest = {.name = name};
+    unsigned budget = 1 << 16;
     if (!check_takes_hint(checker))
         return;
-    fields_offer(&nearest, object, 4);
+    fields_offer(&nearest, object, 4, &budget);
     if (nearest.best) {
         check_hint(checker, "did you mean '%s'?", nearest.best);
         return;

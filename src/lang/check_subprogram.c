@@ -27,6 +27,7 @@ struct subprogram *check_find_subprogram(struct checker *checker, const struct n
     copy = arena_new(checker->arena, struct subprogram);
     *copy = *known;
     copy->next = NULL;
+    copy->result.of = node_clone(checker->arena, known->result.of);
     copy->body = node_clone(checker->arena, known->body);
     copy->parameters = (struct node_list){0};
     for (const struct node *parameter = known->parameters.first; parameter; parameter = parameter->next)
@@ -43,7 +44,7 @@ struct subprogram *check_find_subprogram(struct checker *checker, const struct n
 
 static const struct type *result_type(struct checker *checker, struct subprogram *subprogram)
 {
-    if (!subprogram->result.name)
+    if (!type_name_is_given(&subprogram->result))
         return &type_none;
     const struct type *type = check_type_name(checker, &subprogram->result);
     if (!type || type->kind == TYPE_NONE || type_is_scalar(type))
@@ -61,7 +62,6 @@ void check_subprogram(struct checker *checker, struct subprogram *subprogram)
     state->subprogram = subprogram;
     state->callbacks = 0;
     checker->loop_depth = 0;
-    subprogram->type = result_type(checker, subprogram);
     for (struct node *parameter = subprogram->parameters.first; parameter; parameter = parameter->next) {
         check_let(checker, parameter);
         const struct type *type = parameter->let.target->type;
@@ -72,6 +72,10 @@ void check_subprogram(struct checker *checker, struct subprogram *subprogram)
                     type_text(checker->arena, type));
         check_hint(checker, "a parameter of a macro can be a value of any type");
     }
+    /* typeof() in it may ask for the type of a parameter, and who calls may have been waiting for it. */
+    const struct type *result = result_type(checker, subprogram);
+    checker->changed |= result && (!subprogram->type || !type_equal(result, subprogram->type));
+    subprogram->type = result;
     check_block(checker, subprogram->body);
     check_scope_leave(checker, outer);
     state->subprogram = NULL;
@@ -115,12 +119,12 @@ const struct type *check_subprogram_call(struct checker *checker, struct node *n
                     wanted == 1 ? "" : "s", found);
         return NULL;
     }
-    if (!subprogram->type) /* not looked at yet */
+    if (!subprogram->type && !subprogram->result.of) /* not looked at yet */
         subprogram->type = result_type(checker, subprogram);
     for (struct node *parameter = subprogram->parameters.first; parameter;
          parameter = parameter->next, argument = argument->next) {
         const struct type *type = check_value(checker, argument);
-        const struct type *expected = check_type_name(checker, &parameter->let.type_name);
+        const struct type *expected = parameter->let.target->type; /* NULL: not looked at yet */
         if (type && expected && type_is_scalar(expected) && !is_convertible(type, expected))
             check_error(checker, argument->place, "%s() expects '%s' for %s, found '%s'", subprogram->name,
                         type_text(checker->arena, expected), parameter->let.target->variable.name,

@@ -40,6 +40,7 @@ static void uses_builtin(struct uses_scan *scan, const struct builtin *builtin, 
     uses->site |= (flags & BUILTIN_USES_SITE) != 0;
     uses->registers |= (flags & BUILTIN_USES_REGISTERS) != 0;
     uses->kstack |= (flags & BUILTIN_USES_KSTACK) != 0;
+    uses->unwinds |= (flags & BUILTIN_UNWINDS) != 0;
     uses->symbols |= (flags & BUILTIN_USES_SYMBOLS) != 0;
     uses->user_memory |= (flags & BUILTIN_READS_MEMORY) != 0;
 }

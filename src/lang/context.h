@@ -24,6 +24,7 @@ struct context_uses {
     bool retval, ctx, site;    /* site: probe or func */
     bool registers;            /* reg() */
     bool kstack;               /* the kernel's stack */
+    bool unwinds;              /* the stack of user space by call frame information */
     bool symbols;              /* uaddr() */
     bool user_memory;          /* something reads text or memory through a pointer: str, buf, *p, p->f */
 };

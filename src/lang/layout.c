@@ -21,7 +21,8 @@ struct layout {
     struct arena *arena;
     const struct source *source;
     const struct script *script;
-    uint32_t *values; /* where blocks that are values begin, sorted */
+    const struct action_block *block; /* the next one; they come as they stand in the text */
+    uint32_t *values;                 /* where blocks that are values begin, sorted */
     size_t value_count, value_room;
     unsigned depth;       /* of braces */
     bool at_line_start;   /* nothing stands in the line yet */
@@ -316,12 +317,12 @@ static void put_block(struct layout *layout, const struct action_block *block)
     put_tokens(layout, body, block->body->place.end, false);
 }
 
-static const struct action_block *block_at(const struct layout *layout, uint32_t position)
+/* The block that begins there; positions never go back. */
+static const struct action_block *block_at(struct layout *layout, uint32_t position)
 {
-    for (const struct action_block *block = layout->script->blocks; block; block = block->next)
-        if (block->attach_points && block->attach_points->place.begin == position)
-            return block;
-    return NULL;
+    while (layout->block && layout->block->attach_points->place.begin < position)
+        layout->block = layout->block->next;
+    return layout->block && layout->block->attach_points->place.begin == position ? layout->block : NULL;
 }
 
 /* From the word of a form to its end: the brace that closes it, or the ; behind. */
@@ -400,11 +401,12 @@ static void put_script(struct layout *layout)
             uint32_t named = lexer.position;
             lexer_skip_blanks(&lexer);
             uint32_t behind = lexer.position;
-            if (equals && block_at(layout, behind)) {
+            block = equals ? block_at(layout, behind) : NULL;
+            if (block) {
                 put(layout, begin, named);
                 put_gap(layout, named, behind);
-                put_block(layout, block_at(layout, behind));
-                at = block_at(layout, behind)->body->place.end;
+                put_block(layout, block);
+                at = block->body->place.end;
             } else
                 put_tokens(layout, begin, at, false);
         }
@@ -426,6 +428,7 @@ bool script_layout(struct text *out, struct arena *arena, struct diagnostics *di
     if (diagnostics->errors > errors)
         return false;
     layout.script = script;
+    layout.block = script->blocks;
     for (struct action_block *block = script->blocks; block; block = block->next) {
         node_walk(block->predicate, collect_values, &layout);
         node_walk(block->body, collect_values, &layout);

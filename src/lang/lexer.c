@@ -101,8 +101,7 @@ static const struct {
     {"d", 86400ull * 1000 * 1000 * 1000, true},
 };
 
-/* Not <ctype.h>: the language does not depend on the locale. */
-static bool is_digit(char c)
+bool lexer_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -112,19 +111,19 @@ static bool is_word_start(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_word(char c)
+bool lexer_is_word(char c)
 {
-    return is_word_start(c) || is_digit(c);
+    return is_word_start(c) || lexer_is_digit(c);
 }
 
-static bool is_blank(char c)
+bool lexer_is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 static unsigned digit_value(char c) /* 36: none */
 {
-    if (is_digit(c))
+    if (lexer_is_digit(c))
         return (unsigned)(c - '0');
     if (c >= 'a' && c <= 'z')
         return (unsigned)(c - 'a') + 10;
@@ -159,7 +158,7 @@ bool lexer_skip_blanks(struct lexer *lexer)
 {
     for (;;) {
         char c = lexer_peek(lexer, 0), next = lexer_peek(lexer, 1);
-        if (c && is_blank(c))
+        if (c && lexer_is_blank(c))
             lexer->position++;
         else if (c == '/' && (next == '/' || next == '*')) {
             if (!lexer_skip_comment(lexer))
@@ -174,7 +173,7 @@ static void lex_number(struct lexer *lexer, struct token *token)
 {
     const char *text = lexer->source->text + lexer->position;
     size_t length = 0, at = 0;
-    while (is_word(lexer_peek(lexer, (uint32_t)length)))
+    while (lexer_is_word(lexer_peek(lexer, (uint32_t)length)))
         length++;
     lexer->position += (uint32_t)length;
     token->kind = TOKEN_INTEGER;
@@ -183,7 +182,7 @@ static void lex_number(struct lexer *lexer, struct token *token)
     if (length > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
         base = 16;
         at = 2;
-    } else if (length > 1 && text[0] == '0' && (is_digit(text[1]) || text[1] == '_'))
+    } else if (length > 1 && text[0] == '0' && (lexer_is_digit(text[1]) || text[1] == '_'))
         base = 8;
 
     uint64_t value = 0;
@@ -204,9 +203,10 @@ static void lex_number(struct lexer *lexer, struct token *token)
         overflow |= __builtin_add_overflow(value, (uint64_t)digit, &value);
         digits++;
     }
-    if (base == 10 && at + 1 < length && (text[at] == 'e' || text[at] == 'E') && is_digit(text[at + 1])) {
+    if (base == 10 && at + 1 < length && (text[at] == 'e' || text[at] == 'E') &&
+        lexer_is_digit(text[at + 1])) {
         unsigned exponent = 0;
-        for (at++; at < length && is_digit(text[at]); at++)
+        for (at++; at < length && lexer_is_digit(text[at]); at++)
             if (exponent < 100)
                 exponent = exponent * 10 + digit_value(text[at]);
         for (; exponent && value && !overflow; exponent--)
@@ -311,7 +311,7 @@ static void lex_dollar(struct lexer *lexer, struct token *token)
     char c = lexer_peek(lexer, 0);
     if (is_word_start(c)) {
         token->kind = TOKEN_VARIABLE;
-        while (is_word(lexer_peek(lexer, 0)))
+        while (lexer_is_word(lexer_peek(lexer, 0)))
             lexer->position++;
         return;
     }
@@ -320,13 +320,13 @@ static void lex_dollar(struct lexer *lexer, struct token *token)
         lexer->position++;
         return;
     }
-    if (!is_digit(c)) {
+    if (!lexer_is_digit(c)) {
         token->kind = TOKEN_ERROR;
         token->error = "A name, a number or # is missing after $";
         return;
     }
     token->kind = TOKEN_PARAMETER;
-    for (; is_digit(lexer_peek(lexer, 0)); lexer->position++)
+    for (; lexer_is_digit(lexer_peek(lexer, 0)); lexer->position++)
         if (token->value <= UINT32_MAX)
             token->value = token->value * 10 + digit_value(lexer_peek(lexer, 0));
     if (token->value == 0 || token->value > UINT16_MAX) {
@@ -341,7 +341,7 @@ static void lex_word(struct lexer *lexer, struct token *token)
 {
     const char *text = lexer->source->text + lexer->position;
     size_t length = 0;
-    while (is_word(lexer_peek(lexer, (uint32_t)length)))
+    while (lexer_is_word(lexer_peek(lexer, (uint32_t)length)))
         length++;
     lexer->position += (uint32_t)length;
     token->kind = TOKEN_NAME;
@@ -405,7 +405,7 @@ static struct token lexer_next_written(struct lexer *lexer)
     char c = lexer_peek(lexer, 0);
     if (lexer->position >= length)
         ;
-    else if (is_digit(c))
+    else if (lexer_is_digit(c))
         lex_number(lexer, &token);
     else if (is_word_start(c))
         lex_word(lexer, &token);
@@ -417,7 +417,7 @@ static struct token lexer_next_written(struct lexer *lexer)
         token.kind = TOKEN_MAP;
         lexer->position++;
         if (is_word_start(lexer_peek(lexer, 0)))
-            while (is_word(lexer_peek(lexer, 0)))
+            while (lexer_is_word(lexer_peek(lexer, 0)))
                 lexer->position++;
     } else if (lexer_is_predicate_end(lexer)) {
         token.kind = TOKEN_PREDICATE_END;

@@ -118,6 +118,10 @@ struct lexer {
 
 struct token lexer_next(struct lexer *lexer);
 
+bool lexer_is_digit(char c); /* not <ctype.h>: the language does not depend on the locale */
+bool lexer_is_word(char c);  /* a letter, a digit or _ */
+bool lexer_is_blank(char c); /* line ends too */
+
 /* Goes behind blanks and comments. False: a comment has no end; then the position is where it begins. */
 bool lexer_skip_blanks(struct lexer *lexer);
 

@@ -284,7 +284,7 @@ static bool expand_visit(struct node *node, void *state)
         if (expansion->macro)
             bind_map(expansion, node);
         return true;
-    case NODE_CAST:
+    case NODE_CAST: bind_place(expansion, &node->cast.name.place); return true;
     case NODE_OFFSETOF:
     case NODE_TYPEOF:
     case NODE_TYPEINFO:

@@ -81,11 +81,6 @@ void parser_fail(struct parser *parser, struct place place, const char *format, 
     parser_set_failed(parser);
 }
 
-void parser_unsupported(struct parser *parser, struct place place, const char *what)
-{
-    parser_fail(parser, place, "%s not supported yet", what);
-}
-
 /* The text of a place for a message: short, and only what a terminal can show. */
 static const char *parser_quote(struct parser *parser, struct place place)
 {
@@ -182,7 +177,7 @@ bool parser_link(struct parser *parser)
     return false;
 }
 
-static char parser_at(const struct parser *parser, uint32_t position)
+char parser_at(const struct parser *parser, uint32_t position)
 {
     return position < parser->source->length ? parser->source->text[position] : 0;
 }
@@ -314,23 +309,9 @@ static struct action_block *parse_action_block(struct parser *parser)
     return block;
 }
 
-/* What belongs to the language but not to this compiler yet. Its text is passed over up to the end that
- * its form has. */
-static const struct later {
-    const char *word;
-    const char *message;
-    char follows;       /* the next character must be this; 0: must not continue an attach point */
-    bool ends_at_brace; /* or else at the first ; outside of braces */
-    bool any_follows;   /* there is no probe kind of that name, whatever comes */
-} later_forms[] = {
-    {"struct", "C definitions are", 0, true, true},
-    {"union", "C definitions are", 0, true, true},
-    {"enum", "C definitions are", 0, true, true},
-    {"typedef", "C definitions are", 0, false, true},
-};
-
-/* Over tokens to a ; outside of braces, or (ends_at_brace) to the } of the first block and a ; behind it. */
-static void parser_pass_over(struct parser *parser, bool ends_at_brace)
+/* Behind an error in a form: over tokens to a ; outside of braces, or to the } of the first block and a ;
+ * behind it. */
+static void parser_pass_over(struct parser *parser)
 {
     unsigned depth = 0;
     for (;;) {
@@ -338,16 +319,12 @@ static void parser_pass_over(struct parser *parser, bool ends_at_brace)
         if (token.kind == TOKEN_END || (token.kind == TOKEN_SEMICOLON && !depth))
             return;
         depth += token.kind == TOKEN_BRACE_OPEN;
-        if (token.kind != TOKEN_BRACE_CLOSE || (depth && --depth) || !ends_at_brace)
+        if (token.kind != TOKEN_BRACE_CLOSE || (depth && --depth))
             continue;
         struct lexer ahead = parser->lexer;
-        struct token next = lexer_next(&ahead);
-        bool attribute = token_is_word(&next) && next.place.end - next.place.begin == 13 &&
-                         !memcmp(parser->source->text + next.place.begin, "__attribute__", 13);
-        if (next.kind == TOKEN_SEMICOLON)
+        if (lexer_next(&ahead).kind == TOKEN_SEMICOLON)
             parser->lexer = ahead;
-        if (!attribute)
-            return;
+        return;
     }
 }
 
@@ -359,52 +336,15 @@ static void add_piece(struct parser *parser, struct script *script, uint32_t beg
             (struct c_piece){begin, parser->lexer.position};
 }
 
-/* Reports and passes over a form of later_forms, or a line of the preprocessor. */
-static bool parse_later_form(struct parser *parser, struct script *script)
+/* A definition of C, or a line of the preprocessor. */
+static bool parse_c_piece(struct parser *parser, struct script *script)
 {
     uint32_t begin = parser->lexer.position;
-    const char *text = parser->source->text + begin;
-    size_t left = parser->source->length - begin;
-    struct place place = {parser->source, begin, begin + 1};
-    if (parser->lexer.definitions && c_begins(parser->source, begin)) {
-        parser->lexer.position = c_read(parser->lexer.definitions, parser->source, begin);
-        add_piece(parser, script, begin);
-        return true;
-    }
-    if (*text == '#') {
-        const char *end = text;
-        do {
-            const char *next = memchr(end, '\n', left - (size_t)(end - text));
-            end = next ? next + 1 : text + left;
-        } while (end < text + left && end - text > 1 && end[-2] == '\\');
-        parser->lexer.position += (uint32_t)(end - text);
-        place.end = (uint32_t)(begin + strcspn(text, " \t\n"));
-        parser_report(parser, DIAGNOSTIC_ERROR, place, "'%s' is not supported yet",
-                      parser_quote(parser, place));
-        return true;
-    }
-    struct lexer ahead = parser->lexer;
-    ahead.definitions = NULL; /* attach points are no place for macros */
-    struct token word = lexer_next(&ahead);
-    if (!token_is_word(&word))
+    if (!parser->lexer.definitions || !c_begins(parser->source, begin))
         return false;
-    size_t length = word.place.end - word.place.begin;
-    if (!lexer_skip_blanks(&ahead))
-        return false;
-    char follows = parser_at(parser, ahead.position);
-    for (size_t i = 0; i < sizeof later_forms / sizeof later_forms[0]; i++) {
-        const struct later *form = &later_forms[i];
-        if (strlen(form->word) != length || memcmp(form->word, text, length))
-            continue;
-        if (!form->any_follows &&
-            (form->follows ? follows != form->follows : strchr(":,/{", follows) != NULL))
-            continue;
-        parser_report(parser, DIAGNOSTIC_ERROR, word.place, "%s not supported yet", form->message);
-        parser->lexer.position = word.place.end;
-        parser_pass_over(parser, form->ends_at_brace);
-        return true;
-    }
-    return false;
+    parser->lexer.position = c_read(parser->lexer.definitions, parser->source, begin);
+    add_piece(parser, script, begin);
+    return true;
 }
 
 static bool source_check(struct diagnostics *diagnostics, const struct source *source)
@@ -437,7 +377,7 @@ static struct parser parser_begin(struct arena *arena, struct diagnostics *diagn
     };
 }
 
-/* script: '#!' line? (action_block | form | later_form)* */
+/* script: '#!' line? (action_block | form | C)* */
 void script_parse_more(struct arena *arena, struct diagnostics *diagnostics, struct script *script,
                        const struct source *source, const struct parameters *parameters)
 {
@@ -469,11 +409,11 @@ void script_parse_more(struct arena *arena, struct diagnostics *diagnostics, str
         if (parse_form(&parser, script)) {
             if (parser_failed(&parser)) {
                 parser.lexer.position = parser.failed.place.begin;
-                parser_pass_over(&parser, true);
+                parser_pass_over(&parser);
             }
             continue;
         }
-        if (parse_later_form(&parser, script))
+        if (parse_c_piece(&parser, script))
             continue;
         struct action_block *block = parse_action_block(&parser);
         if (!block)

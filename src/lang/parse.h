@@ -19,17 +19,6 @@ struct parameters {
 struct script *script_parse(struct arena *arena, struct diagnostics *diagnostics, const struct source *source,
                             const struct parameters *parameters);
 
-/* The same for a text that another one imports: its parts go behind those that are in the script. */
-void script_parse_more(struct arena *arena, struct diagnostics *diagnostics, struct script *script,
-                       const struct source *source, const struct parameters *parameters);
-bool script_has_probes(struct diagnostics *diagnostics, const struct script *script); /* or an error */
-
-/* After all texts were parsed: macros are put in the place of their calls (macro.c). */
-void script_expand(struct arena *arena, struct diagnostics *diagnostics, struct script *script);
-
-/* After that: calls of getopt() become constants (getopt.c). */
-void script_take_options(struct arena *arena, struct diagnostics *diagnostics, struct script *script,
-                         const struct parameters *parameters);
 /* The same with C definitions: what the script defines and includes is added to them, and macros are expanded
  * in predicates and blocks. */
 struct c_definitions;
@@ -41,6 +30,18 @@ struct script *script_parse_with(struct arena *arena, struct diagnostics *diagno
 struct script *script_parse_importing(struct arena *arena, struct diagnostics *diagnostics,
                                       const struct source *source, const struct parameters *parameters,
                                       struct c_definitions *definitions, const struct importer *importer);
+
+/* The same for a text that another one imports: its parts go behind those that are in the script. */
+void script_parse_more(struct arena *arena, struct diagnostics *diagnostics, struct script *script,
+                       const struct source *source, const struct parameters *parameters);
+bool script_has_probes(struct diagnostics *diagnostics, const struct script *script); /* or an error */
+
+/* After all texts were parsed: macros are put in the place of their calls (macro.c). */
+void script_expand(struct arena *arena, struct diagnostics *diagnostics, struct script *script);
+
+/* After that: calls of getopt() become constants (getopt.c). */
+void script_take_options(struct arena *arena, struct diagnostics *diagnostics, struct script *script,
+                         const struct parameters *parameters);
 
 /* One attach point alone: for -l PATTERN and the one-liner commands. NULL after an error. */
 struct attach_point *attach_point_parse(struct arena *arena, struct diagnostics *diagnostics,

@@ -8,25 +8,10 @@
 
 #include <string.h>
 
-static char attach_at(const struct parser *parser, uint32_t position)
-{
-    return position < parser->source->length ? parser->source->text[position] : 0;
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Ends a piece, and with it the search for a colon. */
 static bool ends_piece(char c)
 {
-    return !c || is_blank(c) || c == ',' || c == '{' || c == '}' || c == ';';
+    return !c || lexer_is_blank(c) || c == ',' || c == '{' || c == '}' || c == ';';
 }
 
 /* A slash inside a piece is text if a colon follows it with nothing between them that only an expression
@@ -36,11 +21,11 @@ static bool attach_slash_is_text(struct parser *parser, uint32_t slash)
     if (slash < parser->colon_searched)
         return parser->colon_found;
     uint32_t at = slash + 1;
-    for (char c = attach_at(parser, at); !ends_piece(c) && !strchr(":=<>!&|()\"", c);
-         c = attach_at(parser, at))
+    for (char c = parser_at(parser, at); !ends_piece(c) && !strchr(":=<>!&|()\"", c);
+         c = parser_at(parser, at))
         at++;
     parser->colon_searched = at;
-    parser->colon_found = attach_at(parser, at) == ':';
+    parser->colon_found = parser_at(parser, at) == ':';
     return parser->colon_found;
 }
 
@@ -48,9 +33,9 @@ static bool attach_slash_is_text(struct parser *parser, uint32_t slash)
 static void attach_parameter(struct parser *parser, struct text *text)
 {
     uint32_t begin = parser->lexer.position, number = 0;
-    while (is_digit(attach_at(parser, ++parser->lexer.position)))
+    while (lexer_is_digit(parser_at(parser, ++parser->lexer.position)))
         if (number < UINT16_MAX)
-            number = number * 10 + (uint32_t)(attach_at(parser, parser->lexer.position) - '0');
+            number = number * 10 + (uint32_t)(parser_at(parser, parser->lexer.position) - '0');
     const struct parameters *parameters = parser->parameters;
     struct place place = {parser->source, begin, parser->lexer.position};
     if (!number) {
@@ -84,7 +69,7 @@ static bool attach_quoted(struct parser *parser, struct text *text)
 {
     uint32_t begin = parser->lexer.position++;
     for (;;) {
-        char c = attach_at(parser, parser->lexer.position);
+        char c = parser_at(parser, parser->lexer.position);
         if (!c || c == '\n') {
             struct place place = {parser->source, begin, parser->lexer.position};
             parser_fail(parser, place, "Unterminated string in a probe");
@@ -93,7 +78,7 @@ static bool attach_quoted(struct parser *parser, struct text *text)
         }
         if (c == '"')
             return parser->lexer.position++, true;
-        if (c == '$' && is_digit(attach_at(parser, parser->lexer.position + 1)))
+        if (c == '$' && lexer_is_digit(parser_at(parser, parser->lexer.position + 1)))
             attach_parameter(parser, text);
         else
             attach_quoted_character(parser, text);
@@ -105,14 +90,14 @@ static bool attach_piece(struct parser *parser, struct attach_piece *piece, bool
 {
     struct text text = {0};
     uint32_t begin = parser->lexer.position;
-    char c = attach_at(parser, begin);
+    char c = parser_at(parser, begin);
     bool is_path = is_pattern || (!is_first && (c == '/' || c == '.'));
     bool good = true;
-    for (; good && !ends_piece(c) && c != ':'; c = attach_at(parser, parser->lexer.position)) {
+    for (; good && !ends_piece(c) && c != ':'; c = parser_at(parser, parser->lexer.position)) {
         if (c == '"') {
             good = attach_quoted(parser, &text);
             piece->quoted = true;
-        } else if (c == '$' && is_digit(attach_at(parser, parser->lexer.position + 1)))
+        } else if (c == '$' && lexer_is_digit(parser_at(parser, parser->lexer.position + 1)))
             attach_parameter(parser, &text);
         else if (c == '/' && !is_path && !attach_slash_is_text(parser, parser->lexer.position))
             break;
@@ -121,9 +106,8 @@ static bool attach_piece(struct parser *parser, struct attach_piece *piece, bool
             parser->lexer.position++;
         }
     }
-    piece->text = arena_strdup(parser->arena, text_string(&text));
+    piece->text = text_keep(&text, parser->arena);
     piece->place = (struct place){parser->source, begin, parser->lexer.position};
-    text_free(&text);
     return good;
 }
 
@@ -140,15 +124,15 @@ struct attach_point *parse_attach_point(struct parser *parser, bool is_pattern)
         if (!good)
             return NULL;
         struct lexer ahead = parser->lexer;
-        if (!lexer_skip_blanks(&ahead) || attach_at(parser, ahead.position) != ':')
+        if (!lexer_skip_blanks(&ahead) || parser_at(parser, ahead.position) != ':')
             break;
         ahead.position++;
         end = ahead.position;
         parser->lexer = ahead;
         /* Blanks behind the colon, but no comments: a path may begin with two slashes. */
-        while (is_blank(attach_at(parser, ahead.position)))
+        while (lexer_is_blank(parser_at(parser, ahead.position)))
             ahead.position++;
-        if (!ends_piece(attach_at(parser, ahead.position)))
+        if (!ends_piece(parser_at(parser, ahead.position)))
             parser->lexer = ahead;
     }
     point->place = (struct place){parser->source, begin, end};

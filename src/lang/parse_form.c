@@ -3,6 +3,7 @@
  * are not here.
  *
  * The last token of a form stays the current one: behind it the script is text again. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "lang/parser.h"
@@ -36,7 +37,9 @@ static struct setting *parse_setting(struct parser *parser)
     const struct token value = parser->token;
     if (value.kind == TOKEN_STRING)
         setting->value = lexer_string(parser->arena, &value, &length);
-    else if (value.kind == TOKEN_INTEGER || token_is_word(&value))
+    else if (value.kind == TOKEN_INTEGER) /* also 1e6 */
+        setting->value = arena_printf(parser->arena, "%" PRIu64, value.value);
+    else if (token_is_word(&value))
         setting->value = parser_word(parser, value.place);
     else
         parser_fail_expected(parser, "a number, a word or a string");

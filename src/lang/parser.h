@@ -32,6 +32,7 @@ struct parser {
 };
 
 /* parse.c: tokens and errors */
+char parser_at(const struct parser *parser, uint32_t position); /* of the text; NUL behind its end */
 void parser_advance(struct parser *parser);
 bool parser_accept(struct parser *parser, enum token_kind kind); /* advances over it if it is current */
 bool parser_expect(struct parser *parser, enum token_kind kind); /* or fails: "syntax: expected …" */
@@ -39,7 +40,6 @@ bool parser_expect(struct parser *parser, enum token_kind kind); /* or fails: "s
 void parser_fail_expected(struct parser *parser, const char *wanted);
 void parser_fail(struct parser *parser, struct place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void parser_unsupported(struct parser *parser, struct place place, const char *what); /* fails */
 /* Reports, and parsing goes on as if nothing had been. */
 void parser_report(struct parser *parser, enum severity severity, struct place place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -54,6 +54,7 @@ enum builtin_flags {
     BUILTIN_USES_SYMBOLS = 131072,    /* of the probed program */
     BUILTIN_READS_KERNEL = 262144,    /* follows pointers of the kernel's own: no reason to sleep */
     BUILTIN_WRITES_SEQUENCE = 524288, /* can be written to whoever reads a pinned iterator */
+    BUILTIN_UNWINDS = 1048576,        /* takes a user stack by call frame information */
     BUILTIN_VALUE_UNUSED_OK = 32768,  /* discarding the value draws no warning */
 };
 

@@ -387,7 +387,7 @@ static int print_scalar_map(struct printer *printer, const struct map_snapshot *
     else
         text_char(printer->out, '\n');
     if (status)
-        printer->out->length = begin;
+        text_truncate(printer->out, begin);
     free(zero);
     return status;
 }

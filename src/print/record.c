@@ -38,26 +38,27 @@ static void add_string(struct text *out, const char *key, const char *value)
     json_string(out, value ? value : "");
 }
 
-void record_text(struct printer *printer, const char *kind, const char *bytes, size_t length)
+void record_text(struct printer *printer, const char *kind, const struct text *text)
 {
+    printer->out->failed |= text->failed;
     if (!printer->json) {
-        text_append(printer->out, bytes, length);
+        text_append(printer->out, text_string(text), text->length);
         return;
     }
     record_begin(printer, kind);
     add_key(printer->out, "data");
     text_char(printer->out, '"');
-    json_escape(printer->out, bytes, length);
+    json_escape(printer->out, text_string(text), text->length);
     text_char(printer->out, '"');
     end_record(printer->out);
 }
 
-void record_foreign_text(struct printer *printer, const char *kind, const char *bytes, size_t length)
+void record_foreign_text(struct printer *printer, const char *kind, const struct text *text)
 {
-    if (printer->is_terminal && !printer->json)
-        terminal_escape(printer->out, bytes, length, false);
+    if (printer->is_terminal && !printer->json && !text->failed)
+        terminal_escape(printer->out, text_string(text), text->length, false);
     else
-        record_text(printer, kind, bytes, length);
+        record_text(printer, kind, text);
 }
 
 void record_format(struct printer *printer, const char *kind, const struct format *format,

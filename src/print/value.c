@@ -407,14 +407,9 @@ static void write_elements(struct walk *walk, const struct type *type, struct by
     walk->raw = raw;
 }
 
-static bool is_record(const struct type *type)
-{
-    return type->count && type->fields[0].name && type->fields[0].name[0];
-}
-
 static void write_tuple(struct walk *walk, const struct type *type, struct bytes bytes)
 {
-    if (is_record(type)) {
+    if (type_is_record(type)) {
         write_members(walk, type, bytes);
         return;
     }
@@ -500,10 +495,17 @@ static void write_module(struct walk *walk, enum stack_mode mode, bool user,
     text_char(walk->out, ')');
 }
 
+/* Why there are no more frames, in the place of one. */
+static void write_end(struct walk *walk, enum stack_mode mode, const char *why)
+{
+    text_fill(walk->out, mode == STACK_PERF ? '\t' : ' ', mode == STACK_PERF ? 1 : 8);
+    text_add(walk->out, why);
+}
+
 /* One frame, which is several lines where functions were inlined. False: it is no frame, nor is what follows.
  */
 static bool write_frame(struct walk *walk, const struct type *type, uint32_t pid, uint64_t address,
-                        bool is_first)
+                        bool is_first, bool is_exact)
 {
     bool user = type->kind == TYPE_USTACK;
     enum stack_mode mode = type->stack_mode;
@@ -517,9 +519,8 @@ static bool write_frame(struct walk *walk, const struct type *type, uint32_t pid
         write_build_id(walk, &symbol, address);
         return true;
     }
-    if (symbol.is_not_code) {
-        text_fill(walk->out, mode == STACK_PERF ? '\t' : ' ', mode == STACK_PERF ? 1 : 8);
-        text_add(walk->out, "[no frame pointer]");
+    if (symbol.is_not_code && !is_exact) {
+        write_end(walk, mode, "[no frame pointer]");
         return false;
     }
     size_t line = 0;
@@ -549,26 +550,32 @@ static bool write_frame(struct walk *walk, const struct type *type, uint32_t pid
 static void write_stack(struct walk *walk, const struct type *type, struct bytes bytes)
 {
     const struct print_names *names = walk->printer->names;
-    const uint64_t *frames = NULL;
+    struct print_stack stack = {0};
     uint64_t id = load_word(bytes, 0);
     uint32_t pid = type->kind == TYPE_USTACK ? (uint32_t)load_word(bytes, 8) : 0;
     const char *newline = walk->json ? "\\n" : "\n";
-    size_t count = id && names && names->stack ? names->stack(names->owner, type->kind, id, &frames) : 0;
+    if (!id || !names || !names->stack || !names->stack(names->owner, type->kind, id, &stack))
+        stack = (struct print_stack){0};
+    bool is_named = type->stack_mode == STACK_BPFTRACE || type->stack_mode == STACK_PERF;
+    size_t lines = stack.count + (stack.count && stack.end && is_named);
     quote(walk);
     text_add(walk->out, newline);
     bool is_frame = true;
-    for (size_t i = 0; i < count && is_frame; i++) {
+    for (size_t i = 0; i < lines && is_frame; i++) {
         size_t begin = walk->out->length;
         bool json = walk->json;
         walk->json = false; /* perf's tab: the line is escaped as a whole */
-        is_frame = write_frame(walk, type, pid, frames[i], i == 0);
+        if (i < stack.count)
+            is_frame = write_frame(walk, type, pid, stack.frames[i], i == 0, stack.is_exact);
+        else
+            write_end(walk, type->stack_mode, stack.end);
         walk->json = json;
         if (json)
             json_escape_tail(walk->out, begin, &walk->printer->scratch);
         text_add(walk->out, newline);
     }
     /* A program that the kernel was not called from has no kernel stack: nothing went wrong. */
-    if (!count && type->kind == TYPE_USTACK) {
+    if (!stack.count && type->kind == TYPE_USTACK) {
         text_fill(walk->out, ' ', type->stack_mode == STACK_BPFTRACE ? 8 : 0);
         text_add(walk->out, "<unwind failure>");
         text_add(walk->out, newline);
@@ -743,7 +750,7 @@ void print_key(struct printer *printer, const struct type *type, const void *byt
                         .nodes = WALK_NODES,
                         .compact = printer->json};
     struct bytes whole = {bytes, type_storage(type)};
-    if (type->kind == TYPE_TUPLE && !is_record(type))
+    if (type->kind == TYPE_TUPLE && !type_is_record(type))
         write_elements(&walk, type, whole);
     else
         write_value(&walk, type, whole);

@@ -30,6 +30,13 @@ struct print_symbol {
 };
 
 /* Names for numbers. Every callback may be NULL; owner is handed to each. */
+struct print_stack {
+    const uint64_t *frames; /* innermost first; they live until the next call */
+    size_t count;
+    bool is_exact;   /* none of them is by chance */
+    const char *end; /* why there are no more; NULL: that was all, or as many as were wanted */
+};
+
 struct print_names {
     void *owner;
     /* False: nothing is known about the address. */
@@ -37,8 +44,8 @@ struct print_names {
     /* is_return: the address is where a call returns to. */
     bool (*user_symbol)(void *owner, uint32_t pid, uint64_t address, bool is_return,
                         struct print_symbol *out);
-    /* The frames of a stack, innermost first; the count. 0: no such stack. They live until the next call. */
-    size_t (*stack)(void *owner, enum type_kind kind, uint64_t id, const uint64_t **frames);
+    /* The frames of a stack. False: there is no such stack. */
+    bool (*stack)(void *owner, enum type_kind kind, uint64_t id, struct print_stack *out);
     /* TYPE_NAME: the probe or function with this index; NULL: no such name. */
     const char *(*name)(void *owner, uint64_t index);
     const char *(*username)(void *owner, uint64_t uid); /* NULL: no such user */

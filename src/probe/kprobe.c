@@ -240,20 +240,17 @@ static int compare_addresses(const void *a, const void *b)
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static bool has_offsets(const struct probe_sites *sites)
-{
-    for (size_t i = 0; i < sites->count; i++) {
-        const struct kprobe_detail *detail = sites->items[i].detail;
-        if (detail->site.offset || !detail->site.symbol)
-            return true;
-    }
-    return false;
-}
-
-/* One kprobe_multi link serves many whole functions. */
+/* One kprobe_multi link serves many whole functions. It looks names up in all modules, so that a site which
+ * names one must go another way. A program is loaded for the one way or the other: at an event, one for links
+ * would take what lies on the stack for its link, and the kernel crashes. */
 static bool goes_multi(const struct probe_environment *environment, const struct probe_sites *sites)
 {
-    return environment->features.kprobe_multi && sites->count > 1 && !has_offsets(sites);
+    bool takes = environment->features.kprobe_multi && sites->count > 1;
+    for (size_t i = 0; i < sites->count && takes; i++) {
+        const struct kprobe_site *site = &((const struct kprobe_detail *)sites->items[i].detail)->site;
+        takes = site->symbol && !site->offset && !(site->module && *site->module);
+    }
+    return takes;
 }
 
 static enum kprobe_tell kprobe_tell(const struct probe_environment *environment,

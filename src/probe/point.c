@@ -30,9 +30,7 @@ static const char *point_rest(struct probe_environment *environment, const char 
             text_char(&text, ':');
         text_add(&text, point->pieces[i].text ? point->pieces[i].text : "");
     }
-    const char *name = arena_copy(environment->arena, text_string(&text), text.length);
-    text_free(&text);
-    return name;
+    return text_keep(&text, environment->arena);
 }
 
 const char *point_name(struct probe_environment *environment, const char *kind,

@@ -338,8 +338,9 @@ static int tracepoint_attach_perf(struct probe_environment *environment, struct 
         return environment->tracefs_error;
     int error = tracefs_event_id(tracefs, site->subsystem, site->event, &id);
     if (error) {
-        diagnose_error(environment->diagnostics, request->place, "%s is gone: %s", request->name,
-                       strerror(-error));
+        diagnose_error(environment->diagnostics, request->place,
+                       error == -ENOENT ? "%s is gone: %s" : "%s: its number cannot be read: %s",
+                       request->name, strerror(-error));
         return error;
     }
     return kernel_attach_tracepoint(kernel, request, id);

@@ -141,6 +141,10 @@ int drain_finish(struct drain *drain, struct text *why)
 {
     const int result = drain->format->round(drain, true, why);
     const int error = close_output(drain, why);
+    /* What could not be read is missing from the copy, which is else whole. */
+    const int unread = *drain->source->read_error;
+    if (result >= 0 && !error && unread)
+        return drain_fail(why, "read everything in", recording_path(drain->source), -unread);
     return result < 0 ? result : error;
 }
 

@@ -173,6 +173,7 @@ int recording_next(struct recording *recording, struct recording_event *event)
     recording->format->take(recording, source, event);
     event->stamp = source->stamp;
     event->source = source->index;
+    timeline_expect(&recording->timeline, source->stamp);
     recording->taken = true;
     return 1;
 }

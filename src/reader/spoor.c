@@ -167,12 +167,14 @@ static int read_control(struct recording *recording)
 }
 
 /* Is this the file that the program wrote, and no copy of it? */
-static bool is_original(const struct recording *recording)
+static int find_out_original(const struct recording *recording, bool *is_original)
 {
     const struct spoor_state *state = recording->state;
     struct stat status;
-    return !fstat(recording->file, &status) && status.st_dev == state->header.device &&
-           status.st_ino == state->header.inode;
+    if (fstat(recording->file, &status))
+        return -errno;
+    *is_original = status.st_dev == state->header.device && status.st_ino == state->header.inode;
+    return 0;
 }
 
 static int spoor_open(struct recording *recording, struct text *why)
@@ -212,9 +214,12 @@ static int spoor_open(struct recording *recording, struct text *why)
     recording->model.name = recording->model.command = "";
     recording->model.pid = header->pid;
     recording->live = spoor_is_live(recording);
-    state->original = is_original(recording);
     timeline_init(&recording->timeline, header->counter_hz);
-    int error = add_clock(recording, &header->opened);
+    int error = find_out_original(recording, &state->original);
+    if (error)
+        text_printf(why, "cannot read %s: %s", recording->path, strerror(-error));
+    else
+        error = add_clock(recording, &header->opened);
     if (!error)
         error = read_control(recording);
     if (!error)

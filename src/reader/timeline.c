@@ -2,6 +2,7 @@
 #include "reader/timeline.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum { POINTS_MOST = 65536 };
@@ -14,9 +15,7 @@ void timeline_init(struct timeline *timeline, uint64_t rate)
 void timeline_free(struct timeline *timeline)
 {
     free(timeline->points);
-    free(timeline->near);
     timeline->points = NULL;
-    timeline->near = NULL;
     timeline->count = timeline->room = 0;
 }
 
@@ -80,8 +79,6 @@ static uint64_t slope(uint64_t nanoseconds, uint64_t units)
 void timeline_finish(struct timeline *timeline)
 {
     thin(timeline);
-    if (!timeline->near)
-        timeline->near = calloc(1, sizeof *timeline->near); /* without it times take longer */
     for (size_t i = 0; i < timeline->count; i++) {
         struct timeline_point *point = &timeline->points[i];
         if (i + 1 < timeline->count)
@@ -91,31 +88,39 @@ void timeline_finish(struct timeline *timeline)
     }
 }
 
-/* The point from which a counter is counted: the last that is not behind it, or the first. */
-static size_t find_point(const struct timeline *timeline, uint64_t counter)
+static bool is_on(const struct timeline *timeline, size_t line, uint64_t counter)
 {
-    const struct timeline_point *points = timeline->points;
-    size_t low = 0, high = timeline->count, near = timeline->near ? *timeline->near : 0;
-    if (near < high && points[near].counter <= counter &&
-        (near + 1 == high || counter < points[near + 1].counter))
-        return near;
+    return line < timeline->count && timeline->points[line].counter <= counter &&
+           (line + 1 == timeline->count || counter < timeline->points[line + 1].counter);
+}
+
+/* The line that the counter is on; before the first one, that. */
+static size_t line_of(const struct timeline *timeline, uint64_t counter)
+{
+    size_t low = 0, high = timeline->count;
+    if (is_on(timeline, timeline->near, counter))
+        return timeline->near;
     while (high - low > 1) { /* points[low].counter <= counter < points[high].counter, if there are such */
         const size_t middle = low + (high - low) / 2;
-        if (points[middle].counter <= counter)
+        if (timeline->points[middle].counter <= counter)
             low = middle;
         else
             high = middle;
     }
-    if (timeline->near)
-        *timeline->near = low;
     return low;
+}
+
+void timeline_expect(struct timeline *timeline, uint64_t counter)
+{
+    if (!is_on(timeline, timeline->near, counter) && timeline->count)
+        timeline->near = line_of(timeline, counter);
 }
 
 uint64_t timeline_time(const struct timeline *timeline, uint64_t counter)
 {
-    if (timeline->count == 0)
+    if (!timeline->count)
         return 0;
-    const size_t low = find_point(timeline, counter);
+    const size_t low = line_of(timeline, counter);
     const struct timeline_point *point = &timeline->points[low];
     const unsigned __int128 half = (unsigned __int128)1 << (TIMELINE_SHIFT - 1);
     if (counter < point->counter) {

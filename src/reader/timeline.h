@@ -21,8 +21,7 @@ struct timeline {
     size_t count, room;
     uint64_t rate;  /* Hz, for where only one point is known */
     uint64_t apart; /* of points that are nearer to each other than this many units, one is kept */
-    size_t
-        *near; /* the point that was asked for last: the next question is mostly about the same. NULL: none */
+    size_t near;    /* the line that is tried first */
 };
 
 /* rate must not be 0. */
@@ -32,6 +31,8 @@ int timeline_add(struct timeline *timeline, uint64_t counter, uint64_t time, uin
 /* After adding, before asking. */
 void timeline_finish(struct timeline *timeline);
 uint64_t timeline_time(const struct timeline *timeline, uint64_t counter);
+/* Most questions to come are about this counter and those soon after it. */
+void timeline_expect(struct timeline *timeline, uint64_t counter);
 uint64_t timeline_error(const struct timeline *timeline); /* ns */
 void timeline_free(struct timeline *timeline);
 

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -91,7 +92,7 @@ static char **split(struct arena *arena, const char *command)
         bool blank = strchr(" \t\n", *at) != NULL; /* also the NUL at the end */
         if (!*at || (!quote && blank)) {
             if (inside)
-                *arena_push(arena, words, count, room) = arena_strdup(arena, text_string(&word));
+                *arena_push(arena, words, count, room) = text_keep(&word, arena);
             text_clear(&word);
             inside = false;
             if (!*at)
@@ -111,6 +112,11 @@ static char **split(struct arena *arena, const char *command)
     *arena_push(arena, words, count, room) = NULL;
     text_free(&word);
     return words;
+}
+
+const char *child_program(struct session *session)
+{
+    return split(&session->arena, session->options.command)[0];
 }
 
 int child_start(struct session *session)
@@ -140,10 +146,14 @@ int child_start(struct session *session)
         close(go[1]);
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGPIPE, SIG_DFL); /* we ignore it, what is run must not */
         if (read(go[0], &ready, 1) != 1)
             _exit(127); /* the tracer is gone */
         limits_of_command(session);
         error = become(&user);
+        /* It may stand still when we die (child_run_until), and then nobody else would let it go on. */
+        if (!error && prctl(PR_SET_PDEATHSIG, SIGCONT))
+            error = errno;
         if (!error) {
             execvp(words[0], words);
             error = errno;

@@ -47,6 +47,7 @@ void session_close(struct session *session)
         session->host->operations->close(session->host);
     processes_close(session);
     grow_close(session);
+    unwind_close(session);
     if (session->signals >= 0)
         close(session->signals);
     text_free(&session->dump);
@@ -216,6 +217,7 @@ static void plan_block(struct session *session, struct action_block *block, stru
     const struct probe_kind *const *kinds = session->options.kinds;
     struct context_uses uses = check_uses(&session->arena, session->options.builtins, block);
     size_t count = 0;
+    session->unwinds |= uses.unwinds;
     while (kinds[count])
         count++;
     struct probe_sites *sites = arena_array(&session->arena, count, sizeof *sites);
@@ -378,6 +380,7 @@ static struct lower_options options_for_lowering(struct session *session)
         .times_records = session->options.shows_times || session->mixed,
         .counts_lookups = session->options.warns,
         .wall_offset = names_wall_offset(),
+        .unwind = session->unwinds ? unwind_find_offsets(session) : NULL,
         .clock_map = session->options.clock_map,
         .names = session->names,
         .name_count = session->name_count,

@@ -52,10 +52,15 @@ static const char *read_file(struct session *session, int descriptor, size_t *le
         else if (errno != EINTR)
             break;
     }
+    if (text.failed) {
+        errno = ENOMEM;
+        got = -1;
+    }
     *length = text.length;
-    const char *copy = got < 0 ? NULL : arena_copy(&session->arena, text_string(&text), text.length);
+    if (got >= 0)
+        return text_keep(&text, &session->arena);
     text_free(&text);
-    return copy;
+    return NULL;
 }
 
 static void cannot(struct session *session, const struct import *import, const char *path, int error)
@@ -113,7 +118,7 @@ static void import_file(struct importing *importing, struct script *script, cons
         return;
     }
     if (is_header) {
-        c_include(session->definitions, path);
+        c_include(session->definitions, path, import->place);
         return;
     }
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);

@@ -19,7 +19,8 @@ static const struct {
     const char *helper;
     int retcode;
 } texts[] = {
-    [MISHAP_LOST] = {"Lost %llu events of %s: the reader could not keep up", ALWAYS, NULL, 0},
+    [MISHAP_LOST] = {"Lost %llu events of %s: the reader could not keep up, or no scratch memory was free",
+                     ALWAYS, NULL, 0},
     [MISHAP_MAP_FULL] =
         {"Map full; can't update element. Try increasing max_map_keys config or manually setting "
          "the max entries in a map declaration e.g. `let @a = hash(5000)`",
@@ -34,7 +35,6 @@ static const struct {
         {"Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as "
          "the result.",
          ALWAYS, NULL, 0},
-    [MISHAP_SCRATCH] = {"Events were dropped: no scratch memory was free", ALWAYS, NULL, 0},
     [MISHAP_LOOP] = {"A loop was ended: it reached the largest number of rounds that the kernel allows",
                      ALWAYS, NULL, 0},
     [MISHAP_STACK] = {"Stacks were not recorded: the stack table is full", ALWAYS, NULL, 0},
@@ -51,15 +51,15 @@ int mishaps_init(struct session *session)
     return session->mishaps ? 0 : -ENOMEM;
 }
 
-static void tell_lost(struct session *session, const struct mishap *mishap, uint64_t count)
+static void tell_lost(struct session *session, const char *probe, uint64_t count)
 {
     struct text text = {0};
     if (session->options.is_json) {
-        record_lost_events(&session->out, count, mishap->probe);
+        record_lost_events(&session->out, count, probe);
         session_flush(session);
         return;
     }
-    text_printf(&text, texts[MISHAP_LOST].message, (unsigned long long)count, mishap->probe);
+    text_printf(&text, texts[MISHAP_LOST].message, (unsigned long long)count, probe);
     session_report(session, "%s\n", text_string(&text));
     text_free(&text);
 }
@@ -69,7 +69,7 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
     const char *message = texts[mishap->kind].message;
     const char *helper = mishap->helper ? mishap->helper : texts[mishap->kind].helper;
     if (mishap->kind == MISHAP_LOST) {
-        tell_lost(session, mishap, count);
+        tell_lost(session, mishap->probe, count);
         return;
     }
     struct position at = {0, 0};
@@ -132,6 +132,8 @@ void mishaps_tell(struct session *session, bool last)
             tell(session, mishap, value - state->told);
         state->told = value;
     }
+    if (last && session->unread && !session->options.no_warnings)
+        tell_lost(session, "all probes, before the end", session->unread);
     if (due)
         session->mishap_time = now;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bpf/unwind.h"
 #include "session/state.h"
 #include "sym/cgroup.h"
 #include "sym/kallsyms.h"
@@ -90,8 +91,8 @@ static bool user_symbol(void *owner, uint32_t pid, uint64_t address, bool is_ret
     return names && answer(symbolizer_user(names, (pid_t)pid, address, is_return, &found), &found, out);
 }
 
-/* Functions between an event and our program. Programs leave out the first two kinds already, where the
- * kernel shows its addresses. */
+/* Functions between an event and our program. Of a number of frames programs leave out the first two kinds
+ * already, where the kernel shows its addresses. */
 static const char *const own_functions[] = {"__bpf_trace_", "__traceiter_", "bpf_trace_run", "bpf_prog_",
                                             "bpf_get_stack"};
 enum { OWN_FUNCTIONS = sizeof own_functions / sizeof *own_functions, OWN_OF_TRACEPOINTS = 2 };
@@ -129,27 +130,32 @@ const uint64_t *names_own_code(void *state, uint32_t *slots)
     return session->own_code;
 }
 
-static size_t stack(void *owner, enum type_kind kind, uint64_t id, const uint64_t **frames)
+static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_stack *out)
 {
+    static const char *const ends[] = {
+        [UNWIND_NO_RULE] = "[no unwind information]", [UNWIND_NO_MEMORY] = "[stack not readable]"};
     struct session *session = owner;
     if (session->image.stacks < 0)
-        return 0;
+        return false;
     size_t map = (size_t)session->image.stacks, size = session->image.maps[map].value_size;
     if (!session->stack_frames && !(session->stack_frames = calloc(1, size))) {
         session->out.failed = true; /* or it would look like a stack that could not be taken */
-        return 0;
+        return false;
     }
     if (session->host->operations->map_lookup(session->host, map, &id, session->stack_frames))
-        return 0;
-    struct image_stack header;
-    memcpy(&header, session->stack_frames, sizeof header);
-    size_t most = size - sizeof header;
-    *frames = session->stack_frames + sizeof header / sizeof(uint64_t);
-    size_t count = (header.bytes < most ? header.bytes : most) / sizeof(uint64_t), own = 0;
-    while (kind == TYPE_KSTACK && own < count && is_own_frame(session, (*frames)[own]))
+        return false;
+    uint32_t end = session->stack_frames->kind >> UNWIND_END_SHIFT & UNWIND_END_MASK;
+    size_t own = 0;
+    *out = (struct print_stack){
+        .is_exact = session->stack_frames->kind & UNWIND_BY_RULES,
+        .end = end < sizeof ends / sizeof *ends ? ends[end] : NULL,
+    };
+    out->count = image_stack_frames(session->stack_frames, size, &out->frames);
+    while (kind == TYPE_KSTACK && own < out->count && is_own_frame(session, out->frames[own]))
         own++;
-    *frames += own;
-    return count - own;
+    out->frames += own;
+    out->count -= own;
+    return true;
 }
 
 static const char *name(void *owner, uint64_t index)
@@ -184,7 +190,7 @@ static const char *cgroup_path(void *owner, uint64_t number, const char *filter)
         known = arena_new(&session->arena, struct cgroup_name);
         *known = (struct cgroup_name){session->cgroups, number,
                                       arena_strdup(&session->arena, filter ? filter : ""),
-                                      arena_strdup(&session->arena, text_string(&path))};
+                                      text_keep(&path, &session->arena)};
         session->cgroups = known;
     }
     text_free(&path);

@@ -20,6 +20,7 @@ enum {
     HELD_BYTES = 1 << 20,
     PART_BYTES = 4096,  /* what a pipe that can be written takes without waiting */
     PATIENCE_MS = 2000, /* with a reader that does not read, once the end is asked for */
+    ENDS_MOST = 2,      /* the second time passes over what is not printed, the third over the reader */
 };
 
 static void fail(struct session *session, const char *format, const char *what)
@@ -32,17 +33,13 @@ static void fail(struct session *session, const char *format, const char *what)
 static bool wait_for_reader(struct session *session)
 {
     for (;;) {
-        unsigned asked = session->signals_heard;
         struct pollfd ready[] = {{session->options.output, POLLOUT, 0}, {session->signals, POLLIN, 0}};
         int count = poll(ready, 2, session->interrupted ? PATIENCE_MS : -1);
         if (count < 0 && errno != EINTR)
             return true; /* then writing will say what is wrong */
         if (count > 0 && ready[0].revents)
             return true;
-        bool was_interrupted = session->interrupted;
-        if (count > 0 && session_interrupted(session) && was_interrupted && session->signals_heard != asked)
-            return false; /* asked twice */
-        if (count == 0 && was_interrupted)
+        if (count == 0 || (session_interrupted(session) && session->ends_asked > ENDS_MOST))
             return false;
     }
 }

@@ -158,13 +158,19 @@ static bool offset_of(struct btf_file *btf, const char *type_name, const char *m
     return true;
 }
 
+bool processes_offsets(struct session *session, const struct session_member *members, size_t count)
+{
+    struct btf_file *btf = probe_btf(&session->environment);
+    for (size_t i = 0; i < count; i++)
+        if (!btf || !offset_of(btf, members[i].type, members[i].member, members[i].offset))
+            return false;
+    return true;
+}
+
 static const struct task_offsets *find_offsets(struct session *session)
 {
     struct task_offsets *at = arena_new(&session->arena, struct task_offsets);
-    const struct {
-        const char *type, *member;
-        uint32_t *offset;
-    } members[] = {
+    const struct session_member members[] = {
         {"struct task_struct", "pid", &at->pid},
         {"struct task_struct", "tgid", &at->tgid},
         {"struct task_struct", "group_leader", &at->group_leader},
@@ -176,11 +182,7 @@ static const struct task_offsets *find_offsets(struct session *session)
         {"struct upid", "nr", &at->upid_number},
         {"struct upid", "ns", &at->upid_namespace},
     };
-    struct btf_file *btf = probe_btf(&session->environment);
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        if (!btf || !offset_of(btf, members[i].type, members[i].member, members[i].offset))
-            return NULL;
-    return at;
+    return processes_offsets(session, members, sizeof members / sizeof *members) ? at : NULL;
 }
 
 int processes_choose(struct session *session)

@@ -16,8 +16,13 @@
 #include "kernel/mappings.h"
 #include "session/state.h"
 
-enum { PAUSE_NS = 2000000 };
-#define WAITING_MOST ((size_t)256 << 20) /* then the rings fill up, and what is lost is counted there */
+enum {
+    PAUSE_NS = 2000000,
+    WAITING_LEAST = 64 << 10,
+    WAITING_KEPT = 1 << 20, /* more goes back when it has been acted on */
+    WAITING_MOST = 8 << 20, /* then the rings fill up, and what is lost is counted there; all of it is still
+                               to be printed when the end is asked for */
+};
 
 struct batch { /* of records: length, bytes, up to a multiple of 8 */
     uint8_t *bytes;
@@ -42,12 +47,12 @@ static int keep(void *state, const uint8_t *record, size_t length)
     struct batch *batch = state;
     size_t need = sizeof(uint64_t) + ((length + 7) & ~(size_t)7);
     if (need > batch->room - batch->size) {
-        size_t room = batch->room ? batch->room : 64 << 10;
+        size_t room = batch->room ? batch->room : WAITING_LEAST;
         while (room - batch->size < need)
             room *= 2;
-        uint8_t *grown = room <= WAITING_MOST + (1 << 20) ? realloc(batch->bytes, room) : NULL;
+        uint8_t *grown = room <= WAITING_MOST ? realloc(batch->bytes, room) : NULL;
         if (!grown)
-            return -ENOMEM;
+            return -ENOBUFS;
         batch->bytes = grown;
         batch->room = room;
     }
@@ -63,7 +68,7 @@ static void hear(void *state, const struct mapping_event *event)
     static const char deleted[] = " (deleted)";
     struct pump *pump = state;
     if (event->parent) {
-        process_forked(pump->processes, event->pid, event->parent);
+        process_forked(pump->processes, event->pid, event->parent, event->time);
         return;
     }
     struct code_mapping mapping = {event->start, event->start + event->length, event->offset, event->time,
@@ -81,11 +86,8 @@ static void hear(void *state, const struct mapping_event *event)
 /* With the lock held. Mappings after records: what a record speaks of was mapped before it. */
 static int fill(struct pump *pump, bool drain)
 {
-    int count = 0;
-    if (pump->waiting.size < WAITING_MOST) {
-        struct host *host = pump->session->host;
-        count = host->operations->consume(host, drain, keep, &pump->waiting);
-    }
+    struct host *host = pump->session->host;
+    int count = host->operations->consume(host, drain, keep, &pump->waiting);
     if (pump->mappings)
         pump->lost += mappings_consume(pump->mappings, hear, pump);
     return count;
@@ -180,17 +182,22 @@ bool pump_is_due(const struct session *session, uint64_t until)
 int pump_consume(struct session *session, enum pump_way way, uint64_t until, host_record *record, void *state)
 {
     struct pump *pump = session->pump;
-    bool drain = way == PUMP_DRAIN;
+    bool drain = way == PUMP_DRAIN, fills = way != PUMP_KEPT;
     int total = 0, answer = 0;
-    for (bool first = true;; first = false) {
+    for (;;) {
         pthread_mutex_lock(&pump->lock);
-        if (first && way != PUMP_KEPT) {
+        if (fills) {
             int error = fill(pump, drain);
-            if (error < 0 && error != -ENOMEM)
+            fills = drain && error == -ENOBUFS; /* the rest, when there is room again */
+            if (error < 0 && error != -ENOBUFS)
                 answer = error;
         }
         if (pump->at == pump->acting.size && pump->waiting.size) {
             struct batch done = pump->acting;
+            if (done.room > WAITING_KEPT) {
+                free(done.bytes);
+                done = (struct batch){0};
+            }
             pump->acting = pump->waiting;
             pump->waiting = (struct batch){.bytes = done.bytes, .room = done.room};
             pump->at = 0;
@@ -198,8 +205,11 @@ int pump_consume(struct session *session, enum pump_way way, uint64_t until, hos
         bool any = is_due(pump, until) && !answer;
         set_acting(pump, any);
         pthread_mutex_unlock(&pump->lock);
-        if (!any)
+        if (!any) {
+            if (fills)
+                session->out.failed = true; /* there is no memory for even one record */
             return answer ? answer : total;
+        }
         while (is_due(pump, until) && !answer) {
             uint64_t length;
             const uint8_t *at = pump->acting.bytes + pump->at;

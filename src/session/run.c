@@ -73,8 +73,15 @@ static int act(void *state, const uint8_t *record, size_t length)
     memcpy(&header, record, sizeof header);
     if (header.action >= session->actions.count || (session->actor.exit_requested && !session->at_end))
         return 0;
+    if (session->ends_asked > 1 && !session->at_end) { /* it need not be complete */
+        session->unread++;
+        return 0;
+    }
     const struct action *action = &session->actions.items[header.action];
+    if (length < action->size)
+        return 0;
     session->actor.record_length = length;
+    action_count_mishaps(action, record, length, session->host->operations->control(session->host));
     session->printer.time = session->options.shows_times ? header.time : 0;
     if (session->options.watch &&
         session->options.watch(session->options.state, &session->actor, action, record))
@@ -83,8 +90,10 @@ static int act(void *state, const uint8_t *record, size_t length)
     session->printer.time = 0;
     if (++session->events == session->options.max_events)
         session->actor.exit_requested = true;
-    if (session->out.length >= FLUSH_BYTES || session->options.unbuffered)
+    if (session->out.length >= FLUSH_BYTES || session->options.unbuffered) {
         session_flush(session);
+        session_interrupted(session);
+    }
     return session->broken_output ? -EPIPE : 0;
 }
 
@@ -191,11 +200,12 @@ bool session_interrupted(struct session *session)
     if (session->until && clock_now() >= session->until)
         session->pauses = true;
     while (session->signals >= 0 && read(session->signals, &signal, sizeof signal) == sizeof signal) {
-        if (signal.ssi_signo == SIGUSR1)
+        if (signal.ssi_signo == SIGUSR1) {
             session->calls++;
-        else
+        } else {
             session->interrupted = true;
-        session->signals_heard++;
+            session->ends_asked++;
+        }
     }
     return session->interrupted || session->pauses;
 }
@@ -231,13 +241,13 @@ static void run_special(struct session *session, enum probe_time time)
     session->has_special_thread = true;
     for (;;) {
         struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until); /* others set the time of day, also backwards */
         until.tv_nsec += WAIT_SHORTEST_MS * 1000000;
         if (until.tv_nsec >= 1000000000) {
             until.tv_sec++;
             until.tv_nsec -= 1000000000;
         }
-        if (pthread_timedjoin_np(session->special_thread, NULL, &until) != ETIMEDOUT) {
+        if (pthread_clockjoin_np(session->special_thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
             session->has_special_thread = false;
             tell_special(session);
             return;
@@ -282,6 +292,17 @@ int session_attach_unit(struct session *session, const struct session_unit *unit
         .progress = attach_progress,
         .state = session,
     };
+    /* Told before the kernel is asked, whose own answer says less. */
+    for (const char *const *need = variant->kind->needs; need && *need; need++) {
+        struct text why = {0};
+        bool is_missing = kernel_lacks(session->kernel, *need, &why);
+        if (is_missing)
+            diagnose_error(&session->diagnostics, request.place, "%s cannot be attached: %s", request.name,
+                           text_string(&why));
+        text_free(&why);
+        if (is_missing)
+            return -ENOTSUP;
+    }
     return variant->kind->attach(&session->environment, session->kernel, variant, &request);
 }
 
@@ -418,6 +439,7 @@ static int turn(struct session *session, int wait_ms)
         session->is_over |= mixed_turn(session, UINT64_MAX);
     int count = consume(session, false);
     grow_look(session);
+    unwind_look(session);
     return count;
 }
 
@@ -570,6 +592,8 @@ static int begin(struct session *session)
         control->start = session->host->operations->clock(session->host);
     if (control && session->options.command)
         control->child = (uint64_t)session->child.pid;
+    if ((error = unwind_begin(session)))
+        return error;
     session->holds_output = true;
     run_special(session, PROBE_AT_BEGIN);
     consume(session, true);

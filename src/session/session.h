@@ -17,6 +17,7 @@
  *   replay.c    the loop of a script over recordings, on the user-space host
  *   mixed.c     recordings and the kernel in one script
  *   child.c     the command of -c
+ *   unwind.c    tables for stacks by call frame information
  *   bench.c     --test and --bench
  */
 #ifndef SPOOR_SESSION_SESSION_H

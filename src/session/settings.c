@@ -190,9 +190,9 @@ static bool settings_given(const struct settings *settings, const char *key)
 void settings_defaults(struct settings *settings)
 {
     for (size_t i = 0; i < LINES; i++) {
-        char *to = (char *)settings + lines[i].offset;
         if (lines[i].offset == SIZE_MAX || settings->given & 1ull << i)
             continue;
+        char *to = (char *)settings + lines[i].offset;
         if (lines[i].kind == SETTING_TEXT)
             *(const char **)to = lines[i].text;
         else if (lines[i].kind == SETTING_BOOL)

@@ -84,15 +84,17 @@ struct session {
     uint64_t monotonic_ahead, tai_ahead; /* clocks, of the boot clock */
     uint64_t horizon;                    /* records up to this time may be acted on; UINT64_MAX: all */
     struct cgroup_name *cgroups;
-    struct text username;   /* the last one asked for */
-    uint64_t *stack_frames; /* of the last stack asked for */
-    uint64_t *own_code;     /* names_own_code() */
+    struct text username;             /* the last one asked for */
+    struct image_stack *stack_frames; /* of the last stack asked for */
+    uint64_t *own_code;               /* names_own_code() */
     uint32_t own_code_slots;
     struct mishap_state *mishaps;
     uint64_t mishap_time;
     struct session_child child;
     int signals; /* signalfd */
     struct process_filter filter;
+    bool unwinds;                                 /* the script wants stacks by call frame information */
+    struct unwind *unwind;                        /* or NULL */
     uint64_t pid_namespace_device, pid_namespace; /* ours; 0: the initial one */
     struct process_keeper keepers[KEEPER_COUNT];
     int *process_fds; /* pidfds of -p */
@@ -103,11 +105,12 @@ struct session {
     struct table known;    /* those that were looked into */
     uint64_t grow_time;    /* of the last look */
     bool grow_wanted;
-    bool holds_output; /* what begin prints stands behind the banner: kept until that is said */
-    bool interrupted;  /* a signal asked for the end */
-    unsigned signals_heard;
-    bool output_known, output_waits;  /* output.c: whether its reader can hold us up */
-    uint64_t output_bytes;            /* in the present file */
+    bool holds_output;               /* what begin prints stands behind the banner: kept until that is said */
+    bool interrupted;                /* a signal asked for the end */
+    unsigned ends_asked;             /* how many signals did */
+    uint64_t unread;                 /* records passed over because it was asked for again */
+    bool output_known, output_waits; /* output.c: whether its reader can hold us up */
+    uint64_t output_bytes;           /* in the present file */
     unsigned long long output_number; /* of files before it */
     uint64_t events;                  /* acted on, for --max-events */
     uint64_t data_limit;              /* what commands get back of RLIMIT_DATA */
@@ -189,7 +192,8 @@ bool mixed_is_busy(const struct session *session); /* the last turn had events *
 void mixed_finish(struct session *session);
 void mixed_close(struct session *session);
 /* child.c */
-int child_start(struct session *session); /* forks; the command waits */
+const char *child_program(struct session *session); /* the command's first word; NULL: it has none */
+int child_start(struct session *session);           /* forks; the command waits */
 int child_release(
     struct session *session); /* lets it run; -errno with a diagnostic when it cannot be executed */
 /* Starts it and stops it as soon as `open` does not answer -ENOENT any more. What `open` says, or -errno. */
@@ -203,6 +207,17 @@ int processes_attach(struct session *session, enum keeper_kind kind);
 int processes_attached(struct session *session); /* … and after: it shrinks */
 bool processes_ended(struct session *session);   /* all that were in the set */
 void processes_close(struct session *session);
+struct session_member { /* of a struct of the kernel's, and where it goes */
+    const char *type, *member;
+    uint32_t *offset;
+};
+/* False: the kernel does not tell all of them. */
+bool processes_offsets(struct session *session, const struct session_member *members, size_t count);
+/* unwind.c: tables for unwinding; nothing where no program needs them. */
+const struct unwind_offsets *unwind_find_offsets(struct session *session); /* NULL: not known */
+int unwind_begin(struct session *session);                                 /* before probes are attached */
+void unwind_look(struct session *session); /* at what programs have asked for */
+void unwind_close(struct session *session);
 /* compile.c: units that come while the trace runs, and what they need. 0, or -errno with a diagnostic. */
 enum { GROW_MISHAPS = 256 };
 void compile_plan(struct session *session, struct action_block *block, const struct attach_point *only);

@@ -330,6 +330,22 @@ uint32_t btf_file_id(struct btf_file *file, enum btf_name kind, const char *name
     return 0;
 }
 
+/* A name stands once among the strings, so its place there is what the record has. */
+uint32_t btf_file_find_function(const struct btf_file *file, const char *name)
+{
+    size_t length = strlen(name) + 1;
+    const char *at = file->strings, *end = file->strings + file->strings_size;
+    while (at && (at == file->strings || at[-1]))
+        at = at < end ? memmem(at + 1, (size_t)(end - at) - 1, name, length) : NULL;
+    for (uint32_t i = 0; at && i < file->count; i++) {
+        const struct btf_type *type = (const void *)(file->types + file->offsets[i]);
+        if (type->name_off - file->first_string == (uint32_t)(at - file->strings) &&
+            BTF_INFO_KIND(type->info) == BTF_KIND_FUNC)
+            return file->first_id + i;
+    }
+    return 0;
+}
+
 /* ---- walks ---- */
 
 static int btf_each(struct btf_file *file, unsigned kind, const char *prefix, const char *pattern,

@@ -285,32 +285,38 @@ static int compare_ranges(const void *a, const void *b)
     return x->low < y->low ? -1 : x->low > y->low;
 }
 
+static bool add_range(struct dwarf_file *file, size_t *room, struct dwarf_unit_range range)
+{
+    if (file->range_count == DWARF_RANGES_MAX)
+        return false;
+    if (file->range_count == *room) {
+        size_t more = *room ? 2 * *room : 64;
+        struct dwarf_unit_range *grown = realloc(file->ranges, more * sizeof *grown);
+        if (!grown)
+            return false;
+        file->ranges = grown;
+        *room = more;
+    }
+    file->ranges[file->range_count++] = range;
+    return true;
+}
+
 /* Every range of every unit, from the units' own entries: tables of addresses may be missing. */
 static void read_ranges(struct dwarf_file *file)
 {
     size_t room = 0;
     Dwarf_CU *unit = NULL;
     Dwarf_Die die;
+    bool goes_on = true;
     file->ranges_read = true;
-    while (dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+    while (goes_on && dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
         Dwarf_Addr base, low, high;
         ptrdiff_t at = 0;
-        for (unsigned n = 0; n < DWARF_CHILDREN_MAX && (at = dwarf_ranges(&die, at, &base, &low, &high)) > 0;
-             n++) {
-            if (file->range_count == DWARF_RANGES_MAX || (n % 4096 == 0 && dwarf_is_late(file)))
-                return;
-            if (file->range_count == room) {
-                size_t more = room ? 2 * room : 64;
-                struct dwarf_unit_range *grown = realloc(file->ranges, more * sizeof *grown);
-                if (!grown)
-                    return;
-                file->ranges = grown;
-                room = more;
-            }
-            if (low < high)
-                file->ranges[file->range_count++] =
-                    (struct dwarf_unit_range){low, high, dwarf_dieoffset(&die)};
-        }
+        for (unsigned n = 0;
+             goes_on && n < DWARF_CHILDREN_MAX && (at = dwarf_ranges(&die, at, &base, &low, &high)) > 0; n++)
+            goes_on = (n % 4096 || !dwarf_is_late(file)) &&
+                      (low >= high ||
+                       add_range(file, &room, (struct dwarf_unit_range){low, high, dwarf_dieoffset(&die)}));
     }
     if (file->range_count)
         qsort(file->ranges, file->range_count, sizeof *file->ranges, compare_ranges);
@@ -455,9 +461,7 @@ const char *dwarf_spelled(struct dwarf_file *file, Dwarf_Die *die)
 {
     struct text text = {0};
     dwarf_spell(die, &text, 0);
-    const char *copy = arena_strdup(file->arena, text_string(&text));
-    text_free(&text);
-    return copy;
+    return text_keep(&text, file->arena);
 }
 
 static void read_parameters(struct dwarf_file *file, struct scope *scope, uint64_t address,

@@ -82,7 +82,7 @@ static void classify(struct dwarf_file *file, Dwarf_Die *type, uint64_t offset, 
         return;
     if (size <= WORD && offset % size) /* packed */
         class = CLASS_MEMORY;
-    for (uint64_t at = offset; at < offset + size; at += WORD)
+    for (uint64_t at = offset; at < 2 * WORD && at < offset + size; at += WORD)
         classes[at / WORD ? 1 : 0] = worse(classes[at / WORD ? 1 : 0], class);
 }
 

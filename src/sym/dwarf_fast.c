@@ -231,7 +231,7 @@ static int names_entries(struct ask *ask, const struct names *names, uint64_t at
 {
     enum { ENTRIES_MAX = 4096, FORMS_MAX = 16 };
     int stop = 0;
-    for (unsigned n = 0; n < ENTRIES_MAX && !stop; n++) {
+    for (unsigned n = 0; n < ENTRIES_MAX && !stop && !dwarf_is_late(ask->file); n++) {
         uint64_t forms = abbreviation(names, leb(&names->bytes, &at)), unit = 0, distance = 0;
         bool is_known = forms != 0, is_in_unit = true;
         for (unsigned i = 0; is_known && i < FORMS_MAX; i++) {

@@ -378,7 +378,7 @@ int dwarf_file_operand(struct dwarf_file *file, uint64_t address, const struct d
         is_found = trace(&search, &copies, copies.count, 0);
     }
     if (is_found)
-        *out = (struct dwarf_expression){arena_strdup(file->arena, text_string(&search.text)),
+        *out = (struct dwarf_expression){text_keep(&search.text, file->arena),
                                          dwarf_spelled(file, &search.found),
                                          dwarf_type_of(file, &search.found, 0)};
     text_free(&search.text);

@@ -185,7 +185,8 @@ static int entries_fill(struct kallsyms *kallsyms, char *text, size_t size)
         return -ENOMEM;
     bool hidden = true, sorted = true;
     for (char *line = text + 1, *next; line < text + size; line = next) {
-        char *end = strchrnul(line, '\n');
+        char *end = memchr(line, '\n', (size_t)(text + size - line));
+        end = end ? end : text + size;
         next = end + 1;
         if (!entry_parse(text, line, end, &entries[count]))
             continue;

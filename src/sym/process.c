@@ -16,9 +16,9 @@
 
 enum {
     BUCKETS = 4096,
-    MAPPINGS_MOST = 2048, /* of one process; the oldest quarter goes */
-    READS_A_SECOND = 8,   /* of one process: a stack full of nonsense does not cost a read each */
-    BYTES_MOST = 64 << 20,
+    MAPPINGS_MOST = 2048,  /* of one process; the oldest quarter goes */
+    READS_A_SECOND = 8,    /* of one process: a stack full of nonsense does not cost a read each */
+    BYTES_MOST = 16 << 20, /* of all: some twenty thousand short-lived processes, then the oldest half goes */
 };
 
 struct process {
@@ -206,6 +206,19 @@ static struct process *process_get(struct processes *processes, pid_t pid)
     return process;
 }
 
+static bool process_reserve(struct processes *processes, struct process *process, uint32_t room)
+{
+    if (room <= process->room)
+        return true;
+    struct code_mapping *grown = realloc(process->items, room * sizeof *grown);
+    if (!grown)
+        return false;
+    processes->bytes += (room - process->room) * sizeof *grown;
+    process->items = grown;
+    process->room = room;
+    return true;
+}
+
 /* Both take over the reference to the module. */
 static void process_append(struct processes *processes, struct process *process, struct code_mapping mapping)
 {
@@ -216,28 +229,23 @@ static void process_append(struct processes *processes, struct process *process,
         process->count -= gone;
         memmove(process->items, process->items + gone, process->count * sizeof *process->items);
     }
-    if (process->count == process->room) {
-        uint32_t room = process->room ? process->room * 2 : 8;
-        struct code_mapping *grown = realloc(process->items, room * sizeof *grown);
-        if (!grown) {
-            module_drop(processes, mapping.module);
-            return;
-        }
-        processes->bytes += (room - process->room) * sizeof *grown;
-        process->items = grown;
-        process->room = room;
-    }
-    process->items[process->count++] = mapping;
+    if (process->count < process->room ||
+        process_reserve(processes, process, process->room + process->room / 2 + 4))
+        process->items[process->count++] = mapping;
+    else
+        module_drop(processes, mapping.module);
 }
 
-static void process_add(struct processes *processes, struct process *process, struct code_mapping mapping)
+/* Unless it is one of the first `known`: then that one is as young as this. */
+static void process_add(struct processes *processes, struct process *process, uint32_t known,
+                        struct code_mapping mapping)
 {
-    for (uint32_t i = 0; i < process->count; i++) {
-        struct code_mapping *known = &process->items[i];
-        if (known->start == mapping.start && known->end == mapping.end && known->offset == mapping.offset &&
-            known->module == mapping.module) {
-            if (known->since < mapping.since)
-                known->since = mapping.since;
+    for (uint32_t i = 0; i < known; i++) {
+        struct code_mapping *same = &process->items[i];
+        if (same->start == mapping.start && same->end == mapping.end && same->offset == mapping.offset &&
+            same->module == mapping.module) {
+            if (same->since < mapping.since)
+                same->since = mapping.since;
             module_drop(processes, mapping.module);
             return;
         }
@@ -258,22 +266,28 @@ void process_mapped(struct processes *processes, pid_t pid, const struct code_ma
     struct code_mapping fresh = *mapping;
     fresh.module = process ? module_take(processes, module, path) : NULL;
     if (fresh.module)
-        process_add(processes, process, fresh);
+        process_add(processes, process, process->count, fresh);
     pthread_mutex_unlock(&processes->lock);
 }
 
-void process_forked(struct processes *processes, pid_t pid, pid_t parent)
+/* What a process of the same number had before stays known, below what the new one has. */
+void process_forked(struct processes *processes, pid_t pid, pid_t parent, uint64_t time)
 {
     pthread_mutex_lock(&processes->lock);
     struct process *child = process_get(processes, pid);
     if (child)
         child->parent = parent;
     struct process *from = child ? process_known(processes, parent) : NULL;
-    for (uint32_t i = 0; from && from != child && i < from->count; i++) {
-        struct code_mapping mapping = from->items[i];
-        mapping.module->references++;
-        process_append(processes, child, mapping);
-    }
+    if (from)
+        from->used = processes->clock;
+    uint32_t known = child ? child->count : 0;
+    if (from && from != child && (known || process_reserve(processes, child, from->count)))
+        for (uint32_t i = 0; i < from->count; i++) {
+            struct code_mapping mapping = from->items[i];
+            mapping.since = time;
+            mapping.module->references++;
+            process_add(processes, child, known < child->count ? known : child->count, mapping);
+        }
     pthread_mutex_unlock(&processes->lock);
 }
 
@@ -295,7 +309,7 @@ int process_read(struct processes *processes, pid_t pid)
         struct module key = {.device = item->device, .inode = item->inode, .is_deleted = item->is_deleted};
         struct code_mapping mapping = {item->start, item->end, item->offset, now, NULL};
         if (item->executable && (mapping.module = module_take(processes, &key, item->path)))
-            process_add(processes, process, mapping);
+            process_add(processes, process, process->count, mapping);
     }
     if (process) {
         process->start_time = start_time;

@@ -39,7 +39,7 @@ void processes_are_told(struct processes *processes); /* from now on everything 
 void process_mapped(struct processes *processes, pid_t pid, const struct code_mapping *mapping,
                     const struct module *module, const char *path);
 /* The child begins with what its parent has. */
-void process_forked(struct processes *processes, pid_t pid, pid_t parent);
+void process_forked(struct processes *processes, pid_t pid, pid_t parent, uint64_t time);
 
 /* ---- questions ---- */
 /* Reads a process's mappings from /proc now. -ESRCH: it is gone. */

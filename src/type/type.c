@@ -550,7 +550,5 @@ const char *type_text(struct arena *arena, const struct type *type)
 {
     struct text text = {0};
     type_describe(&text, type);
-    const char *copy = arena_copy(arena, text_string(&text), text.length);
-    text_free(&text);
-    return copy;
+    return text_keep(&text, arena);
 }

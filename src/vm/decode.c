@@ -122,7 +122,7 @@ static void refuse_call(const struct image_program *program, uint32_t at, const 
                         struct diagnostics *diagnostics)
 {
     const struct bpf_insn *insn = &program->instructions[at];
-    const char *name = insn->src_reg ? NULL : ir_helper_name(insn->imm);
+    const char *name = ir_helper_name(insn->imm);
     diagnose_error(diagnostics, vm_place(program, at), "This asks the kernel%s%s%s, and %s", name ? " (" : "",
                    name ? name : "", name ? ")" : "", why);
     diagnose_hint(diagnostics,
@@ -137,7 +137,7 @@ int vm_check_calls(const struct image_program *program, const char *why, struct 
         if (is_wide(insn)) {
             i++;
         } else if (insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg != BPF_PSEUDO_CALL &&
-                   (insn->src_reg || !vm_helper_find(insn->imm))) {
+                   !vm_helper_find(insn->imm)) {
             refuse_call(program, i, why, diagnostics);
             return -EOPNOTSUPP;
         }
@@ -155,7 +155,7 @@ static void decode_call(struct decoder *d, uint32_t at, struct vm_step *step)
         }
         return;
     }
-    vm_helper *helper = insn->src_reg ? NULL : vm_helper_find(insn->imm);
+    vm_helper *helper = vm_helper_find(insn->imm); /* kfuncs have numbers of their own */
     if (helper) {
         step->immediate = (int64_t)(uintptr_t)helper;
         step->code = VM_HELPER;

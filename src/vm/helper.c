@@ -189,6 +189,17 @@ static uint64_t probe_read_str(struct vm *vm, uint64_t to, uint64_t size, uint64
     return length + 1;
 }
 
+static uint64_t copy_text(struct vm *vm, uint64_t to, uint64_t size, uint64_t from, uint64_t flags,
+                          uint64_t e)
+{
+    uint64_t got = probe_read_str(vm, to, size, from, 0, e);
+    uint64_t end = (int64_t)got < 0 ? 0 : got;
+    uint8_t *target = flags & 1 ? vm_at(vm, to, (uint32_t)size) : NULL; /* BPF_F_PAD_ZEROS */
+    if (target && end < (uint32_t)size)
+        memset(target + end, 0, (uint32_t)size - end);
+    return got;
+}
+
 static uint64_t compare(struct vm *vm, uint64_t one, uint64_t size, uint64_t other, uint64_t d, uint64_t e)
 {
     (void)d, (void)e;
@@ -386,5 +397,7 @@ static vm_helper *const helpers[] = {
 
 vm_helper *vm_helper_find(int32_t number)
 {
+    if (number == KFUNC_copy_from_user_str)
+        return copy_text;
     return number >= 0 && (size_t)number < sizeof helpers / sizeof *helpers ? helpers[number] : NULL;
 }

@@ -223,11 +223,13 @@ static int vm_consume(struct host *host, bool drain, host_record *record, void *
         if (length > room)
             length = room;
         const uint8_t *at = vm->ring + vm->ring_begin + RING_HEADER;
+        if (length >= sizeof(struct image_record)) {
+            result = record(state, at, length);
+            if (result == -ENOBUFS)
+                return result;
+            count++;
+        }
         vm->ring_begin += RING_HEADER + ((length + 7) & ~(uint64_t)7);
-        if (length < sizeof(struct image_record))
-            continue;
-        result = record(state, at, length);
-        count++;
     }
     if (vm->ring_begin >= vm->ring_end)
         vm->ring_begin = vm->ring_end = 0;

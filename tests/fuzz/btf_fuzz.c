@@ -18,7 +18,7 @@ static size_t see_type(const struct type *type, unsigned depth)
         for (uint32_t i = 0; i < type->count; i++)
             sum += strlen(type->enumerators[i].name);
     if (type->kind == TYPE_STRUCT)
-        for (uint32_t i = 0; i < type->count && i < 64; i++) {
+        for (uint32_t i = 0; i < type->count && i < 16; i++) {
             if (type->fields[i].offset > type->size)
                 abort();
             sum += strlen(type->fields[i].name) + see_type(type->fields[i].type, depth - 1);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sym/cfi.h"
 #include "sym/elf.h"
 #include "sym/usdt.h"
 
@@ -43,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct elf_file *file;
     struct elf_symbol symbol;
     struct usdt_probes probes;
+    struct cfi_rows rows;
     size_t sum = 0;
     uint64_t number;
     fuzz_arguments(data, size);
@@ -55,6 +57,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         elf_file_nearest(file, address, &symbol);
         elf_file_offset(file, address, &number);
         elf_file_code_address(file, address, &number);
+    }
+    if (!cfi_read(file, &rows)) {
+        for (size_t i = 0; i < rows.count; i++)
+            if (cfi_find(&rows, rows.items[i].place) != &rows.items[i])
+                abort();
+        cfi_free(&rows);
     }
     if (!usdt_read(file, &probes)) {
         usdt_each(&probes, NULL, "*", see_site, &sum);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random scripts that are right: scripts SEED [PROBE] prints one. Every type fits, every loop ends, every
  * variable has a value before it is read, and what is printed does not depend on where or when the script
- * runs: so all hosts and all ways to compile it must print the same. The block stands at PROBE (begin). The
- * same seed gives the same script. */
+ * runs: so all hosts and all ways to compile it must print the same. The first block stands at PROBE (begin)
+ * and runs once, the second at the end. The same seed gives the same script.
+ *
+ * What is not in it: what the reader does when it comes to it (print of a map, clear), what follows the order
+ * of a map's elements, and what reads another program's memory. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,22 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INTEGERS = 6, TEXTS = 3, SCALARS = 4, DEPTH = 4, NESTED = 3, STATEMENTS = 14 };
+enum { INTEGERS = 6, TEXTS = 3, SCALARS = 4, TUPLES = 2, DEPTH = 4, NESTED = 3, STATEMENTS = 14 };
 
 static uint64_t state;
 static unsigned loops, printed, counters; /* around this place; in the script; made so far */
+static unsigned functions;                /* that may be called here */
+static bool in_block;                     /* the first: an aggregation may be read where it is made */
 static unsigned indent = 1;
-/* Loops over texts are what verifiers follow step by step, and the kernel's gives up a program with more than
- * 8192 jumps on one way through it: so there are only so many of them. */
-static unsigned loops_over_texts = 12;
-
-static bool may_loop_over_text(void)
-{
-    if (loops || !loops_over_texts)
-        return false;
-    loops_over_texts--;
-    return true;
-}
 
 static uint64_t next(void)
 {
@@ -59,6 +53,7 @@ static void line(const char *format, ...)
 
 static void integer(unsigned depth);
 static void text(unsigned depth);
+static void condition(unsigned depth);
 
 static void constant(void)
 {
@@ -84,13 +79,47 @@ static void key(bool is_pair)
     printf(") %% 5");
 }
 
+/* Of a map of tuples: (a small number, (text, number)), a truth. */
+static void deep_key(void)
+{
+    printf("(((int8)(");
+    integer(1);
+    printf("), (");
+    text(0);
+    printf(", (uint16)%u)), (", below(4));
+    integer(1);
+    printf(") > 0)");
+}
+
 static void condition(unsigned depth)
 {
-    switch (below(5)) {
+    if (!depth) {
+        printf("$i%u > $i%u", below(INTEGERS), below(INTEGERS));
+        return;
+    }
+    switch (below(9)) {
     case 0:
         text(depth / 2);
         printf(" %s ", PICK("==", "!="));
         text(depth / 2);
+        break;
+    case 2:
+        printf("strcontains(");
+        text(depth / 2);
+        printf(", ");
+        text(0);
+        printf(")");
+        break;
+    case 3:
+        printf("!(");
+        condition(depth - 1);
+        printf(")");
+        break;
+    case 4: printf("$p%u %s $p%u", below(TUPLES), PICK("==", "!="), below(TUPLES)); break;
+    case 5:
+        printf("has_key(@deep, ");
+        deep_key();
+        printf(")");
         break;
     case 1:
         printf("has_key(@hash, ");
@@ -107,7 +136,7 @@ static void condition(unsigned depth)
 }
 
 /* An operator and what is right of it. A division by what is known to be 0 is an error; by a variable it is
- * not. */
+ * not, and its result is 1 everywhere. */
 static void operand(const char *operator, unsigned depth)
 {
     bool divides = *operator== '/' || * operator== '%';
@@ -130,7 +159,7 @@ static void integer(unsigned depth)
         default: printf("$i%u", below(INTEGERS)); return;
         }
     }
-    switch (below(12)) {
+    switch (below(28)) {
     case 0:
         printf("(%s)(", PICK("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"));
         integer(depth - 1);
@@ -160,15 +189,11 @@ static void integer(unsigned depth)
         printf("))");
         return;
     case 4:
-        if (!may_loop_over_text())
-            break;
         printf("(int64)strlen(");
         text(depth - 1);
         printf(")");
         return;
     case 5:
-        if (!may_loop_over_text())
-            break;
         printf("(int64)strncmp(");
         text(depth - 1);
         printf(", ");
@@ -186,6 +211,67 @@ static void integer(unsigned depth)
         printf("]");
         return;
     case 8: constant(); return;
+    case 9: printf("(int64)($p%u.%u)", below(TUPLES), 2 * below(2)); return;
+    case 10: printf("(int64)($r.%s)", PICK("a", "c.d", "c.e")); return;
+    case 11: printf("(int64)($a[$i%u & %u])", below(INTEGERS), one_in(8) ? 15 : 7); return;
+    case 12:
+        printf("(int64)(@tuple[");
+        key(false);
+        printf("].%u)", 2 * below(2));
+        return;
+    case 13:
+        printf("(int64)(@deep[");
+        deep_key();
+        printf("])");
+        return;
+    case 14:
+        printf("(int64)strstr(");
+        text(depth - 1);
+        printf(", ");
+        text(0);
+        printf(")");
+        return;
+    case 15:
+        printf("(if (");
+        condition(depth - 1);
+        printf(") { (int64)(");
+        integer(depth - 1);
+        printf(") } else { (int64)(");
+        integer(depth - 1);
+        printf(") })");
+        return;
+    case 16:
+        printf("((");
+        condition(depth - 1);
+        printf(") %s (", PICK("&&", "||"));
+        condition(depth - 1);
+        printf(") ? (int64)%u : (int64)-%u)", below(100), below(100));
+        return;
+    case 17:
+        printf("%s(", PICK("larger", "mixed"));
+        integer(depth - 1);
+        printf(", ");
+        integer(depth - 1);
+        printf(")");
+        return;
+    case 18:
+    case 19:
+        if (!functions)
+            break;
+        printf("f%u((int64)(", below(functions));
+        integer(depth - 1);
+        printf("), (int32)(");
+        integer(depth - 1);
+        printf("))");
+        return;
+    case 20:
+        if (!in_block)
+            break;
+        printf("(int64)@%s", PICK("sum", "min", "max", "count_all"));
+        return;
+    case 21: printf("(int64)($t%u[%u])", below(TEXTS), below(4)); return;
+    case 22: printf("(int64)(((struct bits *)&$x)->%s)", PICK("a", "b", "c", "d", "e[1]")); return;
+    case 23: printf("(int64)(*(%s *)&$x)", PICK("int8", "uint16", "int32", "uint64")); return;
     default: break;
     }
     printf("((int64)(");
@@ -197,7 +283,7 @@ static void integer(unsigned depth)
 
 static void text(unsigned depth)
 {
-    switch (depth ? below(5) : below(3)) {
+    switch (depth ? below(8) : below(3)) {
     case 0:
         printf("\"%s\"",
                PICK("", "a", "ab", "spoor", "a longer text than others", "x%y", "tab\\tend", "0123456789"));
@@ -211,15 +297,65 @@ static void text(unsigned depth)
         text(depth - 1);
         printf(")");
         return;
+    case 4: printf("$p%u.1", below(TUPLES)); return;
+    case 5: printf("$r.b"); return;
+    case 6:
+        printf("@tuple[");
+        key(false);
+        printf("].1");
+        return;
     default: printf("$t%u", below(TEXTS)); return;
     }
+}
+
+/* What $p and @tuple hold. */
+static void tuple(void)
+{
+    printf("((int64)(");
+    integer(2);
+    printf("), ");
+    text(1);
+    printf(", (int16)(");
+    integer(1);
+    printf("))");
+}
+
+static void record(void)
+{
+    printf("(a=(int64)(");
+    integer(2);
+    printf("), b=");
+    text(1);
+    printf(", c=(d=(uint32)(");
+    integer(1);
+    printf("), e=(int8)%u))", below(100));
 }
 
 static void print(void)
 {
     if (++printed > 12)
         return;
-    switch (below(4)) {
+    switch (below(9)) {
+    case 4: line("print($p%u);\n", below(TUPLES)); return;
+    case 5: line("print($r);\n"); return;
+    case 6: line("print(($a, $a[%u]));\n", below(8)); return;
+    case 7:
+        line("printf(\"%%08lx|%%+d|%%-12ld|%%hhd|%%c|%%.3s|%%12s|%%r\\n\", ");
+        for (unsigned i = 0; i < 4; i++) {
+            integer(2);
+            printf(", ");
+        }
+        printf("65 + (uint8)$i%u %% 26, ", below(INTEGERS));
+        text(1);
+        printf(", ");
+        text(1);
+        printf(", buf(\"%s\", %u));\n", PICK("abcdef", "x\\x01yz w"), 1 + below(5));
+        return;
+    case 8:
+        line("printf(\"%%s %%s %%s\\n\", $p%u, $r, ", below(TUPLES));
+        condition(2);
+        printf(");\n");
+        return;
     case 0:
         line("printf(\"%%d %%u %%x|%%5d|%%-8s|%%s\\n\", ");
         for (unsigned i = 0; i < 4; i++) {
@@ -255,34 +391,95 @@ static void print(void)
     }
 }
 
-static void block(unsigned nested);
-
 static void aggregate(void)
 {
-    static const char *const kinds[] = {"sum", "min", "max", "avg", "stats", "hist"};
-    unsigned kind = below(8);
-    bool has_key = one_in(2);
-    if (kind == 6) {
-        line("@count[");
-        text(1);
-        printf("] = count();\n");
+    static const char *const kinds[] = {"sum", "min", "max", "avg", "stats", "hist", "lhist"};
+    unsigned kind = below(9), has_key = below(3);
+    if (kind >= 7) {
+        line("@count%s", kind == 7 ? "_all" : "[");
+        if (kind == 8) {
+            text(1);
+            printf(", ");
+            text(0);
+            printf("]");
+        }
+        printf(" = count();\n");
         return;
     }
-    line("@%s%s", kind == 7 ? "lhist" : kinds[kind], has_key ? "_by[" : "");
-    if (has_key) {
+    line("@%s%s", kinds[kind], has_key == 1 ? "_by[" : has_key == 2 ? "_deep[" : "");
+    if (has_key == 1)
         key(false);
-        printf("]");
-    }
-    printf(" = %s(", kind == 7 ? "lhist" : kinds[kind]);
-    printf("(int64)(");
+    if (has_key == 2)
+        deep_key();
+    printf("%s = %s((int64)(", has_key ? "]" : "", kinds[kind]);
     integer(2);
-    printf(")%s);\n", kind == 7 ? ", 0, 100, 10" : "");
+    printf(")%s);\n", kind == 6 ? ", 0, 100, 10" : kind == 5 && has_key ? ", 2" : "");
+}
+
+/* Its body is the same whatever the order of the elements. */
+static void loop_over_map(void)
+{
+    static const char *const maps[] = {"hash", "pair", "deep", "tuple"};
+    unsigned map = below(4), number = counters++;
+    const char *value = map == 3 ? "(int64)($kv%u.1.0)" : "(int64)($kv%u.1)";
+    line("for ($kv%u : @%s) {\n", number, maps[map]);
+    indent++;
+    if (one_in(3)) {
+        line("if (");
+        printf(value, number);
+        printf(" > %u) {\n", below(100));
+        line("    @over[%u] = count();\n", below(4));
+        if (one_in(2))
+            line("    continue;\n");
+        line("}\n");
+    }
+    if (map == 1 && one_in(2))
+        line("if ($kv%u.0.0 == \"%s\") { @named = count(); }\n", number, PICK("a", "ab", "first"));
+    line("%s%u %s ", one_in(2) ? "@n" : "$i", below(SCALARS), PICK("+=", "^=", "-="));
+    printf(value, number);
+    printf(";\n");
+    line("@seen = sum(");
+    printf(value, number);
+    printf(");\n");
+    indent--;
+    line("}\n");
+}
+
+static void block(unsigned nested);
+
+static void loop(unsigned nested)
+{
+    unsigned number = counters++;
+    bool is_unrolled = false;
+    switch (below(4)) {
+    case 0:
+        line("$c%u = 0;\n", number);
+        line("while ($c%u < %u) {\n", number, 1 + below(6));
+        line("    $c%u++;\n", number);
+        break;
+    case 1: line("for ($c%u : 0..%u) {\n", number, 1 + below(6)); break;
+    case 2:
+        line("for ($c%u : %d..((int64)(", number, (int)below(4) - 2);
+        integer(1);
+        printf(") & 7)) {\n");
+        break;
+    default: line("unroll(%u) {\n", 1 + below(3)); is_unrolled = true;
+    }
+    loops++;
+    block(nested - 1);
+    if (!is_unrolled && one_in(3)) {
+        line("    if (");
+        condition(2);
+        printf(") { %s; }\n", PICK("break", "continue"));
+        line("    @n%u++;\n", below(SCALARS));
+    }
+    loops--;
+    line("}\n");
 }
 
 static void statement(unsigned nested)
 {
-    unsigned number = counters;
-    switch (below(nested ? 13 : 9)) {
+    switch (below(nested ? 20 : 14)) {
     case 0:
         line("$i%u = (int64)(", below(INTEGERS));
         integer(DEPTH);
@@ -329,7 +526,41 @@ static void statement(unsigned nested)
         return;
     case 8: print(); return;
     case 9:
+        line("$p%u = ", below(TUPLES));
+        tuple();
+        printf(";\n");
+        return;
     case 10:
+        line("$r = ");
+        record();
+        printf(";\n");
+        return;
+    case 11:
+        line("$a = (uint8[8])(int64)(");
+        integer(2);
+        printf(");\n");
+        return;
+    case 12:
+        line("@tuple[");
+        key(false);
+        printf("] = ");
+        tuple();
+        printf(";\n");
+        return;
+    case 13:
+        if (one_in(4)) {
+            line("delete(@deep, ");
+            deep_key();
+            printf(");\n");
+            return;
+        }
+        line("@deep[");
+        deep_key();
+        printf("] = (int32)(");
+        integer(2);
+        printf(");\n");
+        return;
+    case 18:
         line("if (");
         condition(3);
         printf(") {\n");
@@ -340,52 +571,42 @@ static void statement(unsigned nested)
         }
         line("}\n");
         return;
-    case 11:
-        if (loops > 1)
-            return;
-        counters++;
-        loops++;
-        if (loops > 1) /* a second level is short: each round is a way of its own for the verifier */
-            line("unroll(2) {\n");
-        else if (one_in(3)) {
-            line("$c%u = 0;\n", number);
-            line("while ($c%u < %u) {\n", number, 1 + below(6));
-            indent++;
-            line("$c%u++;\n", number);
-            indent--;
-            nested = 1; /* the verifier goes through each round */
-        } else if (one_in(2))
-            line("for ($c%u : 0..%u) {\n", number, 1 + below(6));
-        else
-            line("unroll(%u) {\n", 1 + below(3));
-        block(nested - 1);
-        line("}\n");
-        loops--;
+    case 14:
+    case 15:
+    case 16:
+        if (loops < 3)
+            loop(nested);
+        return;
+    case 19:
+        line("$x = (uint64)(");
+        integer(2);
+        printf(");\n");
+        return;
+    case 17:
+        if (loops < 2)
+            loop_over_map();
         return;
     default:
-        if (loops)
-            return;
-        line("for ($kv : @%s) { @n%u %s (int64)($kv.1); @seen = sum(%s); }\n", one_in(2) ? "hash" : "pair",
-             below(SCALARS), PICK("+=", "^="), PICK("$kv.1", "1"));
+        line("if (find(@hash, ");
+        key(false);
+        printf(", $f%u)) {\n", counters);
+        line("    $i%u = (int64)$f%u;\n", below(INTEGERS), counters++);
+        line("}\n");
     }
 }
 
 static void block(unsigned nested)
 {
-    unsigned count = 1 + below(nested == NESTED ? STATEMENTS : loops ? 2 : 4);
+    unsigned count = 1 + below(nested == NESTED ? STATEMENTS : 4);
     indent++;
     for (unsigned i = 0; i < count; i++)
         statement(nested);
     indent--;
 }
 
-int main(int argc, char **argv)
+static void variables(unsigned from)
 {
-    state = argc > 1 ? strtoull(argv[1], NULL, 10) * 0x9e3779b97f4a7c15u + 1 : 1;
-    for (int i = 0; i < 8; i++)
-        next();
-    printf("%s {\n", argc > 2 ? argv[2] : "begin");
-    for (unsigned i = 0; i < INTEGERS; i++) {
+    for (unsigned i = from; i < INTEGERS; i++) {
         line("$i%u = (int64)", i);
         constant();
         printf(";\n");
@@ -394,17 +615,75 @@ int main(int argc, char **argv)
         line("$t%u = ", i);
         printf("\"%s\";\n", PICK("first", "second text", "the longest of all the texts"));
     }
-    for (unsigned i = 0; i < SCALARS; i++)
-        line("@n%u = (int64)%u;\n", i, below(100));
-    line("@hash[1] = (int64)%u; @hash[3] = (int64)-1; @pair[\"a\", 2] = (int64)%u;\n", below(10),
-         below(1000));
+    for (unsigned i = 0; i < TUPLES; i++)
+        line("$p%u = ((int64)%u, \"a text of some length: 1234\", (int16)%u);\n", i, below(100), below(100));
+    line("$r = (a=(int64)%u, b=\"a text of some length: 1234\", c=(d=(uint32)1, e=(int8)2));\n", below(100));
+    line("$a = (uint8[8])%u;\n", below(100000));
+    line("$x = (uint64)0x%llx;\n", (unsigned long long)next());
+}
+
+static void function(unsigned number)
+{
+    printf("fn f%u($i0 : int64, $i1 : int64) : %s {\n", number, PICK("int64", "int32", "uint8"));
+    variables(2);
+    functions = number;
     indent = 0;
-    block(NESTED);
+    block(2);
     indent = 1;
+    line("if (");
+    condition(2);
+    printf(") { return (int8)(");
+    integer(2);
+    printf("); }\n");
+    line("return (int8)(");
+    integer(2);
+    printf(");\n}\n");
+}
+
+static void variables_printed(void)
+{
     for (unsigned i = 0; i < INTEGERS; i++)
         line("printf(\"i%u %%d\\n\", $i%u);\n", i, i);
     for (unsigned i = 0; i < TEXTS; i++)
         line("printf(\"t%u %%s\\n\", $t%u);\n", i, i);
+    line("print(($p0, $p1, $r, $a));\n");
+}
+
+int main(int argc, char **argv)
+{
+    state = argc > 1 ? strtoull(argv[1], NULL, 10) * 0x9e3779b97f4a7c15u + 1 : 1;
+    for (int i = 0; i < 8; i++)
+        next();
+    printf("struct bits { uint32_t a:3; int32_t b:7; uint8_t c; int8_t e[2]; int16_t d; };\n");
+    printf("macro larger(a, b) { (int64)(a) > (int64)(b) ? (int64)(a) : (int64)(b) }\n");
+    printf("macro mixed(a, b) { $m = (int64)(a); $m ^= (int64)(b); $m * 3 }\n");
+    unsigned all = below(4);
+    for (unsigned i = 0; i < all; i++)
+        function(i);
+    functions = all;
+    printf("%s /@once == 0/ {\n", argc > 2 ? argv[2] : "begin");
+    line("@once = 1;\n");
+    variables(0);
+    for (unsigned i = 0; i < SCALARS; i++)
+        line("@n%u = (int64)%u;\n", i, below(100));
+    line("@hash[1] = (int64)%u; @hash[3] = (int64)-1; @pair[\"a\", 2] = (int64)%u;\n", below(10),
+         below(1000));
+    line("@tuple[1] = ((int64)3, \"a text of some length: 1234\", (int16)%u);\n", below(10));
+    line("@deep[(((int8)1, (\"ab\", (uint16)2)), true)] = (int32)7;\n");
+    line("@sum = sum(1); @min = min(7); @max = max(7); @count_all = count();\n");
+    indent = 0;
+    in_block = true;
+    block(NESTED);
+    in_block = false;
+    indent = 1;
+    variables_printed();
     line("exit();\n}\n");
+    printf("end {\n");
+    variables(0);
+    indent = 0;
+    block(2);
+    indent = 1;
+    variables_printed();
+    printf("}\n");
     return 0;
 }

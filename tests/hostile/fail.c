@@ -4,9 +4,9 @@
  *
  *   HOSTILE=allocation:17    the 17th allocation fails         HOSTILE=allocation:17+   all from the 17th on
  *   HOSTILE=call:17          the 17th call fails               HOSTILE=call:17:4        with error number 4
- *   HOSTILE=kill:17          at the 17th call the process is killed (SIGKILL), as by somebody who has had
- * enough HOSTILE_LOG=FILE         gets a line for each failure, and at the end of the process one with both
- * counts
+ *   HOSTILE=kill:17          at the 17th call the process is killed (SIGKILL), by somebody who has had enough
+ *   HOSTILE_LOG=FILE         gets "failed NAME ADDRESS PID" for a failure (bpf and perf_event_open by their
+ *                            own names), and "counts ALLOCATIONS CALLS" at the end of the process
  *
  * Without HOSTILE nothing fails, and the counts say how many n there are. Processes that spoor forks go on
  * counting where it was, and say nothing. */
@@ -16,13 +16,18 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 struct counter {
@@ -87,17 +92,19 @@ static bool fails(struct counter *counter, const char *name, void *caller)
         return false;
     char text[120];
     if (n == counter->from)
-        say(text, snprintf(text, sizeof text, "failed %s %#lx\n", name,
-                           (unsigned long)((char *)caller - &__executable_start - 1)));
+        say(text, snprintf(text, sizeof text, "failed %s %#lx %d\n", name,
+                           (unsigned long)((char *)caller - &__executable_start - 1), (int)self));
     return true;
 }
 
 #define WRAP(counter, type, name, parameters, arguments, failure, number)                                    \
+    WRAP_AS(counter, type, name, parameters, arguments, failure, number, #name)
+#define WRAP_AS(counter, type, name, parameters, arguments, failure, number, said)                           \
     type __real_##name parameters;                                                                           \
     type __wrap_##name parameters;                                                                           \
     type __wrap_##name parameters                                                                            \
     {                                                                                                        \
-        if (fails(&counter, #name, __builtin_return_address(0))) {                                           \
+        if (fails(&counter, said, __builtin_return_address(0))) {                                            \
             errno = counter.error ? counter.error : number;                                                  \
             return failure;                                                                                  \
         }                                                                                                    \
@@ -150,8 +157,38 @@ CALL(int, signalfd, (int fd, const sigset_t *set, int flags), (fd, set, flags), 
 CALL(int, memfd_create, (const char *name, unsigned flags), (name, flags), EMFILE)
 CALL(int, ftruncate, (int fd, off_t size), (fd, size), EIO)
 CALL(pid_t, fork, (void), (), EAGAIN)
-CALL(long, syscall, (long number, long a, long b, long c, long d, long e, long f), (number, a, b, c, d, e, f),
-     ENOMEM)
+CALL(int, access, (const char *path, int mode), (path, mode), EACCES)
+CALL(int, fstatfs, (int fd, struct statfs *out), (fd, out), EIO)
+CALL(int, mkdir, (const char *path, mode_t mode), (path, mode), ENOSPC)
+CALL(int, dup2, (int fd, int to), (fd, to), EBUSY)
+CALL(int, dup3, (int fd, int to, int flags), (fd, to, flags), EBUSY)
+CALL(int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group), EPERM)
+CALL(int, flock, (int fd, int what), (fd, what), ENOLCK)
+CALL(int, socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds), EMFILE)
+CALL(ssize_t, send, (int fd, const void *bytes, size_t size, int flags), (fd, bytes, size, flags), ENOBUFS)
+CALL(ssize_t, recv, (int fd, void *bytes, size_t size, int flags), (fd, bytes, size, flags), ENOMEM)
+CALL(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), ENOBUFS)
+CALL(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags), ENOMEM)
+WRAP_AS(calls, long, syscall, (long number, long a, long b, long c, long d, long e, long f),
+        (number, a, b, c, d, e, f), -1, ENOMEM,
+        number == SYS_bpf               ? "bpf"
+        : number == SYS_perf_event_open ? "perf_event_open"
+                                        : "syscall")
 WRAP(calls, int, pthread_create,
      (pthread_t * thread, const pthread_attr_t *attributes, void *(*run)(void *), void *state),
      (thread, attributes, run, state), EAGAIN, EAGAIN)
+
+/* Its arguments vary: by hand. */
+int __wrap_asprintf(char **text, const char *format, ...);
+int __wrap_asprintf(char **text, const char *format, ...)
+{
+    if (fails(&allocations, "asprintf", __builtin_return_address(0))) {
+        errno = ENOMEM;
+        return -1;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(text, format, arguments);
+    va_end(arguments);
+    return length;
+}

@@ -7,6 +7,7 @@
 set -u
 build=$(cd "${1:?usage: killed.sh BUILD}" && pwd) || exit 1
 step=${2:-13}
+root=$(cd "$(dirname "$0")/../.." && pwd)
 if [ "$(id -u)" != 0 ]; then
     echo "skip everything: needs root"
     exit 0
@@ -14,13 +15,16 @@ fi
 dir=$(mktemp -d /tmp/spoor-killed.XXXXXX) || exit 1
 target=
 finish() {
-    [ -z "$target" ] || kill -KILL "$target" 2>/dev/null
+    exec 8>&- # the end of its input is the end of the target
+    [ -z "$target" ] || wait "$target"
     rm -rf "$dir"
 }
 trap finish EXIT
-cp "$build/targets/storm" "$build/targets/objects" "$build/hostile/spoor" "$dir"
+cp "$build"/targets/{storm,calls,objects} "$build/hostile/spoor" "$dir"
+${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o "$dir/recording" "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread || exit 1
 mkdir "$dir/tmp" && cd "$dir" || exit 1
-export TMPDIR=$dir/tmp HOSTILE_LOG=$dir/log
+export TMPDIR=$dir/tmp HOSTILE_LOG=$dir/log SPOOR_TRACE_DIR=$dir/recorded
+mkdir "$SPOOR_TRACE_DIR"
 unset HOSTILE
 
 mkfifo hold answers
@@ -59,7 +63,7 @@ killed() {
     local name=$1 step=$2 tried=0 clean=0 calls n pid why i
     shift 2
     rm -f log
-    timeout -k 2 60 ./spoor "$@" -e "$script" >out 2>err </dev/null
+    timeout -k 2 60 ./spoor -q "$@" >out 2>err </dev/null
     calls=$(awk '/^counts/ { print $3 }' log)
     if [ -z "$calls" ]; then
         echo "not ok killed $name: it does not run"
@@ -68,7 +72,7 @@ killed() {
     fi
     : >before; : >after; files >before
     for ((n = 1; n <= calls; n += step)); do
-        HOSTILE=kill:$n setsid ./spoor "$@" -e "$script" >out 2>err </dev/null &
+        HOSTILE=kill:$n setsid ./spoor -q "$@" >out 2>err </dev/null &
         pid=$!
         wait $pid 2>/dev/null
         tried=$((tried + 1))
@@ -89,6 +93,11 @@ killed() {
     fi
 }
 
-killed "while tracing" "$step" -q
-killed "while tracing a process" "$step" -q -p $target
+killed "while tracing" "$step" -e "$script"
+killed "while tracing a process" "$step" -p $target -e "$script"
+killed "with several scripts" $((step * 7)) -e "$script" -e "begin { @$map = count(); } profile:hz:99 { @$map = count(); }"
+killed "with a command" "$step" -c ./calls -e "uprobe:./calls:calls_add { @$map = count(); } tracepoint:syscalls:sys_enter_write { @$map = count(); }"
+killed "with a command that is followed" $((step * 7)) --follow -c "sh -c './calls; ./calls'" -e "uprobe:./calls:calls_add { @$map = count(); }"
+# The command stands still while what it records is looked for: then, too, it goes on.
+killed "with a command and its recording" "$step" -c "./recording prog 5 2 0 64" -e "trace:bdev:BDEV_IO_START { @$map[args.type] = count(); } uprobe:./recording:work { @$map[0] = count(); }"
 kill -0 $target 2>/dev/null && echo "ok the traced program is alive" || echo "not ok the traced program is alive"

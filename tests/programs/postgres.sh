@@ -107,7 +107,17 @@ waited=$(value @longest_ms)
 [ "$(value @waits)" -ge 1 ] 2>/dev/null && [ "${waited:-0}" -ge 50 ] && ok "a lock wait is seen, $waited ms long" ||
     not_ok "lock waits" "waits $(value @waits), longest ${waited:-none} ms" "$(cat "$dir/traced" "$dir/errors")"
 
-# 5. The same script in bpftrace counts the same.
+# 5. Debian's server has no frame pointers: its stacks, of processes that were started meanwhile, reach its beginning.
+if "$spoor" --info 2>/dev/null | grep -q '^ *loop  *yes' && "$spoor" --info 2>/dev/null | grep -q '^ *btf  *yes' && [ "$(uname -m)" = x86_64 ]; then
+    trace "usdt:$server:query__start,usdt:$server:transaction__commit { @[dw_ustack] = count(); }" bench -n -c $clients -C -j 1 -t 5
+    stacks=$(grep -c '^@\[' "$dir/traced") whole=$(grep -c '^ *_start+' "$dir/traced")
+    [ "$stacks" -ge 5 ] && [ "$stacks" = "$whole" ] && ok "stacks are whole without frame pointers: $stacks" ||
+        not_ok "stacks" "$whole of $stacks are whole" "$(grep -B1 '^]' "$dir/traced" | head -n 40)" "$(cat "$dir/errors")"
+else
+    echo "skip stacks: dw_ustack needs x86_64, bpf_loop and BTF"
+fi
+
+# 6. The same script in bpftrace counts the same.
 if ! command -v bpftrace >/dev/null; then
     echo "skip bpftrace: not installed"
 elif ! timeout 3 "$spoor" -q -e 'tracepoint:syscalls:sys_enter_getpid { } interval:ms:1 { exit(); }' >/dev/null 2>&1; then

@@ -3,9 +3,9 @@
  *   usdt     fires storm:tick (number, text), behind a semaphore
  *   call     calls storm_call(number)
  *   syscall  calls getppid()
- * It does what the lines of its standard input say: "go" begins, "stop" ends the storm, "look" does nothing;
- * after each it prints "LISTENED HITS": 1 if somebody listens to storm:tick, and how often it hit so far. The
- * input's end is the end. */
+ * It does what the lines of its standard input say: "go" begins, "stop" ends the storm, "look" waits until
+ * all threads have hit again if it goes on; after each it prints "LISTENED HITS": 1 if somebody listens to
+ * storm:tick, and how often it hit so far. The input's end is the end. */
 #include <spoor/probe.h>
 
 #include <pthread.h>
@@ -23,7 +23,9 @@ enum { THREADS_MOST = 64 };
 
 static char kind;
 static bool runs;
-static uint64_t hits; /* of the threads that have ended */
+static struct { /* of each thread */
+    _Alignas(64) uint64_t hits;
+} counts[THREADS_MOST];
 
 __attribute__((noinline, noclone, noipa, used)) void storm_call(uint64_t number)
 {
@@ -35,19 +37,31 @@ __attribute__((noinline)) static void storm_tick(uint64_t number)
     SPOOR_FIRE(storm, tick, number, "storm");
 }
 
-static void *work(void *nothing)
+static void *work(void *own)
 {
-    uint64_t count = 0;
-    for (; __atomic_load_n(&runs, __ATOMIC_RELAXED); count++) {
+    uint64_t *hits = own;
+    for (uint64_t count = 0; __atomic_load_n(&runs, __ATOMIC_RELAXED); count++) {
         if (kind == 'u')
             storm_tick(count);
         else if (kind == 'c')
             storm_call(count);
         else
             syscall(SYS_getppid);
+        __atomic_store_n(hits, *hits + 1, __ATOMIC_RELAXED);
     }
-    __atomic_add_fetch(&hits, count, __ATOMIC_RELAXED);
-    return nothing;
+    return NULL;
+}
+
+static uint64_t hits_of(int thread)
+{
+    return __atomic_load_n(&counts[thread].hits, __ATOMIC_RELAXED);
+}
+
+static void wait_for_hits(int count)
+{
+    for (int i = 0; i < count; i++)
+        for (uint64_t before = hits_of(i); hits_of(i) == before;)
+            usleep(100);
 }
 
 int main(int argc, char **argv)
@@ -61,13 +75,19 @@ int main(int argc, char **argv)
     setlinebuf(stdout);
     while (fgets(line, sizeof line, stdin)) {
         bool go = !strcmp(line, "go\n"), stop = !strcmp(line, "stop\n");
+        uint64_t hits = 0;
         if ((go && runs) || (stop && !runs))
             return 2;
         if (go || stop)
             __atomic_store_n(&runs, go, __ATOMIC_RELAXED);
         for (int i = 0; i < count && (go || stop); i++)
-            if (go ? pthread_create(&threads[i], NULL, work, NULL) : pthread_join(threads[i], NULL))
+            if (go ? pthread_create(&threads[i], NULL, work, &counts[i].hits)
+                   : pthread_join(threads[i], NULL))
                 return 2;
+        if (runs)
+            wait_for_hits(count);
+        for (int i = 0; i < count; i++)
+            hits += hits_of(i);
         printf("%d %llu\n", SPOOR_LISTENED(storm, tick) != 0, (unsigned long long)hits);
     }
     return 0;

@@ -326,6 +326,10 @@ static void test_hostile(void **state)
     endure("struct s { int x", "[1]", 100000, "; };");
     endure("struct s { int ", "(", 100000, "");
     endure("struct s { int x; ", "int y;", 100000, "};");
+    endure("typedef ", "typeof(", 100000, "int");
+    endure("struct s { ", "_Alignas(", 100000, "int");
+    endure("struct s { ", "__attribute__((aligned(", 100000, "int");
+    endure("", "enum e : ", 100000, "int { A };");
     endure("", "#if 1\n", 100000, "");
     endure("#if 0\n", "#if 1\n", 100000, "");
     endure("#if ", "(", 100000, "\n#endif");

@@ -232,11 +232,11 @@ static void expect_setting(const char *script, const char *message)
 static void test_settings(void **state)
 {
     (void)state;
-    struct formed *f =
-        form("config = { max_strlen = 0x40; BPFTRACE_MAX_MAP_KEYS = 1_0; print_maps_on_exit = No; "
-             "stack_mode = perf; license = \"MIT\"; missing_probes = warn; perf_rb_pages = auto } "
-             "begin { }",
-             0);
+    struct formed *f = form(
+        "config = { max_strlen = 0x40; BPFTRACE_MAX_MAP_KEYS = 1_0; print_maps_on_exit = No; "
+        "stack_mode = perf; license = \"MIT\"; log_size = 1e3; missing_probes = warn; perf_rb_pages = auto } "
+        "begin { }",
+        0);
     struct settings settings = {0};
     settings_defaults(&settings);
     assert_int_equal(settings.max_strlen, 1024);
@@ -248,6 +248,7 @@ static void test_settings(void **state)
     assert_int_equal(f->diagnostics.errors, 0);
     assert_int_equal(settings.max_strlen, 99); /* the environment wins */
     assert_int_equal(settings.max_map_keys, 10);
+    assert_int_equal(settings.log_size, 1000);
     assert_false(settings.print_maps_on_exit);
     assert_int_equal(settings.stack_mode, STACK_PERF);
     assert_int_equal(settings.missing_probes, MISSING_WARN);

@@ -325,12 +325,12 @@ static bool hostile_symbol(void *owner, uint64_t address, struct print_symbol *o
     return true;
 }
 
-static size_t one_frame(void *owner, enum type_kind kind, uint64_t id, const uint64_t **frames)
+static bool one_frame(void *owner, enum type_kind kind, uint64_t id, struct print_stack *out)
 {
     static const uint64_t frame = 0x20;
     (void)owner, (void)kind, (void)id;
-    *frames = &frame;
-    return 1;
+    *out = (struct print_stack){.frames = &frame, .count = 1};
+    return true;
 }
 
 static void hostile_names(void **state)
@@ -413,7 +413,7 @@ static void records(void **state)
 {
     (void)state;
     struct printer *printer = json_printer();
-    record_text(printer, "time", "12:00\n", 6);
+    record_text(printer, "time", &(const struct text){.bytes = "12:00\n", .length = 6});
     assert_json("{\"type\": \"time\", \"data\": \"12:00\\n\"}\n");
     printer = json_printer();
     const struct format_argument arguments[] = {{type_string(&arena, 8), "a\"\x01\0\0\0\0"},

@@ -91,7 +91,7 @@ static struct bpf_insn event_code[] = {
     /*  0 */ HELPER(125),
     STORE(BPF_DW, 10, -24, 0),
     STORE_IMM(BPF_W, 10, -16, 7),
-    STORE_IMM(BPF_W, 10, -12, 24),
+    STORE_IMM(BPF_W, 10, -12, 0),
     /*  4 */ HELPER(BPF_FUNC_get_smp_processor_id),
     STORE(BPF_DW, 10, -8, 0),
     STORE(BPF_W, 10, -28, 0),

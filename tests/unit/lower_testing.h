@@ -297,6 +297,10 @@ struct testing {
     const struct check_unit *unit; /* the first */
     struct text dump;
     bool may_sleep, wants_dump;
+    union { /* what the reader of records counted */
+        struct image_control control;
+        char room[65536];
+    } read;
     int maps[MAPS_MOST];
     int rings[64];
     unsigned ring_count;
@@ -598,7 +602,7 @@ static inline uint64_t testing_mishaps(struct testing *t, enum mishap_kind kind)
     const struct image_control *control = (const void *)value;
     for (size_t i = 0; i < t->image.mishap_count; i++)
         if (t->image.mishaps[i].kind == kind)
-            sum += control->mishaps[i];
+            sum += control->mishaps[i] + t->read.control.mishaps[i];
     return sum;
 }
 

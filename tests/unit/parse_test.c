@@ -610,23 +610,6 @@ static void test_several_errors(void **state)
                   "1:23-24: ERROR: syntax: expected an expression, found '}'", NULL);
 }
 
-static void test_later_parts(void **state)
-{
-    (void)state;
-    expect_errors(
-        "#include <linux/sched.h>\n#define A \\\n 1\nstruct x { int a; };\nunion y { int a; }\n"
-        "enum { A, B };\ntypedef struct { int a; } z;\nstruct w { int a; } __attribute__((packed));\n"
-        "END { 1 = 2 }",
-        "1:1-9: ERROR: '#include' is not supported yet", "2:1-8: ERROR: '#define' is not supported yet",
-        "4:1-7: ERROR: C definitions are not supported yet",
-        "5:1-6: ERROR: C definitions are not supported yet",
-        "6:1-5: ERROR: C definitions are not supported yet",
-        "7:1-8: ERROR: C definitions are not supported yet",
-        "8:1-7: ERROR: C definitions are not supported yet",
-        "9:7-8: ERROR: Only scratch variables and maps can be assigned to", NULL);
-    expect_errors("BEGIN { $f = ; }", "1:14-15: ERROR: syntax: expected an expression", NULL);
-}
-
 static bool count_node(struct node *node, void *state)
 {
     unsigned *counts = state;
@@ -728,7 +711,6 @@ int main(void)
         cmocka_unit_test(test_errors_around_blocks),
         cmocka_unit_test(test_errors_in_statements),
         cmocka_unit_test(test_several_errors),
-        cmocka_unit_test(test_later_parts),
         cmocka_unit_test(test_walk_and_clone),
         cmocka_unit_test(test_clone_forgets),
         cmocka_unit_test(test_print),

@@ -45,13 +45,14 @@ static bool user_symbol(void *owner, uint32_t pid, uint64_t address, bool is_ret
     return true;
 }
 
-static size_t stack(void *owner, enum type_kind kind, uint64_t id, const uint64_t **frames)
+static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_stack *out)
 {
     static const uint64_t both[] = {0x1001, 0x10};
     static const uint64_t user[] = {0x1001, 0x2000, 0x10};
     (void)owner;
-    *frames = kind == TYPE_KSTACK ? both : user;
-    return id != 7 ? 0 : kind == TYPE_KSTACK ? 2 : 3;
+    *out = kind == TYPE_KSTACK ? (struct print_stack){.frames = both, .count = 2}
+                               : (struct print_stack){.frames = user, .count = 3};
+    return id == 7;
 }
 
 static const char *name(void *owner, uint64_t index)
@@ -456,7 +457,7 @@ static void records_as_text(void **state)
     struct printer printer = {.out = &text, .names = &names};
     struct type kernel = {.kind = TYPE_KSTACK, .size = 8};
     text_clear(&text);
-    record_text(&printer, "time", "12:00\n", 6);
+    record_text(&printer, "time", &(const struct text){.bytes = "12:00\n", .length = 6});
     record_value(&printer, &type_i8, WORDS(50), 10);
     record_value(&printer, tuple_of(&type_i8, &type_bool), WORDS(1, 0), 0);
     record_value(&printer, &kernel, WORDS(7), 0);

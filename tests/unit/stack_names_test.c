@@ -56,7 +56,7 @@ static void what_was_told(void **state)
     assert_string_equal(find(processes, NOBODY, 0x1fff), "/bin/old");
     assert_string_equal(find(processes, NOBODY, 0x2000), "not code");
     /* A child has what its parent had, and keeps it when the parent executes something else. */
-    process_forked(processes, NOBODY - 1, NOBODY);
+    process_forked(processes, NOBODY - 1, NOBODY, 15);
     assert_int_equal(process_parent(processes, NOBODY - 1), NOBODY);
     map(processes, NOBODY, 0x1000, 20, 8, "/bin/new");
     assert_string_equal(find(processes, NOBODY, 0x1000), "/bin/new");
@@ -64,6 +64,24 @@ static void what_was_told(void **state)
     /* What comes late does not win. */
     map(processes, NOBODY, 0x1000, 15, 9, "/bin/late");
     assert_string_equal(find(processes, NOBODY, 0x1000), "/bin/new");
+    processes_free(processes);
+}
+
+static void numbers_used_again(void **state)
+{
+    (void)state;
+    struct processes *processes = processes_make();
+    processes_are_told(processes);
+    map(processes, NOBODY, 0x1000, 1, 7, "/bin/parent");
+    map(processes, NOBODY - 1, 0x1000, 10, 8, "/bin/first");
+    map(processes, NOBODY - 1, 0x9000, 10, 8, "/bin/first");
+    process_forked(processes, NOBODY - 1, NOBODY, 20);
+    assert_string_equal(find(processes, NOBODY - 1, 0x1000), "/bin/parent"); /* the new one's, … */
+    assert_string_equal(find(processes, NOBODY - 1, 0x9000), "/bin/first");  /* … and what is still known */
+    size_t before = processes_bytes(processes);
+    for (uint64_t i = 0; i < 1000; i++)
+        process_forked(processes, NOBODY - 1, NOBODY, 30 + i);
+    assert_true(processes_bytes(processes) < before + 1024);
     processes_free(processes);
 }
 
@@ -78,13 +96,13 @@ static void bounded(void **state)
     }
     assert_true(processes_bytes(processes) < 2 << 20);
     assert_string_equal(find(processes, NOBODY, UINT64_C(9999) << 12), "/tmp/9999");
-    for (int i = 0; i < 300000; i++) { /* many processes */
+    for (int i = 0; i < 30000; i++) { /* many processes */
         map(processes, 1000000 + i, 0x1000, 1, 5, "/bin/x");
-        process_forked(processes, 1000000 + i, NOBODY);
-        if (i % 1000 == 0)
-            assert_true(processes_bytes(processes) < (65 << 20));
+        process_forked(processes, 1000000 + i, NOBODY, 1);
+        if (i % 100 == 0)
+            assert_true(processes_bytes(processes) < (17 << 20));
     }
-    assert_string_equal(find(processes, 1000000 + 299999, 0x1000), "/bin/x");
+    assert_string_equal(find(processes, 1000000 + 29999, 0x1000), "/bin/x");
     processes_free(processes);
 }
 
@@ -283,10 +301,11 @@ static void packed_symbols(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_told),         cmocka_unit_test(bounded),
-        cmocka_unit_test(what_the_kernel_tells), cmocka_unit_test(perf_maps),
-        cmocka_unit_test(perf_map_files),        cmocka_unit_test(calls),
-        cmocka_unit_test(what_is_no_frame),      cmocka_unit_test(packed_symbols),
+        cmocka_unit_test(what_was_told),  cmocka_unit_test(numbers_used_again),
+        cmocka_unit_test(bounded),        cmocka_unit_test(what_the_kernel_tells),
+        cmocka_unit_test(perf_maps),      cmocka_unit_test(perf_map_files),
+        cmocka_unit_test(calls),          cmocka_unit_test(what_is_no_frame),
+        cmocka_unit_test(packed_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

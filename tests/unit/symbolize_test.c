@@ -286,6 +286,28 @@ static void hidden_addresses(void **state)
     kallsyms_close(kallsyms);
 }
 
+/* Lines end at newlines alone: as many as there is room for. */
+static void zeros_in_the_list(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/spoor-kallsyms-XXXXXX";
+    static const char pair[] = "20 t b\n10 t a"; /* and a zero */
+    struct kallsyms *kallsyms;
+    struct kernel_symbol found;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(write(fd, pair + (i ? 7 : 0), sizeof pair - (i ? 7 : 0)), sizeof pair - (i ? 7 : 0));
+    close(fd);
+    assert_int_equal(kallsyms_open(path, &kallsyms), 0);
+    assert_int_equal(kallsyms_resolve(kallsyms, 0x14, &found), 0);
+    assert_string_equal(found.name, "a");
+    assert_int_equal(kallsyms_resolve(kallsyms, 0x24, &found), 0);
+    assert_string_equal(found.name, "b");
+    kallsyms_close(kallsyms);
+    unlink(path);
+}
+
 static void of_the_kernel(void **state)
 {
     (void)state;
@@ -312,11 +334,11 @@ static void of_the_kernel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(this_process),    cmocka_unit_test(the_vdso),
-        cmocka_unit_test(a_later_mapping), cmocka_unit_test(a_process_that_ends),
-        cmocka_unit_test(many_processes),  cmocka_unit_test(demangling),
-        cmocka_unit_test(kernel_symbols),  cmocka_unit_test(hidden_addresses),
-        cmocka_unit_test(of_the_kernel),
+        cmocka_unit_test(this_process),      cmocka_unit_test(the_vdso),
+        cmocka_unit_test(a_later_mapping),   cmocka_unit_test(a_process_that_ends),
+        cmocka_unit_test(many_processes),    cmocka_unit_test(demangling),
+        cmocka_unit_test(kernel_symbols),    cmocka_unit_test(hidden_addresses),
+        cmocka_unit_test(zeros_in_the_list), cmocka_unit_test(of_the_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

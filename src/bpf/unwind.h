@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tables that programs unwind user stacks with: written by the session (session/unwind.c), read by what
+ * lower_unwind.c makes.
+ *
+ * A file's code is cut into blocks of 32 KB. The hash "unwind_blocks" says where the rows of a block are
+ * (sym/cfi.h): in one chunk of the array "unwind_rows", one after another, the first of them the one that
+ * holds where the block begins. Blocks of a file are found by its inode, so that a file's rows serve every
+ * process. What code a process has where is asked of the kernel (bpf_find_vma); where it may not be asked
+ * twice, as in an interrupt, "unwind_processes" has it. What is missing is asked for in "unwind_wishes". */
+#ifndef SPOOR_BPF_UNWIND_H
+#define SPOOR_BPF_UNWIND_H
+
+#include <stdint.h>
+
+enum {
+    UNWIND_BLOCK_SHIFT = 15,
+    UNWIND_STEPS = 13, /* of a search in a block, which has fewer rows than 1 << UNWIND_STEPS */
+    UNWIND_BLOCK_ROWS = (1 << UNWIND_STEPS) - 1,
+    UNWIND_BLOCKS = 1 << 16,
+    UNWIND_CHUNK_SHIFT = 16,
+    UNWIND_CHUNK_ROWS = 1 << UNWIND_CHUNK_SHIFT,
+    UNWIND_CHUNK_BYTES = UNWIND_CHUNK_ROWS * 8,
+    UNWIND_CHUNKS = 128,
+    UNWIND_WISHES = 1024,
+    UNWIND_PROCESSES = 1024,
+    UNWIND_MAPPING_STEPS = 8,
+    UNWIND_MAPPINGS = 1 << UNWIND_MAPPING_STEPS,
+};
+#define UNWIND_DEVICE_PROCESS                                                                                \
+    UINT32_MAX                   /* of a wish: the inode is a process id, whose mappings are wanted          \
+                                  */
+#define UNWIND_NOWHERE INT64_MAX /* where no mapping begins */
+
+struct unwind_key {
+    uint64_t inode;
+    uint32_t device; /* as the kernel keeps it: major << 20 | minor */
+    uint32_t block;  /* offset in the file >> UNWIND_BLOCK_SHIFT; of a wish: 0 */
+};
+
+struct unwind_block {
+    uint32_t chunk, first, count, unused;
+};
+
+struct unwind_wish { /* who stumbled, and over which address */
+    uint64_t pid, address;
+};
+
+struct unwind_process {
+    uint64_t starts[UNWIND_MAPPINGS]; /* in order; UNWIND_NOWHERE behind the last */
+    struct unwind_mapping {
+        uint64_t size, offset, inode, device;
+    } mappings[UNWIND_MAPPINGS];
+};
+
+/* Of struct image_stack, `kind`: why there are no more frames, and whether all are by rules, so that a return
+ * address is none by chance. */
+enum unwind_end { UNWIND_WHOLE, UNWIND_NO_RULE, UNWIND_NO_MEMORY };
+enum { UNWIND_END_SHIFT = 8, UNWIND_END_MASK = 0xff, UNWIND_BY_RULES = 1 << 16 };
+
+/* Where members of the kernel's structs are. */
+struct unwind_offsets {
+    uint32_t vm_start, vm_end, vm_pgoff, vm_file; /* of vm_area_struct */
+    uint32_t file_inode, inode_number, inode_super, super_device;
+};
+
+#endif

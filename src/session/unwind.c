@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tables for unwinding by call frame information (bpf/unwind.h): which files have rows in them.
+ *
+ * Before anything is attached come the files that are known to matter: what the processes of -p have mapped,
+ * what the command of -c is linked with, the programs that have probes, what processes that run them have
+ * mapped. Others are asked for by programs that meet them, and are there a turn later. Rows of a file stay,
+ * for every process that maps it. What does not fit any more has no rows, and is told once. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "bpf/unwind.h"
+#include "session/state.h"
+#include "sym/cfi.h"
+#include "sym/library.h"
+#include "sym/needed.h"
+#include "sym/proc.h"
+
+enum {
+    PAUSE_NS = 200000000, /* between two looks at one process */
+    DEVICE_MINOR_BITS = 20,
+};
+
+struct look { /* at a process, when it was asked for */
+    struct look *next;
+    struct unwind_key key;
+    uint64_t until; /* not again before */
+};
+
+struct unwind {
+    void *chunks[UNWIND_CHUNKS];
+    uint32_t chunk_count, filled; /* rows in the last */
+    struct table files;           /* by key: those that were looked at */
+    struct look *looks;
+    uint64_t wishes; /* as last seen in the control page */
+    bool is_full;
+};
+
+static int update(struct session *session, uint32_t map, const void *key, const void *value)
+{
+    return session->host->operations->map_update(session->host, map, key, value);
+}
+
+/* ---- files ---- */
+
+static int add_block(struct session *session, struct unwind_key *key, const struct cfi_row *rows,
+                     uint32_t count)
+{
+    struct unwind *unwind = session->unwind;
+    if (!unwind->chunk_count || unwind->filled + count > UNWIND_CHUNK_ROWS) {
+        if (unwind->chunk_count == UNWIND_CHUNKS)
+            return -ENOSPC;
+        int error = kernel_add_array(session->kernel, &session->image, session->image.unwind_rows,
+                                     unwind->chunk_count, &unwind->chunks[unwind->chunk_count]);
+        if (error)
+            return error;
+        unwind->chunk_count++;
+        unwind->filled = 0;
+    }
+    struct unwind_block block = {.chunk = unwind->chunk_count - 1, .first = unwind->filled, .count = count};
+    memcpy((struct cfi_row *)unwind->chunks[block.chunk] + block.first, rows, count * sizeof *rows);
+    unwind->filled += count;
+    return update(session, session->image.unwind_blocks, key, &block);
+}
+
+/* Each block begins with the row that holds there. What is more than a search can tell apart is left out. */
+static int add_rows(struct session *session, struct unwind_key key, const struct cfi_rows *rows)
+{
+    int error = 0;
+    for (size_t i = 0; i < rows->count && !error;) {
+        key.block = rows->items[i].place >> UNWIND_BLOCK_SHIFT;
+        uint32_t begin = key.block << UNWIND_BLOCK_SHIFT;
+        size_t first = i && rows->items[i].place != begin ? i - 1 : i;
+        while (i < rows->count && rows->items[i].place >> UNWIND_BLOCK_SHIFT == key.block)
+            i++;
+        size_t count = i - first;
+        error = add_block(session, &key, &rows->items[first],
+                          count < UNWIND_BLOCK_ROWS ? (uint32_t)count : UNWIND_BLOCK_ROWS);
+        /* A long function may have no row of its own in the blocks that follow. */
+        uint32_t next = i < rows->count ? rows->items[i].place >> UNWIND_BLOCK_SHIFT : key.block + 1;
+        while (!error && ++key.block < next && rows->items[i - 1].rule != CFI_UNKNOWN)
+            error = add_block(session, &key, &rows->items[i - 1], 1);
+    }
+    return error;
+}
+
+static void add_file(struct session *session, struct unwind_key key, const char *path)
+{
+    struct unwind *unwind = session->unwind;
+    struct elf_file *file;
+    struct cfi_rows rows;
+    key.block = 0;
+    if (table_get(&unwind->files, &key, sizeof key) || table_set(&unwind->files, &key, sizeof key, unwind))
+        return;
+    if (elf_file_open(path, &file))
+        return;
+    int error = cfi_read(file, &rows);
+    elf_file_close(file);
+    if (error)
+        return;
+    error = add_rows(session, key, &rows);
+    cfi_free(&rows);
+    if (error && !unwind->is_full) {
+        unwind->is_full = true;
+        session_report(session,
+                       "WARNING: dw_ustack: no room for the unwind information of '%s' and what follows: %s. "
+                       "There, frame pointers are followed\n",
+                       path, strerror(-error));
+    }
+}
+
+static struct unwind_key key_of(uint64_t device, uint64_t inode)
+{
+    return (struct unwind_key){
+        .inode = inode, .device = (uint32_t)((device >> 32) << DEVICE_MINOR_BITS | (device & 0xfffff))};
+}
+
+static int add_path(void *state, const char *path)
+{
+    struct stat found;
+    if (!stat(path, &found) && S_ISREG(found.st_mode))
+        add_file(state, key_of((uint64_t)major(found.st_dev) << 32 | minor(found.st_dev), found.st_ino),
+                 path);
+    return 0;
+}
+
+static void add_program(struct session *session, const char *path)
+{
+    add_path(session, path);
+    needed_each(path, add_path, session);
+}
+
+/* ---- processes ---- */
+
+/* The very file that is mapped, also when its name is gone; without the right to that, by its name. */
+static void add_mapping(struct session *session, pid_t pid, const struct proc_mapping *mapping,
+                        struct unwind_key key)
+{
+    char mapped[96];
+    struct stat found;
+    struct text path = {0};
+    snprintf(mapped, sizeof mapped, "/proc/%d/map_files/%llx-%llx", (int)pid,
+             (unsigned long long)mapping->start, (unsigned long long)mapping->end);
+    if (!stat(mapped, &found))
+        add_file(session, key, mapped);
+    else if (!mapping->is_deleted && !proc_path(pid, mapping->path, &path))
+        add_file(session, key, text_string(&path));
+    text_free(&path);
+}
+
+static bool is_code(const struct proc_mapping *mapping)
+{
+    return mapping->executable && mapping->inode;
+}
+
+/* Its files, and which code it has where. */
+static int add_process(struct session *session, pid_t pid, const struct proc_maps *maps)
+{
+    struct unwind_process process;
+    uint64_t key = (uint64_t)pid;
+    size_t count = 0;
+    memset(&process, 0, sizeof process);
+    for (size_t i = 0; i < UNWIND_MAPPINGS; i++)
+        process.starts[i] = UNWIND_NOWHERE;
+    for (size_t i = 0; i < maps->count; i++) {
+        const struct proc_mapping *mapping = &maps->items[i];
+        if (!is_code(mapping))
+            continue;
+        struct unwind_key file = key_of(mapping->device, mapping->inode);
+        add_mapping(session, pid, mapping, file);
+        if (count == UNWIND_MAPPINGS)
+            continue;
+        process.starts[count] = mapping->start;
+        process.mappings[count++] = (struct unwind_mapping){
+            .size = mapping->end - mapping->start,
+            .offset = mapping->offset,
+            .inode = mapping->inode,
+            .device = file.device,
+        };
+    }
+    return update(session, session->image.unwind_processes, &key, &process);
+}
+
+static int drop_if_gone(void *state, const uint8_t *key, const uint8_t *value)
+{
+    struct session *session = state;
+    uint64_t pid;
+    (void)value;
+    memcpy(&pid, key, sizeof pid);
+    if (!proc_exists((pid_t)pid))
+        session->host->operations->map_delete(session->host, session->image.unwind_processes, key);
+    return 0;
+}
+
+static void look_at(struct session *session, pid_t pid)
+{
+    struct proc_maps maps;
+    if (proc_maps_read(pid, &maps))
+        return;
+    if (add_process(session, pid, &maps) == -E2BIG) {
+        session->host->operations->map_each(session->host, session->image.unwind_processes, drop_if_gone,
+                                            session);
+        add_process(session, pid, &maps);
+    }
+    proc_maps_free(&maps);
+}
+
+/* ---- the beginning ---- */
+
+static bool is_probed(const struct session *session, const struct proc_mapping *mapping)
+{
+    struct unwind_key key = key_of(mapping->device, mapping->inode);
+    return is_code(mapping) && table_get(&session->unwind->files, &key, sizeof key);
+}
+
+/* What runs a program that has probes. Called while no others are known. */
+static int look_if_probed(void *state, pid_t pid)
+{
+    struct proc_maps maps;
+    bool probed = false;
+    if (proc_maps_read(pid, &maps))
+        return 0;
+    for (size_t i = 0; i < maps.count && !probed; i++)
+        probed = is_probed(state, &maps.items[i]);
+    if (probed)
+        add_process(state, pid, &maps);
+    proc_maps_free(&maps);
+    return 0;
+}
+
+static void add_command(struct session *session)
+{
+    struct text path = {0};
+    const char *word = child_program(session);
+    if (word && !executable_find(word, &path))
+        add_program(session, text_string(&path));
+    text_free(&path);
+}
+
+int unwind_begin(struct session *session)
+{
+    const struct session_options *options = &session->options;
+    if (!session->kernel || !session->image.unwinds)
+        return 0;
+    session->unwind = calloc(1, sizeof *session->unwind);
+    if (!session->unwind)
+        return -ENOMEM;
+    bool any = false;
+    for (size_t i = 0; i < options->pid_count; i++)
+        look_at(session, options->pids[i]);
+    for (size_t i = 0; i < session->unit_count && !options->pid_count; i++)
+        if (session->units[i].variant->context.program_path) {
+            add_path(session, session->units[i].variant->context.program_path);
+            any = true;
+        }
+    if (any && !options->command)
+        proc_each(look_if_probed, session);
+    for (size_t i = 0; i < session->unit_count && any; i++)
+        if (session->units[i].variant->context.program_path)
+            needed_each(session->units[i].variant->context.program_path, add_path, session);
+    if (options->command)
+        add_command(session);
+    return 0;
+}
+
+/* ---- wishes ---- */
+
+struct wishes {
+    struct session *session;
+    uint64_t now;
+    size_t count;
+};
+
+static void forget(struct session *session, const struct unwind_key *key)
+{
+    session->host->operations->map_delete(session->host, session->image.unwind_wishes, key);
+}
+
+/* Of a file on an overlay the kernel's inode is that of the file below, which it shows to nobody. */
+static bool is_wished(const struct proc_mapping *mapping, const struct unwind_key *key)
+{
+    return is_code(mapping) && (mapping->inode == key->inode || mapping->device >> 32 == 0);
+}
+
+static void grant_file(struct session *session, const struct unwind_key *key, const struct unwind_wish *wish)
+{
+    struct proc_maps maps;
+    const struct proc_mapping *mapping = NULL;
+    if (!proc_maps_read((pid_t)wish->pid, &maps)) {
+        mapping = proc_maps_find(&maps, wish->address);
+        if (mapping && is_wished(mapping, key))
+            add_mapping(session, (pid_t)wish->pid, mapping, *key);
+        proc_maps_free(&maps);
+    }
+    if (!mapping)
+        forget(session, key); /* the process is gone: the next may ask */
+}
+
+static int grant(void *state, const uint8_t *bytes, const uint8_t *value)
+{
+    struct wishes *wishes = state;
+    struct session *session = wishes->session;
+    struct unwind_key key;
+    struct unwind_wish wish;
+    memcpy(&key, bytes, sizeof key);
+    memcpy(&wish, value, sizeof wish);
+    wishes->count++;
+    if (key.device != UNWIND_DEVICE_PROCESS) {
+        struct unwind *unwind = session->unwind;
+        if (!table_get(&unwind->files, &key, sizeof key))
+            grant_file(session, &key, &wish);
+        return 0;
+    }
+    for (const struct look *look = session->unwind->looks; look; look = look->next)
+        if (!memcmp(&look->key, &key, sizeof key))
+            return 0;
+    look_at(session, (pid_t)key.inode);
+    struct look *look = malloc(sizeof *look);
+    if (!look)
+        return 0; /* it is not looked at again */
+    *look = (struct look){session->unwind->looks, key, wishes->now + PAUSE_NS};
+    session->unwind->looks = look;
+    return 0;
+}
+
+/* What loads code all the time is not read all the time. */
+static void end_pauses(struct session *session, uint64_t now)
+{
+    for (struct look **at = &session->unwind->looks; *at;) {
+        struct look *look = *at;
+        if (now < look->until) {
+            at = &look->next;
+            continue;
+        }
+        *at = look->next;
+        forget(session, &look->key);
+        free(look);
+    }
+}
+
+void unwind_look(struct session *session)
+{
+    if (!session->unwind && session->image.unwinds) /* the first program that needs it came meanwhile */
+        unwind_begin(session);
+    const struct image_control *control =
+        session->unwind ? session->host->operations->control(session->host) : NULL;
+    if (!control)
+        return;
+    struct wishes wishes = {.session = session, .now = session->host->operations->clock(session->host)};
+    end_pauses(session, wishes.now);
+    uint64_t seen = __atomic_load_n(&control->unwind_wishes, __ATOMIC_ACQUIRE);
+    if (seen == session->unwind->wishes)
+        return;
+    session->unwind->wishes = seen;
+    const struct host_operations *host = session->host->operations;
+    host->map_each(session->host, session->image.unwind_wishes, grant, &wishes);
+    if (wishes.count > UNWIND_WISHES / 2)
+        host->map_clear(session->host, session->image.unwind_wishes);
+}
+
+void unwind_close(struct session *session)
+{
+    struct unwind *unwind = session->unwind;
+    if (!unwind)
+        return;
+    for (uint32_t i = 0; i < unwind->chunk_count; i++)
+        munmap(unwind->chunks[i], UNWIND_CHUNK_BYTES);
+    while (unwind->looks) {
+        struct look *next = unwind->looks->next;
+        free(unwind->looks);
+        unwind->looks = next;
+    }
+    table_free(&unwind->files);
+    free(unwind);
+    session->unwind = NULL;
+}
+
+/* ---- where the kernel has it ---- */
+
+const struct unwind_offsets *unwind_find_offsets(struct session *session)
+{
+    struct unwind_offsets *at = arena_new(&session->arena, struct unwind_offsets);
+    const struct session_member members[] = {
+        {"struct vm_area_struct", "vm_start", &at->vm_start},
+        {"struct vm_area_struct", "vm_end", &at->vm_end},
+        {"struct vm_area_struct", "vm_pgoff", &at->vm_pgoff},
+        {"struct vm_area_struct", "vm_file", &at->vm_file},
+        {"struct file", "f_inode", &at->file_inode},
+        {"struct inode", "i_ino", &at->inode_number},
+        {"struct inode", "i_sb", &at->inode_super},
+        {"struct super_block", "s_dev", &at->super_device},
+    };
+    return processes_offsets(session, members, sizeof members / sizeof *members) ? at : NULL;
+}
