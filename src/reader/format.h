@@ -79,6 +79,8 @@ bool recording_read_all(const struct recording *recording, void *buffer, size_t 
 /* Where data begins at or after an offset, UINT64_MAX: nowhere. Files with holes may be as large as they
  * like. */
 uint64_t recording_skip_hole(const struct recording *recording, uint64_t offset);
+/* Up to where there is data from an offset on that is in no hole; the offset: not known. */
+uint64_t recording_data_end(const struct recording *recording, uint64_t offset);
 int recording_add_source(struct recording *recording, struct recording_source *source);
 /* The same in place for the name of a thread: NUL-terminated, and zeros behind it. */
 void recording_clean_thread(char name[RECORDING_NAME]);

@@ -46,6 +46,12 @@ uint64_t recording_skip_hole(const struct recording *recording, uint64_t offset)
     return data >= 0 ? (uint64_t)data : errno == ENXIO ? UINT64_MAX : offset;
 }
 
+uint64_t recording_data_end(const struct recording *recording, uint64_t offset)
+{
+    const off_t hole = offset > INT64_MAX ? -1 : lseek(recording->file, (off_t)offset, SEEK_HOLE);
+    return hole >= 0 ? (uint64_t)hole : offset;
+}
+
 const char *recording_name(struct arena *arena, const char *text, size_t most)
 {
     char *copy = arena_copy(arena, text, strnlen(text, most));

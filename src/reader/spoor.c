@@ -329,7 +329,7 @@ static int scan_ring(struct recording *recording, struct spoor_ring *ring, uint6
     struct spoor_place *before = NULL; /* in the slot before */
     if (!recording_read_all(recording, &control, sizeof control, ring->offset))
         return 0;
-    uint64_t closed = control.closed_behind;
+    uint64_t closed = control.closed_behind, data_end = 0; /* in front of which there is no hole */
     ring->place_count = ring->at = 0;
     for (uint64_t slot = 0; slot <= blocks; slot++) {
         struct layout_block head = {0};
@@ -352,13 +352,15 @@ static int scan_ring(struct recording *recording, struct spoor_ring *ring, uint6
             before = &ring->places[ring->place_count - 1];
         }
         closed = head.closed_behind;
-        if (!head.sequence) {
+        if (!head.sequence && offset >= data_end) {
             const uint64_t data = recording_skip_hole(recording, offset);
             if (data >= first + state->header.ring_bytes)
                 break;
             if (data > offset + LAYOUT_BLOCK_BYTES) {
                 slot = (data - first) / LAYOUT_BLOCK_BYTES - 1;
                 closed = 0;
+            } else {
+                data_end = recording_data_end(recording, offset);
             }
         }
     }

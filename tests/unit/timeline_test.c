@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The line that is expected must never be taken for the right one: times in every order are those that
+ * each alone has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "reader/timeline.h"
+
+enum { POINTS = 40, RATE = 1000, STEP = 500 };
+
+static void fill(struct timeline *timeline)
+{
+    timeline_init(timeline, RATE);
+    for (uint64_t i = 1; i <= POINTS; i++)
+        assert_int_equal(timeline_add(timeline, i * STEP, i * i * 1000000, 1), 0);
+    timeline_finish(timeline);
+}
+
+static uint64_t time_alone(uint64_t counter)
+{
+    struct timeline timeline;
+    fill(&timeline);
+    const uint64_t time = timeline_time(&timeline, counter);
+    timeline_free(&timeline);
+    return time;
+}
+
+static void test_order(void **state)
+{
+    (void)state;
+    struct timeline timeline;
+    fill(&timeline);
+    uint64_t counter = 1;
+    for (int i = 0; i < 2000; i++) {
+        counter = counter * 6364136223846793005u + 1442695040888963407u;
+        const uint64_t asked = (counter >> 33) % ((POINTS + 3) * STEP);
+        timeline_expect(&timeline, counter >> 40);
+        assert_int_equal(timeline_time(&timeline, asked), time_alone(asked));
+    }
+    for (uint64_t asked = 0, before = 0; asked < (POINTS + 3) * STEP; asked++) {
+        const uint64_t time = timeline_time(&timeline, asked);
+        assert_true(time >= before);
+        before = time;
+    }
+    assert_int_equal(timeline_time(&timeline, 7 * STEP), 49000000);
+    timeline_free(&timeline);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
