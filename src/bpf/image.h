@@ -91,7 +91,7 @@ enum mishap_kind {
     MISHAP_TRUNCATED,  /* a string did not fit */
     MISHAP_DIVIDE,     /* division by zero */
     MISHAP_LOOP,       /* a loop reached its bound */
-    MISHAP_STACK,      /* the stack table is full */
+    MISHAP_STACK,      /* the stack table is full, or the kernel has no memory at hand, as in an interrupt */
     MISHAP_NO_CHILD,   /* the script asks for the command's process id, and there is no command */
     MISHAP_SIGNAL,     /* a signal could not be sent */
     MISHAP_WRITE,      /* memory of the program could not be written */

@@ -37,7 +37,9 @@ static const struct {
          ALWAYS, NULL, 0},
     [MISHAP_LOOP] = {"A loop was ended: it reached the largest number of rounds that the kernel allows",
                      ALWAYS, NULL, 0},
-    [MISHAP_STACK] = {"Stacks were not recorded: the stack table is full", ALWAYS, NULL, 0},
+    [MISHAP_STACK] =
+        {"Stacks were not recorded: the stack table is full, or there was no memory for it at that moment",
+         ALWAYS, NULL, 0},
     [MISHAP_NO_CHILD] = {"cpid is 0: there is no command, run with -c", ALWAYS, NULL, 0},
     [MISHAP_SIGNAL] = {"The signal could not be sent", ALWAYS, NULL, 0},
     [MISHAP_PROCESSES] = {"Processes are not followed: there are more than max_map_keys of them", ALWAYS,
