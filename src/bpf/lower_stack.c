@@ -207,8 +207,9 @@ struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, 
     ir_branch(b, ir_binary_constant(b, IR_EQ, ir_extend(b, result, 4, true), -17), end, full);
     ir_seal(b, full);
     ir_enter(b, full);
+    /* It stays different from others, and is shown if it is kept when it comes again. */
     lower_mishap(l, MISHAP_STACK, place, -1, "map_update_elem");
-    ir_jump(b, none);
+    ir_jump(b, end);
     ir_seal(b, none);
     ir_enter(b, none);
     ir_write(b, id, ir_constant(b, 0));
