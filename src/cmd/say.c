@@ -12,7 +12,7 @@ void command_say(FILE *out, const char *text)
     struct text safe = {0};
     if (isatty(fileno(out)) == 1) {
         terminal_escape(&safe, text, strlen(text), true);
-        text = text_string(&safe);
+        text = safe.failed ? "ERROR: there is no memory for a message\n" : text_string(&safe);
     }
     fputs(text, out);
     text_free(&safe);
@@ -28,25 +28,24 @@ bool command_say_in_time(const char *text, int milliseconds)
 {
     enum { PART_BYTES = 4096 }; /* what a pipe that can be written takes without waiting */
     struct text safe = {0};
-    if (isatty(STDERR_FILENO) == 1)
+    if (isatty(STDERR_FILENO) == 1) {
         terminal_escape(&safe, text, strlen(text), true);
-    else
-        text_add(&safe, text);
-    fflush(stderr);
-    size_t done = 0;
-    while (done < safe.length) {
-        size_t left = safe.length - done;
+        text = safe.failed ? "ERROR: there is no memory for a message\n" : text_string(&safe);
+    }
+    size_t done = 0, length = strlen(text);
+    while (done < length) {
+        size_t left = length - done, part = left < PART_BYTES ? left : PART_BYTES;
         if (poll(&(struct pollfd){STDERR_FILENO, POLLOUT, 0}, 1, milliseconds) == 0)
             break;
-        ssize_t written = write(STDERR_FILENO, safe.bytes + done, left < PART_BYTES ? left : PART_BYTES);
-        if (written < 0 && errno != EINTR && errno != EAGAIN)
-            done = safe.length; /* it is closed: who wants to know of it */
-        else if (written > 0)
-            done += (size_t)written;
+        errno = 0;
+        size_t written = fwrite(text + done, 1, part, stderr); /* which has no buffer */
+        done += written;
+        if (written < part && errno != EINTR && errno != EAGAIN)
+            done = length; /* it is closed: who wants to know of it */
+        clearerr(stderr);
     }
-    bool is_whole = done == safe.length && !safe.failed;
     text_free(&safe);
-    return is_whole;
+    return done == length;
 }
 
 int command_complain(const char *command, const char *what, const char *value)

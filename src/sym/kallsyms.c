@@ -391,6 +391,7 @@ int kallsyms_ranges(struct kallsyms *kallsyms, const char *const *prefixes, uint
             uint64_t *grown = realloc(*bounds, (room = room ? 2 * room : 64) * sizeof *grown);
             if (!grown) {
                 free(*bounds);
+                *bounds = NULL;
                 return -ENOMEM;
             }
             *bounds = grown;
