@@ -293,7 +293,7 @@ int session_attach_unit(struct session *session, const struct session_unit *unit
         .state = session,
     };
     /* Told before the kernel is asked, whose own answer says less. */
-    for (const char *const *need = variant->kind->needs; need && *need; need++) {
+    for (const char *const *need = variant->kind->needs; session->kernel && need && *need; need++) {
         struct text why = {0};
         bool is_missing = kernel_lacks(session->kernel, *need, &why);
         if (is_missing)

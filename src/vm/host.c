@@ -320,6 +320,8 @@ int vm_open(const struct vm_options *options, struct vm **out)
         .program_btf = true,
         .long_keys = true,
         .read_kernel = true,
+        .jiffies = true,
+        .cgroup_id = true,
         .btf = true, /* the types of the kernel that this runs on */
         .cpus = 1,
     };
