@@ -12,7 +12,7 @@ void command_say(FILE *out, const char *text)
     struct text safe = {0};
     if (isatty(fileno(out)) == 1) {
         terminal_escape(&safe, text, strlen(text), true);
-        text = safe.failed ? "ERROR: there is no memory for a message\n" : text_string(&safe);
+        text = safe.failed ? "ERROR: out of memory\n" : text_string(&safe);
     }
     fputs(text, out);
     text_free(&safe);
@@ -30,7 +30,7 @@ bool command_say_in_time(const char *text, int milliseconds)
     struct text safe = {0};
     if (isatty(STDERR_FILENO) == 1) {
         terminal_escape(&safe, text, strlen(text), true);
-        text = safe.failed ? "ERROR: there is no memory for a message\n" : text_string(&safe);
+        text = safe.failed ? "ERROR: out of memory\n" : text_string(&safe);
     }
     size_t done = 0, length = strlen(text);
     while (done < length) {

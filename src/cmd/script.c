@@ -15,18 +15,20 @@ static void render(const struct options *options, const struct diagnostics *diag
     diagnostics_render(text, diagnostics, DIAGNOSTIC_ERROR, options->session.colour);
     if (!options->session.no_warnings)
         diagnostics_render(text, diagnostics, DIAGNOSTIC_WARNING, options->session.colour);
-    if (text->failed || (diagnostics->errors && !text->length)) {
-        text_clear(text);
-        text->failed = false;
-        text_add(text, "ERROR: there is not enough memory\n");
-    }
+    text->failed |= diagnostics->errors && !text->length;
+}
+
+/* Says that there is no memory even where there is none to say so. */
+static const char *rendered(const struct text *text)
+{
+    return text->failed ? "ERROR: there is not enough memory\n" : text_string(text);
 }
 
 void command_diagnose(const struct options *options, const struct diagnostics *diagnostics)
 {
     struct text text = {0};
     render(options, diagnostics, &text);
-    command_say(stderr, text_string(&text));
+    command_say(stderr, rendered(&text));
     text_free(&text);
 }
 
@@ -84,8 +86,7 @@ static void report_end(const struct options *options, const struct diagnostics *
     if (messages->lost)
         text_printf(&text, "WARNING: %zu message%s not printed: nobody read the error output\n",
                     messages->lost, messages->lost == 1 ? " was" : "s were");
-    if (text.length)
-        command_say_in_time(text_string(&text), PATIENCE_AT_END_MS);
+    command_say_in_time(rendered(&text), PATIENCE_AT_END_MS);
     text_free(&text);
 }
 
