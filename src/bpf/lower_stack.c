@@ -74,10 +74,10 @@ static void read_caller(struct lowering *l, struct memory to)
     ir_call(b, BPF_FUNC_probe_read_user, 3, lower_address(l, to), ir_constant(b, 8), stack);
 }
 
-/* The kernel's functions between an event and bpf_trace_run: none, or one, or two, as the kernel was compiled
- * and as many as trace the event. They are known by where they lie, and left out here: they would take the
+/* The kernel's functions between an event and the program: from none to three, as the kernel was compiled and
+ * as many as trace the event. They are known by where they lie, and left out here: they would take the
  * place of frames that were asked for, and make two keys of one stack. */
-enum { OWN_MOST = 2 };
+enum { OWN_MOST = 3 };
 
 static bool has_own_code(const struct lowering *l)
 {
@@ -160,7 +160,8 @@ struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, 
     uint32_t most = frames && frames < STACK_FRAMES_MOST ? frames : STACK_FRAMES_MOST, map = stack_map(l);
     /* The reader leaves them out of a stack that is as long as it can be. */
     bool drops_own = !user && most < STACK_FRAMES_MOST && l->options->own_code && has_own_code(l);
-    uint32_t asked = most + (drops_own ? OWN_MOST : 0);
+    /* Before Linux 5.18 those that are skipped count as given. */
+    uint32_t asked = most + (drops_own ? OWN_MOST + (uint32_t)own_frames(l) : 0);
     bool has_caller =
         way == STACK_OF_USER && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
     struct memory record =

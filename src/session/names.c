@@ -91,11 +91,11 @@ static bool user_symbol(void *owner, uint32_t pid, uint64_t address, bool is_ret
     return names && answer(symbolizer_user(names, (pid_t)pid, address, is_return, &found), &found, out);
 }
 
-/* Functions between an event and our program. Of a number of frames programs leave out the first two kinds
+/* Functions between an event and our program. Of a number of frames programs leave out the first three kinds
  * already, where the kernel shows its addresses. */
 static const char *const own_functions[] = {"__bpf_trace_", "__traceiter_", "bpf_trace_run", "bpf_prog_",
                                             "bpf_get_stack"};
-enum { OWN_FUNCTIONS = sizeof own_functions / sizeof *own_functions, OWN_OF_TRACEPOINTS = 2 };
+enum { OWN_FUNCTIONS = sizeof own_functions / sizeof *own_functions, OWN_OF_TRACEPOINTS = 3 };
 
 static bool is_own_frame(struct session *session, uint64_t address)
 {
@@ -111,7 +111,7 @@ static bool is_own_frame(struct session *session, uint64_t address)
 const uint64_t *names_own_code(void *state, uint32_t *slots)
 {
     struct session *session = state;
-    const char *prefixes[OWN_OF_TRACEPOINTS + 1] = {own_functions[0], own_functions[1]};
+    const char *prefixes[OWN_OF_TRACEPOINTS + 1] = {own_functions[0], own_functions[1], own_functions[2]};
     uint64_t *bounds = NULL;
     size_t count = 0;
     struct kallsyms *kallsyms = session->own_code_slots ? NULL : probe_kallsyms(&session->environment);
