@@ -73,10 +73,13 @@ void trace_events_remove(int directory, const struct attachment *attachment, int
     for (int i = 0; i < 2; i++)
         if (attachment->lives[i] >= 0)
             close(attachment->lives[i]);
-    if (trace_events_is_unused(directory, attachment->group, attachment->witness, patience)) {
+    /* What fails is tried again: nobody else will take it away. */
+    if (trace_events_is_unused(directory, attachment->group, attachment->witness, patience) ||
+        trace_events_is_unused(directory, attachment->group, attachment->witness, 0)) {
         int length = snprintf(line, sizeof line, "-:%s/%s\n", attachment->group, event_name);
         for (int i = 0; i < REMOVE_ATTEMPTS; i++) {
-            if (trace_events_write(directory, attachment->group_is_kprobe, line, (size_t)length) != -EBUSY)
+            int error = trace_events_write(directory, attachment->group_is_kprobe, line, (size_t)length);
+            if (!error || error == -ENOENT)
                 break;
             nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         }

@@ -9,7 +9,7 @@ if [ "$(id -u)" != 0 ]; then
     echo "skip everything: needs root"
     exit 0
 fi
-"$root/tests/hostile/run" "${1:?usage: hostile.sh BUILD}" 61 >/tmp/spoor-hostile.$$ 2>&1
+"$root/tests/hostile/run" "${1:?usage: hostile.sh BUILD}" 97 >/tmp/spoor-hostile.$$ 2>&1
 status=$?
 while read -r name rest; do
     case $rest in *tried*) [ $status = 0 ] && echo "ok hostile ${name%:}: $rest" ;; esac

@@ -3,10 +3,10 @@
 # Nothing is left behind, whenever the tracer is killed (SIGKILL): at its n-th system call, for n from the first to the last,
 # through compiling, loading, attaching, running and leaving. Then the kernel's own lists have none of its maps, programs
 # and links, tracefs has no event of it, nobody in the traced program listens any more, no process and no file is left.
-#   tests/programs/killed.sh BUILD [STEP]     STEP 1: every n; the default is 13
+#   tests/programs/killed.sh BUILD [STEP]     STEP 1: every n; the default is 29
 set -u
 build=$(cd "${1:?usage: killed.sh BUILD}" && pwd) || exit 1
-step=${2:-13}
+step=${2:-29}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 if [ "$(id -u)" != 0 ]; then
     echo "skip everything: needs root"
