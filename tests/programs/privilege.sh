@@ -40,7 +40,10 @@ if as $both true 2>/dev/null; then
     prints "uprobe with two capabilities" '^1 2$' as $both ./spoor -q -c './calls 2' -e 'uprobe:./calls:calls_add { @ += 1; printf("%d %d\n", arg0, @); }'
     prints "USDT with its text" '^1001 null0$' as $both ./spoor -q -c './fires 2' -e 'usdt:./fires:fires:request { printf("%d %s\n", arg0, str(arg2)); }'
     prints "raw tracepoint" '^@: [1-9]' as $both ./spoor -q --duration 5s -e 'rawtracepoint:sched_switch { @ = count(); if (@ > 10) { exit(); } }'
+    (while kill -0 $$ 2>/dev/null; do /bin/true; done) & # whose pages come in
+    faulting=$!
     prints "interval, software event" '^@: [1-9]' as $both ./spoor -q --duration 5s -e 'software:page-faults:1 { @ = count(); } interval:ms:100 { if (@ > 0) { exit(); } }'
+    kill $faulting && wait $faulting 2>/dev/null
     prints "CAP_PERFMON is named" 'CAP_PERFMON is missing' as ,+bpf ./spoor -e 'interval:s:1 { exit(); }'
     prints "CAP_BPF is named" 'CAP_BPF is missing' as ,+perfmon ./spoor -e 'interval:s:1 { exit(); }'
     if ! as $both test -r /sys/kernel/tracing/events; then
