@@ -48,7 +48,6 @@ struct lower_options {
     uint32_t frame_most;   /* larger temporaries go to scratch memory; 0: the default */
     const char *const *names; /* of all variants: what a TYPE_NAME is an index of; elements may be NULL */
     size_t name_count;
-    uint32_t user_frames;                         /* frames of a stack without an explicit limit: 127 */
     uint64_t pid_namespace_device, pid_namespace; /* of the tracer; 0: the initial one */
     /* Where the kernel's functions lie that call programs of tracepoints: NULL when nobody knows; else slots,
      * a power of two, of them: 0, the first begins, it ends, the next begins …, the rest UINT64_MAX. */

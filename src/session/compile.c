@@ -10,7 +10,7 @@
 #include "lang/c_definitions.h"
 #include "session/state.h"
 
-enum { DEFAULT_RING = 1 << 20, FRAMES = 127 };
+enum { DEFAULT_RING = 1 << 20 };
 #define INITIAL_PID_NAMESPACE 0xeffffffcu /* its inode, in every kernel */
 
 int session_open(const struct session_options *options, struct session **out)
@@ -374,7 +374,6 @@ static struct lower_options options_for_lowering(struct session *session)
         .max_map_keys = session->options.settings.max_map_keys,
         .ring_bytes = ring_bytes(session),
         .frame_most = session->options.settings.on_stack_limit,
-        .user_frames = FRAMES,
         .own_code = session->kernel ? names_own_code : NULL,
         .own_code_state = session,
         .times_records = session->options.shows_times || session->mixed,

@@ -83,31 +83,34 @@ static uint64_t take(struct cursor *cursor, size_t size)
     return value;
 }
 
+/* Bits in groups of seven; *bits: how many there were, *last: the byte that ended them. */
+static uint64_t take_leb(struct cursor *cursor, unsigned *bits, uint8_t *last)
+{
+    uint64_t value = 0;
+    *bits = 0;
+    do {
+        *last = (uint8_t)take(cursor, 1);
+        if (*bits < 64)
+            value |= (uint64_t)(*last & 0x7f) << *bits;
+        *bits += 7;
+    } while (*last & 0x80);
+    return value;
+}
+
 static uint64_t take_uleb(struct cursor *cursor)
 {
-    uint64_t value = 0, byte;
-    unsigned shift = 0;
-    do {
-        byte = take(cursor, 1);
-        if (shift < 64)
-            value |= (byte & 0x7f) << shift;
-        shift += 7;
-    } while (byte & 0x80);
-    return value;
+    unsigned bits;
+    uint8_t last;
+    return take_leb(cursor, &bits, &last);
 }
 
 static int64_t take_sleb(struct cursor *cursor)
 {
-    uint64_t value = 0, byte;
-    unsigned shift = 0;
-    do {
-        byte = take(cursor, 1);
-        if (shift < 64)
-            value |= (byte & 0x7f) << shift;
-        shift += 7;
-    } while (byte & 0x80);
-    if (shift < 64 && byte & 0x40)
-        value |= ~(uint64_t)0 << shift;
+    unsigned bits;
+    uint8_t last;
+    uint64_t value = take_leb(cursor, &bits, &last);
+    if (bits < 64 && last & 0x40)
+        value |= ~(uint64_t)0 << bits;
     return (int64_t)value;
 }
 

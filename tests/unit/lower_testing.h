@@ -378,8 +378,7 @@ static inline void testing_init(struct testing *t)
         abort();
     t->diagnostics.arena = &t->arena;
     t->features = testing_features();
-    t->options = (struct lower_options){
-        .max_strlen = 64, .max_map_keys = 64, .ring_bytes = RING_BYTES, .user_frames = 127};
+    t->options = (struct lower_options){.max_strlen = 64, .max_map_keys = 64, .ring_bytes = RING_BYTES};
     for (unsigned i = 0; i < MAPS_MOST; i++)
         t->maps[i] = -1;
     for (unsigned i = 0; i < PROGRAMS_MOST; i++)

@@ -221,11 +221,8 @@ static const char *compile(struct fixture *f, const char *text, struct image *im
                               .parameters = &none,
                               .max_strlen = 64};
     assert_true(check_units(&checker, units, variants.count));
-    struct lower_options options = {.features = &f->environment.features,
-                                    .max_strlen = 64,
-                                    .max_map_keys = 64,
-                                    .ring_bytes = 1 << 16,
-                                    .user_frames = 16};
+    struct lower_options options = {
+        .features = &f->environment.features, .max_strlen = 64, .max_map_keys = 64, .ring_bytes = 1 << 16};
     struct action_table actions = {0};
     struct text dump = {0};
     *image = (struct image){.control = -1, .events = -1, .stacks = -1};
