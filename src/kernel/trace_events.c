@@ -8,8 +8,11 @@
  * is not enough to know, because a process that we forked holds it, too, until it calls exec. So a pipe is
  * the witness: its writing ends are inherited and closed with the perf event's descriptor, one with a number
  * below it and one above, because the kernel promises no order; when its reading end shows the end of the
- * file, nobody has the event any more. For the same reason nothing is done about the events of other
- * processes that were killed: their definitions stay, and do nothing. */
+ * file, no relative of ours has the event any more. A stranger may: who asks for a link of BPF by its number,
+ * as bpftool does, holds the event with it. So the kernel itself is asked as well: it does not let tracefs
+ * switch on an event of uprobes that perf has. (It has no such question for kprobes, and needs none: what is
+ * still registered there keeps its definition.) For the same reason nothing is done about the events of
+ * other processes that were killed: their definitions stay, and do nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -44,45 +47,49 @@ static int trace_events_write(int directory, bool is_kprobe, const char *line, s
     return error;
 }
 
-/* Nobody has the perf event any more, and nobody has switched the event on by tracefs ("echo 1 > enable" in
- * the directory of all events does that to ours as well). */
-static bool trace_events_is_unused(int directory, const char *group, int witness, int patience)
+/* All of our relatives have closed the perf event, or patience ends. */
+static bool trace_events_is_closed(int witness, int patience)
 {
     struct pollfd poll_witness = {.fd = witness, .events = POLLIN};
     int answer;
     do
         answer = poll(&poll_witness, 1, patience);
     while (answer < 0 && errno == EINTR);
-    if (answer != 1 || !(poll_witness.revents & POLLHUP))
-        return false;
+    return answer == 1 && (poll_witness.revents & POLLHUP);
+}
+
+/* Neither tracefs ("echo 1 > enable" in the directory of all events does that to ours as well) nor perf has
+ * the event on. */
+static bool trace_events_is_unused(int directory, const struct attachment *attachment)
+{
     char path[128], state[2] = "";
-    snprintf(path, sizeof path, "events/%s/%s/enable", group, event_name);
+    snprintf(path, sizeof path, "events/%s/%s/enable", attachment->group, event_name);
     int fd = openat(directory, path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT;
-    bool is_off = read(fd, state, 1) == 1 && state[0] == '0';
-    if (!is_off && write(fd, "0", 1) == 1)
-        is_off = pread(fd, state, 1, 0) == 1 && state[0] == '0';
+    bool is_free = attachment->group_is_kprobe || write(fd, "1", 1) == 1;
+    bool is_off = write(fd, "0", 1) == 1 && pread(fd, state, 1, 0) == 1 && state[0] == '0';
     close(fd);
-    return is_off;
+    return is_free && is_off;
 }
 
 void trace_events_remove(int directory, const struct attachment *attachment, int patience)
 {
     char line[128];
+    int length = snprintf(line, sizeof line, "-:%s/%s\n", attachment->group, event_name);
     for (int i = 0; i < 2; i++)
         if (attachment->lives[i] >= 0)
             close(attachment->lives[i]);
     /* What fails is tried again: nobody else will take it away. */
-    if (trace_events_is_unused(directory, attachment->group, attachment->witness, patience) ||
-        trace_events_is_unused(directory, attachment->group, attachment->witness, 0)) {
-        int length = snprintf(line, sizeof line, "-:%s/%s\n", attachment->group, event_name);
-        for (int i = 0; i < REMOVE_ATTEMPTS; i++) {
-            int error = trace_events_write(directory, attachment->group_is_kprobe, line, (size_t)length);
-            if (!error || error == -ENOENT)
-                break;
+    bool is_closed = trace_events_is_closed(attachment->witness, patience);
+    for (int i = 0; is_closed && i < REMOVE_ATTEMPTS; i++) {
+        if (i)
             nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-        }
+        if (!trace_events_is_unused(directory, attachment))
+            continue;
+        int error = trace_events_write(directory, attachment->group_is_kprobe, line, (size_t)length);
+        if (!error || error == -ENOENT)
+            break;
     }
     close(attachment->witness);
 }

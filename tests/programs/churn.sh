@@ -77,9 +77,6 @@ ${CC:-gcc} -O0 -o many many.c
 timeout 120 "$spoor" -q -c ./many -e 'uprobe:./many:many_* { @ = count(); @each[probe] = count(); }
     end { printf("%d\n", len(@each)); clear(@each); }' >out 2>err </dev/null
 check "3000 probes" [ "$(sed -n 's/^@: //p' out)" = 3000 -a "$(grep -c '^3000$' out)" = 1 ]
-# What tells them apart would take an event for each, and minutes to close.
-timeout 120 "$spoor" -q --no-feature uprobe_multi -c ./many -e 'uprobe:./many:many_* { @ = count(); }' >out 2>err </dev/null
-check "3000 probes without uprobe_multi" [ "$(sed -n 's/^@: //p' out)" = 3000 ]
 "$spoor" -e 'uprobe:./many:many_* { @ = count(); }' >out 2>err </dev/null &
 tracer=$!
 kill -INT $tracer # while it compiles or attaches
