@@ -220,11 +220,12 @@ static const struct command {
     int least, most; /* words, its own included */
     int (*on_all)(const struct arguments *arguments);
     int (*on_one)(struct control *control, const struct arguments *arguments, struct text *why);
+    bool steers; /* it writes into the program's memory; the others only read */
 } commands[] = {
-    {"list", 1, 1, list_all, NULL},           {"clean", 1, 1, command_clean, NULL},
-    {"show", 1, 1, NULL, command_show},       {"enable", 2, 2, NULL, command_enable},
-    {"disable", 2, 2, NULL, command_disable}, {"filter", 1, 1, NULL, command_filter},
-    {"clear", 1, 1, NULL, command_clear},     {"dump", 2, 3, NULL, command_dump},
+    {"list", 1, 1, list_all, NULL, false},          {"clean", 1, 1, command_clean, NULL, false},
+    {"show", 1, 1, NULL, command_show, false},      {"enable", 2, 2, NULL, command_enable, true},
+    {"disable", 2, 2, NULL, command_disable, true}, {"filter", 1, 1, NULL, command_filter, true},
+    {"clear", 1, 1, NULL, command_clear, true},     {"dump", 2, 3, NULL, command_dump, false},
 };
 
 static int run_on_one(const struct command *command, const struct arguments *arguments)
@@ -234,7 +235,8 @@ static int run_on_one(const struct command *command, const struct arguments *arg
     int error;
     char *path = recordings_path(arguments->file, &arguments->choice, &why, &error);
     if (path)
-        error = control_open(path, &control, &why);
+        error = command->steers ? control_open_steering(path, (pid_t)arguments->choice.pid, &control, &why)
+                                : control_open(path, &control, &why);
     if (!error)
         error = command->on_one(control, arguments, &why);
     const int status = report(error, &why);

@@ -72,6 +72,7 @@ static int parse(struct arguments *arguments, int argc, char **argv)
             if (!recordings_number(optarg, INT32_MAX, &number) || !number)
                 return complain("-p takes the id of a process, not", optarg);
             arguments->choice.pid = (uint32_t)number;
+            arguments->drain.pid = (pid_t)number;
             break;
         case 's': arguments->choice.name = optarg; break;
         case 'f': arguments->file = optarg; break;

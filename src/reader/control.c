@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "reader/control_format.h"
+#include "reader/write_access.h"
 
 int control_fail(struct text *why, const char *what, const char *path, int error)
 {
@@ -32,21 +32,28 @@ int control_open(const char *path, struct control **result, struct text *why)
     if (!control)
         return -ENOMEM;
     control->file = -1;
-    int error = recording_open(path, &options, &control->recording, why);
-    if (!error) {
-        control->format =
-            recording_is_spdk(control->recording) ? &control_format_spdk : &control_format_spoor;
-        control->file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-        if (control->file < 0)
-            error = control_fail(why, "open for writing", path, -errno);
-    }
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
-    if (!error && fcntl(control->file, F_OFD_SETLKW, &lock) && errno != EINVAL)
-        error = control_fail(why, "lock", path, -errno);
-    if (error)
+    const int error = recording_open(path, &options, &control->recording, why);
+    if (error) {
         control_close(control);
-    else
-        *result = control;
+        return error;
+    }
+    control->format = recording_is_spdk(control->recording) ? &control_format_spdk : &control_format_spoor;
+    *result = control;
+    return 0;
+}
+
+int control_open_steering(const char *path, pid_t pid, struct control **result, struct text *why)
+{
+    int error = control_open(path, result, why);
+    if (error)
+        return error;
+    struct control *control = *result;
+    control->file = write_access_open(control->recording, pid, why);
+    error = control->file < 0 ? control->file : write_access_lock(control->file, path, why);
+    if (error) {
+        control_close(control);
+        *result = NULL;
+    }
     return error;
 }
 
@@ -63,10 +70,13 @@ void control_close(struct control *control)
 int control_put(const struct control *control, const void *bytes, size_t length, uint64_t offset,
                 struct text *why)
 {
-    const ssize_t done = pwrite(control->file, bytes, length, (off_t)offset);
-    if (done == (ssize_t)length)
-        return 0;
-    return control_fail(why, "write", recording_path(control->recording), done < 0 ? -errno : -EIO);
+    const int error = write_access_put(control->file, bytes, length, offset);
+    if (error == -ERANGE) {
+        text_printf(why, "%s is damaged: it ends before the place to write to",
+                    recording_path(control->recording));
+        return error;
+    }
+    return error ? control_fail(why, "write", recording_path(control->recording), error) : 0;
 }
 
 /* ---- which tracepoints ---- */

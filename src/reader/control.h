@@ -12,8 +12,11 @@
 
 struct control;
 
-/* 0, or -errno with the reason; here and below. Waits until no other tool steers it. */
+/* 0, or -errno with the reason; here and below. Only for reading: control_is_enabled and control_dump. */
 int control_open(const char *path, struct control **result, struct text *why);
+/* The same for steering the program that has the recording in its memory: see write_access.h for what must be
+ * so. pid: which process; 0: the recording's. Waits a little until no other tool steers it. */
+int control_open_steering(const char *path, pid_t pid, struct control **result, struct text *why);
 void control_close(struct control *control);
 const struct recording *control_recording(const struct control *control);
 

@@ -22,7 +22,7 @@ extern const struct control_format control_format_spoor, control_format_spdk;
 struct control {
     struct recording *recording;
     const struct control_format *format;
-    int file; /* for writing */
+    int file; /* for writing; -1: only read */
 };
 
 int control_fail(struct text *why, const char *what, const char *path, int error); /* returns error */

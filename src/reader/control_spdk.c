@@ -92,7 +92,7 @@ static uint64_t newest(const struct control *control)
     struct recording_event event;
     struct text why = {0};
     uint64_t stamp = 0;
-    if (!recording_open(recording_path(control->recording), &options, &recording, &why)) {
+    if (!recording_again(control->recording, &options, &recording, &why)) {
         while (recording_next(recording, &event) == 1)
             stamp = event.stamp;
         recording_close(recording);
@@ -112,7 +112,11 @@ static int dump(const struct control *control, uint64_t nanoseconds, const char 
             (unsigned __int128)nanoseconds * recording_rate(control->recording) / 1000000000u;
         options.from = span < now ? now - (uint64_t)span : 1;
     }
-    int error = drain_open(recording_path(control->recording), &options, &drain, why);
+    struct recording *source;
+    const struct recording_options reading = {.only_cpu = -1, .whole = true};
+    int error = recording_again(control->recording, &reading, &source, why);
+    if (!error)
+        error = drain_open_recording(source, &options, &drain, why);
     if (error)
         return error;
     error = drain_finish(drain, why);

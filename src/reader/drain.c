@@ -153,20 +153,20 @@ struct drain_counts drain_counts(const struct drain *drain)
     return drain->counts;
 }
 
-int drain_open(const char *path, const struct drain_options *options, struct drain **result, struct text *why)
+int drain_open_recording(struct recording *source, const struct drain_options *options, struct drain **result,
+                         struct text *why)
 {
-    const struct recording_options reading = {.only_cpu = -1, .whole = true};
     struct drain *drain = calloc(1, sizeof *drain);
     *result = NULL;
-    if (!drain)
+    if (!drain) {
+        recording_close(source);
         return -ENOMEM;
+    }
     drain->options = *options;
     drain->file = -1;
-    int error = recording_open(path, &reading, &drain->source, why);
-    if (!error) {
-        drain->format = recording_is_spdk(drain->source) ? &drain_format_spdk : &drain_format_spoor;
-        error = drain->format->open(drain, why);
-    }
+    drain->source = source;
+    drain->format = recording_is_spdk(source) ? &drain_format_spdk : &drain_format_spoor;
+    int error = drain->format->open(drain, why);
     if (!error)
         error = open_output(drain, why);
     if (error)
@@ -176,12 +176,20 @@ int drain_open(const char *path, const struct drain_options *options, struct dra
     return error;
 }
 
+int drain_open(const char *path, const struct drain_options *options, struct drain **result, struct text *why)
+{
+    const struct recording_options reading = {.only_cpu = -1, .whole = true};
+    struct recording *source;
+    const int error = recording_open(path, &reading, &source, why);
+    *result = NULL;
+    return error ? error : drain_open_recording(source, options, result, why);
+}
+
 void drain_close(struct drain *drain)
 {
     if (!drain)
         return;
-    if (drain->format)
-        drain->format->close(drain);
+    drain->format->close(drain);
     if (drain->file >= 0)
         close(drain->file);
     recording_close(drain->source);

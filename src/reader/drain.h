@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/text.h"
 
@@ -17,6 +18,7 @@ struct drain;
 
 struct drain_options {
     const char *output;
+    pid_t pid;               /* whose recording it is; 0: the one that it names itself */
     uint64_t rotate_bytes;   /* 0: never */
     uint64_t rotate_seconds; /* 0: never */
     unsigned keep;           /* files; 0: all */
@@ -32,6 +34,10 @@ struct drain_counts {
 /* 0, or -errno with the reason. */
 int drain_open(const char *path, const struct drain_options *options, struct drain **result,
                struct text *why);
+/* The same with a recording, which then belongs to the drain, also when it fails. */
+struct recording;
+int drain_open_recording(struct recording *source, const struct drain_options *options, struct drain **result,
+                         struct text *why);
 /* One round over all rings: 1 if a ring was filled so far that the next round should come at once, 0 if not;
  * -errno with the reason. */
 int drain_round(struct drain *drain, struct text *why);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Draining spoor's own format: blocks as they are, into a file of kind LAYOUT_KIND_STREAM. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "reader/copy.h"
 #include "reader/drain_format.h"
 #include "reader/spoor.h"
+#include "reader/write_access.h"
 
 enum { BATCH = 64 }; /* blocks that are copied at once */
 
@@ -24,6 +24,7 @@ struct state {
     struct layout_control control;
     struct drained_ring *rings;
     struct layout_block *batch;
+    int signing; /* the recording, for writing; -1: it may not be */
 };
 
 /* ---- the output file ---- */
@@ -201,14 +202,9 @@ static int round_spoor(struct drain *drain, bool all, struct text *why)
 static void sign(const struct drain *drain, uint64_t pid)
 {
     const struct state *state = drain->state;
-    const int file = open(recording_path(drain->source), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (file < 0)
-        return;
-    const ssize_t ignored =
-        pwrite(file, &pid, sizeof pid,
-               (off_t)(state->header->control_offset + offsetof(struct layout_control, drainer)));
-    (void)ignored;
-    close(file);
+    if (state->signing >= 0)
+        write_access_put(state->signing, &pid, sizeof pid,
+                         state->header->control_offset + offsetof(struct layout_control, drainer));
 }
 
 static int open_spoor(struct drain *drain, struct text *why)
@@ -227,7 +223,10 @@ static int open_spoor(struct drain *drain, struct text *why)
     struct state *state = drain->state = calloc(1, sizeof *state);
     if (!state)
         return -ENOMEM;
+    struct text ignored = {0};
     state->header = header;
+    state->signing = write_access_open(drain->source, drain->options.pid, &ignored);
+    text_free(&ignored);
     state->rings = calloc(LAYOUT_MAX_RINGS, sizeof *state->rings);
     state->batch = malloc(BATCH * sizeof *state->batch);
     if (!state->rings || !state->batch)
@@ -243,6 +242,8 @@ static void close_spoor(struct drain *drain)
     if (!state)
         return;
     sign(drain, 0);
+    if (state->signing >= 0)
+        close(state->signing);
     free(state->rings);
     free(state->batch);
     free(state);

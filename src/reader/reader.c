@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open_foreign.h"
 #include "reader/format.h"
 
 static const struct recording_format *const formats[] = {&recording_format_spoor, &recording_format_spdk};
@@ -266,13 +267,22 @@ int recording_open(const char *path, const struct recording_options *options, st
                    struct text *why)
 {
     *result = NULL;
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0) {
-        const int error = errno;
-        text_printf(why, "cannot open %s: %s", path, strerror(error));
-        return -error;
-    }
-    return recording_open_file(file, path, options, result, why);
+    const int file = foreign_open(path);
+    if (file == FOREIGN_NOT_REGULAR)
+        text_printf(why, "%s is no regular file", path);
+    else if (file < 0)
+        text_printf(why, "cannot open %s: %s", path, strerror(-file));
+    return file < 0 ? file : recording_open_file(file, path, options, result, why);
+}
+
+int recording_again(const struct recording *recording, const struct recording_options *options,
+                    struct recording **result, struct text *why)
+{
+    *result = NULL;
+    const int file = foreign_reopen(recording->file, O_RDONLY);
+    if (file < 0)
+        text_printf(why, "cannot open %s: %s", recording->path, strerror(-file));
+    return file < 0 ? file : recording_open_file(file, recording->path, options, result, why);
 }
 
 void recording_close(struct recording *recording)

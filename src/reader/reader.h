@@ -145,6 +145,9 @@ int recording_open(const char *path, const struct recording_options *options, st
 /* The same with a descriptor, which then belongs to the recording. */
 int recording_open_file(int file, const char *path, const struct recording_options *options,
                         struct recording **result, struct text *why);
+/* The same file once more, whatever its name leads to by now. */
+int recording_again(const struct recording *recording, const struct recording_options *options,
+                    struct recording **result, struct text *why);
 void recording_close(struct recording *recording);
 
 /* The next event in order of time: 1; 0: no more (for now), else -errno. The event's pointers hold until the

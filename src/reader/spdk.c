@@ -10,12 +10,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 #include "reader/spdk_state.h"
-#include "sym/proc.h"
+#include "sym/mapped_file.h"
 
 enum {
     CHUNK = 2048,    /* slots that are copied at once */
@@ -505,24 +503,6 @@ static int read_stream(struct recording *recording)
 
 /* ---- opening ---- */
 
-/* Has the process this very file in memory? If it may not be looked at, it is believed. */
-static bool has_mapped(pid_t pid, int file)
-{
-    struct stat status;
-    struct proc_maps maps;
-    if (fstat(file, &status))
-        return true;
-    const int error = proc_maps_read(pid, &maps);
-    if (error)
-        return error != -ESRCH && error != -ENOENT;
-    bool found = false;
-    for (size_t i = 0; i < maps.count && !found; i++)
-        found = maps.items[i].inode == status.st_ino &&
-                maps.items[i].device == ((uint64_t)major(status.st_dev) << 32 | minor(status.st_dev));
-    proc_maps_free(&maps);
-    return found;
-}
-
 static bool spdk_is_live(struct recording *recording)
 {
     /* NAME_trace.pidPID says who writes; NAME_trace.ID does not. */
@@ -536,7 +516,10 @@ static bool spdk_is_live(struct recording *recording)
     if (strncmp(suffix, "pid", 3))
         return true;
     const long pid = strtol(suffix + 3, NULL, 10);
-    return pid > 0 && pid <= INT32_MAX && has_mapped((pid_t)pid, recording->file);
+    if (pid <= 0 || pid > INT32_MAX)
+        return false;
+    const int mapped = mapped_file_shared(recording->file, (pid_t)pid);
+    return mapped > 0 || (mapped < 0 && mapped != -ESRCH); /* one that may not be looked at is believed */
 }
 
 /* What the histories hold, or the chunks. */

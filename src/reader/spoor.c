@@ -4,16 +4,15 @@
 #include "reader/spoor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "sym/mapped_file.h"
+#include "sym/proc.h"
 
 static bool spoor_recognises(const uint8_t *head, size_t length, uint64_t file_bytes)
 {
@@ -23,50 +22,10 @@ static bool spoor_recognises(const uint8_t *head, size_t length, uint64_t file_b
 
 /* ---- is the writer alive? ---- */
 
-/* Field 22 of /proc/PID/stat; the second field may hold anything, so count from the last parenthesis. 0: no
- * such process. */
-static uint64_t start_ticks(uint32_t pid)
-{
-    char path[32], line[1024];
-    uint64_t ticks = 0;
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return 0;
-    const ssize_t length = read(file, line, sizeof line - 1);
-    close(file);
-    line[length > 0 ? length : 0] = 0;
-    const char *at = strrchr(line, ')');
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    if (at)
-        ticks = strtoull(at, NULL, 10);
-    return ticks;
-}
-
-/* Has the process this very file in memory? It may have closed the descriptor. */
-static bool is_mapped(uint32_t pid, const struct stat *file)
-{
-    char path[32], line[512];
-    bool found = false;
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
-    FILE *maps = fopen(path, "re");
-    while (maps && !found && fgets(line, sizeof line, maps)) {
-        uint64_t number;
-        unsigned upper, lower;
-        found = sscanf(line, "%*s %*s %*s %x:%x %" SCNu64, &upper, &lower, &number) == 3 &&
-                number == file->st_ino && makedev(upper, lower) == file->st_dev;
-    }
-    if (maps)
-        fclose(maps);
-    return found;
-}
-
 static bool spoor_is_live(struct recording *recording)
 {
     const struct spoor_state *state = recording->state;
     const struct layout_header *header = &state->header;
-    struct stat status;
     if (header->kind != LAYOUT_KIND_RINGS)
         return false;
     uint64_t closed;
@@ -78,8 +37,10 @@ static bool spoor_is_live(struct recording *recording)
         flock(recording->file, LOCK_UN);
     else if (errno == EWOULDBLOCK)
         return true;
-    return header->pid && start_ticks(header->pid) == header->start_ticks &&
-           !fstat(recording->file, &status) && is_mapped(header->pid, &status);
+    /* It may have closed the descriptor: is this very file in its memory? */
+    uint64_t started;
+    return header->pid && !proc_start_time((pid_t)header->pid, &started) && started == header->start_ticks &&
+           mapped_file_shared(recording->file, (pid_t)header->pid) == 1;
 }
 
 /* ---- opening ---- */

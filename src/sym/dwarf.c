@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open_foreign.h"
 #include "sym/debug_file.h"
 #include "sym/dwarf_private.h"
 #include "sym/mapped.h"
@@ -49,7 +50,7 @@ static int find_debug_file(Dwfl_Module *module, void **state, const char *name, 
     int descriptor = -1;
     if (main_file && !elf_file_open(main_file, &program)) {
         pid_t pid = 0;
-        const char *seen = main_file + proc_root_length(main_file, &pid);
+        const char *seen = main_file + foreign_root_length(main_file, &pid);
         if (!pid && realpath(main_file, real))
             seen = real;
         if (!debug_file_open(program, seen, pid, NULL, &debug))

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/open_foreign.h"
 #include "sym/elf.h"
 #include "sym/library.h"
 #include "sym/proc.h"
@@ -154,7 +155,7 @@ int needed_each(const char *path, needed_visitor *visit, void *context)
     struct needed needed = {.origin = origin, .visit = visit, .context = context};
     struct dynamic dynamic;
     int result = 0;
-    const char *seen = path + proc_root_length(path, &needed.pid);
+    const char *seen = path + foreign_root_length(path, &needed.pid);
     if (!needed.pid && realpath(path, origin))
         seen = origin;
     const char *slash = strrchr(seen, '/');

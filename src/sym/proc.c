@@ -195,6 +195,22 @@ int proc_comm(pid_t pid, struct text *out)
     return error;
 }
 
+int proc_user(pid_t pid, uid_t *user)
+{
+    struct text text = {0};
+    int error = proc_read(pid, "status", &text);
+    /* "Uid:" and four of them: real, effective, saved, of the file system. The name of the command, above
+     * it, holds no line feed. */
+    const char *line = error ? NULL : strstr(text_string(&text), "\nUid:");
+    unsigned real, effective;
+    if (line && sscanf(line, "\nUid: %u %u", &real, &effective) == 2)
+        *user = effective;
+    else if (!error)
+        error = -EBADMSG;
+    text_free(&text);
+    return error;
+}
+
 int proc_start_time(pid_t pid, uint64_t *ticks)
 {
     struct text text = {0};
@@ -297,16 +313,6 @@ static bool is_file(const char *path, const struct stat *wanted)
 {
     struct stat status;
     return !stat(path, &status) && status.st_dev == wanted->st_dev && status.st_ino == wanted->st_ino;
-}
-
-size_t proc_root_length(const char *path, pid_t *pid)
-{
-    size_t root = !strncmp(path, "/proc/", 6) ? 6 + strspn(path + 6, "0123456789") : 0;
-    if (root <= 6 || strncmp(path + root, "/root/", 6))
-        return 0;
-    if (pid)
-        *pid = (pid_t)strtol(path + 6, NULL, 10);
-    return root + 5;
 }
 
 int proc_path(pid_t pid, const char *path, struct text *out)

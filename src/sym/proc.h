@@ -37,12 +37,11 @@ const struct proc_mapping *proc_maps_find(const struct proc_maps *maps, uint64_t
 bool proc_exists(pid_t pid);
 int proc_executable(pid_t pid, struct text *out); /* as the process sees it, without " (deleted)" */
 int proc_comm(pid_t pid, struct text *out);
+int proc_user(pid_t pid, uid_t *user);           /* who it acts as */
 int proc_start_time(pid_t pid, uint64_t *ticks); /* tells a process from a later one with the same id */
 /* A path of the process, opened from outside: "/proc/PID/root" + path, or path itself when that is the same
  * file or when pid is 0. */
 int proc_path(pid_t pid, const char *path, struct text *out);
-/* Of "/proc/PID/root" in front of such a path; 0: it has none. pid: left alone then; may be NULL. */
-size_t proc_root_length(const char *path, pid_t *pid);
 /* The file that a process runs, opened from outside, also when it was deleted or another one has its name
  * now.
  */

@@ -24,6 +24,7 @@
 
 #include "sym/debug_file.h"
 #include "sym/lines.h"
+#include "sym/mapped_file.h"
 #include "sym/proc.h"
 
 enum {
@@ -161,30 +162,6 @@ static int vdso_open(pid_t pid, const struct code_mapping *mapping, struct symbo
     return elf_file_open_memory(file->bytes, size, &file->elf);
 }
 
-/* Is it the file that a process had mapped? What stat says of device and inode is not what maps says on every
- * file system: then we map it ourselves and look. */
-static bool is_mapped_file(int fd, const struct module *module)
-{
-    struct stat status;
-    struct proc_maps maps;
-    if (fstat(fd, &status) || !S_ISREG(status.st_mode))
-        return false;
-    if (((uint64_t)major(status.st_dev) << 32 | minor(status.st_dev)) == module->device &&
-        status.st_ino == module->inode)
-        return true;
-    void *at = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (at == MAP_FAILED)
-        return false;
-    const struct proc_mapping *found = NULL;
-    if (!proc_maps_read(getpid(), &maps)) {
-        found = proc_maps_find(&maps, (uintptr_t)at);
-        found = found && found->device == module->device && found->inode == module->inode ? found : NULL;
-        proc_maps_free(&maps);
-    }
-    munmap(at, 1);
-    return found != NULL;
-}
-
 /* An inode's number is given to the next file when its file is gone: what was changed after it was mapped, or
  * has another generation (where the file system tells), is another one. */
 static bool is_same_since(int fd, const struct code_mapping *mapping)
@@ -220,8 +197,9 @@ static int try_root(const char *root, const struct code_mapping *mapping, struct
     close(seen);
     if (fd < 0)
         return -ENOENT;
-    int error =
-        is_mapped_file(fd, module) && is_same_since(fd, mapping) ? elf_file_open_fd(fd, &file->elf) : -ESTALE;
+    int error = mapped_file_is(fd, module->device, module->inode) && is_same_since(fd, mapping)
+                    ? elf_file_open_fd(fd, &file->elf)
+                    : -ESTALE;
     close(fd);
     return error;
 }
@@ -234,7 +212,9 @@ static int mapped_open(struct symbol_files *files, pid_t pid, const struct code_
              mapping->end);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0) {
-        int error = is_mapped_file(fd, mapping->module) ? elf_file_open_fd(fd, &file->elf) : -ESTALE;
+        int error = mapped_file_is(fd, mapping->module->device, mapping->module->inode)
+                        ? elf_file_open_fd(fd, &file->elf)
+                        : -ESTALE;
         close(fd);
         if (!error || error == -ENOMEM)
             return error;

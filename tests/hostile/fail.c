@@ -5,6 +5,8 @@
  *   HOSTILE=allocation:17    the 17th allocation fails         HOSTILE=allocation:17+   all from the 17th on
  *   HOSTILE=call:17          the 17th call fails               HOSTILE=call:17:4        with error number 4
  *   HOSTILE=kill:17          at the 17th call the process is killed (SIGKILL), by somebody who has had enough
+ *   HOSTILE=run:17           just before the 17th call somebody runs HOSTILE_RUN, a command for sh: what they
+ *                            change meanwhile is what a race that they win would change
  *   HOSTILE_LOG=FILE         gets "failed NAME ADDRESS PID" for a failure (bpf and perf_event_open by their
  *                            own names), and "counts ALLOCATIONS CALLS" at the end of the process
  *
@@ -28,6 +30,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct counter {
@@ -37,11 +40,12 @@ struct counter {
 };
 
 static struct counter allocations = {.name = "allocation"}, calls = {.name = "call"};
-static unsigned long kill_at;
+static unsigned long kill_at, run_at;
 static int log_fd = -1;
 static pid_t self;
 extern char __executable_start;
 
+pid_t __real_fork(void);
 int __real_open(const char *path, int flags, mode_t mode);
 ssize_t __real_write(int fd, const void *bytes, size_t size);
 
@@ -67,8 +71,28 @@ __attribute__((constructor)) static void begin(void)
         log_fd = __real_open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (what && !strncmp(what, "kill:", 5))
         kill_at = strtoul(what + 5, NULL, 10);
+    else if (what && !strncmp(what, "run:", 4))
+        run_at = strtoul(what + 4, NULL, 10);
     else if (what && !counter_read(&allocations, what))
         counter_read(&calls, what);
+}
+
+/* The command is no part of this: it sees nothing of HOSTILE, and may be a program with fail.c in it. */
+static void run(void)
+{
+    const char *command = getenv("HOSTILE_RUN");
+    const pid_t child = command ? __real_fork() : -1;
+    if (!child) {
+        unsetenv("HOSTILE");
+        unsetenv("HOSTILE_LOG");
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    int status;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child < 0 || status)
+        abort(); /* nothing would be tested */
 }
 
 static void say(const char *text, int length)
@@ -88,6 +112,8 @@ static bool fails(struct counter *counter, const char *name, void *caller)
     unsigned long n = __atomic_add_fetch(&counter->count, 1, __ATOMIC_RELAXED);
     if (n == kill_at && counter == &calls && getpid() == self)
         kill(self, SIGKILL);
+    if (n == run_at && counter == &calls && getpid() == self)
+        run();
     if (n < counter->from || n > counter->to || !counter->from)
         return false;
     char text[120];

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening what others own: traced programs, their libraries and debug information, recordings.
+ *
+ * Whoever owns a file or its directory says what its name means, at each instant anew: by a rename, a link,
+ * or a mount in a namespace of their own. So a name is used once, for a descriptor that does nothing (O_PATH:
+ * no device is opened, no FIFO waits). What it leads to is looked at there, and opened through /proc/self/fd:
+ * what was checked is what is used, whatever happens to the name. */
+#ifndef SPOOR_BASE_OPEN_FOREIGN_H
+#define SPOOR_BASE_OPEN_FOREIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/* What foreign_find and those after it answer to a FIFO, a device, a directory: -EMEDIUMTYPE. */
+#define FOREIGN_NOT_REGULAR (-EMEDIUMTYPE)
+
+/* A regular file by its name: a descriptor to look at (O_PATH), or -errno. A path /proc/PID/root/… is looked
+ * up as that process would: links in it count from its root, and none leads out. */
+int foreign_find(const char *path);
+/* The same below a directory that is the root for all of the path. */
+int foreign_find_in_root(int root, const char *path);
+/* Opens the very file that a descriptor leads to, O_RDONLY or O_RDWR; never waits. */
+int foreign_reopen(int file, int access);
+/* Both: for reading. */
+int foreign_open(const char *path);
+
+enum foreign_check {
+    FOREIGN_OWNER = 1, /* else -EPERM */
+    FOREIGN_INODE = 2, /* and device; here and below else -ESTALE */
+    FOREIGN_SIZE = 4,
+    FOREIGN_CHANGE = 8,    /* the time of the last change, of its bytes or of what stat tells */
+    FOREIGN_ONE_NAME = 16, /* it has no second link; else -EPERM */
+};
+/* Is it a regular file and, as far as `what` (enum foreign_check) asks, as expected? 0 or -errno. */
+int foreign_check(int file, unsigned what, const struct stat *expected);
+
+/* Of "/proc/PID/root" in front of a path; 0: it has none. pid: left alone then; may be NULL. */
+size_t foreign_root_length(const char *path, pid_t *pid);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "reader/write_access.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/open_foreign.h"
+#include "sym/mapped_file.h"
+#include "sym/proc.h"
+
+/* ---- whose memory it is ---- */
+
+/* 1: the process has it, and it is its user's; 0: no; -errno: it has ended, or may not be looked at. */
+static int is_memory_of(int file, pid_t pid)
+{
+    uid_t user;
+    const int error = proc_user(pid, &user);
+    if (error)
+        return error;
+    if (foreign_check(file, FOREIGN_OWNER, &(struct stat){.st_uid = user}))
+        return 0;
+    return mapped_file_shared(file, pid);
+}
+
+/* The same; a process that may not be looked at is believed where the file is ours: what we write there, we
+ * lend to nobody. */
+static int is_believed(int file, pid_t pid)
+{
+    const int answer = is_memory_of(file, pid);
+    const bool is_hidden = answer == -EACCES || answer == -EPERM;
+    return is_hidden && !foreign_check(file, FOREIGN_OWNER, &(struct stat){.st_uid = geteuid()}) ? 1 : answer;
+}
+
+static int visit(void *context, pid_t pid)
+{
+    return is_memory_of(*(const int *)context, pid) == 1;
+}
+
+static int check_memory(const struct recording *recording, pid_t pid, struct text *why)
+{
+    const char *path = recording_path(recording);
+    const pid_t named = (pid_t)recording_model(recording)->pid;
+    int file = recording_file(recording);
+    if (!pid) {
+        if ((named > 0 && is_believed(file, named) == 1) || proc_each(visit, &file) == 1)
+            return 0;
+        text_printf(why, "%s is in the memory of no process of its owner: no program looks at it", path);
+        return -ESRCH;
+    }
+    const int answer = is_believed(file, pid);
+    if (answer == -ESRCH)
+        text_printf(why, "process %d has ended: no program looks at %s any more", (int)pid, path);
+    else if (answer < 0)
+        text_printf(why, "cannot look at process %d, which must have %s in its memory: %s", (int)pid, path,
+                    strerror(-answer));
+    else if (!answer)
+        text_printf(why,
+                    "process %d does not have %s in its memory, or it is not its user's: nothing is written "
+                    "into it",
+                    (int)pid, path);
+    return answer < 0 ? answer : answer ? 0 : -EPERM;
+}
+
+int write_access_open(const struct recording *recording, pid_t pid, struct text *why)
+{
+    const int error = check_memory(recording, pid, why);
+    if (error)
+        return error;
+    const int file = foreign_reopen(recording_file(recording), O_RDWR);
+    if (file < 0)
+        text_printf(why, "cannot open %s for writing: %s", recording_path(recording), strerror(-file));
+    return file;
+}
+
+int write_access_put(int file, const void *bytes, size_t length, uint64_t offset)
+{
+    struct stat status;
+    if (fstat(file, &status))
+        return -errno;
+    if (offset > (uint64_t)status.st_size || length > (uint64_t)status.st_size - offset)
+        return -ERANGE;
+    const ssize_t done = pwrite(file, bytes, length, (off_t)offset);
+    return done == (ssize_t)length ? 0 : done < 0 ? -errno : -EIO;
+}
+
+/* ---- the lock ---- */
+
+struct holder {
+    const struct stat *file;
+    pid_t pid;
+};
+
+/* Has this descriptor of a process a lock? fdinfo has a line "lock:" for each. */
+static bool has_lock(pid_t pid, const char *descriptor)
+{
+    char path[300], line[256];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%s", (int)pid, descriptor);
+    FILE *file = fopen(path, "re");
+    while (file && !found && fgets(line, sizeof line, file))
+        found = !strncmp(line, "lock:", 5) && (strstr(line, "OFDLCK") || strstr(line, "POSIX"));
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static int find_holder(void *context, pid_t pid)
+{
+    struct holder *holder = context;
+    char path[32];
+    struct stat status;
+    if (pid == getpid())
+        return 0;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *directory = opendir(path);
+    if (!directory)
+        return 0;
+    for (const struct dirent *entry; !holder->pid && (entry = readdir(directory));)
+        if (entry->d_name[0] != '.' && !fstatat(dirfd(directory), entry->d_name, &status, 0) &&
+            status.st_dev == holder->file->st_dev && status.st_ino == holder->file->st_ino &&
+            has_lock(pid, entry->d_name))
+            holder->pid = pid;
+    closedir(directory);
+    return holder->pid != 0;
+}
+
+/* F_OFD_GETLK knows the process of a lock of the old kind only: of the others, /proc does. */
+static void name_holder(int file, const char *path, struct text *why)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    struct text name = {0};
+    struct stat status;
+    struct holder holder = {.file = &status};
+    if (!fcntl(file, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK && lock.l_pid > 0)
+        holder.pid = lock.l_pid;
+    else if (!fstat(file, &status))
+        proc_each(find_holder, &holder);
+    if (holder.pid && !proc_comm(holder.pid, &name))
+        text_printf(why, "%s is being steered by somebody else: process %d (%s) holds its lock", path,
+                    (int)holder.pid, text_string(&name));
+    else
+        text_printf(why, "%s is being steered by somebody else, whom /proc does not name: its lock is held",
+                    path);
+    text_free(&name);
+}
+
+int write_access_lock(int file, const char *path, struct text *why)
+{
+    enum { WAIT_SECONDS = 3, TURN = 10000000 };
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    while (fcntl(file, F_OFD_SETLK, &lock)) {
+        if (errno == EINVAL) /* a file system without locks */
+            return 0;
+        if (errno != EAGAIN && errno != EACCES) {
+            const int error = errno;
+            text_printf(why, "cannot lock %s: %s", path, strerror(error));
+            return -error;
+        }
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec >=
+            WAIT_SECONDS * 1000000000L) {
+            name_holder(file, path, why);
+            return -EAGAIN;
+        }
+        /* A signal that somebody waits for ends it; the others end the process. */
+        if (nanosleep(&(struct timespec){.tv_nsec = TURN}, NULL)) {
+            text_printf(why, "interrupted while %s was locked", path);
+            return -EINTR;
+        }
+    }
+    return 0;
+}

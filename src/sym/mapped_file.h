@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Is a file that is open here one that a process has mapped? By device and inode, never by name. */
+#ifndef SPOOR_SYM_MAPPED_FILE_H
+#define SPOOR_SYM_MAPPED_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Is it the file of these numbers, as /proc/PID/maps writes them? */
+bool mapped_file_is(int file, uint64_t device, uint64_t inode);
+/* Does the process share its memory with it now? 1 or 0, or -errno: the process is gone (-ESRCH), or may not
+ * be looked at. */
+int mapped_file_shared(int file, pid_t pid);
+
+#endif
