@@ -24,8 +24,14 @@ struct actor {
     int exit_code;
     /* Writes out what is pending: before a child process writes to the same place. */
     void (*flush)(struct actor *actor);
-    int output_descriptor;    /* where a child's output goes */
-    struct actor_file *files; /* open for writing: skboutput */
+    int output_descriptor; /* where a child's output goes */
+    /* Signals that asked for the end, so far. More may have come when the descriptor is readable (-1: none
+     * are heard); look() counts them. */
+    unsigned ends_asked;
+    int signals;
+    void (*look)(struct actor *actor);
+    bool (*hurries)(struct actor *actor); /* the end was asked for: the rest of a long work is to be left */
+    struct actor_file *files;             /* open for writing: skboutput */
     /* A failure while acting: printed on the error stream with the place of the call. */
     void (*complain)(struct actor *actor, struct place place, const char *format, ...)
         __attribute__((format(printf, 3, 4)));

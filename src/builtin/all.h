@@ -12,7 +12,8 @@ extern const struct builtin builtins_context[];       /* argN, args, retval, ctx
 extern const struct builtin builtins_text[];          /* str, buf */
 extern const struct builtin builtins_string[];        /* strlen, strstr, strncmp, memcmp … */
 extern const struct builtin builtins_name[];          /* strerror, signal_name, syscall_name */
-extern const struct builtin builtins_output[];        /* printf, print, cat, system, join */
+extern const struct builtin builtins_output[];        /* printf, print, cat, join */
+extern const struct builtin builtins_command[];       /* system */
 extern const struct builtin builtins_rows[];          /* print_rows, print_log2_hist, printf_containing */
 extern const struct builtin builtins_message[];       /* errorf, warnf, debugf, assert, fail */
 extern const struct builtin builtins_map[];           /* clear, zero, delete, has_key, len */

@@ -2,10 +2,8 @@
 /* What a script says: the arguments travel in an event record, the text is made by the reader. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bpf/lower.h"
@@ -25,7 +23,7 @@ const uint8_t *actor_field(const struct actor *actor, const struct action *actio
     return action_field(action, field, record, actor->record_length);
 }
 
-/* ---- printf, cat, system: a format and its arguments ---- */
+/* ---- printf, cat: a format and its arguments ---- */
 
 const struct type *formatted_check(struct checker *checker, struct node *node)
 {
@@ -117,7 +115,9 @@ static void act_cat(struct actor *actor, const struct action *action, const uint
     else {
         char part[4096];
         ssize_t got = 1;
-        while (content.length < actor->max_cat_bytes && !content.failed && got) {
+        bool is_cut = false; /* because the trace is to end */
+        while (content.length < actor->max_cat_bytes && !content.failed && got &&
+               !(is_cut = actor->hurries(actor))) {
             size_t room = actor->max_cat_bytes - content.length;
             got = read(descriptor, part, room < sizeof part ? room : sizeof part);
             if (got > 0)
@@ -125,62 +125,16 @@ static void act_cat(struct actor *actor, const struct action *action, const uint
             else if (got < 0 && errno != EINTR)
                 break;
         }
-        if (content.failed || (got < 0 && errno != EAGAIN)) /* again: there is no more now */
+        if (content.failed || is_cut || (got < 0 && errno != EAGAIN)) /* again: there is no more now */
             actor->complain(actor, action->call->place, "failed to read file '%s' (%s)", text_string(&path),
-                            strerror(content.failed ? ENOMEM : errno));
+                            strerror(content.failed ? ENOMEM
+                                     : is_cut       ? EINTR
+                                                    : errno));
         close(descriptor);
         record_foreign_text(actor->printer, "cat", &content);
     }
     text_free(&path);
     text_free(&content);
-}
-
-static void act_system(struct actor *actor, const struct action *action, const uint8_t *record)
-{
-    struct text command = {0}, output = {0};
-    int ends[2] = {-1, -1}, status = 0;
-    formatted_text(actor, action, record, &command);
-    actor->flush(actor);
-    if ((actor->is_json || actor->output_descriptor < 0) && pipe2(ends, O_CLOEXEC)) {
-        actor->complain(actor, action->call->place, "cannot start a command: %s", strerror(errno));
-        text_free(&command);
-        return;
-    }
-    errno = ENOMEM;
-    pid_t child = command.failed ? -1 : fork(); /* half a command would be another one */
-    if (child == 0) {
-        sigset_t none;
-        signal(SIGPIPE, SIG_DFL); /* we ignore it; `yes | head` is not to complain */
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        if (dup2(ends[1] >= 0 ? ends[1] : actor->output_descriptor, STDOUT_FILENO) < 0)
-            _exit(126);
-        execl("/bin/sh", "sh", "-c", text_string(&command), (char *)NULL);
-        _exit(127);
-    }
-    if (ends[1] >= 0)
-        close(ends[1]);
-    if (child > 0 && ends[0] >= 0) {
-        char part[4096];
-        for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0 || (got < 0 && errno == EINTR);)
-            if (got > 0)
-                text_append(&output, part, (size_t)got);
-        record_text(actor->printer, "syscall", &output);
-    }
-    if (ends[0] >= 0)
-        close(ends[0]);
-    if (child < 0)
-        actor->complain(actor, action->call->place, "cannot start a command: %s", strerror(errno));
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status))
-        actor->complain(actor, action->call->place, "command exited with code %d (%s)", WEXITSTATUS(status),
-                        text_string(&command));
-    else if (child > 0 && WIFSIGNALED(status))
-        actor->complain(actor, action->call->place, "command was ended by signal %d (%s)", WTERMSIG(status),
-                        text_string(&command));
-    text_free(&command);
-    text_free(&output);
 }
 
 /* ---- print: a whole map, or a value ---- */
@@ -296,15 +250,6 @@ const struct builtin builtins_output[] = {
      .check = formatted_check,
      .lower = formatted_lower,
      .act = act_cat},
-    {"system",
-     "system(format, ...)",
-     FORMAT | BUILTIN_UNSAFE,
-     1,
-     0,
-     {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
-     .check = formatted_check,
-     .lower = formatted_lower,
-     .act = act_system},
     {"print",
      "print(value | @map [, top [, div]])",
      BUILTIN_CALL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What changes the traced program: signals, return values, memory. Only with --unsafe. system() is in
- * output.c. */
+ * command.c. */
 #include <signal.h>
 #include <string.h>
 

@@ -63,7 +63,7 @@ static int read_text(const char *name, struct text *text)
 
 /* Messages while a trace runs. A reader of them that does not read holds nothing up: it is waited for once,
  * then what it cannot take at once is counted until it reads again. */
-enum { PATIENCE_MS = 1000, PATIENCE_AT_END_MS = 2000 };
+enum { PATIENCE_MS = 200, PATIENCE_AT_END_MS = 100 };
 struct messages {
     size_t lost;
     bool is_stuck;

@@ -134,8 +134,6 @@ void mishaps_tell(struct session *session, bool last)
             tell(session, mishap, value - state->told);
         state->told = value;
     }
-    if (last && session->unread && !session->options.no_warnings)
-        tell_lost(session, "all probes, before the end", session->unread);
     if (due)
         session->mishap_time = now;
 }

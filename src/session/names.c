@@ -88,6 +88,8 @@ static bool user_symbol(void *owner, uint32_t pid, uint64_t address, bool is_ret
 {
     struct symbolizer *names = symbolizer(owner);
     struct symbolized found;
+    if (names && interrupt_leaves_names(owner))
+        symbolizer_hurry(names);
     return names && answer(symbolizer_user(names, (pid_t)pid, address, is_return, &found), &found, out);
 }
 

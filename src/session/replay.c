@@ -303,7 +303,7 @@ static bool run_events(struct session *session, uint64_t *time)
         run_timers(session, event.time);
         if (!session->actor.exit_requested)
             took += run_event(session, &event);
-        if (session->actor.exit_requested || session->broken_output)
+        if (session->actor.exit_requested || session->broken_output || session->interrupted)
             return true;
         if (took >= LOOK_AROUND) {
             took = 0;

@@ -40,6 +40,16 @@ static void actor_flush(struct actor *actor)
     session_flush(session_of(actor));
 }
 
+static void actor_look(struct actor *actor)
+{
+    session_interrupted(session_of(actor));
+}
+
+static bool actor_hurries(struct actor *actor)
+{
+    return interrupt_cuts(session_of(actor));
+}
+
 static void actor_say(struct actor *actor, enum severity severity, struct place place, const char *message)
 {
     struct session *session = session_of(actor);
@@ -73,11 +83,9 @@ static int act(void *state, const uint8_t *record, size_t length)
     memcpy(&header, record, sizeof header);
     if (header.action >= session->actions.count || (session->actor.exit_requested && !session->at_end))
         return 0;
-    if (session->ends_asked > 1 && !session->at_end) { /* it need not be complete */
-        session->unread++;
-        return 0;
-    }
     const struct action *action = &session->actions.items[header.action];
+    if (interrupt_drops(session, action))
+        return 0;
     if (length < action->size)
         return 0;
     session->actor.record_length = length;
@@ -90,11 +98,9 @@ static int act(void *state, const uint8_t *record, size_t length)
     session->printer.time = 0;
     if (++session->events == session->options.max_events)
         session->actor.exit_requested = true;
-    if (session->out.length >= FLUSH_BYTES || session->options.unbuffered) {
+    if (session->out.length >= FLUSH_BYTES || session->options.unbuffered)
         session_flush(session);
-        session_interrupted(session);
-    }
-    return session->broken_output ? -EPIPE : 0;
+    return 0;
 }
 
 static int consume(struct session *session, bool drain)
@@ -174,14 +180,6 @@ static void *special_thread(void *state)
     return NULL;
 }
 
-/* Not the host's, which in recordings is their time. */
-static uint64_t clock_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* What the thread could not do is told by the one that owns the diagnostics. */
 static void tell_special(struct session *session)
 {
@@ -191,23 +189,6 @@ static void tell_special(struct session *session)
     diagnose_error(&session->diagnostics, site->place, "The kernel could not run this block: %s",
                    strerror(-session->special_error));
     session->special_error = 0;
-}
-
-/* SIGUSR1 does not ask for the end: it is kept for the self probes. */
-bool session_interrupted(struct session *session)
-{
-    struct signalfd_siginfo signal;
-    if (session->until && clock_now() >= session->until)
-        session->pauses = true;
-    while (session->signals >= 0 && read(session->signals, &signal, sizeof signal) == sizeof signal) {
-        if (signal.ssi_signo == SIGUSR1) {
-            session->calls++;
-        } else {
-            session->interrupted = true;
-            session->ends_asked++;
-        }
-    }
-    return session->interrupted || session->pauses;
 }
 
 /* From now on programs return at once. */
@@ -503,12 +484,13 @@ static void end(struct session *session)
     if (session->mixed)
         mixed_finish(session);
     consume(session, true);
-    session->at_end = true;
+    interrupt_end_begins(session);
     run_special(session, PROBE_AT_END);
     consume(session, true);
     if (!session->broken_output)
         print_maps(session);
     mishaps_tell(session, true);
+    interrupt_tell(session);
     uint64_t disorder = session->host->operations->disorder(session->host);
     if (disorder && !session->options.no_warnings && !session->options.is_json)
         session_report(session, "WARNING: %llu records came too late to be printed in the order of time\n",
@@ -570,6 +552,9 @@ static int prepare(struct session *session)
         .complain = actor_complain,
         .say = actor_say,
         .output_descriptor = session->options.output,
+        .signals = session->signals,
+        .look = actor_look,
+        .hurries = actor_hurries,
     };
     return mishaps_init(session);
 }
@@ -695,7 +680,7 @@ static int turn_guarded(void *state)
     struct session *session = state;
     if (!session->vm)
         return turn(session, session->wait_ms);
-    session->until = clock_now() + (uint64_t)session->wait_ms * 1000000;
+    session->until = session_clock() + (uint64_t)session->wait_ms * 1000000;
     replay_loop(session);
     session->is_over |= !session->pauses;
     session->pauses = false;

@@ -107,8 +107,9 @@ struct session {
     bool grow_wanted;
     bool holds_output;               /* what begin prints stands behind the banner: kept until that is said */
     bool interrupted;                /* a signal asked for the end */
-    unsigned ends_asked;             /* how many signals did */
-    uint64_t unread;                 /* records passed over because it was asked for again */
+    uint64_t asked_at, looked_at;    /* when the first one did, and when somebody last looked: interrupt.c */
+    unsigned ends_before;            /* how many may have done before the end probes run */
+    uint64_t unread;                 /* records passed over in haste */
     bool output_known, output_waits; /* output.c: whether its reader can hold us up */
     uint64_t output_bytes;           /* in the present file */
     unsigned long long output_number; /* of files before it */
@@ -231,7 +232,6 @@ void grow_close(struct session *session);
 int session_attach_unit(struct session *session, const struct session_unit *unit);
 void session_report(struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void session_flush(struct session *session);
-bool session_interrupted(struct session *session); /* a signal asked for the end */
 void session_consume_all(struct session *session); /* acts on everything that has come */
 void session_deliver(struct session *session);     /* the same, and nothing else */
 /* A thread of ours, which hears no signals: they are the program's. 0 or errno. */
@@ -239,6 +239,15 @@ int session_thread(pthread_t *thread, void *(*run)(void *), void *state);
 void session_deliver_own(struct session *session); /* what programs sent that ran in this process */
 void session_release(struct session *session, uint64_t until); /* acts on what was kept, up to this time */
 void session_collect(struct session *session);                 /* empties the rings, and acts on nothing */
+/* interrupt.c */
+uint64_t session_clock(void);                      /* ns; not the host's, which in recordings is their time */
+bool session_interrupted(struct session *session); /* a signal asked for the end */
+/* Whether this record is passed over, because a signal asked for the end or because nobody reads any more. */
+bool interrupt_drops(struct session *session, const struct action *action);
+bool interrupt_cuts(struct session *session);         /* nor is there time for the rest of one */
+bool interrupt_leaves_names(struct session *session); /* nor for names that have to be read from files */
+void interrupt_end_begins(struct session *session);   /* from now on records are those of the end probes */
+void interrupt_tell(struct session *session);         /* at the end: what was passed over */
 /* limits.c */
 int limits_memory(struct session *session);            /* before maps are made; -errno with a diagnostic */
 void limits_of_command(const struct session *session); /* in a child: the limits that we found */

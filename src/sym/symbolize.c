@@ -57,7 +57,8 @@ struct jit {
 
 struct symbolizer {
     struct kallsyms *kallsyms;
-    bool owns_kallsyms, demangle, wants_lines;
+    bool owns_kallsyms, demangle, wants_lines, hurries;
+    size_t passed_over;
     struct processes *processes;
     struct symbol_files *files;
     struct lines *lines;
@@ -125,6 +126,16 @@ void symbolizer_demangle(struct symbolizer *symbolizer, bool demangle)
 void symbolizer_lines(struct symbolizer *symbolizer, bool lines)
 {
     symbolizer->wants_lines = lines;
+}
+
+void symbolizer_hurry(struct symbolizer *symbolizer)
+{
+    symbolizer->hurries = true;
+}
+
+size_t symbolizer_passed_over(const struct symbolizer *symbolizer)
+{
+    return symbolizer->passed_over;
 }
 
 void symbolizer_files(struct symbolizer *symbolizer, const char *const *paths)
@@ -322,7 +333,8 @@ static const char *jit_find(struct symbolizer *symbolizer, pid_t pid, uint64_t a
     const char *name = jit->map ? perf_map_find(jit->map, address, start) : NULL;
     struct perf_map *fresh;
     time_t now = seconds_now();
-    if (name || jit->checked == now)
+    symbolizer->passed_over += !name && symbolizer->hurries;
+    if (name || jit->checked == now || symbolizer->hurries)
         return name;
     jit->checked = now;
     if (perf_map_read(pid, &fresh))
@@ -375,6 +387,10 @@ int symbolizer_user(struct symbolizer *symbolizer, pid_t pid, uint64_t address, 
     if (!module->inode) /* the vDSO */
         key.device = mapping.end - mapping.start;
     struct answer *answer = answer_known(symbolizer, &key);
+    if (!answer && symbolizer->hurries) {
+        symbolizer->passed_over++;
+        return -ENOENT;
+    }
     if (!answer) {
         struct symbol_file *file = symbol_file_mapped(symbolizer->files, pid, &mapping);
         if (!file) /* generated code may lie in a file that has no name any more */

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The end, asked for by a signal: it comes soon, whatever waits to be printed or acted on.
+ *
+ * Signals are looked at between records. After the first one the records that wait have RECORDS_MS in all,
+ * except that no command is begun any more; after the second one they have no time at all. What is passed
+ * over is counted. Then the end probes run and maps are printed, whose addresses are named from files that
+ * are read for it, until NAMES_MS have passed. --duration is no haste: it ends the trace, and nothing is
+ * passed over. */
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "print/record.h"
+#include "session/state.h"
+
+enum { RECORDS_MS = 500, NAMES_MS = 1000 }; /* since the first signal */
+
+static uint64_t clock_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t session_clock(void)
+{
+    return clock_of(CLOCK_MONOTONIC);
+}
+
+/* SIGUSR1 does not ask for the end: it is kept for the self probes. */
+bool session_interrupted(struct session *session)
+{
+    struct signalfd_siginfo signal;
+    if (session->until && session_clock() >= session->until)
+        session->pauses = true;
+    while (session->signals >= 0 && read(session->signals, &signal, sizeof signal) == sizeof signal) {
+        if (signal.ssi_signo == SIGUSR1) {
+            session->calls++;
+            continue;
+        }
+        session->interrupted = true;
+        if (signal.ssi_signo != SIGALRM && !session->actor.ends_asked++)
+            session->asked_at = session_clock();
+    }
+    return session->interrupted || session->pauses;
+}
+
+/* So often that nobody waits for it, and so seldom that it costs nothing: when the coarse clock ticks. */
+static void look_now_and_then(struct session *session)
+{
+    uint64_t now = clock_of(CLOCK_MONOTONIC_COARSE);
+    if (now == session->looked_at)
+        return;
+    session->looked_at = now;
+    session_interrupted(session);
+}
+
+static bool has_had(const struct session *session, uint64_t milliseconds)
+{
+    return session->actor.ends_asked && session_clock() >= session->asked_at + milliseconds * 1000000;
+}
+
+/* What the end probes send waits for nobody else, and is passed over only when the end is asked for once more
+ * meanwhile. */
+static bool is_in_haste(const struct session *session)
+{
+    if (session->at_end)
+        return session->actor.ends_asked > session->ends_before;
+    return session->actor.ends_asked > 1 || has_had(session, RECORDS_MS);
+}
+
+bool interrupt_drops(struct session *session, const struct action *action)
+{
+    bool is_command = action->builtin->flags & BUILTIN_RUNS_COMMAND;
+    if (is_command)
+        session_interrupted(session);
+    else
+        look_now_and_then(session);
+    if (is_in_haste(session) || (is_command && session->actor.ends_asked && !session->at_end)) {
+        session->unread++;
+        return true;
+    }
+    return session->broken_output && !session->at_end; /* that was said already */
+}
+
+bool interrupt_cuts(struct session *session)
+{
+    look_now_and_then(session);
+    return is_in_haste(session);
+}
+
+bool interrupt_leaves_names(struct session *session)
+{
+    look_now_and_then(session);
+    return session->actor.ends_asked > 1 || has_had(session, NAMES_MS);
+}
+
+void interrupt_end_begins(struct session *session)
+{
+    session->at_end = true;
+    session->ends_before = session->actor.ends_asked ? session->actor.ends_asked : 1;
+}
+
+void interrupt_tell(struct session *session)
+{
+    if (session->options.no_warnings)
+        return;
+    if (session->unread && session->options.is_json) {
+        record_lost_events(&session->out, session->unread, "all probes, before the end");
+        session_flush(session);
+    } else if (session->unread)
+        session_report(session,
+                       "Lost %llu events that were waiting to be printed or acted on when the trace was "
+                       "ended\n",
+                       (unsigned long long)session->unread);
+    size_t unnamed = session->symbolizer ? symbolizer_passed_over(session->symbolizer) : 0;
+    if (unnamed && !session->options.is_json)
+        session_report(session,
+                       "WARNING: %zu addresses have no name: finding it takes long, and the trace was to "
+                       "end\nHINT: exit() and --duration leave all the time that names need\n",
+                       unnamed);
+}
