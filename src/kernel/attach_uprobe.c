@@ -3,7 +3,6 @@
  * kernel says little about bad places, and nothing at all while no process runs the file: then a probe on
  * what is no probeable instruction is accepted and never fires. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open_foreign.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
+#include "sym/elf.h"
 
 struct uprobe_file {
     int fd;
     uint64_t size;
     const char *path;    /* as given, for messages */
-    char plain_path[64]; /* of the descriptor: the same file under a short name without special characters */
-    bool is_plain;       /* the path itself can stand in a line of uprobe_events */
+    char for_kernel[64]; /* leads to the descriptor: the very file that was looked at */
 };
 
 static const struct uprobe_site *uprobe_site_of(const struct site_ladder *ladder, size_t site)
@@ -31,8 +31,7 @@ static void uprobe_spec(const struct site_ladder *ladder, size_t index, struct t
 {
     const struct uprobe_file *file = ladder->state;
     const struct uprobe_site *site = uprobe_site_of(ladder, index);
-    text_printf(out, "%s:0x%llx", file->is_plain ? file->path : file->plain_path,
-                (unsigned long long)site->offset);
+    text_printf(out, "%s:0x%llx", file->for_kernel, (unsigned long long)site->offset);
     if (site->semaphore)
         text_printf(out, "(0x%llx)", (unsigned long long)site->semaphore);
 }
@@ -62,7 +61,7 @@ static int uprobe_open(const struct site_ladder *ladder, size_t index)
         .wakeup_events = 1,
         .disabled = 1,
     };
-    event.config1 = (uintptr_t)file->path;
+    event.config1 = (uintptr_t)file->for_kernel;
     event.config2 = site->offset;
     return syscall_perf_event_open(&event, ladder->pid > 0 ? ladder->pid : -1,
                                    ladder->pid > 0 ? -1 : (int)ladder->kernel->online[0]);
@@ -83,7 +82,7 @@ static int uprobe_multi(const struct site_ladder *ladder, size_t first, size_t c
         any_semaphore |= site->semaphore;
     }
     struct link_create link = {.program = (uint32_t)ladder->program->fd, .attach_type = ATTACH_UPROBE_MULTI};
-    link.uprobe_multi.path = (uintptr_t)file->path;
+    link.uprobe_multi.path = (uintptr_t)file->for_kernel;
     link.uprobe_multi.offsets = (uintptr_t)offsets;
     link.uprobe_multi.semaphores = any_semaphore ? (uintptr_t)semaphores : 0;
     link.uprobe_multi.cookies = (uintptr_t)cookies;
@@ -194,20 +193,28 @@ static int uprobe_file_open(struct uprobe_file *file, const struct attach_reques
 {
     struct stat status;
     *file = (struct uprobe_file){.path = path};
-    file->fd = open(path, O_RDONLY | O_CLOEXEC);
-    int error = file->fd < 0 || fstat(file->fd, &status) ? -errno : 0;
-    if (!error && !S_ISREG(status.st_mode))
+    file->fd = foreign_open(path);
+    int error = file->fd < 0 ? file->fd : fstat(file->fd, &status) ? -errno : 0;
+    if (error == FOREIGN_NOT_REGULAR)
         error = -EINVAL;
-    if (error) {
+    if (!error && request->origin)
+        error = elf_origin_check(request->origin, file->fd);
+    if (error == -ESTALE) {
+        diagnose_error(request->diagnostics, request->place,
+                       "%s: %s was changed, or another file took its place, since its symbols were read",
+                       request->name, path);
+        diagnose_hint(request->diagnostics, "run it again when the file stays as it is");
+    } else if (error) {
         diagnose_error(request->diagnostics, request->place, "%s: %s cannot be probed: %s", request->name,
                        path, error == -EINVAL ? "not a regular file" : strerror(-error));
+    }
+    if (error) {
         if (file->fd >= 0)
             close(file->fd);
         return error;
     }
     file->size = (uint64_t)status.st_size;
-    snprintf(file->plain_path, sizeof file->plain_path, "/proc/self/fd/%d", file->fd);
-    file->is_plain = strlen(path) < 3000 && path[0] == '/' && !strpbrk(path, " \t\n\":#\\;");
+    snprintf(file->for_kernel, sizeof file->for_kernel, "/proc/self/fd/%d", file->fd);
     return 0;
 }
 

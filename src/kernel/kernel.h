@@ -60,12 +60,14 @@ int features_without(struct features *features, const char *names, struct diagno
 
 /* Called now and then during long work with steps done and to do; non-zero cancels with -EINTR. */
 typedef int kernel_progress(void *state, size_t done, size_t total);
+struct elf_origin;
 struct attach_request {
     size_t program;
     const char *name; /* of the probe, for messages */
     struct place place;
     struct diagnostics *diagnostics;
-    kernel_progress *progress; /* or NULL */
+    const struct elf_origin *origin; /* of uprobes: the file whose tables said where; NULL: not known */
+    kernel_progress *progress;       /* or NULL */
     void *state;
 };
 
@@ -93,8 +95,9 @@ struct uprobe_site {
     bool is_found;    /* by a pattern: where no uprobe can stand it is left out, with a warning */
 };
 /* pid 0: every process. Rungs: uprobe_multi link; perf events with links (few sites); many sites under one
- * tracefs event. With cookies only where features say so. A bad site is found by checking and bisection and
- * named; what can be attached is attached only if all can. */
+ * tracefs event. The kernel is given the descriptor that was compared with the request's origin. With cookies
+ * only where features say so. A bad site is found by checking and bisection and named; what can be attached
+ * is attached only if all can. */
 int kernel_attach_uprobes(struct kernel *kernel, const struct attach_request *request, const char *path,
                           const struct uprobe_site *sites, size_t count, bool is_return, pid_t pid);
 

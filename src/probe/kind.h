@@ -9,6 +9,7 @@
 #ifndef SPOOR_PROBE_KIND_H
 #define SPOOR_PROBE_KIND_H
 
+#include "base/table.h"
 #include "kernel/kernel.h"
 #include "lang/ast.h"
 #include "lang/context.h"
@@ -66,6 +67,7 @@ struct probe_environment {
     size_t module_count, module_room;
     bool modules_read;
     struct probe_program *programs; /* program.h */
+    struct table origins;           /* of user.h, by what they are */
     size_t program_count, program_room;
     void (*tell)(void *state, const char *line, bool is_problem); /* what takes long; or NULL */
     void *tell_state;

@@ -11,20 +11,24 @@
 
 struct probe_program {
     const char *path;
+    const struct elf_origin *origin;
     struct dwarf_file *dwarf;
     struct btf_file *btf;
     bool dwarf_tried, btf_tried;
     bool is_probed; /* its names are the script's */
 };
 
-static struct probe_program *program_find(struct probe_environment *environment, const char *path)
+/* origin NULL: whichever was found there. */
+static struct probe_program *program_find(struct probe_environment *environment, const char *path,
+                                          const struct elf_origin *origin)
 {
     for (size_t i = 0; i < environment->program_count; i++)
-        if (!strcmp(environment->programs[i].path, path))
+        if ((!origin || environment->programs[i].origin == origin) &&
+            !strcmp(environment->programs[i].path, path))
             return &environment->programs[i];
     struct probe_program *program = arena_push(environment->arena, environment->programs,
                                                environment->program_count, environment->program_room);
-    *program = (struct probe_program){.path = arena_strdup(environment->arena, path)};
+    *program = (struct probe_program){.path = arena_strdup(environment->arena, path), .origin = origin};
     return program;
 }
 
@@ -32,7 +36,11 @@ static struct dwarf_file *program_dwarf(struct probe_environment *environment, s
 {
     if (!program->dwarf_tried) {
         struct dwarf_options options = {
-            .arena = environment->arena, .tell = environment->tell, .state = environment->tell_state};
+            .arena = environment->arena,
+            .origin = program->origin,
+            .tell = environment->tell,
+            .state = environment->tell_state,
+        };
         program->dwarf_tried = true;
         if (dwarf_file_open(program->path, &options, &program->dwarf))
             program->dwarf = NULL;
@@ -50,7 +58,7 @@ static struct btf_file *program_btf(struct probe_environment *environment, struc
     if (program->btf_tried)
         return program->btf;
     program->btf_tried = true;
-    if (elf_file_open(program->path, &file))
+    if (elf_origin_open(program->origin, program->path, &file))
         return NULL;
     if (elf_file_section_named(file, ".BTF", &section) &&
         !elf_file_section_read(file, &section, &bytes, &size)) {
@@ -66,14 +74,16 @@ static struct btf_file *program_btf(struct probe_environment *environment, struc
     return program->btf;
 }
 
-struct dwarf_file *probe_dwarf(struct probe_environment *environment, const char *path)
+struct dwarf_file *probe_dwarf(struct probe_environment *environment, const char *path,
+                               const struct elf_origin *origin)
 {
-    return program_dwarf(environment, program_find(environment, path));
+    return program_dwarf(environment, program_find(environment, path, origin));
 }
 
-void probe_program_add(struct probe_environment *environment, const char *path)
+void probe_program_add(struct probe_environment *environment, const char *path,
+                       const struct elf_origin *origin)
 {
-    program_find(environment, path)->is_probed = true;
+    program_find(environment, path, origin)->is_probed = true;
 }
 
 void probe_programs_close(struct probe_environment *environment)
@@ -84,6 +94,7 @@ void probe_programs_close(struct probe_environment *environment)
             btf_file_close(environment->programs[i].btf);
     }
     environment->program_count = 0;
+    table_free(&environment->origins);
 }
 
 /* ---- names ---- */
@@ -120,7 +131,7 @@ static int library_name(void *state, const char *path)
 {
     struct library_search *search = state;
     search->found =
-        program_name(search->environment, program_find(search->environment, path), search->asked, 0);
+        program_name(search->environment, program_find(search->environment, path, NULL), search->asked, 0);
     return search->found != NULL;
 }
 
@@ -146,9 +157,9 @@ static const struct type *programs_name(struct probe_environment *environment,
                                         const struct probe_context *context, const struct asked *asked)
 {
     const char *here = context ? context->program_path : NULL;
-    const struct type *type =
-        here ? program_name(environment, program_find(environment, here), asked, context->program_address)
-             : NULL;
+    const struct type *type = here ? program_name(environment, program_find(environment, here, NULL), asked,
+                                                  context->program_address)
+                                   : NULL;
     for (size_t i = 0; !type && i < environment->program_count; i++) {
         struct probe_program *program = &environment->programs[i];
         if (program->is_probed && (!here || strcmp(program->path, here) != 0))

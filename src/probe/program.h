@@ -7,10 +7,12 @@
 #include "probe/kind.h"
 #include "sym/dwarf.h"
 
-/* NULL: there is no debug information. path: as we open it. */
-struct dwarf_file *probe_dwarf(struct probe_environment *environment, const char *path);
+/* NULL: there is no debug information. path: as we open it; origin: what must be there, NULL: anything. */
+struct dwarf_file *probe_dwarf(struct probe_environment *environment, const char *path,
+                               const struct elf_origin *origin);
 /* The script has a probe in that program: its names may be used. */
-void probe_program_add(struct probe_environment *environment, const char *path);
+void probe_program_add(struct probe_environment *environment, const char *path,
+                       const struct elf_origin *origin);
 void probe_programs_close(struct probe_environment *environment);
 
 #endif

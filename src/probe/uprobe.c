@@ -24,6 +24,7 @@ struct uprobe_search {
     struct nearest nearest;
     struct elf_file *file;
     const char *path, *shown;
+    const struct elf_origin *origin;
     const char *name; /* of the function that debug information is asked for */
     const char *line; /* "file.c:12": a place in the source */
     bool saw_inlined;
@@ -41,7 +42,8 @@ static struct uprobe_detail *uprobe_add(struct uprobe_search *search, const char
 {
     struct arena *arena = search->environment->arena;
     struct uprobe_detail *site = arena_new(arena, struct uprobe_detail);
-    site->user = (struct user_site){.path = search->path, .offset = elf_file_base(search->file) + offset};
+    site->user = (struct user_site){
+        .path = search->path, .origin = search->origin, .offset = elf_file_base(search->file) + offset};
     site->function = arena_new(arena, const struct dwarf_function *);
     if (elf_file_code_address(search->file, offset, &site->user.address))
         site->user.address = 0;
@@ -183,7 +185,7 @@ static int uprobe_debug_function(struct uprobe_search *search, const char *text,
 {
     struct diagnostics *diagnostics = search->environment->diagnostics;
     struct place place = point_place(search->point, search->piece);
-    struct dwarf_file *dwarf = probe_dwarf(search->environment, search->path);
+    struct dwarf_file *dwarf = probe_dwarf(search->environment, search->path, search->origin);
     size_t before = search->sites->count;
     search->name = name;
     search->saw_inlined = false;
@@ -221,10 +223,11 @@ static int uprobe_line_file(void *state, struct elf_file *file, const char *path
     struct uprobe_search *search = wanted->search;
     struct diagnostics *diagnostics = search->environment->diagnostics;
     struct place place = search->point->place;
-    struct dwarf_file *dwarf = probe_dwarf(search->environment, path);
-    unsigned next = 0;
     search->file = file;
     search->path = path;
+    search->origin = user_origin(search->environment, file);
+    struct dwarf_file *dwarf = probe_dwarf(search->environment, path, search->origin);
+    unsigned next = 0;
     search->shown = shown;
     search->files++;
     if (!dwarf) {
@@ -292,6 +295,7 @@ static int uprobe_file(void *state, struct elf_file *file, const char *path, con
     uint64_t value;
     search->file = file;
     search->path = path;
+    search->origin = user_origin(search->environment, file);
     search->shown = shown;
     search->files++;
     if (search->is_cpp || point_is_pattern(search->point, search->piece)) {
@@ -485,7 +489,9 @@ static int compare_names(const void *a, const void *b)
 static int uprobe_list_file(void *state, struct elf_file *file, const char *path, const char *shown)
 {
     struct uprobe_listing *listing = state;
-    struct dwarf_file *dwarf = listing->verbose ? probe_dwarf(listing->environment, path) : NULL;
+    struct dwarf_file *dwarf =
+        listing->verbose ? probe_dwarf(listing->environment, path, user_origin(listing->environment, file))
+                         : NULL;
     listing->count = 0;
     int error = elf_file_each_function(file, NULL, uprobe_list_function, listing);
     if (listing->count)

@@ -12,7 +12,7 @@ const struct dwarf_function *uprobe_function_of(struct probe_environment *enviro
 {
     static const struct dwarf_function none;
     if (!*site->function) {
-        struct dwarf_file *file = probe_dwarf(environment, site->user.path);
+        struct dwarf_file *file = probe_dwarf(environment, site->user.path, site->user.origin);
         struct dwarf_function *function = arena_new(environment->arena, struct dwarf_function);
         /* A function is meant where it begins, also when it begins with another that was inlined. */
         const char *scope = site->scope ? site->scope : site->user.is_entry ? "" : NULL;
@@ -175,7 +175,7 @@ void uprobe_debug_fill(struct probe_environment *environment, const struct conte
     const struct dwarf_function *function = uprobe_function_of(environment, site);
     if (!function) {
         if (!is_return)
-            context->args_missing = probe_dwarf(environment, site->user.path)
+            context->args_missing = probe_dwarf(environment, site->user.path, site->user.origin)
                                         ? "the program's debug information does not describe this function"
                                         : "the program has no debug information";
         return;

@@ -34,6 +34,7 @@ struct usdt_search {
     struct probe_sites *sites;
     struct elf_file *file;
     const char *path, *shown;
+    const struct elf_origin *origin;
     struct nearest nearest;
     size_t probes; /* in all files, matching or not */
 };
@@ -53,12 +54,14 @@ static const struct usdt_declared *usdt_declared_copy(struct arena *arena, const
     return declared;
 }
 
-static struct usdt_detail *usdt_detail_new(struct arena *arena, struct elf_file *file, const char *path,
-                                           const struct usdt_site *site)
+static struct usdt_detail *usdt_detail_new(const struct usdt_search *search, const struct usdt_site *site)
 {
+    struct arena *arena = search->environment->arena;
+    struct elf_file *file = search->file;
     struct usdt_detail *detail = arena_new(arena, struct usdt_detail);
     uint64_t base = elf_file_base(file);
-    detail->user = (struct user_site){.path = path,
+    detail->user = (struct user_site){.path = search->path,
+                                      .origin = search->origin,
                                       .offset = base + site->offset,
                                       .semaphore = site->semaphore_offset ? base + site->semaphore_offset : 0,
                                       .address = site->address};
@@ -92,7 +95,7 @@ static int usdt_site_visit(void *state, const struct usdt_site *site)
     }
     probe_site_add(search->environment, search->sites, search->point,
                    arena_printf(arena, "usdt:%s:%s:%s", search->shown, site->provider, site->name), NULL,
-                   usdt_detail_new(arena, search->file, search->path, site));
+                   usdt_detail_new(search, site));
     return 0;
 }
 
@@ -103,6 +106,7 @@ static int usdt_file(void *state, struct elf_file *file, const char *path, const
     int error = usdt_read(file, &probes);
     search->file = file;
     search->path = path;
+    search->origin = user_origin(search->environment, file);
     search->shown = shown;
     if (error == -ENOMEM)
         return error;
@@ -251,7 +255,7 @@ static const struct dwarf_expression *usdt_told(struct probe_environment *enviro
     struct usdt_detail *detail = (struct usdt_detail *)asked;
     struct dwarf_file *file = detail->is_told || detail->declared || !detail->arguments.count
                                   ? NULL
-                                  : probe_dwarf(environment, detail->user.path);
+                                  : probe_dwarf(environment, detail->user.path, detail->user.origin);
     detail->is_told = true;
     if (!file)
         return detail->told;
@@ -542,7 +546,7 @@ static int usdt_list_site(void *state, const struct usdt_site *site)
     if (!listing->sites++) {
         text_clear(&listing->previous);
         text_add(&listing->previous, text_string(&listing->line));
-        listing->detail = usdt_detail_new(search->environment->arena, search->file, search->path, site);
+        listing->detail = usdt_detail_new(search, site);
     }
     return error;
 }
@@ -553,6 +557,7 @@ static int usdt_list_file(void *state, struct elf_file *file, const char *path, 
     struct usdt_probes probes = {0};
     listing->search.file = file;
     listing->search.path = path;
+    listing->search.origin = user_origin(listing->search.environment, file);
     listing->search.shown = shown;
     int error = usdt_read(file, &probes);
     error = error == -ENOMEM ? error : error ? 0 : usdt_each(&probes, NULL, NULL, usdt_list_site, listing);

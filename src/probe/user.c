@@ -5,11 +5,11 @@
 #include "probe/user.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/open_foreign.h"
 #include "base/table.h"
 #include "bpf/lower.h"
 #include "probe/all.h"
@@ -50,6 +50,19 @@ static int unreadable(const struct walk *walk, const char *path, int error)
     default: diagnose_error(diagnostics, place, "cannot read '%s': %s", path, strerror(-error)); break;
     }
     return error;
+}
+
+const struct elf_origin *user_origin(struct probe_environment *environment, const struct elf_file *file)
+{
+    struct elf_origin found, *origin;
+    if (!elf_file_origin(file, &found))
+        return NULL;
+    if (!(origin = table_get(&environment->origins, &found, sizeof found))) {
+        origin = arena_new(environment->arena, struct elf_origin);
+        *origin = found;
+        table_set(&environment->origins, &found, sizeof found, origin); /* without memory it is twice */
+    }
+    return origin;
 }
 
 static int walk_file(void *state, const char *path, const char *seen)
@@ -96,9 +109,9 @@ static int walk_member(struct walk *walk, const char *word, const char *mark)
     const char *path = arena_copy(arena, word, (size_t)(mark - word)), *member = mark + 2;
     struct elf_file *file;
     uint64_t offset, size;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = foreign_open(path);
     if (fd < 0)
-        return unreadable(walk, path, -errno);
+        return unreadable(walk, path, fd == FOREIGN_NOT_REGULAR ? -ENOEXEC : fd);
     int error = archive_member(fd, member, &offset, &size);
     if (error == -ENOTSUP) {
         diagnose_error(diagnostics, point_place(walk->point, walk->piece),
@@ -274,8 +287,10 @@ void user_context(struct probe_environment *environment, const struct context_us
     context->program_path = first->path;
     context->program_address = first->address;
     for (size_t i = 0; i < variant->count; i++)
-        if (!i || strcmp(((const struct user_site *)variant->sites[i].detail)->path, first->path) != 0)
-            probe_program_add(environment, ((const struct user_site *)variant->sites[i].detail)->path);
+        if (!i || strcmp(((const struct user_site *)variant->sites[i].detail)->path, first->path) != 0) {
+            const struct user_site *site = variant->sites[i].detail;
+            probe_program_add(environment, site->path, site->origin);
+        }
     struct user_site *named = arena_new(environment->arena, struct user_site);
     *named = *first;
     named->environment = environment;
@@ -290,6 +305,7 @@ void user_context(struct probe_environment *environment, const struct context_us
 
 struct user_place { /* a site, sorted by file */
     const char *path;
+    const struct elf_origin *origin;
     size_t index;
 };
 
@@ -297,6 +313,8 @@ static int compare_places(const void *a, const void *b)
 {
     const struct user_place *x = a, *y = b;
     int order = strcmp(x->path, y->path);
+    if (!order && x->origin != y->origin) /* what had the name when one was read, and another one */
+        order = (uintptr_t)x->origin < (uintptr_t)y->origin ? -1 : 1;
     return order ? order : x->index < y->index ? -1 : x->index > y->index;
 }
 
@@ -334,8 +352,10 @@ int user_attach(struct kernel *kernel, const struct probe_environment *environme
     const struct user_group *group = variant->detail;
     struct user_place *places = arena_array(environment->arena, variant->count, sizeof *places);
     struct uprobe_site *sites = arena_array(environment->arena, variant->count, sizeof *sites);
-    for (size_t i = 0; i < variant->count; i++)
-        places[i] = (struct user_place){((const struct user_site *)variant->sites[i].detail)->path, i};
+    for (size_t i = 0; i < variant->count; i++) {
+        const struct user_site *at = variant->sites[i].detail;
+        places[i] = (struct user_place){at->path, at->origin, i};
+    }
     qsort(places, variant->count, sizeof *places, compare_places);
     bool asks = group->asks && variant->context.site_count > 1;
     for (size_t i = 0; i < variant->count; i++) {
@@ -351,9 +371,12 @@ int user_attach(struct kernel *kernel, const struct probe_environment *environme
     }
     pid_t pid = variant->context.filters_pid ? environment->pid : 0;
     for (size_t i = 0, end; i < variant->count; i = end) {
-        for (end = i + 1; end < variant->count && !strcmp(places[end].path, places[i].path); end++)
+        for (end = i + 1; end < variant->count && !strcmp(places[end].path, places[i].path) &&
+                          places[end].origin == places[i].origin;
+             end++)
             ;
         request->name = sites[i].name;
+        request->origin = places[i].origin;
         request->place = variant->sites[places[i].index].place;
         int error = attach_file(kernel, environment->arena, request, places[i].path, sites + i, end - i,
                                 is_return, pid);

@@ -12,6 +12,7 @@ struct ir;
 /* The detail of a site begins with this. */
 struct user_site {
     const char *path;                      /* as we open it */
+    const struct elf_origin *origin;       /* what was found there when it was read */
     uint64_t offset;                       /* in the file */
     uint64_t semaphore;                    /* offset in the file, 0: none */
     uint64_t address;                      /* as symbols count; 0: not known */
@@ -21,6 +22,10 @@ struct user_site {
 
 /* One file that the word means. shown: its path without /proc/PID/root, for names. Non-zero stops. */
 typedef int user_file_visitor(void *state, struct elf_file *file, const char *path, const char *shown);
+
+/* What the sites that are found in the file were found in; the same pointer for the same file. NULL: it is in
+ * memory. */
+const struct elf_origin *user_origin(struct probe_environment *environment, const struct elf_file *file);
 
 /* Opens every file that piece n means, each once: a path, a command, a library, a pattern, "*" for all that
  * is mapped now; a missing piece (n == 0: no piece at all) means the program of -p. A pattern passes over

@@ -12,7 +12,8 @@
 static bool variable_find(const struct user_site *site, const char *name, uint64_t *address,
                           const struct type **type)
 {
-    struct dwarf_file *file = site->environment ? probe_dwarf(site->environment, site->path) : NULL;
+    struct dwarf_file *file =
+        site->environment ? probe_dwarf(site->environment, site->path, site->origin) : NULL;
     return file && !dwarf_file_variable(file, name, site->address, address, type);
 }
 
@@ -22,7 +23,7 @@ static bool symbol_find(const struct user_site *site, const char *name, struct e
     struct elf_file *file;
     uint64_t here = 0;
     const struct type *type;
-    if (elf_file_open(site->path, &file))
+    if (elf_origin_open(site->origin, site->path, &file))
         return false;
     bool is_there = !elf_file_address(file, site->offset, &here);
     if (is_there && elf_file_symbol(file, name, found)) {

@@ -17,20 +17,21 @@
 
 /* ---- opening ---- */
 
-/* Nothing but regular files of a sane size reaches libdw. */
-static int check_file(const char *path)
+/* Nothing but regular files of a sane size reaches libdw. The descriptor, or -errno. */
+static int open_program(const char *path, const struct elf_origin *origin)
 {
     struct stat status;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int descriptor = foreign_open(path);
     if (descriptor < 0)
-        return -errno;
+        return descriptor == FOREIGN_NOT_REGULAR ? -ENOEXEC : descriptor;
     int error = fstat(descriptor, &status) ? -errno : 0;
-    if (!error && !S_ISREG(status.st_mode))
-        error = -ENOEXEC;
+    if (!error && origin)
+        error = elf_origin_check(origin, descriptor);
     if (!error && (uint64_t)status.st_size > DWARF_FILE_MAX)
         error = -EFBIG;
-    close(descriptor);
-    return error;
+    if (error)
+        close(descriptor);
+    return error ? error : descriptor;
 }
 
 static bool has_servers(void)
@@ -44,11 +45,12 @@ static bool has_servers(void)
 static int find_debug_file(Dwfl_Module *module, void **state, const char *name, Dwarf_Addr base,
                            const char *main_file, const char *link, GElf_Word checksum, char **found)
 {
+    const struct dwarf_file *file = *state;
     struct elf_file *program, *debug = NULL;
     struct stat status;
     char real[PATH_MAX];
     int descriptor = -1;
-    if (main_file && !elf_file_open(main_file, &program)) {
+    if (main_file && !elf_file_open_fd(file->descriptor, &program)) {
         pid_t pid = 0;
         const char *seen = main_file + foreign_root_length(main_file, &pid);
         if (!pid && realpath(main_file, real))
@@ -135,34 +137,52 @@ static bool has_sections(Dwarf *dwarf)
     return dwarf && dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL) == 0;
 }
 
+/* libdw gets a descriptor of its own, which it closes with the session; the path is for messages, and says
+ * where to look for what belongs to the program. */
+static void report_program(struct dwarf_file *file)
+{
+    int descriptor = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 3);
+    void **state;
+    if (descriptor < 0)
+        return;
+    dwfl_report_begin(file->session);
+    file->module = dwfl_report_offline(file->session, "", file->path, descriptor);
+    dwfl_report_end(file->session, NULL, NULL);
+    if (!file->module)
+        close(descriptor);
+    else if (dwfl_module_info(file->module, &state, NULL, NULL, NULL, NULL, NULL, NULL))
+        *state = file;
+}
+
 int dwarf_file_open(const char *path, const struct dwarf_options *options, struct dwarf_file **out)
 {
     *out = NULL;
-    int error = check_file(path);
-    if (error)
-        return error;
     /* What can run out of memory comes first: libdw has nothing to undo then. */
     struct dwarf_file *file = arena_new(options->arena, struct dwarf_file);
     *file = (struct dwarf_file){
         .arena = options->arena, .path = arena_strdup(options->arena, path), .options = *options};
+    file->descriptor = open_program(path, options->origin);
+    if (file->descriptor < 0)
+        return file->descriptor;
     prepare_servers(options, path);
     static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
                                              .find_debuginfo = find_debug_file,
                                              .section_address = dwfl_offline_section_address};
     Dwarf_Addr bias;
     file->session = dwfl_begin(&callbacks);
-    if (!file->session)
+    if (!file->session) {
+        close(file->descriptor);
         return -ENOMEM;
+    }
     mapped_begin();
-    dwfl_report_begin(file->session);
-    file->module = dwfl_report_offline(file->session, "", file->path, -1);
-    dwfl_report_end(file->session, NULL, NULL);
+    report_program(file);
     file->dwarf = file->module ? dwfl_module_getdwarf(file->module, &bias) : NULL;
     bool is_there = has_sections(file->dwarf), is_cut = mapped_end();
     if (is_there && !is_cut)
         is_there = parts_are_files(file);
     if (!is_there || is_cut) {
         dwfl_end(file->session);
+        close(file->descriptor);
         return is_cut ? -EBADMSG : -ENOENT;
     }
     *out = file;
@@ -181,6 +201,7 @@ void dwarf_file_close(struct dwarf_file *file)
     free(file->ranges);
     free(file->index.entries);
     dwfl_end(file->session);
+    close(file->descriptor);
     file->session = NULL;
 }
 

@@ -286,7 +286,7 @@ static void read_copies(struct dwarf_file *file, uint64_t address, struct copies
     unsigned rows = line_begins(file, address, begins);
     struct elf_file *elf;
     copies->count = 0;
-    if (!rows || machine_here() != MACHINE_X86_64 || elf_file_open(file->path, &elf))
+    if (!rows || machine_here() != MACHINE_X86_64 || elf_file_open_fd(file->descriptor, &elf))
         return;
     uint64_t first = begins[rows - 1];
     bool is_read =

@@ -49,6 +49,7 @@ struct dwarf_unit_range {
 struct dwarf_file {
     struct arena *arena;
     const char *path;
+    int descriptor; /* the program */
     struct dwarf_options options;
     Dwfl *session;
     Dwfl_Module *module;

@@ -3,6 +3,7 @@
  *
  * Every number from the file is checked where it is used: a range is (offset <= size && length <= size -
  * offset), counts are bounded by the bytes that would hold them. */
+#include "base/open_foreign.h"
 #include "sym/elf_private.h"
 
 #include <errno.h>
@@ -238,8 +239,10 @@ int elf_file_open_part(int fd, uint64_t base, uint64_t size, struct elf_file **o
     file->base = base;
     file->size = size;
     file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    if (file->fd < 0) {
+    if (file->fd < 0 || fstat(file->fd, &file->status)) {
         int error = -errno;
+        if (file->fd >= 0)
+            close(file->fd);
         free(file);
         return error;
     }
@@ -279,9 +282,9 @@ int elf_file_open_fd(int fd, struct elf_file **out)
 
 int elf_file_open(const char *path, struct elf_file **out)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not hold us */
+    int fd = foreign_open(path);
     if (fd < 0)
-        return -errno;
+        return fd == FOREIGN_NOT_REGULAR ? -ENOEXEC : fd;
     int error = elf_file_open_fd(fd, out);
     close(fd);
     return error;

@@ -7,8 +7,8 @@
  * Three numbers name a place in a program: the address that its symbols carry, the offset in its file (what
  * uprobes take), and the address at run time (address + load bias, see sym/proc.h and sym/symbolize.h).
  *
- * Errors: -ENOENT, -EACCES … from opening; -ENOEXEC not an ELF file that we read (not ELF, 32-bit,
- * big-endian, neither executable nor shared library nor core-less debug file); -EBADMSG damaged;
+ * Errors: -ENOENT, -EACCES … from opening; -ENOEXEC not an ELF file that we read (no regular file, not ELF,
+ * 32-bit, big-endian, neither executable nor shared library nor core-less debug file); -EBADMSG damaged;
  * -EFBIG a table too large to be true; -ENOMEM. */
 #ifndef SPOOR_SYM_ELF_H
 #define SPOOR_SYM_ELF_H
@@ -16,13 +16,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "sym/machine.h"
 
 struct elf_file;
 
-int elf_file_open(const char *path, struct elf_file **out);
-int elf_file_open_fd(int fd, struct elf_file **out); /* keeps a duplicate; fd stays the caller's */
+int elf_file_open(const char *path, struct elf_file **out); /* see base/open_foreign.h */
+int elf_file_open_fd(int fd, struct elf_file **out);        /* keeps a duplicate; fd stays the caller's */
 /* Part of a file, such as a member of an archive. Offsets count from its beginning. */
 int elf_file_open_part(int fd, uint64_t base, uint64_t size, struct elf_file **out);
 uint64_t elf_file_base(const struct elf_file *file); /* where in its file it begins: usually 0 */
@@ -33,6 +34,21 @@ uint64_t elf_file_size(const struct elf_file *file); /* bytes in the file */
 size_t elf_file_memory(const struct elf_file *file); /* bytes that its tables take now */
 int elf_file_descriptor(
     const struct elf_file *file); /* the file's own; -1: it is in memory, or part of another */
+
+/* What tells the file that was read from another one that has its name by now, and from itself after a
+ * change: probes are put where its tables said, so it must be the same when they are. */
+struct elf_origin {
+    struct stat status;  /* device, inode, size and time of change; the rest is zero, so bytes compare */
+    uint64_t base, size; /* of the part that is ours */
+    uint8_t build_id[64];
+    size_t build_id_size; /* 0: it has none */
+};
+/* False: it is in memory. */
+bool elf_file_origin(const struct elf_file *file, struct elf_origin *out);
+/* Is it what a descriptor leads to, unchanged? 0, else -ESTALE or -errno. */
+int elf_origin_check(const struct elf_origin *origin, int fd);
+/* As elf_file_open, of that file; origin NULL: of any. */
+int elf_origin_open(const struct elf_origin *origin, const char *path, struct elf_file **out);
 
 enum elf_kind {
     ELF_EXECUTABLE,

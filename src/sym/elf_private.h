@@ -21,6 +21,7 @@ struct elf_symbols {
 struct elf_file {
     int fd; /* -1: bytes */
     const uint8_t *bytes;
+    struct stat status;  /* of all of it, when it was opened */
     uint64_t base, size; /* of the part of the file that is ours */
     Elf64_Ehdr header;
     Elf64_Phdr *segments;

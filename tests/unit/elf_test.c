@@ -260,12 +260,66 @@ static void scribbled_headers(void **state)
     free(bytes);
 }
 
+/* ---- the file that was read, and what takes its place ---- */
+
+static void copy_self(const char *path)
+{
+    char command[200];
+    snprintf(command, sizeof command, "cp /proc/%d/exe %s", (int)getpid(), path);
+    assert_int_equal(system(command), 0);
+}
+
+static int check_by_name(const struct elf_origin *origin, const char *path)
+{
+    struct elf_file *again;
+    int fd = open(path, O_RDONLY), error = elf_origin_check(origin, fd);
+    close(fd);
+    assert_int_equal(elf_origin_open(origin, path, &again), error);
+    if (!error)
+        elf_file_close(again);
+    return error;
+}
+
+static void origins(void **state)
+{
+    char path[] = "/tmp/elf-origin.XXXXXX", other[40];
+    struct elf_origin origin;
+    struct elf_file *file;
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    snprintf(other, sizeof other, "%s.other", path);
+    copy_self(path);
+    copy_self(other);
+    assert_int_equal(elf_file_open(path, &file), 0);
+    assert_true(elf_file_origin(file, &origin));
+    elf_file_close(file);
+    assert_int_equal(check_by_name(&origin, path), 0);
+    assert_int_equal(check_by_name(&origin, other), -ESTALE); /* equal bytes, another file */
+    struct elf_origin forged = origin;
+    forged.build_id[0] ^= 1; /* as where the time of a change is not kept */
+    assert_int_equal(check_by_name(&forged, path), -ESTALE);
+    struct stat before, after;
+    assert_int_equal(fstat(fd, &before), 0);
+    do { /* until the clock of the file system has gone on */
+        assert_int_equal(pwrite(fd, "\x7f", 1, 0), 1);
+        assert_int_equal(fstat(fd, &after), 0);
+    } while (!memcmp(&before.st_ctim, &after.st_ctim, sizeof after.st_ctim));
+    assert_int_equal(check_by_name(&origin, path), -ESTALE); /* the same bytes were written again */
+    assert_int_equal(rename(other, path), 0);
+    assert_int_equal(check_by_name(&origin, path), -ESTALE);
+    close(fd);
+    unlink(path);
+    assert_int_equal(elf_origin_open(&origin, path, &file), -ENOENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(globs),     cmocka_unit_test(this_program),
         cmocka_unit_test(a_library), cmocka_unit_test(what_is_not_elf),
         cmocka_unit_test(cut_off),   cmocka_unit_test(scribbled_headers),
+        cmocka_unit_test(origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
