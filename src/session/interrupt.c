@@ -3,9 +3,8 @@
  *
  * Signals are looked at between records. After the first one the records that wait have RECORDS_MS in all,
  * except that no command is begun any more; after the second one they have no time at all. What is passed
- * over is counted. Then the end probes run and maps are printed, whose addresses are named from files that
- * are read for it, until NAMES_MS have passed. --duration is no haste: it ends the trace, and nothing is
- * passed over. */
+ * over is counted. Then the end probes run and maps are printed, with names that are looked up until that has
+ * taken NAMES_MS. --duration is no haste: it ends the trace, and nothing is passed over. */
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -14,7 +13,7 @@
 #include "print/record.h"
 #include "session/state.h"
 
-enum { RECORDS_MS = 500, NAMES_MS = 1000 }; /* since the first signal */
+enum { RECORDS_MS = 500, NAMES_MS = 1000 };
 
 static uint64_t clock_of(clockid_t clock)
 {
@@ -56,9 +55,9 @@ static void look_now_and_then(struct session *session)
     session_interrupted(session);
 }
 
-static bool has_had(const struct session *session, uint64_t milliseconds)
+static bool has_had(const struct session *session, uint64_t milliseconds, uint64_t since)
 {
-    return session->actor.ends_asked && session_clock() >= session->asked_at + milliseconds * 1000000;
+    return session->actor.ends_asked && session_clock() >= since + milliseconds * 1000000;
 }
 
 /* What the end probes send waits for nobody else, and is passed over only when the end is asked for once more
@@ -67,7 +66,7 @@ static bool is_in_haste(const struct session *session)
 {
     if (session->at_end)
         return session->actor.ends_asked > session->ends_before;
-    return session->actor.ends_asked > 1 || has_had(session, RECORDS_MS);
+    return session->actor.ends_asked > 1 || has_had(session, RECORDS_MS, session->asked_at);
 }
 
 bool interrupt_drops(struct session *session, const struct action *action)
@@ -90,16 +89,25 @@ bool interrupt_cuts(struct session *session)
     return is_in_haste(session);
 }
 
-bool interrupt_leaves_names(struct session *session)
+bool interrupt_leaves_names(void *state)
 {
+    struct session *session = state;
     look_now_and_then(session);
-    return session->actor.ends_asked > 1 || has_had(session, NAMES_MS);
+    uint64_t since = session->maps_at > session->asked_at ? session->maps_at : session->asked_at;
+    bool leaves = session->actor.ends_asked > 1 || has_had(session, NAMES_MS, since);
+    session->unnamed += leaves;
+    return leaves;
 }
 
 void interrupt_end_begins(struct session *session)
 {
     session->at_end = true;
     session->ends_before = session->actor.ends_asked ? session->actor.ends_asked : 1;
+}
+
+void interrupt_maps_begin(struct session *session)
+{
+    session->maps_at = session_clock();
 }
 
 void interrupt_tell(struct session *session)
@@ -114,10 +122,9 @@ void interrupt_tell(struct session *session)
                        "Lost %llu events that were waiting to be printed or acted on when the trace was "
                        "ended\n",
                        (unsigned long long)session->unread);
-    size_t unnamed = session->symbolizer ? symbolizer_passed_over(session->symbolizer) : 0;
-    if (unnamed && !session->options.is_json)
+    if (session->unnamed && !session->options.is_json)
         session_report(session,
-                       "WARNING: %zu addresses have no name: finding it takes long, and the trace was to "
-                       "end\nHINT: exit() and --duration leave all the time that names need\n",
-                       unnamed);
+                       "WARNING: %llu names were not looked up: that takes long, and the trace "
+                       "was to end\nHINT: exit() and --duration leave all the time that names need\n",
+                       (unsigned long long)session->unnamed);
 }

@@ -19,6 +19,7 @@ static struct symbolizer *symbolizer(struct session *session)
         symbolizer_demangle(session->symbolizer, settings->cpp_demangle);
         symbolizer_lines(session->symbolizer, settings->show_debug_info);
         symbolizer_files(session->symbolizer, session->options.symbol_files);
+        symbolizer_may_leave(session->symbolizer, interrupt_leaves_names, session);
     }
     return session->symbolizer;
 }
@@ -88,8 +89,6 @@ static bool user_symbol(void *owner, uint32_t pid, uint64_t address, bool is_ret
 {
     struct symbolizer *names = symbolizer(owner);
     struct symbolized found;
-    if (names && interrupt_leaves_names(owner))
-        symbolizer_hurry(names);
     return names && answer(symbolizer_user(names, (pid_t)pid, address, is_return, &found), &found, out);
 }
 
@@ -171,7 +170,8 @@ static const char *username(void *owner, uint64_t uid)
     struct session *session = owner;
     struct passwd entry, *found = NULL;
     char bytes[4096];
-    if (getpwuid_r((uid_t)uid, &entry, bytes, sizeof bytes, &found) || !found)
+    if (interrupt_leaves_names(session) || getpwuid_r((uid_t)uid, &entry, bytes, sizeof bytes, &found) ||
+        !found)
         return NULL;
     text_clear(&session->username);
     text_add(&session->username, found->pw_name);
@@ -187,6 +187,8 @@ static const char *cgroup_path(void *owner, uint64_t number, const char *filter)
         known = known->next;
     if (known)
         return known->path;
+    if (interrupt_leaves_names(session))
+        return NULL;
     struct text path = {0};
     if (!cgroup_paths(NULL, number, filter, &path)) {
         known = arena_new(&session->arena, struct cgroup_name);

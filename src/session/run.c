@@ -487,6 +487,7 @@ static void end(struct session *session)
     interrupt_end_begins(session);
     run_special(session, PROBE_AT_END);
     consume(session, true);
+    interrupt_maps_begin(session);
     if (!session->broken_output)
         print_maps(session);
     mishaps_tell(session, true);

@@ -108,8 +108,9 @@ struct session {
     bool holds_output;               /* what begin prints stands behind the banner: kept until that is said */
     bool interrupted;                /* a signal asked for the end */
     uint64_t asked_at, looked_at;    /* when the first one did, and when somebody last looked: interrupt.c */
+    uint64_t maps_at;                /* when they began to be printed */
     unsigned ends_before;            /* how many may have done before the end probes run */
-    uint64_t unread;                 /* records passed over in haste */
+    uint64_t unread, unnamed;        /* records and names passed over in haste */
     bool output_known, output_waits; /* output.c: whether its reader can hold us up */
     uint64_t output_bytes;           /* in the present file */
     unsigned long long output_number; /* of files before it */
@@ -244,10 +245,11 @@ uint64_t session_clock(void);                      /* ns; not the host's, which 
 bool session_interrupted(struct session *session); /* a signal asked for the end */
 /* Whether this record is passed over, because a signal asked for the end or because nobody reads any more. */
 bool interrupt_drops(struct session *session, const struct action *action);
-bool interrupt_cuts(struct session *session);         /* nor is there time for the rest of one */
-bool interrupt_leaves_names(struct session *session); /* nor for names that have to be read from files */
-void interrupt_end_begins(struct session *session);   /* from now on records are those of the end probes */
-void interrupt_tell(struct session *session);         /* at the end: what was passed over */
+bool interrupt_cuts(struct session *session); /* nor is there time for the rest of one */
+bool interrupt_leaves_names(void *session); /* nor for a name that has to be read from a file; counts them */
+void interrupt_end_begins(struct session *session); /* from now on records are those of the end probes */
+void interrupt_maps_begin(struct session *session);
+void interrupt_tell(struct session *session); /* at the end: what was passed over */
 /* limits.c */
 int limits_memory(struct session *session);            /* before maps are made; -errno with a diagnostic */
 void limits_of_command(const struct session *session); /* in a child: the limits that we found */

@@ -21,6 +21,7 @@
 
 enum {
     PATIENCE_MS = 5000, /* the first question about a file reads what leads to its units */
+    LOOK_MS = 50,       /* how often it is asked meanwhile whether the answer is still wanted */
     CHILDREN_MOST = 8,  /* that failed, then no more */
 };
 
@@ -28,6 +29,8 @@ struct lines {
     int socket; /* -1: no child */
     pid_t child;
     unsigned failures;
+    bool (*leaves)(void *state); /* NULL: never */
+    void *leaves_state;
     uint64_t keys[LINES_PLACES], used[LINES_PLACES], clock; /* key 0: the place is free */
     char answer[LINES_ANSWER + 1];
     struct line_frame frames[LINES_FRAMES_MOST];
@@ -59,6 +62,12 @@ void lines_close(struct lines *lines)
         return;
     child_end(lines);
     free(lines);
+}
+
+void lines_may_leave(struct lines *lines, bool (*leaves)(void *state), void *state)
+{
+    lines->leaves = leaves;
+    lines->leaves_state = state;
 }
 
 bool lines_in(const struct elf_file *file)
@@ -146,9 +155,13 @@ static int ask(struct lines *lines, const struct lines_question *question, int f
     if (sendmsg(lines->socket, &message, MSG_NOSIGNAL) != sizeof *question)
         return -EIO;
     struct pollfd ready = {lines->socket, POLLIN, 0};
-    int polled;
-    while ((polled = poll(&ready, 1, PATIENCE_MS)) < 0 && errno == EINTR)
-        ;
+    int polled = 0;
+    for (int waited = 0; waited < PATIENCE_MS && polled <= 0; waited += LOOK_MS) {
+        polled = poll(&ready, 1, LOOK_MS);
+        if ((polled < 0 && errno != EINTR) ||
+            (!polled && lines->leaves && lines->leaves(lines->leaves_state)))
+            break;
+    }
     ssize_t got = polled > 0 ? recv(lines->socket, lines->answer, LINES_ANSWER, 0) : -1;
     return got > 0 ? (int)got : -EIO;
 }

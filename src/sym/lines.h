@@ -25,6 +25,9 @@ struct line_frame {
 struct lines *lines_open(void); /* NULL: no memory */
 void lines_close(struct lines *lines);
 
+/* Asked while an answer is waited for, now and then; true: it is given up. */
+void lines_may_leave(struct lines *lines, bool (*leaves)(void *state), void *state);
+
 /* Does the file have debug information that lines come from? */
 bool lines_in(const struct elf_file *file);
 /* Innermost first: functions that were inlined, then the place in the function itself. address: as the file's

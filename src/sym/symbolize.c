@@ -57,8 +57,9 @@ struct jit {
 
 struct symbolizer {
     struct kallsyms *kallsyms;
-    bool owns_kallsyms, demangle, wants_lines, hurries;
-    size_t passed_over;
+    bool owns_kallsyms, demangle, wants_lines;
+    bool (*leaves)(void *state); /* NULL: never */
+    void *leaves_state;
     struct processes *processes;
     struct symbol_files *files;
     struct lines *lines;
@@ -128,14 +129,16 @@ void symbolizer_lines(struct symbolizer *symbolizer, bool lines)
     symbolizer->wants_lines = lines;
 }
 
-void symbolizer_hurry(struct symbolizer *symbolizer)
+void symbolizer_may_leave(struct symbolizer *symbolizer, bool (*leaves)(void *state), void *state)
 {
-    symbolizer->hurries = true;
+    symbolizer->leaves = leaves;
+    symbolizer->leaves_state = state;
+    lines_may_leave(symbolizer->lines, leaves, state);
 }
 
-size_t symbolizer_passed_over(const struct symbolizer *symbolizer)
+static bool leaves(const struct symbolizer *symbolizer)
 {
-    return symbolizer->passed_over;
+    return symbolizer->leaves && symbolizer->leaves(symbolizer->leaves_state);
 }
 
 void symbolizer_files(struct symbolizer *symbolizer, const char *const *paths)
@@ -333,8 +336,7 @@ static const char *jit_find(struct symbolizer *symbolizer, pid_t pid, uint64_t a
     const char *name = jit->map ? perf_map_find(jit->map, address, start) : NULL;
     struct perf_map *fresh;
     time_t now = seconds_now();
-    symbolizer->passed_over += !name && symbolizer->hurries;
-    if (name || jit->checked == now || symbolizer->hurries)
+    if (name || jit->checked == now || leaves(symbolizer))
         return name;
     jit->checked = now;
     if (perf_map_read(pid, &fresh))
@@ -387,10 +389,8 @@ int symbolizer_user(struct symbolizer *symbolizer, pid_t pid, uint64_t address, 
     if (!module->inode) /* the vDSO */
         key.device = mapping.end - mapping.start;
     struct answer *answer = answer_known(symbolizer, &key);
-    if (!answer && symbolizer->hurries) {
-        symbolizer->passed_over++;
+    if (!answer && leaves(symbolizer))
         return -ENOENT;
-    }
     if (!answer) {
         struct symbol_file *file = symbol_file_mapped(symbolizer->files, pid, &mapping);
         if (!file) /* generated code may lie in a file that has no name any more */

@@ -51,9 +51,9 @@ void symbolizer_files(struct symbolizer *symbolizer, const char *const *paths);
 int symbolizer_user(struct symbolizer *symbolizer, pid_t pid, uint64_t address, bool is_return,
                     struct symbolized *out);
 int symbolizer_kernel(struct symbolizer *symbolizer, uint64_t address, struct symbolized *out);
-/* From now on only what is known of users' code is answered, and no file is read for it. */
-void symbolizer_hurry(struct symbolizer *symbolizer);
-size_t symbolizer_passed_over(const struct symbolizer *symbolizer); /* questions left for that */
+/* Asked whenever a file must be read for an answer about user space, and again while that lasts; true: it is
+ * left, and not known. */
+void symbolizer_may_leave(struct symbolizer *symbolizer, bool (*leaves)(void *state), void *state);
 /* What processes have mapped: to tell it what is heard, and to read a process now, so that it is known when
  * it has ended. */
 struct processes *symbolizer_processes(struct symbolizer *symbolizer);
