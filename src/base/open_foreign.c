@@ -137,28 +137,31 @@ static int only_regular(int file)
     return error ? error : file;
 }
 
-int foreign_find_in_root(int root, const char *path)
+static int find_in_root(int root, const char *path)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-    if (*path && path[strlen(path) - 1] == '/')
-        return -ENOTDIR;
     int file = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
     if (file < 0)
         file = -errno;
     /* An old kernel, or a filter that knows no such call. EAGAIN: something was renamed meanwhile, and ".."
      * could not be trusted. */
-    if (file == -ENOSYS || file == -EPERM || file == -EAGAIN)
-        file = find_by_walk(root, path);
-    return only_regular(file);
+    return file == -ENOSYS || file == -EPERM || file == -EAGAIN ? find_by_walk(root, path) : file;
 }
 
-int foreign_find(const char *path)
+int foreign_find_in_root(int root, const char *path)
+{
+    if (*path && path[strlen(path) - 1] == '/')
+        return -EISDIR;
+    return only_regular(find_in_root(root, path));
+}
+
+int foreign_find_any(const char *path)
 {
     const size_t length = foreign_root_length(path, NULL);
     char root[32];
     if (!length) {
         const int file = open(path, O_PATH | O_CLOEXEC);
-        return file < 0 ? -errno : only_regular(file);
+        return file < 0 ? -errno : file;
     }
     if (length >= sizeof root)
         return -ENOENT; /* no process has such a number */
@@ -167,9 +170,24 @@ int foreign_find(const char *path)
     const int directory = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)
         return -errno;
-    const int file = foreign_find_in_root(directory, path + length);
+    const int file = find_in_root(directory, path + length);
     close(directory);
     return file;
+}
+
+int foreign_find(const char *path)
+{
+    return only_regular(foreign_find_any(path));
+}
+
+int foreign_status(const char *path, struct stat *out)
+{
+    const int file = foreign_find_any(path);
+    if (file < 0)
+        return file;
+    const int error = fstat(file, out) ? -errno : 0;
+    close(file);
+    return error;
 }
 
 /* ---- by descriptor ---- */
@@ -182,14 +200,23 @@ int foreign_reopen(int file, int access)
     return fd < 0 ? -errno : fd;
 }
 
-int foreign_open(const char *path)
+static int open_found(int file, int access)
 {
-    const int file = foreign_find(path);
     if (file < 0)
         return file;
-    const int fd = foreign_reopen(file, O_RDONLY);
+    const int fd = foreign_reopen(file, access);
     close(file);
     return fd;
+}
+
+int foreign_open(const char *path)
+{
+    return open_found(foreign_find(path), O_RDONLY);
+}
+
+int foreign_open_directory(const char *path)
+{
+    return open_found(foreign_find_any(path), O_RDONLY | O_DIRECTORY);
 }
 
 int foreign_check(int file, unsigned what, const struct stat *expected)
@@ -198,7 +225,7 @@ int foreign_check(int file, unsigned what, const struct stat *expected)
     if (fstat(file, &status))
         return -errno;
     if (!S_ISREG(status.st_mode))
-        return FOREIGN_NOT_REGULAR;
+        return S_ISDIR(status.st_mode) ? -EISDIR : -EMEDIUMTYPE;
     if ((what & FOREIGN_OWNER && status.st_uid != expected->st_uid) ||
         (what & FOREIGN_ONE_NAME && status.st_nlink > 1))
         return -EPERM;

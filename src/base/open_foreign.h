@@ -8,23 +8,31 @@
 #ifndef SPOOR_BASE_OPEN_FOREIGN_H
 #define SPOOR_BASE_OPEN_FOREIGN_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-
-/* What foreign_find and those after it answer to a FIFO, a device, a directory: -EMEDIUMTYPE. */
-#define FOREIGN_NOT_REGULAR (-EMEDIUMTYPE)
 
 /* A regular file by its name: a descriptor to look at (O_PATH), or -errno. A path /proc/PID/root/… is looked
  * up as that process would: links in it count from its root, and none leads out. */
 int foreign_find(const char *path);
 /* The same below a directory that is the root for all of the path. */
 int foreign_find_in_root(int root, const char *path);
+/* Is that error the answer to a directory, a FIFO, a device? */
+static inline bool foreign_is_not_regular(int error)
+{
+    return error == -EISDIR || error == -EMEDIUMTYPE;
+}
+/* Whatever has the name, and what stat says of it. */
+int foreign_find_any(const char *path);
+int foreign_status(const char *path, struct stat *out);
 /* Opens the very file that a descriptor leads to, O_RDONLY or O_RDWR; never waits. */
 int foreign_reopen(int file, int access);
 /* Both: for reading. */
 int foreign_open(const char *path);
+/* A directory for readdir; -errno. */
+int foreign_open_directory(const char *path);
 
 enum foreign_check {
     FOREIGN_OWNER = 1, /* else -EPERM */

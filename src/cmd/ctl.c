@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/recordings.h"
@@ -74,15 +73,14 @@ static enum state find_state(const struct find_entry *entry, unsigned *rings)
     return state;
 }
 
-static void print_owner(const char *path)
+static void print_owner(uid_t owner)
 {
-    struct stat status;
     struct passwd entry, *found = NULL;
     char buffer[4096];
-    if (!stat(path, &status) && !getpwuid_r(status.st_uid, &entry, buffer, sizeof buffer, &found) && found)
+    if (!getpwuid_r(owner, &entry, buffer, sizeof buffer, &found) && found)
         printf(" %-10s", found->pw_name);
     else
-        printf(" %-10ld", (long)status.st_uid);
+        printf(" %-10ld", (long)owner);
 }
 
 static int list_all(const struct arguments *arguments)
@@ -101,7 +99,7 @@ static int list_all(const struct arguments *arguments)
         if (entry->pid)
             snprintf(pid, sizeof pid, "%" PRIu32, entry->pid);
         printf("%-16s %8s %-8s", entry->name, pid, state_names[state]);
-        print_owner(entry->path);
+        print_owner(entry->owner);
         printf(" %6.1f MB %-6s %7u %s\n", (double)entry->allocated / 1e6, entry->is_spdk ? "SPDK" : "spoor",
                rings, entry->path);
     }

@@ -195,7 +195,7 @@ static int uprobe_file_open(struct uprobe_file *file, const struct attach_reques
     *file = (struct uprobe_file){.path = path};
     file->fd = foreign_open(path);
     int error = file->fd < 0 ? file->fd : fstat(file->fd, &status) ? -errno : 0;
-    if (error == FOREIGN_NOT_REGULAR)
+    if (foreign_is_not_regular(error))
         error = -EINVAL;
     if (!error && request->origin)
         error = elf_origin_check(request->origin, file->fd);

@@ -111,7 +111,7 @@ static int walk_member(struct walk *walk, const char *word, const char *mark)
     uint64_t offset, size;
     int fd = foreign_open(path);
     if (fd < 0)
-        return unreadable(walk, path, fd == FOREIGN_NOT_REGULAR ? -ENOEXEC : fd);
+        return unreadable(walk, path, foreign_is_not_regular(fd) ? -ENOEXEC : fd);
     int error = archive_member(fd, member, &offset, &size);
     if (error == -ENOTSUP) {
         diagnose_error(diagnostics, point_place(walk->point, walk->piece),

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open_foreign.h"
 #include "sym/proc.h"
 
 /* All of `text` up to `end` as a decimal number that is a pid; 0: it is none. */
@@ -81,6 +82,7 @@ static int look_in(struct find_list *list, const char *directory)
         if (!parse_name(item->d_name, &entry) ||
             fstatat(dirfd(stream), item->d_name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
             continue;
+        entry.owner = status.st_uid;
         entry.changed = status.st_mtim;
         entry.bytes = (uint64_t)status.st_size;
         entry.allocated = (uint64_t)status.st_blocks * 512;
@@ -130,6 +132,15 @@ static bool is_chosen(const struct find_choice *choice, const struct find_entry 
            !(choice->pid && choice->pid != entry->pid) && !(choice->id && strcmp(choice->id, entry->id));
 }
 
+static char *path_if_readable(const char *path)
+{
+    const int file = foreign_open(path);
+    if (file < 0)
+        return NULL;
+    close(file);
+    return strdup(path);
+}
+
 /* What a running process has mapped is found wherever it lies. A file with SPDK's shared memory id in its
  * name does not say whose it is; here it is known. NULL: nothing. */
 static char *find_mapped(const struct find_choice *choice)
@@ -147,9 +158,8 @@ static char *find_mapped(const struct find_choice *choice)
             continue;
         if (!entry.pid)
             entry.pid = choice->pid;
-        if (is_chosen(choice, &entry) && !proc_path((pid_t)choice->pid, mapping->path, &opened) &&
-            !access(text_string(&opened), R_OK))
-            path = strdup(text_string(&opened));
+        if (is_chosen(choice, &entry) && !proc_path((pid_t)choice->pid, mapping->path, &opened))
+            path = path_if_readable(text_string(&opened));
         text_free(&opened);
     }
     proc_maps_free(&maps);

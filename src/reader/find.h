@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where recordings are: /dev/shm and $SPOOR_TRACE_DIR, spoor's (NAME.PID.spoor) and SPDK's
  * (NAME_trace.pidPID, NAME_trace.ID); and of a process that is asked for, what it has mapped. By name only;
- * nothing is opened. */
+ * nothing is read. */
 #ifndef SPOOR_READER_FIND_H
 #define SPOOR_READER_FIND_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include "base/text.h"
@@ -18,6 +19,7 @@ struct find_entry {
     char id[33];   /* SPDK's shared memory id, "" if there is none */
     uint32_t pid;  /* 0: not in the name */
     bool is_spdk;
+    uid_t owner;
     struct timespec changed;
     uint64_t bytes, allocated;
 };

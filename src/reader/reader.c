@@ -268,7 +268,7 @@ int recording_open(const char *path, const struct recording_options *options, st
 {
     *result = NULL;
     const int file = foreign_open(path);
-    if (file == FOREIGN_NOT_REGULAR)
+    if (foreign_is_not_regular(file))
         text_printf(why, "%s is no regular file", path);
     else if (file < 0)
         text_printf(why, "cannot open %s: %s", path, strerror(-file));

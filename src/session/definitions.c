@@ -3,11 +3,11 @@
  * program that the probe is in, then the kernel's BTF; where a probe is in no program, the programs come
  * last. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open_foreign.h"
 #include "base/table.h"
 #include "lang/c_definitions.h"
 #include "session/state.h"
@@ -18,16 +18,14 @@ static int read_header(void *state, const char *path, const char **text, size_t 
 {
     enum { LARGEST = 16 << 20 };
     struct session *session = state;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int descriptor = foreign_open(path);
     if (descriptor < 0)
-        return errno == ENOTDIR ? -ENOENT : -errno;
+        return descriptor == -ENOTDIR || descriptor == -EISDIR ? -ENOENT
+               : foreign_is_not_regular(descriptor)            ? -EINVAL
+                                                               : descriptor;
     struct stat status;
     int error = fstat(descriptor, &status) ? -errno : 0;
-    if (!error && S_ISDIR(status.st_mode))
-        error = -ENOENT;
-    else if (!error && !S_ISREG(status.st_mode))
-        error = -EINVAL;
-    else if (!error && status.st_size > LARGEST)
+    if (!error && status.st_size > LARGEST)
         error = -EFBIG;
     size_t used = 0, room = error ? 0 : (size_t)status.st_size;
     struct text bytes = {0};

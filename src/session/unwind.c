@@ -12,11 +12,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include "base/open_foreign.h"
 #include "bpf/unwind.h"
 #include "session/state.h"
 #include "sym/cfi.h"
 #include "sym/library.h"
+#include "sym/mapped_file.h"
 #include "sym/needed.h"
 #include "sym/proc.h"
 
@@ -88,7 +91,8 @@ static int add_rows(struct session *session, struct unwind_key key, const struct
     return error;
 }
 
-static void add_file(struct session *session, struct unwind_key key, const char *path)
+/* fd: the file, or the error of opening it. */
+static void add_file(struct session *session, struct unwind_key key, int fd, const char *path)
 {
     struct unwind *unwind = session->unwind;
     struct elf_file *file;
@@ -96,7 +100,7 @@ static void add_file(struct session *session, struct unwind_key key, const char 
     key.block = 0;
     if (table_get(&unwind->files, &key, sizeof key) || table_set(&unwind->files, &key, sizeof key, unwind))
         return;
-    if (elf_file_open(path, &file))
+    if (fd < 0 || elf_file_open_fd(fd, &file))
         return;
     int error = cfi_read(file, &rows);
     elf_file_close(file);
@@ -122,9 +126,13 @@ static struct unwind_key key_of(uint64_t device, uint64_t inode)
 static int add_path(void *state, const char *path)
 {
     struct stat found;
-    if (!stat(path, &found) && S_ISREG(found.st_mode))
-        add_file(state, key_of((uint64_t)major(found.st_dev) << 32 | minor(found.st_dev), found.st_ino),
+    const int fd = foreign_open(path);
+    if (fd < 0)
+        return 0;
+    if (!fstat(fd, &found))
+        add_file(state, key_of((uint64_t)major(found.st_dev) << 32 | minor(found.st_dev), found.st_ino), fd,
                  path);
+    close(fd);
     return 0;
 }
 
@@ -141,14 +149,20 @@ static void add_mapping(struct session *session, pid_t pid, const struct proc_ma
                         struct unwind_key key)
 {
     char mapped[96];
-    struct stat found;
     struct text path = {0};
+    key.block = 0;
+    if (table_get(&session->unwind->files, &key, sizeof key))
+        return;
     snprintf(mapped, sizeof mapped, "/proc/%d/map_files/%llx-%llx", (int)pid,
              (unsigned long long)mapping->start, (unsigned long long)mapping->end);
-    if (!stat(mapped, &found))
-        add_file(session, key, mapped);
-    else if (!mapping->is_deleted && !proc_path(pid, mapping->path, &path))
-        add_file(session, key, text_string(&path));
+    int fd = foreign_open(mapped);
+    if (fd < 0 && !mapping->is_deleted && !proc_path(pid, mapping->path, &path))
+        fd = foreign_open(text_string(&path));
+    /* Rows of another file would lead astray: what has the mapping's name may be one by now. */
+    if (fd >= 0 && mapped_file_is(fd, mapping->device, mapping->inode))
+        add_file(session, key, fd, path.length ? text_string(&path) : mapped);
+    if (fd >= 0)
+        close(fd);
     text_free(&path);
 }
 

@@ -18,12 +18,13 @@
 /* ---- opening ---- */
 
 /* Nothing but regular files of a sane size reaches libdw. The descriptor, or -errno. */
-static int open_program(const char *path, const struct elf_origin *origin)
+static int open_program(struct dwarf_file *file)
 {
+    const struct elf_origin *origin = file->options.origin;
     struct stat status;
-    int descriptor = foreign_open(path);
+    int descriptor = foreign_open(file->path);
     if (descriptor < 0)
-        return descriptor == FOREIGN_NOT_REGULAR ? -ENOEXEC : descriptor;
+        return foreign_is_not_regular(descriptor) ? -ENOEXEC : descriptor;
     int error = fstat(descriptor, &status) ? -errno : 0;
     if (!error && origin)
         error = elf_origin_check(origin, descriptor);
@@ -31,6 +32,8 @@ static int open_program(const char *path, const struct elf_origin *origin)
         error = -EFBIG;
     if (error)
         close(descriptor);
+    else
+        dwarf_identify(file, &status);
     return error ? error : descriptor;
 }
 
@@ -40,12 +43,29 @@ static bool has_servers(void)
     return urls && *urls;
 }
 
+/* What the compiler has split off and what dwz has shared is in files that the program names, and elfutils
+ * opens them by these names, whatever they are: a pipe would keep us waiting for ever. */
+static bool is_pipe_or_device(const char *directory, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    int length =
+        snprintf(path, sizeof path, "%s%s%s", *name == '/' ? "" : directory, *name == '/' ? "" : "/", name);
+    return length >= (int)sizeof path || (!foreign_status(path, &status) && !S_ISREG(status.st_mode));
+}
+
+static const char *beside(struct dwarf_file *file)
+{
+    const char *slash = strrchr(file->path, '/');
+    return arena_printf(file->arena, "%.*s", slash ? (int)(slash - file->path) : 1, slash ? file->path : ".");
+}
+
 /* The debug file of a program is sought as for its symbols (debug_file.h). elfutils finds what dwz has put
  * into a file for several (main_file is then NULL), and asks servers. */
 static int find_debug_file(Dwfl_Module *module, void **state, const char *name, Dwarf_Addr base,
                            const char *main_file, const char *link, GElf_Word checksum, char **found)
 {
-    const struct dwarf_file *file = *state;
+    struct dwarf_file *file = *state;
     struct elf_file *program, *debug = NULL;
     struct stat status;
     char real[PATH_MAX];
@@ -60,6 +80,8 @@ static int find_debug_file(Dwfl_Module *module, void **state, const char *name, 
         elf_file_close(debug);
         elf_file_close(program);
     }
+    if (!main_file && link && is_pipe_or_device(beside(file), link))
+        return -1;
     if (descriptor < 0 && (!main_file || has_servers()))
         descriptor =
             dwfl_standard_find_debuginfo(module, state, name, base, main_file, link, checksum, found);
@@ -68,6 +90,8 @@ static int find_debug_file(Dwfl_Module *module, void **state, const char *name, 
         close(descriptor);
         return -1;
     }
+    if (descriptor >= 0)
+        dwarf_identify(file, &status);
     return descriptor;
 }
 
@@ -82,17 +106,6 @@ static void prepare_servers(const struct dwarf_options *options, const char *pat
     if (options->tell)
         options->tell(options->state,
                       arena_printf(options->arena, "Asking debuginfod for what describes %s", path), false);
-}
-
-/* What the compiler has split off is in files that the program names, and libdw opens them, whatever they
- * are: a pipe would keep us waiting for ever. */
-static bool is_pipe_or_device(const char *directory, const char *name)
-{
-    char path[PATH_MAX];
-    struct stat status;
-    int length =
-        snprintf(path, sizeof path, "%s%s%s", *name == '/' ? "" : directory, *name == '/' ? "" : "/", name);
-    return length >= (int)sizeof path || (!stat(path, &status) && !S_ISREG(status.st_mode));
 }
 
 static const char *text_of(Dwarf_Die *die, unsigned attribute, unsigned old_attribute)
@@ -117,14 +130,12 @@ static bool parts_are_files(struct dwarf_file *file)
     if (!is_split)
         return true;
     DWARF_QUESTION(file);
-    const char *slash = strrchr(file->path, '/');
-    const char *beside =
-        arena_printf(file->arena, "%.*s", slash ? (int)(slash - file->path) : 1, slash ? file->path : ".");
+    const char *directory = beside(file);
     Dwarf_CU *unit = NULL;
     Dwarf_Die die;
     while (dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0 && !dwarf_is_late(file)) {
         const char *name = text_of(&die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
-        if (*name && (is_pipe_or_device(beside, name) ||
+        if (*name && (is_pipe_or_device(directory, name) ||
                       is_pipe_or_device(text_of(&die, DW_AT_comp_dir, DW_AT_comp_dir), name)))
             return false;
     }
@@ -161,7 +172,7 @@ int dwarf_file_open(const char *path, const struct dwarf_options *options, struc
     struct dwarf_file *file = arena_new(options->arena, struct dwarf_file);
     *file = (struct dwarf_file){
         .arena = options->arena, .path = arena_strdup(options->arena, path), .options = *options};
-    file->descriptor = open_program(path, options->origin);
+    file->descriptor = open_program(file);
     if (file->descriptor < 0)
         return file->descriptor;
     prepare_servers(options, path);

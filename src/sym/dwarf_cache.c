@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Indexes of names on disk, one file for each program, in XDG_CACHE_HOME/spoor, for root /var/cache/spoor.
  *
- * A file is named by the build id and by what the debug sections look like. It is taken only from a directory
- * and a file that are ours and that nobody else can write, and only whole: size and sum are compared. It
- * appears whole, by rename. When all of them grow over a bound those that were made first go. Whatever fails
- * here costs time, no more. */
+ * A file is named by the build id, by what the debug sections look like, and by the files that they were read
+ * from: who forges the first two has another file, so nobody can hide names of somebody else's program. It is
+ * taken only from a directory and a file that are ours and that nobody else can write, and only whole: size
+ * and sum are compared. It appears whole, by rename. When all of them grow over a bound those that were made
+ * first go. Whatever fails here costs time, no more. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +41,13 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
     return table_hash(both, sizeof both);
 }
 
+void dwarf_identify(struct dwarf_file *file, const struct stat *status)
+{
+    const uint64_t words[] = {status->st_dev, status->st_ino, (uint64_t)status->st_size,
+                              (uint64_t)status->st_ctim.tv_sec, (uint64_t)status->st_ctim.tv_nsec};
+    file->identity = mix(file->identity, words, sizeof words);
+}
+
 /* False: the program has no build id, so nothing says that it is the same one tomorrow. */
 static bool cache_key(struct dwarf_file *file, uint64_t *key)
 {
@@ -49,7 +57,7 @@ static bool cache_key(struct dwarf_file *file, uint64_t *key)
     ssize_t size = program ? dwelf_elf_gnu_build_id(program, &id) : -1;
     if (size <= 0 || !debug)
         return false;
-    uint64_t hash = table_hash(id, (size_t)size);
+    uint64_t hash = mix(file->identity, id, (size_t)size);
     for (Elf_Scn *section = NULL; (section = elf_nextscn(debug, section));) {
         GElf_Shdr header;
         if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS || header.sh_flags & SHF_ALLOC)

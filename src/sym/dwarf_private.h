@@ -3,6 +3,7 @@
 #ifndef SPOOR_SYM_DWARF_PRIVATE_H
 #define SPOOR_SYM_DWARF_PRIVATE_H
 
+#include <sys/stat.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <time.h>
@@ -49,7 +50,8 @@ struct dwarf_unit_range {
 struct dwarf_file {
     struct arena *arena;
     const char *path;
-    int descriptor; /* the program */
+    int descriptor;    /* the program */
+    uint64_t identity; /* of it and of the files that describe it: dwarf_identify */
     struct dwarf_options options;
     Dwfl *session;
     Dwfl_Module *module;
@@ -107,6 +109,8 @@ int dwarf_fast_each(struct dwarf_file *file, enum dwarf_kind kind, const char *n
 
 /* dwarf_cache.c: index is left as it is when there is none, or a damaged one. */
 bool dwarf_cache_read(struct dwarf_file *file, struct dwarf_index *index);
+/* One more file that the debug information comes from: its cache is for these very files. */
+void dwarf_identify(struct dwarf_file *file, const struct stat *status);
 void dwarf_cache_write(struct dwarf_file *file, const struct dwarf_index *index);
 
 /* dwarf_types.c */

@@ -284,7 +284,7 @@ int elf_file_open(const char *path, struct elf_file **out)
 {
     int fd = foreign_open(path);
     if (fd < 0)
-        return fd == FOREIGN_NOT_REGULAR ? -ENOEXEC : fd;
+        return foreign_is_not_regular(fd) ? -ENOEXEC : fd;
     int error = elf_file_open_fd(fd, out);
     close(fd);
     return error;

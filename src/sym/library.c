@@ -4,6 +4,7 @@
  * The cache (glibc 2.2 and newer, alone or behind a table of the old form): a header of 48 bytes with the
  * number of entries at 20, entries of 24 bytes (flags, key, value, …), texts; key and value are offsets from
  * the header's start. */
+#include "base/open_foreign.h"
 #include "sym/library.h"
 
 #include <dirent.h>
@@ -100,16 +101,12 @@ int library_find_in_cache(const void *bytes, size_t size, const char *name, stru
 static int cache_read(pid_t pid, void **bytes, size_t *size)
 {
     struct text path = {0};
-    int fd = proc_path(pid, "/etc/ld.so.cache", &path)
-                 ? -1
-                 : open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = proc_path(pid, "/etc/ld.so.cache", &path) ? -1 : foreign_open(text_string(&path));
     text_free(&path);
     if (fd < 0)
         return -ENOENT;
     struct stat status;
     int error = fstat(fd, &status) ? -errno : 0;
-    if (!error && !S_ISREG(status.st_mode))
-        error = -EBADMSG;
     if (!error && (status.st_size <= 0 || status.st_size > CACHE_LARGEST))
         error = -EBADMSG;
     if (!error && !(*bytes = malloc((size_t)status.st_size)))
@@ -133,11 +130,22 @@ static int cache_read(pid_t pid, void **bytes, size_t *size)
     return error;
 }
 
+static void *directory_open(const char *path)
+{
+    const int fd = foreign_open_directory(path);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (fd >= 0 && !directory)
+        close(fd);
+    else if (fd < 0)
+        errno = -fd;
+    return directory;
+}
+
 /* libc.so in a directory of development files is text for the linker. */
 static bool is_elf(const char *path)
 {
     char magic[4] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = foreign_open(path);
     if (fd < 0)
         return false;
     bool elf = read(fd, magic, sizeof magic) == (ssize_t)sizeof magic && !memcmp(magic, "\177ELF", 4);
@@ -148,7 +156,7 @@ static bool is_elf(const char *path)
 static int library_find_in_directory(pid_t pid, const char *path, const char *name, struct text *out)
 {
     struct text opened = {0};
-    DIR *directory = proc_path(pid, path, &opened) ? NULL : opendir(text_string(&opened));
+    DIR *directory = proc_path(pid, path, &opened) ? NULL : directory_open(text_string(&opened));
     if (!directory) {
         text_free(&opened);
         return -ENOENT;
@@ -239,7 +247,7 @@ struct binary_walk {
 static int walk_offer(struct binary_walk *walk, const char *path, const char *seen)
 {
     struct stat status;
-    if (stat(path, &status) || !S_ISREG(status.st_mode))
+    if (foreign_status(path, &status) || !S_ISREG(status.st_mode))
         return 0;
     uint64_t key[2] = {status.st_dev, status.st_ino};
     if (table_get(&walk->seen, key, sizeof key))
@@ -252,10 +260,32 @@ static int walk_offer(struct binary_walk *walk, const char *path, const char *se
     return result;
 }
 
+static struct dirent *directory_read(void *directory)
+{
+    return readdir(directory);
+}
+
+static void directory_close(void *directory)
+{
+    closedir(directory);
+}
+
+static int look(const char *path, struct stat *status)
+{
+    const int error = foreign_status(path, status);
+    errno = -error;
+    return error ? -1 : 0;
+}
+
+/* The pattern is looked up as everything is, by the process's root where it begins with one. */
 static int walk_pattern(struct binary_walk *walk, const char *pattern)
 {
-    glob_t found = {0};
-    int error = glob(pattern, 0, NULL, &found), result = 0;
+    glob_t found = {.gl_opendir = directory_open,
+                    .gl_readdir = directory_read,
+                    .gl_closedir = directory_close,
+                    .gl_stat = look,
+                    .gl_lstat = look};
+    int error = glob(pattern, GLOB_ALTDIRFUNC, NULL, &found), result = 0;
     if (error == GLOB_NOSPACE)
         result = -ENOMEM;
     for (size_t i = 0; !error && i < found.gl_pathc && !result; i++)

@@ -9,15 +9,14 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/open_foreign.h"
 #include "base/table.h"
 
 enum { FILE_LARGEST = 64 << 20 };
@@ -236,11 +235,12 @@ int proc_program(pid_t pid, struct text *out)
     int error = proc_executable(pid, &seen);
     if (!error)
         error = proc_path(pid, text_string(&seen), &path);
-    if (!error && stat(link, &runs))
-        error = proc_error(errno);
+    int missing = error ? 0 : foreign_status(link, &runs);
+    if (missing)
+        error = proc_error(-missing);
     if (!error) {
-        bool same =
-            !stat(text_string(&path), &named) && named.st_dev == runs.st_dev && named.st_ino == runs.st_ino;
+        bool same = !foreign_status(text_string(&path), &named) && named.st_dev == runs.st_dev &&
+                    named.st_ino == runs.st_ino;
         text_add(out, same ? text_string(&path) : link);
         error = out->failed ? -ENOMEM : 0;
     }
@@ -283,8 +283,12 @@ int proc_identify(const char *path, struct proc_identity *out)
 {
     struct stat status;
     struct statfs system;
-    if (stat(path, &status) || statfs(path, &system))
-        return -errno;
+    const int file = foreign_find_any(path);
+    int error = file < 0 ? file : fstat(file, &status) || fstatfs(file, &system) ? -errno : 0;
+    if (file >= 0)
+        close(file);
+    if (error)
+        return error;
     *out = (struct proc_identity){{status.st_dev, status.st_ino, 0, 0}};
     /* An overlay gives its own device, and the number, size and time of the file below. */
     if (system.f_type == OVERLAYFS_SUPER_MAGIC)
@@ -294,25 +298,11 @@ int proc_identify(const char *path, struct proc_identity *out)
     return 0;
 }
 
-/* Opens a path as the process would: what links say counts from its root, not from ours. */
-static int open_in_root(pid_t pid, const char *path)
-{
-    char root[32];
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-    snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
-    int directory = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0)
-        return -errno;
-    int fd = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
-    int error = errno;
-    close(directory);
-    return fd < 0 ? -error : fd;
-}
-
 static bool is_file(const char *path, const struct stat *wanted)
 {
     struct stat status;
-    return !stat(path, &status) && status.st_dev == wanted->st_dev && status.st_ino == wanted->st_ino;
+    return !foreign_status(path, &status) && status.st_dev == wanted->st_dev &&
+           status.st_ino == wanted->st_ino;
 }
 
 int proc_path(pid_t pid, const char *path, struct text *out)
@@ -320,8 +310,8 @@ int proc_path(pid_t pid, const char *path, struct text *out)
     char link[32], target[PATH_MAX], rooted[PATH_MAX + 32];
     struct stat wanted;
     if (pid > 0 && *path == '/' && strlen(path) < PATH_MAX) {
-        int fd = open_in_root(pid, path);
         snprintf(rooted, sizeof rooted, "/proc/%d/root%s", (int)pid, path);
+        int fd = foreign_find_any(rooted); /* what links say counts from its root, not from ours */
         snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
         ssize_t length = fd < 0 ? -1 : readlink(link, target, sizeof target - 1);
         if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP) {

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/open_foreign.h"
 #include "sym/debug_file.h"
 #include "sym/lines.h"
 #include "sym/mapped_file.h"
@@ -186,15 +187,7 @@ static int try_root(const char *root, const struct code_mapping *mapping, struct
     const struct module *module = mapping->module;
     char path[PATH_MAX + 64];
     snprintf(path, sizeof path, "%s%s", root, module->path);
-    /* Looked at before it is opened: a device in a container must not be. */
-    struct stat status;
-    int seen = open(path, O_PATH | O_CLOEXEC);
-    if (seen < 0)
-        return -errno;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", seen);
-    bool is_regular = !fstat(seen, &status) && S_ISREG(status.st_mode);
-    int fd = is_regular ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    close(seen);
+    int fd = foreign_open(path);
     if (fd < 0)
         return -ENOENT;
     int error = mapped_file_is(fd, module->device, module->inode) && is_same_since(fd, mapping)
@@ -210,7 +203,7 @@ static int mapped_open(struct symbol_files *files, pid_t pid, const struct code_
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, mapping->start,
              mapping->end);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = foreign_open(path);
     if (fd >= 0) {
         int error = mapped_file_is(fd, mapping->module->device, mapping->module->inode)
                         ? elf_file_open_fd(fd, &file->elf)
@@ -263,16 +256,21 @@ struct symbol_file *symbol_file_mapped(struct symbol_files *files, pid_t pid,
 struct symbol_file *symbol_file_named(struct symbol_files *files, const char *path, int *error)
 {
     struct stat status;
-    *error = stat(path, &status) ? -errno : 0;
-    if (*error)
-        return NULL;
+    const int fd = foreign_open(path);
+    *error = fd < 0 ? fd : fstat(fd, &status) ? -errno : 0;
+    if (foreign_is_not_regular(*error))
+        *error = -ENOEXEC;
     /* As maps writes devices, so that both ways lead to one entry. */
     struct symbol_file *file =
-        file_place(files, (uint64_t)major(status.st_dev) << 32 | minor(status.st_dev), status.st_ino, 0);
-    if (!file)
+        *error ? NULL
+               : file_place(files, (uint64_t)major(status.st_dev) << 32 | minor(status.st_dev), status.st_ino,
+                            0);
+    if (!*error && !file)
         *error = -ENOMEM;
-    else if (!file->elf && (*error = elf_file_open(path, &file->elf)))
+    else if (file && !file->elf && (*error = elf_file_open_fd(fd, &file->elf)))
         file->elf = NULL;
+    if (fd >= 0)
+        close(fd);
     return *error ? NULL : file;
 }
 

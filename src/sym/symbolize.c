@@ -2,6 +2,7 @@
 /* See symbolize.h. An answer depends on the file and the offset in it alone, so answers serve all processes.
  * They are kept in two halves: when the young one is full, the old one is thrown away and they change places;
  * what is asked for again comes back into the young one. */
+#include "base/open_foreign.h"
 #include "sym/symbolize.h"
 
 #include <errno.h>
@@ -437,7 +438,7 @@ int symbolizer_kernel(struct symbolizer *symbolizer, uint64_t address, struct sy
 static const struct proc_mapping *mapping_of_path(const struct proc_maps *maps, pid_t pid, const char *path)
 {
     struct stat status, mapped;
-    if (stat(path, &status))
+    if (foreign_status(path, &status))
         return NULL;
     for (size_t i = 0; i < maps->count; i++) {
         const struct proc_mapping *mapping = &maps->items[i];
@@ -447,7 +448,8 @@ static const struct proc_mapping *mapping_of_path(const struct proc_maps *maps, 
         if (!strcmp(mapping->path, path))
             return mapping;
         snprintf(name, sizeof name, "/proc/%d/root%s", (int)pid, mapping->path);
-        if (!stat(name, &mapped) && mapped.st_dev == status.st_dev && mapped.st_ino == status.st_ino)
+        if (!foreign_status(name, &mapped) && mapped.st_dev == status.st_dev &&
+            mapped.st_ino == status.st_ino)
             return mapping;
     }
     return NULL;

@@ -105,11 +105,11 @@ static const struct {
     {"/usr/out", "", -ENOENT}, /* there is no /proc/self below this root */
     {"/nowhere/at/all", "", -ENOENT},
     {"/etc/passwd/more", "", -ENOTDIR},
-    {"/etc/passwd/", "", -ENOTDIR},
+    {"/etc/passwd/", "", -EISDIR}, /* as is asked */
     {"", "", -ENOENT},
-    {"/", "", -ENOTDIR},
-    {"/usr", "", FOREIGN_NOT_REGULAR},
-    {"/fifo", "", FOREIGN_NOT_REGULAR},
+    {"/", "", -EISDIR},
+    {"/usr", "", -EISDIR},
+    {"/fifo", "", -EMEDIUMTYPE},
 };
 
 static int wrong_places(void)
@@ -185,6 +185,16 @@ static void test_under_a_process(void **state)
     assert_true(file >= 0);
     assert_int_equal(foreign_check(file, FOREIGN_INODE | FOREIGN_OWNER, &expected), 0);
     close(file);
+    /* A directory is looked into as it was found, and a link in it counts from the process's root. */
+    snprintf(path, sizeof path, "/proc/%d/root%s/usr/lib", (int)getpid(), root);
+    const int directory = foreign_open_directory(path);
+    assert_true(directory >= 0);
+    assert_int_equal(faccessat(directory, "one", R_OK, 0), 0);
+    close(directory);
+    snprintf(path, sizeof path, "%s/usr/lib/one", root);
+    assert_int_equal(foreign_open_directory(path), -ENOTDIR);
+    assert_int_equal(foreign_status(path, &expected), 0);
+    assert_int_equal(expected.st_size, 3);
     assert_int_equal(foreign_find("/proc/99999999999999999999/root/etc/passwd"), -ENOENT);
     assert_int_equal(foreign_root_length("/proc/12/root/etc", NULL), strlen("/proc/12/root"));
     assert_int_equal(foreign_root_length("/proc/12/rooted", NULL), 0);
