@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open_foreign.h"
+#include "base/trusted_path.h"
 #include "lang/c_definitions.h"
 #include "session/state.h"
 
@@ -68,6 +70,24 @@ static void cannot(struct session *session, const struct import *import, const c
     diagnose_error(&session->diagnostics, import->place, "cannot import '%s': %s", path, strerror(error));
 }
 
+/* What only root and the caller can have put there: a descriptor to look at, or -1 with a diagnostic. */
+static int find(struct session *session, const struct import *import, const char *path)
+{
+    struct text why = {0};
+    const int file = trusted_find(path, &why);
+    if (file < 0 && why.length) {
+        diagnose_error(&session->diagnostics, import->place, "cannot import '%s': %s", path,
+                       text_string(&why));
+        diagnose_hint(&session->diagnostics,
+                      "what it says is done with your privileges: it, its directory and those above must be "
+                      "yours or root's, and nobody else may write there");
+    } else if (file < 0) {
+        cannot(session, import, path, -file);
+    }
+    text_free(&why);
+    return file < 0 ? -1 : file;
+}
+
 static bool is_new(struct importing *importing, const char *path)
 {
     char real[PATH_MAX];
@@ -101,7 +121,7 @@ static void parse_file(struct importing *importing, struct script *script, const
 }
 
 static void import_file(struct importing *importing, struct script *script, const struct import *import,
-                        const char *path)
+                        const char *path, int file)
 {
     struct session *session = importing->session;
     bool is_header = ends_with(path, ".h");
@@ -121,9 +141,11 @@ static void import_file(struct importing *importing, struct script *script, cons
         c_include(session->definitions, path, import->place);
         return;
     }
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = foreign_check(file, 0, NULL);
+    if (!descriptor)
+        descriptor = foreign_reopen(file, O_RDONLY);
     if (descriptor < 0) {
-        cannot(session, import, path, errno);
+        cannot(session, import, path, -descriptor);
         return;
     }
     struct source *source = arena_new(&session->arena, struct source);
@@ -146,14 +168,17 @@ static int by_name(const void *a, const void *b)
 }
 
 static void import_directory(struct importing *importing, struct script *script, const struct import *import,
-                             const char *path)
+                             const char *path, int file)
 {
     struct session *session = importing->session;
     const char **names = NULL;
     size_t count = 0, room = 0;
-    DIR *directory = opendir(path);
+    const int list = foreign_reopen(file, O_RDONLY | O_DIRECTORY);
+    DIR *directory = list < 0 ? NULL : fdopendir(list);
     if (!directory) {
-        cannot(session, import, path, errno);
+        cannot(session, import, path, list < 0 ? -list : errno);
+        if (list >= 0)
+            close(list);
         return;
     }
     for (const struct dirent *entry; (entry = readdir(directory));)
@@ -162,8 +187,14 @@ static void import_directory(struct importing *importing, struct script *script,
     closedir(directory);
     if (count)
         qsort(names, count, sizeof *names, by_name);
-    for (size_t i = 0; i < count; i++)
-        import_file(importing, script, import, arena_printf(&session->arena, "%s/%s", path, names[i]));
+    for (size_t i = 0; i < count; i++) {
+        const char *name = arena_printf(&session->arena, "%s/%s", path, names[i]);
+        const int found = find(session, import, name);
+        if (found < 0)
+            continue;
+        import_file(importing, script, import, name, found);
+        close(found);
+    }
 }
 
 static void import_path(const struct importer *importer, struct script *script, const struct import *import)
@@ -172,17 +203,21 @@ static void import_path(const struct importer *importer, struct script *script, 
     struct session *session = importing->session;
     const char *path = relative_path(session, import);
     struct stat status;
-    if (stat(path, &status)) {
+    const int file = find(session, import, path);
+    if (file < 0)
+        return;
+    if (fstat(file, &status)) {
         cannot(session, import, path, errno);
     } else if (!S_ISDIR(status.st_mode)) {
-        import_file(importing, script, import, path);
+        import_file(importing, script, import, path, file);
     } else if (status.st_mode & S_IWOTH) {
         diagnose_error(&session->diagnostics, import->place,
                        "cannot import '%s': everybody may write to that directory", path);
         diagnose_hint(&session->diagnostics, "what is in it runs with your privileges: chmod o-w '%s'", path);
     } else {
-        import_directory(importing, script, import, path);
+        import_directory(importing, script, import, path, file);
     }
+    close(file);
 }
 
 static struct script *parse_one(struct session *session, const struct source *source, unsigned number)

@@ -5,7 +5,7 @@
 cd "$1/src" || exit 1
 
 # What the kernel itself says, under names that are written out in the call.
-own='"/(proc/self/[a-z/_]*|proc|sys/[a-z/_]*|dev/null)"|AT_FDCWD, "/sys'
+own='"(/|/proc/self/[a-z/_]*|/proc|/sys/[a-z/_]*|/dev/null)"|AT_FDCWD, "/sys'
 
 # FILE: TEXT of the line. REASON
 allowed='
@@ -32,9 +32,6 @@ reader/json_lines.c: open(path, O_RDONLY   of the caller, who may give a pipe
 reader/write_access.c: fopen(path, "re")   /proc/PID/fdinfo
 reader/write_access.c: opendir(path)       /proc/PID/fd
 session/child.c: = open(session)           a function of ours
-session/import.c: open(path, O_RDONLY      what the script imports
-session/import.c: opendir(path)            the same
-session/import.c: stat(path, &status)      the same
 session/processes.c: stat(name,            /proc/PID/ns
 sym/btf.c: open(path ? path : vmlinux      the kernel
 sym/cgroup.c: statfs(path, &system)        the mount of the cgroups

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/trusted_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/create.h"
+#include "base/path_walk.h"
+
+static bool is_trusted(uid_t user)
+{
+    unsigned uid, gid;
+    return user == 0 || user == geteuid() || user == getuid() || (create_invoker(&uid, &gid) && user == uid);
+}
+
+/* Many systems give each user a group of their own, and let it write. */
+static bool is_own_group(gid_t group, uid_t owner)
+{
+    struct passwd user, *user_found = NULL;
+    struct group entry, *found = NULL;
+    char names[4096], members[4096];
+    if (getpwuid_r(owner, &user, names, sizeof names, &user_found) || !user_found ||
+        getgrgid_r(group, &entry, members, sizeof members, &found) || !found ||
+        strcmp(found->gr_name, user_found->pw_name) != 0)
+        return false;
+    for (char **member = found->gr_mem; *member; member++)
+        if (strcmp(*member, user_found->pw_name) != 0)
+            return false;
+    return true;
+}
+
+static bool others_write(const struct stat *status)
+{
+    return status->st_mode & S_IWOTH ||
+           (status->st_mode & S_IWGRP && !is_own_group(status->st_gid, status->st_uid));
+}
+
+static void say(struct text *why, int fd, const char *what, long user)
+{
+    char link[40], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t length = readlink(link, path, sizeof path);
+    text_append(why, path, length > 0 ? (size_t)length : 0);
+    text_add(why, what);
+    if (user >= 0)
+        text_printf(why, " %ld", user);
+}
+
+/* One that others may write to must keep them from taking away what is not theirs; then it is the next part's
+ * owner that counts. */
+static int may(void *state, const struct stat *directory, int fd, const struct stat *found)
+{
+    struct text *why = state;
+    const bool is_shared = others_write(directory), is_link = S_ISLNK(found->st_mode);
+    if ((!is_link || is_shared) && !is_trusted(found->st_uid)) {
+        say(why, fd, " belongs to user", (long)found->st_uid);
+        return -EPERM;
+    }
+    if (!is_link && others_write(found) && !(S_ISDIR(found->st_mode) && found->st_mode & S_ISVTX)) {
+        say(why, fd, found->st_mode & S_IWOTH ? " may be written by everybody" : " may be written by group",
+            found->st_mode & S_IWOTH ? -1 : (long)found->st_gid);
+        return -EPERM;
+    }
+    if (is_shared && S_ISREG(found->st_mode) && found->st_nlink > 1) {
+        say(why, fd, " lies where everybody may write, and has another name somewhere", -1);
+        return -EPERM;
+    }
+    return 0;
+}
+
+int trusted_find(const char *path, struct text *why)
+{
+    const struct path_guard guard = {may, why};
+    struct text whole = {0};
+    struct stat status;
+    char *here = *path == '/' ? NULL : getcwd(NULL, 0);
+    const int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int answer = root < 0 || (*path != '/' && !here) || fstat(root, &status) ? -errno : 0;
+    if (here)
+        text_printf(&whole, "%s/", here);
+    text_add(&whole, path);
+    if (!answer)
+        answer = whole.failed ? -ENOMEM : may(why, &status, root, &status);
+    if (!answer)
+        answer = path_walk(root, text_string(&whole), &guard);
+    if (root >= 0)
+        close(root);
+    free(here);
+    text_free(&whole);
+    return answer;
+}

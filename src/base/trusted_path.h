@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files that only root and the caller can have put where they are. What they say is done with our power.
+ *
+ * The caller is who we act as, who started us, and who called sudo. The file, and each directory and link on
+ * the way from the root of the file system, must belong to root or the caller, and nobody else may write to
+ * it: by the mode, where a group counts as others unless it is the owner's own (named like the owner, without
+ * another member). One exception: directories with the sticky bit (/tmp) may be written by all, because
+ * nobody can take away there what is not theirs; so what lies in one must be root's or the caller's, also a
+ * link, and a file must have no second name, which somebody else could have given to it. */
+#ifndef SPOOR_BASE_TRUSTED_PATH_H
+#define SPOOR_BASE_TRUSTED_PATH_H
+
+#include "base/text.h"
+
+/* A regular file, or a directory: a descriptor to look at (O_PATH), to be opened by foreign_reopen; or
+ * -errno; -EPERM: it is not so, and who could have put it there. */
+int trusted_find(const char *path, struct text *why);
+
+#endif
