@@ -4,7 +4,9 @@
 #   make             build/spoor, build/libspoor.{a,so}, build/libspoortracer.{a,so}
 #   make demo        sets up what is missing, builds, and traces an example program for some seconds
 #   make check       sets up, builds, runs every test          (SAN=1: with ASan and UBSan; ONLY=word: those that match)
+#                    (RUN="--beside --until-fails 5": options of tests/run)
 #                    (HOSTILE=1: instead, everything fails once: tests/hostile/run)
+#   make quick       what one runs between edits: unit tests, checks of the source, the cases that the changed files touch
 #   make bench       measures beside the peers                 (Debian's bpftrace)
 #   make check-kernels   the same behaviour tests in Debian's kernels under QEMU (SUITES=…: which kernels)
 #   make fuzz        each fuzz target for FUZZ_SECONDS (60)
@@ -60,7 +62,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo check check-kernels kernels-table bench bench-kernels fuzz install format clean setup tests guest
+.PHONY: all demo check quick check-kernels kernels-table bench bench-kernels fuzz install format clean setup tests guest
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so $(BUILD)/libspoortracer.a $(BUILD)/libspoortracer.so
 
@@ -205,8 +207,13 @@ check: setup
 else
 check: setup
 	@$(MAKE) --no-print-directory tests
-	@tests/run $(BUILD) $(ONLY)
+	@tests/run $(RUN) $(BUILD) $(ONLY)
 endif
+
+# Between edits: unit tests, checks of the source, and the cases that the changed files touch.
+quick:
+	@$(MAKE) --no-print-directory -j$(shell nproc) tests
+	@tests/run --quick $(RUN) $(BUILD) $(ONLY)
 
 # Everything is compiled again with clang, for coverage and with sanitizers.
 fuzz: setup
@@ -226,7 +233,7 @@ clean:
 	rm -rf build build-san
 
 format:
-	clang-format -i $(wildcard src/*/*.[ch] include/spoor/*.h include/spoor/*/*.h tests/*/*.[ch] examples/*.c examples/*/*.[ch] bench/*.c)
+	@clang-format -i $(wildcard src/*/*.[ch] include/spoor/*.h include/spoor/*/*.h tests/*/*.[ch] examples/*.c examples/*/*.[ch] bench/*.c)
 
 install: all
 	install -D -m 755 $(BUILD)/spoor $(DESTDIR)$(PREFIX)/bin/spoor

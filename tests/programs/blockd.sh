@@ -22,7 +22,7 @@ check() { # NAME FILE COMMAND…: FILE is shown if the command fails
 }
 have() { command -v "$1" >/dev/null; }
 
-dir=$(mktemp -d /tmp/spoor-blockd.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-blockd.XXXXXX") || exit 1
 server=
 finish() {
     [ -z "$server" ] || kill -KILL "$server" 2>/dev/null

@@ -10,8 +10,9 @@ if [ "$(id -u)" != 0 ]; then
     exit 0
 fi
 spoor=$build/spoor
-dir=$(mktemp -d /tmp/spoor-churn.XXXXXX) || exit 1
-trap 'touch "$dir/stop" 2>/dev/null; wait; rm -rf "$dir"' EXIT
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-churn.XXXXXX") || exit 1
+tracer=
+trap 'touch "$dir/stop" 2>/dev/null; [ -z "$tracer" ] || kill -KILL $tracer 2>/dev/null; wait; rm -rf "$dir"' EXIT
 cp "$build/targets/opens" "$build/targets/greeter.so" "$dir"
 cd "$dir" || exit 1
 
@@ -79,5 +80,9 @@ timeout 120 "$spoor" -q -c ./many -e 'uprobe:./many:many_* { @ = count(); @each[
 check "3000 probes" [ "$(sed -n 's/^@: //p' out)" = 3000 -a "$(grep -c '^3000$' out)" = 1 ]
 "$spoor" -e 'uprobe:./many:many_* { @ = count(); }' >out 2>err </dev/null &
 tracer=$!
-kill -INT $tracer # while it compiles or attaches
+# While it compiles or attaches, but not before it takes signals (by a descriptor, so they are blocked): a shell's child in
+# the background ignores this one.
+listens() { [ "$(cat /proc/$1/comm)" = spoor ] && grep -q '^SigBlk:.*[2367abef]$' /proc/$1/status; }
+until listens $tracer || [ ! -e /proc/$tracer ]; do :; done
+kill -INT $tracer
 check "Ctrl-C at the beginning" timeout 60 tail --pid=$tracer -f /dev/null

@@ -12,7 +12,7 @@ if [ "$(id -u)" != 0 ]; then
     echo "skip everything: needs root"
     exit 0
 fi
-dir=$(mktemp -d /tmp/spoor-killed.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-killed.XXXXXX") || exit 1
 target=
 finish() {
     exec 8>&- # the end of its input is the end of the target

@@ -11,7 +11,7 @@ if [ "$(id -u)" != 0 ]; then
     exit 0
 fi
 
-dir=$(mktemp -d /tmp/spoor-mixed.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-mixed.XXXXXX") || exit 1
 server= tracers=()
 finish() {
     for pid in $server "${tracers[@]}"; do kill -KILL "$pid" 2>/dev/null; done

@@ -6,7 +6,7 @@
 set -u
 build=$(cd "${1:?usage: outputs.sh BUILD}" && pwd) || exit 1
 spoor=$build/spoor
-dir=$(mktemp -d /tmp/spoor-outputs.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-outputs.XXXXXX") || exit 1
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 chmod 755 .

@@ -27,7 +27,7 @@ pgbench=$(ls "$bin/pgbench" /usr/bin/pgbench 2>/dev/null | head -n 1)
 id postgres >/dev/null 2>&1 || leave "there is no user postgres"
 "$spoor" -l "usdt:$server:*" 2>/dev/null | grep -q 'transaction__start\|transaction-start' || leave "this server was built without probes"
 
-dir=$(mktemp -d /tmp/spoor-postgres.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-postgres.XXXXXX") || exit 1
 chown postgres "$dir"
 as() { (cd "$dir" && exec setpriv --reuid postgres --regid postgres --init-groups env LC_ALL=C TZ=UTC "$@"); }
 finish() {

@@ -9,7 +9,7 @@ if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
     echo "skip everything: needs root and setpriv"
     exit 0
 fi
-dir=$(mktemp -d /tmp/spoor-privilege.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-privilege.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 chmod 755 "$dir"
 cp "$build/spoor" "$build/targets/calls" "$build/targets/fires" "$dir"

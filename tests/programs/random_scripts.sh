@@ -16,7 +16,7 @@ if [ "$(id -u)" != 0 ]; then
     exit 0
 fi
 [ -z "${KEEP:-}" ] || { mkdir -p "$KEEP" && KEEP=$(cd "$KEEP" && pwd); } || exit 1
-dir=$(mktemp -d /tmp/spoor-random.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-random.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 cp "$build/spoor" "$build/targets/calls" "$dir"
 ${CC:-gcc} -O1 -o "$dir/scripts" "$root/tests/fuzz/scripts.c" || exit 1

@@ -6,7 +6,7 @@ set -u
 build=$(cd "${1:?usage: reader.sh BUILD}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 spoor=$build/spoor
-dir=$(mktemp -d /tmp/spoor-reader.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-reader.XXXXXX") || exit 1
 program=
 finish() {
     [ -z "$program" ] || kill -KILL "$program" 2>/dev/null

@@ -12,7 +12,7 @@ if [ "${2:-}" != inside ]; then
     unshare -m true 2>/dev/null || { echo "skip everything: no mount namespace of its own"; exit 0; }
     exec unshare -m --propagation private bash "$0" "$build" inside
 fi
-dir=$(mktemp -d /tmp/spoor-full.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-full.XXXXXX") || exit 1
 program=
 finish() {
     [ -z "$program" ] || kill -KILL "$program" 2>/dev/null

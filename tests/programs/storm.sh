@@ -12,7 +12,7 @@ if [ "$(id -u)" != 0 ]; then
     echo "skip everything: needs root"
     exit 0
 fi
-dir=$(mktemp -d /tmp/spoor-storm.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-storm.XXXXXX") || exit 1
 target= tracer= reader=
 finish() {
     kill -KILL $target $tracer $reader 2>/dev/null

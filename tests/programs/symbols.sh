@@ -22,7 +22,7 @@ for tool in addr2line objcopy setarch; do
     command -v $tool >/dev/null || { echo "skip all: needs $tool" && exit 0; }
 done
 libdw=$(ldconfig -p 2>/dev/null | grep -c 'libdw\.so\.1')
-dir=$(mktemp -d /tmp/spoor-symbols.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-symbols.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 

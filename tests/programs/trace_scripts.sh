@@ -6,7 +6,7 @@ set -u
 build=$(cd "${1:?usage: trace_scripts.sh BUILD}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 spoor=$build/spoor
-dir=$(mktemp -d /tmp/spoor-scripts.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-scripts.XXXXXX") || exit 1
 program=
 spdk=spoor_script_$$
 finish() {

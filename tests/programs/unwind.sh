@@ -20,7 +20,7 @@ for tool in gcc gdb setarch strip; do
 done
 "$spoor" --info 2>/dev/null | grep -q '^ *loop  *yes' || { echo "skip all: this kernel has no bpf_loop" && exit 0; }
 "$spoor" --info 2>/dev/null | grep -q '^ *btf  *yes' || { echo "skip all: this kernel has no BTF" && exit 0; }
-dir=$(mktemp -d /tmp/spoor-unwind.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-unwind.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 

@@ -6,15 +6,16 @@
 set -u
 build=$(cd "${1:?usage: vm_agrees.sh BUILD}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/../.." && pwd)
-dir=$(mktemp -d /tmp/spoor-vm.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-vm.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 
 # Cases that mean the kernel: its names, features and limits, or another process's view.
-kernel='^(feature-|cli-|function-(system|cat|signal|kfunc)|lost-|error-no-root)'
+kernel='^(feature/|cli/|function/(system|cat|signal|kfunc)|output/lost-|error/no-root)'
 ran=0 asks=0 bad=0
-for case in "$root"/tests/cases/*"${2:-}"*.case; do
-    name=${case##*/}
+for case in "$root"/tests/cases/*/*.case; do
+    name=${case#"$root"/tests/cases/}
     name=${name%.case}
+    [[ $name == *"${2:-}"* ]] || continue
     grep -q '^--- command' "$case" && continue
     [[ $name =~ $kernel ]] && continue
     awk '/^--- / { part = $2; next } part == "script"' "$case" >"$dir/script"
