@@ -12,6 +12,7 @@
 #   make fuzz        each fuzz target for FUZZ_SECONDS (60)
 #   make install     DESTDIR, PREFIX
 #   make format      clang-format over the tree
+#   make lint        checks of the source alone: format, clang-tidy, cppcheck, shellcheck, sizes; part of make check
 
 BUILD  ?= build
 PREFIX ?= /usr/local
@@ -62,7 +63,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo check quick check-kernels kernels-table bench bench-kernels fuzz install format clean setup tests guest
+.PHONY: all demo check quick check-kernels kernels-table bench bench-kernels fuzz install format lint lint-files clean setup tests guest
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so $(BUILD)/libspoortracer.a $(BUILD)/libspoortracer.so
 
@@ -226,14 +227,28 @@ $(BUILD)/fuzz/%: tests/fuzz/%_fuzz.c $(BUILD)/libtracer.a
 	@echo '  LD   $@'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $< $(BUILD)/libtracer.a $(LDLIBS)
 
+# What clang and clang-tidy say of each file that is shipped, once per change; see .clang-tidy.
+LINTED := $(patsubst %.c,$(BUILD)/lint/%.ok,$(wildcard src/*/*.c))
+lint-files: $(LINTED)
+
+$(BUILD)/lint/%.ok: %.c .clang-tidy | $(GENERATED)
+	@mkdir -p $(@D)
+	@clang-tidy --quiet $< -- $(CPPFLAGS) $(CFLAGS) 2>/dev/null
+	@$(CLANG) $(CPPFLAGS) -MM -MP -MT $@ -MF $(@:.ok=.d) $<
+	@touch $@
+
+lint: setup
+	@tests/run $(BUILD) source/
+
 setup:
 	@tools/setup build check
 
 clean:
 	rm -rf build build-san
 
+FORMAT ?= clang-format -i
 format:
-	@clang-format -i $(wildcard src/*/*.[ch] include/spoor/*.h include/spoor/*/*.h tests/*/*.[ch] examples/*.c examples/*/*.[ch] bench/*.c)
+	@$(FORMAT) $(wildcard src/*/*.[ch] include/spoor/*.h include/spoor/*/*.h tests/*/*.[ch] examples/*.c examples/*/*.[ch] bench/*.c)
 
 install: all
 	install -D -m 755 $(BUILD)/spoor $(DESTDIR)$(PREFIX)/bin/spoor
@@ -250,4 +265,4 @@ install: all
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor $(wildcard include/spoor/*.h)
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/spoor/tools $(wildcard tools/*.bt) tools/fold
 
--include $(OBJECTS:.o=.d) $(LIBRARY:.o=.d) $(MAIN:.o=.d) $(addsuffix .d,$(UNITS))
+-include $(LINTED:.ok=.d) $(OBJECTS:.o=.d) $(LIBRARY:.o=.d) $(MAIN:.o=.d) $(addsuffix .d,$(UNITS))

@@ -226,6 +226,7 @@ static int add_script(struct options *options, struct script_option script)
     return 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a case for each option */
 static int apply(struct options *options, int letter, const char *argument)
 {
     static const char *const formats[] = {"text", "json", NULL};

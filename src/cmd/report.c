@@ -180,27 +180,28 @@ static int check_together(const struct report_options *report)
     return 0;
 }
 
+static const struct option names[] = {
+    {"thread", 1, NULL, OPTION_THREAD},
+    {"group", 1, NULL, OPTION_GROUP},
+    {"tracepoint", 1, NULL, OPTION_TRACEPOINT},
+    {"owner", 1, NULL, OPTION_OWNER},
+    {"object", 1, NULL, OPTION_OBJECT},
+    {"from", 1, NULL, OPTION_FROM},
+    {"to", 1, NULL, OPTION_TO},
+    {"follow", 0, NULL, OPTION_FOLLOW},
+    {"stats", 0, NULL, OPTION_STATS},
+    {"slowest", 1, NULL, OPTION_SLOWEST},
+    {"whole", 0, NULL, OPTION_WHOLE},
+    {"width", 1, NULL, OPTION_WIDTH},
+    {"merge", 1, NULL, OPTION_MERGE},
+    {"export", 1, NULL, OPTION_EXPORT},
+    {"output", 1, NULL, 'o'},
+    {"help", 0, NULL, 'h'},
+    {0},
+};
+
 static int parse(struct arguments *arguments, int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"thread", 1, NULL, OPTION_THREAD},
-        {"group", 1, NULL, OPTION_GROUP},
-        {"tracepoint", 1, NULL, OPTION_TRACEPOINT},
-        {"owner", 1, NULL, OPTION_OWNER},
-        {"object", 1, NULL, OPTION_OBJECT},
-        {"from", 1, NULL, OPTION_FROM},
-        {"to", 1, NULL, OPTION_TO},
-        {"follow", 0, NULL, OPTION_FOLLOW},
-        {"stats", 0, NULL, OPTION_STATS},
-        {"slowest", 1, NULL, OPTION_SLOWEST},
-        {"whole", 0, NULL, OPTION_WHOLE},
-        {"width", 1, NULL, OPTION_WIDTH},
-        {"merge", 1, NULL, OPTION_MERGE},
-        {"export", 1, NULL, OPTION_EXPORT},
-        {"output", 1, NULL, 'o'},
-        {"help", 0, NULL, 'h'},
-        {0},
-    };
     struct report_options *report = &arguments->report;
     uint64_t number;
     int letter;

@@ -80,36 +80,37 @@ static int append_files(struct options *options, char *list)
     return 0;
 }
 
+static const struct option names[] = {
+    {"pid", 1, NULL, 'p'},
+    {"tid", 1, NULL, 'L'},
+    {"uid", 1, NULL, OPTION_UID},
+    {"verbose", 0, NULL, 'v'},
+    {"string-size", 1, NULL, 'Z'},
+    {"include-self", 0, NULL, 'S'},
+    {"max-events", 1, NULL, 'M'},
+    {"timestamp", 0, NULL, 't'},
+    {"unix-timestamp", 0, NULL, 'u'},
+    {"time", 0, NULL, 'T'},
+    {"print_cpu", 0, NULL, 'C'},
+    {"cgroup-path", 1, NULL, 'c'},
+    {"name", 1, NULL, 'n'},
+    {"msg-filter", 1, NULL, 'f'},
+    {"kernel-stack", 0, NULL, 'K'},
+    {"user-stack", 0, NULL, 'U'},
+    {"address", 0, NULL, 'a'},
+    {"sym_file_list", 1, NULL, 's'},
+    {"aggregate", 0, NULL, 'A'},
+    {"include", 1, NULL, 'I'},
+    {"bin_cmp", 0, NULL, 'B'},
+    {"buffer-pages", 1, NULL, 'b'},
+    {"help", 0, NULL, 'h'},
+    {"show-script", 0, NULL, OPTION_SCRIPT},
+    {"cmd", 1, NULL, OPTION_COMMAND},
+    {0},
+};
+
 static int parse(struct arguments *arguments, struct options *options, int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"pid", 1, NULL, 'p'},
-        {"tid", 1, NULL, 'L'},
-        {"uid", 1, NULL, OPTION_UID},
-        {"verbose", 0, NULL, 'v'},
-        {"string-size", 1, NULL, 'Z'},
-        {"include-self", 0, NULL, 'S'},
-        {"max-events", 1, NULL, 'M'},
-        {"timestamp", 0, NULL, 't'},
-        {"unix-timestamp", 0, NULL, 'u'},
-        {"time", 0, NULL, 'T'},
-        {"print_cpu", 0, NULL, 'C'},
-        {"cgroup-path", 1, NULL, 'c'},
-        {"name", 1, NULL, 'n'},
-        {"msg-filter", 1, NULL, 'f'},
-        {"kernel-stack", 0, NULL, 'K'},
-        {"user-stack", 0, NULL, 'U'},
-        {"address", 0, NULL, 'a'},
-        {"sym_file_list", 1, NULL, 's'},
-        {"aggregate", 0, NULL, 'A'},
-        {"include", 1, NULL, 'I'},
-        {"bin_cmp", 0, NULL, 'B'},
-        {"buffer-pages", 1, NULL, 'b'},
-        {"help", 0, NULL, 'h'},
-        {"show-script", 0, NULL, OPTION_SCRIPT},
-        {"cmd", 1, NULL, OPTION_COMMAND},
-        {0},
-    };
     uint64_t ignored;
     int letter, error = 0;
     optind = 0;

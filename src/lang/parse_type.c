@@ -62,7 +62,7 @@ static bool parse_length(struct parser *parser, uint32_t *count)
 /* suffixes: ('*' | '[' number? ']')* */
 static bool parse_suffixes(struct parser *parser, struct type_name *name)
 {
-    uint32_t suffixes[MOST_SUFFIXES], count = 0;
+    uint32_t suffixes[MOST_SUFFIXES] = {0}, count = 0;
     while (parser->token.kind == TOKEN_MUL || parser->token.kind == TOKEN_BRACKET_OPEN) {
         if (count == MOST_SUFFIXES)
             return parser_fail(parser, parser_since(parser, name->place), "Too many * or [ ] in a type"),

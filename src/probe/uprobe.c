@@ -91,7 +91,7 @@ static int uprobe_match(void *state, const struct elf_symbol *symbol)
         return error;
     struct uprobe_detail *site = uprobe_add(search, symbol->name, symbol->name, symbol->offset);
     site->is_one_of_many = site->user.is_entry = true;
-    return error;
+    return 0;
 }
 
 static int uprobe_offer(void *state, const struct elf_symbol *symbol)

@@ -288,6 +288,7 @@ static int64_t times(uint64_t factor, int64_t with)
 
 /* Runs a program from `from` up to `to`, where the function ends; a common entry's moves nowhere, and `to` is
  * 0. */
+/* NOLINTNEXTLINE(readability-function-size): a case for each instruction */
 static void run(struct reader *reader, struct cursor program, struct state *state, uint64_t from, uint64_t to)
 {
     const struct common *common = &reader->common;

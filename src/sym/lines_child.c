@@ -180,7 +180,7 @@ void lines_child(int socket)
 {
     static struct place places[LINES_PLACES];
     static char bytes[LINES_ANSWER];
-    struct lines_question question;
+    struct lines_question question = {0};
     int fd;
     while (receive(socket, &question, &fd)) {
         struct place *place = &places[question.place];

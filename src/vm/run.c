@@ -59,6 +59,7 @@ static bool atomic_step(struct vm *vm, const struct vm_step *step, uint64_t *r, 
     return true;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a label for each instruction */
 uint64_t vm_execute(struct vm *vm, uint32_t first, const uint64_t arguments[VM_ARGUMENTS])
 {
     static const void *const labels[VM_CODES] = {

@@ -55,7 +55,7 @@ result $? "it runs" errors
 "$build/spoor" report -f "$(head -1 out)" --stats >stats 2>notes
 [ "$(awk 'NR == 1 { print $1 }' stats)" = "$(tail -1 out)" ]
 result $? "all that it recorded is read" stats
-"$build/spoor" report -f "$(head -1 out)" 2>notes | sed -E 's/^[^:]*: *([0-9.]+) .*/\1/' >times
+"$build/spoor" report -f "$(head -1 out)" 2>notes | sed -E 's/^[^:]*: *([0-9.]+) .*/\1/' >'times'
 sort -c -n times
 result $? "in order of time"
 # A tick of its counter is some nanoseconds; a thread's 4000 records take less than a minute.

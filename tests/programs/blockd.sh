@@ -185,7 +185,7 @@ choose_disk=$flags$(option 1 4 disk)
 say() {
     ended=false
     exec {client}<>"/dev/tcp/127.0.0.1/$port" || return
-    printf '%b' "$1" >&$client 2>/dev/null
+    { printf '%b' "$1" >&"$client"; } 2>/dev/null
     timeout 6 cat <&$client >answer 2>/dev/null && ended=true
     exec {client}>&-
 }

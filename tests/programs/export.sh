@@ -208,7 +208,7 @@ check "merged: each line of a text" test "$(grep -cE '^ *>: +-?[0-9]+\.[0-9]{3} 
 check "merged: what has no time stands without one" test "$(grep -cE '^ *>:  {10} *\{"type": "map"' list)" = 5
 grep -vE '^ *>:' list >rest
 check "merged: and the rest is the listing" cmp rest one
-sed -E '/^ *>: {12}/d; s/^ *[^:]*: *(-?[0-9.]+) .*/\1/' list >times
+sed -E '/^ *>: {12}/d; s/^ *[^:]*: *(-?[0-9.]+) .*/\1/' list >'times'
 check "merged: in the columns of the listing" sh -c '[ $(wc -l <times) -gt 7500 ] && sort -c -g times'
 "$spoor" report -f "$small" --merge lines --from "${last}us" >list 2>errors
 check "merged: the window is for lines too" test "$(grep -c '>:' list)" -le 6

@@ -99,5 +99,5 @@ killed "with several scripts" $((step * 7)) -e "$script" -e "begin { @$map = cou
 killed "with a command" "$step" -c ./calls -e "uprobe:./calls:calls_add { @$map = count(); } tracepoint:syscalls:sys_enter_write { @$map = count(); }"
 killed "with a command that is followed" $((step * 7)) --follow -c "sh -c './calls; ./calls'" -e "uprobe:./calls:calls_add { @$map = count(); }"
 # The command stands still while what it records is looked for: then, too, it goes on.
-killed "with a command and its recording" "$step" -c "./recording prog 5 2 0 64" -e "trace:bdev:BDEV_IO_START { @$map[args.type] = count(); } uprobe:./recording:work { @$map[0] = count(); }"
+killed "with a command and its recording" "$step" -c "./recording prog 5 2 0 64" -e "trace:bdev:BDEV_IO_START { @${map}[args.type] = count(); } uprobe:./recording:work { @${map}[0] = count(); }"
 kill -0 $target 2>/dev/null && echo "ok the traced program is alive" || echo "not ok the traced program is alive"

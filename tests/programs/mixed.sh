@@ -90,7 +90,7 @@ agrees() { # FILE READS WRITES SOURCE…
     for source; do
         all=$((reads + writes + $(element $source other $file)))
         [ "$(element $source read $file)" = $reads ] && [ "$(element $source write $file)" = $writes ] || return 1
-        [ $source = probe ] || { [ "$(value new $file)" = $all ] && [ "$(value completed $file)" = $all ] && [ "$(value done $file)" = $all ]; } || return 1
+        [ $source = probe ] || { [ "$(value new $file)" = $all ] && [ "$(value completed $file)" = $all ] && [ "$(value "done" $file)" = $all ]; } || return 1
     done
     [ $# = 1 ] || [ "$(value both $file)" = $((2 * all)) ]
 }

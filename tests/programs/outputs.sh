@@ -35,6 +35,7 @@ check "a closed output is an error" [ $? = 1 ]
 check "and is named, too" grep -q 'cannot write the output' err
 
 mkfifo pipe
+# shellcheck disable=SC2217 # it only holds the pipe open
 sleep 1000 <pipe &
 sleeper=$!
 "$spoor" -q -e "$many" >pipe 2>err &

@@ -64,7 +64,7 @@ lost=$(overwritten)
 check "read and overwritten are all that was written" test $((read + ${lost:-0})) = "$written"
 "$spoor" report -f "$file" >list 2>errors
 check "the listing has as many lines" test "$(grep -c -v '\*\*\*' list)" = "$read"
-sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' list >times
+sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' list >'times'
 cp list all
 check "in order of time" sort -c -n times
 check "overwritten events are said in place" grep -q ' events overwritten before this \*\*\*$' list
@@ -127,7 +127,7 @@ for round in 1 2 3 4 5; do
 done
 check "read at full speed" test "$(wc -l <list)" -gt 1000
 check "nothing torn" test -z "$(grep damaged errors)"
-sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' list >times
+sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' list >'times'
 check "read at full speed in order" sort -c -n times
 cp "$file" copy
 check "a copy made meanwhile is a recording" test "$(events copy)" -gt 1000
@@ -173,7 +173,7 @@ done
 check "drained over $(ls drained.* | wc -l) files: all that was written" test $((sum + lost)) = "$written"
 check "several files" test -e drained.3
 check "--follow shows all that was written" test "$(grep -c -v '\*\*\*' followed)" = "$written"
-sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' followed >times
+sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' followed >'times'
 check "--follow is in order" sort -c -n times
 "$spoor" record -f "$file" -o drained.1 2>errors
 check "an existing file is not overwritten" grep -q 'cannot create drained.1' errors

@@ -37,7 +37,7 @@ check() { # NAME
     {
         [ "$(./program | tail -n 1)" = "evaluated 0" ] || echo "arguments are evaluated though nobody listens"
         readelf -n program >notes 2>&1
-        for probe in done phase idle twelve queue-depth none kinds branch other; do
+        for probe in "done" phase idle twelve queue-depth none kinds branch other; do
             grep -q "Name: $probe\$" notes || echo "no note of $probe"
         done
         [ "$(semaphores | grep -c '^matrix:done ')" = 1 ] || echo "the two files have two semaphores of matrix:done"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# No file of the source is over 900 lines (unit tests are lists and may be), and each begins with its licence.
+# No file of the source is over 800 lines, and each begins with its licence. Functions: .clang-tidy.
 cd "$1" || exit 1
 bad=0
-for file in $(find src include tests/unit tests/fuzz tests/targets examples bench -name '*.[ch]'); do
+while read -r file; do
     lines=$(wc -l <"$file")
-    [ "$lines" -le 900 ] || [[ $file == tests/unit/* ]] || { echo "$file has $lines lines: split it" && bad=1; }
+    [ "$lines" -le 800 ] || { echo "$file has $lines lines: split it" && bad=1; }
     head -n 1 "$file" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' || { echo "$file does not begin with its licence" && bad=1; }
-done
+done < <(find src include tests/unit tests/fuzz tests/targets examples bench -name '*.[ch]')
 exit $bad

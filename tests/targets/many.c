@@ -15,8 +15,8 @@
 #define THOUSAND(X)                                                                                          \
     HUNDRED(X, 0)                                                                                            \
     HUNDRED(X, 1)                                                                                            \
-    HUNDRED(X, 2) HUNDRED(X, 3) HUNDRED(X, 4) HUNDRED(X, 5) HUNDRED(X, 6) HUNDRED(X, 7) HUNDRED(X, 8)        \
-        HUNDRED(X, 9)
+    HUNDRED(X, 2)                                                                                            \
+    HUNDRED(X, 3) HUNDRED(X, 4) HUNDRED(X, 5) HUNDRED(X, 6) HUNDRED(X, 7) HUNDRED(X, 8) HUNDRED(X, 9)
 
 THOUSAND(ONE)
 

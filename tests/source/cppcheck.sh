@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# cppcheck finds no mistake in the source but those that it only believes to see, which are named here.
+cd "$1" || exit 1
+believed='
+# Memory that has gone into a struct, by a compound literal
+memleak:src/base/table.c
+memleak:src/recorder/registry.c
+memleak:src/sym/dwarf_index.c
+# Compound literals behind a question mark, which it cannot read
+internalAstError:src/bpf/lower_expression.c
+internalAstError:src/bpf/lower_memory.c
+# What is handed a local variable does not keep it
+returnDanglingLifetime:src/bpf/lower_access.c
+autoVariables:src/probe/expand.c
+# A table of labels
+assignBoolToPointer:src/vm/run.c
+# if (*slot) return *slot;
+identicalInnerCondition:src/sym/btf_types.c
+'
+mkdir -p build/lint/cppcheck # what it found in files that have not changed
+cppcheck --quiet --cppcheck-build-dir=build/lint/cppcheck -j "$(nproc)" --std=c11 --platform=unix64 -D__linux__ -D__LP64__ -D"__$(uname -m)__" -D_GNU_SOURCE -Isrc -Iinclude \
+    --enable=warning,portability --suppressions-list=<(grep -v '^$' <<<"$believed") --error-exitcode=1 src
