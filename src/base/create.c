@@ -4,10 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/open_foreign.h"
+#include "base/trusted_path.h"
 
 static bool read_id(const char *name, unsigned *id)
 {
@@ -42,11 +46,6 @@ static int open_directory(const char *path, const char **name)
     return fd;
 }
 
-static bool is_shared(const struct stat *directory)
-{
-    return directory->st_mode & S_ISVTX && directory->st_mode & (S_IWGRP | S_IWOTH);
-}
-
 /* What was made belongs to who called sudo: the descriptor, or -errno and it is gone. */
 static int give(int fd, int at, const char *name, int unlink_flags)
 {
@@ -73,22 +72,44 @@ int create_new_directory(const char *path)
     return give(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), AT_FDCWD, path, AT_REMOVEDIR);
 }
 
+/* In a directory where others may put something: a file of ours or of the directory's owner, and no other
+ * name of something else. A pipe or device of somebody else's would keep us waiting, or do what they want. */
+static bool may_reuse(const struct stat *file, const struct stat *directory)
+{
+    return !S_ISLNK(file->st_mode) && file->st_nlink == 1 &&
+           (file->st_uid == geteuid() || (S_ISREG(file->st_mode) && file->st_uid == directory->st_uid));
+}
+
+/* Who names a pipe of their own waits for its reader. */
+static int open_for_writing(int found, const struct stat *file)
+{
+    char path[40];
+    if (S_ISREG(file->st_mode))
+        return foreign_reopen(found, O_WRONLY);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", found);
+    const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return fd < 0 ? -errno : fd;
+}
+
 static int reuse(int at, const char *name, const struct stat *directory)
 {
     struct stat file;
-    bool shared = is_shared(directory);
-    int fd = openat(at, name, O_WRONLY | O_CLOEXEC | O_NOCTTY | (shared ? O_NOFOLLOW : 0));
-    if (fd < 0)
-        return errno == ELOOP && shared ? -EPERM : -errno;
-    int error = fstat(fd, &file) ? -errno : 0;
-    if (!error && shared &&
-        ((file.st_uid != geteuid() && file.st_uid != directory->st_uid) || file.st_nlink > 1))
+    const bool shared = trusted_is_shared(directory);
+    const int found = openat(at, name, O_PATH | O_CLOEXEC | (shared ? O_NOFOLLOW : 0));
+    if (found < 0)
+        return -errno;
+    int error = fstat(found, &file) ? -errno : 0, fd = -1;
+    if (!error && shared && !may_reuse(&file, directory))
         error = -EPERM;
+    if (!error && (fd = open_for_writing(found, &file)) < 0)
+        error = fd;
+    close(found);
     if (!error && S_ISREG(file.st_mode) && ftruncate(fd, 0))
         error = -errno;
     if (!error)
         return fd;
-    close(fd);
+    if (fd >= 0)
+        close(fd);
     return error;
 }
 

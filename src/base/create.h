@@ -4,9 +4,10 @@
 #define SPOOR_BASE_CREATE_H
 
 /* Opens a file for writing, made or emptied; a descriptor or -errno. A new one is readable by its owner only,
- * who under sudo is the user that called it: what is traced may be anybody's secret. In a directory with the
- * sticky bit that others may write (as /tmp), a link is not followed, and a file that is neither ours nor the
- * directory's owner's, or has other names, is refused: -EPERM. Pipes and devices are opened as they are. */
+ * who under sudo is the user that called it: what is traced may be anybody's secret. In a directory
+ * where others may put something (as /tmp, or theirs), a link is not followed, and a file that is neither
+ * ours nor the directory's owner's, or has other names, is refused: -EPERM; so are pipes and devices that are
+ * not ours. Elsewhere pipes and devices are opened as they are. */
 int create_file(const char *path);
 
 /* The same where a file that exists, whoever's, is none of ours to touch: -EEXIST. `at`: a directory, or

@@ -44,6 +44,11 @@ static bool others_write(const struct stat *status)
            (status->st_mode & S_IWGRP && !is_own_group(status->st_gid, status->st_uid));
 }
 
+bool trusted_is_shared(const struct stat *directory)
+{
+    return !is_trusted(directory->st_uid) || others_write(directory);
+}
+
 static void say(struct text *why, int fd, const char *what, long user)
 {
     char link[40], path[PATH_MAX];

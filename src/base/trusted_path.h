@@ -10,10 +10,15 @@
 #ifndef SPOOR_BASE_TRUSTED_PATH_H
 #define SPOOR_BASE_TRUSTED_PATH_H
 
+#include <stdbool.h>
+#include <sys/stat.h>
+
 #include "base/text.h"
 
 /* A regular file, or a directory: a descriptor to look at (O_PATH), to be opened by foreign_reopen; or
  * -errno; -EPERM: it is not so, and who could have put it there. */
 int trusted_find(const char *path, struct text *why);
+/* May others put something into this directory? */
+bool trusted_is_shared(const struct stat *directory);
 
 #endif

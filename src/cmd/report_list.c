@@ -54,7 +54,7 @@ static int print_lines(struct listing *listing, uint64_t before)
         listing->has_entries = true;
         report_flush(report, false);
     }
-    return got < 0 ? got : 0;
+    return got < 0 && got != -EINTR ? got : 0;
 }
 
 /* All that is there now: 0, or -errno. *over: nothing more is wanted. */
@@ -103,7 +103,7 @@ static int open_lines(struct listing *listing)
               stderr);
         return 1;
     }
-    const int error = json_lines_open(report->options->merged, &listing->lines, &why);
+    const int error = json_lines_open(report->options->merged, &report_stop, &listing->lines, &why);
     if (error)
         recordings_fail(&why, error);
     text_free(&why);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "reader/control_format.h"
@@ -202,6 +203,17 @@ static bool is_wanted(const struct control *control, uint64_t first, uint64_t sl
            after.sequence != block.sequence + 1 || after.counter >= from;
 }
 
+/* From a slot that is not wanted, nor the one behind it, to the one before the last of the hole that begins
+ * there, so that the next to be looked at has data behind it, or is the ring's last. A hole costs its owner
+ * nothing. */
+static uint64_t over_hole(const struct control *control, uint64_t first, uint64_t slot, uint64_t blocks)
+{
+    const uint64_t data = recording_skip_hole(control->recording, first + (slot + 1) * LAYOUT_BLOCK_BYTES);
+    const uint64_t next =
+        data < first + blocks * LAYOUT_BLOCK_BYTES ? (data - first) / LAYOUT_BLOCK_BYTES : blocks;
+    return next > slot + 2 ? next - 2 : slot;
+}
+
 /* Those blocks of a ring that may hold something from `from` on, and their neighbours, which tell whether
  * they are whole. */
 static int dump_ring(const struct control *control, int to, uint32_t index, uint64_t from)
@@ -216,6 +228,8 @@ static int dump_ring(const struct control *control, int to, uint32_t index, uint
         const bool behind = is_wanted(control, first, slot + 1, from);
         if (before || here || behind)
             error = copy_range(source, to, first + slot * LAYOUT_BLOCK_BYTES, LAYOUT_BLOCK_BYTES);
+        else
+            slot = over_hole(control, first, slot, blocks);
         before = here;
         here = behind;
     }
@@ -235,6 +249,11 @@ static int dump_newest(const struct control *control, int to, uint64_t nanosecon
         if (state->control.ring_states[i] == LAYOUT_RING_USED ||
             state->control.ring_states[i] == LAYOUT_RING_ENDED)
             error = dump_ring(control, to, i, from);
+    /* A hole at the end belongs to the recording, too. */
+    struct stat status;
+    if (!error && (fstat(to, &status) || ((uint64_t)status.st_size < control->recording->file_bytes &&
+                                          ftruncate(to, (off_t)control->recording->file_bytes))))
+        error = -errno;
     if (!error &&
         pwrite(to, &from, sizeof from,
                (off_t)(header->control_offset + offsetof(struct layout_control, from))) != sizeof from)

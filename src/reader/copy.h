@@ -9,7 +9,8 @@
 int copy_file(int from, int to);
 /* A copy in memory that goes away when it is closed; -errno. */
 int copy_to_memory(int from);
-/* `bytes` at `offset`, as far as they are there. 0 or -errno. */
+/* `bytes` at `offset`, as far as they are there, to where there was nothing yet or an older copy of them;
+ * holes are left out. 0 or -errno. */
 int copy_range(int from, int to, uint64_t offset, uint64_t bytes);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ struct item {
 
 struct json_lines {
     int file;
+    const volatile int *stop;
     char part[PART]; /* what was read */
     size_t part_length, part_at;
     bool is_over;
@@ -39,13 +41,14 @@ struct json_lines {
     struct json_lines_counts counts;
 };
 
-int json_lines_open(const char *path, struct json_lines **result, struct text *why)
+int json_lines_open(const char *path, const volatile int *stop, struct json_lines **result, struct text *why)
 {
     *result = NULL;
     struct json_lines *lines = calloc(1, sizeof *lines);
     if (!lines)
         return -ENOMEM;
-    lines->file = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : STDIN_FILENO;
+    lines->stop = stop;
+    lines->file = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : STDIN_FILENO;
     if (lines->file < 0) {
         const int error = -errno;
         text_printf(why, "cannot open %s: %s", path, strerror(errno));
@@ -56,14 +59,32 @@ int json_lines_open(const char *path, struct json_lines **result, struct text *w
     return 0;
 }
 
+/* Until there is something to read, or the end. 0, or -errno. */
+static int wait_for_input(const struct json_lines *lines)
+{
+    enum { LOOK_AGAIN_MS = 200 };
+    for (;;) {
+        if (lines->stop && *lines->stop)
+            return -EINTR;
+        const int ready = poll(&(struct pollfd){.fd = lines->file, .events = POLLIN}, 1, LOOK_AGAIN_MS);
+        if (ready > 0)
+            return 0;
+        if (ready < 0 && errno != EINTR)
+            return -errno;
+    }
+}
+
 /* A line into lines->line: 1; 0: no more; else -errno. One that is too long comes cut, which is no JSON. */
 static int read_line(struct json_lines *lines)
 {
     text_clear(&lines->line);
     for (bool any = false;; any = true) {
         if (lines->part_at == lines->part_length) {
+            const int error = wait_for_input(lines);
+            if (error)
+                return error;
             const ssize_t got = read(lines->file, lines->part, sizeof lines->part);
-            if (got < 0 && errno == EINTR)
+            if (got < 0 && (errno == EINTR || errno == EAGAIN))
                 continue;
             if (got < 0)
                 return -errno;

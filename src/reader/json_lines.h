@@ -30,10 +30,11 @@ struct json_lines_counts {
     uint64_t refused;      /* no JSON, or too long: left out */
 };
 
-/* "-": standard input. 0, or -errno with the reason in `why`. */
-int json_lines_open(const char *path, struct json_lines **result, struct text *why);
+/* "-": standard input. 0, or -errno with the reason in `why`. Nothing waits here, also not for who is to
+ * write into a pipe. stop: becomes true when nothing more is wanted; or NULL. */
+int json_lines_open(const char *path, const volatile int *stop, struct json_lines **result, struct text *why);
 /* The next line that is older than this: 1, and it holds until the next call; 0: none (`before` UINT64_MAX:
- * no more); else -errno. */
+ * no more); else -errno; -EINTR: stopped, also in the midst of a line without an end. */
 int json_lines_next(struct json_lines *lines, uint64_t before, struct json_line *line);
 struct json_lines_counts json_lines_counts(const struct json_lines *lines);
 void json_lines_close(struct json_lines *lines);

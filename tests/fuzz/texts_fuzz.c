@@ -66,7 +66,7 @@ static void fuzz_file(const char *path, int file, unsigned which)
     struct kernel_symbol symbol;
     struct text why = {0};
     uint64_t number, length;
-    if (which == 3 && !json_lines_open(path, &lines, &why)) {
+    if (which == 3 && !json_lines_open(path, NULL, &lines, &why)) {
         while (json_lines_next(lines, UINT64_MAX, &line) == 1)
             if (line.text_length > line.length)
                 abort();

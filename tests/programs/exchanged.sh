@@ -11,7 +11,7 @@ if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null || ! command -v nsenter 
     exit 0
 fi
 dir=$(mktemp -d /tmp/spoor-exchanged.XXXXXX) || exit 1
-program= locker=
+program='' locker=''
 finish() {
     exec 7>&- 8>&- 9>&- # the end of their input is theirs
     wait
@@ -37,6 +37,7 @@ exec 9>hold
 wait_for_file
 until [ "$(wc -l <out)" = 2 ]; do kill -0 $program || exit 1; done
 inside() { nsenter -t $program -m "$@"; }
+# shellcheck disable=SC2154 # recording.bash sets it
 inside cat "$file" >victim # a recording too, as like the other as can be: but root's, and in nobody's memory
 chmod 600 victim
 cp victim unharmed

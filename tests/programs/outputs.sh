@@ -72,6 +72,11 @@ check "so is a second name of a file" [ $? = 1 -a "$(cat victim)" = precious ]
 echo theirs >shared/theirs && chown 65534 shared/theirs
 "$spoor" -q -o shared/theirs -e 'begin { exit(); }' 2>err
 check "so is somebody else's file" [ $? = 1 -a "$(cat shared/theirs)" = theirs ]
+mkdir directory && ln -s ../victim directory/link && chown -h 65534 directory directory/link
+"$spoor" -q -o directory/link -e 'begin { exit(); }' 2>err
+check "so is a link in a directory of somebody else's" [ $? = 1 -a "$(cat victim)" = precious ]
+"$spoor" -q -o directory/new -e 'begin { printf("hello\n"); exit(); }' 2>err
+check "where a new file is made" [ $? = 0 -a "$(head -n 1 directory/new)" = hello ]
 SUDO_UID=65534 SUDO_GID=65534 "$spoor" -q -o given -e 'begin { exit(); }' 2>err
 check "under sudo the file is the caller's" [ "$(stat -c %u.%a given)" = 65534.600 ]
 ln -s file own

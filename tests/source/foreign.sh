@@ -31,6 +31,7 @@ reader/find.c: opendir(directory)          /dev/shm and what the caller says: na
 reader/json_lines.c: open(path, O_RDONLY   of the caller, who may give a pipe
 reader/write_access.c: fopen(path, "re")   /proc/PID/fdinfo
 reader/write_access.c: opendir(path)       /proc/PID/fd
+base/create.c: open(path, O_WRONLY        /proc/self/fd
 session/child.c: = open(session)           a function of ours
 session/processes.c: stat(name,            /proc/PID/ns
 sym/btf.c: open(path ? path : vmlinux      the kernel

@@ -124,7 +124,7 @@ static struct json_lines *open_text(const char *text, size_t length)
     assert_true(file >= 0);
     assert_int_equal(write(file, text, length), (ssize_t)length);
     close(file);
-    assert_int_equal(json_lines_open(path, &lines, &why), 0);
+    assert_int_equal(json_lines_open(path, NULL, &lines, &why), 0);
     unlink(path);
     return lines;
 }

@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Nothing hangs: each place where spoor takes a path or a file that others may have a hand in, with each thing that could keep
+# it waiting there. It ends by itself and says why; where its user asked to wait, it ends on SIGINT and SIGTERM.
+#   tests/programs/obstacles.sh BUILD
+set -u
+build=$(cd "${1:?usage: obstacles.sh BUILD}" && pwd) || exit 1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+spoor=$build/spoor
+if [ "$(id -u)" != 0 ]; then
+    echo "skip everything: needs root"
+    exit 0
+fi
+dir=$(mktemp -d /tmp/spoor-obstacles.XXXXXX) || exit 1
+trap 'exec 9>&-; wait; rm -rf "$dir"' EXIT
+chmod 755 "$dir"
+cd "$dir" || exit 1
+unset SPOOR_TRACE SUDO_UID SUDO_GID
+export SPOOR_TRACE_DIR=$dir/recorded
+mkdir recorded shared && chmod 1777 shared
+cp "$build/targets/calls" .
+
+. "$root/tests/programs/recording.bash"
+
+${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread || exit 1
+./recording prog 100 2 0 64 </dev/null >out
+kept=$(head -n 1 out)
+
+# ---- what stands in the way ----
+obstacles="fifo device socket directory loop"
+make_obstacle() { # KIND PATH
+    rm -rf "$2"
+    case $1 in
+    fifo) mkfifo "$2" ;;
+    device) mknod "$2" c 1 5 ;; # zeros without an end
+    socket) python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$2" ;;
+    directory) mkdir "$2" ;;
+    loop) ln -s "${2##*/}" "$2" ;;
+    esac
+}
+
+# ---- where: a name, and a command in which X is the path ----
+places() {
+    cat <<'P'
+ctl show|ctl -f X show
+ctl enable|ctl -f X enable all
+ctl dump|ctl -f X dump dumped
+record|record -f X -o drained
+report|report -f X
+statistics|report --stats -f X
+export|report --export ctf -o exported -f X
+script over a recording|-q -f X -e 'trace:bdev:* { @ = count(); }'
+uprobe|-q -e 'uprobe:X:main { exit(); }'
+usdt|-q -e 'usdt:X:* { exit(); }'
+list of probes|-l 'uprobe:X:*'
+places of probes|tplist -l X
+import|--check -e 'import "X"; begin { }'
+header|--check -e '#include "X"'
+output in a directory of all|-q -o shared/X -e 'begin { exit(); }'
+P
+}
+
+tried=0 wrong=0
+while IFS='|' read -r place command; do
+    bad=
+    for obstacle in $obstacles; do
+        name=x.bt
+        [ "$place" != header ] || name=x.h
+        path=$name
+        [[ $command != *shared/X* ]] || path=shared/$name
+        make_obstacle $obstacle $path 2>errors || { bad="$bad $obstacle (cannot be made)" && continue; }
+        [[ $command != *shared/X* ]] || chown -h 65534 $path
+        rm -rf dumped drained exported
+        eval "timeout -k 2 10 '$spoor' ${command//X/$name}" >output 2>errors </dev/null
+        status=$?
+        tried=$((tried + 1))
+        # A directory has no probes and no files to import, which may be right.
+        if [ $status != 1 ] && [ "$obstacle $status" != "directory 0" ]; then
+            bad="$bad $obstacle (status $status)"
+        elif [ $status = 1 ] && ! grep -q ERROR errors; then
+            bad="$bad $obstacle (not a word)"
+        fi
+    done
+    [ -z "$bad" ] || { wrong=$((wrong + 1)) && cat errors; }
+    check "$place:${bad:- ends by itself}" test -z "$bad"
+done < <(places)
+echo "$tried places and obstacles"
+
+# ---- where its user asked to wait ----
+mkfifo silent
+exec 9<>silent # nobody ever writes into it
+stopped() { # NAME ARGUMENTS…: ends on either signal
+    local name=$1 signal pid status
+    shift
+    for signal in INT TERM; do
+        env --default-signal=INT,TERM "$spoor" "$@" >output 2>errors 9>&- &
+        pid=$!
+        # It reads or waits when it has begun; a signal before that ends it, too.
+        until [ "$(readlink /proc/$pid/exe)" = "$(readlink -f "$spoor")" ]; do kill -0 $pid || break; done
+        kill -$signal $pid
+        timeout 10 tail --pid=$pid -f /dev/null
+        status=$?
+        kill -KILL $pid 2>/dev/null
+        wait $pid 2>/dev/null
+        check "$name ends on SIG$signal" test $status = 0
+    done
+}
+stopped "merging a silent pipe" report -f "$kept" --merge silent
+stopped "merging zeros without an end" report -f "$kept" --merge /dev/zero
+mkfifo own
+stopped "output into a pipe of one's own that nobody reads" -q -o own -e 'begin { exit(); }'
+stopped "a script from a silent pipe" --check silent
+mkfifo unread
+timeout 20 "$spoor" report -f "$kept" --merge unread >output 2>errors 9>&- &
+reader=$!
+timeout 10 sh -c "echo '{\"type\": \"printf\", \"time_ns\": 1, \"data\": \"here I am\"}' >unread"
+wait $reader
+check "who comes late to a pipe is waited for" grep -q 'here I am' output
+
+# ---- holes ----
+# Terabytes that cost nothing: the rings of a recording are said to be far away, and larger than any disk.
+size=$((1 << 42))
+cp "$kept" sparse.spoor && truncate -s $size sparse.spoor
+timeout 60 "$spoor" ctl -f sparse.spoor dump whole 2>errors
+check "a dump of four terabytes of nothing" test $? = 0 -a "$(du -k whole | cut -f 1)" -lt 20000
+rm -f whole
+timeout 60 "$spoor" ctl -f sparse.spoor dump 1000s newest 2>errors
+check "of its newest" test $? = 0 -a "$(du -k newest | cut -f 1)" -lt 20000
+check "which is a recording" sh -c "'$spoor' report -f newest 2>errors | grep -q TCP_REQ_NEW"
+timeout 60 "$spoor" report -f sparse.spoor >output 2>errors
+check "and is read" test $? = 0
+
+# The same, and its header says that each of 3072 rings is in use and has 4 GB, 8 GB apart: holes, and what lies behind the end.
+python3 - sparse.spoor <<'P'
+import struct, sys
+with open(sys.argv[1], "r+b") as file:
+    file.seek(120)
+    control, = struct.unpack("=Q", file.read(8))
+    file.seek(200)
+    file.write(struct.pack("=QQQ", 1 << 33, 3072, 1 << 32))  # stride, limit, bytes
+    file.seek(control + 832)
+    file.write(b"\2" * 3072)
+P
+for command in "ctl -f sparse.spoor dump forged" "ctl -f sparse.spoor dump 1000s forged" "report -f sparse.spoor" "record -q -f sparse.spoor -o forged" \
+    "ctl -f sparse.spoor show"; do
+    rm -f forged
+    timeout -k 2 60 "$spoor" $command >output 2>errors
+    status=$?
+    check "$command: 24 terabytes that are said to be there" test $status -le 1 -a "$(du -ck forged 2>/dev/null | tail -n 1 | cut -f 1)" -lt 200000
+done
