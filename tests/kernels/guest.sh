@@ -136,7 +136,7 @@ module_build() {
             cd "$tree" && common=$(sed -n 's#^include /usr/src/##p' "usr/src/linux-headers-$release/Makefile") &&
             echo "include $tree/usr/src/$common" >"usr/src/linux-headers-$release/Makefile" &&
             cp -r "$root/tests/kernels/module" . &&
-            make -C "usr/src/linux-headers-$release" M="$tree/module" modules && cp module/spoor_device.ko "$place/modules/"
+            make -C "usr/src/linux-headers-$release" CC=gcc HOSTCC=gcc M="$tree/module" modules && cp module/spoor_device.ko "$place/modules/"
     } >"$log" 2>&1; then
         rm -f "$log"
     else

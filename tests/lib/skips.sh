@@ -2,10 +2,10 @@
 # Sourced by tests/run: what was skipped, and whether that is as it should be. Rows of tests/skips.txt:
 #   pattern of the line after SKIP (an ERE) | why that is no loss
 
-# skips_judge FILE: of the lines SKIP in it those with a reason that the table does not know; the others go to
-# BUILD/skips.txt with their explanation.
+# skips_judge FILE TABLE: of the lines SKIP in it those with a reason that the rows do not know; the others go to TABLE with
+# their explanation.
 skips_judge() {
-    grep '^SKIP ' "$1" | sed 's/^SKIP //' | sort | awk -v rows=tests/skips.txt -v table="$build/skips.txt" '
+    grep '^SKIP ' "$1" | sed 's/^SKIP //' | sort | awk -v rows=tests/skips.txt -v table="$2" '
         BEGIN {
             FS = " [|] "
             printf "" >table
