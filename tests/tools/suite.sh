@@ -53,4 +53,8 @@ git init -q . && git add tests && git -c user.name=n -c user.email=e commit -qm 
 see "quick, without a change" '^5 passed, 0 failed, 0 skipped$' --quick build
 mkdir src && : >src/a.c
 see "quick, with one" '^6 passed, 0 failed, 1 skipped$' --quick build
+# What came is accepted; what still fits stays.
+printf '%s\n' '# needs: nothing' '--- command' 'echo new; echo 12' '--- stdout' old '{{[0-9]+}}' >blessed.case
+"$root/tests/case" --bless build blessed.case >out && [ "$(tail -n 2 blessed.case)" = "new
+{{[0-9]+}}" ] || { echo "--bless made this of a case:" && cat blessed.case out && bad=1; }
 exit $bad
