@@ -336,6 +336,16 @@ for turn in made kept damaged; do
     [ "$(grep -v '^$' printed)" = "(336, 328)" ] && [ "$(ls cache/spoor | wc -l)" = 1 ]
     result $? "the index of names is $turn" printed
 done
+# Another program with the same build id and the same beginnings and ends of sections, but one name: whoever makes it must
+# not hide that name of the first.
+rm -f cache/spoor/*
+LC_ALL=C sed 's/large_17_321/wrong_17_321/g' large >forged && chmod 755 forged
+spoor -o printed -e 'uprobe:./forged:main { print(sizeof(struct large_17_320)) }' -c ./forged >output 2>problems
+! cmp -s large forged && [ "$(ls cache/spoor | wc -l)" = 1 ]
+result $? "a forged program has an index" problems
+spoor -o printed -e "$ask" -c ./large >output 2>problems
+[ "$(grep -v '^$' printed)" = "(336, 328)" ] && [ "$(ls cache/spoor | wc -l)" = 2 ]
+result $? "which hides no name of the right one" problems
 # ---- an index that came with the program: ours is not made ----
 while IFS='|' read -r name needs section make; do
     command -v "$needs" >/dev/null || { echo "skip $name: $needs is not installed"; continue; }
