@@ -40,7 +40,7 @@ static bool spoor_is_live(struct recording *recording)
     /* It may have closed the descriptor: is this very file in its memory? */
     uint64_t started;
     return header->pid && !proc_start_time((pid_t)header->pid, &started) && started == header->start_ticks &&
-           mapped_file_shared(recording->file, (pid_t)header->pid) == 1;
+           mapped_file_shared(recording->file, (pid_t)header->pid) > MAPPED_NOT;
 }
 
 /* ---- opening ---- */

@@ -19,16 +19,18 @@
 
 /* ---- whose memory it is ---- */
 
-/* 1: the process has it, and it is its user's; 0: no; -errno: it has ended, or may not be looked at. */
+/* 1: the process has it, and could write there itself: it is its user's, or all of it is writable in its memory
+ * (a program that gave up the user whom it began as); 0: no; -errno: it has ended, or may not be looked at. */
 static int is_memory_of(int file, pid_t pid)
 {
     uid_t user;
     const int error = proc_user(pid, &user);
     if (error)
         return error;
-    if (foreign_check(file, FOREIGN_OWNER, &(struct stat){.st_uid = user}))
-        return 0;
-    return mapped_file_shared(file, pid);
+    const int shared = mapped_file_shared(file, pid);
+    if (shared != MAPPED_SHARED)
+        return shared == MAPPED_WRITABLE ? 1 : shared;
+    return !foreign_check(file, FOREIGN_OWNER, &(struct stat){.st_uid = user});
 }
 
 /* The same; a process that may not be looked at is believed where the file is ours: what we write there, we
@@ -53,7 +55,9 @@ static int check_memory(const struct recording *recording, pid_t pid, struct tex
     if (!pid) {
         if ((named > 0 && is_believed(file, named) == 1) || proc_each(visit, &file) == 1)
             return 0;
-        text_printf(why, "%s is in the memory of no process of its owner: no program looks at it", path);
+        text_printf(why,
+                    "%s is in the memory of no process that could write there itself: no program looks at it",
+                    path);
         return -ESRCH;
     }
     const int answer = is_believed(file, pid);
@@ -64,8 +68,8 @@ static int check_memory(const struct recording *recording, pid_t pid, struct tex
                     strerror(-answer));
     else if (!answer)
         text_printf(why,
-                    "process %d does not have %s in its memory, or it is not its user's: nothing is written "
-                    "into it",
+                    "process %d does not have %s in its memory, or could not write there itself: nothing "
+                    "is written into it",
                     (int)pid, path);
     return answer < 0 ? answer : answer ? 0 : -EPERM;
 }

@@ -2,8 +2,8 @@
 /* Writing into a recording, which is the memory of a program that may be anybody's.
  *
  * spoor writes with its own power what the file's own numbers ask for. So it writes only where the program
- * could have written itself: into the very inode that was parsed, which belongs to the user that the process
- * acts as, and which that process has in its memory now; and only within the file. */
+ * could have written itself: into the very inode that was parsed, which the process has in its memory now, and
+ * which belongs to the user that it acts as or can be written to there, all of it; and only within the file. */
 #ifndef SPOOR_READER_WRITE_ACCESS_H
 #define SPOOR_READER_WRITE_ACCESS_H
 

@@ -47,15 +47,21 @@ bool mapped_file_is(int file, uint64_t device, uint64_t inode)
 int mapped_file_shared(int file, pid_t pid)
 {
     struct proc_maps maps;
-    uint64_t device = 0, inode = 0;
+    struct stat status;
+    uint64_t device = 0, inode = 0, writable = 0; /* from its beginning up to there */
     int result = proc_maps_read(pid, &maps);
     if (result)
         return result;
-    const bool is_known = own_numbers(file, &device, &inode);
-    for (size_t i = 0; i < maps.count && !result && is_known; i++) {
+    const bool is_known = !fstat(file, &status) && own_numbers(file, &device, &inode);
+    for (size_t i = 0; i < maps.count && is_known; i++) {
         const struct proc_mapping *mapping = &maps.items[i];
-        result = !mapping->is_private && mapping->device == device && mapping->inode == inode;
+        const uint64_t end = mapping->offset + (mapping->end - mapping->start);
+        if (mapping->is_private || mapping->device != device || mapping->inode != inode)
+            continue;
+        result = MAPPED_SHARED;
+        if (mapping->writable && mapping->offset <= writable && end > writable)
+            writable = end;
     }
     proc_maps_free(&maps);
-    return result;
+    return result == MAPPED_SHARED && writable >= (uint64_t)status.st_size ? MAPPED_WRITABLE : result;
 }

@@ -9,8 +9,9 @@
 
 /* Is it the file of these numbers, as /proc/PID/maps writes them? */
 bool mapped_file_is(int file, uint64_t device, uint64_t inode);
-/* Does the process share its memory with it now? 1 or 0, or -errno: the process is gone (-ESRCH), or may not
- * be looked at. */
+enum mapped_file { MAPPED_NOT, MAPPED_SHARED, MAPPED_WRITABLE }; /* WRITABLE: all of it */
+/* How does the process share its memory with it now? Or -errno: the process is gone (-ESRCH), or may not be
+ * looked at. */
 int mapped_file_shared(int file, pid_t pid);
 
 #endif

@@ -73,7 +73,7 @@ check "the program's own recording is steered" sh -c "./spoor ctl -p $program sh
 
 # ---- who may be written to ----
 ./spoor ctl -f victim enable all 2>errors
-check "what no program has in its memory is not steered" grep -q '^ERROR: victim is in the memory of no process of its owner: no program looks at it' errors
+check "what no program has in its memory is not steered" grep -q '^ERROR: victim is in the memory of no process that could write there itself: no program looks at it' errors
 ./spoor ctl -f "/proc/$program/root$file" enable all 2>errors
 check "what one has is, by any name" test $? = 0
 inside mount --bind "$dir/victim" "$file"
@@ -81,6 +81,20 @@ inside mount --bind "$dir/victim" "$file"
 check "what lies over it is not" grep -q "^ERROR: process $program does not have .* in its memory" errors
 check "nor changed" eval '! is_harmed'
 inside umount "$file"
+
+recorded=$file
+mkdir dropped && chmod 755 dropped
+mkfifo holding
+BECOME=65534 SPOOR_TRACE_DIR=$PWD/dropped ./recording dropped 40 2 0 64 <holding >out &
+daemon=$!
+exec 8>holding
+wait_for_file
+check "one that gave up root's rights keeps root's file" test "$(stat -c %u "$file")" = 0 -a "$(awk '/^Uid:/ { print $3 }' /proc/$daemon/status)" = 65534
+./spoor ctl -p $daemon disable all 2>errors
+check "and is steered, because it could write there" test $? = 0
+exec 8>&-
+wait $daemon
+file=$recorded
 
 # ---- who holds the lock ----
 mkfifo locked answer

@@ -5,7 +5,8 @@
  *
  * Each thread makes REQUESTS requests (0: until it is killed), with PAUSE µs between them, of 10 events each;
  * then the program prints how many events it recorded and waits until its standard input ends. SPOOR_TRACE
- * and SPOOR_TRACE_DIR are as usual; with ANNOUNCE in the environment it says how its recording is read. */
+ * and SPOOR_TRACE_DIR are as usual; with ANNOUNCE in the environment it says how its recording is read, with
+ * BECOME=USER it gives up its rights for those of that user (a number) when its recording is open. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -99,6 +100,11 @@ int main(int argc, char **argv)
     pause_us = (unsigned)strtoul(argv[4], NULL, 10);
     if (spoor_trace_open(&options)) {
         fprintf(stderr, "%s\n", spoor_trace_error());
+        return 1;
+    }
+    const char *become = getenv("BECOME");
+    if (become && setuid((uid_t)atoi(become))) {
+        perror("setuid");
         return 1;
     }
     device = spoor_owner_register(&spoor_owner_bdev, "null0");
