@@ -6,8 +6,8 @@
 set -u
 build=$(cd "${1:?usage: exchanged.sh BUILD}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/../.." && pwd)
-if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null || ! command -v nsenter setpriv >/dev/null; then
-    echo "skip everything: needs root, unshare, nsenter and setpriv"
+if [ "$(id -u)" != 0 ]; then
+    echo "skip everything: needs root"
     exit 0
 fi
 dir=$(mktemp -d /tmp/spoor-exchanged.XXXXXX) || exit 1

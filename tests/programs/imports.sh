@@ -5,8 +5,8 @@
 set -u
 build=$(cd "${1:?usage: imports.sh BUILD}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/../.." && pwd)
-if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
-    echo "skip everything: needs root and setpriv"
+if [ "$(id -u)" != 0 ]; then
+    echo "skip everything: needs root"
     exit 0
 fi
 # /tmp and /dev/shm have the sticky bit, and everybody may write there.
