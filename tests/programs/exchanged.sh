@@ -35,7 +35,7 @@ unshare -m --propagation private sh -c 'mount -t tmpfs none own && chmod 777 own
 program=$!
 exec 9>hold
 wait_for_file
-until [ "$(wc -l <out)" = 2 ]; do kill -0 $program || exit 1; done
+until [ "$(wc -l <out)" = 2 ]; do readlink /proc/$program/exe >/dev/null || exit 1; done
 inside() { nsenter -t $program -m "$@"; }
 # shellcheck disable=SC2154 # recording.bash sets it
 inside cat "$file" >victim # a recording too, as like the other as can be: but root's, and in nobody's memory
@@ -118,7 +118,8 @@ for kind in "" old; do
     for signal in INT TERM; do
         env --default-signal=$signal ./spoor ctl -p $program enable all 2>errors &
         waiting=$!
-        until [ "$(readlink /proc/$waiting/exe)" = "$PWD/spoor" ]; do kill -0 $waiting || break; done
+        # One that has ended already runs nothing.
+        while runs=$(readlink /proc/$waiting/exe) && [ "$runs" != "$PWD/spoor" ]; do :; done
         kill -$signal $waiting
         wait $waiting
         check "who waits for it hears SIG$signal (${kind:-new})" test $? = $((128 + $(kill -l $signal)))

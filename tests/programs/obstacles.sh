@@ -96,7 +96,7 @@ stopped() { # NAME ARGUMENTS…: ends on either signal
         env --default-signal=INT,TERM "$spoor" "$@" >output 2>errors 9>&- &
         pid=$!
         # It reads or waits when it has begun; a signal before that ends it, too.
-        until [ "$(readlink /proc/$pid/exe)" = "$(readlink -f "$spoor")" ]; do kill -0 $pid || break; done
+        while runs=$(readlink /proc/$pid/exe) && [ "$runs" != "$(readlink -f "$spoor")" ]; do :; done
         kill -$signal $pid
         timeout 10 tail --pid=$pid -f /dev/null
         status=$?
