@@ -7,6 +7,7 @@
 #                    (RUN="--beside --until-fails 5": options of tests/run)
 #                    (HOSTILE=1: instead, everything fails once: tests/hostile/run)
 #   make quick       what one runs between edits: unit tests, checks of the source, the cases that the changed files touch
+#   make check-deep  what takes a night: sanitizers, each failure, fuzzing, random scripts, all cases in other kernels (PARTS=…)
 #   make bench       measures beside the peers                 (Debian's bpftrace)
 #   make check-kernels   the same behaviour tests in Debian's kernels under QEMU (SUITES=…: which kernels)
 #   make fuzz        each fuzz target for FUZZ_SECONDS (60)
@@ -63,7 +64,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo check quick check-kernels kernels-table bench bench-kernels fuzz install format lint lint-files clean setup tests guest
+.PHONY: all demo check check-deep quick check-kernels kernels-table bench bench-kernels fuzz install format lint lint-files clean setup tests guest
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so $(BUILD)/libspoortracer.a $(BUILD)/libspoortracer.so
 
@@ -215,6 +216,10 @@ endif
 quick:
 	@$(MAKE) --no-print-directory -j$(shell nproc) tests
 	@tests/run --quick $(RUN) $(BUILD) $(ONLY)
+
+# The better part of a night; PARTS chooses: see tests/deep.
+check-deep:
+	@tests/deep $(PARTS)
 
 # Everything is compiled again with clang, for coverage and with sanitizers.
 fuzz: setup
