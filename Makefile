@@ -62,6 +62,7 @@ EXAMPLES += $(BUILD)/examples/blockd
 FUZZERS  := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 GENERATED := $(BUILD)/gen/syscalls.inc
 
+comma := ,
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all demo check check-deep quick check-kernels kernels-table bench bench-kernels fuzz install format lint lint-files clean setup tests guest
@@ -134,9 +135,11 @@ $(BUILD)/targets/%.h: tests/targets/%.h
 	@mkdir -p $(@D)
 	@cp $< $@
 
+# Those that record take the sanitizers with the library.
 $(BUILD)/targets/%: tests/targets/%.c $(wildcard tests/targets/*.h) $(BUILD)/libspoor.a
 	@mkdir -p $(@D)
-	@$(CC) -Iinclude -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< $(BUILD)/libspoor.a -lpthread
+	@$(CC) -Iinclude -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< $(BUILD)/libspoor.a -lpthread \
+		$(if $(SAN),$(if $(shell grep -l spoor/trace.h $<),-fsanitize=address$(comma)undefined))
 
 $(BUILD)/targets/%: tests/targets/ia32/%.c
 	@mkdir -p $(@D)
