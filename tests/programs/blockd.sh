@@ -38,7 +38,7 @@ start() {
     rm -f "$dir/out" "$dir/errors" # what the server before said
     "$blockd" --port 0 --socket "$dir/socket" --control "$dir/control" --threads 2 "$@" >"$dir/out" 2>"$dir/errors" &
     server=$!
-    for _ in $(seq 200); do
+    while :; do
         grep -q '^blockd: running' "$dir/out" && break
         kill -0 $server 2>/dev/null || break
         sleep 0.05
@@ -48,7 +48,7 @@ start() {
 # stop: $status is how it ended, 124: not within 10 seconds.
 stop() {
     kill -TERM "$server"
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         kill -0 "$server" 2>/dev/null || break
         sleep 0.05
     done
@@ -254,7 +254,7 @@ fi
 have nbdcopy && { timeout 20 nbdcopy "$(tcp disk)" null: 2>copied && ok "and clients are served as before" || not_ok "served" "$(cat copied)"; }
 
 # ---- the end ----
-for _ in $(seq 80); do # the last clients leave
+for _ in $(seq 1200); do # the last clients leave
     [ "$(ls "/proc/$server/fd" | wc -l)" -gt 20 ] || break
     sleep 0.05
 done
@@ -319,7 +319,7 @@ trace() {
     rm -f "$traced" "$traced.errors"
     "$spoor" -o "$traced" "$@" 2>"$traced.errors" &
     tracer=$!
-    for _ in $(seq 200); do
+    while :; do
         grep -q '^Attached' "$traced.errors" && return
         kill -0 $tracer 2>/dev/null || break
         sleep 0.05

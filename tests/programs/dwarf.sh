@@ -145,7 +145,7 @@ if command -v python3 >/dev/null && [ -e /usr/lib/x86_64-linux-gnu/libdebuginfod
         : >server
         python3 -u -m http.server --bind 127.0.0.1 --directory web 0 >server 2>&1 &
         server=$!
-        for _ in 1 2 3 4 5 6 7 8 9 10; do grep -q port server && break; sleep 0.3; done
+        until grep -q port server || ! kill -0 $server; do sleep 0.1; done
         port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' server)
         DEBUGINFOD_URLS=http://127.0.0.1:$port DEBUGINFOD_CACHE_PATH=$dir/debuginfod compare "debuginfod"
         kill $server

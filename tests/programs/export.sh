@@ -166,7 +166,7 @@ if [ -z "${SAN:-}" ]; then
         rm -f to.stopped
         "$spoor" report -f "$file" --export perfetto -o to.stopped 2>errors &
         program=$!
-        for _ in $(seq 2000); do
+        while :; do
             [ -s to.stopped ] && break
             kill -0 $program 2>/dev/null || break
             sleep 0.001

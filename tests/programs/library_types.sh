@@ -76,7 +76,7 @@ check "the program by a relative name"
 
 # ---- a process ----
 gcc -g -O1 loads.c -o loads -ldl
-ready() { for _ in $(seq 100); do grep -q ready said && return; sleep 0.1; done; result 1 "the program starts" said; }
+ready() { while kill -0 $server; do grep -q ready said && return; sleep 0.05; done; result 1 "the program starts" said; }
 ./loads lib/libonly.so >said 2>&1 &
 server=$!
 ready

@@ -35,7 +35,7 @@ start() {
     rm -f -- *.spoor blockd.out
     "$blockd" --socket "$dir/socket" --control "$dir/control" --threads 2 "$@" >blockd.out 2>blockd.errors &
     server=$!
-    for _ in $(seq 200); do
+    while :; do
         grep -qs '^blockd: running' blockd.out && return
         kill -0 $server 2>/dev/null || break
         sleep 0.05
@@ -55,7 +55,7 @@ trace() {
     rm -f "$name" "$name.errors"
     "$spoor" -o "$name" "$@" 2>"$name.errors" &
     tracers+=($!)
-    for _ in $(seq 600); do
+    while :; do
         grep -qs '^Attached' "$name.errors" && return
         kill -0 ${tracers[-1]} 2>/dev/null || break
         sleep 0.05
@@ -164,7 +164,7 @@ rm -f -- *.spoor
 rm -f started
 "$spoor" -o inside -c "$blockd --socket $dir/socket --threads 2 --memory disk:64M --trace all" -e "$block tracepoint:sched:sched_process_exec { }" >started 2>inside.errors &
 tracers+=($!)
-for _ in $(seq 400); do grep -qs '^blockd: running' started && break; sleep 0.05; done
+until grep -qs '^blockd: running' started; do sleep 0.05; done
 io -c 'write 0 4k' -c 'read 0 4k'
 pid=$(sed -n 's/^blockd: running, pid \([0-9]*\),.*/\1/p' started)
 kill -TERM "$pid"
@@ -251,6 +251,6 @@ check "request.bt: structs, enums and a struct in a struct, by the server's own 
 rm -f started
 "$spoor" -o states -c "$blockd --socket $dir/socket --threads 2 --memory disk:16M" "$scripts/states.bt" "$blockd" >started 2>states.errors &
 tracers+=($!)
-for _ in $(seq 400); do grep -qs '^blockd: running' started && break; sleep 0.05; done
+until grep -qs '^blockd: running' started; do sleep 0.05; done
 kill -TERM "$(sed -n 's/^blockd: running, pid \([0-9]*\),.*/\1/p' started)"
 check "states.bt with -c: from the first state on" states eval 'ended && [ "$(grep "reached state" states | head -n 1 | sed "s/.*state //")" = NONE ]'

@@ -51,7 +51,7 @@ trace() {
     shift
     "$spoor" -o "$dir/traced" -e "$script" 2>"$dir/errors" &
     tracer=$!
-    for _ in $(seq 100); do
+    while :; do
         grep -q '^Attached' "$dir/errors" && break
         kill -0 $tracer 2>/dev/null || break
         sleep 0.05

@@ -100,7 +100,7 @@ see() {
     : >errors # of the tool before it
     "$spoor" "$tools/$tool.bt" ${parameter:+"$parameter"} ${options:+-- "$options"} >out 2>errors &
     pid=$!
-    for _ in $(seq 200); do
+    while :; do
         grep -q '^Attached' errors && break
         kill -0 $pid 2>/dev/null || break
         sleep 0.05

@@ -595,7 +595,7 @@ static inline int64_t testing_word(struct testing *t, const char *name, const vo
 static inline uint64_t testing_mishaps(struct testing *t, enum mishap_kind kind)
 {
     uint64_t sum = 0;
-    char value[65536];
+    _Alignas(struct image_control) char value[65536];
     if (testing_lookup(t, "control", NULL, value))
         return 0;
     const struct image_control *control = (const void *)value;
