@@ -553,7 +553,7 @@ static void stopping_and_pid_filter(void **state)
     static struct testing t;
     start(&t, PLAIN, "BEGIN { @n++; }");
     uint32_t zero = 0;
-    char control[4096] = {0};
+    _Alignas(struct image_control) char control[4096] = {0};
     ((struct image_control *)control)->stop = 1;
     union bpf_attr attr = {
         .map_fd = (uint32_t)t.maps[t.image.control], .key = (uintptr_t)&zero, .value = (uintptr_t)control};
