@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names for the numbers in records and maps: symbols, stacks, users, probes, wall-clock time. */
+#include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +144,14 @@ static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_st
         session->out.failed = true; /* or it would look like a stack that could not be taken */
         return false;
     }
-    if (session->host->operations->map_lookup(session->host, map, &id, session->stack_frames))
+    int error = session->host->operations->map_lookup(session->host, map, &id, session->stack_frames);
+    if (error && error != -ENOENT && !session->has_unread_stacks) {
+        session->has_unread_stacks = true;
+        session_report(session,
+                       "WARNING: stacks could not be read, and look like those that could not be taken: %s\n",
+                       strerror(-error));
+    }
+    if (error)
         return false;
     uint32_t end = session->stack_frames->kind >> UNWIND_END_SHIFT & UNWIND_END_MASK;
     size_t own = 0;

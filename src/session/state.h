@@ -86,6 +86,7 @@ struct session {
     struct cgroup_name *cgroups;
     struct text username;             /* the last one asked for */
     struct image_stack *stack_frames; /* of the last stack asked for */
+    bool has_unread_stacks;           /* said once */
     uint64_t *own_code;               /* names_own_code() */
     uint32_t own_code_slots;
     struct mishap_state *mishaps;
