@@ -31,6 +31,7 @@ finish() {
 }
 trap finish EXIT
 cd "$dir" || exit 1
+cp "$blockd" blockd && blockd=$dir/blockd # probes in a file are in all that run it, and others may
 export SPOOR_TRACE_DIR=$dir # recordings
 
 # start OPTION…: a server; $server and $port say which.

@@ -20,6 +20,7 @@ finish() {
 }
 trap finish EXIT
 cd "$dir" || exit 1
+cp "$blockd" blockd && blockd=$dir/blockd # probes in a file are in all that run it, and others may
 export SPOOR_TRACE_DIR=$dir
 unset SPOOR_HOST SPOOR_TRACE
 
