@@ -344,6 +344,16 @@ static int walk_rooted_pattern(struct binary_walk *walk, pid_t pid)
     return result;
 }
 
+/* What the user says of /proc is meant as the user sees it: "self" is who asks, and processes have the numbers
+ * that they have here. What a process says of it (its mappings) goes by its own root: proc_path. */
+static int named_path(pid_t pid, const char *word, struct text *out)
+{
+    if (strncmp(word, "/proc/", 6) != 0)
+        return proc_path(pid, word, out);
+    text_add(out, word);
+    return out->failed ? -ENOMEM : 0;
+}
+
 int binary_each(const char *word, pid_t pid, binary_visitor *visit, void *context)
 {
     struct binary_walk walk = {.visit = visit, .context = context, .word = word};
@@ -353,7 +363,7 @@ int binary_each(const char *word, pid_t pid, binary_visitor *visit, void *contex
         real_directory(word, &walk.real);
         result = walk_process(&walk, pid, walk_mapped_file);
         if (!result && !walk.found)
-            result = proc_path(pid, word, &path);
+            result = named_path(pid, word, &path);
         /* A file may be called [x]: its own name goes before the pattern. */
         if (!result && !walk.found)
             result = walk_offer(&walk, text_string(&path), word);

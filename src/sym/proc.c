@@ -309,8 +309,7 @@ int proc_path(pid_t pid, const char *path, struct text *out)
 {
     char link[32], target[PATH_MAX], rooted[PATH_MAX + 32];
     struct stat wanted;
-    /* Processes have one number, and "self" one meaning: those of whoever asks, not those of the root. */
-    if (pid > 0 && *path == '/' && strncmp(path, "/proc/", 6) && strlen(path) < PATH_MAX) {
+    if (pid > 0 && *path == '/' && strlen(path) < PATH_MAX) {
         snprintf(rooted, sizeof rooted, "/proc/%d/root%s", (int)pid, path);
         int fd = foreign_find_any(rooted); /* what links say counts from its root, not from ours */
         snprintf(link, sizeof link, "/proc/self/fd/%d", fd);

@@ -4,21 +4,7 @@
 
 # bless_part WHAT: the new text of a section.
 bless_part() {
-    awk -v expected="parts/$1" '
-        function literal(text,    i, c, out) {
-            for (i = 1; i <= length(text); i++) {
-                c = substr(text, i, 1)
-                out = out (index("\\^", c) ? "\\" c : index(".[]|()*+?{}$", c) ? "[" c "]" : c)
-            }
-            return out
-        }
-        function pattern(line,    out, at, end) {
-            while ((at = index(line, "{{")) > 0 && (end = index(line, "}}")) > at) {
-                out = out literal(substr(line, 1, at - 1)) "(" substr(line, at + 2, end - at - 2) ")"
-                line = substr(line, end + 2)
-            }
-            return "^" out literal(line) "$"
-        }
+    awk -v expected="parts/$1" "$pattern_functions"'
         BEGIN { while ((getline line < expected) > 0) if (index(line, "{{")) fits[++count] = line }
         {
             for (i = next_fit + 1; i <= count; i++)
