@@ -35,6 +35,16 @@ LDLIBS   += -liberty
 # The reader of debug information: elfutils (Debian: libdw-dev). It costs an empty script 0.3 ms at its start.
 LDLIBS   += -ldw -lelf
 
+# What the compiler knows to harden programs; sanitizers see more without it.
+ifeq ($(SAN)$(findstring -fsanitize,$(OPTIMISE)),)
+-include $(BUILD)/gen/hardening.mk
+CFLAGS   += $(HARDENING_COMPILE)
+LDFLAGS  += $(HARDENING_LINK)
+$(BUILD)/gen/hardening.mk: tools/hardening
+	@mkdir -p $(@D)
+	@tools/hardening $(CC) >$@.new 2>/dev/null && mv $@.new $@
+endif
+
 ifeq ($(SAN),1)
 BUILD    := build-san
 CFLAGS   += -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -71,7 +81,7 @@ all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so $(BUILD)/libspoortr
 
 $(BUILD)/spoor: $(MAIN) $(BUILD)/libtracer.a
 	@echo '  LD   $@'
-	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LDLIBS)
 
 $(BUILD)/libtracer.a: $(OBJECTS)
 	@rm -f $@
@@ -84,7 +94,7 @@ $(BUILD)/obj/%.o: src/%.c Makefile | $(GENERATED)
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 # libspoor: what programs that record are linked with.
-$(BUILD)/lib/%.o: src/recorder/%.c
+$(BUILD)/lib/%.o: src/recorder/%.c Makefile
 	@mkdir -p $(@D)
 	@echo '  CC   $<'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
