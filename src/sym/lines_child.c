@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The child of lines.c: where elfutils' libdw reads lines, of whatever files run here. May crash, may be
- * killed.
+/* The child of lines.c: where elfutils' libdw reads lines, of whatever files run here.
  *
  * libdw finds the unit of an address by .debug_aranges, which not every compiler writes: here the ranges of
  * all units are collected once for each file. */
@@ -8,9 +7,10 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { SCOPES_MOST = 64, FRAMES_MOST = 32 };
@@ -85,22 +85,17 @@ static bool find_unit(const struct place *place, uint64_t address, Dwarf_Die *ou
 /* ---- an address ---- */
 
 struct answer {
-    char *bytes;
-    size_t size;
+    struct text *out;
     unsigned count;
 };
 
 static void answer_add(struct answer *answer, const char *function, const char *file, uint32_t line)
 {
-    file = file ? file : "";
-    size_t need = sizeof line + strlen(function) + 1 + strlen(file) + 1;
-    if (answer->count >= FRAMES_MOST || need > LINES_ANSWER - answer->size)
+    if (answer->count++ >= FRAMES_MOST)
         return;
-    memcpy(answer->bytes + answer->size, &line, sizeof line);
-    char *at = stpcpy(answer->bytes + answer->size + sizeof line, function) + 1;
-    strcpy(at, file);
-    answer->size += need;
-    answer->count++;
+    wire_put(answer->out, line);
+    wire_put_text(answer->out, function);
+    wire_put_text(answer->out, file ? file : "");
 }
 
 static const char *function_name(Dwarf_Die *die)
@@ -158,39 +153,18 @@ static void find(const struct place *place, uint64_t address, struct answer *ans
 
 /* ---- questions ---- */
 
-static bool receive(int socket, struct lines_question *question, int *fd)
-{
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct iovec vector = {question, sizeof *question};
-    struct msghdr message = {
-        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    *fd = -1;
-    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != sizeof *question || question->place >= LINES_PLACES)
-        return false;
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (header && header->cmsg_type == SCM_RIGHTS)
-        memcpy(fd, CMSG_DATA(header), sizeof *fd);
-    return true;
-}
-
-void lines_child(int socket)
+int lines_serve(void *state, struct apart_question *question, struct text *answer)
 {
     static struct place places[LINES_PLACES];
-    static char bytes[LINES_ANSWER];
-    struct lines_question question = {0};
-    int fd;
-    while (receive(socket, &question, &fd)) {
-        struct place *place = &places[question.place];
-        struct answer answer = {.bytes = bytes, .size = 1};
-        if (question.is_new)
-            place_fill(place, fd);
-        bytes[0] = place->dwarf ? LINES_SOME : LINES_NONE;
-        if (place->dwarf)
-            find(place, question.address, &answer);
-        if (send(socket, bytes, answer.size, MSG_NOSIGNAL) < 0)
-            return;
+    struct place *place = &places[wire_take_within(&question->in, LINES_PLACES - 1)];
+    uint64_t address = wire_take(&question->in);
+    (void)state;
+    if (question->fd >= 0) {
+        place_fill(place, question->fd);
+        question->fd = -1;
     }
+    if (!place->dwarf)
+        return -ENOENT;
+    find(place, address, &(struct answer){.out = answer});
+    return 0;
 }

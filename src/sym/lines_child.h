@@ -3,23 +3,13 @@
 #ifndef SPOOR_SYM_LINES_CHILD_H
 #define SPOOR_SYM_LINES_CHILD_H
 
-#include <elf.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "sym/apart.h"
 
-enum { LINES_PLACES = 16, LINES_ANSWER = 32 << 10 };
+enum { LINES_PLACES = 16 };
 #define LINES_MEMORY ((uint64_t)8 << 30) /* of addresses: files are mapped */
 
-struct lines_question {
-    uint32_t place;
-    bool is_new; /* forget what is in the place; the message has the new file's descriptor */
-    uint64_t address;
-};
-
-/* The first byte of an answer. */
-enum { LINES_SOME = 'y', LINES_NONE = 'n' /* there is nothing in this file */ };
-
-/* Answers until the socket is closed. */
-void lines_child(int socket);
+/* A question: the number of a place, an address. A file that comes with it takes the place. The answer: for each
+ * frame its line, function and file; -ENOENT: there is nothing in this file. */
+int lines_serve(void *state, struct apart_question *question, struct text *answer);
 
 #endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One stream socket. Each way: a head, then as many bytes as it says. The file of a question comes with its
+ * head. */
+#include "sym/apart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/sandbox.h"
+
+enum {
+    LOOK_MS = 50,             /* how often it is asked whether the answer is still wanted */
+    STREAMS = 3,              /* the standard ones */
+    TOLD_MOST = 64,           /* before an answer */
+    DESCRIPTORS_MOST = 65536, /* closed one by one, by kernels before 5.9 */
+};
+#define MESSAGE_MOST ((uint64_t)512 << 20)
+
+enum frame { FRAME_QUESTION, FRAME_ANSWER, FRAME_TOLD };
+struct head {
+    uint32_t frame; /* enum frame */
+    uint32_t kind;
+    int64_t status; /* of an answer: 0 or -errno */
+    uint64_t size;  /* of the bytes that follow */
+};
+
+struct apart {
+    struct apart_options options;
+    int socket; /* -1: the child is gone */
+    pid_t child, parent;
+    apart_leaves *leaves;
+    void *leaves_state;
+};
+
+static int inside = -1; /* the child's socket */
+static bool is_pretended;
+
+bool apart_inside(void)
+{
+    return inside >= 0 || is_pretended;
+}
+
+void apart_pretend(void)
+{
+    is_pretended = true;
+}
+
+/* ---- the child ---- */
+
+static bool write_all(int fd, const void *bytes, size_t size)
+{
+    for (const char *at = bytes; size;) {
+        ssize_t put = write(fd, at, size);
+        if (put < 0 && errno != EINTR)
+            return false;
+        if (put > 0) {
+            at += put;
+            size -= (size_t)put;
+        }
+    }
+    return true;
+}
+
+static bool read_all(int fd, void *bytes, size_t size)
+{
+    for (char *at = bytes; size;) {
+        ssize_t got = read(fd, at, size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        at += got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+void apart_tell(uint32_t kind, const struct text *told)
+{
+    struct head head = {.frame = FRAME_TOLD, .kind = kind, .size = told->length};
+    if (inside >= 0 && !told->failed &&
+        !(write_all(inside, &head, sizeof head) && write_all(inside, told->bytes, told->length)))
+        _exit(1);
+}
+
+static bool receive(struct head *head, struct text *bytes, int *fd)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec vector = {head, sizeof *head};
+    struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t got;
+    *fd = -1;
+    while ((got = recvmsg(inside, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+        ;
+    struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (header && header->cmsg_type == SCM_RIGHTS)
+        memcpy(fd, CMSG_DATA(header), sizeof *fd);
+    if (got <= 0 || !read_all(inside, (char *)head + got, sizeof *head - (size_t)got))
+        return false;
+    text_clear(bytes);
+    text_fill(bytes, '\0', head->size);
+    return !bytes->failed && (!head->size || read_all(inside, bytes->bytes, head->size));
+}
+
+static void serve(const struct apart_options *options)
+{
+    struct head head;
+    struct text bytes = {0}, answer = {0};
+    struct apart_question question;
+    while (receive(&head, &bytes, &question.fd)) {
+        question.kind = head.kind;
+        question.in = (struct wire){.at = bytes.bytes, .end = bytes.bytes + bytes.length};
+        text_clear(&answer);
+        int status = options->serve(options->state, &question, &answer);
+        if (answer.failed || answer.length > MESSAGE_MOST)
+            _exit(1);
+        if (question.fd >= 0)
+            close(question.fd);
+        head = (struct head){
+            .frame = FRAME_ANSWER, .kind = head.kind, .status = status, .size = status ? 0 : answer.length};
+        if (!write_all(inside, &head, sizeof head) || !write_all(inside, answer.bytes, head.size))
+            break;
+        if (answer.room > (1 << 20))
+            text_free(&answer);
+    }
+}
+
+static bool is_kept(const int *keep, int fd)
+{
+    for (; keep && *keep >= 0; keep++)
+        if (*keep == fd)
+            return true;
+    return false;
+}
+
+static bool close_range_of(unsigned first, unsigned last)
+{
+    if (!syscall(SYS_close_range, first, last, 0))
+        return true;
+    for (unsigned fd = first; errno == ENOSYS && fd <= last && fd < DESCRIPTORS_MOST; fd++) {
+        close((int)fd);
+        errno = ENOSYS;
+    }
+    return errno == ENOSYS;
+}
+
+/* It has the socket, what it is to keep, and nothing else of ours. The standard streams lead nowhere. */
+static bool close_others(const int *keep)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), next = STREAMS;
+    for (int fd = 0; fd < STREAMS; fd++)
+        if (null < 0 || (fd != inside && !is_kept(keep, fd) && null != fd && dup2(null, fd) < 0))
+            return false;
+    for (int last = -1;; next = last + 1) {
+        last = inside >= next ? inside : -1;
+        for (const int *kept = keep; kept && *kept >= 0; kept++)
+            if (*kept >= next && (last < 0 || *kept < last))
+                last = *kept;
+        if (last < 0)
+            break;
+        if (last > next && !close_range_of((unsigned)next, (unsigned)last - 1))
+            return false;
+    }
+    return close_range_of((unsigned)next, ~0U);
+}
+
+static void run(const struct apart_options *options, int socket)
+{
+    struct sandbox sandbox = {options->memory, options->may_open};
+    inside = socket;
+    prctl(PR_SET_NAME, options->name);
+    signal(SIGSEGV, SIG_DFL);
+    signal(SIGBUS, SIG_DFL);
+    signal(SIGABRT, SIG_DFL);
+    signal(SIGCHLD, SIG_DFL);
+    if (!close_others(options->keep) || (options->begin && !options->begin(options->state)) ||
+        sandbox_enter(&sandbox))
+        _exit(1);
+    serve(options);
+    _exit(0);
+}
+
+/* ---- the parent ---- */
+
+int apart_start(const struct apart_options *options, struct apart **out)
+{
+    int pair[2];
+    struct apart *apart = calloc(1, sizeof *apart);
+    if (!apart)
+        return -ENOMEM;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+        free(apart);
+        return -errno;
+    }
+    *apart = (struct apart){.options = *options, .socket = pair[0], .parent = getpid()};
+    apart->child = fork();
+    if (!apart->child)
+        run(options, pair[1]);
+    int error = apart->child < 0 ? -errno : 0;
+    close(pair[1]);
+    if (error) {
+        close(pair[0]);
+        free(apart);
+        return error;
+    }
+    *out = apart;
+    return 0;
+}
+
+/* In a process that was forked from the parent, the child is not ours. */
+static void end_child(struct apart *apart)
+{
+    if (apart->socket < 0)
+        return;
+    close(apart->socket);
+    apart->socket = -1;
+    if (apart->parent != getpid())
+        return;
+    kill(apart->child, SIGKILL);
+    while (waitpid(apart->child, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+void apart_end(struct apart *apart)
+{
+    if (!apart)
+        return;
+    end_child(apart);
+    free(apart);
+}
+
+bool apart_is_gone(const struct apart *apart)
+{
+    return apart->socket < 0 || apart->parent != getpid();
+}
+
+void apart_may_leave(struct apart *apart, apart_leaves *leaves, void *state)
+{
+    apart->leaves = leaves;
+    apart->leaves_state = state;
+}
+
+static bool send_question(const struct apart *apart, uint32_t kind, const struct text *question, int fd)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct head head = {.frame = FRAME_QUESTION, .kind = kind, .size = question ? question->length : 0};
+    struct iovec vector = {&head, sizeof head};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+    ssize_t sent;
+    if (fd >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        control.header.cmsg_level = SOL_SOCKET;
+        control.header.cmsg_type = SCM_RIGHTS;
+        control.header.cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    }
+    while ((sent = sendmsg(apart->socket, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+        ;
+    if (sent != sizeof head)
+        return false;
+    for (size_t at = 0; at < head.size; at += (size_t)sent) {
+        sent = send(apart->socket, question->bytes + at, head.size - at, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR)
+            return false;
+        if (sent < 0)
+            sent = 0;
+    }
+    return true;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* So many bytes, before the deadline. */
+static bool take(const struct apart *apart, void *bytes, size_t size, uint64_t deadline)
+{
+    for (char *at = bytes; size;) {
+        struct pollfd ready = {apart->socket, POLLIN, 0};
+        int polled = poll(&ready, 1, LOOK_MS);
+        if (polled <= 0) {
+            if ((polled < 0 && errno != EINTR) || now_ms() >= deadline ||
+                (apart->leaves && apart->leaves(apart->leaves_state)))
+                return false;
+            continue;
+        }
+        ssize_t got = recv(apart->socket, at, size, MSG_DONTWAIT);
+        if (!got || (got < 0 && errno != EINTR && errno != EAGAIN))
+            return false;
+        if (got > 0) {
+            at += got;
+            size -= (size_t)got;
+        }
+    }
+    return true;
+}
+
+/* One frame. NULL: the child is gone, or says what it should not. */
+static char *take_frame(const struct apart *apart, struct head *head)
+{
+    const uint64_t deadline = now_ms() + (uint64_t)apart->options.patience_ms;
+    if (!take(apart, head, sizeof *head, deadline) || head->size > MESSAGE_MOST || head->status > 0 ||
+        head->status < -4095 || (head->frame != FRAME_ANSWER && head->frame != FRAME_TOLD))
+        return NULL;
+    char *bytes = malloc(head->size + 1);
+    if (bytes && !take(apart, bytes, head->size, deadline)) {
+        free(bytes);
+        return NULL;
+    }
+    return bytes;
+}
+
+int apart_ask(struct apart *apart, uint32_t kind, const struct text *question, int fd,
+              struct apart_answer *out)
+{
+    struct head head = {.frame = FRAME_TOLD};
+    char *bytes = NULL;
+    *out = (struct apart_answer){.bytes = NULL};
+    if (question && question->failed)
+        return -ENOMEM;
+    if (apart_is_gone(apart))
+        return -EBADMSG;
+    bool is_sent = send_question(apart, kind, question, fd);
+    for (unsigned told_count = 0; is_sent && told_count <= TOLD_MOST; told_count++) {
+        if (!(bytes = take_frame(apart, &head)) || head.frame != FRAME_TOLD)
+            break;
+        struct wire told = {.at = bytes, .end = bytes + head.size};
+        if (apart->options.hear)
+            apart->options.hear(apart->options.hear_state, head.kind, &told);
+        free(bytes);
+        bytes = NULL;
+    }
+    if (!bytes) {
+        end_child(apart);
+        return -EBADMSG;
+    }
+    *out = (struct apart_answer){.in = {.at = bytes, .end = bytes + head.size}, .bytes = bytes};
+    return (int)head.status;
+}
+
+void apart_answer_free(struct apart_answer *answer)
+{
+    free(answer->bytes);
+    answer->bytes = NULL;
+}
