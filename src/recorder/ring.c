@@ -361,8 +361,13 @@ static bool open_block(struct layout_ring *ring)
 
     const uint64_t now = spoor_counter_(); /* if a handler records after this, the exchange fails */
 
-    if (committed != before && is_above_unfinished(next, committed))
+    if (committed != before && is_above_unfinished(next, committed)) {
+        /* A handler that recorded between the two loads leaves `committed` beyond `next`, and nothing
+         * unfinished. */
+        if (__atomic_load_n(&ring->reserved, __ATOMIC_RELAXED) != before)
+            return true;
         return is_abandoned(ring, committed, now);
+    }
     raise_to(opened_word(ring, sequence), sequence);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     const uint64_t first = next + SPOOR_BLOCK_HEADER_;

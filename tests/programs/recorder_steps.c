@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The recorder, interrupted at every instruction: a record is written step by step, and after each number of
+ * steps a signal handler records as much as a ring takes and more. Then all records must be there, whole, in
+ * order and numbered, or be counted as lost for a reason that holds: read + overwritten + lost = written.
+ *
+ *   recorder_steps [STRIDE]      every STRIDEth instruction; a table, then one "ok" or "not ok" line per part
+ *
+ * A record has a level: 0 for the record that is interrupted, 1 for those of the handler, 2 for those of a
+ * handler that interrupts that handler.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include <spoor/trace.h>
+#include "../unit/recorder_reader.h"
+#include "recorder_steps.h"
+
+SPOOR_GROUP(steps, "the recorder step by step");
+SPOOR_TRACEPOINT(steps, STEP, none, SPOOR_USES, (uint64_t, serial), (const char *, text), (uint64_t, again));
+SPOOR_TRACEPOINT_HERE(STEP);
+
+enum { LEVELS = 3, TEXT = 20, RECORD_WORDS = SPOOR_RECORD_WORDS_ + 3, LONGEST = 3800 };
+
+static unsigned failures, stride = 1;
+static struct recording_view view;
+
+#define CHECK(condition_, ...)                                                                               \
+    do {                                                                                                     \
+        if (!(condition_) && failures++ < 20) {                                                              \
+            fprintf(stderr, "line %d: %s: ", __LINE__, #condition_);                                         \
+            fprintf(stderr, __VA_ARGS__);                                                                    \
+            fprintf(stderr, " (%s)\n", where);                                                               \
+        }                                                                                                    \
+    } while (0)
+
+static char where[160]; /* in which case */
+
+/* ---- records ---- */
+
+struct level {
+    uint64_t written, lost;
+};
+static struct level levels[LEVELS];
+static uint64_t losses[LAYOUT_LOST_COUNT]; /* by reason, since the case began */
+
+static char text_at(uint64_t serial, unsigned level, unsigned i)
+{
+    return (char)((level ? 'a' : 'A') + (serial + level + i) % 26);
+}
+
+struct wanted {
+    unsigned level, length;
+    const char *text;
+};
+
+static void write_record(void *context)
+{
+    const struct wanted *wanted = context;
+    const uint64_t serial = levels[wanted->level].written;
+    SPOOR_RECORD_SIZED(STEP, wanted->length, wanted->level, serial * 3, serial, wanted->text, ~serial);
+}
+
+static const struct layout_ring *own_ring(void)
+{
+    return (const struct layout_ring *)spoor_ring_v1.positions;
+}
+
+/* May a record be lost now because what is above an unfinished one would overwrite it? */
+static bool is_nested_loss_due(void)
+{
+    const struct layout_ring *ring = own_ring();
+    const uint64_t block = ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
+    const uint64_t next = (ring_position(ring) + LAYOUT_BLOCK_WORDS - 1) & block;
+    return ring->reserved != ring->committed && next - (ring_committed(ring) & block) > spoor_ring_v1.mask;
+}
+
+static bool is_making; /* the interrupted record may be making its thread's ring */
+
+static uint64_t lost_above(unsigned level)
+{
+    uint64_t lost = 0;
+    while (++level < LEVELS)
+        lost += levels[level].lost;
+    return lost;
+}
+
+/* A record, traced or interrupted if asked for. */
+static void record_stepped(unsigned level, unsigned length, struct steps_trace *trace, struct steps *steps)
+{
+    char text[LONGEST + 1];
+    const struct wanted wanted = {level, length, text};
+    const struct layout_control *control = view_control(&view);
+    uint64_t before[LAYOUT_LOST_COUNT], sum = 0;
+    const uint64_t above = lost_above(level);
+    memcpy(before, control->lost, sizeof before);
+    for (unsigned i = 0; i < length; i++)
+        text[i] = text_at(levels[level].written, level, i);
+    text[length] = '\0';
+    void *const context = (void *)(uintptr_t)&wanted;
+    if (trace != NULL)
+        steps_trace(trace, write_record, context);
+    else if (steps != NULL)
+        steps_run(steps, write_record, context);
+    else
+        write_record(context);
+    for (int reason = 0; reason < LAYOUT_LOST_COUNT; reason++)
+        sum += control->lost[reason] - before[reason];
+    levels[level].written++;
+    const uint64_t own = sum - (lost_above(level) - above);
+    if (own == 0)
+        return;
+    CHECK(own == 1, "%llu lost", (unsigned long long)own);
+    CHECK(level > 0, "the record that was interrupted is lost");
+    levels[level].lost += own;
+    if (control->lost[LAYOUT_LOST_NESTED] != before[LAYOUT_LOST_NESTED])
+        CHECK(is_nested_loss_due(), "a record of level %u is lost without need", level);
+    else
+        CHECK(is_making && control->lost[LAYOUT_LOST_MAKING] != before[LAYOUT_LOST_MAKING],
+              "a record of level %u is lost for another reason", level);
+}
+
+static void record(unsigned level, unsigned length)
+{
+    record_stepped(level, length, NULL, NULL);
+}
+
+/* ---- what must be there ---- */
+
+struct found {
+    uint32_t id;
+    uint64_t first; /* number of the first record of the case */
+    uint64_t begun[LEVELS];
+    bool any;
+    uint64_t next, oldest, count;
+    uint64_t serials[LEVELS]; /* of the next record, at least */
+    uint64_t missing[LEVELS];
+    uint64_t stamp;
+};
+
+static void find_record(void *context, uint64_t number, const struct layout_record *record)
+{
+    struct found *found = context;
+    const uint64_t serial = record->arguments[0], word = record->arguments[1];
+    const unsigned length = (unsigned)(word & 0xffff), offset = (unsigned)(word >> 16 & 0xffff);
+    const unsigned level = record->owner;
+    const bool is_whole = layout_record_id(record->start) == found->id && level < LEVELS &&
+                          record->arguments[2] == ~serial && record->object == serial * 3 &&
+                          record->size == length && word >> 32 == length &&
+                          offset == LAYOUT_RECORD_BYTES + 24 &&
+                          layout_record_bytes(record->start) == offset + (length + 7) / 8 * 8;
+    CHECK(is_whole, "record %llu is torn", (unsigned long long)number);
+    if (!is_whole)
+        return;
+    const char *text = (const char *)record + offset;
+    for (unsigned i = 0; i < length; i++)
+        if (text[i] != text_at(serial, level, i)) {
+            CHECK(false, "text of record %llu differs at %u", (unsigned long long)number, i);
+            break;
+        }
+    CHECK(record->stamp >= found->stamp, "time goes back at record %llu", (unsigned long long)number);
+    found->stamp = record->stamp;
+    if (number < found->first)
+        return;
+    if (!found->any) {
+        found->oldest = found->next = number;
+        found->any = true;
+    }
+    CHECK(number == found->next, "record %llu comes after %llu", (unsigned long long)number,
+          (unsigned long long)found->next - 1);
+    CHECK(serial >= found->serials[level], "level %u: record %llu comes after %llu", level,
+          (unsigned long long)serial, (unsigned long long)found->serials[level] - 1);
+    found->missing[level] += serial - found->serials[level];
+    found->serials[level] = serial + 1;
+    found->next = number + 1;
+    found->count++;
+}
+
+struct row { /* of the table */
+    unsigned long instructions, interrupted, cases, written, read, overwritten, lost[LAYOUT_LOST_COUNT];
+};
+
+static struct found begin_case(const struct layout_ring *ring)
+{
+    struct found found = {.id = view_tracepoint(&view, "STEP"), .first = ring_number(ring)};
+    for (unsigned level = 0; level < LEVELS; level++) {
+        levels[level].lost = 0;
+        found.begun[level] = found.serials[level] = levels[level].written;
+    }
+    memcpy(losses, view_control(&view)->lost, sizeof losses);
+    return found;
+}
+
+static void end_case(struct found *found, struct row *row)
+{
+    const struct layout_ring *ring = own_ring();
+    uint64_t written = 0, lost = 0, missing = 0;
+    for (unsigned level = 0; level < LEVELS; level++)
+        written += levels[level].written - found->begun[level];
+    for (int reason = 0; reason < LAYOUT_LOST_COUNT; reason++) {
+        const uint64_t now = view_control(&view)->lost[reason] - losses[reason];
+        row->lost[reason] += now;
+        lost += now;
+    }
+    ring_walk(&view, ring->index, find_record, found);
+    if (!found->any)
+        found->oldest = found->next = ring_number(ring);
+    const uint64_t overwritten = found->oldest - found->first;
+    for (unsigned level = 0; level < LEVELS; level++)
+        missing += found->missing[level] + levels[level].written - found->serials[level];
+    CHECK(ring->reserved == ring->committed, "not committed");
+    CHECK(found->next == ring_number(ring), "the last is %llu of %llu", (unsigned long long)found->next,
+          (unsigned long long)ring_number(ring));
+    CHECK(found->count + overwritten + lost == written,
+          "%llu read + %llu overwritten + %llu lost != %llu written", (unsigned long long)found->count,
+          (unsigned long long)overwritten, (unsigned long long)lost, (unsigned long long)written);
+    CHECK(missing == overwritten + lost, "%llu missing", (unsigned long long)missing);
+    row->cases++;
+    row->written += written;
+    row->read += found->count;
+    row->overwritten += overwritten;
+}
+
+static void print_row(const char *path, unsigned blocks, unsigned depth, unsigned burst,
+                      const struct row *row)
+{
+    printf("%-8s %6u %5u %6u %12lu %9lu %9lu %9lu %11lu %6lu %6lu\n", path, blocks, depth, burst,
+           row->instructions, row->interrupted, row->written, row->read, row->overwritten,
+           row->lost[LAYOUT_LOST_MAKING], row->lost[LAYOUT_LOST_NESTED]);
+}
+
+/* ---- where the ring stands before ---- */
+
+static unsigned room(void)
+{
+    const unsigned used = (unsigned)(ring_position(own_ring()) % LAYOUT_BLOCK_WORDS);
+    return used == 0 ? 0 : LAYOUT_BLOCK_WORDS - used;
+}
+
+static void record_words(unsigned words)
+{
+    record(0, (words - RECORD_WORDS) * 8);
+}
+
+/* Until the block has room for so many words, or is full: 0. */
+static void fill_to(unsigned words)
+{
+    if (room() < words + RECORD_WORDS) { /* begin another */
+        while (room() >= RECORD_WORDS)
+            record(0, 0);
+        record(0, 0);
+    }
+    while (room() >= words + 2 * RECORD_WORDS)
+        record(0, 0);
+    record_words(room() - words);
+}
+
+enum { SMALL = RECORD_WORDS + (TEXT + 7) / 8 };
+
+static const struct path {
+    const char *name;
+    unsigned room; /* words in the block before the record */
+} paths[] = {
+    {"inline", 400},
+    {"edge", SMALL},     /* the record fits, the next one does not */
+    {"open", SMALL - 1}, /* it needs another block, and the rest of this one is padding */
+    {"exact", 0},        /* it needs another block, and this one is full */
+};
+enum { PATHS = sizeof paths / sizeof *paths };
+
+/* ---- interruptions ---- */
+
+struct interruption {
+    unsigned level, burst;
+    struct steps *steps; /* of the first record: a deeper handler interrupts it */
+};
+
+static void interrupt(void *context)
+{
+    const struct interruption *interruption = context;
+    for (unsigned i = 0; i < interruption->burst; i++)
+        record_stepped(interruption->level, TEXT + i % 3 * 8, NULL, i == 0 ? interruption->steps : NULL);
+}
+
+/* One handler, at each instruction. */
+static void one_handler(unsigned blocks, const struct path *path, unsigned burst)
+{
+    static struct steps_trace trace;
+    struct row row = {0};
+    struct interruption interruption = {.level = 1, .burst = burst};
+    fill_to(path->room);
+    record_stepped(0, TEXT, &trace, NULL);
+    row.instructions = trace.count;
+    for (unsigned i = 0; i < trace.count; i += stride) {
+        struct steps steps = {trace.at[i], trace.times[i], interrupt, &interruption, false, false, 0};
+        snprintf(where, sizeof where, "%s, %u blocks, burst of %u, instruction %u at %p", path->name, blocks,
+                 burst, i, (void *)steps.at);
+        fill_to(path->room);
+        struct found found = begin_case(own_ring());
+        record_stepped(0, TEXT, NULL, &steps);
+        record(0, TEXT);
+        end_case(&found, &row);
+        row.interrupted += steps.done;
+    }
+    print_row(path->name, blocks, 1, burst, &row);
+}
+
+static void open_recording(unsigned blocks, unsigned threads)
+{
+    struct spoor_trace_options options = {.size = sizeof options,
+                                          .name = "steps",
+                                          .enable = "all",
+                                          .ring_bytes = blocks * LAYOUT_BLOCK_BYTES,
+                                          .threads = threads,
+                                          .flags = SPOOR_TRACE_NO_ENVIRONMENT | SPOOR_TRACE_REMOVE};
+    if (spoor_trace_open(&options) != 0) {
+        fprintf(stderr, "%s\n", spoor_trace_error());
+        exit(1);
+    }
+    if (!view_open(&view, spoor_trace_path())) {
+        perror(spoor_trace_path());
+        exit(1);
+    }
+    spoor_trace_thread("steps");
+}
+
+static void close_recording(void)
+{
+    view_close(&view);
+    spoor_trace_close();
+}
+
+static void part(const char *name)
+{
+    static unsigned before;
+    printf("%s %s\n", failures == before ? "ok" : "not ok", name);
+    before = failures;
+    fflush(stdout);
+}
+
+static const unsigned sizes[] = {2, 4, 16};
+
+static void interrupted_once(void)
+{
+    for (unsigned size = 0; size < 3; size++) {
+        const unsigned blocks = sizes[size], bursts[] = {0, 1, 2, 90, blocks * 90};
+        open_recording(blocks, 0);
+        for (unsigned path = 0; path < PATHS; path++)
+            for (unsigned i = 0; i < 5; i++)
+                one_handler(blocks, &paths[path], bursts[i]);
+        close_recording();
+    }
+    part("a handler at every instruction of a record: all are there, or lost with need");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && atoi(argv[1]) > 0)
+        stride = (unsigned)atoi(argv[1]);
+    steps_begin();
+    printf("%-8s %6s %5s %6s %12s %9s %9s %9s %11s %6s %6s\n", "path", "blocks", "depth", "burst",
+           "instructions", "hit", "written", "read", "overwritten", "making", "nested");
+    interrupted_once();
+    return failures != 0;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which instructions a piece of code executes, and an interruption at a chosen one of them, as by a signal.
+ * x86-64 only.
+ *
+ * The trap flag raises SIGTRAP after each instruction: so it is found out once what is executed. A breakpoint
+ * then interrupts at one instruction, without a trap for each that comes before. An instruction is its address
+ * and the how many-th execution of it. One thread at a time.
+ */
+#ifndef TESTS_RECORDER_STEPS_H
+#define TESTS_RECORDER_STEPS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+enum { STEPS_TRAP_FLAG = 0x100, STEPS_MOST = 20000 };
+
+struct steps_trace {
+    unsigned count;
+    uintptr_t at[STEPS_MOST];
+    unsigned times[STEPS_MOST]; /* executions of this instruction so far, this one included */
+    void (*each)(void);         /* called before every instruction, if not NULL */
+};
+
+struct steps {
+    uintptr_t at;
+    unsigned times;            /* interrupt before the how many-th execution */
+    void (*interrupt)(void *); /* once */
+    void *context;
+    bool done;          /* it was interrupted */
+    bool stepping_over; /* an execution before the one that is meant */
+    uint8_t instruction;
+};
+
+static struct steps *volatile steps_now;
+static struct steps_trace *volatile steps_traced;
+
+static void steps_put(uintptr_t at, uint8_t byte)
+{
+    *(volatile uint8_t *)at = byte;
+}
+
+static void steps_on_trap(int number, siginfo_t *information, void *context)
+{
+    (void)number, (void)information;
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    struct steps *steps = steps_now;
+    struct steps_trace *trace = steps_traced;
+    if (trace != NULL) {
+        if (trace->count < STEPS_MOST)
+            trace->at[trace->count++] = (uintptr_t)registers[REG_RIP];
+        if (trace->each != NULL)
+            trace->each();
+        return;
+    }
+    if (steps == NULL || steps->stepping_over) {
+        registers[REG_EFL] &= ~STEPS_TRAP_FLAG;
+        if (steps != NULL) {
+            steps->stepping_over = false;
+            steps_put(steps->at, 0xcc);
+        }
+        return;
+    }
+    steps_put(steps->at, steps->instruction);
+    registers[REG_RIP] = (greg_t)steps->at;
+    if (--steps->times > 0) {
+        steps->stepping_over = true;
+        registers[REG_EFL] |= STEPS_TRAP_FLAG;
+        return;
+    }
+    steps->done = true;
+    steps_now = NULL;
+    steps->interrupt(steps->context);
+}
+
+/* Once, before the others. The code of a handler is traced and interrupted too: hence SA_NODEFER. */
+static void steps_begin(void)
+{
+    struct sigaction action = {.sa_sigaction = steps_on_trap,
+                               .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTRAP, &action, NULL);
+}
+
+/* Finds out what `run` executes. */
+static __attribute__((noinline)) void steps_trace(struct steps_trace *trace, void (*run)(void *),
+                                                  void *context)
+{
+    trace->count = 0;
+    steps_traced = trace;
+    __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | STEPS_TRAP_FLAG);
+    run(context);
+    steps_traced = NULL; /* the next trap ends it */
+    __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~(unsigned long long)STEPS_TRAP_FLAG);
+    for (unsigned i = 0; i < trace->count; i++) {
+        trace->times[i] = 1;
+        for (unsigned before = i; before-- > 0 && trace->times[i] == 1;)
+            if (trace->at[before] == trace->at[i])
+                trace->times[i] = trace->times[before] + 1;
+    }
+}
+
+/* Runs `run`, interrupted at steps->at, if it comes there. */
+static __attribute__((noinline)) void steps_run(struct steps *steps, void (*run)(void *), void *context)
+{
+    const uintptr_t page = steps->at & ~(uintptr_t)4095;
+    steps->done = steps->stepping_over = false;
+    if (mprotect((void *)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) { /* the kernel's own code */
+        run(context);
+        return;
+    }
+    steps->instruction = *(volatile uint8_t *)steps->at;
+    steps_now = steps;
+    steps_put(steps->at, 0xcc);
+    run(context);
+    steps_now = NULL;
+    if (!steps->done)
+        steps_put(steps->at, steps->instruction);
+}
+
+#endif
