@@ -9,6 +9,7 @@
 
 #include "lang/c_definitions.h"
 #include "session/state.h"
+#include "sym/tables.h"
 
 enum { DEFAULT_RING = 1 << 20 };
 #define INITIAL_PID_NAMESPACE 0xeffffffcu /* its inode, in every kernel */
@@ -59,6 +60,7 @@ void session_close(struct session *session)
     free(session->stack_frames);
     arena_free(&session->arena);
     free(session);
+    tables_end();
 }
 
 const struct diagnostics *session_diagnostics(const struct session *session)

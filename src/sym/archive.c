@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sym/tables.h"
+
 enum { END = 22, ENTRY = 46, HEADER = 30, COMMENT_MOST = 65535, DIRECTORY_MOST = 64 << 20, ENCRYPTED = 1 };
 static const uint32_t end_magic = 0x06054b50, entry_magic = 0x02014b50, header_magic = 0x04034b50;
 
@@ -81,7 +83,7 @@ static int member_locate(int fd, uint64_t file_size, const uint8_t *entry, uint6
     return 0;
 }
 
-int archive_member(int fd, const char *member, uint64_t *offset, uint64_t *size)
+static int find_member(int fd, const char *member, uint64_t *offset, uint64_t *size)
 {
     struct stat status;
     uint8_t *directory;
@@ -108,5 +110,39 @@ int archive_member(int fd, const char *member, uint64_t *offset, uint64_t *size)
         at += whole;
     }
     free(directory);
+    return error;
+}
+
+int archive_serve(void *state, struct apart_question *question, struct text *answer)
+{
+    const char *member = wire_take_text(&question->in);
+    uint64_t offset, size;
+    (void)state;
+    int error = member ? find_member(question->fd, member, &offset, &size) : -EINVAL;
+    if (error)
+        return error;
+    wire_put(answer, offset);
+    wire_put(answer, size);
+    return 0;
+}
+
+int archive_member(int fd, const char *member, uint64_t *offset, uint64_t *size)
+{
+    struct apart_answer answer;
+    struct text question = {0};
+    struct stat status;
+    if (apart_inside())
+        return find_member(fd, member, offset, size);
+    if (fstat(fd, &status))
+        return -errno;
+    wire_put_text(&question, member);
+    int error = tables_ask(TABLES_MEMBER, &question, fd, &answer);
+    text_free(&question);
+    if (!error) {
+        *offset = wire_take_within(&answer.in, (uint64_t)status.st_size);
+        *size = wire_take_within(&answer.in, (uint64_t)status.st_size - *offset);
+        error = answer.in.is_bad ? -EBADMSG : 0;
+    }
+    apart_answer_free(&answer);
     return error;
 }

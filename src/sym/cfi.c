@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sym/tables.h"
+
 enum {
     REGISTER_BP = 6,
     REGISTER_SP = 7,
@@ -571,12 +573,9 @@ static int read_named(struct elf_file *file, const char *name, bool is_debug, st
     return reader->error;
 }
 
-int cfi_read(struct elf_file *file, struct cfi_rows *out)
+static int parse(struct elf_file *file, struct cfi_rows *out)
 {
     struct reader reader = {0};
-    *out = (struct cfi_rows){0};
-    if (elf_file_machine(file) != MACHINE_X86_64)
-        return -ENOTSUP;
     int error = read_named(file, ".eh_frame", false, &reader);
     if (!error || error == -ENOENT)
         error = read_named(file, ".debug_frame", true, &reader);
@@ -584,6 +583,51 @@ int cfi_read(struct elf_file *file, struct cfi_rows *out)
         error = make_rows(file, &reader, out);
     free(reader.items);
     return error;
+}
+
+int cfi_serve(void *state, struct apart_question *question, struct text *answer)
+{
+    struct elf_file *file;
+    struct cfi_rows rows;
+    (void)state;
+    int error = tables_elf(question, &file);
+    if (error)
+        return error;
+    error = cfi_read(file, &rows);
+    if (!error)
+        wire_put_bytes(answer, rows.items, rows.count * sizeof *rows.items);
+    cfi_free(&rows);
+    elf_file_close(file);
+    return error;
+}
+
+static int ask(const struct elf_file *file, struct cfi_rows *out)
+{
+    struct apart_answer answer;
+    size_t count = 0;
+    int error = tables_ask_elf(TABLES_CFI, file, &answer);
+    const struct cfi_row *rows = error ? NULL : wire_take_array(&answer.in, sizeof *rows, &count);
+    for (size_t i = 1; i < count && !error; i++)
+        if (rows[i].place <= rows[i - 1].place)
+            error = -EBADMSG;
+    if (!error)
+        error = rows ? 0 : -EBADMSG;
+    if (!error && !(out->items = malloc(count * sizeof *rows + 1)))
+        error = -ENOMEM;
+    if (!error) {
+        memcpy(out->items, rows, count * sizeof *rows);
+        out->count = count;
+    }
+    apart_answer_free(&answer);
+    return error;
+}
+
+int cfi_read(struct elf_file *file, struct cfi_rows *out)
+{
+    *out = (struct cfi_rows){0};
+    if (elf_file_machine(file) != MACHINE_X86_64)
+        return -ENOTSUP;
+    return tables_are_apart(file) ? ask(file, out) : parse(file, out);
 }
 
 void cfi_free(struct cfi_rows *rows)

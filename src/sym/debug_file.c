@@ -12,6 +12,9 @@
 
 #include <lzma.h>
 
+#include "sym/elf_private.h"
+#include "sym/tables.h"
+
 enum {
     COMPRESSED_MOST = 16 << 20,
     UNPACKED_MOST = 128 << 20,
@@ -66,7 +69,7 @@ struct debug_link {
     uint32_t checksum;
 };
 
-static void link_read(const struct elf_file *file, struct debug_link *link)
+static void link_parse(const struct elf_file *file, struct debug_link *link)
 {
     struct elf_section section;
     void *bytes;
@@ -77,8 +80,47 @@ static void link_read(const struct elf_file *file, struct debug_link *link)
         return;
     memcpy(&link->checksum, (char *)bytes + size - 4, 4);
     link->name = bytes;
+    if (strnlen(bytes, size - 4) >= size - 4) {
+        free(link->name);
+        link->name = NULL;
+    }
+}
+
+int debug_link_serve(void *state, struct apart_question *question, struct text *answer)
+{
+    struct elf_file *file;
+    struct debug_link link;
+    (void)state;
+    int error = tables_elf(question, &file);
+    if (error)
+        return error;
+    link_parse(file, &link);
+    elf_file_close(file);
+    wire_put_text(answer, link.name);
+    wire_put(answer, link.checksum);
+    free(link.name);
+    return 0;
+}
+
+static void link_read(const struct elf_file *file, struct debug_link *link)
+{
+    struct apart_answer answer;
+    struct elf_section section;
+    *link = (struct debug_link){0};
+    if (!elf_file_section_named(file, ".gnu_debuglink", &section))
+        return;
+    if (tables_are_apart(file)) {
+        if (!tables_ask_elf(TABLES_LINK, file, &answer)) {
+            const char *name = wire_take_text(&answer.in);
+            link->name = name ? strdup(name) : NULL;
+            link->checksum = (uint32_t)wire_take_within(&answer.in, UINT32_MAX);
+        }
+        apart_answer_free(&answer);
+    } else {
+        link_parse(file, link);
+    }
     /* A name alone, not a way to somewhere else. */
-    if (strnlen(bytes, size - 4) >= size - 4 || !link->name[0] || strchr(link->name, '/')) {
+    if (link->name && (!link->name[0] || strchr(link->name, '/'))) {
         free(link->name);
         link->name = NULL;
     }
@@ -157,6 +199,7 @@ typedef lzma_ret unpacker(uint64_t *memory, uint32_t flags, const lzma_allocator
                           const uint8_t *in, size_t *in_at, size_t in_size, uint8_t *out, size_t *out_at,
                           size_t out_size);
 static unpacker *unpack_with;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void find_unpacker(void)
 {
@@ -165,11 +208,15 @@ static void find_unpacker(void)
         unpack_with = (unpacker *)dlsym(library, "lzma_stream_buffer_decode");
 }
 
+void debug_data_prepare(void)
+{
+    pthread_once(&once, find_unpacker);
+}
+
 /* The size is not known before: the room doubles until it is enough. */
 static int unpack(const uint8_t *packed, size_t packed_size, void **out, size_t *out_size)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_unpacker);
+    debug_data_prepare();
     if (!unpack_with)
         return -ENOTSUP;
     size_t room = packed_size < (64 << 10) ? 256 << 10 : packed_size * 4;
@@ -192,7 +239,7 @@ static int unpack(const uint8_t *packed, size_t packed_size, void **out, size_t 
     return -EFBIG;
 }
 
-int debug_data_open(const struct elf_file *file, void **bytes, struct elf_file **out)
+static int data_unpack(const struct elf_file *file, void **bytes, struct elf_file **out)
 {
     struct elf_section section;
     void *packed;
@@ -214,4 +261,48 @@ int debug_data_open(const struct elf_file *file, void **bytes, struct elf_file *
         *bytes = NULL;
     }
     return error;
+}
+
+int debug_data_serve(void *state, struct apart_question *question, struct text *answer)
+{
+    struct elf_file *file, *data;
+    void *bytes;
+    (void)state;
+    int error = tables_elf(question, &file);
+    if (error)
+        return error;
+    error = data_unpack(file, &bytes, &data);
+    if (!error) {
+        elf_put_tables(data, answer);
+        error = elf_put_symbols(data, answer);
+        elf_file_close(data);
+        free(bytes);
+    }
+    elf_file_close(file);
+    return error;
+}
+
+int debug_data_open(const struct elf_file *file, void **bytes, struct elf_file **out)
+{
+    struct apart_answer answer;
+    struct elf_section section;
+    *bytes = NULL;
+    if (!tables_are_apart(file))
+        return data_unpack(file, bytes, out);
+    if (!elf_file_section_named(file, ".gnu_debugdata", &section))
+        return -ENOENT;
+    int error = tables_ask_elf(TABLES_DATA, file, &answer);
+    struct elf_file *data = error ? NULL : elf_file_without_bytes();
+    if (!error)
+        error = data ? elf_take_tables(data, &answer.in) : -ENOMEM;
+    if (!error)
+        error = elf_take_symbols(data, &answer.in);
+    apart_answer_free(&answer);
+    if (error) {
+        elf_file_close(data);
+        return error;
+    }
+    data->symbols.state = 1;
+    *out = data;
+    return 0;
 }

@@ -14,7 +14,7 @@
  * files that are tried first; NULL-terminated, or NULL. -ENOENT: there is none. */
 int debug_file_open(const struct elf_file *file, const char *path, pid_t pid, const char *const *given,
                     struct elf_file **out);
-/* The ELF file in .gnu_debugdata; *bytes must live as long as it, and is the caller's to free. -ENOENT: the
+/* The ELF file in .gnu_debugdata; *bytes (or NULL) must live as long as it, and is the caller's to free. -ENOENT: the
  * file has no such section; -ENOTSUP: liblzma is not installed; -EBADMSG, -EFBIG: what is in it. */
 int debug_data_open(const struct elf_file *file, void **bytes, struct elf_file **out);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Headers, segments, sections, notes. Symbols are in elf_symbols.c.
+/* Headers, segments, sections, notes. Symbols are in elf_symbols.c. What is read of a file that has a descriptor
+ * is read by a process without privileges; elf_tables.c brings it here.
  *
  * Every number from the file is checked where it is used: a range is (offset <= size && length <= size -
  * offset), counts are bounded by the bytes that would hold them. */
 #include "base/open_foreign.h"
 #include "sym/elf_private.h"
+#include "sym/tables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -198,6 +200,8 @@ static bool elf_says_pie(const struct elf_file *file)
 
 static int elf_start(struct elf_file *file)
 {
+    if (tables_are_apart(file))
+        return elf_ask_tables(file);
     int error = elf_read_header(file);
     if (!error)
         error = elf_read_segments(file);
@@ -290,12 +294,19 @@ int elf_file_open(const char *path, struct elf_file **out)
     return error;
 }
 
-int elf_file_open_memory(const void *bytes, size_t size, struct elf_file **out)
+struct elf_file *elf_file_without_bytes(void)
 {
     struct elf_file *file = calloc(1, sizeof *file);
+    if (file)
+        file->fd = -1;
+    return file;
+}
+
+int elf_file_open_memory(const void *bytes, size_t size, struct elf_file **out)
+{
+    struct elf_file *file = elf_file_without_bytes();
     if (!file)
         return -ENOMEM;
-    file->fd = -1;
     file->bytes = bytes;
     file->size = size;
     return elf_finish(file, out);

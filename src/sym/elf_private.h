@@ -13,9 +13,10 @@ struct elf_symbols {
     struct elf_symbol *
         *sorted; /* functions by (address, name), each (address, name) once; NULL until needed */
     size_t sorted_count;
-    char *names[2]; /* the string tables that names point into */
-    size_t memory;  /* bytes of all this */
-    int state;      /* 0: not read; 1: read; else the error that reading gave */
+    char *names[2];       /* the string tables that names point into */
+    size_t names_size[2]; /* bytes of each; a NUL follows */
+    size_t memory;        /* bytes of all this */
+    int state;            /* 0: not read; 1: read; else the error that reading gave */
 };
 
 struct elf_file {
@@ -38,5 +39,18 @@ struct elf_file {
 };
 
 void elf_symbols_free(struct elf_symbols *symbols);
+int elf_symbols_read(struct elf_file *file); /* once */
+
+/* elf_tables.c: from the process that reads them, and there. */
+struct text;
+struct wire;
+int elf_ask_tables(struct elf_file *file);
+int elf_ask_symbols(struct elf_file *file);
+void elf_put_tables(const struct elf_file *file, struct text *out);
+int elf_put_symbols(struct elf_file *file, struct text *out);
+int elf_take_tables(struct elf_file *file, struct wire *in);
+int elf_take_symbols(struct elf_file *file, struct wire *in);
+/* A file without bytes: its tables are all that there is. NULL: no memory. */
+struct elf_file *elf_file_without_bytes(void);
 
 #endif

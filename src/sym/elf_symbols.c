@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sym/glob.h"
+#include "sym/tables.h"
 
 enum { NAME_MAX_LENGTH = 4096, NEAREST_STEPS = 64 };
 
@@ -63,7 +64,7 @@ static int versions_read(const struct elf_file *file, size_t table, uint16_t **o
     return 0;
 }
 
-static int symbols_read_table(struct elf_file *file, size_t index, char **names_out)
+static int symbols_read_table(struct elf_file *file, size_t index, char **names_out, size_t *names_size_out)
 {
     enum { VERSION_HIDDEN = 0x8000 };
     const Elf64_Shdr *table = &file->sections[index];
@@ -86,6 +87,7 @@ static int symbols_read_table(struct elf_file *file, size_t index, char **names_
         return error == -ENOENT ? 0 : error; /* NOBITS: the table is in a separate debug file */
     }
     *names_out = names;
+    *names_size_out = names_size;
     uint16_t *versions;
     size_t version_count, count = size / sizeof(Elf64_Sym);
     error = versions_read(file, index, &versions, &version_count);
@@ -134,19 +136,26 @@ static int symbols_read_table(struct elf_file *file, size_t index, char **names_
     return 0;
 }
 
-static int symbols_read(struct elf_file *file)
+static int read_tables(struct elf_file *file)
 {
-    struct elf_symbols *symbols = &file->symbols;
-    if (symbols->state)
-        return symbols->state == 1 ? 0 : symbols->state;
     static const uint32_t wanted[2] = {SHT_SYMTAB, SHT_DYNSYM};
+    struct elf_symbols *symbols = &file->symbols;
     int error = 0;
     for (size_t w = 0; w < 2 && !error; w++)
         for (size_t i = 0; i < file->section_count; i++)
             if (file->sections[i].sh_type == wanted[w]) {
-                error = symbols_read_table(file, i, &symbols->names[w]);
+                error = symbols_read_table(file, i, &symbols->names[w], &symbols->names_size[w]);
                 break; /* there is at most one of each */
             }
+    return error;
+}
+
+int elf_symbols_read(struct elf_file *file)
+{
+    struct elf_symbols *symbols = &file->symbols;
+    if (symbols->state)
+        return symbols->state == 1 ? 0 : symbols->state;
+    int error = tables_are_apart(file) ? elf_ask_symbols(file) : read_tables(file);
     symbols->state = error ? error : 1;
     return error;
 }
@@ -162,7 +171,7 @@ static int compare_address_name(const void *a, const void *b)
 
 static int symbols_sort(struct elf_file *file)
 {
-    int error = symbols_read(file);
+    int error = elf_symbols_read(file);
     struct elf_symbols *symbols = &file->symbols;
     if (error || symbols->sorted)
         return error;
@@ -186,7 +195,7 @@ static int symbols_sort(struct elf_file *file)
 
 static int symbols_find(struct elf_file *file, const char *name, bool functions_only, struct elf_symbol *out)
 {
-    int error = symbols_read(file);
+    int error = elf_symbols_read(file);
     if (error)
         return error;
     const struct elf_symbol *best = NULL;

@@ -14,6 +14,7 @@
 #include "sym/elf.h"
 #include "sym/library.h"
 #include "sym/proc.h"
+#include "sym/tables.h"
 
 enum { LIBRARIES_MAX = 256, DIRECTORIES_MAX = 64 };
 
@@ -29,19 +30,14 @@ struct dynamic {
     size_t bytes, room;
 };
 
-static bool dynamic_read(const char *path, struct dynamic *dynamic)
+static bool dynamic_read(const struct elf_file *file, struct dynamic *dynamic)
 {
-    struct elf_file *file;
     struct elf_section entries, names;
     void *bytes = NULL, *text = NULL;
-    *dynamic = (struct dynamic){0};
-    if (elf_file_open(path, &file))
-        return false;
     bool is_read = elf_file_section_named(file, ".dynamic", &entries) &&
                    elf_file_section_named(file, ".dynstr", &names) &&
                    !elf_file_section_read(file, &entries, &bytes, &dynamic->bytes) &&
                    !elf_file_section_read(file, &names, &text, &dynamic->room);
-    elf_file_close(file);
     dynamic->entries = bytes;
     dynamic->names = text;
     return is_read;
@@ -68,6 +64,50 @@ static const char *dynamic_only(const struct dynamic *dynamic, Elf64_Sxword tag)
         found = name ? name : found;
     }
     return found;
+}
+
+/* The directories to search, then what is to be loaded. */
+static void put_dynamic(const struct dynamic *dynamic, struct text *out)
+{
+    const char *search = dynamic_only(dynamic, DT_RUNPATH);
+    unsigned libraries = 0;
+    wire_put_text(out, search ? search : dynamic_only(dynamic, DT_RPATH));
+    for (size_t i = 0; i < dynamic_count(dynamic) && libraries < LIBRARIES_MAX; i++) {
+        const char *name = dynamic_name(dynamic, i, DT_NEEDED);
+        libraries += name != NULL;
+        if (name)
+            wire_put_text(out, name);
+    }
+}
+
+int needed_serve(void *state, struct apart_question *question, struct text *answer)
+{
+    struct elf_file *file;
+    struct dynamic dynamic = {0};
+    (void)state;
+    int error = tables_elf(question, &file);
+    if (error)
+        return error;
+    if (dynamic_read(file, &dynamic))
+        put_dynamic(&dynamic, answer);
+    else
+        error = -ENOENT;
+    free(dynamic.entries);
+    free(dynamic.names);
+    elf_file_close(file);
+    return error;
+}
+
+static int dynamic_ask(const char *path, struct apart_answer *out)
+{
+    struct elf_file *file;
+    int error = elf_file_open(path, &file);
+    *out = (struct apart_answer){.bytes = NULL};
+    if (error)
+        return error;
+    error = tables_ask_elf(TABLES_DYNAMIC, file, out);
+    elf_file_close(file);
+    return error;
 }
 
 /* ---- where the loader looks ---- */
@@ -153,7 +193,7 @@ int needed_each(const char *path, needed_visitor *visit, void *context)
 {
     char origin[PATH_MAX];
     struct needed needed = {.origin = origin, .visit = visit, .context = context};
-    struct dynamic dynamic;
+    struct apart_answer answer;
     int result = 0;
     const char *seen = path + foreign_root_length(path, &needed.pid);
     if (!needed.pid && realpath(path, origin))
@@ -162,18 +202,13 @@ int needed_each(const char *path, needed_visitor *visit, void *context)
     size_t length = slash && slash - seen < PATH_MAX ? (size_t)(slash - seen) : 0;
     memmove(origin, seen, length);
     origin[length] = '\0';
-    if (dynamic_read(path, &dynamic)) {
-        needed.search = dynamic_only(&dynamic, DT_RUNPATH);
-        if (!needed.search)
-            needed.search = dynamic_only(&dynamic, DT_RPATH);
-        unsigned libraries = 0;
-        for (size_t i = 0; i < dynamic_count(&dynamic) && libraries < LIBRARIES_MAX && !result; i++) {
-            const char *name = dynamic_name(&dynamic, i, DT_NEEDED);
-            libraries += name != NULL;
+    if (!dynamic_ask(path, &answer)) {
+        needed.search = wire_take_text(&answer.in);
+        for (unsigned i = 0; answer.in.at < answer.in.end && i < LIBRARIES_MAX && !result; i++) {
+            const char *name = wire_take_text(&answer.in);
             result = name ? offer(&needed, name) : 0;
         }
     }
-    free(dynamic.entries);
-    free(dynamic.names);
+    apart_answer_free(&answer);
     return result;
 }

@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sym/tables.h"
+
 enum { FILE_MOST = 64 << 20, ENTRIES_MOST = 1 << 20, NAME_MOST = 1024 };
 
 struct entry {
@@ -191,6 +193,64 @@ static int read_all(int fd, size_t size, char **out)
     return (int)done;
 }
 
+int perf_map_serve(void *state, struct apart_question *question, struct text *answer)
+{
+    struct perf_map *map;
+    struct stat status;
+    char *text;
+    (void)state;
+    if (fstat(question->fd, &status))
+        return -errno;
+    if (status.st_size > FILE_MOST)
+        return -EFBIG;
+    int size = read_all(question->fd, (size_t)status.st_size, &text);
+    int error = size < 0 ? size : perf_map_make(text, (size_t)size, &map);
+    if (error) {
+        if (size >= 0)
+            free(text);
+        return error;
+    }
+    wire_put_bytes(answer, map->entries, map->count * sizeof *map->entries);
+    wire_put_bytes(answer, map->names, map->size + 1);
+    perf_map_close(map);
+    return 0;
+}
+
+static int take_map(struct wire *in, struct perf_map **out)
+{
+    struct perf_map *map = calloc(1, sizeof *map);
+    size_t count, size;
+    const struct entry *entries = wire_take_array(in, sizeof *entries, &count);
+    const char *names = wire_take_bytes(in, &size);
+    bool is_good = entries && names && size && !names[size - 1];
+    for (size_t i = 0; i < count && is_good; i++)
+        is_good = entries[i].name < size;
+    if (map && is_good) {
+        map->entries = malloc(count * sizeof *entries + 1);
+        map->names = malloc(size);
+    }
+    if (!map || !map->entries || !map->names) {
+        perf_map_close(map);
+        return is_good ? -ENOMEM : -EBADMSG;
+    }
+    memcpy(map->entries, entries, count * sizeof *entries);
+    memcpy(map->names, names, size);
+    map->count = count;
+    map->size = size - 1;
+    *out = map;
+    return 0;
+}
+
+static int ask(int fd, struct perf_map **out)
+{
+    struct apart_answer answer;
+    int error = tables_ask(TABLES_MAP, NULL, fd, &answer);
+    if (!error)
+        error = take_map(&answer.in, out);
+    apart_answer_free(&answer);
+    return error;
+}
+
 int perf_map_read(pid_t pid, struct perf_map **out)
 {
     char path[64], name[64];
@@ -208,8 +268,7 @@ int perf_map_read(pid_t pid, struct perf_map **out)
     close(root);
     if (fd < 0)
         return -ENOENT;
-    int error = 0;
-    char *text = NULL;
+    int error;
     if (fstat(fd, &status) || !S_ISREG(status.st_mode))
         error = -ENOENT;
     else if (status.st_uid != user && status.st_uid != 0)
@@ -217,12 +276,7 @@ int perf_map_read(pid_t pid, struct perf_map **out)
     else if (status.st_size > FILE_MOST)
         error = -EFBIG;
     else
-        error = read_all(fd, (size_t)status.st_size, &text);
+        error = ask(fd, out);
     close(fd);
-    if (error < 0)
-        return error;
-    error = perf_map_make(text, (size_t)error, out);
-    if (error)
-        free(text);
     return error;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "sym/glob.h"
+#include "sym/tables.h"
 
 enum {
     SITES_MAX = 1 << 20,
@@ -261,9 +262,8 @@ static int reader_join(struct note_reader *reader)
     return 0;
 }
 
-int usdt_read(const struct elf_file *file, struct usdt_probes *out)
+static int parse(const struct elf_file *file, struct usdt_probes *out)
 {
-    *out = (struct usdt_probes){0};
     struct note_reader reader = {.file = file, .out = out};
     struct elf_section section;
     if (elf_file_section_named(file, ".stapsdt.base", &section))
@@ -302,6 +302,104 @@ int usdt_read(const struct elf_file *file, struct usdt_probes *out)
     if (error)
         usdt_free(out);
     return error;
+}
+
+/* ---- from the process that reads them ---- */
+
+static void put_site(struct text *out, const struct usdt_site *site)
+{
+    const uint64_t numbers[] = {site->address,          site->offset,      site->semaphore_address,
+                                site->semaphore_offset, site->is_declared, site->declared_count};
+    wire_put_text(out, site->provider);
+    wire_put_text(out, site->name);
+    wire_put_text(out, site->arguments);
+    wire_put_bytes(out, numbers, sizeof numbers);
+    for (unsigned i = 0; i < site->declared_count; i++) {
+        wire_put_text(out, site->declared[i].type);
+        wire_put_text(out, site->declared[i].name);
+    }
+}
+
+int usdt_serve(void *state, struct apart_question *question, struct text *answer)
+{
+    struct elf_file *file;
+    struct usdt_probes probes;
+    (void)state;
+    int error = tables_elf(question, &file);
+    if (error)
+        return error;
+    error = usdt_read(file, &probes);
+    if (!error) {
+        wire_put(answer, probes.damaged);
+        wire_put(answer, probes.count);
+        for (size_t i = 0; i < probes.count; i++)
+            put_site(answer, &probes.sites[i]);
+    }
+    usdt_free(&probes);
+    elf_file_close(file);
+    return error;
+}
+
+/* Texts stay in the message. */
+static bool take_site(struct wire *in, struct note_reader *reader, struct usdt_site *site)
+{
+    size_t size;
+    *site = (struct usdt_site){.provider = wire_take_text(in), .name = wire_take_text(in)};
+    site->arguments = wire_take_text(in);
+    const uint64_t *numbers = wire_take_bytes(in, &size);
+    if (!site->provider || !site->name || !site->arguments || strlen(site->arguments) >= UINT16_MAX ||
+        size != 6 * sizeof *numbers || numbers[5] > DECLARED_MAX)
+        return false;
+    site->address = numbers[0];
+    site->offset = numbers[1];
+    site->semaphore_address = numbers[2];
+    site->semaphore_offset = numbers[3];
+    site->is_declared = numbers[4] != 0;
+    site->declared_count = (unsigned)numbers[5];
+    struct usdt_declared *declared =
+        site->declared_count ? calloc(site->declared_count, sizeof *declared) : NULL;
+    if (site->declared_count && (!declared || reader_keep(reader, declared)))
+        return false;
+    site->declared = declared;
+    for (unsigned i = 0; i < site->declared_count; i++) {
+        declared[i].type = wire_take_text(in);
+        declared[i].name = wire_take_text(in);
+        if (!declared[i].type || !declared[i].name)
+            return false;
+    }
+    return true;
+}
+
+static int ask(const struct elf_file *file, struct usdt_probes *out)
+{
+    enum { SITE_LEAST = 96 }; /* bytes in a message */
+    struct apart_answer answer;
+    struct note_reader reader = {.out = out};
+    int error = tables_ask_elf(TABLES_USDT, file, &answer);
+    if (error) {
+        apart_answer_free(&answer);
+        return error;
+    }
+    if (reader_keep(&reader, answer.bytes))
+        return -ENOMEM;
+    out->damaged = wire_take(&answer.in);
+    size_t count = wire_take_count(&answer.in, SITE_LEAST);
+    out->sites = calloc(count + 1, sizeof *out->sites);
+    if (!out->sites)
+        error = -ENOMEM;
+    for (; !error && out->count < count; out->count++)
+        if (!take_site(&answer.in, &reader, &out->sites[out->count]))
+            error = -EBADMSG;
+    out->memory = reader.blocks;
+    if (error)
+        usdt_free(out);
+    return error;
+}
+
+int usdt_read(const struct elf_file *file, struct usdt_probes *out)
+{
+    *out = (struct usdt_probes){0};
+    return tables_are_apart(file) ? ask(file, out) : parse(file, out);
 }
 
 void usdt_free(struct usdt_probes *probes)

@@ -8,9 +8,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sym/apart.h"
 #include "sym/dwarf.h"
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The reading itself is looked at, not the process that it has elsewhere. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    apart_pretend();
+    return 0;
+}
 
 static int see_place(void *state, uint64_t address, bool is_inlined)
 {

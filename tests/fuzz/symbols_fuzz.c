@@ -4,11 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sym/apart.h"
 #include "sym/call.h"
 #include "sym/debug_file.h"
 #include "sym/perf_map.h"
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The reading itself is looked at, not the process that it has elsewhere. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    apart_pretend();
+    return 0;
+}
 
 static void fuzz_map(const uint8_t *data, size_t size)
 {

@@ -11,12 +11,22 @@
 #include "base/text.h"
 #include "reader/json_lines.h"
 #include "reader/json_read.h"
+#include "sym/apart.h"
 #include "sym/archive.h"
 #include "sym/kallsyms.h"
 #include "sym/proc.h"
 #include "sym/tracefs.h"
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The reading itself is looked at, not the process that it has elsewhere. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    apart_pretend();
+    return 0;
+}
 
 static void fuzz_maps(const char *text)
 {

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sym/tables.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "sym/elf_private.h"
+
+enum { PATIENCE_MS = 30000 };
+#define MEMORY ((uint64_t)4 << 30)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct apart *reader; /* NULL: there is none */
+
+static apart_server *const servers[TABLES_COUNT] = {
+    [TABLES_ELF] = elf_serve,         [TABLES_SYMBOLS] = elf_serve_symbols, [TABLES_DATA] = debug_data_serve,
+    [TABLES_LINK] = debug_link_serve, [TABLES_DYNAMIC] = needed_serve,      [TABLES_USDT] = usdt_serve,
+    [TABLES_CFI] = cfi_serve,         [TABLES_MEMBER] = archive_serve,      [TABLES_MAP] = perf_map_serve,
+};
+
+int tables_serve(void *state, struct apart_question *question, struct text *answer)
+{
+    return question->kind < TABLES_COUNT ? servers[question->kind](state, question, answer) : -ENOTSUP;
+}
+
+static bool begin(void *state)
+{
+    (void)state;
+    debug_data_prepare();
+    return true;
+}
+
+static apart_server *server_now = tables_serve;
+
+void tables_serve_with(apart_server *server)
+{
+    tables_end();
+    server_now = server;
+}
+
+static int start(void)
+{
+    const struct apart_options options = {.name = "spoor-tables",
+                                          .serve = server_now,
+                                          .begin = begin,
+                                          .memory = MEMORY,
+                                          .patience_ms = PATIENCE_MS};
+    if (reader && !apart_is_gone(reader))
+        return 0;
+    apart_end(reader);
+    reader = NULL;
+    return apart_start(&options, &reader);
+}
+
+int tables_ask(enum tables_kind kind, const struct text *question, int fd, struct apart_answer *out)
+{
+    *out = (struct apart_answer){.bytes = NULL};
+    pthread_mutex_lock(&lock);
+    int error = start();
+    if (!error)
+        error = apart_ask(reader, kind, question, fd, out);
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+int tables_ask_elf(enum tables_kind kind, const struct elf_file *file, struct apart_answer *out)
+{
+    struct text question = {0};
+    wire_put(&question, file->base);
+    wire_put(&question, file->size);
+    int error = tables_ask(kind, &question, file->fd, out);
+    text_free(&question);
+    return error;
+}
+
+int tables_elf(struct apart_question *question, struct elf_file **out)
+{
+    uint64_t base = wire_take(&question->in), size = wire_take(&question->in);
+    return question->in.is_bad ? -EINVAL : elf_file_open_part(question->fd, base, size, out);
+}
+
+bool tables_are_apart(const struct elf_file *file)
+{
+    return file->fd >= 0 && !apart_inside();
+}
+
+void tables_end(void)
+{
+    pthread_mutex_lock(&lock);
+    apart_end(reader);
+    reader = NULL;
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The process that reads tables for us may be taken over by what it reads: whatever it then answers, nothing of
+ * ours is read or written that it should not be. Here it answers as it should, with some bytes changed, or cut,
+ * or it dies. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sym/archive.h"
+#include "sym/cfi.h"
+#include "sym/debug_file.h"
+#include "sym/needed.h"
+#include "sym/perf_map.h"
+#include "sym/tables.h"
+#include "sym/usdt.h"
+
+enum { ROUNDS = 3000, CHANGES_MOST = 8 };
+
+/* There. */
+static uint64_t seed = 1;
+
+static uint64_t chance(uint64_t below)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return below ? (seed >> 33) % below : 0;
+}
+
+static int lie(void *state, struct apart_question *question, struct text *answer)
+{
+    int status = tables_serve(state, question, answer);
+    uint64_t changes = chance(CHANGES_MOST), how = chance(16);
+    static const uint64_t borders[] = {0, 1, 7, 255, 4096, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX};
+    for (uint64_t i = 0; i < changes && answer->length >= 8; i++) {
+        /* Half of it at the front, where counts and sizes are. */
+        size_t at = chance(chance(2) ? answer->length - 7 : answer->length < 512 ? answer->length - 7 : 505);
+        uint64_t value = borders[chance(sizeof borders / sizeof *borders)];
+        if (chance(2))
+            answer->bytes[at] ^= (char)(1 << chance(8));
+        else
+            memcpy(answer->bytes + (at & ~(size_t)7), &value, sizeof value);
+    }
+    if (how == 0)
+        text_truncate(answer, chance(answer->length));
+    else if (how == 1)
+        _exit(1);
+    return how == 2 ? -EBADMSG : status;
+}
+
+/* Here. */
+static int read_symbol(void *context, const struct elf_symbol *symbol)
+{
+    *(size_t *)context += strlen(symbol->name);
+    return 0;
+}
+
+static int read_site(void *context, const struct usdt_site *site)
+{
+    *(size_t *)context += strlen(site->provider) + strlen(site->name) + strlen(site->arguments);
+    for (unsigned i = 0; i < site->declared_count; i++)
+        *(size_t *)context += strlen(site->declared[i].type) + strlen(site->declared[i].name);
+    return 0;
+}
+
+static size_t read_everything(const char *path)
+{
+    struct elf_file *file, *other;
+    struct elf_symbol symbol;
+    struct elf_section section;
+    struct usdt_probes probes;
+    struct cfi_rows rows;
+    void *bytes;
+    size_t read = 0, size;
+    uint64_t number;
+    if (elf_file_open(path, &file))
+        return 0;
+    for (size_t i = 0; i < elf_file_section_count(file) && i < 64; i++)
+        read += elf_file_section(file, i, &section) ? strlen(section.name) : 0;
+    elf_file_build_id(file, &size);
+    elf_file_offset(file, 0x1000, &number);
+    elf_file_code_address(file, 0x1000, &number);
+    read += !elf_file_nearest(file, 0x1234, &symbol) ? strlen(symbol.name) : 0;
+    elf_file_each_function(file, NULL, read_symbol, &read);
+    read += !elf_file_symbol(file, "main", &symbol) ? strlen(symbol.name) : 0;
+    if (!usdt_read(file, &probes))
+        usdt_each(&probes, NULL, NULL, read_site, &read);
+    usdt_free(&probes);
+    if (!cfi_read(file, &rows))
+        read += cfi_find(&rows, 0x1234) != NULL;
+    cfi_free(&rows);
+    if (!debug_data_open(file, &bytes, &other)) {
+        elf_file_each_function(other, NULL, read_symbol, &read);
+        elf_file_close(other);
+        free(bytes);
+    }
+    if (!debug_file_open(file, path, 0, NULL, &other))
+        elf_file_close(other);
+    elf_file_close(file);
+    return read;
+}
+
+static int visit_needed(void *context, const char *path)
+{
+    *(size_t *)context += strlen(path);
+    return 0;
+}
+
+static void test_truth(void **state)
+{
+    (void)state;
+    tables_serve_with(tables_serve);
+    assert_in_range(read_everything("/proc/self/exe"), 1000, 100000000);
+}
+
+static void test_lies(void **state)
+{
+    size_t read = 0;
+    (void)state;
+    tables_serve_with(lie);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        read += read_everything(round % 2 ? "/bin/true" : "/proc/self/exe");
+        if (round % 16 == 0)
+            needed_each("/proc/self/exe", visit_needed, &read);
+    }
+    assert_int_not_equal(read, 0);
+}
+
+/* Generated code and archives have no file but their own. */
+static void test_lies_of_maps(void **state)
+{
+    char path[64];
+    struct perf_map *map;
+    uint64_t start, offset, size;
+    unsigned found = 0;
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    FILE *file = fopen(path, "wx");
+    assert_non_null(file);
+    for (unsigned i = 0; i < 100; i++)
+        fprintf(file, "%x 10 function_%u\n", 0x1000 + 16 * i, i);
+    fclose(file);
+    int fd = open(path, O_RDONLY);
+    tables_serve_with(lie);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        assert_int_not_equal(archive_member(fd, "x", &offset, &size), 0);
+        if (perf_map_read(getpid(), &map))
+            continue;
+        for (uint64_t address = 0; address < 0x2000; address += 8) {
+            const char *name = perf_map_find(map, address, &start);
+            found += name && strlen(name) > 8;
+        }
+        perf_map_close(map);
+    }
+    assert_int_not_equal(found, 0);
+    close(fd);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_truth),
+        cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_lies_of_maps),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tables_end();
+    return failed;
+}
