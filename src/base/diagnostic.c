@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/terminal.h"
+
 static void context_add(struct diagnostics *diagnostics, struct place place, const char *message)
 {
     struct diagnostic_context **last = &diagnostics->items[diagnostics->count - 1].contexts;
@@ -45,7 +47,7 @@ static void diagnose(struct diagnostics *diagnostics, enum severity severity, st
     if (diagnostics->reports[severity] > REPORTS_MOST)
         return;
     struct text text = {0};
-    text_vprintf(&text, format, arguments);
+    terminal_vprint(&text, format, arguments);
     const char *message = text_keep(&text, diagnostics->arena);
     for (size_t i = 0; i < diagnostics->count; i++) {
         const struct diagnostic *old = &diagnostics->items[i];
@@ -91,9 +93,16 @@ void diagnose_hint(struct diagnostics *diagnostics, const char *format, ...)
     struct text text = {0};
     va_list arguments;
     va_start(arguments, format);
-    text_vprintf(&text, format, arguments);
+    terminal_vprint(&text, format, arguments);
     va_end(arguments);
     diagnostics->items[diagnostics->count - 1].hint = text_keep(&text, diagnostics->arena);
+}
+
+void diagnose_hint_lines(struct diagnostics *diagnostics, struct text *lines)
+{
+    if (diagnostics->is_open)
+        diagnostics->items[diagnostics->count - 1].hint = text_keep(lines, diagnostics->arena);
+    text_free(lines);
 }
 
 void diagnose_context(struct diagnostics *diagnostics, struct place place, const char *format, ...)
@@ -103,7 +112,7 @@ void diagnose_context(struct diagnostics *diagnostics, struct place place, const
     struct text text = {0};
     va_list arguments;
     va_start(arguments, format);
-    text_vprintf(&text, format, arguments);
+    terminal_vprint(&text, format, arguments);
     va_end(arguments);
     context_add(diagnostics, place, text_keep(&text, diagnostics->arena));
 }
@@ -167,6 +176,14 @@ struct place place_between(struct place first, struct place last)
 
 enum { LINES_MOST = 20, LINE_LONGEST = 1000, BEFORE_PLACE = 200 };
 
+/* One byte of the text, as it is but for tabs, and for what would colour the rest. */
+static const char *show(char c, char byte[2])
+{
+    byte[0] = c;
+    byte[1] = 0;
+    return c == '\t' ? "    " : c == '\033' ? "\\x1b" : byte;
+}
+
 /* The line's text with tabs as four spaces; the marker below runs under the same columns. Of a line that is
  * longer than anybody reads, what is around the place. */
 static void diagnostic_line(struct text *out, const struct source *source, struct place place)
@@ -186,13 +203,13 @@ static void diagnostic_line(struct text *out, const struct source *source, struc
         for (end = begin + LINE_LONGEST; (source->text[end] & 0xc0) == 0x80;)
             end--;
     struct text marker = {0};
+    char byte[2];
     for (size_t i = begin; i <= end; i++) {
-        bool tab = i < end && source->text[i] == '\t';
+        const char *shows = i < end ? show(source->text[i], byte) : "";
         bool inside = i >= place.begin && (i < place.end || (i == place.begin && place.begin == place.end));
-        if (i < end)
-            text_add(out, tab ? "    " : (char[]){source->text[i], 0});
+        text_add(out, shows);
         if (inside || i < place.begin)
-            text_fill(&marker, inside ? '~' : ' ', tab ? 4 : 1);
+            text_fill(&marker, inside ? '~' : ' ', i < end ? strlen(shows) : 1);
     }
     text_printf(out, "\n%s\n", text_string(&marker));
     text_free(&marker);
@@ -202,10 +219,11 @@ static void diagnostic_line(struct text *out, const struct source *source, struc
 static void diagnostic_lines(struct text *out, const struct source *source, struct place place)
 {
     size_t at = place.begin, lines = 1;
+    char byte[2];
     while (at > 0 && source->text[at - 1] != '\n')
         at--;
     for (; at < source->length && (at < place.end || source->text[at] != '\n'); at++) {
-        text_add(out, source->text[at] == '\t' ? "    " : (char[]){source->text[at], 0});
+        text_add(out, show(source->text[at], byte));
         if (source->text[at] == '\n' && lines++ == LINES_MOST) {
             text_add(out, "...");
             break;
@@ -225,9 +243,9 @@ static void render_part(struct text *out, enum severity severity, struct place p
         first = source_position(source, place.begin);
         last = source_position(source, place.end);
         if (first.line == last.line)
-            text_printf(out, "%s:%u:%u-%u: ", source->name, first.line, first.column, last.column);
+            terminal_print(out, "%s:%u:%u-%u: ", source->name, first.line, first.column, last.column);
         else
-            text_printf(out, "%s:%u-%u: ", source->name, first.line, last.line);
+            terminal_print(out, "%s:%u-%u: ", source->name, first.line, last.line);
     }
     text_printf(out, "%s%s:%s %s\n", colour ? colours[severity] : "", words[severity],
                 colour ? "\033[0m" : "", message);

@@ -66,9 +66,12 @@ void diagnose_error(struct diagnostics *diagnostics, struct place place, const c
     __attribute__((format(printf, 3, 4)));
 void diagnose_warning(struct diagnostics *diagnostics, struct place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* In all of these what %s and %c bring is a name, which ends no line. */
 /* A hint for the latest report; nothing if that was not kept. */
 void diagnose_hint(struct diagnostics *diagnostics, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Lines that we made; nothing is left of the text. */
+void diagnose_hint_lines(struct diagnostics *diagnostics, struct text *lines);
 
 /* Another place that belongs to the latest report, shown behind it with its severity. */
 void diagnose_context(struct diagnostics *diagnostics, struct place place, const char *format, ...)

@@ -128,7 +128,7 @@ static void act_system(struct actor *actor, const struct action *action, const u
     struct place place = action->call->place;
     struct text text = {0}, output = {0};
     struct command command = {.ended = -1, .output = -1};
-    formatted_text(actor, action, record, &text);
+    formatted_text(actor, action, record, FORMATTED_BYTES, &text);
     actor->flush(actor);
     int status = 0;
     int error = -ENOMEM;

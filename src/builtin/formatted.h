@@ -13,7 +13,14 @@ enum { FORMATTED_ARGUMENTS = 64 };
 const struct type *formatted_check(struct checker *checker, struct node *node);
 struct ir *formatted_lower(struct lowering *l, struct node *node, struct memory *into);
 /* The text that a record of it says. */
+enum formatted_for {
+    FORMATTED_BYTES,   /* a command, a path: as it is */
+    FORMATTED_OUTPUT,  /* what the output takes: on a terminal it cannot command it */
+    FORMATTED_MESSAGE, /* the same, wherever it goes */
+};
 void formatted_text(struct actor *actor, const struct action *action, const uint8_t *record,
-                    struct text *text);
+                    enum formatted_for purpose, struct text *text);
+/* Constants, or a choice between them: nobody else had a part in it. */
+bool formatted_is_own(const struct node *node);
 
 #endif

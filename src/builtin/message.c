@@ -35,7 +35,7 @@ static void tell(struct actor *actor, const struct action *action, enum severity
 static void act_message(struct actor *actor, const struct action *action, const uint8_t *record)
 {
     struct text text = {0};
-    formatted_text(actor, action, record, &text);
+    formatted_text(actor, action, record, actor->is_json ? FORMATTED_BYTES : FORMATTED_MESSAGE, &text);
     tell(actor, action, (enum severity)action->builtin->data, &text);
     text_free(&text);
 }
@@ -74,6 +74,8 @@ static void act_assert(struct actor *actor, const struct action *action, const u
     struct printer printer = *actor->printer;
     printer.out = &text;
     printer.scratch = (struct text){0};
+    printer.is_terminal = !actor->is_json; /* a message */
+    printer.keeps_lines = formatted_is_own(check_argument(action->call, 1));
     text_add(&text, "assert failed: ");
     print_text(&printer, action->fields[0].type, actor_field(actor, action, 0, record));
     tell(actor, action, DIAGNOSTIC_ERROR, &text);
@@ -207,7 +209,7 @@ static const struct type *check_fail(struct checker *checker, struct node *node)
     const struct format *format = node->call.data;
     for (uint32_t i = 0; i < format->arguments; i++) {
         const struct node *argument = check_argument(node, i + 1);
-        arguments[i] = (struct format_argument){argument->type, constant_bytes(checker, argument)};
+        arguments[i] = (struct format_argument){argument->type, constant_bytes(checker, argument), true};
         if (!arguments[i].bytes) {
             check_error(checker, argument->place,
                         "fail(): the values must be constants: it speaks when the script is "

@@ -72,31 +72,41 @@ struct ir *formatted_lower(struct lowering *l, struct node *node, struct memory 
     return NULL;
 }
 
-static void format_arguments(struct actor *actor, const struct action *action, const uint8_t *record,
-                             struct format_argument *arguments)
+bool formatted_is_own(const struct node *node)
 {
+    if (node->kind == NODE_TERNARY)
+        return formatted_is_own(node->ternary.yes) && formatted_is_own(node->ternary.no);
+    return node->kind == NODE_STRING || node->kind == NODE_INTEGER;
+}
+
+static void format_arguments(struct actor *actor, const struct action *action, const uint8_t *record,
+                             bool is_terminal, struct format_argument *arguments)
+{
+    const uint32_t before = action->call->call.arguments.count - action->field_count;
     for (uint32_t i = 0; i < action->field_count; i++)
-        arguments[i] =
-            (struct format_argument){action->fields[i].type, actor_field(actor, action, i, record)};
+        arguments[i] = (struct format_argument){
+            action->fields[i].type, actor_field(actor, action, i, record),
+            is_terminal && formatted_is_own(check_argument(action->call, before + i))};
 }
 
 static void act_printf(struct actor *actor, const struct action *action, const uint8_t *record)
 {
     struct format_argument arguments[FORMATTED_ARGUMENTS];
-    format_arguments(actor, action, record, arguments);
+    format_arguments(actor, action, record, actor->printer->is_terminal, arguments);
     record_format(actor->printer, "printf", action->call->call.data, arguments, action->field_count);
 }
 
-/* The text of a format and its arguments, for those who do something else with it. */
 void formatted_text(struct actor *actor, const struct action *action, const uint8_t *record,
-                    struct text *text)
+                    enum formatted_for purpose, struct text *text)
 {
     struct format_argument arguments[FORMATTED_ARGUMENTS];
     struct printer printer = *actor->printer;
     printer.out = text;
     printer.json = false;
+    printer.is_terminal =
+        purpose == FORMATTED_MESSAGE || (purpose == FORMATTED_OUTPUT && printer.is_terminal);
     printer.scratch = (struct text){0};
-    format_arguments(actor, action, record, arguments);
+    format_arguments(actor, action, record, printer.is_terminal, arguments);
     format_print(&printer, action->call->call.data, arguments, action->field_count);
     printer_free(&printer);
 }
@@ -104,7 +114,7 @@ void formatted_text(struct actor *actor, const struct action *action, const uint
 static void act_cat(struct actor *actor, const struct action *action, const uint8_t *record)
 {
     struct text path = {0}, content = {0};
-    formatted_text(actor, action, record, &path);
+    formatted_text(actor, action, record, FORMATTED_BYTES, &path);
     int descriptor = -1;
     errno = ENOMEM;
     if (!path.failed) /* half a path would be another file's */
@@ -192,10 +202,12 @@ static void act_print(struct actor *actor, const struct action *action, const ui
 {
     const struct node *what = check_argument(action->call, 0);
     uint64_t top = print_number(action->call, 1), divisor = print_number(action->call, 2);
-    if (action->field_count)
+    if (action->field_count) {
+        actor->printer->keeps_lines = formatted_is_own(what);
         record_value(actor->printer, action->fields[0].type, actor_field(actor, action, 0, record), divisor);
-    else if (snapshot_print(actor->printer, actor->host, actor->image, (size_t)what->map.symbol->index, top,
-                            divisor, false))
+        actor->printer->keeps_lines = false;
+    } else if (snapshot_print(actor->printer, actor->host, actor->image, (size_t)what->map.symbol->index, top,
+                              divisor, false))
         actor->complain(actor, action->call->place, "the map %s could not be read", what->map.name);
 }
 
@@ -222,10 +234,10 @@ static void act_join(struct actor *actor, const struct action *action, const uin
             break;
         if (at > action->size)
             text_add(&text, separator ? check_literal(separator) : " ");
-        text_append(&text, word, length);
+        record_foreign_name(actor->printer, &text, word, length);
     }
     text_char(&text, '\n');
-    record_foreign_text(actor->printer, "join", &text);
+    record_text(actor->printer, "join", &text);
     text_free(&text);
 }
 

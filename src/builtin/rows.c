@@ -166,12 +166,12 @@ static void print_row(void *state, const struct map_snapshot *map, const struct 
             }
         } else if (map->key->kind == TYPE_TUPLE)
             bytes += map->key->fields[column].offset;
-        arguments[i] = (struct format_argument){column_type(map->key, map->value, column), bytes};
+        arguments[i] = (struct format_argument){column_type(map->key, map->value, column), bytes, false};
         if (arguments[i].type->kind != TYPE_NAME)
             continue;
         const char *name = short_name(output->printer.names, value_integer(arguments[i].type, bytes));
         names[i] = (struct type){.kind = TYPE_STRING, .size = (uint32_t)strlen(name) + 1};
-        arguments[i] = (struct format_argument){&names[i], name};
+        arguments[i] = (struct format_argument){&names[i], name, false};
     }
     format_print(&output->printer, output->rows->format, arguments, output->rows->count);
 }
@@ -279,7 +279,7 @@ static void act_containing(struct actor *actor, const struct action *action, con
     struct text text = {0};
     call.call.data = containing->format;
     printing.call = &call;
-    formatted_text(actor, &printing, record, &text);
+    formatted_text(actor, &printing, record, FORMATTED_OUTPUT, &text);
     const char *line = text_string(&text);
     if (text.failed ||
         (text.length >= containing->from && strstr(line + containing->from, containing->text))) {

@@ -358,7 +358,7 @@ static int parse(struct arguments *arguments, struct arena *arena, struct option
     unsigned counts[2] = {0};
     int letter, error = 0;
     optind = 0;
-    while (!error && (letter = getopt_long(argc, argv, "p:t:z:i:d:n:vcT:H:C:I:h", names, NULL)) != -1)
+    while (!error && (letter = command_option(argc, argv, "p:t:z:i:d:n:vcT:H:C:I:h", names)) != -1)
         switch (letter) {
         case 'p': error = bcc_number("-p", optarg, 1, INT32_MAX, &arguments->pid); break;
         case 't': error = bcc_number("-t", optarg, 1, INT32_MAX, &arguments->tid); break;
@@ -417,7 +417,7 @@ int command_argdist(int argc, char **argv)
     if (!status) {
         write_interval(&script, &arguments, options.session.command != NULL);
         if (arguments.verbose && !arguments.shows)
-            fputs(text_string(&script), stderr);
+            command_say(stderr, text_string(&script));
         status = bcc_run(&options, &script, arguments.shows);
     }
     text_free(&script);

@@ -9,16 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/terminal.h"
 #include "cmd/command.h"
 
 int bcc_fail(const char *spec, const char *format, ...)
 {
+    struct text text = {0};
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "ERROR: %s%s%s", spec ? "'" : "", spec ? spec : "", spec ? "': " : "");
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    terminal_vprint(&text, format, arguments);
     va_end(arguments);
+    if (spec)
+        command_print(stderr, "ERROR: '%s': %s\n", spec, text_string(&text));
+    else
+        command_print(stderr, "ERROR: %s\n", text_string(&text));
+    text_free(&text);
     return 1;
 }
 
@@ -446,7 +451,7 @@ int bcc_expression(struct text *out, const struct bcc_spec *spec, const struct b
 int bcc_run(struct options *options, const struct text *script, bool shows)
 {
     if (shows) {
-        fputs(text_string(script), stdout);
+        command_say(stdout, text_string(script));
         return 0;
     }
     options->session.is_quiet = true;

@@ -24,9 +24,14 @@ int command_run(struct options *options, const char *name, const struct text *te
 int command_probes(struct options *options, const char *name, const struct text *text, probe_visitor *visit,
                    void *state);
 
-/* Text that others had a part in, such as names of symbols and files: it cannot command a terminal. */
+/* All that commands print: nothing that others had a part in, such as names of symbols and files, can command
+ * a terminal. As printf() does; what %s and %c bring ends no line there, and none in a message (stderr). */
+void command_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Lines that are made already; on stderr: a message, which has colours. */
 void command_say(FILE *out, const char *text);
-void command_say_line(FILE *out, const char *text); /* with a newline behind it */
+/* As getopt_long() does, whose own messages show what is given as it is. */
+struct option;
+int command_option(int argc, char **argv, const char *letters, const struct option *names);
 
 /* The same on the error stream of a trace, which must go on: part after part, while somebody takes them
  * within so many milliseconds. False: nobody does, and the rest is lost. */

@@ -63,7 +63,7 @@ static int parse(struct arguments *arguments, struct options *options, int argc,
     };
     int letter, error = 0;
     optind = 0;
-    while (!error && (letter = getopt_long(argc, argv, "p:c:i:d:TrDh", names, NULL)) != -1)
+    while (!error && (letter = command_option(argc, argv, "p:c:i:d:TrDh", names)) != -1)
         switch (letter) {
         case 'p': error = bcc_number("-p", optarg, 1, INT32_MAX, &arguments->pid); break;
         case 'c':
@@ -229,7 +229,7 @@ int command_count(int argc, char **argv)
         text_add(&script, text_string(&probes));
         write_ends(&script, &arguments);
         if (arguments.verbose && !arguments.shows)
-            fputs(text_string(&script), stderr);
+            command_say(stderr, text_string(&script));
         status = bcc_run(&options, &script, arguments.shows);
     } else
         status = 1;

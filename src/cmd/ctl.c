@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/command.h"
 #include "cmd/recordings.h"
 #include "reader/control.h"
 #include "reader/filter.h"
@@ -39,8 +40,8 @@ struct arguments {
 
 static int complain(const char *what, const char *value)
 {
-    fprintf(stderr, "ERROR: %s%s%s\nHINT: spoor ctl -h lists the commands\n", what, value ? " " : "",
-            value ? value : "");
+    command_print(stderr, "ERROR: %s%s%s\nHINT: spoor ctl -h lists the commands\n", what, value ? " " : "",
+                  value ? value : "");
     return 1;
 }
 
@@ -78,9 +79,9 @@ static void print_owner(uid_t owner)
     struct passwd entry, *found = NULL;
     char buffer[4096];
     if (!getpwuid_r(owner, &entry, buffer, sizeof buffer, &found) && found)
-        printf(" %-10s", found->pw_name);
+        command_print(stdout, " %-10s", found->pw_name);
     else
-        printf(" %-10ld", (long)owner);
+        command_print(stdout, " %-10ld", (long)owner);
 }
 
 static int list_all(const struct arguments *arguments)
@@ -89,8 +90,8 @@ static int list_all(const struct arguments *arguments)
     (void)arguments;
     const int error = find_recordings(&list);
     if (list.count)
-        printf("%-16s %8s %-8s %-10s %9s %-6s %7s %s\n", "NAME", "PID", "STATE", "USER", "SIZE", "FORMAT",
-               "THREADS", "FILE");
+        command_print(stdout, "%-16s %8s %-8s %-10s %9s %-6s %7s %s\n", "NAME", "PID", "STATE", "USER",
+                      "SIZE", "FORMAT", "THREADS", "FILE");
     for (size_t i = 0; i < list.count; i++) {
         const struct find_entry *entry = &list.items[i];
         unsigned rings;
@@ -98,13 +99,13 @@ static int list_all(const struct arguments *arguments)
         char pid[16] = "-";
         if (entry->pid)
             snprintf(pid, sizeof pid, "%" PRIu32, entry->pid);
-        printf("%-16s %8s %-8s", entry->name, pid, state_names[state]);
+        command_print(stdout, "%-16s %8s %-8s", entry->name, pid, state_names[state]);
         print_owner(entry->owner);
-        printf(" %6.1f MB %-6s %7u %s\n", (double)entry->allocated / 1e6, entry->is_spdk ? "SPDK" : "spoor",
-               rings, entry->path);
+        command_print(stdout, " %6.1f MB %-6s %7u %s\n", (double)entry->allocated / 1e6,
+                      entry->is_spdk ? "SPDK" : "spoor", rings, entry->path);
     }
     if (!list.count && !error)
-        puts("no recordings");
+        command_print(stdout, "no recordings\n");
     find_free(&list);
     return report(error, &(struct text){0});
 }
@@ -120,16 +121,17 @@ static int command_clean(const struct arguments *arguments)
         if (find_state(&list.items[i], &rings) != STATE_ENDED)
             continue;
         if (!arguments->only_says && unlink(list.items[i].path)) {
-            fprintf(stderr, "ERROR: cannot remove %s: %s\n", list.items[i].path, strerror(errno));
+            command_print(stderr, "ERROR: cannot remove %s: %s\n", list.items[i].path, strerror(errno));
             error = error ? error : -errno;
             continue;
         }
-        printf("%s %s\n", arguments->only_says ? "would remove" : "removed", list.items[i].path);
+        command_print(stdout, "%s %s\n", arguments->only_says ? "would remove" : "removed",
+                      list.items[i].path);
         bytes += list.items[i].allocated;
         removed++;
     }
-    printf("%u recording%s of ended programs, %.1f MB\n", removed, removed == 1 ? "" : "s",
-           (double)bytes / 1e6);
+    command_print(stdout, "%u recording%s of ended programs, %.1f MB\n", removed, removed == 1 ? "" : "s",
+                  (double)bytes / 1e6);
     find_free(&list);
     return error != 0;
 }
@@ -140,21 +142,21 @@ static void show_tracepoints(struct control *control)
 {
     const struct recording_model *model = recording_model(control_recording(control));
     for (size_t i = 0; i < model->group_count; i++) {
-        printf("%s%s%s\n", model->groups[i].name, model->groups[i].text[0] ? ": " : "",
-               model->groups[i].text);
+        command_print(stdout, "%s%s%s\n", model->groups[i].name, model->groups[i].text[0] ? ": " : "",
+                      model->groups[i].text);
         for (size_t j = 0; j < model->tracepoint_room; j++) {
             const struct recording_tracepoint *tracepoint = model->tracepoints[j];
             if (!tracepoint || tracepoint->group->id != model->groups[i].id)
                 continue;
             bool is_filtered;
             const bool is_on = control_is_enabled(control, tracepoint, &is_filtered);
-            printf("  %c %-32s", is_on ? is_filtered ? 'f' : '+' : '-', tracepoint->name);
+            command_print(stdout, "  %c %-32s", is_on ? is_filtered ? 'f' : '+' : '-', tracepoint->name);
             if (tracepoint->index < 64)
-                printf(" %#-10" PRIx64, (uint64_t)1 << tracepoint->index);
+                command_print(stdout, " %#-10" PRIx64, (uint64_t)1 << tracepoint->index);
             for (unsigned k = 0; k < tracepoint->argument_count; k++)
-                printf("%s%s%s%s", k ? ", " : " ", tracepoint->arguments[k].type,
-                       tracepoint->arguments[k].type[0] ? " " : "", tracepoint->arguments[k].name);
-            putchar('\n');
+                command_print(stdout, "%s%s%s%s", k ? ", " : " ", tracepoint->arguments[k].type,
+                              tracepoint->arguments[k].type[0] ? " " : "", tracepoint->arguments[k].name);
+            command_print(stdout, "\n");
         }
     }
 }
@@ -165,15 +167,15 @@ static int command_show(struct control *control, const struct arguments *argumen
     struct recording_thread thread;
     struct recording_owner owner;
     (void)arguments, (void)why;
-    printf("%s%s%s\n", recording_path(recording), recording_model(recording)->command[0] ? ": " : "",
-           recording_model(recording)->command);
+    command_print(stdout, "%s%s%s\n", recording_path(recording),
+                  recording_model(recording)->command[0] ? ": " : "", recording_model(recording)->command);
     show_tracepoints(control);
     for (size_t i = 0; recording_thread(recording, i, &thread); i++)
-        printf("%sthread %" PRIu32 " %s\n", i ? "" : "\n", thread.id, thread.name);
+        command_print(stdout, "%sthread %" PRIu32 " %s\n", i ? "" : "\n", thread.id, thread.name);
     for (size_t i = 0, shown = 0; recording_owner_at(recording, i, &owner); i++)
         if (owner.until == UINT64_MAX)
-            printf("%sowner %c%02" PRIu32 " %s\n", shown++ ? "" : "\n", owner.letter ? owner.letter : '?',
-                   owner.id, owner.description);
+            command_print(stdout, "%sowner %c%02" PRIu32 " %s\n", shown++ ? "" : "\n",
+                          owner.letter ? owner.letter : '?', owner.id, owner.description);
     return 0;
 }
 
@@ -255,7 +257,7 @@ int command_ctl(int argc, char **argv)
     struct arguments arguments = {0};
     uint64_t number;
     int letter;
-    while ((letter = getopt_long(argc, argv, "p:s:f:nh", names, NULL)) != -1)
+    while ((letter = command_option(argc, argv, "p:s:f:nh", names)) != -1)
         switch (letter) {
         case 'p':
             if (!recordings_number(optarg, INT32_MAX, &number) || !number)

@@ -33,13 +33,14 @@ int command_info(struct options *options)
         return 1;
     }
     uname(&system);
-    printf("spoor %s\n%s %s %s\n\n", SPOOR_VERSION, system.sysname, system.release, system.machine);
+    command_print(stdout, "spoor %s\n%s %s %s\n\n", SPOOR_VERSION, system.sysname, system.release,
+                  system.machine);
     int error = kernel_open(&kernel_options, &diagnostics, &kernel);
     if (!error) {
         struct text text = {0};
         kernel_describe(kernel, &text);
         describe_kinds(kernel, &text);
-        fputs(text_string(&text), stdout);
+        command_say(stdout, text_string(&text));
         text_free(&text);
         kernel_host(kernel)->operations->close(kernel_host(kernel));
     }

@@ -14,7 +14,7 @@ static int print_probe(void *state, const char *name, const char *details)
 {
     size_t *count = state;
     ++*count;
-    command_say_line(stdout, name);
+    command_print(stdout, "%s\n", name);
     if (details)
         command_say(stdout, details);
     return ferror(stdout) ? -EPIPE : 0;
@@ -134,7 +134,7 @@ static int list(struct options *options, struct arena *arena, struct diagnostics
     replay_free(environment.replay);
     probe_environment_close(&environment);
     if (!error && !count && !is_types && options->pattern && !diagnostics->errors) {
-        fprintf(stderr, "ERROR: no probe matches '%s'\n", options->pattern);
+        command_print(stderr, "ERROR: no probe matches '%s'\n", options->pattern);
         return 1;
     }
     return error || diagnostics->errors ? 1 : 0;

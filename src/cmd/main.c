@@ -63,7 +63,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (options.version) {
-        puts("spoor " SPOOR_VERSION);
+        fputs("spoor " SPOOR_VERSION "\n", stdout);
         return 0;
     }
     if (options.info)

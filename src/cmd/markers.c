@@ -160,17 +160,19 @@ int command_replace_markers(struct text *text, const struct session_options *ses
     for (const char *at = begin; *at && !status;) {
         bool is_exe = is_marker(begin, at, exe_marker), is_pid = is_marker(begin, at, pid_marker);
         if ((is_exe || is_pid) && !session->pid_count && !session->command) {
-            fprintf(stderr,
-                    "ERROR: %s in the script stands for %s, and there is none\n"
-                    "HINT: say which with -p PID, or start it with -c COMMAND\n",
-                    is_exe ? exe_marker : pid_marker, is_exe ? "a process's program" : "a process");
+            command_print(stderr,
+                          "ERROR: %s in the script stands for %s, and there is none\n"
+                          "HINT: say which with -p PID, or start it with -c COMMAND\n",
+                          is_exe ? exe_marker : pid_marker, is_exe ? "a process's program" : "a process");
             status = 1;
         } else if (is_exe) {
             status = write_file(&out, begin, at, session);
             if (status && session->pid_count)
-                fprintf(stderr, "ERROR: the program of process %d cannot be read\n", (int)session->pids[0]);
+                command_print(stderr, "ERROR: the program of process %d cannot be read\n",
+                              (int)session->pids[0]);
             else if (status)
-                fprintf(stderr, "ERROR: the program of the command '%s' was not found\n", session->command);
+                command_print(stderr, "ERROR: the program of the command '%s' was not found\n",
+                              session->command);
             at += strlen(exe_marker);
         } else if (is_pid) {
             if (session->pid_count)

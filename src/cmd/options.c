@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cmd/options.h"
+#include "cmd/command.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -126,7 +126,7 @@ void options_help(FILE *out)
                  lines[i].letter > ' ' && lines[i].name ? ", " : "", lines[i].name ? "--" : "",
                  lines[i].name ? lines[i].name : "", lines[i].argument ? " " : "",
                  lines[i].argument ? lines[i].argument : "");
-        fprintf(out, "  %-26s %s\n", left, lines[i].what);
+        command_print(out, "  %-26s %s\n", left, lines[i].what);
     }
     fputs("\nParameters are $1, $2 … in the script; write -- before those that begin with a dash.\n"
           "Exit status: 0, or the argument of exit(); 1 after an error.\n\nExamples:\n"
@@ -139,8 +139,8 @@ void options_help(FILE *out)
 
 static int complain(const char *format, const char *what)
 {
-    fprintf(stderr, "ERROR: ");
-    fprintf(stderr, format, what);
+    command_print(stderr, "ERROR: ");
+    command_print(stderr, format, what);
     fputs("\nHINT: spoor --help lists the options\n", stderr);
     return 1;
 }
@@ -238,8 +238,8 @@ static int apply(struct options *options, int letter, const char *argument)
     static const char *const hosts[] = {"kernel", "vm", NULL};
     int choice;
     if (letter >= REFUSED_FIRST) {
-        fprintf(stderr, "ERROR: --%s is not offered: %s\n", refused[letter - REFUSED_FIRST].name,
-                refused[letter - REFUSED_FIRST].why);
+        command_print(stderr, "ERROR: --%s is not offered: %s\n", refused[letter - REFUSED_FIRST].name,
+                      refused[letter - REFUSED_FIRST].why);
         return 1;
     }
     switch (letter) {
@@ -360,7 +360,7 @@ static int read_environment(struct session_options *session)
     session->without_kernel = host && !strcmp(host, "vm");
     bool is_right = settings_from_environment(&session->settings, &diagnostics);
     diagnostics_render(&text, &diagnostics, DIAGNOSTIC_ERROR, session->colour);
-    fputs(text_string(&text), stderr);
+    command_say(stderr, text_string(&text));
     text_free(&text);
     arena_free(&arena);
     return !is_right;

@@ -10,19 +10,22 @@
 #include <unistd.h>
 
 #include "base/create.h"
+#include "base/terminal.h"
+#include "cmd/command.h"
 
 int output_open(struct output *output, const char *path, bool is_directory)
 {
-    *output = (struct output){.file = STDOUT_FILENO};
+    *output = (struct output){.file = STDOUT_FILENO, .is_terminal = isatty(STDOUT_FILENO) == 1};
     if (!path || (!is_directory && !strcmp(path, "-")))
         return 0;
+    output->is_terminal = false;
     output->file = is_directory ? create_new_directory(path) : create_new_file(AT_FDCWD, path);
     if (output->file >= 0) {
         output->path = path;
         output->is_directory = is_directory;
         return 0;
     }
-    fprintf(stderr, "ERROR: cannot create %s: %s\n", path, strerror(-output->file));
+    command_print(stderr, "ERROR: cannot create %s: %s\n", path, strerror(-output->file));
     if (output->file == -EEXIST)
         fputs("HINT: -o takes a name that is not in use; what exists is not overwritten\n", stderr);
     return 1;
@@ -54,9 +57,21 @@ static int write_in_directory(const struct output *output, const char *name, con
     return close(file) && !error ? -errno : error;
 }
 
+/* Text, of which the names are others'. */
+static int write_to_terminal(int file, const char *bytes, size_t length)
+{
+    struct text text = {0};
+    terminal_escape(&text, bytes, length, TERMINAL_LINES);
+    const int error = text.failed ? -ENOMEM : write_all(file, text_string(&text), text.length);
+    text_free(&text);
+    return error;
+}
+
 int output_write(struct output *output, const char *name, const void *bytes, size_t length)
 {
-    if (!output->error)
+    if (output->is_terminal && !output->error)
+        output->error = write_to_terminal(output->file, bytes, length);
+    else if (!output->error)
         output->error = output->is_directory ? write_in_directory(output, name, bytes, length)
                                              : write_all(output->file, bytes, length);
     return output->error;
@@ -80,15 +95,15 @@ int output_close(struct output *output, bool is_whole)
     if (!output->path) {
         if (!output->error || output->error == -EPIPE)
             return 0;
-        fprintf(stderr, "ERROR: cannot write the output: %s\n", strerror(-output->error));
+        command_print(stderr, "ERROR: cannot write the output: %s\n", strerror(-output->error));
         return 1;
     }
     if (output->error || !is_whole) {
         if (output->error)
-            fprintf(stderr, "ERROR: cannot write %s: %s; it was removed\n", output->path,
-                    strerror(-output->error));
+            command_print(stderr, "ERROR: cannot write %s: %s; it was removed\n", output->path,
+                          strerror(-output->error));
         else
-            fprintf(stderr, "NOTE: %s is not whole and was removed\n", output->path);
+            command_print(stderr, "NOTE: %s is not whole and was removed\n", output->path);
         if (output->is_directory)
             remove_directory(output);
         else

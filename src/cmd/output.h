@@ -10,6 +10,7 @@
 struct output {
     const char *path; /* NULL: standard output */
     int file;         /* or the directory */
+    bool is_terminal; /* it cannot be commanded by what is written */
     bool is_directory;
     int error; /* the first of writing, -errno; nothing is written after it */
 };

@@ -66,7 +66,7 @@ static int parse(struct arguments *arguments, int argc, char **argv)
     };
     uint64_t number;
     int letter;
-    while ((letter = getopt_long(argc, argv, "p:s:f:o:qh", names, NULL)) != -1)
+    while ((letter = command_option(argc, argv, "p:s:f:o:qh", names)) != -1)
         switch (letter) {
         case 'p':
             if (!recordings_number(optarg, INT32_MAX, &number) || !number)
@@ -155,11 +155,11 @@ int command_record(int argc, char **argv)
         recordings_fail(&why, error);
     if (drain && !arguments.quiet) {
         const struct drain_counts counts = drain_counts(drain);
-        fprintf(stderr,
-                "%" PRIu64 " events in %u file%s (%" PRIu64 " MB); %" PRIu64
-                "%s were overwritten before they could be drained\n",
-                counts.events, counts.files, counts.files == 1 ? "" : "s", counts.bytes >> 20, counts.lost,
-                counts.are_entries ? " entries" : "");
+        command_print(stderr,
+                      "%" PRIu64 " events in %u file%s (%" PRIu64 " MB); %" PRIu64
+                      "%s were overwritten before they could be drained\n",
+                      counts.events, counts.files, counts.files == 1 ? "" : "s", counts.bytes >> 20,
+                      counts.lost, counts.are_entries ? " entries" : "");
     }
     drain_close(drain);
     free(path);

@@ -46,12 +46,11 @@ char *recordings_path(const char *file, const struct find_choice *choice, struct
 
 int recordings_fail(const struct text *why, int error)
 {
-    if (why->length) {
-        fputs("ERROR: ", stderr);
-        command_say_line(stderr, text_string(why));
-    } else if (why->failed || error == -ENOMEM)
+    if (why->length)
+        command_print(stderr, "ERROR: %s\n", text_string(why));
+    else if (why->failed || error == -ENOMEM)
         fputs("ERROR: there is not enough memory\n", stderr);
     else
-        fprintf(stderr, "ERROR: the recording: %s\n", strerror(-error));
+        command_print(stderr, "ERROR: the recording: %s\n", strerror(-error));
     return 1;
 }

@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cmd/command.h"
 #include "cmd/recordings.h"
 #include "reader/copy.h"
 #include "reader/find.h"
@@ -98,7 +99,7 @@ static void show_progress(struct report *report)
         return;
     report->progressed = counts.done;
     const uint64_t percent = counts.done >= counts.total ? 100 : counts.done * 100 / counts.total;
-    fprintf(stderr, "\rreading %" PRIu64 "%% of %" PRIu64 " MB ", percent, counts.total >> 20);
+    command_print(stderr, "\rreading %" PRIu64 "%% of %" PRIu64 " MB ", percent, counts.total >> 20);
 }
 
 void report_progress_end(struct report *report)
@@ -125,29 +126,30 @@ static void print_counts(const struct report *report)
     const struct recording_counts counts = recording_counts(report->recording);
     const bool is_spdk = recording_is_spdk(report->recording);
     if (counts.overwritten)
-        fprintf(stderr,
-                "NOTE: %" PRIu64
-                " %s were overwritten before they were read: a larger ring, or `spoor record`, keeps more\n",
-                counts.overwritten, is_spdk ? "entries" : "events");
+        command_print(
+            stderr,
+            "NOTE: %" PRIu64
+            " %s were overwritten before they were read: a larger ring, or `spoor record`, keeps more\n",
+            counts.overwritten, is_spdk ? "entries" : "events");
     if (counts.lost)
-        fprintf(stderr,
-                "NOTE: %" PRIu64 " events could not be recorded by the program (no ring or no space)\n",
-                counts.lost);
+        command_print(stderr,
+                      "NOTE: %" PRIu64 " events could not be recorded by the program (no ring or no space)\n",
+                      counts.lost);
     if (counts.owners_lost)
-        fprintf(stderr, "NOTE: %" PRIu64 " owners or descriptions found no room in the recording\n",
-                counts.owners_lost);
+        command_print(stderr, "NOTE: %" PRIu64 " owners or descriptions found no room in the recording\n",
+                      counts.owners_lost);
     if (counts.unknown)
-        fprintf(stderr, "NOTE: %" PRIu64 " events of tracepoints that are not declared were left out\n",
-                counts.unknown);
+        command_print(stderr, "NOTE: %" PRIu64 " events of tracepoints that are not declared were left out\n",
+                      counts.unknown);
     if (counts.damaged)
-        fprintf(stderr, "NOTE: %" PRIu64 " damaged parts were left out\n", counts.damaged);
+        command_print(stderr, "NOTE: %" PRIu64 " damaged parts were left out\n", counts.damaged);
 }
 
 /* ---- arguments ---- */
 
 static int complain(const char *what, const char *value)
 {
-    fprintf(stderr, "ERROR: %s '%s'\nHINT: spoor report -h lists the options\n", what, value);
+    command_print(stderr, "ERROR: %s '%s'\nHINT: spoor report -h lists the options\n", what, value);
     return 1;
 }
 
@@ -205,7 +207,7 @@ static int parse(struct arguments *arguments, int argc, char **argv)
     struct report_options *report = &arguments->report;
     uint64_t number;
     int letter;
-    while ((letter = getopt_long(argc, argv, "s:p:i:f:c:o:tTjh", names, NULL)) != -1)
+    while ((letter = command_option(argc, argv, "s:p:i:f:c:o:tTjh", names)) != -1)
         switch (letter) {
         case 's': arguments->choice.name = optarg; break;
         case 'i': arguments->choice.id = optarg; break;
@@ -343,8 +345,8 @@ int command_report(int argc, char **argv)
     print_counts(&report);
     const struct recording_counts counts = recording_counts(report.recording);
     if (counts.read_error)
-        fprintf(stderr, "ERROR: %s could not be read everywhere, and events are missing: %s\n",
-                recording_path(report.recording), strerror(counts.read_error));
+        command_print(stderr, "ERROR: %s could not be read everywhere, and events are missing: %s\n",
+                      recording_path(report.recording), strerror(counts.read_error));
     if (counts.read_error || report.has_failed)
         status = 1;
 out:

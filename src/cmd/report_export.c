@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/command.h"
 #include "cmd/report.h"
 
 static int write_out(void *context, const char *file, const void *bytes, size_t length)
@@ -51,6 +52,7 @@ int report_export(struct report *report)
     export_free(&export);
     free(filter.tracepoints != report->options->filter.tracepoints ? filter.tracepoints : NULL);
     if (got < 0 && !report->output.error) /* that is told when the output is closed */
-        fprintf(stderr, "ERROR: cannot export %s: %s\n", recording_path(report->recording), strerror(-got));
+        command_print(stderr, "ERROR: cannot export %s: %s\n", recording_path(report->recording),
+                      strerror(-got));
     return got < 0 || report_stop;
 }

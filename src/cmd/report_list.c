@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd/command.h"
 #include "cmd/recordings.h"
 #include "cmd/report.h"
 #include "print/event.h"
@@ -83,14 +84,15 @@ static void tell_of_lines(const struct listing *listing)
     const struct json_lines_counts counts = json_lines_counts(listing->lines);
     const char *name = listing->report->options->merged;
     if (counts.refused)
-        fprintf(stderr, "NOTE: %" PRIu64 " lines of %s are no JSON and were left out\n", counts.refused,
-                name);
+        command_print(stderr, "NOTE: %" PRIu64 " lines of %s are no JSON and were left out\n", counts.refused,
+                      name);
     if (!counts.timed)
-        fprintf(stderr,
-                "NOTE: no line of %s says when it was: `spoor -f json --times` writes lines that do\n", name);
+        command_print(stderr,
+                      "NOTE: no line of %s says when it was: `spoor -f json --times` writes lines that do\n",
+                      name);
     if (counts.late)
-        fprintf(stderr, "NOTE: %" PRIu64 " lines of %s came too late for the order of time\n", counts.late,
-                name);
+        command_print(stderr, "NOTE: %" PRIu64 " lines of %s came too late for the order of time\n",
+                      counts.late, name);
 }
 
 static int open_lines(struct listing *listing)
@@ -149,6 +151,7 @@ int report_list(struct report *report)
         tell_of_lines(&listing);
     json_lines_close(listing.lines);
     if (got < 0)
-        fprintf(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording), strerror(-got));
+        command_print(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording),
+                      strerror(-got));
     return got < 0;
 }

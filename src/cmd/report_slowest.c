@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/command.h"
 #include "cmd/report.h"
 #include "print/event.h"
 #include "reader/story.h"
@@ -161,11 +162,11 @@ int report_slowest(struct report *report)
     struct stories stories = {0};
     int type = -1;
     if (report->options->type && (type = find_type(model, report->options->type)) < 0) {
-        fprintf(stderr, "ERROR: no type of objects is called '%s'; there are:", report->options->type);
+        command_print(stderr, "ERROR: no type of objects is called '%s'; there are:", report->options->type);
         for (size_t i = 0; i < model->object_count; i++)
-            fprintf(stderr, " %c%s%s", model->objects[i].letter, model->objects[i].name[0] ? "=" : "",
-                    model->objects[i].name);
-        fputc('\n', stderr);
+            command_print(stderr, " %c%s%s", model->objects[i].letter, model->objects[i].name[0] ? "=" : "",
+                          model->objects[i].name);
+        command_print(stderr, "\n");
         return 1;
     }
     int got = stories_make(&stories, (size_t)report->options->slowest, (int16_t)type);
@@ -180,6 +181,7 @@ int report_slowest(struct report *report)
     report_progress_end(report);
     stories_free(&stories);
     if (got < 0 && got != -EINTR)
-        fprintf(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording), strerror(-got));
+        command_print(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording),
+                      strerror(-got));
     return got < 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/command.h"
 #include "cmd/report.h"
 #include "print/json.h"
 #include "reader/latency.h"
@@ -163,13 +164,14 @@ int report_stats(struct report *report)
                 got = print_object_type(report, &table, (int16_t)i);
         }
         if (table.left_out)
-            fprintf(stderr,
-                    "NOTE: %" PRIu64 " steps between rare pairs of tracepoints are not in the table\n",
-                    table.left_out);
+            command_print(stderr,
+                          "NOTE: %" PRIu64 " steps between rare pairs of tracepoints are not in the table\n",
+                          table.left_out);
     }
     latency_table_free(&table);
     free(filter.tracepoints);
     if (got < 0)
-        fprintf(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording), strerror(-got));
+        command_print(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording),
+                      strerror(-got));
     return got < 0;
 }

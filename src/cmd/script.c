@@ -34,7 +34,7 @@ void command_diagnose(const struct options *options, const struct diagnostics *d
 
 static int fail(const char *what, const char *name, int error)
 {
-    fprintf(stderr, "ERROR: %s '%s': %s\n", what, name, strerror(error));
+    command_print(stderr, "ERROR: %s '%s': %s\n", what, name, strerror(error));
     return 1;
 }
 
@@ -94,7 +94,7 @@ static void show_progress(void *state, size_t done, size_t total)
 {
     (void)state;
     if (total)
-        fprintf(stderr, "\rAttaching %zu of %zu ", done, total);
+        command_print(stderr, "\rAttaching %zu of %zu ", done, total);
     else
         fputs("\r                                        \r", stderr);
 }
@@ -102,15 +102,14 @@ static void show_progress(void *state, size_t done, size_t total)
 static int print_probe(void *state, const char *name, const char *details)
 {
     (void)state, (void)details;
-    command_say_line(stdout, name);
+    command_print(stdout, "%s\n", name);
     return 0;
 }
 
 static int print_would(void *state, const char *name, const char *details)
 {
     (void)state, (void)details;
-    fputs("Would attach ", stderr);
-    command_say_line(stderr, name);
+    command_print(stderr, "Would attach %s\n", name);
     return 0;
 }
 
@@ -162,7 +161,7 @@ static int run(struct options *options, const struct source *source)
     if (error || compiled_only)
         command_diagnose(options, session_diagnostics(session));
     if (!error && options->session.dump)
-        fputs(session_dump(session), stdout);
+        command_say(stdout, session_dump(session));
     else if (!error && options->dry_run)
         session_probes(session, print_would, NULL);
     else if (!error && options->lists)

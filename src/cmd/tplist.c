@@ -43,10 +43,10 @@ static int print_tracepoint(void *state, const char *name, const char *details)
     name += strlen("tracepoint:");
     if (!matches(arguments, name))
         return 0;
-    command_say_line(stdout, name);
+    command_print(stdout, "%s\n", name);
     while (arguments->verbosity && details && *details) { /* "    type name", a line each */
         size_t length = strcspn(details, "\n");
-        printf("%.*s;\n", (int)length, details);
+        command_print(stdout, "%.*s;\n", (int)length, details);
         details += length + (details[length] == '\n');
     }
     return ferror(stdout) ? -EPIPE : 0;
@@ -89,14 +89,14 @@ static void print_argument(const struct usdt_site *site, const struct usdt_argum
         length -= (int)(at + 1 - text);
         text = at + 1;
     }
-    printf("    argument #%u %u %s bytes @ %.*s", number, argument->size,
-           argument->is_float    ? "float   "
-           : argument->is_signed ? "signed  "
-                                 : "unsigned",
-           length, text);
+    command_print(stdout, "    argument #%u %u %s bytes @ %.*s", number, argument->size,
+                  argument->is_float    ? "float   "
+                  : argument->is_signed ? "signed  "
+                                        : "unsigned",
+                  length, text);
     if (declared)
-        printf(" (%s %s)", declared->type, declared->name);
-    putchar('\n');
+        command_print(stdout, " (%s %s)", declared->type, declared->name);
+    command_print(stdout, "\n");
 }
 
 static void print_places(const struct place_list *list, struct elf_file *file, const struct usdt_site *sites,
@@ -107,14 +107,15 @@ static void print_places(const struct place_list *list, struct elf_file *file, c
     for (size_t i = 0; i < count; i++)
         if (!usdt_site_arguments(file, &sites[i], &arguments) && arguments.count > most)
             most = arguments.count;
-    printf("%s:%s [sema 0x%llx]\n", sites->provider, sites->name,
-           (unsigned long long)sites->semaphore_address);
+    command_print(stdout, "%s:%s [sema 0x%llx]\n", sites->provider, sites->name,
+                  (unsigned long long)sites->semaphore_address);
     if (list->arguments->verbosity < 2) {
-        printf("  %zu location(s)\n  %u argument(s)\n", count, most);
+        command_print(stdout, "  %zu location(s)\n  %u argument(s)\n", count, most);
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        printf("  location #%zu %s 0x%llx\n", i + 1, list->shown, (unsigned long long)sites[i].address);
+        command_print(stdout, "  location #%zu %s 0x%llx\n", i + 1, list->shown,
+                      (unsigned long long)sites[i].address);
         if (usdt_site_arguments(file, &sites[i], &arguments))
             continue;
         for (unsigned k = 0; k < arguments.count; k++)
@@ -144,7 +145,7 @@ static int list_file(struct place_list *list, const char *path, const char *show
                 if (list->arguments->verbosity)
                     print_places(list, file, site, next - i);
                 else
-                    printf("%s %s\n", shown, text_string(&name));
+                    command_print(stdout, "%s %s\n", shown, text_string(&name));
             }
             text_free(&name);
         }
@@ -190,7 +191,7 @@ int command_tplist(int argc, char **argv)
     if (options_parse(&options, 1, argv))
         return 1;
     optind = 0;
-    for (int letter; (letter = getopt_long(argc, argv, "p:l:vh", names, NULL)) != -1;)
+    for (int letter; (letter = command_option(argc, argv, "p:l:vh", names)) != -1;)
         switch (letter) {
         case 'p':
             if (bcc_number("-p", optarg, 1, INT32_MAX, &arguments.pid))

@@ -114,8 +114,7 @@ static int parse(struct arguments *arguments, struct options *options, int argc,
     uint64_t ignored;
     int letter, error = 0;
     optind = 0;
-    while (!error &&
-           (letter = getopt_long(argc, argv, "p:L:Z:M:n:f:c:I:b:s:vStuTCKUaABh", names, NULL)) != -1)
+    while (!error && (letter = command_option(argc, argv, "p:L:Z:M:n:f:c:I:b:s:vStuTCKUaABh", names)) != -1)
         switch (letter) {
         case 'p': error = bcc_number("-p", optarg, 1, INT32_MAX, &arguments->pid); break;
         case 'L': error = bcc_number("-L", optarg, 1, INT32_MAX, &arguments->tid); break;
@@ -464,7 +463,7 @@ int command_trace(int argc, char **argv)
         return complain("out of memory", NULL);
     int status = write_script(&arena, &arguments, &script);
     if (!status && arguments.verbose && !arguments.shows)
-        fputs(text_string(&script), stderr);
+        command_say(stderr, text_string(&script));
     if (!status)
         status = bcc_run(&options, &script, arguments.shows);
     text_free(&script);

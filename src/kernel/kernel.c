@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/terminal.h"
 #include "kernel/state.h"
 #include "sym/tracefs.h"
 
@@ -212,6 +213,6 @@ size_t kernel_attached(const struct kernel *kernel)
 void kernel_describe_attachments(const struct kernel *kernel, struct text *out)
 {
     for (size_t i = 0; i < kernel->attachment_count; i++)
-        text_printf(out, "%s\n",
-                    kernel->attachments[i].description ? kernel->attachments[i].description : "?");
+        terminal_print(out, "%s\n",
+                       kernel->attachments[i].description ? kernel->attachments[i].description : "?");
 }

@@ -154,9 +154,11 @@ static void refuse_unknown(struct options *options)
     if (unknown.length || wants_help) {
         if (!options->names.length)
             diagnose_hint(options->diagnostics, "no custom program options defined.");
-        else if (wants_help)
-            diagnose_hint(options->diagnostics, "expected program options:%s", text_string(&options->lines));
-        else
+        else if (wants_help) {
+            struct text lines = {0};
+            text_printf(&lines, "expected program options:%s", text_string(&options->lines));
+            diagnose_hint_lines(options->diagnostics, &lines);
+        } else
             diagnose_hint(options->diagnostics, "expected program options: %s", text_string(&options->names));
     }
     text_free(&unknown);

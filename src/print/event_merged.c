@@ -69,6 +69,6 @@ void event_json_line(struct text *out, const struct json_line *line, bool is_fir
         text_add(out, ", ");
     }
     text_add(out, "\"merged\": ");
-    text_append(out, line->json, line->length);
+    json_escape_again(out, line->json, line->length);
     text_char(out, '}');
 }

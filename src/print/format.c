@@ -10,7 +10,7 @@
 
 #include "print/gfp.h"
 #include "print/json.h"
-#include "print/terminal.h"
+#include "base/terminal.h"
 
 enum { FORMAT_WIDTH_MOST = 1 << 16 };
 
@@ -246,7 +246,11 @@ static void print_argument(struct printer *printer, const struct format_segment 
     switch (conversion) {
     case 'd':
     case 'i': print_signed(out, segment, value_integer(argument->type, argument->bytes)); return;
-    case 's': print_text(printer, argument->type, argument->bytes); break;
+    case 's':
+        printer->keeps_lines = argument->is_own;
+        print_text(printer, argument->type, argument->bytes);
+        printer->keeps_lines = false;
+        break;
     case 'g': print_gfp(out, value_integer(argument->type, argument->bytes)); break;
     case 'r':
         print_buffer(printer, argument->type, argument->bytes,
@@ -257,7 +261,7 @@ static void print_argument(struct printer *printer, const struct format_segment 
     case 'c': {
         char character = (char)value_integer(argument->type, argument->bytes);
         if (printer->is_terminal && !printer->json)
-            terminal_escape(out, &character, 1, false);
+            terminal_escape(out, &character, 1, argument->is_own ? TERMINAL_LINES : TERMINAL_NAME);
         else
             text_char(out, character);
         break;

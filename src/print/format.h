@@ -47,6 +47,7 @@ const char *format_count_problem(struct arena *arena, const struct format *forma
 struct format_argument {
     const struct type *type;
     const void *bytes; /* in storage layout */
+    bool is_own;       /* the script says it, and nobody else: its newlines are meant */
 };
 /* Appends the text. Arguments that are missing print nothing. Also in a JSON printer this is plain text: see
  * record_format() in print/record.h for the JSON line. */

@@ -5,22 +5,12 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/terminal.h"
+
 size_t utf8_length(const char *string, size_t left)
 {
-    const unsigned char *bytes = (const unsigned char *)string;
-    unsigned char first = bytes[0];
-    if (first < 0x80)
-        return 1;
-    size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || left < length)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 0;
-    if ((first == 0xe0 && bytes[1] < 0xa0) || (first == 0xed && bytes[1] > 0x9f) ||
-        (first == 0xf0 && bytes[1] < 0x90) || (first == 0xf4 && bytes[1] > 0x8f))
-        return 0;
-    return length;
+    uint32_t point;
+    return utf8_character(string, left, &point);
 }
 
 static bool is_plain(unsigned char byte)
@@ -28,37 +18,63 @@ static bool is_plain(unsigned char byte)
     return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
-static void escape_byte(struct text *out, unsigned char byte)
+static void escape_unit(struct text *out, uint32_t unit)
 {
     static const char digits[] = "0123456789abcdef";
-    switch (byte) {
+    char code[6] = {
+        '\\', 'u', digits[unit >> 12], digits[unit >> 8 & 15], digits[unit >> 4 & 15], digits[unit & 15]};
+    text_append(out, code, sizeof code);
+}
+
+static void escape_point(struct text *out, uint32_t point)
+{
+    switch (point) {
     case '"': text_append(out, "\\\"", 2); return;
     case '\\': text_append(out, "\\\\", 2); return;
     case '\n': text_append(out, "\\n", 2); return;
     case '\r': text_append(out, "\\r", 2); return;
     case '\t': text_append(out, "\\t", 2); return;
-    default: {
-        char code[6] = {'\\', 'u', '0', '0', digits[byte >> 4], digits[byte & 15]};
-        text_append(out, code, sizeof code);
-    }
+    default:
+        if (point >= 0x10000)
+            escape_unit(out, 0xd800 + ((point - 0x10000) >> 10));
+        escape_unit(out, point >= 0x10000 ? 0xdc00 + (point & 0x3ff) : point);
     }
 }
 
 void json_escape(struct text *out, const char *string, size_t length)
 {
-    const unsigned char *bytes = (const unsigned char *)string;
     size_t done = 0;
-    for (size_t i = 0; i < length;) {
-        size_t step = is_plain(bytes[i]) ? 1 : bytes[i] < 0x80 ? 0 : utf8_length(string + i, length - i);
-        if (step) {
-            i += step;
+    for (size_t i = 0, step; i < length; i += step) {
+        uint32_t point = (unsigned char)string[i];
+        step = 1;
+        if (is_plain((unsigned char)point))
             continue;
-        }
+        if (point >= 0x80 && (step = utf8_character(string + i, length - i, &point)) &&
+            !utf8_is_hidden(point))
+            continue;
         text_append(out, string + done, i - done);
-        escape_byte(out, bytes[i]);
-        done = ++i;
+        escape_point(out, step ? point : (unsigned char)string[i]);
+        step = step ? step : 1;
+        done = i + step;
     }
     text_append(out, string + done, length - done);
+}
+
+void json_escape_again(struct text *out, const char *json, size_t length)
+{
+    size_t done = 0;
+    for (size_t i = 0, step; i < length; i += step) {
+        uint32_t point = (unsigned char)json[i];
+        step = 1;
+        if (point < 0x7f || (point >= 0x80 && (step = utf8_character(json + i, length - i, &point)) &&
+                             !utf8_is_hidden(point)))
+            continue;
+        text_append(out, json + done, i - done);
+        escape_point(out, step ? point : (unsigned char)json[i]);
+        step = step ? step : 1;
+        done = i + step;
+    }
+    text_append(out, json + done, length - done);
 }
 
 void json_escape_tail(struct text *out, size_t begin, struct text *scratch)

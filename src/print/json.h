@@ -16,8 +16,10 @@
 size_t utf8_length(const char *string, size_t left);
 
 /* The bytes as the inside of a JSON string: \" \\ \n \r \t, other control characters and every byte that is
- * not part of valid UTF-8 as \u00xx. */
+ * not part of valid UTF-8 as \u00xx, characters that are hidden (base/terminal.h) as \uxxxx. */
 void json_escape(struct text *out, const char *bytes, size_t length);
+/* JSON of others, whose strings may have left characters as they are that ours never do. */
+void json_escape_again(struct text *out, const char *json, size_t length);
 /* Escapes, in place, what was appended to out from `begin` on. scratch is used when anything needs it. */
 void json_escape_tail(struct text *out, size_t begin, struct text *scratch);
 

@@ -3,7 +3,7 @@
 #include "print/record.h"
 
 #include "print/json.h"
-#include "print/terminal.h"
+#include "base/terminal.h"
 
 static void begin_record(struct text *out, const char *kind)
 {
@@ -53,10 +53,18 @@ void record_text(struct printer *printer, const char *kind, const struct text *t
     end_record(printer->out);
 }
 
+void record_foreign_name(const struct printer *printer, struct text *text, const char *name, size_t length)
+{
+    if (printer->is_terminal && !printer->json)
+        terminal_escape(text, name, length, TERMINAL_NAME);
+    else
+        text_append(text, name, length);
+}
+
 void record_foreign_text(struct printer *printer, const char *kind, const struct text *text)
 {
     if (printer->is_terminal && !printer->json && !text->failed)
-        terminal_escape(printer->out, text_string(text), text->length, false);
+        terminal_escape(printer->out, text_string(text), text->length, TERMINAL_LINES);
     else
         record_text(printer, kind, text);
 }

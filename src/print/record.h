@@ -17,8 +17,10 @@ void record_begin(struct printer *printer, const char *kind);
 /* Text that a script made: kind is "printf", "time", "cat", "join" or "syscall". Text: as it is, no newline
  * added. JSON: {"type": "printf", "data": "…"}. A text that failed makes the output fail. */
 void record_text(struct printer *printer, const char *kind, const struct text *text);
-/* The same with what others wrote: on a terminal it cannot command it. */
+/* The same with lines that others wrote: on a terminal they cannot command it. */
 void record_foreign_text(struct printer *printer, const char *kind, const struct text *text);
+/* A word of others in a text that is going to be recorded. */
+void record_foreign_name(const struct printer *printer, struct text *text, const char *name, size_t length);
 /* The same for a format and its arguments, without a copy in between. */
 void record_format(struct printer *printer, const char *kind, const struct format *format,
                    const struct format_argument *arguments, size_t count);

@@ -11,7 +11,7 @@
 #include "print/histogram.h"
 #include "print/json.h"
 #include "print/map.h"
-#include "print/terminal.h"
+#include "base/terminal.h"
 
 enum { WALK_DEPTH = 32, WALK_NODES = 1 << 16 };
 
@@ -44,7 +44,8 @@ static void emit_foreign(struct walk *walk, const char *string, size_t length)
     if (walk->json)
         json_escape(walk->out, string, length);
     else if (walk->printer->is_terminal && !walk->printer->json)
-        terminal_escape(walk->out, string, length, false);
+        terminal_escape(walk->out, string, length,
+                        walk->printer->keeps_lines ? TERMINAL_LINES : TERMINAL_NAME);
     else
         text_append(walk->out, string, length);
 }
@@ -136,7 +137,8 @@ static void write_flags(struct walk *walk, const struct type *type, uint64_t val
         uint64_t flag = left & -left;
         bool is_negative = type->is_signed && type->size < 8 && flag == mask / 2 + 1;
         const char *name = type_enumerator(type, (int64_t)(is_negative ? flag | ~mask : flag));
-        text_printf(walk->out, "%s%s", between, name ? name : "?");
+        text_add(walk->out, between);
+        emit_foreign_string(walk, name ? name : "?");
         between = "|";
     }
     if (rest) {
@@ -165,7 +167,7 @@ static void write_scalar(struct walk *walk, const struct type *type, uint64_t va
         }
         quote(walk);
         if (name)
-            text_add(walk->out, name);
+            emit_foreign_string(walk, name);
         else
             write_flags(walk, type, value);
         quote(walk);
@@ -369,7 +371,7 @@ static void write_fields(struct walk *walk, const struct type *type, struct byte
             text_append(walk->out, ": ", 2);
         } else {
             text_char(walk->out, '.');
-            text_add(walk->out, field->name);
+            emit_foreign_string(walk, field->name);
             text_append(walk->out, " = ", 3);
         }
         write_field(walk, field, bytes);

@@ -62,7 +62,8 @@ struct printer {
     bool json;
     uint64_t time;               /* of the event, boot clock: JSON lines say it; 0: they do not */
     bool json_enum_names;        /* JSON: enumerators, not their numbers */
-    bool is_terminal;            /* text: what others put into strings must not command it */
+    bool is_terminal;            /* text: what others put into strings must not command it, */
+    bool keeps_lines;            /* and newlines in them are the script's own */
     bool bcc_histograms;         /* text: as BCC's print_log2_hist() lays them out */
     const char *histogram_title; /* of their first column; NULL: "value" */
     struct text scratch;         /* internal; zero-initialise, printer_free() */

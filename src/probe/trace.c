@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/terminal.h"
 #include "bpf/lower.h"
 #include "probe/all.h"
 #include "probe/point.h"
@@ -320,11 +321,11 @@ static void trace_details(struct probe_environment *environment, const struct tr
 {
     for (unsigned i = 0; i < site->any->argument_count; i++) {
         const struct recording_argument *argument = &site->any->arguments[i];
-        text_printf(out, "    %s %s\n",
-                    argument->type[0]
-                        ? argument->type
-                        : type_text(environment->arena, argument_type(environment->arena, site, i)),
-                    argument->name);
+        terminal_print(out, "    %s %s\n",
+                       argument->type[0]
+                           ? argument->type
+                           : type_text(environment->arena, argument_type(environment->arena, site, i)),
+                       argument->name);
     }
 }
 

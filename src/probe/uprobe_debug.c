@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/terminal.h"
 #include "bpf/lower.h"
 
 enum { WORD = 8 };
@@ -211,7 +212,7 @@ void uprobe_debug_list(struct dwarf_file *file, uint64_t address, bool is_return
     if (dwarf_file_function(file, address, "", &function))
         return;
     if (is_return && function.result->kind != TYPE_NONE)
-        text_printf(details, "    %s retval\n", function.result_spelling);
+        terminal_print(details, "    %s retval\n", function.result_spelling);
     for (uint32_t i = 0; !is_return && i < function.count; i++)
-        text_printf(details, "    %s %s\n", function.parameters[i].spelling, function.parameters[i].name);
+        terminal_print(details, "    %s %s\n", function.parameters[i].spelling, function.parameters[i].name);
 }

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/terminal.h"
 #include "bpf/lower.h"
 #include "kernel/pad.h"
 #include "probe/all.h"
@@ -495,8 +496,8 @@ static void usdt_list_argument(struct text *out, const char *type, const char *n
 {
     size_t length = strlen(type);
     bool is_pointer = length && type[length - 1] == '*';
-    text_printf(out, "    %s%s%s%s%s\n", type, is_pointer ? "" : " ", name, expression ? "  # " : "",
-                expression ? expression : "");
+    terminal_print(out, "    %s%s%s%s%s\n", type, is_pointer ? "" : " ", name, expression ? "  # " : "",
+                   expression ? expression : "");
 }
 
 /* The probe that was collected; its sites came one after another. */
@@ -521,9 +522,9 @@ static int usdt_list_flush(struct usdt_listing *listing)
     }
     if (listing->verbose) {
         const char *pad = usdt_list_pad(listing);
-        text_printf(&listing->details, "    # %zu site%s%s%s%s\n", listing->sites,
-                    listing->sites == 1 ? "" : "s", detail->user.semaphore ? ", semaphore" : "",
-                    pad ? ", at the " : "", pad ? pad : "");
+        terminal_print(&listing->details, "    # %zu site%s%s%s%s\n", listing->sites,
+                       listing->sites == 1 ? "" : "s", detail->user.semaphore ? ", semaphore" : "",
+                       pad ? ", at the " : "", pad ? pad : "");
     }
     listing->sites = 0;
     return listing->visit(listing->state, text_string(&listing->previous),

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/terminal.h"
 #include "print/record.h"
 #include "session/state.h"
 
@@ -102,15 +103,15 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
     else
         text_add(&more, message);
     if (count > 1)
-        text_printf(&more, "%s%llu times in %s", helper ? ", " : " ", (unsigned long long)count,
-                    mishap->probe);
+        terminal_print(&more, "%s%llu times in %s", helper ? ", " : " ", (unsigned long long)count,
+                       mishap->probe);
     else
-        text_printf(&more, "%sin %s", helper ? ", " : " ", mishap->probe);
+        terminal_print(&more, "%sin %s", helper ? ", " : " ", mishap->probe);
     diagnostic.message = text_string(&more);
     diagnostic_render(&text, &diagnostic, session->options.colour);
     diagnostics_render_origin(&text, &session->diagnostics, DIAGNOSTIC_WARNING, mishap->place,
                               session->options.colour);
-    session_report(session, "%s", text_string(&text));
+    session_report_text(session, &text);
     text_free(&more);
     text_free(&text);
 }

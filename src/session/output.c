@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/create.h"
-#include "print/terminal.h"
+#include "base/terminal.h"
 #include "session/state.h"
 
 enum {
@@ -133,16 +133,21 @@ void session_flush(struct session *session)
     text_clear(&session->out);
 }
 
+void session_report_text(struct session *session, const struct text *text)
+{
+    session_flush(session); /* what was printed before stands before it */
+    session->options.report(session->options.state,
+                            text->failed ? "WARNING: there is not enough memory for a message\n"
+                                         : text_string(text));
+}
+
 void session_report(struct session *session, const char *format, ...)
 {
     struct text text = {0};
     va_list arguments;
     va_start(arguments, format);
-    text_vprintf(&text, format, arguments);
+    terminal_vprint(&text, format, arguments);
     va_end(arguments);
-    session_flush(session); /* what was printed before stands before it */
-    session->options.report(session->options.state,
-                            text.failed ? "WARNING: there is not enough memory for a message\n"
-                                        : text_string(&text));
+    session_report_text(session, &text);
     text_free(&text);
 }

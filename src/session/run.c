@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/terminal.h"
 #include "print/record.h"
 #include "print/snapshot.h"
 #include "session/state.h"
@@ -56,7 +57,7 @@ static void actor_say(struct actor *actor, enum severity severity, struct place 
     struct diagnostic diagnostic = {.severity = severity, .place = place, .message = message};
     struct text text = {0};
     diagnostic_render(&text, &diagnostic, session->options.colour);
-    session_report(session, "%s", text_string(&text));
+    session_report_text(session, &text);
     session->complaints += severity == DIAGNOSTIC_ERROR;
     text_free(&text);
 }
@@ -66,7 +67,7 @@ static void actor_complain(struct actor *actor, struct place place, const char *
     struct text message = {0};
     va_list arguments;
     va_start(arguments, format);
-    text_vprintf(&message, format, arguments);
+    terminal_vprint(&message, format, arguments);
     va_end(arguments);
     actor_say(actor, DIAGNOSTIC_ERROR, place, text_string(&message));
     text_free(&message);
@@ -147,8 +148,13 @@ static int load(struct session *session)
     int error = host->create_maps(session->host, &session->image, &session->diagnostics);
     for (size_t i = 0; !error && i < session->image.program_count; i++) {
         error = host->load(session->host, &session->image, i, &session->diagnostics);
-        if (session->options.is_verbose && session->kernel && kernel_log(session->kernel, i))
-            session_report(session, "%s\n", kernel_log(session->kernel, i));
+        if (session->options.is_verbose && session->kernel && kernel_log(session->kernel, i)) {
+            struct text log = {0};
+            text_add(&log, kernel_log(session->kernel, i));
+            text_char(&log, '\n');
+            session_report_text(session, &log);
+            text_free(&log);
+        }
     }
     return error;
 }
@@ -328,7 +334,7 @@ static void tell_left_out(struct session *session, size_t from)
             said->items[kept++] = said->items[i];
     said->count = kept;
     if (text.length && !session->options.no_warnings)
-        session_report(session, "%s", text_string(&text));
+        session_report_text(session, &text);
     text_free(&text);
 }
 
@@ -351,7 +357,7 @@ static void tell_attached(struct session *session)
     if (session->options.is_verbose && session->kernel) {
         struct text text = {0};
         kernel_describe_attachments(session->kernel, &text);
-        session_report(session, "%s", text_string(&text));
+        session_report_text(session, &text);
         text_free(&text);
     }
 }

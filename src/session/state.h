@@ -233,6 +233,7 @@ void grow_close(struct session *session);
 /* run.c */
 int session_attach_unit(struct session *session, const struct session_unit *unit);
 void session_report(struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void session_report_text(struct session *session, const struct text *text); /* of lines of our own */
 void session_flush(struct session *session);
 void session_consume_all(struct session *session); /* acts on everything that has come */
 void session_deliver(struct session *session);     /* the same, and nothing else */

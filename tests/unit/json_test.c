@@ -192,6 +192,13 @@ static void strings_are_escaped(void **state)
     json_string(&text, "\x80 \xc0\xaf \xe2\x82 \xed\xa0\x80 \xf5\x80 \xf4\x90\x80\x80 \xf0\x80\x80\x80 \xc3");
     assert_json("\"\\u0080 \\u00c0\\u00af \\u00e2\\u0082 \\u00ed\\u00a0\\u0080 \\u00f5\\u0080 "
                 "\\u00f4\\u0090\\u0080\\u0080 \\u00f0\\u0080\\u0080\\u0080 \\u00c3\"");
+    text_clear(&text); /* hidden characters, and those around them */
+    json_string(&text, "\xc2\x9b\u202d\u202e\u202f|\U000e0041\ufeff\U000f0000");
+    assert_json("\"\\u009b\\u202d\\u202e\u202f|\\udb40\\udc41\\ufeff\U000f0000\"");
+    text_clear(&text); /* JSON of others keeps its own escapes */
+    static const char others[] = "{\"a\\n\": \"\x7f\u202e\\u202e\u20ac\\\"\"}";
+    json_escape_again(&text, others, sizeof others - 1);
+    assert_json("{\"a\\n\": \"\\u007f\\u202e\\u202e\u20ac\\\"\"}");
 }
 
 /* Every string of up to three bytes from an alphabet of borders, and random longer ones. */
@@ -416,15 +423,15 @@ static void records(void **state)
     record_text(printer, "time", &(const struct text){.bytes = "12:00\n", .length = 6});
     assert_json("{\"type\": \"time\", \"data\": \"12:00\\n\"}\n");
     printer = json_printer();
-    const struct format_argument arguments[] = {{type_string(&arena, 8), "a\"\x01\0\0\0\0"},
-                                                {&type_i8, WORDS(3)}};
+    const struct format_argument arguments[] = {{type_string(&arena, 8), "a\"\x01\0\0\0\0", false},
+                                                {&type_i8, WORDS(3), false}};
     record_format(printer, "printf", format_parse(&arena, "%5s|%d\n", 7), arguments, 2);
     assert_json("{\"type\": \"printf\", \"data\": \"  a\\\"\\u0001|3\\n\"}\n");
     printer_free(printer);
     /* %s inside of printf is text, whatever the printer writes. */
     printer = json_printer();
     const struct type *pair[] = {&type_i8, &type_bool};
-    struct format_argument tuple = {type_tuple(&arena, pair, 2), WORDS(1, 1)};
+    struct format_argument tuple = {type_tuple(&arena, pair, 2), WORDS(1, 1), false};
     record_format(printer, "printf", format_parse(&arena, "%s", 2), &tuple, 1);
     assert_json("{\"type\": \"printf\", \"data\": \"(1, true)\"}\n");
     printer = json_printer();

@@ -40,7 +40,7 @@ static struct format_argument integer(const struct type *type, uint64_t value)
 {
     uint64_t *word = arena_new(&arena, uint64_t);
     *word = value;
-    return (struct format_argument){type, word};
+    return (struct format_argument){type, word, false};
 }
 
 static struct format_argument string(const char *value, uint32_t capacity)
@@ -48,7 +48,7 @@ static struct format_argument string(const char *value, uint32_t capacity)
     const struct type *type = type_string(&arena, capacity);
     char *bytes = arena_alloc(&arena, type_storage(type));
     memcpy(bytes, value, strnlen(value, capacity));
-    return (struct format_argument){type, bytes};
+    return (struct format_argument){type, bytes, false};
 }
 
 static void assert_print(const char *format, struct format_argument argument, const char *expected)
@@ -188,7 +188,7 @@ static void strings_of_anything(void **state)
     assert_print("%s", integer(type_pointer(&arena, &type_i8, SPACE_USER), 0xabc), "0xabc");
     const struct type *pair[] = {&type_i8, &type_bool};
     uint64_t words[] = {7, 1};
-    assert_print("%12s", (struct format_argument){type_tuple(&arena, pair, 2), words}, "   (7, true)");
+    assert_print("%12s", (struct format_argument){type_tuple(&arena, pair, 2), words, false}, "   (7, true)");
 }
 
 static void buffers(void **state)
@@ -196,7 +196,7 @@ static void buffers(void **state)
     (void)state;
     uint64_t storage[3] = {5};
     memcpy(storage + 1, "a\\\0\xff~zzz", 8);
-    struct format_argument buffer = {type_buffer(&arena, 16), storage};
+    struct format_argument buffer = {type_buffer(&arena, 16), storage, false};
     assert_print("%r", buffer, "a\\\\x00\\xff~");
     assert_print("%rx", buffer, "\\x61\\x5c\\x00\\xff\\x7e");
     assert_print("%rh", buffer, "61 5c 00 ff 7e");
@@ -268,7 +268,8 @@ static void mistakes_are_survived(void **state)
     (void)state;
     assert_print("%d", string("text", 5), "text");
     assert_print("%r", integer(&type_i8, 3), "3");
-    assert_string_equal(print("%d %d|", &(struct format_argument){&type_i8, (uint64_t[]){4}}, 1), "4 |");
+    assert_string_equal(print("%d %d|", &(struct format_argument){&type_i8, (uint64_t[]){4}, false}, 1),
+                        "4 |");
     struct format_argument one = integer(&type_i8, 1);
     size_t width = strlen(print("%99999999999999999999d", &one, 1));
     assert_true(width > 1000 && width <= 1 << 16);
