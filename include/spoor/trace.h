@@ -33,7 +33,7 @@
  * A signal handler that may record must not leave by longjmp. fork: the child gets a recording of its own
  * when it first records; a child made by a bare clone system call or _Fork must not record before exec.
  *
- * Names that end in _ or carry _v1 serve the macros: do not use them.
+ * Names that end in _ or carry _v1 or _v2 serve the macros: do not use them.
  */
 #ifndef SPOOR_TRACE_H
 #define SPOOR_TRACE_H
@@ -390,8 +390,9 @@ struct spoor_ring_v1 {
 extern SPOOR_TRACE_API_ _Thread_local struct spoor_ring_v1 spoor_ring_v1
     __attribute__((tls_model("initial-exec")));
 
-/* Goes on to the next block, or makes the thread's ring. 0: the record is lost. */
-SPOOR_TRACE_API_ int spoor_open_block_v1(void);
+/* Goes on to the next block if no more is reserved than before, or makes the thread's ring. 0: the record is
+ * lost. */
+SPOOR_TRACE_API_ int spoor_open_block_v2(uint64_t before);
 SPOOR_TRACE_API_ int spoor_filter_passes_v1(uint32_t owner, uint64_t object);
 
 enum {
@@ -443,11 +444,14 @@ static inline __attribute__((always_inline)) int spoor_exchange_(uint64_t *at, u
 static inline __attribute__((always_inline)) int spoor_reserve_(struct spoor_place_ *place, uint64_t words)
 {
     for (;;) {
-        uint64_t *positions = spoor_ring_v1.positions;
+        /* The mask before the exchange: when a handler gets the thread another ring, the exchange fails. */
+        uint64_t *positions = __atomic_load_n(&spoor_ring_v1.positions, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_ACQUIRE);
+        const uint64_t mask = __atomic_load_n(&spoor_ring_v1.mask, __ATOMIC_RELAXED);
         const uint64_t before = __atomic_load_n(&positions[0], __ATOMIC_RELAXED);
         if (__builtin_expect(
                 ((before - SPOOR_BLOCK_HEADER_) & (SPOOR_BLOCK_WORDS_ - 1)) > SPOOR_BLOCK_ROOM_ - words, 0)) {
-            if (!spoor_open_block_v1())
+            if (!spoor_open_block_v2(before))
                 return 0;
             continue;
         }
@@ -458,7 +462,7 @@ static inline __attribute__((always_inline)) int spoor_reserve_(struct spoor_pla
         place->after = after;
         place->positions = positions;
         place->before = before;
-        place->record = positions + SPOOR_BLOCK_WORDS_ + (before & spoor_ring_v1.mask);
+        place->record = positions + SPOOR_BLOCK_WORDS_ + (before & mask);
         return 1;
     }
 }

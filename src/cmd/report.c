@@ -121,6 +121,25 @@ int report_next(struct report *report, struct recording_event *event, struct obj
     return got;
 }
 
+static void print_lost(const struct recording_counts *counts)
+{
+    static const char *const reasons[RECORDING_LOST_COUNT] = {
+        [RECORDING_LOST_LIMIT] = "all rings were in use",
+        [RECORDING_LOST_SPACE] = "there was no space for one more ring",
+        [RECORDING_LOST_MAKING] = "the thread's ring was just being made",
+        [RECORDING_LOST_NESTED] = "signal handlers filled the ring above an unfinished one",
+    };
+    const char *separator = ": ";
+    command_print(stderr, "NOTE: %" PRIu64 " events could not be recorded by the program", counts->lost);
+    for (int reason = 0; reason < RECORDING_LOST_COUNT; reason++)
+        if (counts->lost_by[reason]) {
+            command_print(stderr, "%s%" PRIu64 " because %s", separator, counts->lost_by[reason],
+                          reasons[reason]);
+            separator = ", ";
+        }
+    command_print(stderr, "\n");
+}
+
 static void print_counts(const struct report *report)
 {
     const struct recording_counts counts = recording_counts(report->recording);
@@ -132,9 +151,7 @@ static void print_counts(const struct report *report)
             " %s were overwritten before they were read: a larger ring, or `spoor record`, keeps more\n",
             counts.overwritten, is_spdk ? "entries" : "events");
     if (counts.lost)
-        command_print(stderr,
-                      "NOTE: %" PRIu64 " events could not be recorded by the program (no ring or no space)\n",
-                      counts.lost);
+        print_lost(&counts);
     if (counts.owners_lost)
         command_print(stderr, "NOTE: %" PRIu64 " owners or descriptions found no room in the recording\n",
                       counts.owners_lost);

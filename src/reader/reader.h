@@ -187,10 +187,19 @@ bool recording_is_spdk(const struct recording *recording);
 const char *recording_path(const struct recording *recording);
 int recording_file(const struct recording *recording);
 
+enum recording_lost { /* why the program could not record */
+                      RECORDING_LOST_LIMIT,
+                      RECORDING_LOST_SPACE,
+                      RECORDING_LOST_MAKING,
+                      RECORDING_LOST_NESTED,
+                      RECORDING_LOST_COUNT,
+};
+
 struct recording_counts {
     uint64_t overwritten; /* gone before or while we read; SPDK's format: entries, of which an event has one
                              or more */
-    uint64_t lost;        /* never recorded: no ring, no space */
+    uint64_t lost;        /* never recorded, for whatever reason */
+    uint64_t lost_by[RECORDING_LOST_COUNT];
     uint64_t owners_lost;
     uint64_t damaged;     /* blocks or entries that make no sense */
     uint64_t unknown;     /* of tracepoints that are not declared */

@@ -109,6 +109,13 @@ static int add_own_clock(struct recording *recording)
                         (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, half + 1);
 }
 
+static_assert((int)RECORDING_LOST_LIMIT == (int)LAYOUT_LOST_LIMIT &&
+                  (int)RECORDING_LOST_SPACE == (int)LAYOUT_LOST_SPACE &&
+                  (int)RECORDING_LOST_MAKING == (int)LAYOUT_LOST_MAKING &&
+                  (int)RECORDING_LOST_NESTED == (int)LAYOUT_LOST_NESTED &&
+                  (int)RECORDING_LOST_COUNT == (int)LAYOUT_LOST_COUNT,
+              "reader.h and layout.h differ");
+
 /* The control page again, with what depends on it. */
 static int read_control(struct recording *recording)
 {
@@ -119,8 +126,10 @@ static int read_control(struct recording *recording)
         return -EIO;
     recording->ignore = control->cleared > control->from ? control->cleared : control->from;
     recording->counts.lost = 0;
-    for (int i = 0; i < LAYOUT_LOST_COUNT; i++)
+    for (int i = 0; i < LAYOUT_LOST_COUNT; i++) {
         recording->counts.lost += control->lost[i];
+        recording->counts.lost_by[i] = control->lost[i];
+    }
     recording->counts.owners_lost = control->owners_lost;
     for (int i = 0; i < LAYOUT_CLOCK_SLOTS && !error; i++)
         error = add_clock(recording, &control->clocks[i]);

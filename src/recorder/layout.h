@@ -137,7 +137,7 @@ enum layout_lost {
         1, /* no space for one more ring, or the process's file size limit, or its descriptors were closed */
     LAYOUT_LOST_MAKING = 2, /* a signal handler recorded while its thread's ring was being made, or another
                                thread made the recording */
-    LAYOUT_LOST_NESTED = 3, /* signal handlers that interrupted a record filled the ring: its block is kept */
+    LAYOUT_LOST_NESTED = 3, /* signal handlers that interrupted a record filled the ring up to its block */
     LAYOUT_LOST_COUNT = 4,
 };
 
@@ -153,7 +153,7 @@ struct layout_filter { /* a record passes if its owner is among `owners`, and it
 
 struct layout_control {
     uint64_t sections_used;           /* bytes; raised after an appended section is whole */
-    uint64_t lost[LAYOUT_LOST_COUNT]; /* records that no ring could take, by reason */
+    uint64_t lost[LAYOUT_LOST_COUNT]; /* records that no ring could take, by reason: see "rings" */
     uint64_t owners_lost;             /* registrations and descriptions that found no free entry */
     uint64_t cleared;                 /* records with a stamp below are to be ignored */
     uint64_t from;                    /* in a dump: the same, because they may be incomplete; else 0 */
@@ -316,11 +316,14 @@ struct layout_relation { /* argument `argument` of `tracepoint` holds the id of 
  * - reserved: raised before anything is written there: what stands a whole ring or more below it may be
  *   half overwritten. A block with sequence s is intact if reserved, read after the block was copied (acquire
  *   fence between), has a position below (s + blocks) * 512.
- * - committed: everything before it is wholly written. committed <= reserved. They differ while a record is
- *   being written; for good, when the thread died there; or when a handler that interrupted a record left by
- *   longjmp: then committed lags until the ring has gone round once and a tenth of a second more, in which
- *   records are lost. Records beyond `committed` are whole
- *   too, if their mark is right.
+ * - committed: everything before it is wholly written, but for what was given up (see below), which stands a
+ *   ring or more below `reserved`. committed <= reserved. They differ while a record is being written; or for
+ *   good, when the thread died there. Records beyond `committed` are whole too, if their mark is right.
+ *
+ * A record is given up when the ring has come round to it, a tenth of a second has passed since, and it is
+ * still not finished: the thread stood still, or the signal handler that interrupted it left by longjmp. It
+ * may be finished yet, so its block is kept: the writer passes over that slot, and no block gets the sequences
+ * that fall there, until all of the block has marks. A thread keeps at most 8 blocks, and always uses one.
  *
  * How a reader goes: for each slot take the block; `sequence` must fit the slot; then from `first` on records
  * until the end of the block, or the first word that is not a record with the right mark: in the newest block
@@ -341,7 +344,19 @@ struct layout_relation { /* argument `argument` of `tracepoint` holds the id of 
  * before the first block is the ring's control page; behind the last one is a page for this alone.
  *
  * Records written = number in `reserved`. Overwritten = number of the oldest valid block's first record.
- * Between blocks any gap shows in `number`.
+ * Between blocks any gap shows in `number`: these were overwritten too.
+ *
+ * What may be lost. Every record that the program asks for, while its tracepoint is on and its filter passes,
+ * is one of these: in a block, with its number; overwritten, so that a gap in the numbers shows it; or counted
+ * in `lost` of the control page, for one of four reasons:
+ * - LIMIT, SPACE: its thread could get no ring.
+ * - MAKING: a signal handler recorded while its thread's ring was being made, or a child of a fork while
+ *   another of its threads made the recording.
+ * - NESTED: a signal handler recorded above an unfinished record, and only the block of that one was left in
+ *   the ring; for a tenth of a second after that began, then the unfinished one is given up instead. For as
+ *   long as it takes, when no further block can be kept.
+ * The record that was interrupted is never lost for MAKING or NESTED. Neither counted nor recorded is only
+ * what is recorded while or after the recording is closed.
  *
  * A drained ring: keep (sequence, offset, number) of the next record; sleep; go on from there while the block
  * still has the sequence, else from the oldest valid block, and count `number` - expected as overwritten. */

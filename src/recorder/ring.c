@@ -37,6 +37,8 @@ static const uint64_t no_positions[2];
 _Thread_local struct spoor_ring_v1 spoor_ring_v1
     __attribute__((tls_model("initial-exec"))) = {NO_POSITIONS, 0};
 
+enum { RING_KEPT = 8 };
+
 static _Thread_local struct {
     struct layout_ring *ring;
     unsigned generation;       /* of the recording that the ring is in */
@@ -45,6 +47,8 @@ static _Thread_local struct {
     enum layout_lost refused;  /* why */
     uint64_t unfinished;       /* what was committed when the ring had gone round above it */
     uint64_t unfinished_since; /* counter */
+    uint64_t kept[RING_KEPT];  /* sequences of blocks that are not used again, see give_up; 0: free */
+    bool keeps;                /* there may be any */
     struct layout_clock clock;
 } thread __attribute__((tls_model("initial-exec")));
 
@@ -93,6 +97,18 @@ int spoor_filter_passes_v1(uint32_t owner, uint64_t object)
     return pass;
 }
 
+/* ---- positions ---- */
+
+static uint64_t mix(uint64_t position, uint64_t number)
+{
+    return (position & (((uint64_t)1 << LAYOUT_POSITION_BITS) - 1)) | number << LAYOUT_POSITION_BITS;
+}
+
+static uint64_t block_begin(uint64_t position)
+{
+    return position & ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
+}
+
 /* ---- making ---- */
 
 static struct layout_ring *ring_at(const struct recording *recording, uint64_t index)
@@ -121,7 +137,7 @@ static bool change_state(uint8_t *state, uint8_t from, uint8_t to)
 static uint64_t last_use(const struct recording *recording, struct layout_ring *ring)
 {
     const uint64_t mask = recording->header->ring_bytes / 8 - 1;
-    const uint64_t position = ring->position_base & ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
+    const uint64_t position = block_begin(ring->position_base);
     return ((struct layout_block *)(ring_blocks(ring) + (position & mask)))->counter;
 }
 
@@ -209,7 +225,7 @@ int ring_make(const char *name, bool populate)
     if (!fresh) {
         position = layout_position(ring->reserved, ring->position_base);
         number = layout_number(ring->reserved, ring->number_base);
-        position = (position + LAYOUT_BLOCK_WORDS - 1) & ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
+        position = block_begin(position + LAYOUT_BLOCK_WORDS - 1);
     }
     ring->index = (uint32_t)index;
     ring->tid = self;
@@ -218,19 +234,42 @@ int ring_make(const char *name, bool populate)
     set_name(ring, name);
     ring->position_base = position;
     ring->number_base = number;
-    const uint64_t mixed =
-        (position & (((uint64_t)1 << LAYOUT_POSITION_BITS) - 1)) | number << LAYOUT_POSITION_BITS;
+    const uint64_t mixed = mix(position, number);
     __atomic_store_n(&ring->reserved, mixed, __ATOMIC_RELEASE);
     __atomic_store_n(&ring->committed, mixed, __ATOMIC_RELEASE);
     __atomic_store_n(state, LAYOUT_RING_USED, __ATOMIC_RELEASE);
 
+    /* Until the generation is right, a handler that records finds that the ring is being made. */
+    spoor_ring_v1.positions = NO_POSITIONS;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread.ring = ring;
     thread.clock.counter = 0;
-    thread.generation = generation;
+    thread.unfinished = 0;
+    thread.keeps = false;
+    memset(thread.kept, 0, sizeof thread.kept);
     spoor_ring_v1.mask = header->ring_bytes / 8 - 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    spoor_ring_v1.positions = &ring->reserved; /* last: from here on a handler can record */
+    spoor_ring_v1.positions = &ring->reserved;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread.generation = generation;
     return 0;
+}
+
+static bool has_ring(void)
+{
+    return thread.ring != NULL &&
+           thread.generation == __atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE);
+}
+
+/* From here on handlers leave the making to us. False: one has made the ring just before. */
+static bool begin_making(void)
+{
+    thread.making = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (!has_ring())
+        return true;
+    thread.making = 0;
+    return false;
 }
 
 static bool refuse(enum layout_lost reason, uint64_t until)
@@ -275,7 +314,8 @@ static bool get_ring(void)
         ring_lost(thread.refused);
         return false;
     }
-    thread.making = 1;
+    if (!begin_making())
+        return true;
     const bool made = try_ring(now);
     thread.making = 0;
     return made;
@@ -326,67 +366,121 @@ static uint64_t *closed_word(struct layout_ring *ring, uint64_t sequence)
  * finished in a block of ours. */
 static bool is_above_unfinished(uint64_t next, uint64_t committed)
 {
-    const uint64_t unfinished = layout_position(committed, next) & ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
-    return next - unfinished > spoor_ring_v1.mask;
+    return next - block_begin(layout_position(committed, next)) > spoor_ring_v1.mask;
 }
 
-/* What is to be recorded there is lost instead: false. When the record is not finished in a tenth of a
- * second, the handler left by longjmp. */
-static bool is_abandoned(struct layout_ring *ring, uint64_t committed, uint64_t now)
+/* Should a record be given up? It is not finished a tenth of a second after the ring came round to it: the
+ * handler left by longjmp, or the thread stood still. */
+static bool is_late(uint64_t committed, uint64_t now)
 {
     if (thread.unfinished != committed) {
+        thread.unfinished_since = now; /* before `unfinished`: a handler may come between and compare */
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
         thread.unfinished = committed;
-        thread.unfinished_since = now;
     }
-    if (now - thread.unfinished_since > recorder.recording.header->counter_hz / 10) {
-        commit(ring);
-        return true;
+    return (int64_t)(now - thread.unfinished_since) > (int64_t)(recorder.recording.header->counter_hz / 10);
+}
+
+/* Where the records end that are finished: at a word without its mark, at the end of the block, or at `end`.
+ * Counts them. */
+static uint64_t finished_until(struct layout_ring *ring, uint64_t sequence, uint64_t end, uint64_t *number)
+{
+    const uint64_t *words = ring_blocks(ring), mask = spoor_ring_v1.mask;
+    const uint64_t behind = (sequence + 1) * LAYOUT_BLOCK_WORDS;
+    uint64_t position = sequence * LAYOUT_BLOCK_WORDS + SPOOR_BLOCK_HEADER_;
+    if (end > behind)
+        end = behind;
+    while (position < end) {
+        const uint64_t start = __atomic_load_n(&words[position & mask], __ATOMIC_ACQUIRE);
+        const uint64_t length = layout_record_bytes(start) / 8;
+        if (layout_record_mark(start) != (uint32_t)position || length == 0 || length > end - position)
+            break;
+        *number += layout_record_id(start) != LAYOUT_ID_PADDING;
+        position += length;
     }
-    ring_lost(LAYOUT_LOST_NESTED);
+    return position;
+}
+
+/* Is nothing of this block unfinished? */
+static bool is_finished(struct layout_ring *ring, uint64_t sequence)
+{
+    uint64_t number = 0;
+    return __atomic_load_n(&block_at(ring, sequence)->sequence, __ATOMIC_ACQUIRE) == sequence &&
+           finished_until(ring, sequence, UINT64_MAX, &number) == (sequence + 1) * LAYOUT_BLOCK_WORDS;
+}
+
+/* The block that is kept in this block's slot, 0: none. One that was finished after all is kept no longer. */
+static uint64_t kept_instead(struct layout_ring *ring, uint64_t sequence)
+{
+    uint64_t kept = 0;
+    for (unsigned i = 0; i < RING_KEPT; i++) {
+        const uint64_t other = __atomic_load_n(&thread.kept[i], __ATOMIC_RELAXED);
+        if (other == 0 || block_at(ring, other) != block_at(ring, sequence))
+            continue;
+        if (is_finished(ring, other))
+            spoor_exchange_(&thread.kept[i], other, 0); /* a handler may have put another there */
+        else
+            kept = other;
+    }
+    return kept;
+}
+
+/* False: too many are kept already. */
+static bool keep(uint64_t sequence)
+{
+    thread.keeps = true;
+    for (unsigned i = 0; i < RING_KEPT; i++) {
+        const uint64_t other = __atomic_load_n(&thread.kept[i], __ATOMIC_RELAXED);
+        if (other == sequence || (other == 0 && spoor_exchange_(&thread.kept[i], 0, sequence)))
+            return true;
+    }
     return false;
 }
 
-/* False: the record is lost. True: look again, also when nothing could be done. */
-static bool open_block(struct layout_ring *ring)
+/* The first block from this position on that may be used. 0: there is none. */
+static uint64_t usable_block(struct layout_ring *ring, uint64_t next)
 {
-    uint64_t *words = ring_blocks(ring);
-    const uint64_t mask = spoor_ring_v1.mask;
-    const uint64_t before = __atomic_load_n(&ring->reserved, __ATOMIC_RELAXED);
-    const uint64_t committed = __atomic_load_n(&ring->committed, __ATOMIC_RELAXED);
-    const uint64_t position = layout_position(before, ring->position_base);
-    const uint64_t number = layout_number(before, ring->number_base);
-    const uint64_t next = (position + LAYOUT_BLOCK_WORDS - 1) & ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
-    const uint64_t sequence = next / LAYOUT_BLOCK_WORDS;
-    struct layout_block *block = block_at(ring, sequence);
+    if (__builtin_expect(!thread.keeps, 1))
+        return next;
+    for (uint64_t tried = 0; tried <= spoor_ring_v1.mask; tried += LAYOUT_BLOCK_WORDS)
+        if (kept_instead(ring, (next + tried) / LAYOUT_BLOCK_WORDS) == 0)
+            return next + tried;
+    return 0;
+}
 
-    const uint64_t now = spoor_counter_(); /* if a handler records after this, the exchange fails */
-
-    if (committed != before && is_above_unfinished(next, committed)) {
-        /* A handler that recorded between the two loads leaves `committed` beyond `next`, and nothing
-         * unfinished. */
-        if (__atomic_load_n(&ring->reserved, __ATOMIC_RELAXED) != before)
-            return true;
-        return is_abandoned(ring, committed, now);
+/* The ring goes round above unfinished records nevertheless. Should they be finished one day, it must be in
+ * blocks of their own: these are kept, never to be used again before that. Sets the next block, and what is
+ * committed then: up to the first record that is unfinished in a block that stays. False: not possible. */
+static __attribute__((noinline)) bool give_up(struct layout_ring *ring, uint64_t before, uint64_t *committed,
+                                              uint64_t *next)
+{
+    const uint64_t end = layout_position(before, ring->position_base);
+    uint64_t sequence = layout_position(*committed, end) / LAYOUT_BLOCK_WORDS, now = *committed;
+    for (; sequence * LAYOUT_BLOCK_WORDS < end; sequence++) {
+        const struct layout_block *block = block_at(ring, sequence);
+        const bool is_behind = *next - sequence * LAYOUT_BLOCK_WORDS > spoor_ring_v1.mask;
+        const uint64_t kept = kept_instead(ring, sequence);
+        if (kept != 0 && kept != sequence) /* it was never opened */
+            continue;
+        if (__atomic_load_n(&block->sequence, __ATOMIC_ACQUIRE) == sequence) {
+            uint64_t number = block->number;
+            const uint64_t until = finished_until(ring, sequence, end, &number);
+            now = mix(until, number);
+            if (until == end || until == (sequence + 1) * LAYOUT_BLOCK_WORDS)
+                continue;
+        }
+        if (!is_behind)
+            break;
+        if (!keep(sequence) || (*next = usable_block(ring, *next)) == 0)
+            return false;
     }
-    raise_to(opened_word(ring, sequence), sequence);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    const uint64_t first = next + SPOOR_BLOCK_HEADER_;
-    const uint64_t mixed =
-        (first & (((uint64_t)1 << LAYOUT_POSITION_BITS) - 1)) | number << LAYOUT_POSITION_BITS;
-    if (!spoor_exchange_(&ring->reserved, before, mixed))
-        return true; /* a handler recorded: the caller looks again */
-    ring->position_base = first;
-    ring->number_base = number;
+    *committed = sequence * LAYOUT_BLOCK_WORDS < end ? now : before;
+    return true;
+}
 
-    if (position < next) /* fill up the block before */
-        __atomic_store_n(&words[position & mask],
-                         layout_record_start(position, LAYOUT_ID_PADDING, (uint32_t)(next - position) * 8),
-                         __ATOMIC_RELEASE);
-    if (committed == before) {
-        __atomic_thread_fence(__ATOMIC_RELEASE);
-        raise_to(closed_word(ring, sequence - 1), sequence - 1);
-    }
-
+static void write_header(const struct layout_ring *ring, struct layout_block *block, uint64_t sequence,
+                         uint64_t number, uint64_t now)
+{
     const uint64_t rate = recorder.recording.header->counter_hz;
     if (thread.clock.counter == 0 || now - thread.clock.counter > rate / 100) {
         const struct layout_clock clock = clock_read();
@@ -402,21 +496,63 @@ static bool open_block(struct layout_ring *ring)
     block->first = LAYOUT_BLOCK_HEADER_BYTES;
     memset(block->reserved, 0, sizeof block->reserved);
     __atomic_store_n(&block->sequence, sequence, __ATOMIC_RELEASE);
+}
 
-    /* Opening a block is committed like a record. */
-    if (committed == before)
+/* False: the record is lost. True: look again, also when nothing could be done. */
+static bool open_block(struct layout_ring *ring, uint64_t before)
+{
+    uint64_t *words = ring_blocks(ring);
+    const uint64_t committed = __atomic_load_n(&ring->committed, __ATOMIC_RELAXED);
+    const uint64_t position = layout_position(before, ring->position_base);
+    const uint64_t number = layout_number(before, ring->number_base);
+    const uint64_t end = block_begin(position + LAYOUT_BLOCK_WORDS - 1); /* of the block before */
+    const uint64_t now = spoor_counter_(); /* if a handler records after this, the exchange fails */
+    uint64_t next = usable_block(ring, end), commits = committed;
+
+    /* A handler recorded since the caller found no room: `committed` does not belong to `before`, and there may
+     * be room now. */
+    if (__atomic_load_n(&ring->reserved, __ATOMIC_RELAXED) != before)
+        return true;
+    if (next == 0 || (committed != before && is_above_unfinished(next, committed) &&
+                      (!is_late(committed, now) || !give_up(ring, before, &commits, &next)))) {
+        ring_lost(LAYOUT_LOST_NESTED);
+        return false;
+    }
+    const uint64_t sequence = next / LAYOUT_BLOCK_WORDS, first = next + SPOOR_BLOCK_HEADER_;
+    raise_to(opened_word(ring, sequence), sequence);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    if (!spoor_exchange_(&ring->reserved, before, mix(first, number)))
+        return true;                       /* a handler recorded: the caller looks again */
+    raise_to(&ring->position_base, first); /* handlers may have gone far beyond */
+    raise_to(&ring->number_base, number);
+
+    if (position < end) /* fill up the block before */
+        __atomic_store_n(&words[position & spoor_ring_v1.mask],
+                         layout_record_start(position, LAYOUT_ID_PADDING, (uint32_t)(end - position) * 8),
+                         __ATOMIC_RELEASE);
+    if (committed == before) {
+        __atomic_thread_fence(__ATOMIC_RELEASE);
+        raise_to(closed_word(ring, end / LAYOUT_BLOCK_WORDS - 1), end / LAYOUT_BLOCK_WORDS - 1);
+    }
+    write_header(ring, block_at(ring, sequence), sequence, number, now);
+
+    if (commits != committed)
+        spoor_exchange_(&ring->committed, committed, commits); /* or a handler gave up more */
+    /* Opening a block is committed like a record. Who gives up takes the padding for finished, not the header. */
+    const uint64_t unfinished = __atomic_load_n(&ring->committed, __ATOMIC_RELAXED);
+    if (unfinished == before || unfinished == mix(end, number))
         commit(ring);
     return true;
 }
 
-int spoor_open_block_v1(void)
+int spoor_open_block_v2(uint64_t before)
 {
     const int error = errno;
     int go_on = 1;
-    if (thread.ring == NULL || thread.generation != __atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE))
-        go_on = get_ring();
+    if (has_ring())
+        go_on = open_block(thread.ring, before);
     else
-        go_on = open_block(thread.ring);
+        go_on = get_ring();
     errno = error;
     return go_on;
 }
@@ -427,10 +563,9 @@ int spoor_trace_thread(const char *name)
     int error = 0;
     if (recorder_own() == NULL) {
         error = recorder_fail(-ENOENT, "no recording is open: call spoor_trace_open first");
-    } else if (thread.ring != NULL && thread.generation == recorder.generation) {
+    } else if (!begin_making()) {
         set_name(thread.ring, name);
     } else {
-        thread.making = 1;
         error = ring_make(name, true);
         thread.making = 0;
         if (error != 0)

@@ -81,6 +81,7 @@ read_=$(awk 'NR == 1 { print $1 }' stats)
 lost=$(awk '/could not be recorded/ { print $2 }' notes)
 over=$(awk '/overwritten before/ { print $2 }' notes)
 check "what they could not record is counted" test "${lost:-0}" -gt 0
+check "and why" grep -q "recorded by the program: $lost because there was no space for one more ring\$" notes
 check "all is accounted for" test $((read_ + ${lost:-0} + ${over:-0})) = "$written"
 rm -f "$file"
 

@@ -22,7 +22,7 @@ SPOOR_TRACEPOINT_HERE(STEP);
 
 enum { LEVELS = 3, TEXT = 20, RECORD_WORDS = SPOOR_RECORD_WORDS_ + 3, LONGEST = 3800 };
 
-static unsigned failures, stride = 1;
+static unsigned failures, stride = 11; /* of pairs of instructions */
 static struct recording_view view;
 
 #define CHECK(condition_, ...)                                                                               \
@@ -66,16 +66,25 @@ static const struct layout_ring *own_ring(void)
     return (const struct layout_ring *)spoor_ring_v1.positions;
 }
 
+/* Words in the block that is being filled. */
+static unsigned room(void)
+{
+    const unsigned used = (unsigned)(ring_position(own_ring()) % LAYOUT_BLOCK_WORDS);
+    return used == 0 ? 0 : LAYOUT_BLOCK_WORDS - used;
+}
+
 /* May a record be lost now because what is above an unfinished one would overwrite it? */
-static bool is_nested_loss_due(void)
+static bool is_nested_loss_due(unsigned length)
 {
     const struct layout_ring *ring = own_ring();
     const uint64_t block = ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
     const uint64_t next = (ring_position(ring) + LAYOUT_BLOCK_WORDS - 1) & block;
-    return ring->reserved != ring->committed && next - (ring_committed(ring) & block) > spoor_ring_v1.mask;
+    return room() < RECORD_WORDS + (length + 7) / 8 && ring->reserved != ring->committed &&
+           next - (ring_committed(ring) & block) > spoor_ring_v1.mask;
 }
 
 static bool is_making; /* the interrupted record may be making its thread's ring */
+static bool is_late;   /* what is unfinished is given up at once, as after a long pause */
 
 static uint64_t lost_above(unsigned level)
 {
@@ -114,7 +123,7 @@ static void record_stepped(unsigned level, unsigned length, struct steps_trace *
     CHECK(level > 0, "the record that was interrupted is lost");
     levels[level].lost += own;
     if (control->lost[LAYOUT_LOST_NESTED] != before[LAYOUT_LOST_NESTED])
-        CHECK(is_nested_loss_due(), "a record of level %u is lost without need", level);
+        CHECK(is_late || is_nested_loss_due(length), "a record of level %u is lost without need", level);
     else
         CHECK(is_making && control->lost[LAYOUT_LOST_MAKING] != before[LAYOUT_LOST_MAKING],
               "a record of level %u is lost for another reason", level);
@@ -132,7 +141,7 @@ struct found {
     uint64_t first; /* number of the first record of the case */
     uint64_t begun[LEVELS];
     bool any;
-    uint64_t next, oldest, count;
+    uint64_t next, oldest, gaps, count;
     uint64_t serials[LEVELS]; /* of the next record, at least */
     uint64_t missing[LEVELS];
     uint64_t stamp;
@@ -166,8 +175,10 @@ static void find_record(void *context, uint64_t number, const struct layout_reco
         found->oldest = found->next = number;
         found->any = true;
     }
-    CHECK(number == found->next, "record %llu comes after %llu", (unsigned long long)number,
-          (unsigned long long)found->next - 1);
+    /* The block of a record that was given up stays when those after it are overwritten. */
+    CHECK(number == found->next || (is_late && number > found->next), "record %llu comes after %llu",
+          (unsigned long long)number, (unsigned long long)found->next - 1);
+    found->gaps += number - found->next;
     CHECK(serial >= found->serials[level], "level %u: record %llu comes after %llu", level,
           (unsigned long long)serial, (unsigned long long)found->serials[level] - 1);
     found->missing[level] += serial - found->serials[level];
@@ -180,9 +191,10 @@ struct row { /* of the table */
     unsigned long instructions, interrupted, cases, written, read, overwritten, lost[LAYOUT_LOST_COUNT];
 };
 
-static struct found begin_case(const struct layout_ring *ring)
+/* first: number of the ring's next record */
+static struct found begin_case(uint64_t first)
 {
-    struct found found = {.id = view_tracepoint(&view, "STEP"), .first = ring_number(ring)};
+    struct found found = {.id = view_tracepoint(&view, "STEP"), .first = first};
     for (unsigned level = 0; level < LEVELS; level++) {
         levels[level].lost = 0;
         found.begun[level] = found.serials[level] = levels[level].written;
@@ -205,7 +217,7 @@ static void end_case(struct found *found, struct row *row)
     ring_walk(&view, ring->index, find_record, found);
     if (!found->any)
         found->oldest = found->next = ring_number(ring);
-    const uint64_t overwritten = found->oldest - found->first;
+    const uint64_t overwritten = found->oldest - found->first + found->gaps;
     for (unsigned level = 0; level < LEVELS; level++)
         missing += found->missing[level] + levels[level].written - found->serials[level];
     CHECK(ring->reserved == ring->committed, "not committed");
@@ -230,12 +242,6 @@ static void print_row(const char *path, unsigned blocks, unsigned depth, unsigne
 }
 
 /* ---- where the ring stands before ---- */
-
-static unsigned room(void)
-{
-    const unsigned used = (unsigned)(ring_position(own_ring()) % LAYOUT_BLOCK_WORDS);
-    return used == 0 ? 0 : LAYOUT_BLOCK_WORDS - used;
-}
 
 static void record_words(unsigned words)
 {
@@ -272,46 +278,92 @@ enum { PATHS = sizeof paths / sizeof *paths };
 
 struct interruption {
     unsigned level, burst;
-    struct steps *steps; /* of the first record: a deeper handler interrupts it */
+    struct steps_trace *trace; /* of the burst's first record */
+    struct steps *steps;       /* which a deeper handler interrupts */
 };
 
 static void interrupt(void *context)
 {
     const struct interruption *interruption = context;
     for (unsigned i = 0; i < interruption->burst; i++)
-        record_stepped(interruption->level, TEXT + i % 3 * 8, NULL, i == 0 ? interruption->steps : NULL);
+        record_stepped(interruption->level, TEXT + i % 3 * 8, i ? NULL : interruption->trace,
+                       i ? NULL : interruption->steps);
+}
+
+static struct steps steps_at(const struct steps_trace *trace, unsigned i, struct interruption *interruption)
+{
+    return (struct steps){
+        .at = trace->at[i], .times = trace->times[i], .interrupt = interrupt, .context = interruption};
+}
+
+static void run_case(const struct path *path, struct steps *steps, struct row *row)
+{
+    fill_to(path->room);
+    struct found found = begin_case(ring_number(own_ring()));
+    record_stepped(0, TEXT, NULL, steps);
+    record(0, TEXT);
+    end_case(&found, row);
+}
+
+static struct steps_trace traces[2];
+
+static void trace_path(const struct path *path)
+{
+    fill_to(path->room);
+    record_stepped(0, TEXT, &traces[0], NULL);
 }
 
 /* One handler, at each instruction. */
 static void one_handler(unsigned blocks, const struct path *path, unsigned burst)
 {
-    static struct steps_trace trace;
     struct row row = {0};
     struct interruption interruption = {.level = 1, .burst = burst};
-    fill_to(path->room);
-    record_stepped(0, TEXT, &trace, NULL);
-    row.instructions = trace.count;
-    for (unsigned i = 0; i < trace.count; i += stride) {
-        struct steps steps = {trace.at[i], trace.times[i], interrupt, &interruption, false, false, 0};
+    trace_path(path);
+    row.instructions = traces[0].count;
+    for (unsigned i = 0; i < traces[0].count; i++) {
+        struct steps steps = steps_at(&traces[0], i, &interruption);
         snprintf(where, sizeof where, "%s, %u blocks, burst of %u, instruction %u at %p", path->name, blocks,
                  burst, i, (void *)steps.at);
-        fill_to(path->room);
-        struct found found = begin_case(own_ring());
-        record_stepped(0, TEXT, NULL, &steps);
-        record(0, TEXT);
-        end_case(&found, &row);
+        run_case(path, &steps, &row);
         row.interrupted += steps.done;
     }
     print_row(path->name, blocks, 1, burst, &row);
 }
 
-static void open_recording(unsigned blocks, unsigned threads)
+/* A handler, and one that interrupts it at each instruction of its first record. */
+static void two_handlers(unsigned blocks, const struct path *path, unsigned burst, unsigned deeper)
+{
+    struct row row = {0};
+    trace_path(path);
+    for (unsigned i = blocks % stride; i < traces[0].count; i += stride) {
+        struct interruption traced = {.level = 1, .burst = burst, .trace = &traces[1]};
+        struct steps steps = steps_at(&traces[0], i, &traced);
+        snprintf(where, sizeof where, "%s, %u blocks, traced at instruction %u", path->name, blocks, i);
+        traces[1].count = 0;
+        run_case(path, &steps, &row);
+        row.instructions += traces[1].count;
+        for (unsigned j = i % stride; j < traces[1].count; j += stride) {
+            struct interruption second = {.level = 2, .burst = deeper};
+            struct steps inner = steps_at(&traces[1], j, &second);
+            struct interruption first = {.level = 1, .burst = burst, .steps = &inner};
+            steps = steps_at(&traces[0], i, &first);
+            snprintf(where, sizeof where, "%s, %u blocks, bursts of %u and %u, instructions %u and %u",
+                     path->name, blocks, burst, deeper, i, j);
+            run_case(path, &steps, &row);
+            row.interrupted += inner.done;
+        }
+    }
+    print_row(path->name, blocks, 2, deeper, &row);
+}
+
+static void open_recording(unsigned blocks, unsigned threads, unsigned kept)
 {
     struct spoor_trace_options options = {.size = sizeof options,
                                           .name = "steps",
                                           .enable = "all",
                                           .ring_bytes = blocks * LAYOUT_BLOCK_BYTES,
                                           .threads = threads,
+                                          .kept = kept,
                                           .flags = SPOOR_TRACE_NO_ENVIRONMENT | SPOOR_TRACE_REMOVE};
     if (spoor_trace_open(&options) != 0) {
         fprintf(stderr, "%s\n", spoor_trace_error());
@@ -321,7 +373,6 @@ static void open_recording(unsigned blocks, unsigned threads)
         perror(spoor_trace_path());
         exit(1);
     }
-    spoor_trace_thread("steps");
 }
 
 static void close_recording(void)
@@ -338,19 +389,178 @@ static void part(const char *name)
     fflush(stdout);
 }
 
+/* The recorder takes the rate of the counter, and with it the time after which a record is given up, from
+ * the recording: 0 gives up at once, and reads the clock for every block. */
+static void set_late(void)
+{
+    const uint64_t rate = 0;
+    const int file = open(spoor_trace_path(), O_WRONLY | O_CLOEXEC);
+    is_late = pwrite(file, &rate, sizeof rate, offsetof(struct layout_header, counter_hz)) == sizeof rate;
+    CHECK(is_late, "%s", strerror(errno));
+    close(file);
+}
+
 static const unsigned sizes[] = {2, 4, 16};
 
-static void interrupted_once(void)
+static void interrupted_once(bool late)
 {
     for (unsigned size = 0; size < 3; size++) {
         const unsigned blocks = sizes[size], bursts[] = {0, 1, 2, 90, blocks * 90};
-        open_recording(blocks, 0);
+        open_recording(blocks, 0, 0);
+        spoor_trace_thread("steps");
+        if (late)
+            set_late();
         for (unsigned path = 0; path < PATHS; path++)
-            for (unsigned i = 0; i < 5; i++)
+            for (unsigned i = late ? 4 : 0; i < 5; i++)
                 one_handler(blocks, &paths[path], bursts[i]);
+        is_late = false;
         close_recording();
     }
-    part("a handler at every instruction of a record: all are there, or lost with need");
+}
+
+static void interrupted_twice(bool late)
+{
+    for (unsigned size = 0; size < 2; size++) {
+        const unsigned blocks = sizes[size];
+        open_recording(blocks, 0, 0);
+        spoor_trace_thread("steps");
+        if (late)
+            set_late();
+        for (unsigned path = 0; path < PATHS; path++) {
+            if (!late) {
+                two_handlers(blocks, &paths[path], 1, 1);
+                two_handlers(blocks, &paths[path], 2, 90);
+            }
+            two_handlers(blocks, &paths[path], 90, blocks * 90);
+        }
+        is_late = false;
+        close_recording();
+    }
+}
+
+/* ---- a ring is made ---- */
+
+enum making {
+    MAKING_FRESH,  /* a new thread, a new ring */
+    MAKING_REUSED, /* a new thread, the ring of one that has ended */
+    MAKING_AGAIN,  /* a thread that has a ring in a recording before this one */
+};
+
+struct maker {
+    struct steps_trace *trace;
+    struct steps *steps;
+    struct row *row;
+    uint64_t tenants; /* of all rings, afterwards */
+};
+
+static void *make_ring(void *context)
+{
+    const struct maker *maker = context;
+    struct found found = begin_case(view_has_ring(&view, 0) ? ring_number(view_ring(&view, 0)) : 0);
+    uint64_t tenants = 0;
+    is_making = true;
+    record_stepped(0, TEXT, maker->trace, maker->steps);
+    is_making = false;
+    record(0, TEXT);
+    end_case(&found, maker->row);
+    for (uint64_t ring = 0; view_has_ring(&view, ring); ring++)
+        tenants += view_ring(&view, ring)->tenants;
+    CHECK(tenants == maker->tenants, "%llu rings were made, not %llu", (unsigned long long)tenants,
+          (unsigned long long)maker->tenants);
+    return (void *)(uintptr_t)syscall(SYS_gettid);
+}
+
+static void run_maker(enum making making, unsigned blocks, struct maker *maker)
+{
+    pthread_t thread;
+    void *tid;
+    if (making != MAKING_REUSED) {
+        open_recording(making == MAKING_AGAIN && maker->row->cases % 2 ? blocks * 4 : blocks, 4, 0);
+        maker->tenants = 0;
+    }
+    maker->tenants++;
+    if (making == MAKING_AGAIN) {
+        make_ring(maker);
+    } else if (pthread_create(&thread, NULL, make_ring, maker) == 0 && pthread_join(thread, &tid) == 0) {
+        while (syscall(SYS_tgkill, getpid(), (int)(uintptr_t)tid, 0) ==
+               0) /* it has ended for the recorder too */
+            sched_yield();
+    } else {
+        CHECK(false, "no thread");
+    }
+    if (making != MAKING_REUSED)
+        close_recording();
+}
+
+static void interrupted_making(enum making making, unsigned blocks, unsigned burst)
+{
+    static const char *const names[] = {"fresh", "reused", "again"};
+    struct row row = {0};
+    struct interruption interruption = {.level = 1, .burst = burst};
+    struct maker maker = {.trace = &traces[0], .row = &row};
+    snprintf(where, sizeof where, "%s, %u blocks, traced", names[making], blocks);
+    if (making == MAKING_REUSED) {
+        open_recording(blocks, 1, 1);
+        run_maker(making, blocks, &maker);
+    }
+    run_maker(making, blocks, &maker);
+    maker.trace = NULL;
+    row.instructions = traces[0].count;
+    for (unsigned i = burst % stride; i < traces[0].count; i += stride) {
+        struct steps steps = steps_at(&traces[0], i, &interruption);
+        maker.steps = &steps;
+        snprintf(where, sizeof where, "%s, %u blocks, burst of %u, instruction %u at %p", names[making],
+                 blocks, burst, i, (void *)steps.at);
+        run_maker(making, blocks, &maker);
+        row.interrupted += steps.done;
+    }
+    if (making == MAKING_REUSED)
+        close_recording();
+    print_row(names[making], blocks, 1, burst, &row);
+}
+
+/* ---- another recording ---- */
+
+static void reopen(void *context)
+{
+    const unsigned *blocks = context;
+    close_recording();
+    open_recording(*blocks, 1, 0);
+    record(1, TEXT);
+}
+
+/* The recording is closed, and another opened, with rings of another size. */
+static void reopened(const struct path *path, unsigned from, unsigned to)
+{
+    char text[TEXT + 1] = "";
+    const struct wanted wanted = {0, 0, text};
+    unsigned count = 1, done = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct steps steps = {.at = 0, .interrupt = reopen, .context = &to};
+        snprintf(where, sizeof where, "%s, recordings of %u and %u blocks, instruction %u", path->name, from,
+                 to, i);
+        open_recording(from, 1, 0);
+        record(0, TEXT);
+        fill_to(path->room);
+        if (i == 0) {
+            steps_trace(&traces[0], write_record, (void *)(uintptr_t)&wanted);
+            count = traces[0].count;
+        } else {
+            steps.at = traces[0].at[i];
+            steps.times = traces[0].times[i];
+            steps_run(&steps, write_record, (void *)(uintptr_t)&wanted);
+            done += steps.done;
+        }
+        levels[0].written++;
+        struct found found = {.id = view_tracepoint(&view, "STEP")};
+        record(0, TEXT);
+        ring_walk(&view, 0, find_record, &found);
+        CHECK(found.next == ring_number(own_ring()) && found.count > 0 && (!steps.done || found.count <= 3),
+              "%llu records of %llu", (unsigned long long)found.count,
+              (unsigned long long)ring_number(own_ring()));
+        close_recording();
+    }
+    CHECK(done > 50, "%u", done);
 }
 
 int main(int argc, char **argv)
@@ -360,6 +570,24 @@ int main(int argc, char **argv)
     steps_begin();
     printf("%-8s %6s %5s %6s %12s %9s %9s %9s %11s %6s %6s\n", "path", "blocks", "depth", "burst",
            "instructions", "hit", "written", "read", "overwritten", "making", "nested");
-    interrupted_once();
+    interrupted_once(false);
+    part("a handler at every instruction of a record: all are there, or lost with need");
+    interrupted_once(true);
+    part("a long pause at every instruction, and a handler that fills the ring: nothing is torn");
+    interrupted_twice(false);
+    part("a handler in a handler");
+    interrupted_twice(true);
+    part("a long pause, and a handler in a handler");
+    for (enum making making = MAKING_FRESH; making <= MAKING_AGAIN; making++) {
+        static const unsigned bursts[] = {1, 3, 90, 360};
+        for (unsigned i = 0; i < 4; i++)
+            interrupted_making(making, 4, bursts[i]);
+    }
+    part("a handler while a ring is made: the interrupted record is there, in the one ring of its thread");
+    for (unsigned path = 0; path < PATHS; path++) {
+        reopened(&paths[path], 2, 64);
+        reopened(&paths[path], 64, 2);
+    }
+    part("another recording while a record is written");
     return failures != 0;
 }
