@@ -300,6 +300,7 @@ static int scan_ring(struct recording *recording, struct spoor_ring *ring, uint6
     if (!recording_read_all(recording, &control, sizeof control, ring->offset))
         return 0;
     uint64_t closed = control.closed_behind, data_end = 0; /* in front of which there is no hole */
+    ring->scanned = layout_position(control.committed, control.position_base);
     ring->place_count = ring->at = 0;
     for (uint64_t slot = 0; slot <= blocks; slot++) {
         struct layout_block head = {0};
@@ -504,6 +505,7 @@ static bool copy_block(struct recording *recording, struct spoor_ring *ring, con
     recording_clean_thread(block->thread);
     state->spare = ring->block;
     ring->block = block;
+    ring->whole = committed;
     return true;
 }
 
@@ -522,12 +524,32 @@ static void begin_block(struct recording *recording, struct spoor_ring *ring, ui
     ring->block_offset = offset;
 }
 
+/* Is more to come before the block with this sequence, though it is there? A signal handler interrupted a record
+ * or the opening of a block, and went on to others. It is not waited for when the ring comes round to it. */
+static bool is_waiting(const struct recording *recording, const struct spoor_ring *ring, uint64_t sequence)
+{
+    const struct spoor_state *state = recording->state;
+    const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES;
+    const bool has_all =
+        ring->read == LAYOUT_BLOCK_BYTES || ring->whole >= (ring->last + 1) * LAYOUT_BLOCK_WORDS;
+    struct layout_ring control;
+    if (!recording->live || !recording->options.follow || !ring->offset || !ring->last ||
+        (has_all && ring->scanned >= sequence * LAYOUT_BLOCK_WORDS))
+        return false;
+    return read_ring_control(recording, ring, &control) &&
+           layout_position(control.reserved, control.position_base) / LAYOUT_BLOCK_WORDS - ring->last <
+               blocks / 2;
+}
+
 /* Goes on to the next block that is there and has a record. Not ready if there is none. */
 static void load(struct recording *recording, struct spoor_ring *ring)
 {
     ring->source.ready = false;
     while (ring->at < ring->place_count) {
-        const struct spoor_place place = ring->places[ring->at++];
+        const struct spoor_place place = ring->places[ring->at];
+        if (is_waiting(recording, ring, place.sequence))
+            return;
+        ring->at++;
         recording->counts.done += LAYOUT_BLOCK_BYTES;
         if (place.sequence <= ring->last || (place.is_gone && !recording->live))
             continue;

@@ -32,6 +32,8 @@ struct spoor_ring {
     uint64_t number;                    /* of the next record in the ring, as counted */
     uint64_t lost;                      /* missing before the next event */
     uint64_t committed;                 /* position below which all records were whole when it was read */
+    uint64_t whole;                     /* the same before `block` was copied, */
+    uint64_t scanned;                   /* and before `places` were looked for */
 };
 
 struct spoor_state {

@@ -12,66 +12,14 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-#include <spoor/trace.h>
-#include "../unit/recorder_reader.h"
 #include "recorder_steps.h"
+#include "recorder_steps_records.h"
 
-SPOOR_GROUP(steps, "the recorder step by step");
-SPOOR_TRACEPOINT(steps, STEP, none, SPOOR_USES, (uint64_t, serial), (const char *, text), (uint64_t, again));
-SPOOR_TRACEPOINT_HERE(STEP);
-
-enum { LEVELS = 3, TEXT = 20, RECORD_WORDS = SPOOR_RECORD_WORDS_ + 3, LONGEST = 3800 };
-
-static unsigned failures, stride = 11; /* of pairs of instructions */
-static struct recording_view view;
-
-#define CHECK(condition_, ...)                                                                               \
-    do {                                                                                                     \
-        if (!(condition_) && failures++ < 20) {                                                              \
-            fprintf(stderr, "line %d: %s: ", __LINE__, #condition_);                                         \
-            fprintf(stderr, __VA_ARGS__);                                                                    \
-            fprintf(stderr, " (%s)\n", where);                                                               \
-        }                                                                                                    \
-    } while (0)
-
-static char where[160]; /* in which case */
+static unsigned stride = 31; /* of pairs of instructions */
 
 /* ---- records ---- */
 
-struct level {
-    uint64_t written, lost;
-};
-static struct level levels[LEVELS];
 static uint64_t losses[LAYOUT_LOST_COUNT]; /* by reason, since the case began */
-
-static char text_at(uint64_t serial, unsigned level, unsigned i)
-{
-    return (char)((level ? 'a' : 'A') + (serial + level + i) % 26);
-}
-
-struct wanted {
-    unsigned level, length;
-    const char *text;
-};
-
-static void write_record(void *context)
-{
-    const struct wanted *wanted = context;
-    const uint64_t serial = levels[wanted->level].written;
-    SPOOR_RECORD_SIZED(STEP, wanted->length, wanted->level, serial * 3, serial, wanted->text, ~serial);
-}
-
-static const struct layout_ring *own_ring(void)
-{
-    return (const struct layout_ring *)spoor_ring_v1.positions;
-}
-
-/* Words in the block that is being filled. */
-static unsigned room(void)
-{
-    const unsigned used = (unsigned)(ring_position(own_ring()) % LAYOUT_BLOCK_WORDS);
-    return used == 0 ? 0 : LAYOUT_BLOCK_WORDS - used;
-}
 
 /* May a record be lost now because what is above an unfinished one would overwrite it? */
 static bool is_nested_loss_due(unsigned length)
@@ -137,7 +85,6 @@ static void record(unsigned level, unsigned length)
 /* ---- what must be there ---- */
 
 struct found {
-    uint32_t id;
     uint64_t first; /* number of the first record of the case */
     uint64_t begun[LEVELS];
     bool any;
@@ -150,23 +97,10 @@ struct found {
 static void find_record(void *context, uint64_t number, const struct layout_record *record)
 {
     struct found *found = context;
-    const uint64_t serial = record->arguments[0], word = record->arguments[1];
-    const unsigned length = (unsigned)(word & 0xffff), offset = (unsigned)(word >> 16 & 0xffff);
+    const uint64_t serial = record->arguments[0];
     const unsigned level = record->owner;
-    const bool is_whole = layout_record_id(record->start) == found->id && level < LEVELS &&
-                          record->arguments[2] == ~serial && record->object == serial * 3 &&
-                          record->size == length && word >> 32 == length &&
-                          offset == LAYOUT_RECORD_BYTES + 24 &&
-                          layout_record_bytes(record->start) == offset + (length + 7) / 8 * 8;
-    CHECK(is_whole, "record %llu is torn", (unsigned long long)number);
-    if (!is_whole)
+    if (!check_whole(record, number))
         return;
-    const char *text = (const char *)record + offset;
-    for (unsigned i = 0; i < length; i++)
-        if (text[i] != text_at(serial, level, i)) {
-            CHECK(false, "text of record %llu differs at %u", (unsigned long long)number, i);
-            break;
-        }
     CHECK(record->stamp >= found->stamp, "time goes back at record %llu", (unsigned long long)number);
     found->stamp = record->stamp;
     if (number < found->first)
@@ -194,7 +128,7 @@ struct row { /* of the table */
 /* first: number of the ring's next record */
 static struct found begin_case(uint64_t first)
 {
-    struct found found = {.id = view_tracepoint(&view, "STEP"), .first = first};
+    struct found found = {.first = first};
     for (unsigned level = 0; level < LEVELS; level++) {
         levels[level].lost = 0;
         found.begun[level] = found.serials[level] = levels[level].written;
@@ -240,39 +174,6 @@ static void print_row(const char *path, unsigned blocks, unsigned depth, unsigne
            row->instructions, row->interrupted, row->written, row->read, row->overwritten,
            row->lost[LAYOUT_LOST_MAKING], row->lost[LAYOUT_LOST_NESTED]);
 }
-
-/* ---- where the ring stands before ---- */
-
-static void record_words(unsigned words)
-{
-    record(0, (words - RECORD_WORDS) * 8);
-}
-
-/* Until the block has room for so many words, or is full: 0. */
-static void fill_to(unsigned words)
-{
-    if (room() < words + RECORD_WORDS) { /* begin another */
-        while (room() >= RECORD_WORDS)
-            record(0, 0);
-        record(0, 0);
-    }
-    while (room() >= words + 2 * RECORD_WORDS)
-        record(0, 0);
-    record_words(room() - words);
-}
-
-enum { SMALL = RECORD_WORDS + (TEXT + 7) / 8 };
-
-static const struct path {
-    const char *name;
-    unsigned room; /* words in the block before the record */
-} paths[] = {
-    {"inline", 400},
-    {"edge", SMALL},     /* the record fits, the next one does not */
-    {"open", SMALL - 1}, /* it needs another block, and the rest of this one is padding */
-    {"exact", 0},        /* it needs another block, and this one is full */
-};
-enum { PATHS = sizeof paths / sizeof *paths };
 
 /* ---- interruptions ---- */
 
@@ -354,39 +255,6 @@ static void two_handlers(unsigned blocks, const struct path *path, unsigned burs
         }
     }
     print_row(path->name, blocks, 2, deeper, &row);
-}
-
-static void open_recording(unsigned blocks, unsigned threads, unsigned kept)
-{
-    struct spoor_trace_options options = {.size = sizeof options,
-                                          .name = "steps",
-                                          .enable = "all",
-                                          .ring_bytes = blocks * LAYOUT_BLOCK_BYTES,
-                                          .threads = threads,
-                                          .kept = kept,
-                                          .flags = SPOOR_TRACE_NO_ENVIRONMENT | SPOOR_TRACE_REMOVE};
-    if (spoor_trace_open(&options) != 0) {
-        fprintf(stderr, "%s\n", spoor_trace_error());
-        exit(1);
-    }
-    if (!view_open(&view, spoor_trace_path())) {
-        perror(spoor_trace_path());
-        exit(1);
-    }
-}
-
-static void close_recording(void)
-{
-    view_close(&view);
-    spoor_trace_close();
-}
-
-static void part(const char *name)
-{
-    static unsigned before;
-    printf("%s %s\n", failures == before ? "ok" : "not ok", name);
-    before = failures;
-    fflush(stdout);
 }
 
 /* The recorder takes the rate of the counter, and with it the time after which a record is given up, from
@@ -552,7 +420,7 @@ static void reopened(const struct path *path, unsigned from, unsigned to)
             done += steps.done;
         }
         levels[0].written++;
-        struct found found = {.id = view_tracepoint(&view, "STEP")};
+        struct found found = {0};
         record(0, TEXT);
         ring_walk(&view, 0, find_record, &found);
         CHECK(found.next == ring_number(own_ring()) && found.count > 0 && (!steps.done || found.count <= 3),

@@ -17,13 +17,16 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+extern const char __executable_start[], etext[]; /* the linker's */
+
 enum { STEPS_TRAP_FLAG = 0x100, STEPS_MOST = 20000 };
 
 struct steps_trace {
     unsigned count;
     uintptr_t at[STEPS_MOST];
     unsigned times[STEPS_MOST]; /* executions of this instruction so far, this one included */
-    void (*each)(void);         /* called before every instruction, if not NULL */
+    void (*each)(void);         /* called before every instruction of the program itself, if not NULL: not of
+                                   libraries; the kernel's code for clocks would never end */
 };
 
 struct steps {
@@ -53,7 +56,8 @@ static void steps_on_trap(int number, siginfo_t *information, void *context)
     if (trace != NULL) {
         if (trace->count < STEPS_MOST)
             trace->at[trace->count++] = (uintptr_t)registers[REG_RIP];
-        if (trace->each != NULL)
+        if (trace->each != NULL && registers[REG_RIP] >= (greg_t)__executable_start &&
+            registers[REG_RIP] < (greg_t)etext)
             trace->each();
         return;
     }

@@ -275,7 +275,7 @@ static void round_drain(size_t ring_bytes, unsigned milliseconds)
     if (child <= 0)
         return;
     struct check checks[WRITERS];
-    struct drain drains[WRITERS] = {0};
+    struct view_drain drains[WRITERS] = {0};
     for (int i = 0; i < WRITERS; i++)
         checks[i] = check_begin(&view);
     const uint64_t end = now_ms() + milliseconds;

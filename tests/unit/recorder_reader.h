@@ -227,7 +227,7 @@ __attribute__((unused)) static void ring_walk(const struct recording_view *view,
 
 /* ---- draining a live ring ---- */
 
-struct drain {
+struct view_drain {
     uint64_t sequence; /* 0: not begun */
     uint32_t offset;
     uint64_t number; /* of the next record */
@@ -274,7 +274,8 @@ static int copy_block(const struct recording_view *view, uint64_t ring, uint64_t
 
 /* Everything that is new. */
 __attribute__((unused)) static void ring_drain(const struct recording_view *view, uint64_t ring,
-                                               struct drain *drain, record_handler *handle, void *context)
+                                               struct view_drain *drain, record_handler *handle,
+                                               void *context)
 {
     const uint64_t count = view_block_count(view);
     struct layout_block block;

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Readers at every instruction of the recorder: a record is written step by step, alone, and in a signal
+ * handler that interrupted another record at some instruction. After each step everybody who can read looks:
+ * what a killed program leaves, a report of the living one, a copy of its file, who follows it, and who drains
+ * it. Each must see whole records, in order and with their numbers; all that is committed at that instant and
+ * nothing that is not reserved. Who follows and who drains must at last have seen all.
+ *
+ *   recorder_steps_read [STRIDE]      a handler at every STRIDEth instruction
+ */
+#include <errno.h>
+
+#include "reader/copy.h"
+#include "reader/drain.h"
+#include "reader/reader.h"
+#include "recorder_steps.h"
+#include "recorder_steps_records.h"
+
+static unsigned stride = 41;
+static struct steps_trace traces[2];
+
+/* ---- what was seen ---- */
+
+/* Which record has a number: whoever sees it first says it for all who see it later. */
+enum { REMEMBERED = 1 << 16 };
+static struct {
+    uint64_t number, serial;
+    unsigned level;
+    bool is_known;
+} truth[REMEMBERED];
+
+struct sight { /* of one reader */
+    const char *reader;
+    uint64_t next;                   /* number */
+    uint64_t count, missing;         /* missing: gaps after the first record */
+    uint64_t first_missing;          /* number; only if missing */
+    uint64_t serials[LEVELS], stamp; /* at least */
+};
+
+static void see(struct sight *sight, uint64_t number, unsigned level, uint64_t serial, uint64_t stamp)
+{
+    CHECK(level < LEVELS, "%s: level %u", sight->reader, level);
+    if (level >= LEVELS)
+        return;
+    CHECK(number >= sight->next && serial >= sight->serials[level] && stamp >= sight->stamp,
+          "%s: record %llu comes after %llu", sight->reader, (unsigned long long)number,
+          (unsigned long long)sight->next);
+    if (number != sight->next && sight->count > 0) {
+        if (sight->missing == 0)
+            sight->first_missing = sight->next;
+        sight->missing += number - sight->next;
+    }
+    sight->next = number + 1;
+    sight->serials[level] = serial + 1;
+    sight->stamp = stamp;
+    sight->count++;
+    if (truth[number % REMEMBERED].is_known && truth[number % REMEMBERED].number == number)
+        CHECK(truth[number % REMEMBERED].level == level && truth[number % REMEMBERED].serial == serial,
+              "%s: record %llu is another one than before", sight->reader, (unsigned long long)number);
+    truth[number % REMEMBERED].number = number;
+    truth[number % REMEMBERED].level = level;
+    truth[number % REMEMBERED].serial = serial;
+    truth[number % REMEMBERED].is_known = true;
+}
+
+static void see_record(void *context, uint64_t number, const struct layout_record *record)
+{
+    if (check_whole(record, number))
+        see(context, number, record->owner, record->arguments[0], record->stamp);
+}
+
+/* Of the reader that spoor report has. Numbers are its records, and what it says to be missing before each. */
+static void see_events(struct sight *sight, struct recording *recording, uint64_t *number)
+{
+    struct recording_event event;
+    while (recording_next(recording, &event) == 1) {
+        *number += event.lost;
+        if (check_whole((const struct layout_record *)event.bytes, *number))
+            see(sight, *number, event.owner, event.words[0], event.stamp);
+        ++*number;
+    }
+}
+
+/* What is unfinished at this instant may be missing, nothing else. */
+static void check_sight(const struct sight *sight)
+{
+    const struct layout_ring *ring = own_ring();
+    const uint64_t committed = layout_number(ring->committed, ring->number_base);
+    CHECK(sight->next >= committed && sight->next <= ring_number(ring),
+          "%s: %llu, committed are %llu of %llu", sight->reader, (unsigned long long)sight->next,
+          (unsigned long long)committed, (unsigned long long)ring_number(ring));
+    CHECK(sight->missing == 0 || sight->first_missing >= committed, "%s: %llu is missing, committed are %llu",
+          sight->reader, (unsigned long long)sight->first_missing, (unsigned long long)committed);
+}
+
+/* ---- the readers ---- */
+
+static struct recording *followed;
+static struct sight following = {.reader = "follow"}, draining = {.reader = "minimal drain"};
+static uint64_t followed_number, looks;
+static struct view_drain drained_view;
+static struct drain_reader {
+    struct drain *drain;
+    char path[96];
+} drained;
+
+static const struct recording_options snapshot = {.only_cpu = -1}, live = {.follow = true, .only_cpu = -1};
+
+static void look_at(struct sight *sight, struct recording *recording)
+{
+    uint64_t number = 0;
+    see_events(sight, recording, &number);
+    check_sight(sight);
+    recording_close(recording);
+}
+
+static void look(void)
+{
+    struct sight killed = {.reader = "killed"}, report = {.reader = "report"}, copy = {.reader = "copy"};
+    struct text why = {0};
+    struct recording *recording;
+    looks++;
+    ring_walk(&view, 0, see_record, &killed);
+    check_sight(&killed);
+    ring_drain(&view, 0, &drained_view, see_record, &draining);
+    if (recording_open(spoor_trace_path(), &snapshot, &recording, &why) == 0)
+        look_at(&report, recording);
+    else
+        CHECK(false, "%s", text_string(&why));
+    const int file = open(spoor_trace_path(), O_RDONLY | O_CLOEXEC), memory = copy_to_memory(file);
+    close(file);
+    if (recording_open_file(memory, "copy", &snapshot, &recording, &why) == 0)
+        look_at(&copy, recording);
+    else
+        CHECK(false, "%s", text_string(&why));
+    recording_refresh(followed);
+    see_events(&following, followed, &followed_number);
+    CHECK(drain_round(drained.drain, &why) >= 0, "%s", text_string(&why));
+    text_free(&why);
+}
+
+/* Until who follows has seen almost all: he shows what is 20 ms old, and the ring goes round meanwhile. */
+static void let_follow(void)
+{
+    while (following.next + 100 < ring_number(own_ring())) {
+        recording_refresh(followed);
+        see_events(&following, followed, &followed_number);
+    }
+}
+
+static void begin_reading(void)
+{
+    struct text why = {0};
+    const struct drain_options options = {.output = drained.path};
+    following = (struct sight){.reader = "follow"};
+    draining = (struct sight){.reader = "minimal drain"};
+    drained_view = (struct view_drain){0};
+    followed_number = 0;
+    memset(truth, 0, sizeof truth);
+    snprintf(drained.path, sizeof drained.path, "%s.drained", spoor_trace_path());
+    if (recording_open(spoor_trace_path(), &live, &followed, &why) != 0 ||
+        drain_open(spoor_trace_path(), &options, &drained.drain, &why) != 0) {
+        fprintf(stderr, "%s\n", text_string(&why));
+        exit(1);
+    }
+}
+
+/* The recording is closed: what the two who stay with it have seen is all that was written. */
+static void end_reading(uint64_t written)
+{
+    struct text why = {0};
+    struct recording *recording;
+    struct sight file = {.reader = "drained"};
+    uint64_t number = 0;
+    snprintf(where, sizeof where, "at the end");
+    recording_refresh(followed);
+    see_events(&following, followed, &followed_number);
+    CHECK(following.count == written && following.missing == 0, "follow: %llu of %llu, %llu missing",
+          (unsigned long long)following.count, (unsigned long long)written,
+          (unsigned long long)following.missing);
+    CHECK(drained_view.read == written && drained_view.overwritten == 0, "minimal drain: %llu of %llu",
+          (unsigned long long)drained_view.read, (unsigned long long)written);
+    CHECK(drain_finish(drained.drain, &why) == 0, "%s", text_string(&why));
+    const struct drain_counts counts = drain_counts(drained.drain);
+    if (recording_open(drained.path, &snapshot, &recording, &why) == 0) {
+        see_events(&file, recording, &number);
+        CHECK(file.count == written && file.missing == 0 && counts.lost == 0,
+              "drain: %llu of %llu, %llu missing, %llu lost", (unsigned long long)file.count,
+              (unsigned long long)written, (unsigned long long)file.missing, (unsigned long long)counts.lost);
+        recording_close(recording);
+    } else {
+        CHECK(false, "%s", text_string(&why));
+    }
+    drain_close(drained.drain);
+    recording_close(followed);
+    unlink(drained.path);
+    text_free(&why);
+}
+
+/* ---- what they read ---- */
+
+static void record_traced(unsigned level, unsigned length, struct steps_trace *trace, struct steps *steps)
+{
+    char text[LONGEST + 1];
+    const struct wanted wanted = {level, length, text};
+    void *const context = (void *)(uintptr_t)&wanted;
+    for (unsigned i = 0; i < length; i++)
+        text[i] = text_at(levels[level].written, level, i);
+    text[length] = '\0';
+    if (trace != NULL)
+        steps_trace(trace, write_record, context);
+    else if (steps != NULL)
+        steps_run(steps, write_record, context);
+    else
+        write_record(context);
+    levels[level].written++;
+}
+
+static void record(unsigned level, unsigned length)
+{
+    record_traced(level, length, NULL, NULL);
+}
+
+struct interruption {
+    unsigned before, after; /* records beside the one that is read step by step */
+};
+
+static void interrupt(void *context)
+{
+    const struct interruption *interruption = context;
+    for (unsigned i = 0; i < interruption->before; i++)
+        record(1, TEXT + i % 3 * 8);
+    record_traced(1, TEXT, &traces[1], NULL);
+    for (unsigned i = 0; i < interruption->after; i++)
+        record(1, TEXT + i % 3 * 8);
+}
+
+/* All paths, with at most `most` records in the handler. */
+static void read_everywhere(unsigned blocks, unsigned most)
+{
+    for (unsigned path = 0; path < PATHS; path++) {
+        snprintf(where, sizeof where, "%s, %u blocks", paths[path].name, blocks);
+        fill_to(paths[path].room);
+        traces[0].each = look;
+        record_traced(0, TEXT, &traces[0], NULL);
+        for (unsigned i = path; i < traces[0].count; i += stride) {
+            struct interruption interruption = {i % 2 ? most : 0, i % 3 ? 0 : 60};
+            struct steps steps = {.at = traces[0].at[i],
+                                  .times = traces[0].times[i],
+                                  .interrupt = interrupt,
+                                  .context = &interruption};
+            snprintf(where, sizeof where, "%s, %u blocks, instruction %u, %u and %u", paths[path].name,
+                     blocks, i, interruption.before, interruption.after);
+            traces[1].each = look;
+            fill_to(paths[path].room);
+            look();
+            let_follow();
+            record_traced(0, TEXT, NULL, &steps);
+            look();
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const unsigned sizes[] = {4, 16};
+    if (argc > 1 && atoi(argv[1]) > 0)
+        stride = (unsigned)atoi(argv[1]);
+    steps_begin();
+    for (unsigned size = 0; size < 2; size++) {
+        memset(levels, 0, sizeof levels);
+        open_recording(sizes[size], 1, 1);
+        spoor_trace_thread("steps");
+        begin_reading();
+        read_everywhere(sizes[size], sizes[size] > 4 ? 150 : 30);
+        spoor_trace_close();
+        end_reading(levels[0].written + levels[1].written);
+        view_close(&view);
+    }
+    printf("%llu looks of 6 readers\n", (unsigned long long)looks);
+    part("readers at every instruction: what each sees is true, and all that is finished");
+    return failures != 0;
+}
