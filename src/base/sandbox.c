@@ -114,13 +114,18 @@ static int filter_calls(const struct sandbox *options)
 
 /* A user that nobody else is: nobody's processes may signal it or look into it. In a container there may be
  * no more than the traditional numbers. */
-static int become_nobody(void)
+static int give_up_root(const struct sandbox *options)
 {
     const unsigned traditional = 65534, own = 0x60000000u | ((unsigned)getpid() & 0x3fffff);
     if (geteuid())
         return 0;
     if (setgroups(0, NULL) && errno != EPERM) /* EPERM: a user namespace that forbids it */
         return -errno;
+    if (options->may_open)
+        return setresgid(options->group, options->group, options->group) ||
+                       setresuid(options->user, options->user, options->user)
+                   ? -errno
+                   : 0;
     if (!setresgid(own, own, own) && !setresuid(own, own, own))
         return 0;
     if (!setresgid(traditional, traditional, traditional) &&
@@ -179,7 +184,7 @@ int sandbox_enter(const struct sandbox *options)
         limit(RLIMIT_AS, options->memory);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return -errno;
-    int error = become_nobody();
+    int error = give_up_root(options);
     if (!error)
         error = drop_capabilities();
     if (!error && prctl(PR_SET_DUMPABLE, IS_SANITIZED))

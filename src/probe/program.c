@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/btf.h"
+#include "sym/btf_program.h"
 #include "sym/elf.h"
 #include "sym/needed.h"
 #include "sym/proc.h"
@@ -13,7 +13,7 @@ struct probe_program {
     const char *path;
     const struct elf_origin *origin;
     struct dwarf_file *dwarf;
-    struct btf_file *btf;
+    struct btf_program *btf;
     bool dwarf_tried, btf_tried;
     bool is_probed; /* its names are the script's */
 };
@@ -48,28 +48,16 @@ static struct dwarf_file *program_dwarf(struct probe_environment *environment, s
     return program->dwarf;
 }
 
-/* Compilers of BPF-aware programs, and pahole, leave this section. */
-static struct btf_file *program_btf(struct probe_environment *environment, struct probe_program *program)
+static struct btf_program *program_btf(struct probe_environment *environment, struct probe_program *program)
 {
     struct elf_file *file;
-    struct elf_section section;
-    void *bytes;
-    size_t size;
     if (program->btf_tried)
         return program->btf;
     program->btf_tried = true;
     if (elf_origin_open(program->origin, program->path, &file))
         return NULL;
-    if (elf_file_section_named(file, ".BTF", &section) &&
-        !elf_file_section_read(file, &section, &bytes, &size)) {
-        void *kept = arena_array(environment->arena, size, 1);
-        memcpy(kept, bytes, size);
-        free(bytes);
-        if (btf_file_open_memory(kept, size, NULL, environment->arena, &program->btf))
-            program->btf = NULL;
-        else
-            btf_file_set_space(program->btf, SPACE_USER);
-    }
+    if (btf_program_open(file, environment->arena, &program->btf))
+        program->btf = NULL;
     elf_file_close(file);
     return program->btf;
 }
@@ -90,8 +78,7 @@ void probe_programs_close(struct probe_environment *environment)
 {
     for (size_t i = 0; i < environment->program_count; i++) {
         dwarf_file_close(environment->programs[i].dwarf);
-        if (environment->programs[i].btf)
-            btf_file_close(environment->programs[i].btf);
+        btf_program_close(environment->programs[i].btf);
     }
     environment->program_count = 0;
     table_free(&environment->origins);
@@ -112,10 +99,10 @@ static const struct type *program_name(struct probe_environment *environment, st
     if (dwarf)
         type = asked->value ? dwarf_file_enumerator(dwarf, asked->name, near, asked->value)
                             : dwarf_file_type(dwarf, asked->name, near);
-    struct btf_file *btf = type ? NULL : program_btf(environment, program);
+    struct btf_program *btf = type ? NULL : program_btf(environment, program);
     if (btf)
-        type = asked->value ? btf_file_enumerator_type(btf, asked->name, asked->value)
-                            : btf_file_type(btf, asked->name);
+        type = asked->value ? btf_program_enumerator(btf, asked->name, asked->value)
+                            : btf_program_type(btf, asked->name);
     return type;
 }
 

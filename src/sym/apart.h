@@ -35,7 +35,8 @@ struct apart_options {
         void *state); /* in the child, before it gives up everything; NULL: nothing. False: it ends */
     const int *keep;  /* descriptors that it goes on having, under the same numbers; ends with -1 */
     uint64_t memory;  /* bytes of addresses that it may have; 0: no limit */
-    bool may_open;    /* see struct sandbox */
+    bool may_open;    /* files, for reading, as the owner of … */
+    int owned;        /* … this file; see struct sandbox */
     int patience_ms;  /* for an answer, or a sign of life (apart_tell) */
     /* In the parent: what the child tells meanwhile; NULL: nobody listens. */
     void (*hear)(void *state, uint32_t kind, struct wire *told);
@@ -68,6 +69,8 @@ bool apart_is_gone(const struct apart *apart);
 bool apart_inside(void);
 /* For tests that want to see the reading itself: reads here, without a child, from now on. */
 void apart_pretend(void);
+/* For tests of who asks: what is done to each answer before it leaves the child. */
+void apart_answers_change(void (*change)(struct text *answer));
 /* Something for the parent's `hear`, before the answer. */
 void apart_tell(uint32_t kind, const struct text *told);
 

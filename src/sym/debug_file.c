@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <lzma.h>
 
@@ -86,6 +87,26 @@ static void link_parse(const struct elf_file *file, struct debug_link *link)
     }
 }
 
+/* A name, then a build id. */
+static void put_alternative(const struct elf_file *file, struct text *out)
+{
+    struct elf_section section;
+    void *bytes = NULL;
+    size_t size = 0;
+    if (!elf_file_section_named(file, ".gnu_debugaltlink", &section) || section.size > LINK_MOST + PATH_MAX ||
+        elf_file_section_read(file, &section, &bytes, &size))
+        size = 0;
+    size_t length = size ? strnlen(bytes, size) : 0;
+    if (length && length < size && size - length - 1 <= DEBUG_ID_MOST) {
+        wire_put_text(out, bytes);
+        wire_put_bytes(out, (char *)bytes + length + 1, size - length - 1);
+    } else {
+        wire_put_text(out, NULL);
+        wire_put_bytes(out, "", 0);
+    }
+    free(bytes);
+}
+
 int debug_link_serve(void *state, struct apart_question *question, struct text *answer)
 {
     struct elf_file *file;
@@ -95,9 +116,10 @@ int debug_link_serve(void *state, struct apart_question *question, struct text *
     if (error)
         return error;
     link_parse(file, &link);
-    elf_file_close(file);
     wire_put_text(answer, link.name);
     wire_put(answer, link.checksum);
+    put_alternative(file, answer);
+    elf_file_close(file);
     free(link.name);
     return 0;
 }
@@ -190,6 +212,83 @@ int debug_file_open(const struct elf_file *file, const char *path, pid_t pid, co
         error = search(file, root, path, &link, out);
     }
     free(link.name);
+    return error;
+}
+
+/* ---- .gnu_debugaltlink ---- */
+
+static bool has_id(const struct elf_file *file, const uint8_t *id, size_t id_size)
+{
+    size_t size;
+    const uint8_t *own = elf_file_build_id(file, &size);
+    return own && size == id_size && !memcmp(own, id, size);
+}
+
+static int try_alternative(const char *path, const uint8_t *id, size_t id_size, struct elf_file **out)
+{
+    if (elf_file_open(path, out))
+        return -ENOENT;
+    if (has_id(*out, id, id_size))
+        return 0;
+    elf_file_close(*out);
+    return -ENOENT;
+}
+
+/* Relative to where the file really is. */
+static int try_beside(const struct elf_file *file, const char *name, const uint8_t *id, size_t id_size,
+                      struct elf_file **out)
+{
+    char own[64], path[2 * PATH_MAX];
+    snprintf(own, sizeof own, "/proc/self/fd/%d", elf_file_descriptor(file));
+    ssize_t length = elf_file_descriptor(file) < 0 ? -1 : readlink(own, path, PATH_MAX);
+    if (length <= 0)
+        return -ENOENT;
+    path[length] = '\0';
+    char *slash = strrchr(path, '/');
+    if (!slash || (size_t)(slash + 1 - path) + strlen(name) >= sizeof path)
+        return -ENOENT;
+    strcpy(slash + 1, name);
+    return try_alternative(path, id, id_size, out);
+}
+
+static int try_by_id(const uint8_t *id, size_t size, struct elf_file **out)
+{
+    char path[64 + 2 * DEBUG_ID_MOST];
+    int length = snprintf(path, sizeof path, "/usr/lib/debug/.build-id/%02x/", id[0]);
+    for (size_t i = 1; i < size; i++)
+        length += snprintf(path + length, sizeof path - (size_t)length, "%02x", id[i]);
+    snprintf(path + length, sizeof path - (size_t)length, ".debug");
+    return try_alternative(path, id, size, out);
+}
+
+static int find_alternative(const struct elf_file *file, struct wire *in, uint8_t *id, size_t *id_size,
+                            struct elf_file **out)
+{
+    wire_take_text(in);
+    wire_take(in);
+    const char *name = wire_take_text(in);
+    const void *bytes = wire_take_bytes(in, id_size);
+    if (!name || !bytes || *id_size < 2 || *id_size > DEBUG_ID_MOST) {
+        *id_size = 0;
+        return -ENOENT;
+    }
+    memcpy(id, bytes, *id_size);
+    int error =
+        *name == '/' ? try_alternative(name, id, *id_size, out) : try_beside(file, name, id, *id_size, out);
+    return error ? try_by_id(id, *id_size, out) : 0;
+}
+
+int debug_alternative_open(const struct elf_file *file, uint8_t *id, size_t *id_size, struct elf_file **out)
+{
+    struct apart_answer answer;
+    struct elf_section section;
+    *id_size = 0;
+    if (!elf_file_section_named(file, ".gnu_debugaltlink", &section))
+        return -ENOENT;
+    int error = tables_ask_elf(TABLES_LINK, file, &answer);
+    if (!error)
+        error = find_alternative(file, &answer.in, id, id_size, out);
+    apart_answer_free(&answer);
     return error;
 }
 

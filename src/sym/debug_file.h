@@ -14,6 +14,11 @@
  * files that are tried first; NULL-terminated, or NULL. -ENOENT: there is none. */
 int debug_file_open(const struct elf_file *file, const char *path, pid_t pid, const char *const *given,
                     struct elf_file **out);
+enum { DEBUG_ID_MOST = 64 };
+/* What dwz has taken out of a file because others have it too: the file that .gnu_debugaltlink names and whose build
+ * id it says. id, of DEBUG_ID_MOST bytes, and *id_size are set also when it is not found; size 0: the file names
+ * none. 0 or -ENOENT. */
+int debug_alternative_open(const struct elf_file *file, uint8_t *id, size_t *id_size, struct elf_file **out);
 /* The ELF file in .gnu_debugdata; *bytes (or NULL) must live as long as it, and is the caller's to free. -ENOENT: the
  * file has no such section; -ENOTSUP: liblzma is not installed; -EBADMSG, -EFBIG: what is in it. */
 int debug_data_open(const struct elf_file *file, void **bytes, struct elf_file **out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening, and from an address to its unit and functions. Names: dwarf_index.c; lines: dwarf_line.c. */
+/* Opening, and from an address to its unit and functions; in the process that reads (dwarf_service.c). Names: dwarf_index.c; lines: dwarf_line.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,103 +9,48 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/open_foreign.h"
-#include "sym/debug_file.h"
+#include "sym/apart.h"
 #include "sym/dwarf_private.h"
 #include "sym/mapped.h"
-#include "sym/proc.h"
 
 /* ---- opening ---- */
 
-/* Nothing but regular files of a sane size reaches libdw. The descriptor, or -errno. */
-static int open_program(struct dwarf_file *file)
-{
-    const struct elf_origin *origin = file->options.origin;
-    struct stat status;
-    int descriptor = foreign_open(file->path);
-    if (descriptor < 0)
-        return foreign_is_not_regular(descriptor) ? -ENOEXEC : descriptor;
-    int error = fstat(descriptor, &status) ? -errno : 0;
-    if (!error && origin)
-        error = elf_origin_check(origin, descriptor);
-    if (!error && (uint64_t)status.st_size > DWARF_FILE_MAX)
-        error = -EFBIG;
-    if (error)
-        close(descriptor);
-    else
-        dwarf_identify(file, &status);
-    return error ? error : descriptor;
-}
-
-static bool has_servers(void)
-{
-    const char *urls = getenv("DEBUGINFOD_URLS");
-    return urls && *urls;
-}
-
-/* What the compiler has split off and what dwz has shared is in files that the program names, and elfutils
- * opens them by these names, whatever they are: a pipe would keep us waiting for ever. */
+/* What the compiler has split off is in files that the program names, and libdw opens them by these names,
+ * whatever they are: a pipe would keep us waiting for ever. */
 static bool is_pipe_or_device(const char *directory, const char *name)
 {
     char path[PATH_MAX];
     struct stat status;
     int length =
         snprintf(path, sizeof path, "%s%s%s", *name == '/' ? "" : directory, *name == '/' ? "" : "/", name);
-    return length >= (int)sizeof path || (!foreign_status(path, &status) && !S_ISREG(status.st_mode));
+    return length >= (int)sizeof path || (!fstatat(AT_FDCWD, path, &status, 0) && !S_ISREG(status.st_mode));
 }
 
-static const char *beside(struct dwarf_file *file)
+static const char *beside(struct dwarf_reader *file)
 {
-    const char *slash = strrchr(file->path, '/');
-    return arena_printf(file->arena, "%.*s", slash ? (int)(slash - file->path) : 1, slash ? file->path : ".");
+    const char *path = file->source->path, *slash = strrchr(path, '/');
+    return arena_printf(file->arena, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
 }
 
-/* The debug file of a program is sought as for its symbols (debug_file.h). elfutils finds what dwz has put
- * into a file for several (main_file is then NULL), and asks servers. */
+/* The separate file was found before (dwarf_sources.c). libdw asks again for what dwz has shared, in one way or
+ * another, by version: that it gets from us (add_alternative). */
 static int find_debug_file(Dwfl_Module *module, void **state, const char *name, Dwarf_Addr base,
                            const char *main_file, const char *link, GElf_Word checksum, char **found)
 {
-    struct dwarf_file *file = *state;
-    struct elf_file *program, *debug = NULL;
-    struct stat status;
-    char real[PATH_MAX];
-    int descriptor = -1;
-    if (main_file && !elf_file_open_fd(file->descriptor, &program)) {
-        pid_t pid = 0;
-        const char *seen = main_file + foreign_root_length(main_file, &pid);
-        if (!pid && realpath(main_file, real))
-            seen = real;
-        if (!debug_file_open(program, seen, pid, NULL, &debug))
-            descriptor = fcntl(elf_file_descriptor(debug), F_DUPFD_CLOEXEC, 0);
-        elf_file_close(debug);
-        elf_file_close(program);
-    }
-    if (!main_file && link && is_pipe_or_device(beside(file), link))
+    struct dwarf_reader *file = *state;
+    (void)module, (void)name, (void)base, (void)main_file, (void)link, (void)checksum, (void)found;
+    if (file->source->debug < 0 || file->is_debug_given)
         return -1;
-    if (descriptor < 0 && (!main_file || has_servers()))
-        descriptor =
-            dwfl_standard_find_debuginfo(module, state, name, base, main_file, link, checksum, found);
-    if (descriptor >= 0 && (fstat(descriptor, &status) || !S_ISREG(status.st_mode) ||
-                            (uint64_t)status.st_size > DWARF_FILE_MAX)) {
-        close(descriptor);
-        return -1;
-    }
-    if (descriptor >= 0)
-        dwarf_identify(file, &status);
-    return descriptor;
+    file->is_debug_given = true;
+    return fcntl(file->source->debug, F_DUPFD_CLOEXEC, 3);
 }
 
-/* The servers are asked only when the user names some. They must not make us wait for a minute and a half,
- * which is the library's default. */
-static void prepare_servers(const struct dwarf_options *options, const char *path)
+static void add_alternative(struct dwarf_reader *file)
 {
-    if (!has_servers())
-        return;
-    setenv("DEBUGINFOD_TIMEOUT", "20", 0);
-    setenv("DEBUGINFOD_MAXTIME", "120", 0);
-    if (options->tell)
-        options->tell(options->state,
-                      arena_printf(options->arena, "Asking debuginfod for what describes %s", path), false);
+    if (file->dwarf && file->source->alternative >= 0)
+        file->alternative = dwarf_begin(file->source->alternative, DWARF_C_READ);
+    if (file->alternative)
+        dwarf_setalt(file->dwarf, file->alternative);
 }
 
 static const char *text_of(Dwarf_Die *die, unsigned attribute, unsigned old_attribute)
@@ -117,29 +62,40 @@ static const char *text_of(Dwarf_Die *die, unsigned attribute, unsigned old_attr
     return text ? text : "";
 }
 
-static bool parts_are_files(struct dwarf_file *file)
+static bool has_addresses_apart(struct dwarf_reader *file)
 {
     GElf_Shdr header;
     Elf *elf = dwarf_getelf(file->dwarf);
     size_t names;
-    bool is_split = false;
     for (Elf_Scn *section = NULL; !elf_getshdrstrndx(elf, &names) && (section = elf_nextscn(elf, section));) {
         const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-        is_split |= name && (!strcmp(name, ".debug_addr") || !strcmp(name, ".zdebug_addr"));
+        if (name && (!strcmp(name, ".debug_addr") || !strcmp(name, ".zdebug_addr")))
+            return true;
     }
-    if (!is_split)
-        return true;
+    return false;
+}
+
+/* Does the compiler say that it has split something off? *are_files: all that can be seen are files. */
+static bool look_for_parts(struct dwarf_reader *file, bool *are_files)
+{
+    *are_files = true;
+    if (!has_addresses_apart(file))
+        return false;
     DWARF_QUESTION(file);
     const char *directory = beside(file);
+    bool is_split = false;
     Dwarf_CU *unit = NULL;
     Dwarf_Die die;
     while (dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0 && !dwarf_is_late(file)) {
         const char *name = text_of(&die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
-        if (*name && (is_pipe_or_device(directory, name) ||
-                      is_pipe_or_device(text_of(&die, DW_AT_comp_dir, DW_AT_comp_dir), name)))
-            return false;
+        is_split |= *name != '\0';
+        if (*name && file->source->may_open &&
+            (is_pipe_or_device(directory, name) ||
+             is_pipe_or_device(text_of(&die, DW_AT_comp_dir, DW_AT_comp_dir), name)))
+            *are_files = false;
     }
-    return !file->is_late;
+    *are_files &= !file->is_late;
+    return is_split;
 }
 
 static bool has_sections(Dwarf *dwarf)
@@ -148,16 +104,16 @@ static bool has_sections(Dwarf *dwarf)
     return dwarf && dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL) == 0;
 }
 
-/* libdw gets a descriptor of its own, which it closes with the session; the path is for messages, and says
- * where to look for what belongs to the program. */
-static void report_program(struct dwarf_file *file)
+/* libdw gets a descriptor of its own, which it closes with the session; the path says where to look for what
+ * belongs to the program. */
+static void report_program(struct dwarf_reader *file)
 {
-    int descriptor = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 3);
+    int descriptor = fcntl(file->source->program, F_DUPFD_CLOEXEC, 3);
     void **state;
     if (descriptor < 0)
         return;
     dwfl_report_begin(file->session);
-    file->module = dwfl_report_offline(file->session, "", file->path, descriptor);
+    file->module = dwfl_report_offline(file->session, "", file->source->path, descriptor);
     dwfl_report_end(file->session, NULL, NULL);
     if (!file->module)
         close(descriptor);
@@ -165,42 +121,46 @@ static void report_program(struct dwarf_file *file)
         *state = file;
 }
 
-int dwarf_file_open(const char *path, const struct dwarf_options *options, struct dwarf_file **out)
+static void end_session(struct dwarf_reader *file)
 {
-    *out = NULL;
-    /* What can run out of memory comes first: libdw has nothing to undo then. */
-    struct dwarf_file *file = arena_new(options->arena, struct dwarf_file);
-    *file = (struct dwarf_file){
-        .arena = options->arena, .path = arena_strdup(options->arena, path), .options = *options};
-    file->descriptor = open_program(file);
-    if (file->descriptor < 0)
-        return file->descriptor;
-    prepare_servers(options, path);
+    dwfl_end(file->session);
+    if (file->alternative)
+        dwarf_end(file->alternative);
+    file->session = NULL;
+}
+
+int dwarf_reader_open(const struct dwarf_source *source, struct arena *arena, struct dwarf_reader **out,
+                      bool *is_split)
+{
     static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
                                              .find_debuginfo = find_debug_file,
                                              .section_address = dwfl_offline_section_address};
     Dwarf_Addr bias;
+    bool are_files = true;
+    *is_split = false;
+    *out = NULL;
+    /* What can run out of memory comes first: libdw has nothing to undo then. */
+    struct dwarf_reader *file = arena_new(arena, struct dwarf_reader);
+    *file = (struct dwarf_reader){.arena = arena, .source = source};
     file->session = dwfl_begin(&callbacks);
-    if (!file->session) {
-        close(file->descriptor);
+    if (!file->session)
         return -ENOMEM;
-    }
     mapped_begin();
     report_program(file);
     file->dwarf = file->module ? dwfl_module_getdwarf(file->module, &bias) : NULL;
+    add_alternative(file);
     bool is_there = has_sections(file->dwarf), is_cut = mapped_end();
     if (is_there && !is_cut)
-        is_there = parts_are_files(file);
-    if (!is_there || is_cut) {
-        dwfl_end(file->session);
-        close(file->descriptor);
-        return is_cut ? -EBADMSG : -ENOENT;
+        *is_split = look_for_parts(file, &are_files);
+    if (!is_there || is_cut || !are_files || (*is_split && !source->may_open)) {
+        end_session(file);
+        return is_cut ? -EBADMSG : is_there && are_files ? 0 : -ENOENT;
     }
     *out = file;
     return 0;
 }
 
-void dwarf_file_close(struct dwarf_file *file)
+void dwarf_reader_close(struct dwarf_reader *file)
 {
     if (!file)
         return;
@@ -211,9 +171,7 @@ void dwarf_file_close(struct dwarf_file *file)
     table_free(&file->made);
     free(file->ranges);
     free(file->index.entries);
-    dwfl_end(file->session);
-    close(file->descriptor);
-    file->session = NULL;
+    end_session(file);
 }
 
 /* ---- small questions ---- */
@@ -225,20 +183,16 @@ static time_t now(void)
     return time.tv_sec;
 }
 
-/* What takes long, or went wrong; %s is the program. */
-static void tell(struct dwarf_file *file, const char *form, bool is_problem)
+/* What takes long, or went wrong. */
+static void tell(enum dwarf_told kind, const char *what)
 {
-    char line[512];
-    if (!file->options.tell)
-        return;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(line, sizeof line, form, file->path);
-#pragma GCC diagnostic pop
-    file->options.tell(file->options.state, line, is_problem);
+    struct text told = {0};
+    wire_put_text(&told, what);
+    apart_tell(kind, &told);
+    text_free(&told);
 }
 
-struct dwarf_question dwarf_ask(struct dwarf_file *file)
+struct dwarf_question dwarf_ask(struct dwarf_reader *file)
 {
     mapped_begin();
     if (!file->is_late)
@@ -248,28 +202,25 @@ struct dwarf_question dwarf_ask(struct dwarf_file *file)
 
 void dwarf_answered(struct dwarf_question *question)
 {
-    struct dwarf_file *file = question->file;
+    struct dwarf_reader *file = question->file;
     if (!mapped_end() || file->is_cut)
         return;
     file->is_cut = file->is_late = true;
-    tell(file,
-         "WARNING: %s, or its debug information, was cut short while it was read: what is missing in it "
-         "reads as 0",
-         true);
+    tell(DWARF_TOLD_PROBLEM, "cut short");
 }
 
-bool dwarf_is_late(struct dwarf_file *file)
+bool dwarf_is_late(struct dwarf_reader *file)
 {
     time_t left = file->deadline - now();
     file->is_late |= left < 0 || mapped_is_cut();
-    if (file->is_late || !file->on_wait || left > DWARF_SECONDS_MAX - 2)
+    if (file->is_late || !file->tells_wait || left > DWARF_SECONDS_MAX - 2)
         return file->is_late;
-    tell(file, file->on_wait, false);
-    file->on_wait = NULL;
+    tell(DWARF_TOLD_WAIT, "names");
+    file->tells_wait = false;
     return false;
 }
 
-bool dwarf_next(struct dwarf_file *file, Dwarf_Die *die)
+bool dwarf_next(struct dwarf_reader *file, Dwarf_Die *die)
 {
     enum { LOOK_AT_CLOCK = 256 }; /* an entry may claim a million ranges */
     const void *before = die->addr;
@@ -318,7 +269,7 @@ static int compare_ranges(const void *a, const void *b)
     return x->low < y->low ? -1 : x->low > y->low;
 }
 
-static bool add_range(struct dwarf_file *file, size_t *room, struct dwarf_unit_range range)
+static bool add_range(struct dwarf_reader *file, size_t *room, struct dwarf_unit_range range)
 {
     if (file->range_count == DWARF_RANGES_MAX)
         return false;
@@ -335,7 +286,7 @@ static bool add_range(struct dwarf_file *file, size_t *room, struct dwarf_unit_r
 }
 
 /* Every range of every unit, from the units' own entries: tables of addresses may be missing. */
-static void read_ranges(struct dwarf_file *file)
+static void read_ranges(struct dwarf_reader *file)
 {
     size_t room = 0;
     Dwarf_CU *unit = NULL;
@@ -367,7 +318,7 @@ static bool to_split_unit(Dwarf_Die *unit)
     return true;
 }
 
-bool dwarf_unit_at(struct dwarf_file *file, uint64_t address, Dwarf_Die *unit)
+bool dwarf_unit_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *unit)
 {
     if (!file->ranges_read)
         read_ranges(file);
@@ -415,7 +366,7 @@ static bool holds_functions(int tag)
 
 /* The innermost function or inlined instance around the address; with a name: the innermost of that name; "":
  * that was not inlined. */
-static void descend(struct dwarf_file *file, Dwarf_Die *parent, uint64_t address, const char *name,
+static void descend(struct dwarf_reader *file, Dwarf_Die *parent, uint64_t address, const char *name,
                     Dwarf_Die *function, struct scope *scope, unsigned depth)
 {
     Dwarf_Die child;
@@ -457,7 +408,7 @@ static void origin_of(Dwarf_Die *die, Dwarf_Die *origin)
 }
 
 /* The parameter of the instance that stands for the declared one. */
-static bool instance_of(struct dwarf_file *file, Dwarf_Die *function, Dwarf_Die *declared, Dwarf_Die *found)
+static bool instance_of(struct dwarf_reader *file, Dwarf_Die *function, Dwarf_Die *declared, Dwarf_Die *found)
 {
     Dwarf_Die child, origin;
     if (dwarf_child(function, &child))
@@ -475,7 +426,7 @@ static bool instance_of(struct dwarf_file *file, Dwarf_Die *function, Dwarf_Die 
 }
 
 /* A copy that the compiler specialised takes its arguments as it likes: its name has a suffix. */
-static bool is_conventional(struct dwarf_file *file, Dwarf_Die *function, uint64_t address)
+static bool is_conventional(struct dwarf_reader *file, Dwarf_Die *function, uint64_t address)
 {
     GElf_Off offset;
     GElf_Sym symbol;
@@ -490,14 +441,14 @@ static bool is_conventional(struct dwarf_file *file, Dwarf_Die *function, uint64
     return true;
 }
 
-const char *dwarf_spelled(struct dwarf_file *file, Dwarf_Die *die)
+const char *dwarf_spelled(struct dwarf_reader *file, Dwarf_Die *die)
 {
     struct text text = {0};
     dwarf_spell(die, &text, 0);
     return text_keep(&text, file->arena);
 }
 
-static void read_parameters(struct dwarf_file *file, struct scope *scope, uint64_t address,
+static void read_parameters(struct dwarf_reader *file, struct scope *scope, uint64_t address,
                             struct dwarf_function *out)
 {
     Dwarf_Die declared, child;
@@ -530,8 +481,8 @@ static void read_parameters(struct dwarf_file *file, struct scope *scope, uint64
     out->count = (uint32_t)count;
 }
 
-int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *name,
-                        struct dwarf_function *out)
+int dwarf_reader_function(struct dwarf_reader *file, uint64_t address, const char *name,
+                          struct dwarf_function *out)
 {
     Dwarf_Die unit;
     struct scope scope = {.is_found = false};
@@ -553,7 +504,7 @@ int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *n
     return 0;
 }
 
-bool dwarf_scope_at(struct dwarf_file *file, uint64_t address, Dwarf_Die *found)
+bool dwarf_scope_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *found)
 {
     Dwarf_Die unit;
     struct scope scope = {.is_found = false};
@@ -567,7 +518,7 @@ bool dwarf_scope_at(struct dwarf_file *file, uint64_t address, Dwarf_Die *found)
 /* ---- functions by name ---- */
 
 struct places {
-    struct dwarf_file *file;
+    struct dwarf_reader *file;
     dwarf_place_visitor *visit;
     void *state;
 };
@@ -609,8 +560,8 @@ static int function_places(void *state, Dwarf_Die *die)
     return each_instance(places, &unit, die, 0);
 }
 
-int dwarf_file_each_function(struct dwarf_file *file, const char *name, dwarf_place_visitor *visit,
-                             void *state)
+int dwarf_reader_each_function(struct dwarf_reader *file, const char *name, dwarf_place_visitor *visit,
+                               void *state)
 {
     struct places places = {file, visit, state};
     DWARF_QUESTION(file);

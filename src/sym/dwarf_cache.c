@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Indexes of names on disk, one file for each program, in XDG_CACHE_HOME/spoor, for root /var/cache/spoor.
  *
- * A file is named by the build id, by what the debug sections look like, and by the files that they were read
- * from: who forges the first two has another file, so nobody can hide names of somebody else's program. It is
- * taken only from a directory and a file that are ours and that nobody else can write, and only whole: size
+ * A file is named by the build id and by the files that the names were read from: who forges the first has
+ * another file, so nobody can hide names of somebody else's program. It is opened here and read by the process
+ * that reads the rest, which hands back what it made anew. It is taken only from a directory and a file that are ours and that nobody else can write, and only whole: size
  * and sum are compared. It appears whole, by rename. When all of them grow over a bound those that were made
  * first go. Whatever fails here costs time, no more. */
 #include <dirent.h>
@@ -15,17 +15,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <elfutils/libdwelf.h>
-
+#include "sym/apart.h"
 #include "sym/dwarf_private.h"
 
 #define CACHE_BYTES_MAX ((off_t)512 << 20)
 enum {
     WORTH_ENTRIES = 5000, /* fewer are made again as fast as they are read */
-    SAMPLE = 65536,       /* bytes of a section that name the file */
     NAME_MAX_BYTES = 64
 };
-static const char cache_magic[8] = "spoornx2";
+static const char cache_magic[8] = "spoornx3";
 static const char cache_suffix[] = ".names";
 
 struct header {
@@ -41,37 +39,14 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
     return table_hash(both, sizeof both);
 }
 
-void dwarf_identify(struct dwarf_file *file, const struct stat *status)
+static uint64_t identify(uint64_t hash, int descriptor)
 {
-    const uint64_t words[] = {status->st_dev, status->st_ino, (uint64_t)status->st_size,
-                              (uint64_t)status->st_ctim.tv_sec, (uint64_t)status->st_ctim.tv_nsec};
-    file->identity = mix(file->identity, words, sizeof words);
-}
-
-/* False: the program has no build id, so nothing says that it is the same one tomorrow. */
-static bool cache_key(struct dwarf_file *file, uint64_t *key)
-{
-    const void *id;
-    GElf_Addr bias;
-    Elf *program = dwfl_module_getelf(file->module, &bias), *debug = dwarf_getelf(file->dwarf);
-    ssize_t size = program ? dwelf_elf_gnu_build_id(program, &id) : -1;
-    if (size <= 0 || !debug)
-        return false;
-    uint64_t hash = mix(file->identity, id, (size_t)size);
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(debug, section));) {
-        GElf_Shdr header;
-        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS || header.sh_flags & SHF_ALLOC)
-            continue;
-        hash = mix(hash, &header.sh_size, sizeof header.sh_size);
-        Elf_Data *data = elf_rawdata(section, NULL);
-        if (data && data->d_buf) {
-            size_t part = data->d_size < SAMPLE ? data->d_size : SAMPLE;
-            hash = mix(hash, data->d_buf, part);
-            hash = mix(hash, (const char *)data->d_buf + data->d_size - part, part);
-        }
-    }
-    *key = hash;
-    return true;
+    struct stat status;
+    if (descriptor < 0 || fstat(descriptor, &status))
+        return hash;
+    const uint64_t words[] = {status.st_dev, status.st_ino, (uint64_t)status.st_size,
+                              (uint64_t)status.st_ctim.tv_sec, (uint64_t)status.st_ctim.tv_nsec};
+    return mix(hash, words, sizeof words);
 }
 
 /* Opens the directory, made when it is missing; it must be ours alone. -1: there is none to use. */
@@ -136,12 +111,12 @@ static bool is_sorted(const struct dwarf_entry *entries, size_t count)
     return true;
 }
 
+/* There: the file was opened for us. */
 static bool read_index(int descriptor, uint64_t key, struct dwarf_index *index)
 {
     struct stat status;
     struct header header;
-    if (fstat(descriptor, &status) || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-        status.st_mode & 022 || status.st_size > CACHE_BYTES_MAX ||
+    if (fstat(descriptor, &status) || status.st_size > CACHE_BYTES_MAX ||
         !read_all(descriptor, &header, sizeof header) ||
         memcmp(header.magic, cache_magic, sizeof header.magic) || header.key != key ||
         header.count != ((uint64_t)status.st_size - sizeof header) / sizeof *index->entries ||
@@ -160,23 +135,33 @@ static bool read_index(int descriptor, uint64_t key, struct dwarf_index *index)
     return true;
 }
 
-bool dwarf_cache_read(struct dwarf_file *file, struct dwarf_index *index)
+bool dwarf_cache_read(const struct dwarf_source *source, struct dwarf_index *index)
+{
+    return source->index >= 0 && read_index(source->index, source->key, index);
+}
+
+/* A program without a build id has none in the cache: nothing says that it is the same one tomorrow. */
+void dwarf_cache_find(struct dwarf_source *source, const uint8_t *build_id, size_t size)
 {
     char name[NAME_MAX_BYTES];
-    uint64_t key;
+    struct stat status;
+    source->index = -1;
+    source->key = 0;
+    if (!build_id)
+        return;
+    source->key = identify(identify(identify(mix(0, build_id, size), source->program), source->debug),
+                           source->alternative);
     int directory = cache_directory(false);
     if (directory < 0)
-        return false;
-    bool is_read = false;
-    if (cache_key(file, &key)) {
-        cache_name(name, key);
-        int descriptor = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-        is_read = descriptor >= 0 && read_index(descriptor, key, index);
-        if (descriptor >= 0)
-            close(descriptor);
-    }
+        return;
+    cache_name(name, source->key);
+    int descriptor = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     close(directory);
-    return is_read;
+    if (descriptor >= 0 && !fstat(descriptor, &status) && S_ISREG(status.st_mode) &&
+        status.st_uid == geteuid() && !(status.st_mode & 022))
+        source->index = descriptor;
+    else if (descriptor >= 0)
+        close(descriptor);
 }
 
 /* ---- writing ---- */
@@ -229,25 +214,38 @@ static bool write_all(int descriptor, const void *bytes, size_t size)
     return true;
 }
 
-void dwarf_cache_write(struct dwarf_file *file, const struct dwarf_index *index)
+/* There: what was read goes to who may write. */
+void dwarf_cache_tell(const struct dwarf_source *source, const struct dwarf_index *index)
+{
+    struct text told = {0};
+    size_t bytes = index->count * sizeof *index->entries;
+    if (!source->key || index->count < WORTH_ENTRIES || (off_t)bytes > CACHE_BYTES_MAX / 2)
+        return;
+    wire_put_bytes(&told, index->entries, bytes);
+    apart_tell(DWARF_TOLD_INDEX, &told);
+    text_free(&told);
+}
+
+/* What a process told that was taken over by this program leads astray who asks about this program, no one
+ * else: the key is of these very files. */
+void dwarf_cache_write(const struct dwarf_source *source, const void *entries, size_t size)
 {
     char name[NAME_MAX_BYTES], temporary[NAME_MAX_BYTES + 16];
-    size_t bytes = index->count * sizeof *index->entries;
-    struct header header = {.count = index->count, .sum = table_hash(index->entries, bytes)};
-    if (index->count < WORTH_ENTRIES || (off_t)(bytes + sizeof header) > CACHE_BYTES_MAX / 2 ||
-        !cache_key(file, &header.key))
+    struct header header = {.key = source->key, .count = size / sizeof(struct dwarf_entry)};
+    if (!source->key || (off_t)size > CACHE_BYTES_MAX / 2)
         return;
     int directory = cache_directory(true);
     if (directory < 0)
         return;
+    header.sum = table_hash(entries, size);
     memcpy(header.magic, cache_magic, sizeof header.magic);
     cache_name(name, header.key);
     snprintf(temporary, sizeof temporary, "%s.%d", name, (int)getpid());
-    make_room(directory, (off_t)(bytes + sizeof header));
+    make_room(directory, (off_t)(size + sizeof header));
     int descriptor = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (descriptor >= 0) {
         bool is_written =
-            write_all(descriptor, &header, sizeof header) && write_all(descriptor, index->entries, bytes);
+            write_all(descriptor, &header, sizeof header) && write_all(descriptor, entries, size);
         is_written = close(descriptor) == 0 && is_written;
         if (!is_written || renameat(directory, temporary, directory, name))
             unlinkat(directory, temporary, 0);

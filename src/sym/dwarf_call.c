@@ -17,7 +17,7 @@ static enum word_class worse(enum word_class a, enum word_class b)
     return a > b ? a : b;
 }
 
-static uint64_t size_of(struct dwarf_file *file, Dwarf_Die *die)
+static uint64_t size_of(struct dwarf_reader *file, Dwarf_Die *die)
 {
     return dwarf_type_make(file, die, 0)->size;
 }
@@ -33,7 +33,7 @@ static bool is_record(int tag)
 }
 
 /* The classes of the two words of a value of at most 16 bytes, which begins at offset. */
-static void classify(struct dwarf_file *file, Dwarf_Die *type, uint64_t offset, enum word_class classes[2],
+static void classify(struct dwarf_reader *file, Dwarf_Die *type, uint64_t offset, enum word_class classes[2],
                      unsigned depth)
 {
     Dwarf_Die child, member;
@@ -162,7 +162,7 @@ static struct dwarf_location next_x86(struct dwarf_call *call, Dwarf_Die *type, 
 }
 
 /* Up to four members of one floating type go to as many vector registers. */
-static unsigned same_floats(struct dwarf_file *file, Dwarf_Die *type, uint64_t *width, unsigned depth)
+static unsigned same_floats(struct dwarf_reader *file, Dwarf_Die *type, uint64_t *width, unsigned depth)
 {
     Dwarf_Die child, member;
     uint64_t encoding;
@@ -233,7 +233,7 @@ struct dwarf_location dwarf_call_next(struct dwarf_call *call, Dwarf_Die *parame
 }
 
 /* Whether the result is written to memory that the caller names in the first register. */
-static bool result_in_memory(struct dwarf_file *file, Dwarf_Die *function)
+static bool result_in_memory(struct dwarf_reader *file, Dwarf_Die *function)
 {
     Dwarf_Die type;
     enum word_class classes[2] = {CLASS_NONE, CLASS_NONE};
@@ -247,13 +247,13 @@ static bool result_in_memory(struct dwarf_file *file, Dwarf_Die *function)
     return classes[0] == CLASS_MEMORY || classes[1] == CLASS_MEMORY;
 }
 
-void dwarf_call_begin(struct dwarf_call *call, struct dwarf_file *file, Dwarf_Die *function)
+void dwarf_call_begin(struct dwarf_call *call, struct dwarf_reader *file, Dwarf_Die *function)
 {
     *call = (struct dwarf_call){.file = file, .machine = machine_here()};
     call->integers = call->machine == MACHINE_X86_64 && result_in_memory(file, function);
 }
 
-struct dwarf_location dwarf_call_result(struct dwarf_file *file, Dwarf_Die *function)
+struct dwarf_location dwarf_call_result(struct dwarf_reader *file, Dwarf_Die *function)
 {
     Dwarf_Die type;
     struct machine_register first = machine_register_return(machine_here()), second;

@@ -17,7 +17,7 @@ struct bytes {
 };
 
 struct ask {
-    struct dwarf_file *file;
+    struct dwarf_reader *file;
     enum dwarf_kind kind;
     const char *name;
     dwarf_die_visitor *visit;
@@ -33,7 +33,7 @@ static uint64_t number(const struct bytes *bytes, uint64_t offset, unsigned widt
     return value;
 }
 
-static bool section(struct dwarf_file *file, const char *name, struct bytes *out)
+static bool section(struct dwarf_reader *file, const char *name, struct bytes *out)
 {
     Elf *elf = dwarf_getelf(file->dwarf);
     size_t names;
@@ -286,8 +286,8 @@ static int names_each(struct ask *ask, const struct bytes *section)
     return stop;
 }
 
-int dwarf_fast_each(struct dwarf_file *file, enum dwarf_kind kind, const char *name, dwarf_die_visitor *visit,
-                    void *state)
+int dwarf_fast_each(struct dwarf_reader *file, enum dwarf_kind kind, const char *name,
+                    dwarf_die_visitor *visit, void *state)
 {
     struct ask ask = {file, kind, name, visit, state};
     struct bytes bytes;

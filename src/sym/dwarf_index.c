@@ -14,7 +14,7 @@ enum { KIND_SHIFT = 60, SECTION_SHIFT = 58, NESTED_SHIFT = 57 };
 #define OFFSET_MASK (((uint64_t)1 << NESTED_SHIFT) - 1)
 
 struct walk {
-    struct dwarf_file *file;
+    struct dwarf_reader *file;
     /* Non-zero stops. */
     int (*visit)(struct walk *walk, enum dwarf_kind kind, const char *name, Dwarf_Die *die, bool is_nested);
     unsigned section;
@@ -159,21 +159,21 @@ static int index_add(struct walk *walk, enum dwarf_kind kind, const char *name, 
     return 0;
 }
 
-static void make_index(struct dwarf_file *file)
+static void make_index(struct dwarf_reader *file)
 {
     struct walk walk = {.file = file, .visit = index_add, .index = &file->index};
     Dwarf *alternate = dwarf_getalt(file->dwarf);
     file->index_read = true;
-    if (dwarf_cache_read(file, &file->index))
+    if (dwarf_cache_read(file->source, &file->index))
         return;
-    file->on_wait = "Reading the names in the debug information of %s, once";
+    file->tells_wait = true;
     int stop = walk_units(&walk, file->dwarf, false);
     if (!stop && alternate)
         stop = walk_units(&walk, alternate, true);
     index_sort(&file->index);
-    file->on_wait = NULL;
+    file->tells_wait = false;
     if (!stop && !file->is_late)
-        dwarf_cache_write(file, &file->index);
+        dwarf_cache_tell(file->source, &file->index);
 }
 
 /* ---- looking up ---- */
@@ -185,7 +185,7 @@ static int search_visit(struct walk *walk, enum dwarf_kind kind, const char *nam
     return kind == walk->kind && !strcmp(name, walk->name) ? walk->found(walk->state, die) : 0;
 }
 
-int dwarf_unit_each(struct dwarf_file *file, Dwarf_Die *unit, enum dwarf_kind kind, const char *name,
+int dwarf_unit_each(struct dwarf_reader *file, Dwarf_Die *unit, enum dwarf_kind kind, const char *name,
                     dwarf_die_visitor *visit, void *state)
 {
     struct walk walk = {
@@ -193,7 +193,7 @@ int dwarf_unit_each(struct dwarf_file *file, Dwarf_Die *unit, enum dwarf_kind ki
     return walk_children(&walk, unit, false, 0);
 }
 
-static bool enum_has(struct dwarf_file *file, Dwarf_Die *die, const char *name)
+static bool enum_has(struct dwarf_reader *file, Dwarf_Die *die, const char *name)
 {
     Dwarf_Die child;
     if (dwarf_tag(die) != DW_TAG_enumeration_type || dwarf_child(die, &child))
@@ -207,7 +207,7 @@ static bool enum_has(struct dwarf_file *file, Dwarf_Die *die, const char *name)
 }
 
 /* Follows one entry; what is not what it says is passed over. */
-static int follow(struct dwarf_file *file, const struct dwarf_entry *entry, enum dwarf_kind kind,
+static int follow(struct dwarf_reader *file, const struct dwarf_entry *entry, enum dwarf_kind kind,
                   const char *name, dwarf_die_visitor *visit, void *state)
 {
     Dwarf_Die die, split = {0};
@@ -227,7 +227,7 @@ static int follow(struct dwarf_file *file, const struct dwarf_entry *entry, enum
     return dwarf_kind_of(dwarf_tag(&die)) == kind && own && !strcmp(own, name) ? visit(state, &die) : 0;
 }
 
-int dwarf_index_each(struct dwarf_file *file, enum dwarf_kind kind, const char *name,
+int dwarf_index_each(struct dwarf_reader *file, enum dwarf_kind kind, const char *name,
                      dwarf_die_visitor *visit, void *state)
 {
     /* Of functions all are wanted, of other things one: for that the program's own index may do. */

@@ -13,7 +13,7 @@
 enum { PLACES_MAX = 65536 };
 
 struct line_search {
-    struct dwarf_file *file;
+    struct dwarf_reader *file;
     const char *source;
     unsigned line, column;
     uint64_t *addresses;
@@ -118,8 +118,8 @@ static int visit_lowest(struct line_search *search, dwarf_place_visitor *visit, 
     return stop;
 }
 
-int dwarf_file_each_line(struct dwarf_file *file, const char *source, unsigned line, unsigned column,
-                         dwarf_place_visitor *visit, void *state, unsigned *next)
+int dwarf_reader_each_line(struct dwarf_reader *file, const char *source, unsigned line, unsigned column,
+                           dwarf_place_visitor *visit, void *state, unsigned *next)
 {
     struct line_search search = {.file = file, .source = source, .line = line, .column = column};
     DWARF_QUESTION(file);

@@ -67,7 +67,7 @@ static struct dwarf_location at_register(unsigned number, bool based, int64_t of
 }
 
 /* The canonical frame address at an instruction: a register and a distance. */
-static bool frame_address(struct dwarf_file *file, uint64_t address, unsigned *number, int64_t *offset)
+static bool frame_address(struct dwarf_reader *file, uint64_t address, unsigned *number, int64_t *offset)
 {
     for (unsigned i = 0; i < 2; i++) {
         Dwarf_Addr bias = 0;
@@ -92,7 +92,7 @@ static bool frame_address(struct dwarf_file *file, uint64_t address, unsigned *n
     return false;
 }
 
-static struct dwarf_location in_frame(struct dwarf_file *file, Dwarf_Die *function, int64_t offset,
+static struct dwarf_location in_frame(struct dwarf_reader *file, Dwarf_Die *function, int64_t offset,
                                       uint64_t address, bool is_entry)
 {
     enum { FRAME_POINTER = 6, SAVED_BESIDE = 16, RETURN_ADDRESS = 8 }; /* x86-64 */
@@ -184,7 +184,7 @@ static struct dwarf_location at_entry(Dwarf_Attribute *attribute, Dwarf_Op *oper
     return at_register(number, false, 0);
 }
 
-struct dwarf_location dwarf_location_at(struct dwarf_file *file, Dwarf_Die *die, Dwarf_Die *function,
+struct dwarf_location dwarf_location_at(struct dwarf_reader *file, Dwarf_Die *die, Dwarf_Die *function,
                                         uint64_t address, bool is_entry)
 {
     Dwarf_Attribute attribute;

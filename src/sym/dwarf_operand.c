@@ -12,7 +12,7 @@
 #include "sym/machine_copy.h"
 
 struct search {
-    struct dwarf_file *file;
+    struct dwarf_reader *file;
     uint64_t address;
     struct dwarf_operand operand;
     struct text text;
@@ -228,7 +228,7 @@ struct copies {
 };
 
 /* Where rows of the source line that the address is in begin, the nearest first. */
-static unsigned line_begins(struct dwarf_file *file, uint64_t address, uint64_t begins[ROWS_MAX])
+static unsigned line_begins(struct dwarf_reader *file, uint64_t address, uint64_t begins[ROWS_MAX])
 {
     Dwarf_Die unit;
     Dwarf_Lines *lines;
@@ -279,14 +279,14 @@ static bool decode(const uint8_t *code, uint64_t begin, uint64_t address, struct
 }
 
 /* What the line does in front of the address, as far back as it only copies. */
-static void read_copies(struct dwarf_file *file, uint64_t address, struct copies *copies)
+static void read_copies(struct dwarf_reader *file, uint64_t address, struct copies *copies)
 {
     uint8_t code[CODE_MAX];
     uint64_t begins[ROWS_MAX], offset;
     unsigned rows = line_begins(file, address, begins);
     struct elf_file *elf;
     copies->count = 0;
-    if (!rows || machine_here() != MACHINE_X86_64 || elf_file_open_fd(file->descriptor, &elf))
+    if (!rows || machine_here() != MACHINE_X86_64 || elf_file_open_fd(file->source->program, &elf))
         return;
     uint64_t first = begins[rows - 1];
     bool is_read =
@@ -366,8 +366,8 @@ static bool trace(struct search *search, const struct copies *copies, unsigned i
     return is_found;
 }
 
-int dwarf_file_operand(struct dwarf_file *file, uint64_t address, const struct dwarf_operand *operand,
-                       struct dwarf_expression *out)
+int dwarf_reader_operand(struct dwarf_reader *file, uint64_t address, const struct dwarf_operand *operand,
+                         struct dwarf_expression *out)
 {
     struct search search = {.file = file, .address = address, .operand = *operand};
     DWARF_QUESTION(file);

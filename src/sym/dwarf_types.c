@@ -43,7 +43,7 @@ bool dwarf_strip(Dwarf_Die *die)
     return false;
 }
 
-static struct type *new_type(struct dwarf_file *file, Dwarf_Die *die, enum type_kind kind, uint64_t size)
+static struct type *new_type(struct dwarf_reader *file, Dwarf_Die *die, enum type_kind kind, uint64_t size)
 {
     struct type *type = arena_new(file->arena, struct type);
     const char *name = dwarf_diename(die);
@@ -60,7 +60,7 @@ static uint64_t byte_size(Dwarf_Die *die)
     return dwarf_number(die, DW_AT_byte_size, &size) && size <= DWARF_STRUCT_MAX ? size : 0;
 }
 
-static const struct type *make_opaque(struct dwarf_file *file, Dwarf_Die *die, uint64_t size)
+static const struct type *make_opaque(struct dwarf_reader *file, Dwarf_Die *die, uint64_t size)
 {
     if (!size)
         return &type_none;
@@ -71,7 +71,7 @@ static const struct type *make_opaque(struct dwarf_file *file, Dwarf_Die *die, u
     return type;
 }
 
-static const struct type *make_base(struct dwarf_file *file, Dwarf_Die *die)
+static const struct type *make_base(struct dwarf_reader *file, Dwarf_Die *die)
 {
     uint64_t encoding = 0, size = byte_size(die);
     const char *name = dwarf_diename(die);
@@ -121,7 +121,7 @@ static int64_t constant_value(Dwarf_Attribute *attribute, bool is_signed, uint64
     return dwarf_formudata(attribute, &plain) ? 0 : (int64_t)plain;
 }
 
-static bool enum_is_signed(struct dwarf_file *file, Dwarf_Die *die)
+static bool enum_is_signed(struct dwarf_reader *file, Dwarf_Die *die)
 {
     Dwarf_Die base;
     uint64_t encoding;
@@ -140,7 +140,7 @@ static bool enum_is_signed(struct dwarf_file *file, Dwarf_Die *die)
     return false;
 }
 
-static const struct type *make_enum(struct dwarf_file *file, Dwarf_Die *die)
+static const struct type *make_enum(struct dwarf_reader *file, Dwarf_Die *die)
 {
     uint64_t size = byte_size(die);
     if (size != 1 && size != 2 && size != 4 && size != 8)
@@ -190,7 +190,7 @@ static bool member_offset(Dwarf_Die *die, uint64_t *offset)
     return true;
 }
 
-static bool make_field(struct dwarf_file *file, const struct type *owner, Dwarf_Die *die, struct field *out)
+static bool make_field(struct dwarf_reader *file, const struct type *owner, Dwarf_Die *die, struct field *out)
 {
     uint64_t offset, bits, first;
     const char *name = dwarf_diename(die);
@@ -229,7 +229,7 @@ struct fields {
     size_t count, room;
 };
 
-static void add_field(struct dwarf_file *file, const struct type *owner, Dwarf_Die *die,
+static void add_field(struct dwarf_reader *file, const struct type *owner, Dwarf_Die *die,
                       struct fields *fields)
 {
     struct field field;
@@ -241,7 +241,7 @@ static void add_field(struct dwarf_file *file, const struct type *owner, Dwarf_D
 /* An enum of Rust's holds one of several things at one place, and a number that says which. All of them are
  * fields; the number is the field `variant` and prints as a name. What has no number of its own is what the
  * compiler found a value to spare in; then that value is seen. */
-static void add_variants(struct dwarf_file *file, const struct type *owner, Dwarf_Die *part,
+static void add_variants(struct dwarf_reader *file, const struct type *owner, Dwarf_Die *part,
                          struct fields *fields)
 {
     Dwarf_Die number, variant, member;
@@ -278,11 +278,11 @@ static void add_variants(struct dwarf_file *file, const struct type *owner, Dwar
 }
 
 struct incomplete {
-    struct dwarf_file *file;
+    struct dwarf_reader *file;
     Dwarf_Die die;
 };
 
-static void fill(struct dwarf_file *file, struct type *type, Dwarf_Die *die)
+static void fill(struct dwarf_reader *file, struct type *type, Dwarf_Die *die)
 {
     struct fields fields = {0};
     Dwarf_Die child;
@@ -319,7 +319,7 @@ static void complete(struct type *type, void *provider)
                          take_definition, type);
 }
 
-static const struct type *make_struct(struct dwarf_file *file, Dwarf_Die *die)
+static const struct type *make_struct(struct dwarf_reader *file, Dwarf_Die *die)
 {
     struct type *type = new_type(file, die, TYPE_STRUCT, byte_size(die));
     struct incomplete *incomplete = arena_new(file->arena, struct incomplete);
@@ -347,7 +347,7 @@ static uint64_t subrange_count(Dwarf_Die *die)
 }
 
 /* One entry describes all dimensions, the outermost first. */
-static const struct type *make_array(struct dwarf_file *file, Dwarf_Die *die, unsigned depth)
+static const struct type *make_array(struct dwarf_reader *file, Dwarf_Die *die, unsigned depth)
 {
     enum { DIMENSIONS = 16 };
     uint64_t counts[DIMENSIONS];
@@ -378,7 +378,7 @@ static const struct type *make_array(struct dwarf_file *file, Dwarf_Die *die, un
     return element;
 }
 
-static const struct type *make_pointer(struct dwarf_file *file, Dwarf_Die *die, unsigned depth)
+static const struct type *make_pointer(struct dwarf_reader *file, Dwarf_Die *die, unsigned depth)
 {
     struct type *type = new_type(file, die, TYPE_POINTER, 8);
     type->name = NULL;
@@ -388,7 +388,7 @@ static const struct type *make_pointer(struct dwarf_file *file, Dwarf_Die *die, 
     return type;
 }
 
-const struct type *dwarf_type_make(struct dwarf_file *file, Dwarf_Die *die, unsigned depth)
+const struct type *dwarf_type_make(struct dwarf_reader *file, Dwarf_Die *die, unsigned depth)
 {
     Dwarf_Die stripped = *die;
     if (depth > DWARF_DEPTH_MAX || !dwarf_strip(&stripped))
@@ -413,7 +413,7 @@ const struct type *dwarf_type_make(struct dwarf_file *file, Dwarf_Die *die, unsi
     }
 }
 
-const struct type *dwarf_type_of(struct dwarf_file *file, Dwarf_Die *die, unsigned depth)
+const struct type *dwarf_type_of(struct dwarf_reader *file, Dwarf_Die *die, unsigned depth)
 {
     Dwarf_Die type;
     return dwarf_type_die(die, &type) ? dwarf_type_make(file, &type, depth) : &type_none;
@@ -433,7 +433,7 @@ static int want(void *state, Dwarf_Die *die)
     return wanted->is_found = true;
 }
 
-static bool find(struct dwarf_file *file, enum dwarf_kind kind, const char *name, uint64_t near,
+static bool find(struct dwarf_reader *file, enum dwarf_kind kind, const char *name, uint64_t near,
                  struct wanted *wanted)
 {
     *wanted = (struct wanted){0};
@@ -444,7 +444,7 @@ static bool find(struct dwarf_file *file, enum dwarf_kind kind, const char *name
     return wanted->is_found;
 }
 
-const struct type *dwarf_file_type(struct dwarf_file *file, const char *name, uint64_t near)
+const struct type *dwarf_reader_type(struct dwarf_reader *file, const char *name, uint64_t near)
 {
     DWARF_QUESTION(file);
     static const struct {
@@ -470,8 +470,8 @@ const struct type *dwarf_file_type(struct dwarf_file *file, const char *name, ui
     return NULL;
 }
 
-const struct type *dwarf_file_enumerator(struct dwarf_file *file, const char *name, uint64_t near,
-                                         int64_t *value)
+const struct type *dwarf_reader_enumerator(struct dwarf_reader *file, const char *name, uint64_t near,
+                                           int64_t *value)
 {
     DWARF_QUESTION(file);
     struct wanted wanted;
@@ -507,8 +507,8 @@ int dwarf_static_address(Dwarf_Die *die, uint64_t *address)
     }
 }
 
-int dwarf_file_variable(struct dwarf_file *file, const char *name, uint64_t near, uint64_t *address,
-                        const struct type **type)
+int dwarf_reader_variable(struct dwarf_reader *file, const char *name, uint64_t near, uint64_t *address,
+                          const struct type **type)
 {
     DWARF_QUESTION(file);
     struct wanted wanted;

@@ -19,7 +19,7 @@ static apart_server *const servers[TABLES_COUNT] = {
     [TABLES_CFI] = cfi_serve,         [TABLES_MEMBER] = archive_serve,      [TABLES_MAP] = perf_map_serve,
 };
 
-int tables_serve(void *state, struct apart_question *question, struct text *answer)
+static int serve(void *state, struct apart_question *question, struct text *answer)
 {
     return question->kind < TABLES_COUNT ? servers[question->kind](state, question, answer) : -ENOTSUP;
 }
@@ -31,21 +31,10 @@ static bool begin(void *state)
     return true;
 }
 
-static apart_server *server_now = tables_serve;
-
-void tables_serve_with(apart_server *server)
-{
-    tables_end();
-    server_now = server;
-}
-
 static int start(void)
 {
-    const struct apart_options options = {.name = "spoor-tables",
-                                          .serve = server_now,
-                                          .begin = begin,
-                                          .memory = MEMORY,
-                                          .patience_ms = PATIENCE_MS};
+    static const struct apart_options options = {
+        .name = "spoor-tables", .serve = serve, .begin = begin, .memory = MEMORY, .patience_ms = PATIENCE_MS};
     if (reader && !apart_is_gone(reader))
         return 0;
     apart_end(reader);

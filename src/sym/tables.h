@@ -33,9 +33,6 @@ int tables_elf(struct apart_question *question, struct elf_file **out);
 bool tables_are_apart(const struct elf_file *file);
 /* Ends the process; the next question makes another. */
 void tables_end(void);
-/* What serves there; for tests, which may put something else in its place before the first question. */
-apart_server tables_serve;
-void tables_serve_with(apart_server *server);
 
 apart_server elf_serve, elf_serve_symbols, debug_data_serve, debug_link_serve, needed_serve, usdt_serve,
     cfi_serve, archive_serve, perf_map_serve;

@@ -344,7 +344,8 @@ int usdt_serve(void *state, struct apart_question *question, struct text *answer
 static bool take_site(struct wire *in, struct note_reader *reader, struct usdt_site *site)
 {
     size_t size;
-    *site = (struct usdt_site){.provider = wire_take_text(in), .name = wire_take_text(in)};
+    *site = (struct usdt_site){.provider = wire_take_text(in)};
+    site->name = wire_take_text(in);
     site->arguments = wire_take_text(in);
     const uint64_t *numbers = wire_take_bytes(in, &size);
     if (!site->provider || !site->name || !site->arguments || strlen(site->arguments) >= UINT16_MAX ||

@@ -18,6 +18,7 @@
 #include "sym/archive.h"
 #include "sym/cfi.h"
 #include "sym/debug_file.h"
+#include "sym/dwarf.h"
 #include "sym/needed.h"
 #include "sym/perf_map.h"
 #include "sym/tables.h"
@@ -34,14 +35,13 @@ static uint64_t chance(uint64_t below)
     return below ? (seed >> 33) % below : 0;
 }
 
-static int lie(void *state, struct apart_question *question, struct text *answer)
+static void lie(struct text *answer)
 {
-    int status = tables_serve(state, question, answer);
-    uint64_t changes = chance(CHANGES_MOST), how = chance(16);
     static const uint64_t borders[] = {0, 1, 7, 255, 4096, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX};
+    uint64_t changes = chance(CHANGES_MOST), how = chance(16);
     for (uint64_t i = 0; i < changes && answer->length >= 8; i++) {
         /* Half of it at the front, where counts and sizes are. */
-        size_t at = chance(chance(2) ? answer->length - 7 : answer->length < 512 ? answer->length - 7 : 505);
+        size_t at = chance(chance(2) || answer->length < 512 ? answer->length - 7 : 505);
         uint64_t value = borders[chance(sizeof borders / sizeof *borders)];
         if (chance(2))
             answer->bytes[at] ^= (char)(1 << chance(8));
@@ -52,7 +52,13 @@ static int lie(void *state, struct apart_question *question, struct text *answer
         text_truncate(answer, chance(answer->length));
     else if (how == 1)
         _exit(1);
-    return how == 2 ? -EBADMSG : status;
+}
+
+/* Asks a process that lies from now on, or tells the truth. */
+static void begin(void (*change)(struct text *answer))
+{
+    tables_end();
+    apart_answers_change(change);
 }
 
 /* Here. */
@@ -116,7 +122,7 @@ static int visit_needed(void *context, const char *path)
 static void test_truth(void **state)
 {
     (void)state;
-    tables_serve_with(tables_serve);
+    begin(NULL);
     assert_in_range(read_everything("/proc/self/exe"), 1000, 100000000);
 }
 
@@ -124,7 +130,7 @@ static void test_lies(void **state)
 {
     size_t read = 0;
     (void)state;
-    tables_serve_with(lie);
+    begin(lie);
     for (unsigned round = 0; round < ROUNDS; round++) {
         read += read_everything(round % 2 ? "/bin/true" : "/proc/self/exe");
         if (round % 16 == 0)
@@ -148,7 +154,7 @@ static void test_lies_of_maps(void **state)
         fprintf(file, "%x 10 function_%u\n", 0x1000 + 16 * i, i);
     fclose(file);
     int fd = open(path, O_RDONLY);
-    tables_serve_with(lie);
+    begin(lie);
     for (unsigned round = 0; round < ROUNDS; round++) {
         assert_int_not_equal(archive_member(fd, "x", &offset, &size), 0);
         if (perf_map_read(getpid(), &map))
@@ -164,12 +170,114 @@ static void test_lies_of_maps(void **state)
     unlink(path);
 }
 
+/* Types, functions, lines. */
+struct lied_about {
+    struct lied_about *next;
+    enum { LIED_ONE = 1, LIED_TWO } which;
+    unsigned bits : 3;
+    char name[16];
+    union {
+        int number;
+        struct {
+            long x, y;
+        } place;
+    };
+};
+
+__attribute__((noinline, noclone, used)) int lied_function(struct lied_about *first, int second)
+{
+    __asm__ volatile("" ::: "memory");
+    return second + (first != NULL);
+}
+
+static size_t see_type(const struct type *type, unsigned depth)
+{
+    size_t sum = type && type->name ? strlen(type->name) : 0;
+    if (!type || !depth)
+        return sum;
+    type_complete(type);
+    for (uint32_t i = 0; type->kind == TYPE_ENUM && i < type->count; i++)
+        sum += strlen(type->enumerators[i].name);
+    for (uint32_t i = 0; type->kind == TYPE_STRUCT && i < type->count; i++) {
+        const struct field *field = &type->fields[i];
+        assert_true(field->offset <= type->size);
+        assert_true(field->bit_size || field->type->size <= type->size - field->offset);
+        sum += strlen(field->name) + see_type(field->type, depth - 1);
+    }
+    return sum + see_type(type->target, depth - 1);
+}
+
+static int see_place(void *state, uint64_t address, bool is_inlined)
+{
+    *(uint64_t *)state += address + is_inlined;
+    return 0;
+}
+
+static size_t see_function(struct dwarf_file *file, uint64_t address)
+{
+    struct dwarf_function function;
+    size_t sum = 0;
+    if (dwarf_file_function(file, address, NULL, &function))
+        return 0;
+    for (uint32_t i = 0; i < function.count; i++)
+        sum += strlen(function.parameters[i].name) + strlen(function.parameters[i].spelling) +
+               see_type(function.parameters[i].type, 5);
+    return sum + strlen(function.result_spelling) + see_type(function.result, 3);
+}
+
+static bool see_types(const struct dwarf_options *options, size_t *seen)
+{
+    struct dwarf_file *file;
+    uint64_t places = 0;
+    int64_t value;
+    unsigned next;
+    if (dwarf_file_open("/proc/self/exe", options, &file))
+        return false;
+    *seen += see_type(dwarf_file_type(file, "struct lied_about", 0), 6);
+    *seen += see_type(dwarf_file_enumerator(file, "LIED_TWO", 0, &value), 2);
+    dwarf_file_each_function(file, "lied_function", see_place, &places);
+    *seen += see_function(file, places);
+    dwarf_file_each_line(file, "tables_test.c", 200, 0, see_place, &places, &next);
+    *seen += see_type(dwarf_file_type(file, "struct lied_about", 0), 6);
+    dwarf_file_close(file);
+    return true;
+}
+
+static bool see_lies(unsigned round, size_t *seen)
+{
+    struct arena arena = {0};
+    struct dwarf_options options = {.arena = &arena};
+    jmp_buf nowhere;
+    assert_int_equal(arena_guard(&arena, nowhere), 0);
+    begin(NULL);
+    seed = round + 1;
+    apart_answers_change(round ? lie : NULL);
+    bool is_open = see_types(&options, seen);
+    arena_free(&arena);
+    return is_open;
+}
+
+static void test_lies_of_types(void **state)
+{
+    enum { ROUNDS_OF_TYPES = 600, TRUTH_LEAST = 100 };
+    size_t seen = 0;
+    unsigned opened = 0;
+    (void)state;
+    setenv("XDG_CACHE_HOME", "/nonexistent", 1);
+    assert_true(see_lies(0, &seen)); /* that one is none */
+    assert_in_range(seen, TRUTH_LEAST, 100000);
+    for (unsigned round = 1; round < ROUNDS_OF_TYPES; round++)
+        opened += see_lies(round, &seen);
+    assert_in_range(opened, ROUNDS_OF_TYPES / 10, ROUNDS_OF_TYPES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_truth),
         cmocka_unit_test(test_lies),
         cmocka_unit_test(test_lies_of_maps),
+        cmocka_unit_test(test_lies_of_types),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     tables_end();
