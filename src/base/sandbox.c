@@ -4,10 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -16,13 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#else
-#error "which architecture does seccomp call this one?"
-#endif
+#include "base/call_filter.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define IS_SANITIZED 1
@@ -50,64 +41,21 @@ static const uint32_t allowed[] = {
 };
 
 enum {
-    FILTER_MOST = 4 * (sizeof allowed / sizeof *allowed) + 32,
     OPEN_HARMLESS =
-        O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_DIRECTORY | 0100000 /* O_LARGEFILE */,
-    X32 = 0x40000000,
+        O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_DIRECTORY | 0100000 /* O_LARGEFILE */
 };
-
-struct filter {
-    struct sock_filter code[FILTER_MOST];
-    unsigned short count;
-};
-
-static void add(struct filter *filter, uint16_t code, uint8_t yes, uint8_t no, uint32_t value)
-{
-    filter->code[filter->count++] = (struct sock_filter){code, yes, no, value};
-}
-
-static void answer(struct filter *filter, uint32_t value)
-{
-    add(filter, BPF_RET | BPF_K, 0, 0, value);
-}
-
-static void load(struct filter *filter, size_t offset)
-{
-    add(filter, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)offset);
-}
-
-/* The call is allowed when none of these bits is set in one of its arguments. */
-static void allow_without(struct filter *filter, uint32_t number, unsigned argument, uint32_t bits)
-{
-    add(filter, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, number);
-    load(filter, offsetof(struct seccomp_data, args[argument]));
-    add(filter, BPF_JMP | BPF_JSET | BPF_K, 1, 0, bits);
-    answer(filter, SECCOMP_RET_ALLOW);
-    answer(filter, SECCOMP_RET_ERRNO | EACCES);
-}
 
 static int filter_calls(const struct sandbox *options)
 {
-    struct filter filter = {.count = 0};
-    load(&filter, offsetof(struct seccomp_data, arch));
-    add(&filter, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCHITECTURE);
-    answer(&filter, SECCOMP_RET_KILL_PROCESS);
-    load(&filter, offsetof(struct seccomp_data, nr));
-    add(&filter, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32);
-    answer(&filter, SECCOMP_RET_KILL_PROCESS);
-    allow_without(&filter, SYS_mmap, 2, PROT_EXEC);
-    allow_without(&filter, SYS_mprotect, 2, PROT_EXEC);
+    struct call_filter filter;
+    call_filter_begin(&filter);
+    call_filter_allow_without(&filter, SYS_mmap, 2, PROT_EXEC);
+    call_filter_allow_without(&filter, SYS_mprotect, 2, PROT_EXEC);
     if (options->may_open)
-        allow_without(&filter, SYS_openat, 2, ~(uint32_t)OPEN_HARMLESS);
-    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
-        add(&filter, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, allowed[i]);
-        answer(&filter, SECCOMP_RET_ALLOW);
-    }
-    answer(&filter, SECCOMP_RET_ERRNO | EACCES);
-    struct sock_fprog program = {filter.count, filter.code};
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) && errno != EINVAL)
-        return -errno; /* EINVAL: a kernel without seccomp; the rest holds */
-    return 0;
+        call_filter_allow_without(&filter, SYS_openat, 2, ~(uint32_t)OPEN_HARMLESS);
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+        call_filter_allow(&filter, allowed[i]);
+    return call_filter_install(&filter, EACCES);
 }
 
 /* ---- what it is ---- */
@@ -182,8 +130,6 @@ int sandbox_enter(const struct sandbox *options)
     limit(RLIMIT_FSIZE, 0);
     if (options->memory && !IS_SANITIZED) /* a sanitizer's shadow alone is larger */
         limit(RLIMIT_AS, options->memory);
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-        return -errno;
     int error = give_up_root(options);
     if (!error)
         error = drop_capabilities();

@@ -176,7 +176,7 @@ static void act_skboutput(struct actor *actor, const struct action *action, cons
 const struct builtin builtins_skb[] = {
     {"skboutput",
      "skboutput(\"file\", skb, length, offset)",
-     BUILTIN_CALL | BUILTIN_READS_KERNEL | BUILTIN_VALUE_UNUSED_OK,
+     BUILTIN_CALL | BUILTIN_READS_KERNEL | BUILTIN_VALUE_UNUSED_OK | BUILTIN_MAKES_FILES,
      4,
      4,
      {PARAMETER_LITERAL_STRING, PARAMETER_POINTER, PARAMETER_INTEGER, PARAMETER_INTEGER},

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/privilege.h"
 #include "base/terminal.h"
 #include "print/record.h"
 #include "print/snapshot.h"
@@ -566,6 +567,21 @@ static int prepare(struct session *session)
     return mishaps_init(session);
 }
 
+/* A guest's program goes on with other things, and a script that may run commands runs them as spoor. */
+static void give_up_privileges(struct session *session)
+{
+    const struct action_table *actions = &session->actions;
+    bool makes_files = session->options.rotate_bytes != 0;
+    if (session->options.is_guest || session->options.is_unsafe || !session->kernel)
+        return;
+    for (size_t i = 0; i < actions->count; i++)
+        makes_files |= actions->items[i].builtin && actions->items[i].builtin->flags & BUILTIN_MAKES_FILES;
+    int error = privilege_keep_tracing(makes_files);
+    if (error && !session->options.no_warnings)
+        session_report(session, "WARNING: privileges that are not needed any more cannot be given up: %s\n",
+                       strerror(-error));
+}
+
 static int begin(struct session *session)
 {
     size_t told = session->diagnostics.count;
@@ -607,6 +623,7 @@ static int begin(struct session *session)
         session->is_over = true;
         return 0;
     }
+    give_up_privileges(session);
     tell_left_out(session, told);
     tell_attached(session);
     limits_time(session, true);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/privilege.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/call_filter.h"
+
+/* Newer than some headers. */
+enum { OWN_CAP_PERFMON = 38, OWN_CAP_BPF = 39, OWN_CAP_CHECKPOINT_RESTORE = 40 };
+
+#define BIT(capability) (UINT64_C(1) << (capability))
+static const uint64_t for_tracing =
+    BIT(OWN_CAP_BPF) | BIT(OWN_CAP_PERFMON) | BIT(CAP_SYS_RESOURCE) |
+    BIT(CAP_IPC_LOCK) |                                 /* memory of maps, for older kernels */
+    BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) |    /* files and maps of other users' processes */
+    BIT(OWN_CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYSLOG) | /* map_files, addresses of the kernel */
+    BIT(CAP_KILL) |                                     /* the command of -c, of whatever user */
+    BIT(CAP_SETUID) | BIT(CAP_SETGID);                  /* readers are another user: sandbox.h */
+static const uint64_t for_files = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_CHOWN);
+
+static int keep_capabilities(uint64_t wanted)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+    if (prctl(PR_CAPBSET_READ, OWN_CAP_BPF) < 0) /* a kernel that does not know it wants this one */
+        wanted |= BIT(CAP_SYS_ADMIN);
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
+        if (!(wanted & BIT(capability)))
+            prctl(PR_CAPBSET_DROP, capability); /* without CAP_SETPCAP it cannot; no_new_privs holds anyway */
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (syscall(SYS_capget, &header, data))
+        return -errno;
+    for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+        data[i].permitted &= (uint32_t)(wanted >> 32 * i);
+        data[i].effective &= (uint32_t)(wanted >> 32 * i);
+        data[i].inheritable = 0;
+    }
+    return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+static const uint32_t refused[] = {
+    SYS_execve,
+    SYS_execveat,
+    SYS_ptrace,
+    SYS_process_vm_writev,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_reboot,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_setns,
+    SYS_unshare,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_adjtimex,
+    SYS_clock_adjtime,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_keyctl,
+    SYS_acct,
+    SYS_quotactl,
+    SYS_personality,
+    SYS_open_by_handle_at,
+    SYS_mknodat,
+#ifdef SYS_kexec_file_load
+    SYS_kexec_file_load,
+#endif
+#ifdef SYS_iopl
+    SYS_iopl,
+    SYS_ioperm,
+    SYS_modify_ldt,
+#endif
+#ifdef SYS_userfaultfd
+    SYS_userfaultfd,
+#endif
+#ifdef SYS_move_mount
+    SYS_move_mount,
+    SYS_open_tree,
+    SYS_fsopen,
+    SYS_fsconfig,
+    SYS_fsmount,
+    SYS_fspick,
+#endif
+#ifdef SYS_io_uring_setup
+    SYS_io_uring_setup,
+    SYS_io_uring_enter,
+#endif
+};
+
+static int refuse_calls(void)
+{
+    struct call_filter filter;
+    call_filter_begin(&filter);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        call_filter_refuse(&filter, refused[i], EPERM);
+    return call_filter_install(&filter, 0);
+}
+
+int privilege_keep_tracing(bool makes_files)
+{
+    const int error = keep_capabilities(for_tracing | (makes_files ? for_files : 0));
+    const int refusal = refuse_calls();
+    return error ? error : refusal;
+}

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What reads foreign files has no privileges, the tracer few once it is attached; and when a reader dies the trace goes on.
+#   tests/programs/apart.sh BUILD
+set -u
+build=$(cd "${1:?usage: apart.sh BUILD}" && pwd) || exit 1
+[ "$(id -u)" = 0 ] || { echo "skip everything: needs root" && exit 0; }
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-apart.XXXXXX") || exit 1
+tracer=
+finish() {
+    [ -z "$tracer" ] || { kill "$tracer" 2>/dev/null && wait "$tracer" 2>/dev/null; }
+    rm -rf "$dir"
+}
+trap finish EXIT
+cd "$dir" || exit 1
+export XDG_CACHE_HOME=$dir/cache
+
+check() { # NAME COMMAND…
+    local name=$1
+    shift
+    if "$@"; then echo "ok $name"; else echo "not ok $name" && tail -n 5 out errors 2>/dev/null | sed 's/^/  /'; fi
+}
+not() { ! "$@"; }
+
+cat >target.c <<'END'
+#include <unistd.h>
+struct request { int number; char name[16]; };
+__attribute__((noinline, noclone)) int serve(struct request *request)
+{
+    __asm__ volatile("" ::: "memory");
+    return request->number;
+}
+int main(void)
+{
+    for (struct request request = {0, "first"};; request.number++, usleep(2000))
+        serve(&request);
+}
+END
+gcc -g -O1 -fno-omit-frame-pointer target.c -o target || exit 1
+
+# readers: the children of the tracer that read for it, by name
+readers() { pgrep -P "$tracer" -x "spoor-[a-z]+"; }
+reader() { pgrep -P "$tracer" -x "spoor-$1"; }
+says() { # PID NAME: of /proc/PID/status
+    awk -v name="$2:" '$1 == name { print $2 }' "/proc/$1/status"
+}
+# until COMMAND…: it comes true within 20 s
+until_true() {
+    local turn
+    for ((turn = 0; turn < 400; turn++)); do
+        "$@" && return
+        sleep 0.05
+    done
+    return 1
+}
+begin_trace() { # SCRIPT OPTIONS…
+    local script=$1
+    shift
+    "$build/spoor" -q "$@" -e "$script" >out 2>errors &
+    tracer=$!
+}
+end_trace() {
+    kill -INT "$tracer" && wait "$tracer"
+    status=$?
+    tracer=
+}
+lines() { grep -c -- "$1" out; }
+has() { [ "$(lines "$1")" -ge "$2" ]; }
+
+# ---- privileges ----
+begin_trace 'uprobe:./target:serve { printf("%s %s\n", args.request->name, ustack(1)); }' -c ./target
+check "stacks and types of a program" until_true has "^first" 3
+for name in dwarf tables; do
+    pid=$(reader $name)
+    check "the reader of $name is there" [ -n "$pid" ]
+    check "the reader of $name has no capabilities" [ "$(says "$pid" CapPrm)$(says "$pid" CapEff)$(says "$pid" CapAmb)" = \
+        000000000000000000000000000000000000000000000000 ]
+    check "the reader of $name is not root" [ "$(says "$pid" Uid)" != 0 ]
+    check "the reader of $name has few system calls" [ "$(says "$pid" Seccomp)" = 2 ]
+    check "the reader of $name has no file of ours that can be written" \
+        [ -z "$(find "/proc/$pid/fd" -lname '/*' ! -lname /dev/null -perm -u+w 2>/dev/null)" ]
+done
+has_capability() { [ $((0x$(says "$tracer" CapEff) >> $1 & 1)) = 1 ]; }
+CAP_SYS_MODULE=16 CAP_SYS_ADMIN=21 CAP_PERFMON=38 CAP_BPF=39
+check "the tracer keeps CAP_BPF and CAP_PERFMON" eval "has_capability $CAP_BPF && has_capability $CAP_PERFMON"
+check "the tracer has no CAP_SYS_ADMIN and CAP_SYS_MODULE any more" eval "! has_capability $CAP_SYS_ADMIN && ! has_capability $CAP_SYS_MODULE"
+check "the tracer can run no program any more" [ "$(says "$tracer" Seccomp)" = 2 ]
+
+# ---- readers that die ----
+before=$(lines '^first')
+readers | xargs -r kill -KILL
+check "the trace goes on without its readers" until_true has '^first' $((before + 100))
+end_trace
+check "and ends as always" [ "$status" = 0 ]
+
+# Stacks are named at the end: by readers that come anew each time.
+./target &
+target=$!
+begin_trace 'uprobe:./target:serve { @[ustack(2)] = count(); printf("hit\n"); } interval:ms:50 { print(@); }' -p "$target"
+check "stacks of a process" until_true has 'main' 1
+killed=0
+for ((turn = 0; turn < 30; turn++)); do
+    for pid in $(readers); do kill -KILL "$pid" 2>/dev/null && killed=$((killed + 1)); done
+    now=$(lines hit)
+    until_true has hit $((now + 5))
+done
+check "readers were there to be killed" [ "$killed" -ge 1 ]
+end_trace
+check "the trace went on, whenever they were killed" [ "$status" = 0 ]
+check "the names are there all the same" grep -q 'serve+0' out
+kill "$target" && wait "$target" 2>/dev/null
+exit 0
