@@ -342,31 +342,38 @@ static void raise_to(uint64_t *word, uint64_t value)
     while (now < value && !spoor_exchange_(word, now, value));
 }
 
-static struct layout_block *block_at(struct layout_ring *ring, uint64_t sequence)
+/* A ring with its mask. That of the thread may be of another one at any instruction: a handler that records in
+ * another recording makes a ring there. */
+struct window {
+    struct layout_ring *ring;
+    uint64_t mask;
+};
+
+static struct layout_block *block_at(const struct window *own, uint64_t sequence)
 {
-    return (struct layout_block *)(ring_blocks(ring) + (sequence * LAYOUT_BLOCK_WORDS & spoor_ring_v1.mask));
+    return (struct layout_block *)(ring_blocks(own->ring) + (sequence * LAYOUT_BLOCK_WORDS & own->mask));
 }
 
 /* What the pages around a block tell about it: see struct layout_block. */
-static uint64_t *opened_word(struct layout_ring *ring, uint64_t sequence)
+static uint64_t *opened_word(const struct window *own, uint64_t sequence)
 {
-    struct layout_block *behind = block_at(ring, sequence) + 1;
-    const bool is_last = (uint64_t *)behind == ring_blocks(ring) + spoor_ring_v1.mask + 1;
+    struct layout_block *behind = block_at(own, sequence) + 1;
+    const bool is_last = (uint64_t *)behind == ring_blocks(own->ring) + own->mask + 1;
     return is_last ? &((struct layout_tail *)behind)->opened_before : &behind->opened_before;
 }
 
-static uint64_t *closed_word(struct layout_ring *ring, uint64_t sequence)
+static uint64_t *closed_word(const struct window *own, uint64_t sequence)
 {
-    struct layout_block *block = block_at(ring, sequence);
-    const bool is_first = (uint64_t *)block == ring_blocks(ring);
-    return is_first ? &ring->closed_behind : &(block - 1)->closed_behind;
+    struct layout_block *block = block_at(own, sequence);
+    const bool is_first = (uint64_t *)block == ring_blocks(own->ring);
+    return is_first ? &own->ring->closed_behind : &(block - 1)->closed_behind;
 }
 
 /* Would the ring go round above a record that is not finished? A handler interrupted it, and it would be
  * finished in a block of ours. */
-static bool is_above_unfinished(uint64_t next, uint64_t committed)
+static bool is_above_unfinished(const struct window *own, uint64_t next, uint64_t committed)
 {
-    return next - block_begin(layout_position(committed, next)) > spoor_ring_v1.mask;
+    return next - block_begin(layout_position(committed, next)) > own->mask;
 }
 
 /* Should a record be given up? It is not finished a tenth of a second after the ring came round to it: the
@@ -383,9 +390,9 @@ static bool is_late(uint64_t committed, uint64_t now)
 
 /* Where the records end that are finished: at a word without its mark, at the end of the block, or at `end`.
  * Counts them. */
-static uint64_t finished_until(struct layout_ring *ring, uint64_t sequence, uint64_t end, uint64_t *number)
+static uint64_t finished_until(const struct window *own, uint64_t sequence, uint64_t end, uint64_t *number)
 {
-    const uint64_t *words = ring_blocks(ring), mask = spoor_ring_v1.mask;
+    const uint64_t *words = ring_blocks(own->ring), mask = own->mask;
     const uint64_t behind = (sequence + 1) * LAYOUT_BLOCK_WORDS;
     uint64_t position = sequence * LAYOUT_BLOCK_WORDS + SPOOR_BLOCK_HEADER_;
     if (end > behind)
@@ -402,22 +409,22 @@ static uint64_t finished_until(struct layout_ring *ring, uint64_t sequence, uint
 }
 
 /* Is nothing of this block unfinished? */
-static bool is_finished(struct layout_ring *ring, uint64_t sequence)
+static bool is_finished(const struct window *own, uint64_t sequence)
 {
     uint64_t number = 0;
-    return __atomic_load_n(&block_at(ring, sequence)->sequence, __ATOMIC_ACQUIRE) == sequence &&
-           finished_until(ring, sequence, UINT64_MAX, &number) == (sequence + 1) * LAYOUT_BLOCK_WORDS;
+    return __atomic_load_n(&block_at(own, sequence)->sequence, __ATOMIC_ACQUIRE) == sequence &&
+           finished_until(own, sequence, UINT64_MAX, &number) == (sequence + 1) * LAYOUT_BLOCK_WORDS;
 }
 
 /* The block that is kept in this block's slot, 0: none. One that was finished after all is kept no longer. */
-static uint64_t kept_instead(struct layout_ring *ring, uint64_t sequence)
+static uint64_t kept_instead(const struct window *own, uint64_t sequence)
 {
     uint64_t kept = 0;
     for (unsigned i = 0; i < RING_KEPT; i++) {
         const uint64_t other = __atomic_load_n(&thread.kept[i], __ATOMIC_RELAXED);
-        if (other == 0 || block_at(ring, other) != block_at(ring, sequence))
+        if (other == 0 || block_at(own, other) != block_at(own, sequence))
             continue;
-        if (is_finished(ring, other))
+        if (is_finished(own, other))
             spoor_exchange_(&thread.kept[i], other, 0); /* a handler may have put another there */
         else
             kept = other;
@@ -438,12 +445,12 @@ static bool keep(uint64_t sequence)
 }
 
 /* The first block from this position on that may be used. 0: there is none. */
-static uint64_t usable_block(struct layout_ring *ring, uint64_t next)
+static uint64_t usable_block(const struct window *own, uint64_t next)
 {
     if (__builtin_expect(!thread.keeps, 1))
         return next;
-    for (uint64_t tried = 0; tried <= spoor_ring_v1.mask; tried += LAYOUT_BLOCK_WORDS)
-        if (kept_instead(ring, (next + tried) / LAYOUT_BLOCK_WORDS) == 0)
+    for (uint64_t tried = 0; tried <= own->mask; tried += LAYOUT_BLOCK_WORDS)
+        if (kept_instead(own, (next + tried) / LAYOUT_BLOCK_WORDS) == 0)
             return next + tried;
     return 0;
 }
@@ -451,27 +458,27 @@ static uint64_t usable_block(struct layout_ring *ring, uint64_t next)
 /* The ring goes round above unfinished records nevertheless. Should they be finished one day, it must be in
  * blocks of their own: these are kept, never to be used again before that. Sets the next block, and what is
  * committed then: up to the first record that is unfinished in a block that stays. False: not possible. */
-static __attribute__((noinline)) bool give_up(struct layout_ring *ring, uint64_t before, uint64_t *committed,
+static __attribute__((noinline)) bool give_up(const struct window *own, uint64_t before, uint64_t *committed,
                                               uint64_t *next)
 {
-    const uint64_t end = layout_position(before, ring->position_base);
+    const uint64_t end = layout_position(before, own->ring->position_base);
     uint64_t sequence = layout_position(*committed, end) / LAYOUT_BLOCK_WORDS, now = *committed;
     for (; sequence * LAYOUT_BLOCK_WORDS < end; sequence++) {
-        const struct layout_block *block = block_at(ring, sequence);
-        const bool is_behind = *next - sequence * LAYOUT_BLOCK_WORDS > spoor_ring_v1.mask;
-        const uint64_t kept = kept_instead(ring, sequence);
+        const struct layout_block *block = block_at(own, sequence);
+        const bool is_behind = *next - sequence * LAYOUT_BLOCK_WORDS > own->mask;
+        const uint64_t kept = kept_instead(own, sequence);
         if (kept != 0 && kept != sequence) /* it was never opened */
             continue;
         if (__atomic_load_n(&block->sequence, __ATOMIC_ACQUIRE) == sequence) {
             uint64_t number = block->number;
-            const uint64_t until = finished_until(ring, sequence, end, &number);
+            const uint64_t until = finished_until(own, sequence, end, &number);
             now = mix(until, number);
             if (until == end || until == (sequence + 1) * LAYOUT_BLOCK_WORDS)
                 continue;
         }
         if (!is_behind)
             break;
-        if (!keep(sequence) || (*next = usable_block(ring, *next)) == 0)
+        if (!keep(sequence) || (*next = usable_block(own, *next)) == 0)
             return false;
     }
     *committed = sequence * LAYOUT_BLOCK_WORDS < end ? now : before;
@@ -499,27 +506,28 @@ static void write_header(const struct layout_ring *ring, struct layout_block *bl
 }
 
 /* False: the record is lost. True: look again, also when nothing could be done. */
-static bool open_block(struct layout_ring *ring, uint64_t before)
+static bool open_block(const struct window *own, uint64_t before)
 {
-    uint64_t *words = ring_blocks(ring);
+    struct layout_ring *ring = own->ring;
+    uint64_t *words = ring_blocks(own->ring);
     const uint64_t committed = __atomic_load_n(&ring->committed, __ATOMIC_RELAXED);
     const uint64_t position = layout_position(before, ring->position_base);
     const uint64_t number = layout_number(before, ring->number_base);
     const uint64_t end = block_begin(position + LAYOUT_BLOCK_WORDS - 1); /* of the block before */
     const uint64_t now = spoor_counter_(); /* if a handler records after this, the exchange fails */
-    uint64_t next = usable_block(ring, end), commits = committed;
+    uint64_t next = usable_block(own, end), commits = committed;
 
     /* A handler recorded since the caller found no room: `committed` does not belong to `before`, and there may
      * be room now. */
     if (__atomic_load_n(&ring->reserved, __ATOMIC_RELAXED) != before)
         return true;
-    if (next == 0 || (committed != before && is_above_unfinished(next, committed) &&
-                      (!is_late(committed, now) || !give_up(ring, before, &commits, &next)))) {
+    if (next == 0 || (committed != before && is_above_unfinished(own, next, committed) &&
+                      (!is_late(committed, now) || !give_up(own, before, &commits, &next)))) {
         ring_lost(LAYOUT_LOST_NESTED);
         return false;
     }
     const uint64_t sequence = next / LAYOUT_BLOCK_WORDS, first = next + SPOOR_BLOCK_HEADER_;
-    raise_to(opened_word(ring, sequence), sequence);
+    raise_to(opened_word(own, sequence), sequence);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (!spoor_exchange_(&ring->reserved, before, mix(first, number)))
         return true;                       /* a handler recorded: the caller looks again */
@@ -527,14 +535,14 @@ static bool open_block(struct layout_ring *ring, uint64_t before)
     raise_to(&ring->number_base, number);
 
     if (position < end) /* fill up the block before */
-        __atomic_store_n(&words[position & spoor_ring_v1.mask],
+        __atomic_store_n(&words[position & own->mask],
                          layout_record_start(position, LAYOUT_ID_PADDING, (uint32_t)(end - position) * 8),
                          __ATOMIC_RELEASE);
     if (committed == before) {
         __atomic_thread_fence(__ATOMIC_RELEASE);
-        raise_to(closed_word(ring, end / LAYOUT_BLOCK_WORDS - 1), end / LAYOUT_BLOCK_WORDS - 1);
+        raise_to(closed_word(own, end / LAYOUT_BLOCK_WORDS - 1), end / LAYOUT_BLOCK_WORDS - 1);
     }
-    write_header(ring, block_at(ring, sequence), sequence, number, now);
+    write_header(ring, block_at(own, sequence), sequence, number, now);
 
     if (commits != committed)
         spoor_exchange_(&ring->committed, committed, commits); /* or a handler gave up more */
@@ -549,10 +557,16 @@ int spoor_open_block_v2(uint64_t before)
 {
     const int error = errno;
     int go_on = 1;
-    if (has_ring())
-        go_on = open_block(thread.ring, before);
-    else
+    if (has_ring()) {
+        struct window own = {.ring = thread.ring};
+        __atomic_signal_fence(
+            __ATOMIC_SEQ_CST); /* if it has another ring now, this one is no longer `before` */
+        own.mask = spoor_ring_v1.mask;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        go_on = open_block(&own, before);
+    } else {
         go_on = get_ring();
+    }
     errno = error;
     return go_on;
 }

@@ -3,7 +3,8 @@
  * steps a signal handler records as much as a ring takes and more. Then all records must be there, whole, in
  * order and numbered, or be counted as lost for a reason that holds: read + overwritten + lost = written.
  *
- *   recorder_steps [STRIDE]      every STRIDEth instruction; a table, then one "ok" or "not ok" line per part
+ *   recorder_steps [STRIDE]      of pairs of instructions every STRIDEth, of single ones all; a table, then one
+ *                                "ok" or "not ok" line per part
  *
  * A record has a level: 0 for the record that is interrupted, 1 for those of the handler, 2 for those of a
  * handler that interrupts that handler.
@@ -16,6 +17,11 @@
 #include "recorder_steps_records.h"
 
 static unsigned stride = 31; /* of pairs of instructions */
+#if defined(__x86_64__)
+static unsigned single = 1; /* of single ones */
+#else
+static unsigned single = 7; /* most are not executed */
+#endif
 
 /* ---- records ---- */
 
@@ -221,7 +227,7 @@ static void one_handler(unsigned blocks, const struct path *path, unsigned burst
     struct interruption interruption = {.level = 1, .burst = burst};
     trace_path(path);
     row.instructions = traces[0].count;
-    for (unsigned i = 0; i < traces[0].count; i++) {
+    for (unsigned i = burst % single; i < traces[0].count; i += single) {
         struct steps steps = steps_at(&traces[0], i, &interruption);
         snprintf(where, sizeof where, "%s, %u blocks, burst of %u, instruction %u at %p", path->name, blocks,
                  burst, i, (void *)steps.at);
@@ -403,7 +409,7 @@ static void reopened(const struct path *path, unsigned from, unsigned to)
     char text[TEXT + 1] = "";
     const struct wanted wanted = {0, 0, text};
     unsigned count = 1, done = 0;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i += i == 0 ? 1 : single) {
         struct steps steps = {.at = 0, .interrupt = reopen, .context = &to};
         snprintf(where, sizeof where, "%s, recordings of %u and %u blocks, instruction %u", path->name, from,
                  to, i);
@@ -428,13 +434,15 @@ static void reopened(const struct path *path, unsigned from, unsigned to)
               (unsigned long long)ring_number(own_ring()));
         close_recording();
     }
-    CHECK(done > 50, "%u", done);
+    CHECK(done > 0, "nothing was interrupted");
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 1 && atoi(argv[1]) > 0)
         stride = (unsigned)atoi(argv[1]);
+    if (stride < single)
+        single = stride;
     steps_begin();
     printf("%-8s %6s %5s %6s %12s %9s %9s %9s %11s %6s %6s\n", "path", "blocks", "depth", "burst",
            "instructions", "hit", "written", "read", "overwritten", "making", "nested");

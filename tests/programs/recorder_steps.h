@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which instructions a piece of code executes, and an interruption at a chosen one of them, as by a signal.
- * x86-64 only.
  *
- * The trap flag raises SIGTRAP after each instruction: so it is found out once what is executed. A breakpoint
- * then interrupts at one instruction, without a trap for each that comes before. An instruction is its address
- * and the how many-th execution of it. One thread at a time.
+ * On x86-64 the trap flag raises SIGTRAP after each instruction: so it is found out once what is executed. A
+ * breakpoint then interrupts at one instruction, without a trap for each that comes before. An instruction is
+ * its address and the how many-th execution of it.
+ * On aarch64, where programs have no such flag, the instructions are all of the section steps_text, each when
+ * it is executed for the first time: most are not executed at all.
+ * One thread at a time.
  */
 #ifndef TESTS_RECORDER_STEPS_H
 #define TESTS_RECORDER_STEPS_H
@@ -17,16 +19,14 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-extern const char __executable_start[], etext[]; /* the linker's */
-
-enum { STEPS_TRAP_FLAG = 0x100, STEPS_MOST = 20000 };
+enum { STEPS_MOST = 20000 };
 
 struct steps_trace {
     unsigned count;
     uintptr_t at[STEPS_MOST];
     unsigned times[STEPS_MOST]; /* executions of this instruction so far, this one included */
     void (*each)(void);         /* called before every instruction of the program itself, if not NULL: not of
-                                   libraries; the kernel's code for clocks would never end */
+                                   libraries; the kernel's code for clocks would never end. Only x86-64 */
 };
 
 struct steps {
@@ -36,15 +36,32 @@ struct steps {
     void *context;
     bool done;          /* it was interrupted */
     bool stepping_over; /* an execution before the one that is meant */
-    uint8_t instruction;
+    uint32_t instruction;
 };
 
 static struct steps *volatile steps_now;
+
+static void steps_interrupt(struct steps *steps)
+{
+    steps->done = true;
+    steps_now = NULL;
+    steps->interrupt(steps->context);
+}
+
+#if defined(__x86_64__)
+
+enum { STEPS_TRAP_FLAG = 0x100, STEPS_BREAKPOINT = 0xcc };
+#define STEPS_CODE
+
+extern const char __executable_start[], etext[]; /* the linker's */
+
 static struct steps_trace *volatile steps_traced;
 
-static void steps_put(uintptr_t at, uint8_t byte)
+static uint32_t steps_put(uintptr_t at, uint32_t instruction)
 {
-    *(volatile uint8_t *)at = byte;
+    const uint32_t before = *(volatile uint8_t *)at;
+    *(volatile uint8_t *)at = (uint8_t)instruction;
+    return before;
 }
 
 static void steps_on_trap(int number, siginfo_t *information, void *context)
@@ -65,7 +82,7 @@ static void steps_on_trap(int number, siginfo_t *information, void *context)
         registers[REG_EFL] &= ~STEPS_TRAP_FLAG;
         if (steps != NULL) {
             steps->stepping_over = false;
-            steps_put(steps->at, 0xcc);
+            steps_put(steps->at, STEPS_BREAKPOINT);
         }
         return;
     }
@@ -76,18 +93,7 @@ static void steps_on_trap(int number, siginfo_t *information, void *context)
         registers[REG_EFL] |= STEPS_TRAP_FLAG;
         return;
     }
-    steps->done = true;
-    steps_now = NULL;
-    steps->interrupt(steps->context);
-}
-
-/* Once, before the others. The code of a handler is traced and interrupted too: hence SA_NODEFER. */
-static void steps_begin(void)
-{
-    struct sigaction action = {.sa_sigaction = steps_on_trap,
-                               .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTRAP, &action, NULL);
+    steps_interrupt(steps);
 }
 
 /* Finds out what `run` executes. */
@@ -108,6 +114,50 @@ static __attribute__((noinline)) void steps_trace(struct steps_trace *trace, voi
     }
 }
 
+#else
+
+enum { STEPS_BREAKPOINT = (int)0xd4200000 };
+#define STEPS_CODE __attribute__((section("steps_text")))
+
+extern const uint32_t __start_steps_text[], __stop_steps_text[]; /* the linker's */
+
+static uint32_t steps_put(uintptr_t at, uint32_t instruction)
+{
+    const uint32_t before = *(volatile uint32_t *)at;
+    *(volatile uint32_t *)at = instruction;
+    __builtin___clear_cache((char *)at, (char *)at + 4);
+    return before;
+}
+
+static void steps_on_trap(int number, siginfo_t *information, void *context)
+{
+    (void)number, (void)information, (void)context;
+    struct steps *steps = steps_now;
+    steps_put(steps->at, steps->instruction);
+    steps_interrupt(steps);
+}
+
+static void steps_trace(struct steps_trace *trace, void (*run)(void *), void *context)
+{
+    trace->count = 0;
+    for (const uint32_t *at = __start_steps_text; at < __stop_steps_text && trace->count < STEPS_MOST; at++) {
+        trace->at[trace->count] = (uintptr_t)at;
+        trace->times[trace->count++] = 1;
+    }
+    run(context);
+}
+
+#endif
+
+/* Once, before the others. The code of a handler is traced and interrupted too: hence SA_NODEFER. */
+static void steps_begin(void)
+{
+    struct sigaction action = {.sa_sigaction = steps_on_trap,
+                               .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTRAP, &action, NULL);
+}
+
 /* Runs `run`, interrupted at steps->at, if it comes there. */
 static __attribute__((noinline)) void steps_run(struct steps *steps, void (*run)(void *), void *context)
 {
@@ -117,9 +167,8 @@ static __attribute__((noinline)) void steps_run(struct steps *steps, void (*run)
         run(context);
         return;
     }
-    steps->instruction = *(volatile uint8_t *)steps->at;
     steps_now = steps;
-    steps_put(steps->at, 0xcc);
+    steps->instruction = steps_put(steps->at, STEPS_BREAKPOINT);
     run(context);
     steps_now = NULL;
     if (!steps->done)

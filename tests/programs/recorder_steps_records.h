@@ -8,6 +8,8 @@
 #ifndef TESTS_RECORDER_STEPS_RECORDS_H
 #define TESTS_RECORDER_STEPS_RECORDS_H
 
+#define VIEW_BYTES ((size_t)1 << 24) /* QEMU remembers each page that was ever mapped */
+
 #include <spoor/trace.h>
 #include "../unit/recorder_reader.h"
 
@@ -45,7 +47,7 @@ struct wanted {
     const char *text;
 };
 
-static void write_record(void *context)
+static STEPS_CODE __attribute__((noinline)) void write_record(void *context)
 {
     const struct wanted *wanted = context;
     const uint64_t serial = levels[wanted->level].written;

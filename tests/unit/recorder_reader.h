@@ -16,6 +16,10 @@
 
 #include "recorder/layout.h"
 
+#ifndef VIEW_BYTES /* to which a file may grow */
+#define VIEW_BYTES ((size_t)1 << 32)
+#endif
+
 struct recording_view {
     const uint8_t *memory;
     size_t bytes;
@@ -34,7 +38,7 @@ __attribute__((unused)) static bool view_open(struct recording_view *view, const
         view->bytes = (size_t)status.st_size;
         view->device = status.st_dev;
         view->inode = status.st_ino;
-        void *memory = mmap(NULL, (size_t)1 << 32, PROT_READ, MAP_SHARED | MAP_NORESERVE, file, 0);
+        void *memory = mmap(NULL, VIEW_BYTES, PROT_READ, MAP_SHARED | MAP_NORESERVE, file, 0);
         view->memory = memory != MAP_FAILED ? memory : NULL;
     }
     close(file);
@@ -43,7 +47,7 @@ __attribute__((unused)) static bool view_open(struct recording_view *view, const
 
 __attribute__((unused)) static void view_close(struct recording_view *view)
 {
-    munmap((void *)(uintptr_t)view->memory, (size_t)1 << 32);
+    munmap((void *)(uintptr_t)view->memory, VIEW_BYTES);
     view->memory = NULL;
 }
 
