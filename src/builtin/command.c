@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/rights.h"
 #include "bpf/lower.h"
 #include "builtin/actor.h"
 #include "builtin/all.h"
@@ -38,6 +39,9 @@ static void run(const char *text, int output, bool has_group)
     sigset_t none;
     if (has_group)
         setpgid(0, 0);
+    if (rights_clear_inherited())
+        _exit(126);
+    rights_close_from(STDERR_FILENO + 1);
     signal(SIGPIPE, SIG_DFL); /* we ignore it; `yes | head` is not to complain */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

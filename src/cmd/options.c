@@ -38,6 +38,7 @@ enum { /* options without a letter; below the first letter of ASCII */
        OPTION_ROTATE,
        OPTION_KEEP,
        OPTION_USER,
+       OPTION_PRIVILEGES,
 };
 
 static const struct option_line {
@@ -54,6 +55,8 @@ static const struct option_line {
     {OPTION_FOLLOW, "follow", NULL, "with -p and -c: trace also what the process starts"},
     {OPTION_CGROUP, "cgroup", "GROUP", "trace only what is in a control group: its path, or a process in it"},
     {OPTION_USER, "user", "USER", "with -c: who runs the command; else who called sudo, or you"},
+    {OPTION_PRIVILEGES, "new-privileges", NULL,
+     "with -c: as another user, it may run set-user-ID programs (sudo, ping)"},
     {'o', "output", "FILE", "write the script's output to a file"},
     {OPTION_ROTATE, "rotate-size", "BYTES", "with -o: files FILE.1, FILE.2 … of at most so much (10M)"},
     {OPTION_KEEP, "keep", "N", "with --rotate-size: only the newest N files"},
@@ -273,6 +276,7 @@ static int apply(struct options *options, int letter, const char *argument)
     case OPTION_TIMES: session->shows_times = true; return 0;
     case OPTION_NO_WARNINGS: session->no_warnings = true; return 0;
     case OPTION_USER: session->command_user = argument; return 0;
+    case OPTION_PRIVILEGES: session->new_privileges = true; return 0;
     case OPTION_DURATION:
         return filter_parse_time(argument, &session->duration_ns) && session->duration_ns >= 1000
                    ? 0

@@ -3,9 +3,7 @@
  * pipes: one holds the child back, the other brings the error when the command cannot be executed. */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,69 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/create.h"
+#include "session/command_user.h"
 #include "session/state.h"
-
-/* Who runs the command. */
-struct user {
-    bool is_other;
-    uid_t uid;
-    gid_t gid;
-    const char *name, *home, *shell; /* NULL: the system does not know the user */
-};
-
-static const char *keep(struct arena *arena, const char *text)
-{
-    return text ? arena_strdup(arena, text) : NULL;
-}
-
-/* That of --user, by name or number; else who called sudo; else we. Before the fork: it reads files. */
-static int choose_user(struct session *session, struct user *user)
-{
-    const char *wanted = session->options.command_user;
-    struct passwd *entry = NULL;
-    char *end = NULL;
-    *user = (struct user){0};
-    if (wanted) {
-        unsigned long number = strtoul(wanted, &end, 10);
-        bool is_number = *wanted >= '0' && *wanted <= '9' && !*end && number < (uid_t)-1;
-        if (!(entry = getpwnam(wanted)) && is_number)
-            entry = getpwuid((uid_t)number);
-        if (!entry) {
-            diagnose_error(&session->diagnostics, (struct place){0}, "--user: there is no user '%s'", wanted);
-            return -ENOENT;
-        }
-        user->uid = entry->pw_uid;
-        user->gid = entry->pw_gid;
-        user->is_other = user->uid != geteuid();
-    } else if (create_invoker(&user->uid, &user->gid)) {
-        entry = getpwuid(user->uid);
-        user->is_other = true;
-    }
-    if (entry) {
-        user->name = keep(&session->arena, entry->pw_name);
-        user->home = keep(&session->arena, entry->pw_dir);
-        user->shell = keep(&session->arena, entry->pw_shell);
-    }
-    return 0;
-}
-
-/* In the child. What cannot be given up is an error: the command never runs with more than it shall have. */
-static int become(const struct user *user)
-{
-    if (!user->is_other)
-        return 0;
-    if ((user->name ? initgroups(user->name, user->gid) : setgroups(0, NULL)) || setgid(user->gid) ||
-        setuid(user->uid))
-        return errno;
-    if (user->uid && !setuid(0))
-        return EPERM; /* cannot be */
-    if (user->name && (setenv("USER", user->name, 1) || setenv("LOGNAME", user->name, 1)))
-        return errno;
-    if ((user->home && setenv("HOME", user->home, 1)) || (user->shell && setenv("SHELL", user->shell, 1)))
-        return errno;
-    return 0;
-}
 
 enum { WORDS_MOST = 4096, RECORDING_MS = 10000 /* until a command must have begun to record */ };
 
@@ -123,14 +60,15 @@ int child_start(struct session *session)
 {
     char **words = split(&session->arena, session->options.command);
     int go[2], failed[2];
-    struct user user;
+    struct command_user user;
     if (!words[0]) {
         diagnose_error(&session->diagnostics, (struct place){0}, "the command of -c is empty");
         return -EINVAL;
     }
-    int error = choose_user(session, &user);
+    int error = command_user_choose(session, &user);
     if (error)
         return error;
+    command_user_warn(session, &user, words[0]);
     if (pipe2(go, O_CLOEXEC))
         return -errno;
     if (pipe2(failed, O_CLOEXEC)) {
@@ -139,7 +77,10 @@ int child_start(struct session *session)
         close(go[1]);
         return error;
     }
-    pid_t pid = fork();
+    struct command_terminal terminal = {.terminal = -1};
+    pid_t pid = user.is_other && !session->options.is_guest && command_terminal_is_shared()
+                    ? command_terminal_fork(&terminal, user.uid)
+                    : fork();
     if (pid == 0) {
         char ready;
         sigset_t none;
@@ -150,7 +91,7 @@ int child_start(struct session *session)
         if (read(go[0], &ready, 1) != 1)
             _exit(127); /* the tracer is gone */
         limits_of_command(session);
-        error = become(&user);
+        error = command_user_become(&user);
         /* It may stand still when we die (child_run_until), and then nobody else would let it go on. */
         if (!error && prctl(PR_SET_PDEATHSIG, SIGCONT))
             error = errno;
@@ -170,8 +111,11 @@ int child_start(struct session *session)
         close(failed[0]);
         return error;
     }
-    session->child = (struct session_child){
-        .pid = pid, .go = go[1], .failed = failed[0], .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
+    session->child = (struct session_child){.pid = pid,
+                                            .go = go[1],
+                                            .failed = failed[0],
+                                            .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+                                            .terminal = terminal};
     return 0;
 }
 
@@ -228,6 +172,13 @@ int child_run_until(struct session *session, int (*open)(struct session *session
     return -ENOENT;
 }
 
+void child_settle(struct session *session)
+{
+    struct session_child *child = &session->child;
+    if (child->terminal.monitor > 0 && poll(&(struct pollfd){child->pidfd, POLLIN, 0}, 1, 0) > 0)
+        command_terminal_settle(&child->terminal);
+}
+
 void child_end(struct session *session)
 {
     struct session_child *child = &session->child;
@@ -239,9 +190,13 @@ void child_end(struct session *session)
         if (child->is_stopped)
             kill(child->pid, SIGCONT);
     }
-    if (child->pid > 0)
+    if (child->terminal.monitor > 0) /* whose child it is */
+        while (poll(&(struct pollfd){child->pidfd, POLLIN, 0}, 1, -1) < 0 && errno == EINTR)
+            ;
+    else if (child->pid > 0)
         while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
             ;
+    command_terminal_close(&child->terminal);
     if (child->pidfd >= 0)
         close(child->pidfd);
     *child = (struct session_child){.pidfd = -1, .go = -1, .failed = -1};

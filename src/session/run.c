@@ -486,6 +486,7 @@ static void print_maps(struct session *session)
 static void end(struct session *session)
 {
     session->holds_output = false;
+    child_settle(session);
     limits_time(session, false);
     tell_stop(session);
     if (session->mixed)

@@ -50,6 +50,7 @@ struct session_options {
     const char *cgroup;              /* --cgroup; NULL: none */
     const char *command;             /* -c; NULL: none */
     const char *command_user;        /* who runs it; NULL: who called sudo, or we */
+    bool new_privileges;             /* as another user it may run set-user-ID programs */
     const char *const *symbol_files; /* that may have the symbols of others; NULL-terminated, or NULL */
     const char *without;             /* --no-feature; NULL: none */
     bool without_kernel;             /* --host vm */

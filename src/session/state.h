@@ -11,6 +11,7 @@
 #include "bpf/lower.h"
 #include "builtin/actor.h"
 #include "lang/check.h"
+#include "session/command_terminal.h"
 #include "session/session.h"
 #include "sym/symbolize.h"
 #include "vm/vm.h"
@@ -30,7 +31,8 @@ struct session_child {
     pid_t pid;
     int pidfd;
     bool is_stopped; /* by SIGSTOP, until all is attached */
-    int go, failed;  /* pipes: written to let it start; brings errno when it cannot be executed. -1: none */
+    struct command_terminal terminal;
+    int go, failed; /* pipes: written to let it start; brings errno when it cannot be executed. -1: none */
 };
 
 struct cgroup_name { /* what was found for cgroup_path() */
@@ -201,6 +203,8 @@ int child_release(
     struct session *session); /* lets it run; -errno with a diagnostic when it cannot be executed */
 /* Starts it and stops it as soon as `open` does not answer -ENOENT any more. What `open` says, or -errno. */
 int child_run_until(struct session *session, int (*open)(struct session *session));
+void child_settle(
+    struct session *session); /* what a command wrote that has ended stands before what we print then */
 void child_end(struct session *session); /* SIGTERM to what still runs, and waits for it */
 /* processes.c */
 int processes_choose(

@@ -251,7 +251,7 @@ complete("commands", re.findall(r'\{"([a-z]+)", command_', source("cmd/main.c"))
 ctl = re.search(r"commands\[\] = \{(.*?)\n\};", source("cmd/ctl.c"), re.S)[1]
 complete("commands of ctl", re.findall(r'\{"([a-z]+)", ', ctl), {word for arguments, _ in rows.values() if arguments[0] == "ctl" for word in arguments})
 own = dict.fromkeys(["pid", "cmd", "output", "list", "quiet", "verbose"], "by their letters")
-own |= dict.fromkeys(["follow", "cgroup", "rotate-size", "keep", "duration", "max-events", "max-memory", "times", "histogram", "warnings",
+own |= dict.fromkeys(["follow", "cgroup", "new-privileges", "rotate-size", "keep", "duration", "max-events", "max-memory", "times", "histogram", "warnings",
                       "no-warnings", "unsafe", "mode", "no-feature", "bench", "host", "btf", "usdt-file-activation", "traceable-functions", "version", "help"],
                      "show no names of their own, or what is given to them: see `no option`")
 complete("options", re.findall(r"^    \{(?:OPTION_\w+|'.'), \"([a-z-]+)\"", source("cmd/options.c"), re.M), [word[2:] for word in words if word.startswith("--")] + list(own))

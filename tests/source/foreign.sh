@@ -33,6 +33,9 @@ reader/write_access.c: fopen(path, "re")   /proc/PID/fdinfo
 reader/write_access.c: opendir(path)       /proc/PID/fd
 base/create.c: open(path, O_WRONLY        /proc/self/fd
 session/child.c: = open(session)           a function of ours
+session/command_terminal.c: open("/dev/tty", flags)              our terminal
+session/command_terminal.c: open(name, flags)                   /proc/self/fd, a terminal
+session/command_terminal.c: open(name, O_RDWR | O_NOCTTY        our new terminal, by its number in the mount of terminals
 session/processes.c: stat(name,            /proc/PID/ns
 sym/btf.c: open(path ? path : vmlinux      the kernel
 sym/cgroup.c: statfs(path, &system)        the mount of the cgroups

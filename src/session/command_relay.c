@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Carries what is typed to a command's own terminal, and what is written there to ours. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/rights.h"
+#include "session/command_monitor.h"
+
+enum { PATIENCE_MS = 1000 /* for a terminal that shows nothing */ };
+
+struct relay {
+    int terminal, master, monitor, shown, signals;
+    struct termios mode; /* the terminal's, when it is not taken */
+    struct termios ours; /* the one that it has from us */
+    bool is_taken;       /* what is typed is the command's */
+    bool is_wanted;      /* it is to be taken whenever we are in the foreground */
+    bool is_over;        /* so is the command, and the monitor */
+};
+
+/* A terminal that is not our controlling one has no foreground. */
+static bool is_foreground(const struct relay *relay)
+{
+    pid_t group = tcgetpgrp(relay->terminal);
+    return group < 0 ? errno == ENOTTY : group == getpgrp();
+}
+
+static void tell(const struct relay *relay, char what)
+{
+    if (send(relay->monitor, &what, 1, MSG_NOSIGNAL) < 0)
+        return; /* it has ended, which is seen where it is read from */
+}
+
+static void copy_size(const struct relay *relay)
+{
+    struct winsize size;
+    if (!ioctl(relay->terminal, TIOCGWINSZ, &size))
+        ioctl(relay->master, TIOCSWINSZ, &size);
+}
+
+/* What is typed goes through as it is. What is written is treated by our terminal only if the command wants
+ * that of its own: the trace's output comes there past us, and needs it. Twice does no harm. */
+static void set_mode(struct relay *relay)
+{
+    struct termios mode = relay->mode, theirs;
+    cfmakeraw(&mode);
+    mode.c_oflag = relay->mode.c_oflag;
+    if (!tcgetattr(relay->master, &theirs) && !(theirs.c_oflag & OPOST))
+        mode.c_oflag &= ~(tcflag_t)OPOST;
+    if (!relay->is_taken || mode.c_oflag != relay->ours.c_oflag)
+        tcsetattr(relay->terminal, TCSANOW, &mode);
+    relay->ours = mode;
+}
+
+/* What counts of a mode. */
+static bool is_like(const struct termios *a, const struct termios *b)
+{
+    return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag && a->c_lflag == b->c_lflag;
+}
+
+static void take(struct relay *relay)
+{
+    relay->is_wanted = true;
+    if (!relay->is_taken && (!is_foreground(relay) || tcgetattr(relay->terminal, &relay->mode)))
+        return;
+    copy_size(relay);
+    set_mode(relay);
+    relay->is_taken = true;
+    tell(relay, MONITOR_FOREGROUND);
+}
+
+/* Who has the foreground may have set a mode of their own. Without that it is given back even when the tracer
+ * was killed and we are in the background. */
+static void release(struct relay *relay)
+{
+    struct termios now;
+    if (relay->is_taken &&
+        (is_foreground(relay) || (!tcgetattr(relay->terminal, &now) && is_like(&now, &relay->ours))))
+        tcsetattr(relay->terminal, TCSANOW, &relay->mode);
+    relay->is_taken = false;
+}
+
+/* All that we belong to, as the terminal would stop it. When that goes on, the command does. */
+static void stop(struct relay *relay, int number)
+{
+    sigset_t only;
+    release(relay);
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    kill(0, number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL); /* it stands here */
+    sigprocmask(SIG_BLOCK, &only, NULL);
+    if (relay->is_wanted)
+        take(relay);
+    if (!relay->is_taken) {
+        tell(relay, MONITOR_BACKGROUND);
+        tell(relay, MONITOR_GO_ON);
+    }
+}
+
+/* False: the terminal takes nothing any more. */
+static bool write_all(int file, const char *bytes, size_t length)
+{
+    while (length) {
+        ssize_t now = write(file, bytes, length);
+        if (now > 0) {
+            bytes += now;
+            length -= (size_t)now;
+        } else if (now < 0 && errno == EAGAIN) {
+            if (poll(&(struct pollfd){file, POLLOUT, 0}, 1, PATIENCE_MS) <= 0)
+                return false;
+        } else if (now == 0 || errno != EINTR)
+            return false;
+    }
+    return true;
+}
+
+/* Ctrl-C and Ctrl-\ are for the trace, too, and for what it is piped to: all that our terminal would have
+ * sent them to. */
+static void carry_typed(const struct relay *relay)
+{
+    char typed[512]; /* less than a terminal holds */
+    struct termios theirs;
+    ssize_t got = read(relay->terminal, typed, sizeof typed);
+    if (got == 0 || (got < 0 && errno == EIO))
+        _exit(0); /* it was hung up */
+    if (got < 0)
+        return;
+    bool has_signals = !tcgetattr(relay->master, &theirs) && (theirs.c_lflag & ISIG);
+    write_all(relay->master, typed, (size_t)got);
+    for (ssize_t i = 0; has_signals && i < got; i++)
+        if ((cc_t)typed[i] == theirs.c_cc[VINTR] && typed[i])
+            kill(0, SIGINT);
+        else if ((cc_t)typed[i] == theirs.c_cc[VQUIT] && typed[i])
+            kill(0, SIGQUIT);
+}
+
+/* Both terminals make CR and newline of a newline: one of them is enough. */
+static size_t without_returns(const struct relay *relay, char *bytes, size_t length)
+{
+    struct termios theirs, now;
+    size_t kept = 0;
+    if (tcgetattr(relay->master, &theirs) || tcgetattr(relay->terminal, &now) ||
+        !(theirs.c_oflag & now.c_oflag & OPOST) || !(theirs.c_oflag & now.c_oflag & ONLCR))
+        return length;
+    for (size_t i = 0; i < length; i++)
+        if (bytes[i] != '\r' || i + 1 == length || bytes[i + 1] != '\n')
+            bytes[kept++] = bytes[i];
+    return kept;
+}
+
+/* False: there is no more now. */
+static bool carry_written(struct relay *relay)
+{
+    char written[4096];
+    ssize_t got = read(relay->master, written, sizeof written);
+    if (got <= 0)
+        return got < 0 && errno == EINTR;
+    if (relay->is_taken)
+        set_mode(relay);
+    write_all(relay->terminal, written, without_returns(relay, written, (size_t)got));
+    return true;
+}
+
+/* The command has ended: what it wrote is here. */
+static void finish(struct relay *relay)
+{
+    while (carry_written(relay))
+        ;
+    release(relay);
+    relay->is_wanted = false;
+    if (write(relay->shown, "", 1) < 0)
+        return; /* nobody waits for it */
+}
+
+static void hear_monitor(struct relay *relay)
+{
+    char what;
+    ssize_t got = recv(relay->monitor, &what, 1, 0);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (got <= 0) {
+        relay->is_over = true;
+    } else if (what == MONITOR_ENDED) {
+        finish(relay);
+    } else if (what == MONITOR_STOPPED) {
+        stop(relay, SIGTSTP);
+    } else if (what == MONITOR_WANTS_TERMINAL) {
+        take(relay);
+        if (!relay->is_taken)
+            stop(relay, SIGTTIN); /* we are in the background */
+    }
+}
+
+/* What the terminal sends to all of a job is sent on, unless it was typed to the command's own terminal, which
+ * sent it already. */
+static void hear_signal(struct relay *relay)
+{
+    struct signalfd_siginfo signal;
+    if (read(relay->signals, &signal, sizeof signal) != sizeof signal)
+        return;
+    int number = (int)signal.ssi_signo;
+    if (number == SIGHUP) { /* the terminal is gone, or the tracer is */
+        release(relay);
+        _exit(0);
+    } else if (number == SIGWINCH)
+        copy_size(relay);
+    else if (number == SIGCONT && relay->is_wanted && !relay->is_taken)
+        take(relay); /* perhaps we are in the foreground now */
+    else if (number != SIGCONT && !relay->is_taken)
+        tell(relay, number == SIGINT ? MONITOR_INTERRUPT : number == SIGQUIT ? MONITOR_QUIT : MONITOR_STOP);
+}
+
+void command_relay(int terminal, int master, int monitor, int shown, bool takes)
+{
+    enum { SIGNALS, MONITOR, WRITTEN, TYPED, COUNT };
+    struct relay relay = {.terminal = terminal, .master = master, .monitor = monitor, .shown = shown};
+    static const int heard[] = {SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
+    sigset_t all, some;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL); /* also SIGTERM: who sends it means the tracer, and then we end */
+    sigemptyset(&some);
+    for (size_t i = 0; i < sizeof heard / sizeof *heard; i++)
+        sigaddset(&some, heard[i]);
+    prctl(PR_SET_NAME, "spoor-relay");
+    rights_close_others((int[]){terminal, master, monitor, shown}, 4);
+    relay.signals = signalfd(-1, &some, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (relay.signals < 0)
+        _exit(126);
+    if (takes)
+        take(&relay);
+    if (!relay.is_taken)
+        tell(&relay, MONITOR_BACKGROUND);
+    while (!relay.is_over) {
+        struct pollfd ready[COUNT] = {[SIGNALS] = {relay.signals, POLLIN, 0},
+                                      [MONITOR] = {monitor, POLLIN, 0},
+                                      [WRITTEN] = {master, POLLIN, 0},
+                                      [TYPED] = {relay.is_taken ? terminal : -1, POLLIN, 0}};
+        if (poll(ready, COUNT, -1) < 0)
+            continue;
+        if (ready[WRITTEN].revents)
+            carry_written(&relay);
+        if (ready[SIGNALS].revents)
+            hear_signal(&relay);
+        if (ready[MONITOR].revents)
+            hear_monitor(&relay);
+        if (relay.is_taken && ready[TYPED].revents)
+            carry_typed(&relay);
+    }
+    finish(&relay);
+    _exit(0);
+}
