@@ -323,7 +323,8 @@ struct layout_relation { /* argument `argument` of `tracepoint` holds the id of 
  * A record is given up when the ring has come round to it, a tenth of a second has passed since, and it is
  * still not finished: the thread stood still, or the signal handler that interrupted it left by longjmp. It
  * may be finished yet, so its block is kept: the writer passes over that slot, and no block gets the sequences
- * that fall there, until all of the block has marks. A thread keeps at most 8 blocks, and always uses one.
+ * that fall there, until all of the block has marks. For readers it is overwritten: `opened_before` says so. A
+ * thread keeps at most 8 blocks, and always uses one.
  *
  * How a reader goes: for each slot take the block; `sequence` must fit the slot; then from `first` on records
  * until the end of the block, or the first word that is not a record with the right mark: in the newest block
@@ -359,7 +360,9 @@ struct layout_relation { /* argument `argument` of `tracepoint` holds the id of 
  * what is recorded while or after the recording is closed.
  *
  * A drained ring: keep (sequence, offset, number) of the next record; sleep; go on from there while the block
- * still has the sequence, else from the oldest valid block, and count `number` - expected as overwritten. */
+ * still has the sequence, else from the oldest valid block, and count `number` - expected as overwritten. Where
+ * `committed` was beyond the block before it was looked at, nothing more comes: a hole in it was given up, and
+ * if its slot holds another block, its sequence was passed over. */
 #define LAYOUT_POSITION_BITS 44
 #define LAYOUT_NUMBER_BITS 20
 

@@ -527,7 +527,8 @@ static bool open_block(const struct window *own, uint64_t before)
         return false;
     }
     const uint64_t sequence = next / LAYOUT_BLOCK_WORDS, first = next + SPOOR_BLOCK_HEADER_;
-    raise_to(opened_word(own, sequence), sequence);
+    for (uint64_t passed = end / LAYOUT_BLOCK_WORDS; passed <= sequence; passed++)
+        raise_to(opened_word(own, passed), passed); /* what is kept may change as well */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (!spoor_exchange_(&ring->reserved, before, mix(first, number)))
         return true;                       /* a handler recorded: the caller looks again */

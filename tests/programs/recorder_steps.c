@@ -38,7 +38,6 @@ static bool is_nested_loss_due(unsigned length)
 }
 
 static bool is_making; /* the interrupted record may be making its thread's ring */
-static bool is_late;   /* what is unfinished is given up at once, as after a long pause */
 
 static uint64_t lost_above(unsigned level)
 {
@@ -94,7 +93,7 @@ struct found {
     uint64_t first; /* number of the first record of the case */
     uint64_t begun[LEVELS];
     bool any;
-    uint64_t next, oldest, gaps, count;
+    uint64_t next, oldest, count;
     uint64_t serials[LEVELS]; /* of the next record, at least */
     uint64_t missing[LEVELS];
     uint64_t stamp;
@@ -115,10 +114,8 @@ static void find_record(void *context, uint64_t number, const struct layout_reco
         found->oldest = found->next = number;
         found->any = true;
     }
-    /* The block of a record that was given up stays when those after it are overwritten. */
-    CHECK(number == found->next || (is_late && number > found->next), "record %llu comes after %llu",
-          (unsigned long long)number, (unsigned long long)found->next - 1);
-    found->gaps += number - found->next;
+    CHECK(number == found->next, "record %llu comes after %llu", (unsigned long long)number,
+          (unsigned long long)found->next - 1);
     CHECK(serial >= found->serials[level], "level %u: record %llu comes after %llu", level,
           (unsigned long long)serial, (unsigned long long)found->serials[level] - 1);
     found->missing[level] += serial - found->serials[level];
@@ -157,7 +154,7 @@ static void end_case(struct found *found, struct row *row)
     ring_walk(&view, ring->index, find_record, found);
     if (!found->any)
         found->oldest = found->next = ring_number(ring);
-    const uint64_t overwritten = found->oldest - found->first + found->gaps;
+    const uint64_t overwritten = found->oldest - found->first;
     for (unsigned level = 0; level < LEVELS; level++)
         missing += found->missing[level] + levels[level].written - found->serials[level];
     CHECK(ring->reserved == ring->committed, "not committed");
@@ -263,17 +260,6 @@ static void two_handlers(unsigned blocks, const struct path *path, unsigned burs
     print_row(path->name, blocks, 2, deeper, &row);
 }
 
-/* The recorder takes the rate of the counter, and with it the time after which a record is given up, from
- * the recording: 0 gives up at once, and reads the clock for every block. */
-static void set_late(void)
-{
-    const uint64_t rate = 0;
-    const int file = open(spoor_trace_path(), O_WRONLY | O_CLOEXEC);
-    is_late = pwrite(file, &rate, sizeof rate, offsetof(struct layout_header, counter_hz)) == sizeof rate;
-    CHECK(is_late, "%s", strerror(errno));
-    close(file);
-}
-
 static const unsigned sizes[] = {2, 4, 16};
 
 static void interrupted_once(bool late)
@@ -283,7 +269,7 @@ static void interrupted_once(bool late)
         open_recording(blocks, 0, 0);
         spoor_trace_thread("steps");
         if (late)
-            set_late();
+            set_late(0);
         for (unsigned path = 0; path < PATHS; path++)
             for (unsigned i = late ? 4 : 0; i < 5; i++)
                 one_handler(blocks, &paths[path], bursts[i]);
@@ -299,7 +285,7 @@ static void interrupted_twice(bool late)
         open_recording(blocks, 0, 0);
         spoor_trace_thread("steps");
         if (late)
-            set_late();
+            set_late(0);
         for (unsigned path = 0; path < PATHS; path++) {
             if (!late) {
                 two_handlers(blocks, &paths[path], 1, 1);

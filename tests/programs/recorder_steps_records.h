@@ -10,6 +10,8 @@
 
 #define VIEW_BYTES ((size_t)1 << 24) /* QEMU remembers each page that was ever mapped */
 
+#include <errno.h>
+
 #include <spoor/trace.h>
 #include "../unit/recorder_reader.h"
 
@@ -149,6 +151,18 @@ static inline void close_recording(void)
 {
     view_close(&view);
     spoor_trace_close();
+}
+
+static bool is_late; /* what is unfinished is given up at once, as after a long pause */
+
+/* The recorder takes the rate of the counter, and with it the time after which a record is given up, from the
+ * recording: a tenth of what it is here. With a rate of less than 100 it reads the clock for every block. */
+static void set_late(uint64_t rate)
+{
+    const int file = open(spoor_trace_path(), O_WRONLY | O_CLOEXEC);
+    is_late = pwrite(file, &rate, sizeof rate, offsetof(struct layout_header, counter_hz)) == sizeof rate;
+    CHECK(is_late, "%s", strerror(errno));
+    close(file);
 }
 
 static void part(const char *name)

@@ -287,9 +287,16 @@ __attribute__((unused)) static void ring_drain(const struct recording_view *view
         const uint64_t newest = ring_position(view_ring(view, ring)) / LAYOUT_BLOCK_WORDS;
         if (drain->sequence == 0)
             drain->sequence = newest >= count ? newest - count + 1 : 1;
+        const bool is_written =
+            ring_committed(view_ring(view, ring)) >= (drain->sequence + 1) * LAYOUT_BLOCK_WORDS;
         const int copied = copy_block(view, ring, drain->sequence, &block);
-        if (copied == 0)
+        if (copied == 0 && !is_written)
             return;
+        if (copied == 0) { /* passed over: its slot is kept */
+            drain->sequence++;
+            drain->offset = 0;
+            continue;
+        }
         if (copied < 0) { /* from the oldest that there is */
             drain->sequence = ring_position(view_ring(view, ring)) / LAYOUT_BLOCK_WORDS - count + 2;
             drain->offset = 0;
@@ -303,7 +310,7 @@ __attribute__((unused)) static void ring_drain(const struct recording_view *view
         const uint64_t before = drain->number;
         const enum walk_end end = block_walk(&block, &drain->offset, &drain->number, handle, context);
         drain->read += drain->number - before;
-        if (end == WALK_FULL) {
+        if (end == WALK_FULL || is_written) { /* written, with a hole: a record that was given up */
             drain->sequence++;
             drain->offset = 0;
         } else if (drain->number == before) {
