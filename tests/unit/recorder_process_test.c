@@ -170,6 +170,56 @@ static void a_handler_does_not_fill_the_ring_above_a_record(void **state)
     view_close(&view);
 }
 
+/* Of a ring of four blocks three can be kept. */
+static void what_is_given_up_keeps_its_block(void **state)
+{
+    (void)state;
+    enum { KEPT = 3, PATTERN = 0x5a5a };
+    open_usual("all");
+    SPOOR_RECORD(TCP_REQ_NEW, 0, 0);
+    struct recording_view view = look();
+    const struct layout_ring *ring = view_ring(&view, 0);
+    const uint64_t *lost = &view_control(&view)->lost[LAYOUT_LOST_NESTED];
+    const uint32_t id = view_tracepoint(&view, "TCP_REQ_NEW");
+    struct spoor_place_ places[KEPT + 1] = {0};
+    for (unsigned i = 0; i < KEPT; i++) {
+        assert_true(spoor_reserve_(&places[i], SPOOR_RECORD_WORDS_));
+        for (unsigned word = 0; word < SPOOR_RECORD_WORDS_; word++)
+            places[i].record[word] = PATTERN;
+        while (ring->committed == places[i].before)
+            SPOOR_RECORD(TCP_REQ_NEW, 0, i);
+    }
+    assert_true(spoor_reserve_(&places[KEPT], SPOOR_RECORD_WORDS_));
+    const uint64_t before = spoor_counter_(), lost_before = *lost;
+    unsigned fit = 0, asked = 0;
+    for (; spoor_counter_() - before < view_header(&view)->counter_hz / 4; asked++) {
+        const uint64_t lost_now = *lost;
+        SPOOR_RECORD(TCP_REQ_NEW, 0, 0);
+        fit += *lost == lost_now;
+    }
+    assert_true(fit < LAYOUT_BLOCK_WORDS / SPOOR_RECORD_WORDS_); /* then this block may not be given up too */
+    assert_int_equal(*lost - lost_before + fit, asked);
+    assert_int_equal(ring->committed, places[KEPT].before);
+    const uint64_t newest = ring_position(ring) / LAYOUT_BLOCK_WORDS;
+
+    /* They are finished after all, and their blocks used again. */
+    for (unsigned i = 0; i <= KEPT; i++) {
+        for (unsigned word = 0; word < SPOOR_RECORD_WORDS_ && i < KEPT; word++)
+            assert_int_equal(places[i].record[word], PATTERN);
+        places[i].record[1] = places[i].stamp;
+        places[i].record[2] = places[i].record[3] = 0;
+        spoor_commit_(&places[i], (uint64_t)id << 16 | 32);
+    }
+    assert_int_equal(ring->committed, ring->reserved);
+    const uint64_t lost_now = *lost;
+    for (unsigned i = 0; i < 1000; i++)
+        SPOOR_RECORD(TCP_REQ_NEW, 0, i);
+    assert_int_equal(*lost, lost_now);
+    for (unsigned slot = 0; slot < KEPT + 1; slot++)
+        assert_true(view_blocks(&view, 0)[slot].sequence > newest);
+    view_close(&view);
+}
+
 /* ---- dumps ---- */
 
 static unsigned records_in(const char *path)
@@ -238,6 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_signal_handler_may_be_the_first_to_record),
         TEST(a_handler_does_not_fill_the_ring_above_a_record),
+        TEST(what_is_given_up_keeps_its_block),
         TEST(a_child_has_its_own_recording),
         TEST(a_child_that_records_nothing_leaves_nothing),
         TEST(the_recording_survives_sigkill),
