@@ -14,10 +14,10 @@
 enum { OWN_CAP_PERFMON = 38, OWN_CAP_BPF = 39, OWN_CAP_CHECKPOINT_RESTORE = 40 };
 
 #define BIT(capability) (UINT64_C(1) << (capability))
+static const uint64_t for_reading = BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH);
 static const uint64_t for_tracing =
     BIT(OWN_CAP_BPF) | BIT(OWN_CAP_PERFMON) | BIT(CAP_SYS_RESOURCE) |
     BIT(CAP_IPC_LOCK) |                                 /* memory of maps, for older kernels */
-    BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) |    /* files and maps of other users' processes */
     BIT(OWN_CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYSLOG) | /* map_files, addresses of the kernel */
     BIT(CAP_KILL) |                                     /* the command of -c, of whatever user */
     BIT(CAP_SETUID) | BIT(CAP_SETGID);                  /* readers are another user: sandbox.h */
@@ -27,7 +27,8 @@ static int keep_capabilities(uint64_t wanted)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
-    if (prctl(PR_CAPBSET_READ, OWN_CAP_BPF) < 0) /* a kernel that does not know it wants this one */
+    if (wanted & BIT(OWN_CAP_BPF) &&
+        prctl(PR_CAPBSET_READ, OWN_CAP_BPF) < 0) /* a kernel that does not know it wants this one */
         wanted |= BIT(CAP_SYS_ADMIN);
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
         if (!(wanted & BIT(capability)))
@@ -109,9 +110,19 @@ static int refuse_calls(void)
     return call_filter_install(&filter, 0);
 }
 
-int privilege_keep_tracing(bool makes_files)
+static int keep(uint64_t wanted, bool makes_files)
 {
-    const int error = keep_capabilities(for_tracing | (makes_files ? for_files : 0));
+    const int error = keep_capabilities(wanted | for_reading | (makes_files ? for_files : 0));
     const int refusal = refuse_calls();
     return error ? error : refusal;
+}
+
+int privilege_keep_tracing(bool makes_files)
+{
+    return keep(for_tracing, makes_files);
+}
+
+int privilege_keep_reading(bool makes_files)
+{
+    return keep(0, makes_files);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A tracer that is attached has done what needs most of its privileges. */
+/* A tracer that is attached has done what needs most of its privileges, and who only reads recordings needs none. */
 #ifndef SPOOR_BASE_PRIVILEGE_H
 #define SPOOR_BASE_PRIVILEGE_H
 
@@ -11,5 +11,8 @@
  * the system calls that run programs and change the machine: execve, ptrace, mount, kernel modules, clocks and the
  * like answer EPERM. There is no way back. 0 or -errno; what could be given up is given up all the same. */
 int privilege_keep_tracing(bool makes_files);
+/* The same for who reads recordings: no capability is kept but those to read files and to look at processes of
+ * others. */
+int privilege_keep_reading(bool makes_files);
 
 #endif

@@ -86,6 +86,7 @@ static void print_owner(uid_t owner)
 
 static int list_all(const struct arguments *arguments)
 {
+    recordings_only_read(false);
     struct find_list list;
     (void)arguments;
     const int error = find_recordings(&list);
@@ -233,6 +234,8 @@ static int run_on_one(const struct command *command, const struct arguments *arg
     struct text why = {0};
     struct control *control = NULL;
     int error;
+    if (!command->steers)
+        recordings_only_read(command->on_one == command_dump);
     char *path = recordings_path(arguments->file, &arguments->choice, &why, &error);
     if (path)
         error = command->steers ? control_open_steering(path, (pid_t)arguments->choice.pid, &control, &why)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/privilege.h"
 #include "cmd/command.h"
 
 bool recordings_number(const char *text, uint64_t most, uint64_t *number)
@@ -53,4 +54,12 @@ int recordings_fail(const struct text *why, int error)
     else
         command_print(stderr, "ERROR: the recording: %s\n", strerror(-error));
     return 1;
+}
+
+void recordings_only_read(bool makes_files)
+{
+    const int error = privilege_keep_reading(makes_files);
+    if (error)
+        command_print(stderr, "WARNING: privileges that are not needed cannot be given up: %s\n",
+                      strerror(-error));
 }

@@ -23,4 +23,8 @@ char *recordings_path(const char *file, const struct find_choice *choice, struct
 /* What went wrong, in words if somebody found some. 1. */
 int recordings_fail(const struct text *why, int error);
 
+/* From here on the command has no rights but those to read, and to make files if it does; a warning when they
+ * cannot be given up. */
+void recordings_only_read(bool makes_files);
+
 #endif

@@ -324,6 +324,7 @@ int command_report(int argc, char **argv)
     if (parse(&arguments, argc, argv))
         goto out;
     int error;
+    recordings_only_read(arguments.report.output != NULL);
     char *path = recordings_path(arguments.file, &arguments.choice, &why, &error);
     if (path)
         error = recording_open(path, &arguments.recording, &report.recording, &why);

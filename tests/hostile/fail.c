@@ -27,6 +27,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -63,6 +64,51 @@ static bool counter_read(struct counter *counter, const char *text)
     return true;
 }
 
+/* Somebody else, who is there from the beginning: spoor may have given up the right to run programs. */
+static int somebody = -1;
+
+/* The command is no part of this: it sees nothing of HOSTILE, and may be a program with fail.c in it. */
+static bool run_command(const char *command)
+{
+    int status = -1;
+    const pid_t child = __real_fork();
+    if (!child) {
+        unsetenv("HOSTILE");
+        unsetenv("HOSTILE_LOG");
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return child > 0 && !status;
+}
+
+static void begin_somebody(void)
+{
+    const char *command = getenv("HOSTILE_RUN");
+    int pair[2];
+    char byte;
+    if (!command || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+        return;
+    if (!__real_fork()) {
+        close(pair[0]);
+        while (recv(pair[1], &byte, 1, 0) == 1) {
+            byte = run_command(command);
+            send(pair[1], &byte, 1, MSG_NOSIGNAL);
+        }
+        _exit(0);
+    }
+    close(pair[1]);
+    somebody = pair[0];
+}
+
+static void run(void)
+{
+    char byte = 0;
+    if (send(somebody, &byte, 1, MSG_NOSIGNAL) != 1 || recv(somebody, &byte, 1, 0) != 1 || !byte)
+        abort(); /* nothing would be tested */
+}
+
 __attribute__((constructor)) static void begin(void)
 {
     const char *what = getenv("HOSTILE"), *log = getenv("HOSTILE_LOG");
@@ -71,28 +117,11 @@ __attribute__((constructor)) static void begin(void)
         log_fd = __real_open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (what && !strncmp(what, "kill:", 5))
         kill_at = strtoul(what + 5, NULL, 10);
-    else if (what && !strncmp(what, "run:", 4))
+    else if (what && !strncmp(what, "run:", 4)) {
         run_at = strtoul(what + 4, NULL, 10);
-    else if (what && !counter_read(&allocations, what))
+        begin_somebody();
+    } else if (what && !counter_read(&allocations, what))
         counter_read(&calls, what);
-}
-
-/* The command is no part of this: it sees nothing of HOSTILE, and may be a program with fail.c in it. */
-static void run(void)
-{
-    const char *command = getenv("HOSTILE_RUN");
-    const pid_t child = command ? __real_fork() : -1;
-    if (!child) {
-        unsetenv("HOSTILE");
-        unsetenv("HOSTILE_LOG");
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(127);
-    }
-    int status;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (child < 0 || status)
-        abort(); /* nothing would be tested */
 }
 
 static void say(const char *text, int length)

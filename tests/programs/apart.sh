@@ -4,6 +4,7 @@
 #   tests/programs/apart.sh BUILD
 set -u
 build=$(cd "${1:?usage: apart.sh BUILD}" && pwd) || exit 1
+root=$(cd "$(dirname "$0")/../.." && pwd)
 [ "$(id -u)" = 0 ] || { echo "skip everything: needs root" && exit 0; }
 dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-apart.XXXXXX") || exit 1
 tracer=
@@ -109,4 +110,19 @@ end_trace
 check "the trace went on, whenever they were killed" [ "$status" = 0 ]
 check "the names are there all the same" grep -q 'serve+0' out
 kill "$target" && wait "$target" 2>/dev/null
+
+# ---- recordings ----
+gcc -g -O1 -I"$root/include" "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread -o recording || exit 1
+recording=$(SPOOR_TRACE_DIR=$dir ./recording bench 1000 1 0 4096 </dev/null | head -n 1)
+mkfifo slow
+"$build/spoor" report -f "$recording" >slow 2>errors &
+tracer=$!
+exec 7<slow
+until_true eval '[ "$(says $tracer Seccomp)" = 2 ]'
+check "who reports has no capability that matters" eval "! has_capability $CAP_SYS_ADMIN && ! has_capability $CAP_BPF && ! has_capability 1"
+check "who reports can run no program" [ "$(says "$tracer" Seccomp)" = 2 ]
+check "and reports all the same" [ "$(grep -c BDEV_IO_START <&7)" = 1000 ]
+exec 7<&-
+wait "$tracer"
+tracer=
 exit 0
