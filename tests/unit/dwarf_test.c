@@ -228,6 +228,8 @@ static bool ask_damaged(const char *path)
 static void test_damaged(void **state)
 {
     enum { ROUNDS = 60, CHANGES = 400 };
+    const char *wanted = getenv("DAMAGED_ROUNDS"); /* make check-deep: more */
+    const unsigned rounds = wanted ? (unsigned)atoi(wanted) : ROUNDS;
     struct stat status;
     char path[64];
     (void)state;
@@ -238,7 +240,7 @@ static void test_damaged(void **state)
     snprintf(path, sizeof path, "/proc/self/fd/%d", copy);
     srand(20);
     unsigned opened = 0;
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < rounds; round++) {
         assert_int_equal(pwrite(copy, bytes, (size_t)status.st_size, 0), status.st_size);
         /* Debug sections take most of the file, and stand behind the code. */
         for (unsigned i = 0; i < CHANGES; i++) {
@@ -248,7 +250,7 @@ static void test_damaged(void **state)
         }
         opened += ask_damaged(path);
     }
-    assert_true(opened > ROUNDS / 2);
+    assert_true(opened > rounds / 2);
     assert_int_equal(ftruncate(copy, status.st_size / 2), 0);
     ask_damaged(path);
     free(bytes);

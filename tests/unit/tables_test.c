@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -137,6 +138,45 @@ static void test_lies(void **state)
             needed_each("/proc/self/exe", visit_needed, &read);
     }
     assert_int_not_equal(read, 0);
+}
+
+/* It tells the truth about files that are full of lies: some bytes changed, anywhere or in a table. */
+static void test_damaged(void **state)
+{
+    enum { DAMAGED = 200, BYTES_CHANGED = 60 };
+    const char *wanted = getenv("DAMAGED_ROUNDS"); /* make check-deep: more */
+    const unsigned rounds = wanted ? (unsigned)atoi(wanted) : DAMAGED;
+    struct stat status;
+    char path[64];
+    size_t read = 0;
+    (void)state;
+    begin(NULL);
+    int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), copy = memfd_create("damaged", MFD_CLOEXEC);
+    assert_true(own >= 0 && copy >= 0 && fstat(own, &status) == 0);
+    char *bytes = malloc((size_t)status.st_size);
+    assert_int_equal(pread(own, bytes, (size_t)status.st_size, 0), status.st_size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", copy);
+    seed = 7;
+    for (unsigned round = 0; round < rounds; round++) {
+        assert_int_equal(pwrite(copy, bytes, (size_t)status.st_size, 0), status.st_size);
+        for (unsigned i = 0; i < BYTES_CHANGED; i++) {
+            static const uint64_t bounds[] = {4096, 65536, UINT64_MAX};
+            uint64_t below = bounds[chance(3)], size = (uint64_t)status.st_size;
+            uint64_t at = chance(below < size ? below : size);
+            char byte = (char)chance(256);
+            /* At the front the header, the segments, the notes; at the end the sections. */
+            assert_int_equal(pwrite(copy, &byte, 1,
+                                    (off_t)(chance(2)        ? size - 1 - at
+                                            : at + 64 < size ? at + 64
+                                                             : at)),
+                             1);
+        }
+        read += read_everything(path);
+    }
+    assert_int_not_equal(read, 0);
+    free(bytes);
+    close(own);
+    close(copy);
 }
 
 /* Generated code and archives have no file but their own. */
@@ -274,9 +314,8 @@ static void test_lies_of_types(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truth),
-        cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_lies_of_maps),
+        cmocka_unit_test(test_truth),         cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_lies),          cmocka_unit_test(test_lies_of_maps),
         cmocka_unit_test(test_lies_of_types),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
