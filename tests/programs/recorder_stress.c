@@ -100,7 +100,7 @@ static void on_signal(int number)
     if (!in_loop)
         return;
     const unsigned burst = sequences[1] % (filling ? 64 : 1024) == 0 ? most : 3;
-    if (above + burst > most && !filling) /* a slow machine gets from one signal to the next */
+    if (above + burst > most) /* a slow machine gets from one signal to the next */
         return;
     above += burst;
     for (unsigned i = 0; i < burst; i++)

@@ -244,6 +244,12 @@ __attribute__((unused)) static uint64_t ring_position(const struct layout_ring *
     return layout_position(__atomic_load_n(&ring->reserved, __ATOMIC_ACQUIRE), base);
 }
 
+/* The newest block that there is: when it is exactly full, the position is that of the next. */
+__attribute__((unused)) static uint64_t ring_newest(const struct layout_ring *ring)
+{
+    return (ring_position(ring) - 1) / LAYOUT_BLOCK_WORDS;
+}
+
 __attribute__((unused)) static uint64_t ring_number(const struct layout_ring *ring)
 {
     return layout_number(ring->reserved, ring->number_base);
@@ -284,7 +290,7 @@ __attribute__((unused)) static void ring_drain(const struct recording_view *view
     const uint64_t count = view_block_count(view);
     struct layout_block block;
     for (;;) {
-        const uint64_t newest = ring_position(view_ring(view, ring)) / LAYOUT_BLOCK_WORDS;
+        const uint64_t newest = ring_newest(view_ring(view, ring));
         if (drain->sequence == 0)
             drain->sequence = newest >= count ? newest - count + 1 : 1;
         const bool is_written =
@@ -298,7 +304,7 @@ __attribute__((unused)) static void ring_drain(const struct recording_view *view
             continue;
         }
         if (copied < 0) { /* from the oldest that there is */
-            drain->sequence = ring_position(view_ring(view, ring)) / LAYOUT_BLOCK_WORDS - count + 2;
+            drain->sequence = ring_newest(view_ring(view, ring)) - count + 2;
             drain->offset = 0;
             continue;
         }
