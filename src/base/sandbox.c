@@ -111,13 +111,13 @@ static void be_the_first_to_go(void)
     close(fd);
 }
 
-static int end_with(pid_t parent)
+static int end_with(pid_t parent, bool outlives)
 {
     static const int of_the_terminal[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
                                           SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE};
     for (size_t i = 0; i < sizeof of_the_terminal / sizeof *of_the_terminal; i++)
         signal(of_the_terminal[i], SIG_IGN);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+    if (!outlives && prctl(PR_SET_PDEATHSIG, SIGKILL))
         return -errno;
     return getppid() == parent ? 0 : -ESRCH; /* it had ended before */
 }
@@ -136,6 +136,6 @@ int sandbox_enter(const struct sandbox *options)
     if (!error && prctl(PR_SET_DUMPABLE, IS_SANITIZED))
         error = -errno;
     if (!error)
-        error = end_with(parent); /* after the change of user, which forgets it */
+        error = end_with(parent, options->outlives); /* after the change of user, which forgets it */
     return error ? error : filter_calls(options);
 }

@@ -47,6 +47,13 @@ static int inside = -1; /* the child's socket */
 static bool is_pretended;
 static const struct apart_options *listener; /* while we are asked ourselves */
 
+static bool outlives;
+
+void apart_outlive_threads(void)
+{
+    outlives = true;
+}
+
 bool apart_inside(void)
 {
     return inside >= 0 || is_pretended;
@@ -195,7 +202,7 @@ static bool close_others(const int *keep)
 
 static void run(const struct apart_options *options, int socket)
 {
-    struct sandbox sandbox = {.memory = options->memory, .may_open = options->may_open};
+    struct sandbox sandbox = {.memory = options->memory, .outlives = outlives, .may_open = options->may_open};
     struct stat status;
     inside = socket;
     if (options->may_open) {

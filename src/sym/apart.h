@@ -67,6 +67,9 @@ bool apart_is_gone(const struct apart *apart);
 
 /* Are we one? Then there is nobody to ask. */
 bool apart_inside(void);
+/* From now on children do not end with the thread that makes them, but only when the process does, or apart_end is
+ * called: in other programs, threads come and go. */
+void apart_outlive_threads(void);
 /* For tests that want to see the reading itself: reads here, without a child, from now on. */
 void apart_pretend(void);
 /* For tests of who asks: what is done to each answer before it leaves the child. */

@@ -11,7 +11,7 @@
 #include "sym/type_wire.h"
 
 enum { PATIENCE_MS = (DWARF_SECONDS_MAX + 30) * 1000, KEPT = 4 };
-#define MEMORY ((uint64_t)96 << 30) /* of addresses: files are mapped, up to DWARF_FILE_MAX each */
+#define MEMORY ((uint64_t)4 << 30) /* of addresses, besides those of files, which are mapped */
 
 struct dwarf_file {
     struct dwarf_options options;
@@ -99,22 +99,31 @@ static void ask_fields(void *state, uint64_t number, struct type *type)
         type_take_fields(&file->types, in, type);
 }
 
+static uint64_t bytes_of(int descriptor)
+{
+    struct stat status;
+    return descriptor >= 0 && !fstat(descriptor, &status) ? (uint64_t)status.st_size : 0;
+}
+
 static int start(struct dwarf_file *file, bool *is_split)
 {
     const int all[KEPT] = {file->source.program, file->source.debug, file->source.alternative,
                            file->source.index};
+    uint64_t memory = MEMORY; /* a section that is compressed, or must lie otherwise, is there twice */
+    struct wire *in;
+    size_t count = 0;
+    for (size_t i = 0; i < KEPT; i++)
+        memory += 2 * bytes_of(all[i]);
     const struct apart_options options = {.name = "spoor-dwarf",
                                           .serve = dwarf_serve,
                                           .state = file->service,
                                           .keep = file->keep,
-                                          .memory = MEMORY,
+                                          .memory = memory,
                                           .may_open = file->source.may_open,
                                           .owned = file->source.program,
                                           .patience_ms = PATIENCE_MS,
                                           .hear = hear,
                                           .hear_state = file};
-    struct wire *in;
-    size_t count = 0;
     for (size_t i = 0; i < KEPT; i++)
         if (all[i] >= 0)
             file->keep[count++] = all[i];

@@ -11,6 +11,7 @@
 
 #include "builtin/all.h"
 #include "tracer/state.h"
+#include "sym/apart.h"
 
 enum { WAIT_SHORTEST_MS = 1, WAIT_LONGEST_MS = 20, SCRIPT_MOST = 2 << 20 };
 
@@ -146,6 +147,7 @@ static int read_options(const struct spoor_tracer_options *given, struct spoor_t
 
 int spoor_tracer_open(const struct spoor_tracer_options *options, struct spoor_tracer **out)
 {
+    apart_outlive_threads();
     struct spoor_tracer_options read;
     *out = NULL;
     open_error[0] = '\0';

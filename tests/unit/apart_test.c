@@ -2,6 +2,7 @@
 /* A child that reads for us: what it may, what it may not, and what becomes of one that misbehaves. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -295,6 +296,28 @@ static void test_forked(void **state)
     apart_end(apart);
 }
 
+static void *start_in_thread(void *state)
+{
+    (void)state;
+    return start(false);
+}
+
+/* In another program a thread that opens a trace may end before the trace does. */
+static void test_outlives_thread(void **state)
+{
+    struct apart_answer answer;
+    pthread_t thread;
+    void *apart;
+    (void)state;
+    apart_outlive_threads();
+    assert_int_equal(pthread_create(&thread, NULL, start_in_thread, NULL), 0);
+    assert_int_equal(pthread_join(thread, &apart), 0);
+    assert_int_equal(ask(apart, COUNT, 0, &answer), 0);
+    assert_int_equal(wire_take(&answer.in), 1);
+    apart_answer_free(&answer);
+    apart_end(apart);
+}
+
 static void test_wire(void **state)
 {
     struct text bytes = {0};
@@ -339,9 +362,13 @@ static void test_wire(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wire),   cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_hears),  cmocka_unit_test(test_misbehaves),
-        cmocka_unit_test(test_forked), cmocka_unit_test(test_may_do_nothing),
+        cmocka_unit_test(test_wire),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_hears),
+        cmocka_unit_test(test_misbehaves),
+        cmocka_unit_test(test_forked),
+        cmocka_unit_test(test_may_do_nothing),
+        cmocka_unit_test(test_outlives_thread), /* the last: there is no way back */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
