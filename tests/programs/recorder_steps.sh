@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The recorder interrupted at every instruction, as each compiler makes it, and readers at every instruction of it; prints the table
 # of what was lost.
-#   tests/programs/recorder_steps.sh BUILD [STRIDE]      1: every pair of instructions too, in seven minutes
+#   tests/programs/recorder_steps.sh BUILD [STRIDE]      1: every pair of instructions too, in some ten minutes
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "${1:?usage: recorder_steps.sh BUILD [STRIDE]}" && pwd) || exit 1
