@@ -6,6 +6,7 @@
  *
  * Its comm and its thread are called so, too. It says its recording's path, then goes on until its standard input ends. */
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,15 +61,19 @@ int main(int argc, char **argv)
     }
     spoor_trace_thread(text);
     const uint32_t owner = spoor_owner_register(&spoor_owner_Zowner, text);
-    printf("%s\n", spoor_trace_path());
-    fflush(stdout);
     struct pollfd end = {STDIN_FILENO, POLLIN, 0};
+    bool is_told = false;
     do {
         SPOOR_RECORD(Zbegin_xxxxxxxxxxxxxxxxxxxxx, owner, &both, text, Zone_xxxxxxxxxxxxxxxxxxxxx);
         Zsymbol_xxxxxxxxxxxxxxxxxxxxx(text, Zone_xxxxxxxxxxxxxxxxxxxxx, &both);
         if (getenv(text)) /* for those who look at calls of the C library */
             return 1;
         SPOOR_RECORD(Zend_xxxxxxxxxxxxxxxxxxxxx, owner, &both, text);
+        if (!is_told) { /* now there is something in it */
+            printf("%s\n", spoor_trace_path());
+            fflush(stdout);
+        }
+        is_told = true;
     } while (!poll(&end, 1, 5));
     return 0;
 }
