@@ -108,6 +108,9 @@ void command_monitor(int slave, int relay, int number, int life, pid_t command)
     sigaddset(&heard, SIGHUP);
     prctl(PR_SET_NAME, "spoor-monitor");
     rights_close_others((int[]){slave, relay, number, life}, 4);
+    tell(&monitor, MONITOR_GROUP);
+    if (send(relay, &command, sizeof command, MSG_NOSIGNAL) != sizeof command)
+        _exit(126);
     monitor.signals = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
     if (monitor.signals < 0)
         _exit(126);

@@ -9,6 +9,7 @@
 
 enum monitor_message {
     /* From the monitor. */
+    MONITOR_GROUP = 'g',          /* first: the command's process group follows */
     MONITOR_ENDED = 'e',          /* the command has */
     MONITOR_STOPPED = 's',        /* by its terminal: so is to be what we belong to */
     MONITOR_WANTS_TERMINAL = 'w', /* it was in the background, and reads */

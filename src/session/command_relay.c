@@ -22,6 +22,7 @@ struct relay {
     struct termios ours; /* the one that it has from us */
     bool is_taken;       /* what is typed is the command's */
     bool is_wanted;      /* it is to be taken whenever we are in the foreground */
+    pid_t command;       /* its process group; 0: not known yet */
     bool is_over;        /* so is the command, and the monitor */
 };
 
@@ -123,7 +124,7 @@ static bool write_all(int file, const char *bytes, size_t length)
 }
 
 /* Ctrl-C and Ctrl-\ are for the trace, too, and for what it is piped to: all that our terminal would have
- * sent them to. */
+ * sent them to. When the command is a shell with jobs, what it has in the foreground is meant alone. */
 static void carry_typed(const struct relay *relay)
 {
     char typed[512]; /* less than a terminal holds */
@@ -133,7 +134,8 @@ static void carry_typed(const struct relay *relay)
         _exit(0); /* it was hung up */
     if (got < 0)
         return;
-    bool has_signals = !tcgetattr(relay->master, &theirs) && (theirs.c_lflag & ISIG);
+    bool has_signals = !tcgetattr(relay->master, &theirs) && (theirs.c_lflag & ISIG) &&
+                       (!relay->command || tcgetpgrp(relay->master) == relay->command);
     write_all(relay->master, typed, (size_t)got);
     for (ssize_t i = 0; has_signals && i < got; i++)
         if ((cc_t)typed[i] == theirs.c_cc[VINTR] && typed[i])
@@ -188,6 +190,9 @@ static void hear_monitor(struct relay *relay)
         return;
     if (got <= 0) {
         relay->is_over = true;
+    } else if (what == MONITOR_GROUP) {
+        relay->is_over = recv(relay->monitor, &relay->command, sizeof relay->command, MSG_WAITALL) !=
+                         sizeof relay->command;
     } else if (what == MONITOR_ENDED) {
         finish(relay);
     } else if (what == MONITOR_STOPPED) {

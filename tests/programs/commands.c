@@ -3,6 +3,7 @@
  *   type      types into it (TIOCSTI), as standard input and as /dev/tty
  *   size      says its size, and each new one
  *   raw       a program that fills the screen: raw mode, stops itself at Ctrl-Z, ends at q
+ *   jobs      a shell of sorts: has a job in the foreground until that is interrupted, then reads a line
  *   lines N   writes so many lines
  *   ids       who it is; also as a set-user-ID program */
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -56,6 +58,25 @@ static int be_raw(void)
     return 0;
 }
 
+static int have_job(void)
+{
+    signal(SIGTTOU, SIG_IGN);
+    pid_t job = fork();
+    if (job == 0) {
+        setpgid(0, 0);
+        tcsetpgrp(STDIN_FILENO, getpgrp());
+        if (write(STDOUT_FILENO, "sleeping\n", 9) < 0)
+            _exit(1);
+        pause();
+        _exit(0);
+    }
+    waitpid(job, NULL, 0);
+    tcsetpgrp(STDIN_FILENO, getpgrp());
+    printf("still\n");
+    getchar();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -73,6 +94,8 @@ int main(int argc, char **argv)
             ;
     } else if (!strcmp(what, "raw")) {
         return be_raw();
+    } else if (!strcmp(what, "jobs")) {
+        return have_job();
     } else if (!strcmp(what, "lines")) {
         for (int i = argc > 2 ? atoi(argv[2]) : 0; i > 0; i--)
             printf("line %d\n", i);

@@ -170,6 +170,8 @@ for name, make in (("root's own", traced), ("another user's", other)):
                       ("size 81x25", lambda master, job: fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 99, 0, 0))), ("size 99x33 new", "\x04"), size=(25, 81)),
           "the end", whole)
     check("lines are lines, " + name, at_terminal(make(commands + " lines 2")), "line 2\r+\nline 1\r+\n.*the end\r+\n", whole)
+    check("Ctrl-C of a job in the command is that job's, " + name, at_terminal(make(commands + " jobs"), ("sleeping", "\x03"), ("still", "\n")), "still.*the end", whole,
+          never=["the end.*still"])
     check("SIGTERM, " + name, at_terminal(make(wait), ("ready", send(signal.SIGTERM))), "the end.*<mode same>")
     check("SIGHUP, " + name, at_terminal(make(wait), ("ready", send(signal.SIGHUP))), "the end.*<mode same>")
 check("SIGKILL", at_terminal(other(wait), ("ready", send(signal.SIGKILL))), "<mode same><status -9>")
