@@ -47,6 +47,7 @@ static pid_t self;
 extern char __executable_start;
 
 pid_t __real_fork(void);
+int __real_socketpair(int domain, int type, int protocol, int pair[2]);
 int __real_open(const char *path, int flags, mode_t mode);
 ssize_t __real_write(int fd, const void *bytes, size_t size);
 
@@ -88,7 +89,7 @@ static void begin_somebody(void)
     const char *command = getenv("HOSTILE_RUN");
     int pair[2];
     char byte;
-    if (!command || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+    if (!command || __real_socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return;
     if (!__real_fork()) {
         close(pair[0]);
