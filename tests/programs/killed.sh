@@ -55,7 +55,8 @@ left() { # PID: what is left of that tracer
     ! listened || echo "somebody listens to the probe"
     [ "$(events "$1")" = 0 ] || echo "events in tracefs"
     ! ls /dev/shm /tmp | grep "[._-]$1\$" || echo "a file"
-    ! pgrep -s "$1" >/dev/null 2>&1 || echo "a process"
+    # One that has ended and waits for init to say so is none.
+    ! ps -o stat= -s "$1" | grep -qv '^Z' || echo "a process"
 }
 
 # killed NAME STEP OPTIONS…: all n of a run
