@@ -212,7 +212,7 @@ rows = {
 for name, block in shown.items():
     if block:
         rows[name] = (["-q", "--unsafe", "--duration", "20s", "-e", "%s { %s exit(); }" % (at, block)], {"cat": ["Zcat_", "\nown line"]}.get(name, ["Ztold"]))
-rows["join"] = (["-q", "--unsafe", "-c", "/bin/true Zword_\x1b[2J\u202e", "-e", "tracepoint:syscalls:sys_enter_execve { join(args.argv); exit(); }"], ["Zword_"])
+rows["join"] = (["-q", "--unsafe", "-c", "/bin/true Zword_\x1b[2J\u202e", "-e", "tracepoint:syscalls:sys_enter_execve /pid == cpid/ { join(args.argv); exit(); }"], ["Zword_"])
 rows["usdt"] = (["-q", "--duration", "20s", "-e", probe + ' { printf("%s %s\\n", probe, str(arg0)); print(args); exit(); }'], ["Zprovider_", "Zprobe_", "Ztold", "Zargument_"])
 rows["-p"] = (["-q", "-p", pid, "--duration", "20s", "-e", "uprobe:*:Zsymbol_* { print(probe); print(comm); exit(); }"], ["Zsymbol_", "Ztold"])
 rows["the script's own lines"] = (["-q", "-e", 'begin { printf("%s|%s\\n%c", "own\\nline", 1 ? "own\\nchoice" : "", 10); print("own\\nvalue"); exit(); }'],
