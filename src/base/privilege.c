@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/call_filter.h"
+#include "base/rights.h"
 
 /* Newer than some headers. */
 enum { OWN_CAP_PERFMON = 38, OWN_CAP_BPF = 39, OWN_CAP_CHECKPOINT_RESTORE = 40 };
@@ -25,23 +25,12 @@ static const uint64_t for_files = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_CHOWN);
 
 static int keep_capabilities(uint64_t wanted)
 {
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
     if (wanted & BIT(OWN_CAP_BPF) &&
         prctl(PR_CAPBSET_READ, OWN_CAP_BPF) < 0) /* a kernel that does not know it wants this one */
         wanted |= BIT(CAP_SYS_ADMIN);
-    for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
-        if (!(wanted & BIT(capability)))
-            prctl(PR_CAPBSET_DROP, capability); /* without CAP_SETPCAP it cannot; no_new_privs holds anyway */
-    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    if (syscall(SYS_capget, &header, data))
-        return -errno;
-    for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-        data[i].permitted &= (uint32_t)(wanted >> 32 * i);
-        data[i].effective &= (uint32_t)(wanted >> 32 * i);
-        data[i].inheritable = 0;
-    }
-    return syscall(SYS_capset, &header, data) ? -errno : 0;
+    const int error = rights_bound(wanted); /* first: it takes a capability that goes then */
+    const int kept = rights_keep(wanted);
+    return error ? error : kept;
 }
 
 static const uint32_t refused[] = {

@@ -17,7 +17,7 @@
 #define CLOSE_RANGE_CLOEXEC 4
 #endif
 
-int rights_clear_inherited(void)
+int rights_keep(uint64_t capabilities)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
@@ -26,15 +26,18 @@ int rights_clear_inherited(void)
         return -errno;
     if (syscall(SYS_capget, &header, data))
         return -errno;
-    for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+    for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+        data[i].permitted &= (uint32_t)(capabilities >> 32 * i);
+        data[i].effective &= (uint32_t)(capabilities >> 32 * i);
         data[i].inheritable = 0;
+    }
     return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-int rights_clear_bounding(void)
+int rights_bound(uint64_t capabilities)
 {
-    for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
-        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0))
+    for (unsigned capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+        if (!(capabilities >> capability & 1) && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0))
             return errno == EPERM ? 0 : -errno;
     return 0;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/call_filter.h"
+#include "base/rights.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define IS_SANITIZED 1
@@ -82,14 +82,6 @@ static int give_up_root(const struct sandbox *options)
     return errno == EINVAL || errno == EPERM ? 0 : -errno; /* root alone exists here */
 }
 
-static int drop_capabilities(void)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    return syscall(SYS_capset, &header, none) ? -errno : 0;
-}
-
 static void limit(int which, rlim_t most)
 {
     struct rlimit now;
@@ -111,20 +103,19 @@ static void be_the_first_to_go(void)
     close(fd);
 }
 
-static int end_with(pid_t parent, bool outlives)
+static int end_with(const struct sandbox *options)
 {
     static const int of_the_terminal[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
                                           SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE};
     for (size_t i = 0; i < sizeof of_the_terminal / sizeof *of_the_terminal; i++)
         signal(of_the_terminal[i], SIG_IGN);
-    if (!outlives && prctl(PR_SET_PDEATHSIG, SIGKILL))
+    if (!options->outlives && prctl(PR_SET_PDEATHSIG, SIGKILL))
         return -errno;
-    return getppid() == parent ? 0 : -ESRCH; /* it had ended before */
+    return getppid() == options->parent ? 0 : -ESRCH; /* it had ended before */
 }
 
 int sandbox_enter(const struct sandbox *options)
 {
-    pid_t parent = getppid();
     be_the_first_to_go();
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
@@ -132,10 +123,10 @@ int sandbox_enter(const struct sandbox *options)
         limit(RLIMIT_AS, options->memory);
     int error = give_up_root(options);
     if (!error)
-        error = drop_capabilities();
+        error = rights_keep(0);
     if (!error && prctl(PR_SET_DUMPABLE, IS_SANITIZED))
         error = -errno;
     if (!error)
-        error = end_with(parent, options->outlives); /* after the change of user, which forgets it */
+        error = end_with(options); /* after the change of user, which forgets it */
     return error ? error : filter_calls(options);
 }

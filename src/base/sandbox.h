@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 struct sandbox {
+    pid_t parent;    /* the process that made it */
     uint64_t memory; /* bytes, of addresses; 0: no limit */
     bool outlives;   /* the thread that made it, see below */
     bool may_open;   /* files, for reading, as far as this user and group may: */

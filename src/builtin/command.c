@@ -39,7 +39,7 @@ static void run(const char *text, int output, bool has_group)
     sigset_t none;
     if (has_group)
         setpgid(0, 0);
-    if (rights_clear_inherited())
+    if (rights_keep(RIGHTS_ALL))
         _exit(126);
     rights_close_from(STDERR_FILENO + 1);
     signal(SIGPIPE, SIG_DFL); /* we ignore it; `yes | head` is not to complain */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/whole.h"
 #include "base/create.h"
 #include "base/terminal.h"
 #include "cmd/command.h"
@@ -31,20 +32,6 @@ int output_open(struct output *output, const char *path, bool is_directory)
     return 1;
 }
 
-static int write_all(int file, const char *bytes, size_t length)
-{
-    for (size_t done = 0; done < length;) {
-        const ssize_t now = write(file, bytes + done, length - done);
-        if (now >= 0)
-            done += (size_t)now;
-        else if (errno == EAGAIN)
-            poll(&(struct pollfd){file, POLLOUT, 0}, 1, -1);
-        else if (errno != EINTR)
-            return -errno;
-    }
-    return 0;
-}
-
 /* There may be as many files as threads: none is kept open. */
 static int write_in_directory(const struct output *output, const char *name, const void *bytes, size_t length)
 {
@@ -53,7 +40,7 @@ static int write_in_directory(const struct output *output, const char *name, con
         file = errno == ENOENT ? create_new_file(output->file, name) : -errno;
     if (file < 0)
         return file;
-    const int error = write_all(file, bytes, length);
+    const int error = whole_write(file, bytes, length, -1);
     return close(file) && !error ? -errno : error;
 }
 
@@ -62,7 +49,7 @@ static int write_to_terminal(int file, const char *bytes, size_t length)
 {
     struct text text = {0};
     terminal_escape(&text, bytes, length, TERMINAL_LINES);
-    const int error = text.failed ? -ENOMEM : write_all(file, text_string(&text), text.length);
+    const int error = text.failed ? -ENOMEM : whole_write(file, text_string(&text), text.length, -1);
     text_free(&text);
     return error;
 }
@@ -73,7 +60,7 @@ int output_write(struct output *output, const char *name, const void *bytes, siz
         output->error = write_to_terminal(output->file, bytes, length);
     else if (!output->error)
         output->error = output->is_directory ? write_in_directory(output, name, bytes, length)
-                                             : write_all(output->file, bytes, length);
+                                             : whole_write(output->file, bytes, length, -1);
     return output->error;
 }
 

@@ -41,13 +41,14 @@ static void escape_point(struct text *out, uint32_t point)
     }
 }
 
-void json_escape(struct text *out, const char *string, size_t length)
+/* What is not plain and not a character that is seen is escaped. */
+static void escape(struct text *out, const char *string, size_t length, bool (*is_kept)(unsigned char byte))
 {
     size_t done = 0;
     for (size_t i = 0, step; i < length; i += step) {
         uint32_t point = (unsigned char)string[i];
         step = 1;
-        if (is_plain((unsigned char)point))
+        if (is_kept((unsigned char)point))
             continue;
         if (point >= 0x80 && (step = utf8_character(string + i, length - i, &point)) &&
             !utf8_is_hidden(point))
@@ -60,21 +61,19 @@ void json_escape(struct text *out, const char *string, size_t length)
     text_append(out, string + done, length - done);
 }
 
+void json_escape(struct text *out, const char *string, size_t length)
+{
+    escape(out, string, length, is_plain);
+}
+
+static bool is_of_json(unsigned char byte)
+{
+    return byte < 0x7f;
+}
+
 void json_escape_again(struct text *out, const char *json, size_t length)
 {
-    size_t done = 0;
-    for (size_t i = 0, step; i < length; i += step) {
-        uint32_t point = (unsigned char)json[i];
-        step = 1;
-        if (point < 0x7f || (point >= 0x80 && (step = utf8_character(json + i, length - i, &point)) &&
-                             !utf8_is_hidden(point)))
-            continue;
-        text_append(out, json + done, i - done);
-        escape_point(out, step ? point : (unsigned char)json[i]);
-        step = step ? step : 1;
-        done = i + step;
-    }
-    text_append(out, json + done, length - done);
+    escape(out, json, length, is_of_json);
 }
 
 void json_escape_tail(struct text *out, size_t begin, struct text *scratch)

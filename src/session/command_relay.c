@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/rights.h"
+#include "base/whole.h"
 #include "session/command_monitor.h"
 
 enum { PATIENCE_MS = 1000 /* for a terminal that shows nothing */ };
@@ -106,23 +107,6 @@ static void stop(struct relay *relay, int number)
     }
 }
 
-/* False: the terminal takes nothing any more. */
-static bool write_all(int file, const char *bytes, size_t length)
-{
-    while (length) {
-        ssize_t now = write(file, bytes, length);
-        if (now > 0) {
-            bytes += now;
-            length -= (size_t)now;
-        } else if (now < 0 && errno == EAGAIN) {
-            if (poll(&(struct pollfd){file, POLLOUT, 0}, 1, PATIENCE_MS) <= 0)
-                return false;
-        } else if (now == 0 || errno != EINTR)
-            return false;
-    }
-    return true;
-}
-
 /* Ctrl-C and Ctrl-\ are for the trace, too, and for what it is piped to: all that our terminal would have
  * sent them to. When the command is a shell with jobs, what it has in the foreground is meant alone. */
 static void carry_typed(const struct relay *relay)
@@ -136,7 +120,7 @@ static void carry_typed(const struct relay *relay)
         return;
     bool has_signals = !tcgetattr(relay->master, &theirs) && (theirs.c_lflag & ISIG) &&
                        (!relay->command || tcgetpgrp(relay->master) == relay->command);
-    write_all(relay->master, typed, (size_t)got);
+    whole_write(relay->master, typed, (size_t)got, PATIENCE_MS);
     for (ssize_t i = 0; has_signals && i < got; i++)
         if ((cc_t)typed[i] == theirs.c_cc[VINTR] && typed[i])
             kill(0, SIGINT);
@@ -167,7 +151,7 @@ static bool carry_written(struct relay *relay)
         return got < 0 && errno == EINTR;
     if (relay->is_taken)
         set_mode(relay);
-    write_all(relay->terminal, written, without_returns(relay, written, (size_t)got));
+    whole_write(relay->terminal, written, without_returns(relay, written, (size_t)got), PATIENCE_MS);
     return true;
 }
 

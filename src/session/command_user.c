@@ -52,11 +52,11 @@ int command_user_choose(struct session *session, struct command_user *user)
 
 int command_user_become(const struct command_user *user)
 {
-    int error = rights_clear_inherited();
+    int error = rights_keep(RIGHTS_ALL);
     if (error || !user->is_other)
         return -error;
     rights_close_from(STDERR_FILENO + 1);
-    if (!user->new_privileges && ((error = rights_clear_bounding()) || (error = rights_fix())))
+    if (!user->new_privileges && ((error = rights_bound(0)) || (error = rights_fix())))
         return -error;
     if ((user->name ? initgroups(user->name, user->gid) : setgroups(0, NULL)) || setgid(user->gid) ||
         setuid(user->uid))

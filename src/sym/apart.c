@@ -12,18 +12,19 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/rights.h"
 #include "base/sandbox.h"
+#include "base/whole.h"
 
 enum {
-    LOOK_MS = 50,             /* how often it is asked whether the answer is still wanted */
-    STREAMS = 3,              /* the standard ones */
-    TOLD_MOST = 64,           /* before an answer */
-    DESCRIPTORS_MOST = 65536, /* closed one by one, by kernels before 5.9 */
+    LOOK_MS = 50,   /* how often it is asked whether the answer is still wanted */
+    STREAMS = 3,    /* the standard ones */
+    TOLD_MOST = 64, /* before an answer */
+    KEPT_MOST = 8,  /* descriptors that are given to it at its start */
 };
 #define MESSAGE_MOST ((uint64_t)512 << 20)
 
@@ -73,34 +74,6 @@ void apart_pretend(void)
 
 /* ---- the child ---- */
 
-static bool write_all(int fd, const void *bytes, size_t size)
-{
-    for (const char *at = bytes; size;) {
-        ssize_t put = write(fd, at, size);
-        if (put < 0 && errno != EINTR)
-            return false;
-        if (put > 0) {
-            at += put;
-            size -= (size_t)put;
-        }
-    }
-    return true;
-}
-
-static bool read_all(int fd, void *bytes, size_t size)
-{
-    for (char *at = bytes; size;) {
-        ssize_t got = read(fd, at, size);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        size -= (size_t)got;
-    }
-    return true;
-}
-
 void apart_tell(uint32_t kind, const struct text *told)
 {
     if (is_pretended && listener && listener->hear && !told->failed) {
@@ -109,7 +82,7 @@ void apart_tell(uint32_t kind, const struct text *told)
     }
     struct head head = {.frame = FRAME_TOLD, .kind = kind, .size = told->length};
     if (inside >= 0 && !told->failed &&
-        !(write_all(inside, &head, sizeof head) && write_all(inside, told->bytes, told->length)))
+        (whole_write(inside, &head, sizeof head, -1) || whole_write(inside, told->bytes, told->length, -1)))
         _exit(1);
 }
 
@@ -129,11 +102,11 @@ static bool receive(struct head *head, struct text *bytes, int *fd)
     struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
     if (header && header->cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(header), sizeof *fd);
-    if (got <= 0 || !read_all(inside, (char *)head + got, sizeof *head - (size_t)got))
+    if (got <= 0 || whole_read(inside, (char *)head + got, sizeof *head - (size_t)got))
         return false;
     text_clear(bytes);
     text_fill(bytes, '\0', head->size);
-    return !bytes->failed && (!head->size || read_all(inside, bytes->bytes, head->size));
+    return !bytes->failed && (!head->size || !whole_read(inside, bytes->bytes, head->size));
 }
 
 static void serve(const struct apart_options *options)
@@ -154,55 +127,37 @@ static void serve(const struct apart_options *options)
             close(question.fd);
         head = (struct head){
             .frame = FRAME_ANSWER, .kind = head.kind, .status = status, .size = status ? 0 : answer.length};
-        if (!write_all(inside, &head, sizeof head) || !write_all(inside, answer.bytes, head.size))
+        if (whole_write(inside, &head, sizeof head, -1) || whole_write(inside, answer.bytes, head.size, -1))
             break;
         if (answer.room > (1 << 20))
             text_free(&answer);
     }
 }
 
-static bool is_kept(const int *keep, int fd)
-{
-    for (; keep && *keep >= 0; keep++)
-        if (*keep == fd)
-            return true;
-    return false;
-}
-
-static bool close_range_of(unsigned first, unsigned last)
-{
-    if (!syscall(SYS_close_range, first, last, 0))
-        return true;
-    for (unsigned fd = first; errno == ENOSYS && fd <= last && fd < DESCRIPTORS_MOST; fd++) {
-        close((int)fd);
-        errno = ENOSYS;
-    }
-    return errno == ENOSYS;
-}
-
 /* It has the socket, what it is to keep, and nothing else of ours. The standard streams lead nowhere. */
 static bool close_others(const int *keep)
 {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC), next = STREAMS;
-    for (int fd = 0; fd < STREAMS; fd++)
-        if (null < 0 || (fd != inside && !is_kept(keep, fd) && null != fd && dup2(null, fd) < 0))
+    int kept[STREAMS + 1 + KEPT_MOST], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    size_t count = 0;
+    for (int fd = 0; fd < STREAMS; fd++) {
+        if (null < 0 || dup2(null, fd) < 0)
             return false;
-    for (int last = -1;; next = last + 1) {
-        last = inside >= next ? inside : -1;
-        for (const int *kept = keep; kept && *kept >= 0; kept++)
-            if (*kept >= next && (last < 0 || *kept < last))
-                last = *kept;
-        if (last < 0)
-            break;
-        if (last > next && !close_range_of((unsigned)next, (unsigned)last - 1))
-            return false;
+        kept[count++] = fd;
     }
-    return close_range_of((unsigned)next, ~0U);
+    kept[count++] = inside;
+    for (; keep && *keep >= 0; keep++) {
+        if (count == sizeof kept / sizeof *kept)
+            return false;
+        kept[count++] = *keep;
+    }
+    rights_close_others(kept, count);
+    return true;
 }
 
-static void run(const struct apart_options *options, int socket)
+static void run(const struct apart_options *options, int socket, pid_t parent)
 {
-    struct sandbox sandbox = {.memory = options->memory, .outlives = outlives, .may_open = options->may_open};
+    struct sandbox sandbox = {
+        .parent = parent, .memory = options->memory, .outlives = outlives, .may_open = options->may_open};
     struct stat status;
     inside = socket;
     if (options->may_open) {
@@ -243,7 +198,7 @@ int apart_start(const struct apart_options *options, struct apart **out)
     *apart = (struct apart){.options = *options, .socket = pair[0], .parent = getpid()};
     apart->child = fork();
     if (!apart->child)
-        run(options, pair[1]);
+        run(options, pair[1], apart->parent);
     int error = apart->child < 0 ? -errno : 0;
     close(pair[1]);
     if (error) {
@@ -288,38 +243,6 @@ void apart_may_leave(struct apart *apart, apart_leaves *leaves, void *state)
     apart->leaves_state = state;
 }
 
-static bool send_question(const struct apart *apart, uint32_t kind, const struct text *question, int fd)
-{
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct head head = {.frame = FRAME_QUESTION, .kind = kind, .size = question ? question->length : 0};
-    struct iovec vector = {&head, sizeof head};
-    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
-    ssize_t sent;
-    if (fd >= 0) {
-        message.msg_control = &control;
-        message.msg_controllen = sizeof control;
-        control.header.cmsg_level = SOL_SOCKET;
-        control.header.cmsg_type = SCM_RIGHTS;
-        control.header.cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
-    }
-    while ((sent = sendmsg(apart->socket, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR)
-        ;
-    if (sent != sizeof head)
-        return false;
-    for (size_t at = 0; at < head.size; at += (size_t)sent) {
-        sent = send(apart->socket, question->bytes + at, head.size - at, MSG_NOSIGNAL);
-        if (sent < 0 && errno != EINTR)
-            return false;
-        if (sent < 0)
-            sent = 0;
-    }
-    return true;
-}
-
 static uint64_t now_ms(void)
 {
     struct timespec now;
@@ -327,27 +250,67 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* So many bytes, before the deadline. */
+/* Until the socket can be written, or has something. False: it is too late, or not wanted any more. */
+static bool wait_for(const struct apart *apart, short events, uint64_t deadline)
+{
+    for (;;) {
+        struct pollfd ready = {apart->socket, events, 0};
+        const int polled = poll(&ready, 1, LOOK_MS);
+        if (polled > 0)
+            return true;
+        if ((polled < 0 && errno != EINTR) || now_ms() >= deadline ||
+            (apart->leaves && apart->leaves(apart->leaves_state)))
+            return false;
+    }
+}
+
+/* The descriptor goes with the first bytes; -1: none. */
+static bool give(const struct apart *apart, const void *bytes, size_t size, int fd, uint64_t deadline)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    control.header.cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    for (size_t at = 0; at < size;) {
+        struct iovec vector = {(char *)bytes + at, size - at};
+        struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+        if (fd >= 0 && !at) {
+            message.msg_control = &control;
+            message.msg_controllen = sizeof control;
+        }
+        const ssize_t sent = sendmsg(apart->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent > 0)
+            at += (size_t)sent;
+        else if (errno == EAGAIN ? !wait_for(apart, POLLOUT, deadline) : errno != EINTR)
+            return false;
+    }
+    return true;
+}
+
 static bool take(const struct apart *apart, void *bytes, size_t size, uint64_t deadline)
 {
     for (char *at = bytes; size;) {
-        struct pollfd ready = {apart->socket, POLLIN, 0};
-        int polled = poll(&ready, 1, LOOK_MS);
-        if (polled <= 0) {
-            if ((polled < 0 && errno != EINTR) || now_ms() >= deadline ||
-                (apart->leaves && apart->leaves(apart->leaves_state)))
-                return false;
-            continue;
-        }
-        ssize_t got = recv(apart->socket, at, size, MSG_DONTWAIT);
-        if (!got || (got < 0 && errno != EINTR && errno != EAGAIN))
-            return false;
+        const ssize_t got = recv(apart->socket, at, size, MSG_DONTWAIT);
         if (got > 0) {
             at += got;
             size -= (size_t)got;
+        } else if (!got || (errno == EAGAIN ? !wait_for(apart, POLLIN, deadline) : errno != EINTR)) {
+            return false;
         }
     }
     return true;
+}
+
+static bool give_question(const struct apart *apart, uint32_t kind, const struct text *question, int fd)
+{
+    const uint64_t deadline = now_ms() + (uint64_t)apart->options.patience_ms;
+    struct head head = {.frame = FRAME_QUESTION, .kind = kind, .size = question ? question->length : 0};
+    return give(apart, &head, sizeof head, fd, deadline) &&
+           (!head.size || give(apart, question->bytes, head.size, -1, deadline));
 }
 
 /* One frame. NULL: the child is gone, or says what it should not. */
@@ -394,7 +357,7 @@ int apart_ask(struct apart *apart, uint32_t kind, const struct text *question, i
         return -EBADMSG;
     if (is_pretended)
         return ask_ourselves(apart, kind, question, fd, out);
-    bool is_sent = send_question(apart, kind, question, fd);
+    bool is_sent = give_question(apart, kind, question, fd);
     for (unsigned told_count = 0; is_sent && told_count <= TOLD_MOST; told_count++) {
         if (!(bytes = take_frame(apart, &head)) || head.frame != FRAME_TOLD)
             break;

@@ -585,19 +585,13 @@ static int parse(struct elf_file *file, struct cfi_rows *out)
     return error;
 }
 
-int cfi_serve(void *state, struct apart_question *question, struct text *answer)
+int cfi_put(struct elf_file *file, struct text *answer)
 {
-    struct elf_file *file;
     struct cfi_rows rows;
-    (void)state;
-    int error = tables_elf(question, &file);
-    if (error)
-        return error;
-    error = cfi_read(file, &rows);
+    int error = cfi_read(file, &rows);
     if (!error)
         wire_put_bytes(answer, rows.items, rows.count * sizeof *rows.items);
     cfi_free(&rows);
-    elf_file_close(file);
     return error;
 }
 

@@ -107,19 +107,13 @@ static void put_alternative(const struct elf_file *file, struct text *out)
     free(bytes);
 }
 
-int debug_link_serve(void *state, struct apart_question *question, struct text *answer)
+int debug_link_put(struct elf_file *file, struct text *answer)
 {
-    struct elf_file *file;
     struct debug_link link;
-    (void)state;
-    int error = tables_elf(question, &file);
-    if (error)
-        return error;
     link_parse(file, &link);
     wire_put_text(answer, link.name);
     wire_put(answer, link.checksum);
     put_alternative(file, answer);
-    elf_file_close(file);
     free(link.name);
     return 0;
 }
@@ -362,22 +356,17 @@ static int data_unpack(const struct elf_file *file, void **bytes, struct elf_fil
     return error;
 }
 
-int debug_data_serve(void *state, struct apart_question *question, struct text *answer)
+int debug_data_put(struct elf_file *file, struct text *answer)
 {
-    struct elf_file *file, *data;
+    struct elf_file *data;
     void *bytes;
-    (void)state;
-    int error = tables_elf(question, &file);
+    int error = data_unpack(file, &bytes, &data);
     if (error)
         return error;
-    error = data_unpack(file, &bytes, &data);
-    if (!error) {
-        elf_put_tables(data, answer);
-        error = elf_put_symbols(data, answer);
-        elf_file_close(data);
-        free(bytes);
-    }
-    elf_file_close(file);
+    elf_put_tables(data, answer);
+    error = elf_put_symbols(data, answer);
+    elf_file_close(data);
+    free(bytes);
     return error;
 }
 

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/whole.h"
 #include "sym/apart.h"
 #include "sym/dwarf_private.h"
 
@@ -88,21 +89,6 @@ static void cache_name(char name[NAME_MAX_BYTES], uint64_t key)
 
 /* ---- reading ---- */
 
-static bool read_all(int descriptor, void *bytes, size_t size)
-{
-    char *at = bytes;
-    while (size) {
-        ssize_t got = read(descriptor, at, size);
-        if (got <= 0 && !(got < 0 && errno == EINTR))
-            return false;
-        if (got > 0) {
-            at += got;
-            size -= (size_t)got;
-        }
-    }
-    return true;
-}
-
 static bool is_sorted(const struct dwarf_entry *entries, size_t count)
 {
     for (size_t i = 1; i < count; i++)
@@ -117,7 +103,7 @@ static bool read_index(int descriptor, uint64_t key, struct dwarf_index *index)
     struct stat status;
     struct header header;
     if (fstat(descriptor, &status) || status.st_size > CACHE_BYTES_MAX ||
-        !read_all(descriptor, &header, sizeof header) ||
+        whole_read(descriptor, &header, sizeof header) ||
         memcmp(header.magic, cache_magic, sizeof header.magic) || header.key != key ||
         header.count != ((uint64_t)status.st_size - sizeof header) / sizeof *index->entries ||
         ((uint64_t)status.st_size - sizeof header) % sizeof *index->entries)
@@ -126,7 +112,7 @@ static bool read_index(int descriptor, uint64_t key, struct dwarf_index *index)
     struct dwarf_entry *entries = malloc(bytes ? bytes : 1);
     if (!entries)
         return false;
-    if (!read_all(descriptor, entries, bytes) || table_hash(entries, bytes) != header.sum ||
+    if (whole_read(descriptor, entries, bytes) || table_hash(entries, bytes) != header.sum ||
         !is_sorted(entries, header.count)) {
         free(entries);
         return false;
@@ -199,21 +185,6 @@ static void make_room(int directory, off_t wanted)
     }
 }
 
-static bool write_all(int descriptor, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    while (size) {
-        ssize_t put = write(descriptor, at, size);
-        if (put < 0 && errno != EINTR)
-            return false;
-        if (put > 0) {
-            at += put;
-            size -= (size_t)put;
-        }
-    }
-    return true;
-}
-
 /* There: what was read goes to who may write. */
 void dwarf_cache_tell(const struct dwarf_source *source, const struct dwarf_index *index)
 {
@@ -244,8 +215,8 @@ void dwarf_cache_write(const struct dwarf_source *source, const void *entries, s
     make_room(directory, (off_t)(size + sizeof header));
     int descriptor = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (descriptor >= 0) {
-        bool is_written =
-            write_all(descriptor, &header, sizeof header) && write_all(descriptor, entries, size);
+        bool is_written = !whole_write(descriptor, &header, sizeof header, -1) &&
+                          !whole_write(descriptor, entries, size, -1);
         is_written = close(descriptor) == 0 && is_written;
         if (!is_written || renameat(directory, temporary, directory, name))
             unlinkat(directory, temporary, 0);

@@ -41,13 +41,10 @@ struct elf_file {
 void elf_symbols_free(struct elf_symbols *symbols);
 int elf_symbols_read(struct elf_file *file); /* once */
 
-/* elf_tables.c: from the process that reads them, and there. */
-struct text;
+/* elf_tables.c: from the process that reads them. */
 struct wire;
 int elf_ask_tables(struct elf_file *file);
 int elf_ask_symbols(struct elf_file *file);
-void elf_put_tables(const struct elf_file *file, struct text *out);
-int elf_put_symbols(struct elf_file *file, struct text *out);
 int elf_take_tables(struct elf_file *file, struct wire *in);
 int elf_take_symbols(struct elf_file *file, struct wire *in);
 /* A file without bytes: its tables are all that there is. NULL: no memory. */

@@ -25,7 +25,7 @@ enum flag {
 
 /* ---- there ---- */
 
-void elf_put_tables(const struct elf_file *file, struct text *out)
+int elf_put_tables(struct elf_file *file, struct text *out)
 {
     wire_put(out, file->machine);
     wire_put(out, file->kind);
@@ -33,6 +33,7 @@ void elf_put_tables(const struct elf_file *file, struct text *out)
     wire_put_bytes(out, file->segments, file->segment_count * sizeof *file->segments);
     wire_put_bytes(out, file->sections, file->section_count * sizeof *file->sections);
     wire_put_bytes(out, file->section_names, file->section_names_size);
+    return 0;
 }
 
 int elf_put_symbols(struct elf_file *file, struct text *out)
@@ -59,30 +60,6 @@ int elf_put_symbols(struct elf_file *file, struct text *out)
         text_append(out, (const char *)&told, sizeof told);
     }
     return 0;
-}
-
-int elf_serve(void *state, struct apart_question *question, struct text *answer)
-{
-    struct elf_file *file;
-    (void)state;
-    int error = tables_elf(question, &file);
-    if (error)
-        return error;
-    elf_put_tables(file, answer);
-    elf_file_close(file);
-    return 0;
-}
-
-int elf_serve_symbols(void *state, struct apart_question *question, struct text *answer)
-{
-    struct elf_file *file;
-    (void)state;
-    int error = tables_elf(question, &file);
-    if (error)
-        return error;
-    error = elf_put_symbols(file, answer);
-    elf_file_close(file);
-    return error;
 }
 
 /* ---- here ---- */

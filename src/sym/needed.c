@@ -80,22 +80,15 @@ static void put_dynamic(const struct dynamic *dynamic, struct text *out)
     }
 }
 
-int needed_serve(void *state, struct apart_question *question, struct text *answer)
+int needed_put(struct elf_file *file, struct text *answer)
 {
-    struct elf_file *file;
     struct dynamic dynamic = {0};
-    (void)state;
-    int error = tables_elf(question, &file);
-    if (error)
-        return error;
-    if (dynamic_read(file, &dynamic))
+    bool is_read = dynamic_read(file, &dynamic);
+    if (is_read)
         put_dynamic(&dynamic, answer);
-    else
-        error = -ENOENT;
     free(dynamic.entries);
     free(dynamic.names);
-    elf_file_close(file);
-    return error;
+    return is_read ? 0 : -ENOENT;
 }
 
 static int dynamic_ask(const char *path, struct apart_answer *out)

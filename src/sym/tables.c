@@ -13,15 +13,30 @@ enum { PATIENCE_MS = 30000 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct apart *reader; /* NULL: there is none */
 
-static apart_server *const servers[TABLES_COUNT] = {
-    [TABLES_ELF] = elf_serve,         [TABLES_SYMBOLS] = elf_serve_symbols, [TABLES_DATA] = debug_data_serve,
-    [TABLES_LINK] = debug_link_serve, [TABLES_DYNAMIC] = needed_serve,      [TABLES_USDT] = usdt_serve,
-    [TABLES_CFI] = cfi_serve,         [TABLES_MEMBER] = archive_serve,      [TABLES_MAP] = perf_map_serve,
+static tables_of_elf *const of_elf[TABLES_COUNT] = {
+    [TABLES_ELF] = elf_put_tables,  [TABLES_SYMBOLS] = elf_put_symbols, [TABLES_DATA] = debug_data_put,
+    [TABLES_LINK] = debug_link_put, [TABLES_DYNAMIC] = needed_put,      [TABLES_USDT] = usdt_put,
+    [TABLES_CFI] = cfi_put,
+};
+static apart_server *const of_others[TABLES_COUNT] = {
+    [TABLES_MEMBER] = archive_serve,
+    [TABLES_MAP] = perf_map_serve,
 };
 
 static int serve(void *state, struct apart_question *question, struct text *answer)
 {
-    return question->kind < TABLES_COUNT ? servers[question->kind](state, question, answer) : -ENOTSUP;
+    struct elf_file *file;
+    if (question->kind >= TABLES_COUNT)
+        return -ENOTSUP;
+    if (!of_elf[question->kind])
+        return of_others[question->kind](state, question, answer);
+    uint64_t base = wire_take(&question->in), size = wire_take(&question->in);
+    int error = question->in.is_bad ? -EINVAL : elf_file_open_part(question->fd, base, size, &file);
+    if (error)
+        return error;
+    error = of_elf[question->kind](file, answer);
+    elf_file_close(file);
+    return error;
 }
 
 static bool begin(void *state)
@@ -61,12 +76,6 @@ int tables_ask_elf(enum tables_kind kind, const struct elf_file *file, struct ap
     int error = tables_ask(kind, &question, file->fd, out);
     text_free(&question);
     return error;
-}
-
-int tables_elf(struct apart_question *question, struct elf_file **out)
-{
-    uint64_t base = wire_take(&question->in), size = wire_take(&question->in);
-    return question->in.is_bad ? -EINVAL : elf_file_open_part(question->fd, base, size, out);
 }
 
 bool tables_are_apart(const struct elf_file *file)

@@ -27,15 +27,15 @@ enum tables_kind {
 int tables_ask(enum tables_kind kind, const struct text *question, int fd, struct apart_answer *out);
 /* The same about an ELF file, whose descriptor goes along with where in the file it lies. */
 int tables_ask_elf(enum tables_kind kind, const struct elf_file *file, struct apart_answer *out);
-/* There: opens that file. */
-int tables_elf(struct apart_question *question, struct elf_file **out);
 /* Is the file one whose tables are read apart? Not there itself, and not of what is in our own memory. */
 bool tables_are_apart(const struct elf_file *file);
 /* Ends the process; the next question makes another. */
 void tables_end(void);
 
-apart_server elf_serve, elf_serve_symbols, debug_data_serve, debug_link_serve, needed_serve, usdt_serve,
-    cfi_serve, archive_serve, perf_map_serve;
+/* There: what of an ELF file is told, or of a file as it is. 0 or -errno. */
+typedef int tables_of_elf(struct elf_file *file, struct text *answer);
+tables_of_elf elf_put_tables, elf_put_symbols, debug_data_put, debug_link_put, needed_put, usdt_put, cfi_put;
+apart_server archive_serve, perf_map_serve;
 void debug_data_prepare(void); /* loads what unpacks */
 
 #endif

@@ -320,24 +320,18 @@ static void put_site(struct text *out, const struct usdt_site *site)
     }
 }
 
-int usdt_serve(void *state, struct apart_question *question, struct text *answer)
+int usdt_put(struct elf_file *file, struct text *answer)
 {
-    struct elf_file *file;
     struct usdt_probes probes;
-    (void)state;
-    int error = tables_elf(question, &file);
+    int error = usdt_read(file, &probes);
     if (error)
         return error;
-    error = usdt_read(file, &probes);
-    if (!error) {
-        wire_put(answer, probes.damaged);
-        wire_put(answer, probes.count);
-        for (size_t i = 0; i < probes.count; i++)
-            put_site(answer, &probes.sites[i]);
-    }
+    wire_put(answer, probes.damaged);
+    wire_put(answer, probes.count);
+    for (size_t i = 0; i < probes.count; i++)
+        put_site(answer, &probes.sites[i]);
     usdt_free(&probes);
-    elf_file_close(file);
-    return error;
+    return 0;
 }
 
 /* Texts stay in the message. */

@@ -47,28 +47,16 @@ static uint64_t lost_above(unsigned level)
     return lost;
 }
 
-/* A record, traced or interrupted if asked for. */
+/* The same, and whether it was lost, which must have been due. */
 static void record_stepped(unsigned level, unsigned length, struct steps_trace *trace, struct steps *steps)
 {
-    char text[LONGEST + 1];
-    const struct wanted wanted = {level, length, text};
     const struct layout_control *control = view_control(&view);
     uint64_t before[LAYOUT_LOST_COUNT], sum = 0;
     const uint64_t above = lost_above(level);
     memcpy(before, control->lost, sizeof before);
-    for (unsigned i = 0; i < length; i++)
-        text[i] = text_at(levels[level].written, level, i);
-    text[length] = '\0';
-    void *const context = (void *)(uintptr_t)&wanted;
-    if (trace != NULL)
-        steps_trace(trace, write_record, context);
-    else if (steps != NULL)
-        steps_run(steps, write_record, context);
-    else
-        write_record(context);
+    record_traced(level, length, trace, steps);
     for (int reason = 0; reason < LAYOUT_LOST_COUNT; reason++)
         sum += control->lost[reason] - before[reason];
-    levels[level].written++;
     const uint64_t own = sum - (lost_above(level) - above);
     if (own == 0)
         return;

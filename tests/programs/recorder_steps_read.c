@@ -201,23 +201,6 @@ static void end_reading(uint64_t written)
 
 /* ---- what they read ---- */
 
-static void record_traced(unsigned level, unsigned length, struct steps_trace *trace, struct steps *steps)
-{
-    char text[LONGEST + 1];
-    const struct wanted wanted = {level, length, text};
-    void *const context = (void *)(uintptr_t)&wanted;
-    for (unsigned i = 0; i < length; i++)
-        text[i] = text_at(levels[level].written, level, i);
-    text[length] = '\0';
-    if (trace != NULL)
-        steps_trace(trace, write_record, context);
-    else if (steps != NULL)
-        steps_run(steps, write_record, context);
-    else
-        write_record(context);
-    levels[level].written++;
-}
-
 static void record(unsigned level, unsigned length)
 {
     record_traced(level, length, NULL, NULL);

@@ -56,6 +56,24 @@ static STEPS_CODE __attribute__((noinline)) void write_record(void *context)
     SPOOR_RECORD_SIZED(STEP, wanted->length, wanted->level, serial * 3, serial, wanted->text, ~serial);
 }
 
+/* One record; traced or interrupted if asked for. */
+static void record_traced(unsigned level, unsigned length, struct steps_trace *trace, struct steps *steps)
+{
+    char text[LONGEST + 1];
+    const struct wanted wanted = {level, length, text};
+    void *const context = (void *)(uintptr_t)&wanted;
+    for (unsigned i = 0; i < length; i++)
+        text[i] = text_at(levels[level].written, level, i);
+    text[length] = '\0';
+    if (trace != NULL)
+        steps_trace(trace, write_record, context);
+    else if (steps != NULL)
+        steps_run(steps, write_record, context);
+    else
+        write_record(context);
+    levels[level].written++;
+}
+
 static bool check_whole(const struct layout_record *record, uint64_t number)
 {
     const uint64_t serial = record->arguments[0], word = record->arguments[1];

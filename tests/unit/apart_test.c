@@ -253,6 +253,7 @@ static void test_misbehaves(void **state)
 {
     struct apart_answer answer;
     struct apart *apart = start(false);
+    struct text large = {0};
     unsigned asked = 0;
     (void)state;
     assert_int_equal(ask(apart, CRASH, 0, &answer), -EBADMSG);
@@ -263,6 +264,18 @@ static void test_misbehaves(void **state)
     apart_may_leave(apart, leave_at_once, &asked);
     assert_int_equal(ask(apart, HANG, 0, &answer), -EBADMSG);
     assert_int_equal(asked, 1);
+    apart_end(apart);
+    /* One that takes no question, so that a large one does not fit. */
+    apart = start(false);
+    assert_int_equal(ask(apart, WHO, 0, &answer), 0);
+    pid_t child = (pid_t)wire_take(&answer.in);
+    apart_answer_free(&answer);
+    assert_int_equal(kill(child, SIGSTOP), 0);
+    text_fill(&large, 'x', 16 << 20);
+    apart_may_leave(apart, leave_at_once, &asked);
+    assert_int_equal(apart_ask(apart, ECHO, &large, -1, &answer), -EBADMSG);
+    assert_int_equal(asked, 2);
+    text_free(&large);
     apart_end(apart);
     apart = start(false);
     assert_int_equal(ask(apart, LIE, 0, &answer), 0);
