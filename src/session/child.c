@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command of -c: forked first, so that its pid is known, and let go when everything is attached. Two
- * pipes: one holds the child back, the other brings the error when the command cannot be executed. */
+/* The command of -c: forked first, so that its pid is known, and let go when everything is attached. A
+ * socket holds the child back, a pipe brings the error when the command cannot be executed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,7 +70,8 @@ int child_start(struct session *session)
     if (error)
         return error;
     command_user_warn(session, &user, words[0]);
-    if (pipe2(go, O_CLOEXEC))
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+                   go)) /* unlike a pipe, it can be written without SIGPIPE */
         return -errno;
     if (pipe2(failed, O_CLOEXEC)) {
         error = -errno;
@@ -130,8 +132,8 @@ int child_release(struct session *session)
     }
     if (child->go < 0)
         return 0; /* it went before, and has ended */
-    if (write(child->go, "", 1) != 1)
-        error = errno;
+    if (send(child->go, "", 1, MSG_NOSIGNAL) != 1)
+        error = errno == EPIPE ? ECHILD : errno; /* somebody has ended it */
     else if (read(child->failed, &error, sizeof error) != sizeof error)
         error = 0; /* closed by exec */
     close(child->go);
@@ -139,7 +141,8 @@ int child_release(struct session *session)
     child->go = child->failed = -1;
     if (error)
         diagnose_error(&session->diagnostics, (struct place){0}, "cannot execute the command '%s': %s",
-                       session->options.command, strerror(error));
+                       session->options.command,
+                       error == ECHILD ? "its process was ended before it began" : strerror(error));
     return -error;
 }
 
