@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines that begin with #, and the files that they open. */
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lang/c_state.h"
@@ -12,9 +14,16 @@ bool c_file_push(struct c_definitions *c, const char *name, const char *text, si
     if (c->include_depth >= C_INCLUDE_DEPTH || c->files_opened >= C_FILES_MOST ||
         c->bytes_read > C_BYTES_MOST || c->bytes_gone_through + length > C_BYTES_AGAIN_MOST ||
         length >= UINT32_MAX) {
-        c_fail(c, "'%s' is not included: %s", name,
-               c->include_depth >= C_INCLUDE_DEPTH ? "headers include each other too deeply"
-                                                   : "too many headers, or too large ones");
+        if (c->include_depth >= C_INCLUDE_DEPTH) {
+            c_fail(c, "'%s' is not included: headers include each other too deeply", name);
+            c_hint(c, "does a header without an include guard include itself?");
+        } else {
+            c_fail(c, "'%s' is not included: too many headers, or too large ones", name);
+            c_hint(c,
+                   "a script may include %d headers, and have %d MiB of them gone through; #pragma once or a "
+                   "guard in a header counts it once",
+                   C_FILES_MOST, C_BYTES_AGAIN_MOST >> 20);
+        }
         return false;
     }
     c->include_depth++;
@@ -68,6 +77,7 @@ static struct c_header *header_at(struct c_definitions *c, const char *path)
     if (header)
         return header;
     header = arena_new(c->arena, struct c_header);
+    header->path = arena_strdup(c->arena, path);
     header->error = -ENOENT;
     if (c->bytes_read > C_BYTES_MOST || c->headers.count >= C_PATHS_MOST)
         header->error = -E2BIG;
@@ -80,15 +90,21 @@ static struct c_header *header_at(struct c_definitions *c, const char *path)
     return header;
 }
 
-static bool open_path(struct c_definitions *c, const char *path, size_t searched, int *error)
+static bool open_path(struct c_definitions *c, const char *directory, const char *name, size_t searched,
+                      int *error)
 {
+    char path[PATH_MAX];
+    size_t length = strlen(directory);
+    const char *between = !length || directory[length - 1] == '/' ? "" : "/";
+    if ((size_t)snprintf(path, sizeof path, "%s%s%s", directory, between, name) >= sizeof path)
+        return *error = -ENAMETOOLONG, false;
     struct c_header *header = header_at(c, path);
     *error = header->error;
     if (header->error)
         return false;
     if (header->once || (header->guard && header->guard->macro))
         return true;
-    if (c_file_push(c, path, header->text, header->length)) {
+    if (c_file_push(c, header->path, header->text, header->length)) {
         c->file->searched = searched;
         c->file->header = header;
     }
@@ -102,38 +118,36 @@ static const char *read_error(int error)
                              : strerror(-error);
 }
 
+static bool open_embedded(struct c_definitions *c, const char *name)
+{
+    const char *text = c_embedded_header(name);
+    return text && (c_file_push(c, arena_strdup(c->arena, name), text, strlen(text)), true);
+}
+
 /* Pushes the header. False after a diagnostic or note. */
 static bool find_header(struct c_definitions *c, const char *name, bool is_quoted, bool is_next)
 {
     int error = -ENOENT, first = 0;
-    const char *embedded = is_quoted ? NULL : c_embedded_header(name);
-    if (embedded) {
-        c_file_push(c, name, embedded, strlen(embedded));
+    if (!is_quoted && open_embedded(c, name))
         return true;
-    }
     if (name[0] == '/') {
-        if (open_path(c, name, 0, &error))
+        if (open_path(c, "", name, 0, &error))
             return true;
     } else {
         const char *own = c->file ? c->file->directory : NULL;
         if (own && !strcmp(own, "."))
             own = NULL;
-        if (is_quoted && !is_next &&
-            open_path(c, own ? arena_printf(c->arena, "%s/%s", own, name) : name, 0, &error))
+        if (is_quoted && !is_next && open_path(c, !own ? "" : *own ? own : "/", name, 0, &error))
             return true;
         const char *directory;
         for (size_t n = is_next && c->file ? c->file->searched : 0; search_directory(c, n, &directory); n++) {
             if (error != -ENOENT && !first)
                 first = error;
-            if (open_path(c, arena_printf(c->arena, "%s%s%s", directory, *directory ? "/" : "", name), n + 1,
-                          &error))
+            if (open_path(c, directory, name, n + 1, &error))
                 return true;
         }
-        embedded = c_embedded_header(name);
-        if (embedded) {
-            c_file_push(c, name, embedded, strlen(embedded));
+        if (open_embedded(c, name))
             return true;
-        }
     }
     error = first ? first : error;
     if (error == -ENOENT && c_is_kernel_header(name)) {
@@ -182,7 +196,7 @@ bool c_include(struct c_definitions *c, const char *path, struct place place)
     int error = -ENOENT;
     struct c_file *before = c->file;
     c->place = (struct place){0};
-    if (!open_path(c, path, 0, &error)) {
+    if (!open_path(c, "", path, 0, &error)) {
         if (error != -ENOENT || path[0] == '/' || !open_header(c, path, false, false) || c->file == before) {
             diagnose_error(c->options.diagnostics, place, "%s '%s': %s",
                            place.source ? "cannot import" : "--include", path, read_error(error));
@@ -478,7 +492,7 @@ static void include(struct c_definitions *c, uint32_t begin, bool is_next)
     bool is_system = name.length > 2 && name.bytes[0] == '<' && name.bytes[name.length - 1] == '>';
     if ((is_quoted || is_system) && name.length < 4096 && !memchr(name.bytes, 0, name.length)) {
         name.bytes[name.length - 1] = 0;
-        open_header(c, arena_strdup(c->arena, name.bytes + 1), is_quoted, is_next);
+        open_header(c, name.bytes + 1, is_quoted, is_next);
     } else
         c_fail(c, "#include expects \"FILE\" or <FILE>");
     text_free(&name);

@@ -81,18 +81,29 @@ void c_hint(struct c_definitions *c, const char *format, ...)
     text_free(&text);
 }
 
+/* Always false. A text that is too long ends all reading of C. */
+static bool exhausted(struct c_definitions *c, const char *what, unsigned most, const char *unit)
+{
+    const char *header = c->file && !c_in_script(c) ? c->file->source.name : NULL;
+    c->is_exhausted = true;
+    diagnose_error(c->options.diagnostics, c->place, "The C definitions %s: more than %u %s%s%s", what, most,
+                   unit, header ? ", in " : "", header ? header : "");
+    diagnose_hint(c->options.diagnostics,
+                  "include fewer headers, or define only what the script uses; or does "
+                  "a macro double itself, or a header include itself?");
+    return false;
+}
+
 bool c_spend(struct c_definitions *c, size_t tokens)
 {
     c->tokens_made += tokens;
-    if (c->tokens_made <= C_TOKENS_MOST && !c->is_exhausted)
-        return true;
-    if (!c->is_exhausted) {
-        c->is_exhausted = true;
-        diagnose_error(c->options.diagnostics, c->place,
-                       "The C definitions are too long: more than %d tokens", C_TOKENS_MOST);
-        diagnose_hint(c->options.diagnostics, "does a macro double itself, or a header include itself?");
-    }
-    return false;
+    if (c->is_exhausted)
+        return false;
+    if (c->tokens_made > C_TOKENS_MOST)
+        return exhausted(c, "are too long", C_TOKENS_MOST, "tokens");
+    if (c->arena->total > C_MEMORY_MOST)
+        return exhausted(c, "take too much memory", C_MEMORY_MOST >> 20, "MiB");
+    return true;
 }
 
 /* ---- layers ---- */
@@ -394,6 +405,8 @@ struct c_token c_next(struct c_definitions *c)
         struct c_macro *macro = token.kind == C_NAME && !token.is_painted ? token.symbol->macro : NULL;
         if (!macro)
             return token;
+        if (!c_spend(c, 1))
+            return (struct c_token){.kind = C_END};
         if (macro->dynamic) {
             expand_dynamic(c, macro);
             continue;

@@ -17,6 +17,7 @@ enum {
     C_BYTES_MOST = 64 << 20,      /* read and kept, over all */
     C_BYTES_AGAIN_MOST = 1 << 29, /* gone through, over all: a header may be included many times */
     C_TOKENS_MOST = 2 << 20,      /* made, over all */
+    C_MEMORY_MOST = 256 << 20,    /* of the script's tree and everything that is made of C */
     C_USE_BYTES_MOST = 256 << 10, /* of one use of a macro in a block */
     C_NOTES_MOST = 200,
     C_REPORTS_MOST = 20,
@@ -100,7 +101,7 @@ struct c_layer { /* tokens to be read before anything below */
 };
 
 struct c_header { /* one per path that was looked for */
-    const char *text;
+    const char *path, *text;
     size_t length;
     int error;              /* not 0: it cannot be read, and why: -errno */
     bool once;              /* it says #pragma once */
@@ -208,7 +209,8 @@ void c_fail(struct c_definitions *c, const char *format, ...) __attribute__((for
 void c_note_add(struct c_definitions *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void c_hint(struct c_definitions *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool c_in_script(const struct c_definitions *c);
-bool c_spend(struct c_definitions *c, size_t tokens); /* false: no more tokens may be made */
+/* Counts tokens. False: no more may be made, or what there is has taken too much memory; a diagnostic says so. */
+bool c_spend(struct c_definitions *c, size_t tokens);
 
 /* c_directive.c */
 void c_directive(struct c_definitions *c); /* at the # of the innermost file */
