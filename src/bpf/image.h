@@ -92,6 +92,7 @@ enum mishap_kind {
     MISHAP_DIVIDE,     /* division by zero */
     MISHAP_LOOP,       /* a loop reached its bound */
     MISHAP_STACK,      /* the stack table is full, or the kernel has no memory at hand, as in an interrupt */
+    MISHAP_UNKNOWN,    /* what was lost of a recording is asked for: reported only with -k */
     MISHAP_NO_CHILD,   /* the script asks for the command's process id, and there is no command */
     MISHAP_SIGNAL,     /* a signal could not be sent */
     MISHAP_WRITE,      /* memory of the program could not be written */
@@ -105,7 +106,7 @@ struct mishap {
     const char *helper; /* "probe_read_user_str", "map_update_elem" …, or NULL */
 };
 
-enum { EVENT_WORDS = 12, EVENT_COMM = 16 };
+enum { EVENT_WORDS = 12, EVENT_COMM = 16, EVENT_LIFETIME = 1, EVENT_SINCE = 2 };
 
 /* What a program of an event of a recording gets, in this layout for every format of recordings and on both
  * hosts. Texts are addresses that the host's helpers can read. */
@@ -114,6 +115,7 @@ struct image_event {
     uint64_t object; /* id as it was recorded */
     uint64_t owner, thread;
     uint64_t lifetime, since;    /* ns; only when image.reads_lifetime, reads_since */
+    uint64_t unknown;            /* EVENT_LIFETIME, EVENT_SINCE: that one cannot be known */
     uint64_t related;            /* id of the first object that the event relates to its own */
     uint64_t site;               /* of the variant */
     uint64_t words[EVENT_WORDS]; /* arguments */

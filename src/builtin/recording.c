@@ -4,7 +4,13 @@
 #include "bpf/lower.h"
 #include "builtin/all.h"
 
-enum { OWNER_NAME = 128, FOLLOWS = 1 << 16 /* in .data: the host has to follow objects */ };
+enum {
+    OWNER_NAME = 128,
+    FOLLOWS = 1 << 16, /* in .data: the host has to follow objects; */
+    UNKNOWN = 1 << 17, /* times this bit of struct image_event's word of that name: it may not be known */
+    LIFETIME = FOLLOWS | UNKNOWN * EVENT_LIFETIME,
+    SINCE = FOLLOWS | UNKNOWN * EVENT_SINCE,
+};
 
 static bool check_record(struct checker *checker, const struct node *node, const char *name)
 {
@@ -20,14 +26,34 @@ static const struct type *check_word(struct checker *checker, struct node *node)
     return check_record(checker, node, node->name.builtin->name) ? &type_u64 : NULL;
 }
 
+/* Where what is asked for is not known, there is nothing to go on with: the statement is left out. */
+static void leave_unknown(struct lowering *l, int64_t bit, struct place place)
+{
+    struct ir_builder *b = &l->b;
+    struct ir *unknown =
+        ir_binary_constant(b, IR_AND, lower_event_word(l, offsetof(struct image_event, unknown)), bit);
+    struct ir_block *rare = ir_block_new(b), *usual = ir_block_new(b);
+    rare->unlikely = true;
+    ir_branch(b, unknown, rare, usual);
+    ir_seal(b, rare);
+    ir_seal(b, usual);
+    ir_enter(b, rare);
+    if (l->options->counts_lookups)
+        lower_mishap(l, MISHAP_UNKNOWN, place, -1, NULL);
+    ir_jump(b, lower_statement_end(l));
+    ir_enter(b, usual);
+}
+
 static struct ir *lower_word(struct lowering *l, struct node *node, struct memory *into)
 {
     int64_t data = node->name.builtin->data;
     (void)into;
-    size_t offset = (size_t)(data & ~FOLLOWS);
+    size_t offset = (size_t)(data & (FOLLOWS - 1));
     l->image->follows_objects |= (data & FOLLOWS) != 0;
     l->image->reads_lifetime |= offset == offsetof(struct image_event, lifetime);
     l->image->reads_since |= offset == offsetof(struct image_event, since);
+    if (data >= UNKNOWN)
+        leave_unknown(l, data / UNKNOWN, node->place);
     return lower_event_word(l, offset);
 }
 
@@ -55,8 +81,8 @@ static struct ir *lower_owner_name(struct lowering *l, struct node *node, struct
 const struct builtin builtins_recording[] = {
     WORD(object, 0),
     WORD(owner, 0),
-    WORD(lifetime, FOLLOWS),
-    WORD(since, FOLLOWS),
+    WORD(lifetime, LIFETIME),
+    WORD(since, SINCE),
     WORD(related, FOLLOWS),
     {"owner_name", "owner_name", BUILTIN_BARE, .check = check_owner_name, .lower = lower_owner_name},
     {0},

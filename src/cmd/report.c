@@ -336,7 +336,7 @@ int command_report(int argc, char **argv)
         text_add(&why, "-c is for SPDK's trace files: this recording is by thread, use --thread");
         error = -EINVAL;
     }
-    if (!error && !(report.objects = objects_make(recording_model(report.recording))))
+    if (!error && !(report.objects = objects_make(report.recording)))
         error = -ENOMEM;
     if (error) {
         recordings_fail(&why, error);

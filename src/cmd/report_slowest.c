@@ -100,7 +100,7 @@ static int reopen(struct report *report)
     recording_close(report->recording);
     report->recording = again;
     objects_free(report->objects);
-    report->objects = objects_make(recording_model(again));
+    report->objects = objects_make(again);
     return report->objects ? 0 : -ENOMEM;
 }
 

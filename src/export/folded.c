@@ -194,7 +194,7 @@ static int event(struct export *export, const struct export_event *at)
     if (own->type < 0)
         return 0;
     struct life *life = (struct life *)living_find(&folded->living, own->type, own->id);
-    if (life && at->step->begins) { /* how long its last stage took is not known */
+    if (life && at->step->is_first) { /* how long its last stage took is not known */
         living_remove(&folded->living, &life->living);
         life = NULL;
     }

@@ -429,7 +429,7 @@ static int put_object_event(struct perfetto *perfetto, struct text *out, const s
     struct life *life = (struct life *)living_find(&perfetto->living, step->own.type, step->own.id);
     const struct life *related[RECORDING_RELATIONS_MOST];
     unsigned related_count = 0;
-    if (life && step->begins) { /* its end is not in the export */
+    if (life && step->is_first) { /* its end is not in the export */
         end_life(perfetto, out, life, life->last);
         life = NULL;
     }

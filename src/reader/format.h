@@ -10,8 +10,11 @@
 
 struct recording_source { /* a ring with a place in it; first member of a format's own struct */
     uint64_t stamp;       /* of its next event */
+    uint64_t lost;        /* events or entries that are missing just before it */
+    uint64_t gap_end;     /* stamp of the first event behind the last gap within what was read; 0: none was */
     uint32_t index;
-    bool ready; /* there is a next event */
+    bool ready;     /* there is a next event */
+    bool has_begun; /* an event of it was handed out */
 };
 
 struct recording_format {
@@ -69,6 +72,7 @@ struct recording {
     struct recording_source **heap; /* those that are ready, but for `current` */
     size_t heap_count, heap_room;
     struct recording_source *current; /* gave the last event, or will give the next */
+    uint64_t gap_end;                 /* the last of all sources */
     bool taken;                       /* its event was handed out: advance it before anything else */
 };
 

@@ -16,9 +16,10 @@ struct generation {
 };
 
 struct objects {
-    const struct recording_model *model;
+    const struct recording *recording;
     struct generation young, old;
     uint64_t numbers[256]; /* next of each type */
+    bool travels[256];     /* instances of this type were seen to go from ring to ring */
 };
 
 static int generation_make(struct generation *generation, size_t slot_count)
@@ -70,40 +71,52 @@ static int make_room(struct objects *objects)
     return 0;
 }
 
-/* The instance that is known by this id, now young; if none is, a new one with number OBJECT_UNNUMBERED. */
-static struct object *meet(struct objects *objects, int16_t type, uint64_t id, bool *is_new)
+/* Has a gap made it unknown what became of an instance, for an event of this ring? */
+static bool is_in_doubt(const struct objects *objects, const struct object *object, uint32_t source)
 {
-    *is_new = false;
+    const struct recording *recording = objects->recording;
+    return recording_gap_end(recording, RECORDING_ALL_SOURCES) > object->last &&
+           (objects->travels[object->type] || recording_gap_end(recording, source) > object->last ||
+            recording_gap_end(recording, object->source) > object->last);
+}
+
+static struct object unknown_object(int16_t type, uint64_t id)
+{
+    return (struct object){
+        .id = id, .number = OBJECT_UNNUMBERED, .parent = OBJECT_UNNUMBERED, .type = type, .parent_type = -1};
+}
+
+/* The instance that is known by this id to an event of a ring, now young; if none is, a new one with number
+ * OBJECT_UNNUMBERED. */
+static struct object *meet(struct objects *objects, int16_t type, uint64_t id, uint32_t source, bool *is_new)
+{
     struct object *young = find(&objects->young, type, id);
-    if (young->type >= 0)
-        return young;
-    if (make_room(objects))
-        return NULL;
-    young = find(&objects->young, type, id);
-    const struct object *old = find(&objects->old, type, id);
-    if (old && old->type >= 0) {
-        *young = *old;
-    } else {
-        *young = (struct object){.id = id,
-                                 .number = OBJECT_UNNUMBERED,
-                                 .parent = OBJECT_UNNUMBERED,
-                                 .type = type,
-                                 .parent_type = -1};
+    *is_new = false;
+    if (young->type < 0) {
+        if (make_room(objects))
+            return NULL;
+        young = find(&objects->young, type, id);
+        const struct object *old = find(&objects->old, type, id);
+        *is_new = !old || old->type < 0;
+        *young = *is_new ? unknown_object(type, id) : *old;
+        objects->young.count++;
+    }
+    if (!*is_new && is_in_doubt(objects, young, source)) {
+        *young = unknown_object(type, id);
         *is_new = true;
     }
-    objects->young.count++;
     return young;
 }
 
-static const struct object *look(const struct objects *objects, int16_t type, uint64_t id)
+static const struct object *look(const struct objects *objects, int16_t type, uint64_t id, uint32_t source)
 {
     const struct object *found = find(&objects->young, type, id);
     if (found->type < 0)
         found = find(&objects->old, type, id);
-    return found && found->type >= 0 ? found : NULL;
+    return found && found->type >= 0 && !is_in_doubt(objects, found, source) ? found : NULL;
 }
 
-struct objects *objects_make(const struct recording_model *model)
+struct objects *objects_make(const struct recording *recording)
 {
     struct objects *objects = calloc(1, sizeof *objects);
     if (objects && generation_make(&objects->young, FIRST_SLOTS)) {
@@ -111,7 +124,7 @@ struct objects *objects_make(const struct recording_model *model)
         return NULL;
     }
     if (objects)
-        objects->model = model;
+        objects->recording = recording;
     return objects;
 }
 
@@ -131,7 +144,7 @@ static void follow_relations(const struct objects *objects, const struct recordi
     for (unsigned i = 0; i < tracepoint->relation_count; i++) {
         const struct recording_relation *relation = &tracepoint->relations[i];
         const uint64_t id = event->words[relation->argument];
-        const struct object *object = look(objects, relation->object, id);
+        const struct object *object = look(objects, relation->object, id, event->source);
         if (!object) /* one argument may be related to several types: what is not known is not it */
             continue;
         step->related[step->related_count].type = relation->object;
@@ -146,13 +159,13 @@ int objects_follow(struct objects *objects, const struct recording_event *event,
     step->own.type = step->ended.type = -1;
     step->related_count = 0;
     step->before = 0;
-    step->begins = false;
+    step->begins = step->is_first = false;
     if (tracepoint->relation_count)
         follow_relations(objects, event, step);
     if (tracepoint->object < 0)
         return 0;
     bool is_new;
-    struct object *object = meet(objects, tracepoint->object, event->object, &is_new);
+    struct object *object = meet(objects, tracepoint->object, event->object, event->source, &is_new);
     if (!object)
         return -ENOMEM;
     if (tracepoint->life == RECORDING_BEGINS) {
@@ -166,14 +179,17 @@ int objects_follow(struct objects *objects, const struct recording_event *event,
             .type = tracepoint->object,
             .parent_type = -1,
         };
-        step->begins = true;
+        step->begins = step->is_first = true;
     } else if (is_new) {
         object->begun = event->stamp;
+        step->is_first = true;
     } else {
+        objects->travels[tracepoint->object] |= object->source != event->source;
         step->before = object->last;
         step->before_tracepoint = object->last_tracepoint;
     }
     object->last = event->stamp;
+    object->source = event->source;
     object->last_tracepoint = (uint16_t)tracepoint->id;
     if (tracepoint->life == RECORDING_ENDS)
         object->has_ended = true;
@@ -192,7 +208,7 @@ void objects_each(const struct objects *objects, void (*see)(void *context, cons
     for (int i = 0; i < 2; i++)
         for (size_t j = 0; generations[i]->slots && j < generations[i]->slot_count; j++) {
             const struct object *object = &generations[i]->slots[j];
-            if (object->type >= 0 && !object->has_ended &&
+            if (object->type >= 0 && !object->has_ended && !is_in_doubt(objects, object, object->source) &&
                 (i == 0 || find(&objects->young, object->type, object->id)->type < 0))
                 see(context, object);
         }

@@ -4,7 +4,12 @@
  * An instance begins with an event that says so, or is first met in the middle of its life. Instances of a
  * type are numbered from 0 in order of their beginning: i429. Memory is bounded: when very many are known,
  * those that nothing has been heard of for longest are forgotten; later events about them are as of unknown
- * ones. The same events give the same numbers. */
+ * ones. The same events give the same numbers.
+ *
+ * Where events are missing, ends and beginnings may be. What a gap makes unknown is decided here and nowhere
+ * else: an instance is unknown as if it had never been met when, since its last event, there was a gap in the
+ * ring of that event or in the ring of the new one; and in any ring, if instances of its type were seen to go
+ * from ring to ring. (What is missing before the first event of a ring is no gap.) */
 #ifndef SPOOR_READER_OBJECTS_H
 #define SPOOR_READER_OBJECTS_H
 
@@ -20,6 +25,7 @@ struct object {               /* an instance */
     uint64_t begun;           /* stamp of its beginning, or of when it was first met */
     uint64_t last;            /* stamp of its newest event */
     uint64_t parent;          /* of the first relation that it was seen in: number, or OBJECT_UNNUMBERED */
+    uint32_t source;          /* ring of its newest event */
     uint16_t last_tracepoint; /* id */
     int16_t type;             /* index in the model */
     int16_t parent_type;      /* -1: none */
@@ -31,6 +37,7 @@ struct object_step {   /* what one event means */
     uint64_t before;   /* stamp of the instance's event before this; 0: this is its first */
     uint16_t before_tracepoint;
     bool begins;
+    bool is_first; /* nothing of this instance is known from before: it begins, or is met in the middle */
     struct object
         ended; /* an instance that was replaced by this beginning without having ended; type -1: none */
     unsigned related_count;
@@ -40,11 +47,12 @@ struct object_step {   /* what one event means */
     } related[RECORDING_RELATIONS_MOST];
 };
 
-struct objects *objects_make(const struct recording_model *model); /* NULL: no memory */
+/* For the events of a recording, in its order. NULL: no memory. */
+struct objects *objects_make(const struct recording *recording);
 void objects_free(struct objects *objects);
 /* 0 or -ENOMEM. */
 int objects_follow(struct objects *objects, const struct recording_event *event, struct object_step *step);
-/* Those that still live, in no order. */
+/* Those that still live, as far as is known, in no order. */
 void objects_each(const struct objects *objects, void (*see)(void *context, const struct object *object),
                   void *context);
 

@@ -89,6 +89,7 @@ int recording_add_source(struct recording *recording, struct recording_source *s
         recording->sources = grown;
         recording->source_room = room;
     }
+    source->index = (uint32_t)recording->source_count;
     recording->sources[recording->source_count++] = source;
     recording->counts.sources = (unsigned)recording->source_count;
     return 0;
@@ -142,11 +143,25 @@ static int heap_build(struct recording *recording)
     return 0;
 }
 
+/* What is missing before the first event of a source is no gap: the recording begins behind it. */
+static void note_gap(struct recording *recording, struct recording_source *source)
+{
+    if (!source->lost || !source->has_begun)
+        return;
+    source->gap_end = source->ready ? source->stamp : UINT64_MAX;
+    recording->gap_end = 0;
+    for (size_t i = 0; i < recording->source_count; i++)
+        if (recording->sources[i]->gap_end > recording->gap_end)
+            recording->gap_end = recording->sources[i]->gap_end;
+}
+
 /* The bytes of an event stay where they are until the next is asked for. */
 static void leave_event(struct recording *recording)
 {
-    if (recording->taken)
+    if (recording->taken) {
         recording->format->advance(recording, recording->current);
+        note_gap(recording, recording->current);
+    }
     recording->taken = false;
 }
 
@@ -174,6 +189,8 @@ int recording_next(struct recording *recording, struct recording_event *event)
     recording->format->take(recording, source, event);
     event->stamp = source->stamp;
     event->source = source->index;
+    event->lost = source->lost;
+    source->has_begun = true;
     timeline_expect(&recording->timeline, source->stamp);
     recording->taken = true;
     return 1;
@@ -311,6 +328,8 @@ int recording_refresh(struct recording *recording)
     recording->live = lived && recording->format->is_live(recording);
     recording->limit = recording->live ? safe_limit(recording, now) : UINT64_MAX;
     const int error = recording->format->refresh(recording);
+    for (size_t i = 0; i < recording->source_count; i++)
+        note_gap(recording, recording->sources[i]);
     if (!error && recording->current && !recording->current->ready)
         recording->current = NULL;
     const int built = heap_build(recording);
@@ -365,6 +384,13 @@ bool recording_owner(const struct recording *recording, const struct recording_e
         return false;
     describe(recording, entry, owner);
     return true;
+}
+
+uint64_t recording_gap_end(const struct recording *recording, uint32_t source)
+{
+    return source == RECORDING_ALL_SOURCES    ? recording->gap_end
+           : source < recording->source_count ? recording->sources[source]->gap_end
+                                              : 0;
 }
 
 bool recording_thread(const struct recording *recording, size_t index, struct recording_thread *thread)

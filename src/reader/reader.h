@@ -114,7 +114,7 @@ struct recording_event {
     uint32_t size;
     uint32_t thread;         /* id of the thread; of SPDK's format, the lcore */
     const char *thread_name; /* RECORDING_NAME bytes, zeros behind the name; "" if unknown */
-    uint32_t source;         /* ring */
+    uint32_t source;         /* ring: index as of recording_thread */
     /* As many as the tracepoint has arguments. Of a string: length of the whole text << 32 | offset in
      * `bytes` << 16 | bytes that are there. Offset 0: a null pointer. */
     const uint64_t *words;
@@ -153,6 +153,12 @@ void recording_close(struct recording *recording);
 /* The next event in order of time: 1; 0: no more (for now), else -errno. The event's pointers hold until the
  * next call. */
 int recording_next(struct recording *recording, struct recording_event *event);
+
+/* Stamp of the first event behind the newest gap of a ring, or of all: a gap is where events of the ring are missing
+ * between two that were handed out, and it is known when the first of these has been. 0: there was none;
+ * UINT64_MAX: it is not known yet where it ends. */
+#define RECORDING_ALL_SOURCES UINT32_MAX
+uint64_t recording_gap_end(const struct recording *recording, uint32_t source);
 
 /* Live: looks for what has been recorded since. Afterwards recording_next goes on, up to an instant so long
  * ago that no event before it can still be on its way. 1: the program lives; 0: it has ended, and everything

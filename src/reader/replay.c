@@ -166,7 +166,7 @@ int replay_follow_objects(struct replay *replay)
 {
     for (size_t i = 0; i < replay->count; i++) {
         struct stream *stream = &replay->streams[i];
-        if (!stream->objects && !(stream->objects = objects_make(recording_model(stream->recording))))
+        if (!stream->objects && !(stream->objects = objects_make(stream->recording)))
             return -ENOMEM;
     }
     return 0;

@@ -34,7 +34,6 @@ struct run { /* slots [next, end) of an lcore, counted from the first ever writt
     uint16_t continuation; /* a second id that marks continuations, or the same */
     char thread[RECORDING_NAME];
     uint64_t next, end;
-    uint64_t lost;
     bool is_torn;         /* its last event may be half written */
     struct place *places; /* of a drained file: in ascending order; else NULL */
     size_t place_count, place_room, place_at;
@@ -81,7 +80,6 @@ static struct run *make_run(struct recording *recording, const struct run *like)
         return NULL;
     if (like)
         *run = *like;
-    run->source.index = (uint32_t)recording->source_count;
     run->chunk = malloc(CHUNK * sizeof *run->chunk);
     if (!run->chunk || recording_add_source(recording, &run->source)) {
         free(run->chunk);
@@ -147,7 +145,7 @@ static void skip_gap(struct recording *recording, struct run *run)
     const uint64_t to = at == run->place_count ? run->end : run->places[at].first;
     if (to <= run->next)
         return;
-    run->lost += to - run->next;
+    run->source.lost += to - run->next;
     recording->counts.overwritten += to - run->next;
     run->next = to;
 }
@@ -184,7 +182,7 @@ static bool was_overtaken(struct recording *recording, struct run *run, uint64_t
                     run->slot_count / 8; /* a lead, or it happens again at once */
     if (safe > run->end)
         safe = run->end;
-    run->lost += safe - slot;
+    run->source.lost += safe - slot;
     recording->counts.overwritten += safe - slot;
     run->next = safe;
     run->chunk_begin = run->chunk_end = 0;
@@ -223,7 +221,7 @@ static void leave_slot(struct recording *recording, struct run *run)
     run->next++;
     if (!run->places)
         return;
-    run->lost++;
+    run->source.lost++;
     recording->counts.overwritten++;
 }
 
@@ -232,7 +230,7 @@ static void spdk_advance(struct recording *recording, struct recording_source *s
     struct run *run = (struct run *)source;
     const struct spdk_state *state = recording->state;
     if (source->ready)
-        run->lost = 0;
+        run->source.lost = 0;
     source->ready = false;
     while (run->next < run->end) {
         if (run->places && (run->next >= run->chunk_end || run->next < run->chunk_begin))
@@ -317,7 +315,6 @@ static void spdk_take(struct recording *recording, struct recording_source *sour
         .thread_name = run->thread,
         .words = run->words,
         .bytes = (const uint8_t *)run + offsetof(struct run, padding),
-        .lost = run->lost,
     };
 }
 
@@ -369,7 +366,7 @@ static int split_runs(struct recording *recording, struct run *run, uint64_t nex
         current->next = at;
         current->end = base + count;
         current->is_torn = false;
-        current->lost = runs == 1 ? run->lost : 0;
+        current->source.lost = runs == 1 ? run->source.lost : 0;
     }
     recording->counts.total += count * sizeof(struct spdk_slot);
     recording->counts.done = 0;
@@ -410,8 +407,8 @@ static int read_lcore(struct recording *recording, uint64_t offset, uint64_t *co
     copy_thread_name(&run, history.thread_name);
     if (history.next_entry > history.num_entries) {
         /* Entries, not events: how many there were of these is not kept. */
-        run.lost = history.next_entry - history.num_entries;
-        recording->counts.overwritten += run.lost;
+        run.source.lost = history.next_entry - history.num_entries;
+        recording->counts.overwritten += run.source.lost;
     }
     const bool is_full = history.next_entry > history.num_entries;
     if (!recording->live)
@@ -595,7 +592,7 @@ static int spdk_refresh(struct recording *recording)
         if (next - run->next > run->slot_count) {
             const uint64_t oldest = next - run->slot_count;
             if (!run->source.ready) {
-                run->lost += oldest - run->next;
+                run->source.lost += oldest - run->next;
                 recording->counts.overwritten += oldest - run->next;
                 run->next = oldest;
             }

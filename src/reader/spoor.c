@@ -230,7 +230,7 @@ static struct spoor_ring *make_ring(struct recording *recording, uint32_t index)
     struct spoor_ring *ring = calloc(1, sizeof *ring);
     if (!ring)
         return NULL;
-    ring->source.index = index;
+    ring->index = index;
     ring->block = calloc(1, sizeof *ring->block);
     if (!ring->block || recording_add_source(recording, &ring->source)) {
         free(ring->block);
@@ -499,7 +499,7 @@ static bool copy_block(struct recording *recording, struct spoor_ring *ring, con
     if ((place->sequence + 1) * LAYOUT_BLOCK_WORDS > ring->committed)
         ring->committed = whole_before(recording, ring);
     const uint64_t committed = place->is_closed && !recording->live ? UINT64_MAX : ring->committed;
-    if (!spoor_block_read(recording, place->offset, ring->source.index, place->sequence, committed, block) ||
+    if (!spoor_block_read(recording, place->offset, ring->index, place->sequence, committed, block) ||
         !is_intact(recording, ring, place->sequence))
         return false;
     recording_clean_thread(block->thread);
@@ -515,7 +515,7 @@ static void begin_block(struct recording *recording, struct spoor_ring *ring, ui
     /* What is missing since the block before; at the oldest, all that the ring ever had before, unless the
      * recording says that what is older does not belong to it. */
     if (block->number > ring->number && (ring->last || !recording->ignore)) {
-        ring->lost += block->number - ring->number;
+        ring->source.lost += block->number - ring->number;
         recording->counts.overwritten += block->number - ring->number;
     }
     ring->last = block->sequence;
@@ -607,7 +607,7 @@ static void spoor_advance(struct recording *recording, struct recording_source *
 {
     struct spoor_ring *ring = (struct spoor_ring *)source;
     const struct layout_record *record = (const void *)((const uint8_t *)ring->block + ring->read);
-    ring->lost = 0;
+    ring->source.lost = 0;
     ring->number++;
     ring->read += layout_record_bytes(record->start);
     find_record(recording, ring);
@@ -638,7 +638,6 @@ static void spoor_take(struct recording *recording, struct recording_source *sou
     event->thread_name = ring->block->thread;
     event->words = record->arguments;
     event->bytes = (const uint8_t *)record;
-    event->lost = ring->lost;
 }
 
 static void spoor_thread(const struct recording_source *source, struct recording_thread *thread)

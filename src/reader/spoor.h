@@ -22,6 +22,7 @@ struct spoor_place { /* of a block */
 
 struct spoor_ring {
     struct recording_source source;
+    uint32_t index;                     /* among the program's rings */
     uint64_t offset;                    /* of its control page; 0: none, a stream */
     struct spoor_place *places;         /* blocks to read, in ascending order of sequence */
     size_t place_count, place_room, at; /* at: the next to load */
@@ -30,7 +31,6 @@ struct spoor_ring {
     uint32_t read;                      /* offset in the block of the next record; 0: no block */
     uint64_t last;                      /* sequence of the newest block that was copied whole; 0: none yet */
     uint64_t number;                    /* of the next record in the ring, as counted */
-    uint64_t lost;                      /* missing before the next event */
     uint64_t committed;                 /* position below which all records were whole when it was read */
     uint64_t whole;                     /* the same before `block` was copied, */
     uint64_t scanned;                   /* and before `places` were looked for */

@@ -31,6 +31,10 @@ static const struct {
     [MISHAP_LOOKUP] = {"Can't lookup map element because it does not exist.", WHEN_WARNING, "map_lookup_elem",
                        0},
     [MISHAP_FAULT] = {"Memory could not be read", ALWAYS, "probe_read", -14},
+    [MISHAP_UNKNOWN] =
+        {"The beginning of the object, or its event before, is not in the recording: the statement "
+         "was left out",
+         WHEN_WARNING, NULL, 0},
     [MISHAP_TRUNCATED] = {"A string was cut: it is longer than max_strlen allows", WHEN_WARNING, NULL, 0},
     [MISHAP_DIVIDE] =
         {"Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as "

@@ -226,11 +226,15 @@ void replay_fill(const struct session *session, struct image_event *to, const st
     to->object = event->object;
     to->owner = event->owner;
     to->thread = event->thread;
-    to->lifetime = to->since = to->related = 0;
+    to->lifetime = to->since = to->related = to->unknown = 0;
     const struct object_step *step = at->step;
     if (step && step->own.type >= 0) {
-        if (session->image.reads_lifetime && step->own.number != OBJECT_UNNUMBERED)
+        if (step->own.number == OBJECT_UNNUMBERED)
+            to->unknown |= EVENT_LIFETIME;
+        else if (session->image.reads_lifetime)
             to->lifetime = at->time - recording_time(at->recording, step->own.begun);
+        if (step->is_first && !step->begins)
+            to->unknown |= EVENT_SINCE;
         if (session->image.reads_since && step->before)
             to->since = at->time - recording_time(at->recording, step->before);
         if (step->related_count)

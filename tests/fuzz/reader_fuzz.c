@@ -24,7 +24,7 @@ static void read_all(struct recording *recording)
     struct latency_table table;
     struct stories stories;
     struct text out = {0};
-    struct objects *objects = objects_make(recording_model(recording));
+    struct objects *objects = objects_make(recording);
     size_t events = 0;
     struct export exports[3];
     for (size_t i = 0; i < 3; i++)

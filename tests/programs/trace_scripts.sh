@@ -189,4 +189,16 @@ if [ -w /dev/shm ]; then
         check "SPDK's format: as many $name as spoor report shows" [ "$count" -gt 0 -a "${came:-0}" = "$count" ]
     done
     rm -f "$shm"
+    # A round has 7 slots: the oldest of 28,000 that a ring of 256 keeps are the rest of an IO_START.
+    ./spdk_writer $spdk 4000 0 256 </dev/null >out
+    shm=$(head -n 1 out)
+    "$spoor" report -f "$shm" 2>/dev/null | grep ' BDEV_IO_DONE ' >events
+    "$spoor" -k -f "$shm" -e 'trace:BDEV_IO_DONE { @all = count(); @known[lifetime > 0 || since == 0] = count(); }
+        trace:BDEV_IO_DONE /lifetime > 0 || lifetime == 0/ { @passed = count(); }' >came 2>errors
+    value() { sed -n "s/^$1: //p" came; }
+    check "a statement that asks for an unknown lifetime is left out, a predicate is false" \
+        [ "$(value @all)" = "$(wc -l <events)" -a "$(value '@known.*')" = "$(grep -c ' time: ' events)" -a \
+        "$(value @passed)" = "$(value '@known.*')" -a "$(value @all)" -gt "$(value @passed)" ]
+    check "and counted with -k" grep -q 'The beginning of the object, or its event before, is not in the recording: the statement was left out' errors
+    rm -f "$shm"
 fi

@@ -360,35 +360,48 @@ static void test_damage(void **state)
 }
 
 /* As `spoor record` writes it: chunks whose slots are numbered. */
-static size_t add_chunk(uint8_t *bytes, size_t at, uint32_t index, uint64_t first, unsigned events)
+static struct spdk_file *make_drained_file(void)
+{
+    struct spdk_file *file = make_seed_file();
+    const size_t end = offsetof(struct spdk_file, lcores);
+    memcpy(file->header.reserved, SPDK_STREAM_MARK, 6);
+    file->header.file_size = end;
+    file->header.offsets[SPDK_SECTION_LCORES] = 0;
+    memset((uint8_t *)file + end, 0, sizeof *file - end);
+    return file;
+}
+
+/* A chunk at this offset; the offset behind it. */
+static size_t add_chunk(struct spdk_file *file, size_t at, uint32_t index, uint64_t first,
+                        const struct spdk_slot *slots, unsigned count)
 {
     struct spdk_chunk chunk = {
-        .first = first, .count = events, .index = index, .lcore = (int32_t)index, .num_tpoint_ids = SPDK_IDS};
+        .first = first, .count = count, .index = index, .lcore = (int32_t)index, .num_tpoint_ids = SPDK_IDS};
     chunk.check = spdk_chunk_check(&chunk);
-    memcpy(bytes + at, &chunk, sizeof chunk);
-    at += sizeof chunk;
-    for (unsigned i = 0; i < events; i++, at += sizeof(struct spdk_slot)) {
-        const struct spdk_slot slot = {.tsc = 1000 + first + i, .id = REQ_NEED, .owner = 2, .object = 1};
-        memcpy(bytes + at, &slot, sizeof slot);
-    }
-    return at;
+    memcpy((uint8_t *)file + at, &chunk, sizeof chunk);
+    memcpy((uint8_t *)file + at + sizeof chunk, slots, count * sizeof *slots);
+    return at + sizeof chunk + count * sizeof *slots;
+}
+
+static size_t add_events(struct spdk_file *file, size_t at, uint32_t index, uint64_t first, unsigned count)
+{
+    struct spdk_slot slots[16];
+    assert_true(count <= 16);
+    for (unsigned i = 0; i < count; i++)
+        slots[i] = (struct spdk_slot){.tsc = 1000 + first + i, .id = REQ_NEED, .owner = 2, .object = 1};
+    return add_chunk(file, at, index, first, slots, count);
 }
 
 static void test_a_drained_file(void **state)
 {
     (void)state;
-    struct spdk_file *file = make_seed_file();
+    struct spdk_file *file = make_drained_file();
     size_t at = offsetof(struct spdk_file, lcores);
-    uint8_t *bytes = (uint8_t *)file;
-    memcpy(file->header.reserved, SPDK_STREAM_MARK, 6);
-    file->header.file_size = at;
-    file->header.offsets[SPDK_SECTION_LCORES] = 0;
-    memset(bytes + at, 0, sizeof *file - at);
-    at = add_chunk(bytes, at, 0, 0, 10);
-    at = add_chunk(bytes, at, 1, 700, 0); /* what is before is no loss */
-    at = add_chunk(bytes, at, 0, 10, 10);
-    at = add_chunk(bytes, at, 1, 700, 5);
-    at = add_chunk(bytes, at, 0, 25, 3); /* 5 were overwritten */
+    at = add_events(file, at, 0, 0, 10);
+    at = add_events(file, at, 1, 700, 0); /* what is before is no loss */
+    at = add_events(file, at, 0, 10, 10);
+    at = add_events(file, at, 1, 700, 5);
+    at = add_events(file, at, 0, 25, 3); /* 5 were overwritten */
     const size_t whole = at;
     for (size_t length = offsetof(struct spdk_file, lcores); length <= whole; length += 8) {
         struct recording *recording;
@@ -411,6 +424,77 @@ static void test_a_drained_file(void **state)
         recording_close(recording);
     }
     free(file);
+}
+
+/* What is known of objects around a gap. Lcore 0 has one between its slots 3 and 10, of times 1003 to 1010.
+ * A letter for each event: B a beginning, k its object is known, with its time, u it is not. */
+static void test_a_gap_makes_unknown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        struct gap_event { /* in order of time */
+            unsigned lcore;
+            uint64_t tsc, object;
+            bool begins;
+        } events[8];
+        const char *known;
+    } rows[] = {
+        {"an object of the ring with the gap",
+         {{0, 1000, 7, true}, {0, 1003, 7, false}, {0, 1010, 7, false}, {0, 1011, 7, false}},
+         "Bkuu"},
+        {"its next beginning", {{0, 1003, 7, true}, {0, 1010, 7, true}, {0, 1011, 7, false}}, "BBk"},
+        {"one of another ring",
+         {{1, 1000, 7, true}, {0, 1003, 1, true}, {0, 1010, 2, true}, {1, 1011, 7, false}},
+         "BBBk"},
+        {"one that comes from another ring",
+         {{0, 1003, 1, true}, {1, 1004, 7, true}, {0, 1010, 7, false}},
+         "BBu"},
+        {"one that went to another ring",
+         {{0, 1003, 7, true}, {1, 1004, 7, false}, {0, 1010, 1, true}},
+         "BuB"},
+        {"one of a type that goes from ring to ring",
+         {{0, 1001, 7, true},
+          {1, 1002, 7, false},
+          {0, 1003, 1, true},
+          {1, 1005, 7, false},
+          {0, 1010, 2, true},
+          {1, 1011, 7, false}},
+         "BkBuBu"},
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        struct spdk_file *file = make_drained_file();
+        size_t at = offsetof(struct spdk_file, lcores);
+        uint64_t next[2] = {0};
+        for (const struct gap_event *event = rows[row].events; event->tsc; event++) {
+            if (!event->lcore && event->tsc == 1010)
+                next[0] += 6;
+            at = add_chunk(file, at, event->lcore, next[event->lcore]++,
+                           &(struct spdk_slot){.tsc = event->tsc,
+                                               .id = event->begins ? REQ_NEW : REQ_NEED,
+                                               .owner = 2,
+                                               .object = event->object},
+                           1);
+        }
+        struct recording *recording;
+        struct recording_event event;
+        struct object_step step;
+        struct text why = {0};
+        char known[9] = {0};
+        assert_int_equal(reader_open_bytes(file, at, "drained", &recording, &why), 0);
+        struct objects *objects = objects_make(recording);
+        for (unsigned i = 0; recording_next(recording, &event) == 1; i++) {
+            assert_int_equal(objects_follow(objects, &event, &step), 0);
+            known[i] = step.begins ? 'B' : step.own.number != OBJECT_UNNUMBERED ? 'k' : 'u';
+            if (step.is_first)
+                assert_int_equal(step.before, 0);
+        }
+        if (strcmp(known, rows[row].known))
+            fail_msg("%s: %s, not %s", rows[row].what, known, rows[row].known);
+        objects_free(objects);
+        recording_close(recording);
+        free(file);
+    }
 }
 
 static void test_lines_fit_the_terminal(void **state)
@@ -445,6 +529,7 @@ int main(void)
         cmocka_unit_test(test_a_running_program_at_full_speed),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_a_drained_file),
+        cmocka_unit_test(test_a_gap_makes_unknown),
         cmocka_unit_test(test_lines_fit_the_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

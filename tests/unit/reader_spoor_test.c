@@ -418,7 +418,7 @@ static void test_object_lives_and_stories(void **state)
         add_record(block, &at, 2, 1000000 + i * 1000 + (i + 1) * 10, 0x10, 0, NULL, 0);
     }
     struct recording *recording = open_file(file);
-    struct objects *objects = objects_make(recording_model(recording));
+    struct objects *objects = objects_make(recording);
     struct latency_table table;
     struct stories stories;
     struct recording_event event;

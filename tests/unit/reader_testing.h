@@ -146,7 +146,7 @@ static inline struct text reader_list(struct recording *recording, unsigned widt
     struct text out = {0};
     struct recording_event event;
     struct object_step step;
-    struct objects *objects = objects_make(recording_model(recording));
+    struct objects *objects = objects_make(recording);
     event_printer_init(&printer, recording);
     printer.width = width;
     while (recording_next(recording, &event) == 1) {
