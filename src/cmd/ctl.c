@@ -58,7 +58,7 @@ static const char *const state_names[] = {"running", "ended", "unknown", "damage
 /* Whose program it is, and whether that runs. SPDK's files by shared memory id do not say. */
 static enum state find_state(const struct find_entry *entry, unsigned *rings)
 {
-    const struct recording_options options = {.only_cpu = -1};
+    const struct recording_options options = {.only_cpu = -1, .model_only = true};
     struct recording *recording;
     struct text why = {0};
     enum state state = STATE_BROKEN;

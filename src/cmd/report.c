@@ -15,7 +15,6 @@
 
 #include "cmd/command.h"
 #include "cmd/recordings.h"
-#include "reader/copy.h"
 #include "reader/find.h"
 
 volatile int report_stop;
@@ -294,27 +293,6 @@ static unsigned terminal_width(void)
     return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
 }
 
-/* Of a recording that is being written, a copy is read: it is made faster than the rings go round, and two
- * readings of it see the same. SPDK's format is safer to read in place, where the writer's position can be
- * asked for, so it is copied only when it must be read twice. */
-static int freeze(struct recording **recording, const struct recording_options *options, struct text *why)
-{
-    if (!recording_is_live(*recording))
-        return 0;
-    struct recording *frozen;
-    const int file = copy_to_memory(recording_file(*recording));
-    if (file < 0) {
-        text_printf(why, "cannot copy the recording to memory: %s", strerror(-file));
-        return file;
-    }
-    const int error = recording_open_file(file, "(copy)", options, &frozen, why);
-    if (!error) {
-        recording_close(*recording);
-        *recording = frozen;
-    }
-    return error;
-}
-
 int command_report(int argc, char **argv)
 {
     struct arguments arguments = {.recording.only_cpu = -1, .report.width = terminal_width()};
@@ -329,9 +307,8 @@ int command_report(int argc, char **argv)
     if (path)
         error = recording_open(path, &arguments.recording, &report.recording, &why);
     free(path);
-    if (!error && !arguments.report.follow &&
-        (arguments.report.slowest || !recording_is_spdk(report.recording)))
-        error = freeze(&report.recording, &arguments.recording, &why);
+    if (!error && arguments.report.follow)
+        error = recording_keep_up(report.recording);
     if (!error && arguments.recording.only_cpu >= 0 && !recording_is_spdk(report.recording)) {
         text_add(&why, "-c is for SPDK's trace files: this recording is by thread, use --thread");
         error = -EINVAL;

@@ -26,7 +26,7 @@ const struct recording *control_recording(const struct control *control)
 
 int control_open(const char *path, struct control **result, struct text *why)
 {
-    const struct recording_options options = {.only_cpu = -1, .whole = true};
+    const struct recording_options options = {.only_cpu = -1, .model_only = true};
     struct control *control = calloc(1, sizeof *control);
     *result = NULL;
     if (!control)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,7 +40,8 @@ int drain_write(struct drain *drain, const void *bytes, size_t length, uint64_t 
 
 int drain_append(struct drain *drain, const void *bytes, size_t length, struct text *why)
 {
-    const int error = drain_write(drain, bytes, length, drain->written, why);
+    const int error = drain->append ? drain->append(drain, bytes, length)
+                                    : drain_write(drain, bytes, length, drain->written, why);
     drain->written += error ? 0 : length;
     return error;
 }
@@ -125,7 +127,7 @@ int drain_rotate(struct drain *drain, struct text *why)
 
 int drain_round(struct drain *drain, struct text *why)
 {
-    const int result = drain->format->round(drain, false, why);
+    const int result = drain->format->round(drain, DRAIN_FULL, why);
     if (result < 0)
         return result;
     const int error = seconds_now() != drain->described ? describe(drain, why) : 0;
@@ -139,7 +141,7 @@ bool drain_is_live(struct drain *drain)
 
 int drain_finish(struct drain *drain, struct text *why)
 {
-    const int result = drain->format->round(drain, true, why);
+    const int result = drain->format->round(drain, DRAIN_LAST, why);
     const int error = close_output(drain, why);
     /* What could not be read is missing from the copy, which is else whole. */
     const int unread = *drain->source->read_error;
@@ -178,7 +180,7 @@ int drain_open_recording(struct recording *source, const struct drain_options *o
 
 int drain_open(const char *path, const struct drain_options *options, struct drain **result, struct text *why)
 {
-    const struct recording_options reading = {.only_cpu = -1, .whole = true};
+    const struct recording_options reading = {.only_cpu = -1, .whole = true, .model_only = true};
     struct recording *source;
     const int error = recording_open(path, &reading, &source, why);
     *result = NULL;
@@ -195,4 +197,25 @@ void drain_close(struct drain *drain)
     recording_close(drain->source);
     free(drain->path);
     free(drain);
+}
+
+int drain_to_memory(struct recording *source, struct text *why)
+{
+    const struct drain_format *format = recording_is_spdk(source) ? &drain_format_spdk : &drain_format_spoor;
+    char path[] = "a copy in memory";
+    struct drain drain = {
+        .source = source, .format = format, .path = path, .file = memfd_create("recording", MFD_CLOEXEC)};
+    if (drain.file < 0)
+        return drain_fail(why, "make", path, -errno);
+    int error = format->open(&drain, why);
+    drain.written = drain.begin;
+    if (!error)
+        error = format->describe(&drain, why);
+    if (!error)
+        error = format->round(&drain, DRAIN_LAST, why);
+    format->close(&drain);
+    if (error >= 0)
+        return drain.file;
+    close(drain.file);
+    return error;
 }

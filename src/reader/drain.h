@@ -47,4 +47,8 @@ int drain_finish(struct drain *drain, struct text *why);
 struct drain_counts drain_counts(const struct drain *drain);
 void drain_close(struct drain *drain);
 
+/* What is in the rings now, drained to a file in memory that goes away when it is closed; it is no recording's
+ * output, and says so (SPDK's number of the file is 0). Its descriptor, or -errno with the reason. */
+int drain_to_memory(struct recording *source, struct text *why);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between drain.c, which has the output files and their rotation, and the formats, which know what is in the
- * program's rings and how it stands in a file. */
+/* Between those who want what is in a program's rings - drain.c, which has output files and their rotation, and
+ * follower.c, which keeps it in memory - and the formats, which know what is in the rings and how it stands in
+ * a file. */
 #ifndef SPOOR_READER_DRAIN_FORMAT_H
 #define SPOOR_READER_DRAIN_FORMAT_H
 
@@ -9,6 +10,12 @@
 #include "reader/drain.h"
 #include "reader/reader.h"
 
+enum drain_round {
+    DRAIN_FULL, /* what is worth writing; the rest when there is more, or after a while */
+    DRAIN_NEW,  /* everything, also what is not full yet, which is given again when it has grown */
+    DRAIN_LAST, /* everything, for the last time */
+};
+
 struct drain_format {
     int (*open)(struct drain *drain, struct text *why); /* can it be drained? Makes `state`. */
     /* What stands before the records, as it is now: owners, declarations and clocks change while the program
@@ -16,9 +23,8 @@ struct drain_format {
     int (*describe)(struct drain *drain, struct text *why);
     /* In a file after the first: says up to where the file before went. */
     int (*resume)(struct drain *drain, struct text *why);
-    /* All rings once; `all`: for the last time. 1: one was so full that the next round should come at once.
-     */
-    int (*round)(struct drain *drain, bool all, struct text *why);
+    /* All rings once. 1: one was so full that the next round should come at once. */
+    int (*round)(struct drain *drain, enum drain_round round, struct text *why);
     void (*close)(struct drain *drain); /* also after open failed */
 };
 
@@ -26,6 +32,9 @@ extern const struct drain_format drain_format_spoor, drain_format_spdk;
 
 struct drain {
     struct drain_options options;
+    /* Instead of files: takes what a file would be appended. 0 or -errno. */
+    int (*append)(struct drain *drain, const void *bytes, size_t length);
+    uint64_t share; /* bytes that one round may give of each ring, the newest; 0: all */
     const struct drain_format *format;
     void *state; /* the format's */
     struct recording *source;

@@ -36,6 +36,8 @@ struct state {
     uint64_t sizes[SPDK_SECTIONS];
     struct spdk_stream stream;
     struct drained_lcore *lcores; /* SPDK_LCORES_MOST of them */
+    unsigned lcore_count;         /* those that there are are before this one */
+    uint64_t offsets[SPDK_LCORES_MOST];
     struct {
         struct spdk_chunk head;
         struct spdk_slot slots[BATCH];
@@ -61,15 +63,16 @@ static void find_lcores(struct drain *drain)
     struct state *state = drain->state;
     const uint64_t file_bytes = drain->source->file_bytes;
     uint64_t at = 0;
-    const unsigned count = spdk_section_count(drain->source, SPDK_SECTION_LCORES, &at);
-    for (unsigned i = 0; i < count && i < SPDK_LCORES_MOST; i++) {
+    unsigned count = spdk_section_count(drain->source, SPDK_SECTION_LCORES, &at);
+    count = count < SPDK_LCORES_MOST ? count : SPDK_LCORES_MOST;
+    count = (unsigned)(recording_read(drain->source, state->offsets, count * sizeof *state->offsets, at) /
+                       sizeof *state->offsets);
+    for (unsigned i = 0; i < count; i++) {
         struct drained_lcore *lcore = &state->lcores[i];
+        const uint64_t offset = state->offsets[i];
         struct spdk_history history;
-        uint64_t offset;
         if (lcore->offset)
             continue;
-        if (!recording_read_all(drain->source, &offset, sizeof offset, at + i * sizeof offset))
-            break;
         if (!offset || offset > file_bytes ||
             !recording_read_all(drain->source, &history, sizeof history, offset) || !history.num_entries ||
             history.num_tpoint_ids > 65536 ||
@@ -80,6 +83,7 @@ static void find_lcores(struct drain *drain)
             .slots = offset + sizeof history + history.num_tpoint_ids * 8,
             .slot_count = history.num_entries,
         };
+        state->lcore_count = i + 1 > state->lcore_count ? i + 1 : state->lcore_count;
     }
 }
 
@@ -201,7 +205,7 @@ static int resume_spdk(struct drain *drain, struct text *why)
 {
     struct state *state = drain->state;
     int error = 0;
-    for (unsigned i = 0; i < SPDK_LCORES_MOST && !error; i++) {
+    for (unsigned i = 0; i < state->lcore_count && !error; i++) {
         struct spdk_history history;
         if (state->lcores[i].begun && read_history(drain, &state->lcores[i], &history))
             error = write_chunk(drain, i, &history, state->lcores[i].next, 0, 0, why);
@@ -262,7 +266,7 @@ static void find_origin(struct drain *drain)
 {
     struct state *state = drain->state;
     uint64_t origin = UINT64_MAX;
-    for (unsigned i = 0; i < SPDK_LCORES_MOST; i++) {
+    for (unsigned i = 0; i < state->lcore_count; i++) {
         const struct drained_lcore *lcore = &state->lcores[i];
         struct spdk_history history;
         struct spdk_slot slot;
@@ -278,8 +282,15 @@ static void find_origin(struct drain *drain)
         state->stream.origin = origin;
 }
 
+/* Goes on with a later slot: those before it are lost, or, when none was taken yet, not wanted. */
+static void skip_to(struct drain *drain, struct drained_lcore *lcore, uint64_t next)
+{
+    drain->counts.lost += lcore->begun ? next - lcore->next : 0;
+    lcore->next = next;
+}
+
 /* One lcore. 1: it was more than a quarter full of what is new. */
-static int drain_lcore(struct drain *drain, unsigned index, bool all, struct text *why)
+static int drain_lcore(struct drain *drain, unsigned index, enum drain_round round, struct text *why)
 {
     struct state *state = drain->state;
     struct drained_lcore *lcore = &state->lcores[index];
@@ -290,18 +301,19 @@ static int drain_lcore(struct drain *drain, unsigned index, bool all, struct tex
     if (end <= lcore->next)
         return 0;
     const bool is_filled = end - lcore->next > lcore->slot_count / 4;
-    if (!all && !is_filled && end - lcore->next < WORTH && ++lcore->waited < WAIT_ROUNDS)
+    if (round == DRAIN_FULL && !is_filled && end - lcore->next < WORTH && ++lcore->waited < WAIT_ROUNDS)
         return 0;
     lcore->waited = 0;
+    const uint64_t share = drain->share / sizeof(struct spdk_slot);
+    if (share && end - lcore->next > share)
+        skip_to(drain, lcore, end - share);
     while (lcore->next < end) {
         if (!read_history(drain, lcore, &history))
             return 0;
         uint64_t safe = oldest_safe(lcore, history.next_entry);
         if (safe > lcore->next) { /* overtaken: go on with a lead, or it happens again at once */
-            safe += all ? 0 : lcore->slot_count / 8;
-            const uint64_t to = safe < end ? safe : end;
-            drain->counts.lost += lcore->begun ? to - lcore->next : 0;
-            lcore->next = to;
+            safe += round == DRAIN_LAST ? 0 : lcore->slot_count / 8;
+            skip_to(drain, lcore, safe < end ? safe : end);
             continue;
         }
         const int error = drain_batch(drain, index, end, why);
@@ -311,20 +323,22 @@ static int drain_lcore(struct drain *drain, unsigned index, bool all, struct tex
     return is_filled;
 }
 
-static int round_spdk(struct drain *drain, bool all, struct text *why)
+static int round_spdk(struct drain *drain, enum drain_round round, struct text *why)
 {
     struct state *state = drain->state;
     int is_filled = 0;
-    if (!state->stream.origin)
+    if (drain->append)
+        find_lcores(drain);
+    else if (!state->stream.origin)
         find_origin(drain);
-    for (unsigned i = 0; i < SPDK_LCORES_MOST; i++) {
+    for (unsigned i = 0; i < state->lcore_count; i++) {
         if (!state->lcores[i].offset)
             continue;
-        const int result = drain_lcore(drain, i, all, why);
+        const int result = drain_lcore(drain, i, round, why);
         if (result < 0)
             return result;
         is_filled |= result;
-        const int error = all ? 0 : drain_rotate(drain, why);
+        const int error = round == DRAIN_FULL ? drain_rotate(drain, why) : 0;
         if (error)
             return error;
     }
@@ -348,7 +362,7 @@ static int open_spdk(struct drain *drain, struct text *why)
     if (!state->lcores || !state->batch)
         return -ENOMEM;
     drain->counts.are_entries = true;
-    return plan(drain, why);
+    return drain->append ? 0 : plan(drain, why);
 }
 
 static void close_spdk(struct drain *drain)

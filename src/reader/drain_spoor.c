@@ -16,7 +16,8 @@ struct drained_ring {
     uint64_t next;   /* sequence of the next block */
     uint64_t number; /* of its first record, if nothing is lost */
     bool begun;
-    struct layout_block last; /* header of the newest that was written */
+    struct layout_block last;     /* header of the newest that was written */
+    uint64_t reserved, committed; /* when the block that is not full was given last */
 };
 
 struct state {
@@ -138,8 +139,35 @@ static int drain_batch(struct drain *drain, uint64_t index, uint64_t end, uint64
     return kept ? drain_append(drain, state->batch, kept * sizeof *state->batch, why) : 0;
 }
 
+/* The block at which the ring stands, as far as it is filled, if it has grown. */
+static int give_unfinished(struct drain *drain, uint64_t index, uint64_t sequence, struct text *why)
+{
+    const struct state *state = drain->state;
+    struct drained_ring *ring = &state->rings[index];
+    struct layout_block *block = state->batch;
+    struct layout_ring control;
+    if (!read_ring(drain, index, &control))
+        return 0;
+    const uint64_t blocks = state->header->ring_bytes / LAYOUT_BLOCK_BYTES;
+    const uint64_t reserved = layout_position(control.reserved, control.position_base);
+    const uint64_t committed = layout_position(control.committed, control.position_base);
+    if (reserved == ring->reserved && committed == ring->committed)
+        return 0;
+    ring->reserved = reserved;
+    ring->committed = committed;
+    const uint64_t offset = state->header->rings_offset + index * state->header->ring_stride + LAYOUT_PAGE +
+                            sequence % blocks * LAYOUT_BLOCK_BYTES;
+    if (!spoor_block_read(drain->source, offset, (uint32_t)index, sequence, committed, block))
+        return 0;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (!read_ring(drain, index, &control) ||
+        layout_position(control.reserved, control.position_base) >= (sequence + blocks) * LAYOUT_BLOCK_WORDS)
+        return 0;
+    return drain_append(drain, block, sizeof *block, why);
+}
+
 /* One ring. 1: it was more than a quarter full of what is new. */
-static int drain_ring(struct drain *drain, uint64_t index, bool all, struct text *why)
+static int drain_ring(struct drain *drain, uint64_t index, enum drain_round round, struct text *why)
 {
     const struct state *state = drain->state;
     struct drained_ring *ring = &state->rings[index];
@@ -151,7 +179,7 @@ static int drain_ring(struct drain *drain, uint64_t index, bool all, struct text
     const uint64_t committed = layout_position(control.committed, control.position_base);
     const uint64_t newest = reserved / LAYOUT_BLOCK_WORDS; /* the block that is being filled */
     uint64_t end = newest;
-    if (all)
+    if (round == DRAIN_LAST)
         end = newest + 1;
     else if (committed / LAYOUT_BLOCK_WORDS < newest && newest - ring->next < blocks / 2)
         end = committed /
@@ -159,10 +187,13 @@ static int drain_ring(struct drain *drain, uint64_t index, bool all, struct text
     if (ring->next == 0)
         ring->next = 1;
     bool is_filled = false;
+    const uint64_t share = drain->share / LAYOUT_BLOCK_BYTES;
+    if (share && end > share && ring->next < end - share)
+        ring->next = end - share;
     while (ring->next < end) {
         if (newest >= blocks && ring->next <= newest - blocks) {
             /* Overtaken: go on with a lead, or it happens again at once. */
-            const uint64_t lead = all ? 0 : blocks / 8;
+            const uint64_t lead = round == DRAIN_LAST ? 0 : blocks / 8;
             ring->next = newest - blocks + 1 + lead;
             continue;
         }
@@ -171,10 +202,11 @@ static int drain_ring(struct drain *drain, uint64_t index, bool all, struct text
         if (error)
             return error;
     }
-    return is_filled;
+    const int error = round == DRAIN_NEW ? give_unfinished(drain, index, ring->next, why) : 0;
+    return error ? error : is_filled;
 }
 
-static int round_spoor(struct drain *drain, bool all, struct text *why)
+static int round_spoor(struct drain *drain, enum drain_round round, struct text *why)
 {
     struct state *state = drain->state;
     int is_filled = 0;
@@ -187,11 +219,11 @@ static int round_spoor(struct drain *drain, bool all, struct text *why)
             break; /* they are taken in order */
         if (ring != LAYOUT_RING_USED && ring != LAYOUT_RING_ENDED)
             continue;
-        const int result = drain_ring(drain, i, all, why);
+        const int result = drain_ring(drain, i, round, why);
         if (result < 0)
             return result;
         is_filled |= result;
-        const int error = all ? 0 : drain_rotate(drain, why);
+        const int error = round == DRAIN_FULL ? drain_rotate(drain, why) : 0;
         if (error)
             return error;
     }
@@ -225,7 +257,7 @@ static int open_spoor(struct drain *drain, struct text *why)
         return -ENOMEM;
     struct text ignored = {0};
     state->header = header;
-    state->signing = write_access_open(drain->source, drain->options.pid, &ignored);
+    state->signing = drain->append ? -1 : write_access_open(drain->source, drain->options.pid, &ignored);
     text_free(&ignored);
     state->rings = calloc(LAYOUT_MAX_RINGS, sizeof *state->rings);
     state->batch = malloc(BATCH * sizeof *state->batch);

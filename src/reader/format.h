@@ -5,6 +5,7 @@
 #define SPOOR_READER_FORMAT_H
 
 #include "base/arena.h"
+#include "reader/follower.h"
 #include "reader/reader.h"
 #include "reader/timeline.h"
 
@@ -21,13 +22,16 @@ struct recording_format {
     const char *name;
     /* Could the file be of this format? `head` holds its first `length` bytes. */
     bool (*recognises)(const uint8_t *head, size_t length, uint64_t file_bytes);
-    int (*open)(struct recording *recording, struct text *why);
+    int (*open)(struct recording *recording, struct text *why); /* all but the events */
+    int (*read)(struct recording *recording);                   /* the events of a file that nobody writes */
     /* The source's next event is in `event`, except for what reader.c knows itself. Only when it is ready. */
     void (*take)(struct recording *recording, struct recording_source *source, struct recording_event *event);
     /* Goes to the event after it. Sets ready and stamp. */
     void (*advance)(struct recording *recording, struct recording_source *source);
-    /* Live: new sources, and those that were not ready may be. */
-    int (*refresh)(struct recording *recording);
+    /* Followed: pieces to the sources that they belong to, new ones too; what else changes while the program runs.
+     * Those that were not ready may be. */
+    int (*refresh)(struct recording *recording, struct piece *pieces);
+    unsigned (*rings)(const struct recording *recording); /* how many the program has now */
     void (*thread)(const struct recording_source *source, struct recording_thread *thread);
     bool (*is_live)(struct recording *recording);
     void (*close)(struct recording *recording);
@@ -53,6 +57,7 @@ struct recording {
     char *path;
     uint64_t file_bytes;
     bool live;
+    struct follower *follower; /* NULL: the recording is not followed, and its file does not change */
 
     struct arena arena; /* the model */
     struct recording_model model;

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/open_foreign.h"
+#include "reader/copy.h"
+#include "reader/drain.h"
 #include "reader/format.h"
 
 static const struct recording_format *const formats[] = {&recording_format_spoor, &recording_format_spdk};
@@ -26,7 +28,7 @@ size_t recording_read(const struct recording *recording, void *buffer, size_t by
         if (now < 0 && errno == EINTR)
             continue;
         if (now < 0)
-            *recording->read_error = errno;
+            __atomic_store_n(recording->read_error, errno, __ATOMIC_RELAXED);
         if (now <= 0)
             break;
         got += (size_t)now;
@@ -221,10 +223,77 @@ static uint64_t safe_limit(const struct recording *recording, uint64_t now)
 
 /* ---- opening ---- */
 
+/* As it is now, in memory; SPDK's rings, which tell nothing of what is whole in them, slot by slot. */
+static int copy_now(struct recording *recording, struct text *why)
+{
+    return recording_is_spdk(recording) ? drain_to_memory(recording, why) : copy_to_memory(recording->file);
+}
+
+/* Goes on with a copy. */
+static int freeze(struct recording **recording, struct text *why)
+{
+    const struct recording_options options = (*recording)->options;
+    struct recording *frozen;
+    int error = copy_now(*recording, why);
+    if (error >= 0)
+        error = recording_open_file(error, (*recording)->path, &options, &frozen, why);
+    else if (!why->length)
+        text_printf(why, "cannot copy the recording to memory: %s", strerror(-error));
+    recording_close(*recording);
+    *recording = error ? NULL : frozen;
+    return error;
+}
+
+/* What was recorded since the last look, from the follower. */
+static int look(struct recording *recording)
+{
+    struct follower_look look;
+    const int error = follower_take(recording->follower, &look);
+    recording->live = !look.has_ended;
+    recording->limit = recording->live ? safe_limit(recording, look.seen) : UINT64_MAX;
+    const int refreshed = recording->format->refresh(recording, look.pieces);
+    for (size_t i = 0; i < recording->source_count; i++)
+        note_gap(recording, recording->sources[i]);
+    return error ? error : refreshed;
+}
+
+static int read_events(struct recording *recording, struct text *why)
+{
+    if (!recording->live)
+        return recording->format->read(recording);
+    const int error = follower_make(recording, &recording->follower, why);
+    return error ? error : look(recording);
+}
+
+static int find_format(struct recording *recording, struct text *why)
+{
+    struct stat status;
+    uint8_t head[512];
+    if (fstat(recording->file, &status) < 0) {
+        text_printf(why, "cannot read %s: %s", recording->path, strerror(errno));
+        return -errno;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        text_printf(why, "%s is no regular file", recording->path);
+        return -EINVAL;
+    }
+    recording->file_bytes = (uint64_t)status.st_size;
+    const size_t length = recording_read(recording, head, sizeof head, 0);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0] && !recording->format; i++)
+        if (formats[i]->recognises(head, length, recording->file_bytes))
+            recording->format = formats[i];
+    if (*recording->read_error) {
+        text_printf(why, "cannot read %s: %s", recording->path, strerror(*recording->read_error));
+        return -*recording->read_error;
+    }
+    if (!recording->format)
+        text_printf(why, "%s is no recording, neither of spoor nor of SPDK", recording->path);
+    return recording->format ? 0 : -EINVAL;
+}
+
 int recording_open_file(int file, const char *path, const struct recording_options *options,
                         struct recording **result, struct text *why)
 {
-    struct stat status;
     struct recording *recording = calloc(1, sizeof *recording);
     int error = -ENOMEM;
     *result = NULL;
@@ -235,47 +304,23 @@ int recording_open_file(int file, const char *path, const struct recording_optio
     recording->file = file;
     recording->options = *options;
     recording->limit = UINT64_MAX;
-    if (!(recording->read_error = calloc(1, sizeof *recording->read_error)) ||
-        !(recording->path = strdup(path)))
-        goto fail;
-    if (fstat(file, &status) < 0) {
-        error = -errno;
-        text_printf(why, "cannot read %s: %s", path, strerror(errno));
-        goto fail;
-    }
-    error = -EINVAL;
-    if (!S_ISREG(status.st_mode)) {
-        text_printf(why, "%s is no regular file", path);
-        goto fail;
-    }
-    recording->file_bytes = (uint64_t)status.st_size;
-    uint8_t head[512];
-    const size_t length = recording_read(recording, head, sizeof head, 0);
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0] && !recording->format; i++)
-        if (formats[i]->recognises(head, length, recording->file_bytes))
-            recording->format = formats[i];
-    if (*recording->read_error) {
-        error = -*recording->read_error;
-        text_printf(why, "cannot read %s: %s", path, strerror(-error));
-        goto fail;
-    }
-    if (!recording->format) {
-        text_printf(why, "%s is no recording, neither of spoor nor of SPDK", path);
-        goto fail;
-    }
-    const uint64_t now = recording_counter_now();
-    error = recording->format->open(recording, why);
+    if ((recording->read_error = calloc(1, sizeof *recording->read_error)) &&
+        (recording->path = strdup(path)))
+        error = find_format(recording, why);
+    if (!error)
+        error = recording->format->open(recording, why);
+    if (!error && recording->live && !options->follow && !options->model_only)
+        error = freeze(&recording, why);
+    else if (!error && !options->model_only)
+        error = read_events(recording, why);
     if (!error)
         error = heap_build(recording);
-    if (options->follow && recording->live)
-        recording->limit = safe_limit(recording, now);
     if (!error) {
         *result = recording;
         return 0;
     }
     if (!why->length)
         text_printf(why, "cannot read %s: %s", path, strerror(-error));
-fail:
     recording_close(recording);
     return error;
 }
@@ -306,8 +351,10 @@ void recording_close(struct recording *recording)
 {
     if (!recording)
         return;
+    follower_stop(recording->follower);
     if (recording->format && recording->state)
         recording->format->close(recording);
+    follower_free(recording->follower);
     timeline_free(&recording->timeline);
     arena_free(&recording->arena);
     arena_free(&recording->owner_arena);
@@ -320,16 +367,17 @@ void recording_close(struct recording *recording)
     free(recording);
 }
 
+int recording_keep_up(struct recording *recording)
+{
+    return recording->follower && recording->live ? follower_start(recording->follower) : 0;
+}
+
 int recording_refresh(struct recording *recording)
 {
-    const bool lived = recording->live;
     leave_event(recording);
-    const uint64_t now = recording_counter_now(); /* first the instant, then the rings */
-    recording->live = lived && recording->format->is_live(recording);
-    recording->limit = recording->live ? safe_limit(recording, now) : UINT64_MAX;
-    const int error = recording->format->refresh(recording);
-    for (size_t i = 0; i < recording->source_count; i++)
-        note_gap(recording, recording->sources[i]);
+    if (!recording->live)
+        return 0;
+    const int error = look(recording);
     if (!error && recording->current && !recording->current->ready)
         recording->current = NULL;
     const int built = heap_build(recording);
@@ -487,6 +535,8 @@ int recording_file(const struct recording *recording)
 struct recording_counts recording_counts(const struct recording *recording)
 {
     struct recording_counts counts = recording->counts;
-    counts.read_error = *recording->read_error;
+    if (recording->options.model_only)
+        counts.sources = recording->format->rings(recording);
+    counts.read_error = __atomic_load_n(recording->read_error, __ATOMIC_RELAXED);
     return counts;
 }

@@ -135,11 +135,14 @@ struct recording;
 
 struct recording_options {
     bool follow;      /* recording_refresh will be called */
+    bool model_only;  /* recording_next will not be called */
     bool whole;       /* SPDK's format: not only the time that all lcores cover */
     int64_t only_cpu; /* -1: all */
 };
 
-/* 0, or -errno with the reason in `why`. The file is opened for reading only. */
+/* 0, or -errno with the reason in `why`. The file is opened for reading only. Of a recording that is being written
+ * and is not to be followed, what is there now is copied first: nothing is overwritten while it is read, and it is
+ * no longer live. */
 int recording_open(const char *path, const struct recording_options *options, struct recording **result,
                    struct text *why);
 /* The same with a descriptor, which then belongs to the recording. */
@@ -159,6 +162,10 @@ int recording_next(struct recording *recording, struct recording_event *event);
  * UINT64_MAX: it is not known yet where it ends. */
 #define RECORDING_ALL_SOURCES UINT32_MAX
 uint64_t recording_gap_end(const struct recording *recording, uint32_t source);
+
+/* Live: from now on a thread, with the rights that the caller has, copies what is recorded before it is
+ * overwritten; recording_refresh takes what it has. 0 or -errno. */
+int recording_keep_up(struct recording *recording);
 
 /* Live: looks for what has been recorded since. Afterwards recording_next goes on, up to an instant so long
  * ago that no event before it can still be on its way. 1: the program lives; 0: it has ended, and everything

@@ -267,6 +267,14 @@ bool replay_is_live(const struct replay *replay)
     return false;
 }
 
+int replay_keep_up(struct replay *replay)
+{
+    int error = 0;
+    for (size_t i = 0; i < replay->count && !error; i++)
+        error = recording_keep_up(replay->streams[i].recording);
+    return error;
+}
+
 int replay_refresh(struct replay *replay)
 {
     int lives = 0;

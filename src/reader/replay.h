@@ -55,6 +55,8 @@ const struct replay_timer *replay_due(struct replay *replay, uint64_t time, uint
 
 /* The next event that somebody listens to: 1; 0: no more, or no more for now; else -errno. */
 int replay_next(struct replay *replay, struct replay_event *event);
+/* From now on threads, with the rights that the caller has, copy what living programs record. 0 or -errno. */
+int replay_keep_up(struct replay *replay);
 /* Looks for what was recorded since. 1: there is a program that lives; 0: none; else -errno. */
 int replay_refresh(struct replay *replay);
 /* Up to here everything was seen of all recordings that are still written; UINT64_MAX: nobody writes. */

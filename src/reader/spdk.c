@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SPDK's trace files, sectioned format: a file, or the shared memory of a running program.
+/* SPDK's trace files, sectioned format: a file, a drained one, or what a follower copies of a running program.
  *
- * The format guards nothing, so all doubt is ours. Of a ring that is being written, only those slots are used
- * that were still behind the writer by more than one event after they had been copied. In a copy (made by cp
- * while the program ran), the position in the header is older than the slots: times tell the order, and where
- * they go back, the writer stood when the copy was made; the event before such a place may be half written
- * and is left out. */
+ * The format guards nothing, so all doubt is ours. Of a ring that is being written, only what drain_spdk.c has
+ * copied is used. In a copy that cp made while the program ran, the position in the header is older than the
+ * slots: times tell the order, and where they go back, the writer stood when the copy was made; the event
+ * before such a place may be half written and is left out. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,8 +36,10 @@ struct run { /* slots [next, end) of an lcore, counted from the first ever writt
     bool is_torn;         /* its last event may be half written */
     struct place *places; /* of a drained file: in ascending order; else NULL */
     size_t place_count, place_room, place_at;
+    struct pieces pieces; /* of a program that is followed: chunks, in ascending order */
+    bool is_followed;
 
-    struct spdk_slot *chunk; /* slots [chunk_begin, chunk_end) */
+    struct spdk_slot *chunk; /* slots [chunk_begin, chunk_end); of a piece, if it is followed */
     uint64_t chunk_begin, chunk_end;
     uint64_t begin; /* of the event that is ready */
     struct spdk_slot first;
@@ -65,14 +66,6 @@ static bool spdk_recognises(const uint8_t *head, size_t length, uint64_t file_by
 
 /* ---- lcores ---- */
 
-static uint64_t next_entry(const struct recording *recording, const struct run *run)
-{
-    uint64_t next = 0;
-    recording_read_all(recording, &next, sizeof next,
-                       run->history + offsetof(struct spdk_history, next_entry));
-    return next;
-}
-
 static struct run *make_run(struct recording *recording, const struct run *like)
 {
     struct run *run = calloc(1, sizeof *run);
@@ -80,8 +73,9 @@ static struct run *make_run(struct recording *recording, const struct run *like)
         return NULL;
     if (like)
         *run = *like;
-    run->chunk = malloc(CHUNK * sizeof *run->chunk);
-    if (!run->chunk || recording_add_source(recording, &run->source)) {
+    run->is_followed = recording->follower;
+    run->chunk = run->is_followed ? NULL : malloc(CHUNK * sizeof *run->chunk);
+    if ((!run->is_followed && !run->chunk) || recording_add_source(recording, &run->source)) {
         free(run->chunk);
         free(run);
         return NULL;
@@ -122,10 +116,36 @@ static uint64_t slot_offset(struct run *run, uint64_t slot, uint64_t *left)
     return place->offset + (slot - place->first) * sizeof(struct spdk_slot);
 }
 
-/* Copies slots from `slot` on. False: none. */
+static const struct spdk_chunk *chunk_of(const struct piece *piece)
+{
+    return (const struct spdk_chunk *)piece->content;
+}
+
+/* Followed: gives back the pieces before a slot. The first of the others; NULL: there is none. */
+static struct piece *drop_before(struct recording *recording, struct run *run, uint64_t slot)
+{
+    struct piece *piece;
+    while ((piece = run->pieces.first) && chunk_of(piece)->first + chunk_of(piece)->count <= slot) {
+        run->pieces.first = piece->next;
+        follower_drop(recording->follower, piece);
+    }
+    return piece;
+}
+
+/* Slots from `slot` on. False: none. */
 static bool load_chunk(struct recording *recording, struct run *run, uint64_t slot)
 {
     uint64_t count;
+    if (run->is_followed) {
+        struct piece *piece = drop_before(recording, run, slot);
+        run->chunk_begin = run->chunk_end = 0;
+        if (!piece || chunk_of(piece)->first > slot)
+            return false;
+        run->chunk = (struct spdk_slot *)(piece->content + sizeof(struct spdk_chunk));
+        run->chunk_begin = chunk_of(piece)->first;
+        run->chunk_end = run->chunk_begin + chunk_of(piece)->count;
+        return true;
+    }
     const uint64_t offset = slot_offset(run, slot, &count);
     if (count > CHUNK)
         count = CHUNK;
@@ -138,11 +158,24 @@ static bool load_chunk(struct recording *recording, struct run *run, uint64_t sl
     return run->chunk_end > slot;
 }
 
-/* Of a drained file: goes on with the next slot that is there. What is not was overwritten. */
+/* Are its slots numbered, so that gaps show? */
+static bool has_gaps(const struct run *run)
+{
+    return run->places || run->is_followed;
+}
+
+/* Goes on with the next slot that is there. What is not was overwritten. */
 static void skip_gap(struct recording *recording, struct run *run)
 {
-    const size_t at = find_place(run, run->next);
-    const uint64_t to = at == run->place_count ? run->end : run->places[at].first;
+    uint64_t to = run->end;
+    if (run->is_followed) {
+        const struct piece *piece = drop_before(recording, run, run->next);
+        to = piece ? chunk_of(piece)->first : to;
+        run->chunk_begin = run->chunk_end = 0;
+    } else {
+        const size_t at = find_place(run, run->next);
+        to = at == run->place_count ? to : run->places[at].first;
+    }
     if (to <= run->next)
         return;
     run->source.lost += to - run->next;
@@ -168,25 +201,6 @@ static uint64_t skip_unwritten(const struct recording *recording, struct run *ru
     const uint64_t offset = slot_offset(run, slot, &left), data = recording_skip_hole(recording, offset);
     const uint64_t skipped = data > offset ? (data - offset) / sizeof(struct spdk_slot) : 0;
     return slot + (skipped > left ? left : skipped ? skipped : 1);
-}
-
-/* Live: after slots from `slot` on were copied, are they still behind the writer? If not, goes on where it is
- * safe. */
-static bool was_overtaken(struct recording *recording, struct run *run, uint64_t slot)
-{
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    const uint64_t next = next_entry(recording, run);
-    if (next < slot || next - slot + SPDK_EVENT_SLOTS <= run->slot_count)
-        return false;
-    uint64_t safe = next - run->slot_count + SPDK_EVENT_SLOTS +
-                    run->slot_count / 8; /* a lead, or it happens again at once */
-    if (safe > run->end)
-        safe = run->end;
-    run->source.lost += safe - slot;
-    recording->counts.overwritten += safe - slot;
-    run->next = safe;
-    run->chunk_begin = run->chunk_end = 0;
-    return true;
 }
 
 static bool is_continuation(const struct spdk_state *state, const struct run *run,
@@ -215,11 +229,11 @@ static unsigned assemble(struct recording *recording, struct run *run, uint64_t 
     return slots;
 }
 
-/* A slot whose event is not whole. Of a drained file all slots are accounted for. */
+/* A slot whose event is not whole. Where slots are numbered all are accounted for. */
 static void leave_slot(struct recording *recording, struct run *run)
 {
     run->next++;
-    if (!run->places)
+    if (!has_gaps(run))
         return;
     run->source.lost++;
     recording->counts.overwritten++;
@@ -233,17 +247,14 @@ static void spdk_advance(struct recording *recording, struct recording_source *s
         run->source.lost = 0;
     source->ready = false;
     while (run->next < run->end) {
-        if (run->places && (run->next >= run->chunk_end || run->next < run->chunk_begin))
+        if (has_gaps(run) && (run->next >= run->chunk_end || run->next < run->chunk_begin))
             skip_gap(recording, run);
         const uint64_t slot = run->next;
-        const bool fresh = slot >= run->chunk_end || slot < run->chunk_begin;
         const struct spdk_slot *first = slot_at(recording, run, slot);
         if (!first) {
             run->end = run->next;
             return;
         }
-        if (fresh && recording->live && was_overtaken(recording, run, slot))
-            continue;
         run->first = *first;
         if (!first->tsc) {
             run->next = skip_unwritten(recording, run, slot);
@@ -262,13 +273,9 @@ static void spdk_advance(struct recording *recording, struct recording_source *s
             run->next++;
             continue;
         }
-        const uint64_t chunk_end = run->chunk_end;
         const unsigned slots = assemble(recording, run, slot);
-        if (run->chunk_end != chunk_end && recording->live && was_overtaken(recording, run, slot))
-            continue;
         if (!slots) {
-            if (!run->places)
-                recording->counts.damaged += !recording->live || slot + SPDK_EVENT_SLOTS < run->end;
+            recording->counts.damaged += !has_gaps(run);
             leave_slot(recording, run);
             continue;
         }
@@ -410,29 +417,15 @@ static int read_lcore(struct recording *recording, uint64_t offset, uint64_t *co
         run.source.lost = history.next_entry - history.num_entries;
         recording->counts.overwritten += run.source.lost;
     }
-    const bool is_full = history.next_entry > history.num_entries;
-    if (!recording->live)
-        return split_runs(recording, &run, history.next_entry, is_full ? covered : NULL);
-    struct spdk_slot oldest;
-    if (is_full &&
-        recording_read_all(recording, &oldest, sizeof oldest,
-                           run.slots + history.next_entry % run.slot_count * sizeof oldest) &&
-        oldest.tsc > *covered)
-        *covered = oldest.tsc;
-    struct run *live = make_run(recording, &run);
-    if (!live)
-        return -ENOMEM;
-    live->end = history.next_entry;
-    live->next = live->end > live->slot_count ? live->end - live->slot_count : 0;
-    recording->counts.total += live->slot_count * sizeof(struct spdk_slot);
-    return 0;
+    return split_runs(recording, &run, history.next_entry,
+                      history.next_entry > history.num_entries ? covered : NULL);
 }
 
-/* ---- a drained file ---- */
+/* ---- chunks: a drained file, or what a follower brings ---- */
 
-static struct run *stream_run(struct recording *recording, struct run **runs, const struct spdk_chunk *chunk)
+static struct run *stream_run(struct recording *recording, const struct spdk_chunk *chunk)
 {
-    struct run *run = runs[chunk->index];
+    struct run **runs = ((struct spdk_state *)recording->state)->runs, *run = runs[chunk->index];
     if (!run) {
         const struct run like = {.lcore = (uint32_t)chunk->lcore,
                                  .continuation = chunk->num_tpoint_ids && chunk->num_tpoint_ids <= UINT16_MAX
@@ -465,8 +458,7 @@ static int add_place(struct run *run, const struct spdk_chunk *chunk, uint64_t o
 static int read_stream(struct recording *recording)
 {
     const struct spdk_state *state = recording->state;
-    struct run **runs = calloc(SPDK_LCORES_MOST, sizeof *runs);
-    int error = runs ? 0 : -ENOMEM;
+    int error = 0;
     uint64_t at = state->header.file_size;
     while (!error && at < recording->file_bytes && recording->file_bytes - at >= sizeof(struct spdk_chunk)) {
         struct spdk_chunk chunk;
@@ -481,7 +473,7 @@ static int read_stream(struct recording *recording)
         if (chunk.count > room)
             chunk.count = room;
         if (recording->options.only_cpu < 0 || chunk.lcore == recording->options.only_cpu) {
-            struct run *run = stream_run(recording, runs, &chunk);
+            struct run *run = stream_run(recording, &chunk);
             if (!run)
                 error = -ENOMEM;
             else if (chunk.first < run->end)
@@ -494,8 +486,23 @@ static int read_stream(struct recording *recording)
         recording->counts.total += chunk.count * sizeof(struct spdk_slot);
         at = next;
     }
-    free(runs);
     return error;
+}
+
+static int take_piece(struct recording *recording, struct piece *piece)
+{
+    const struct spdk_chunk *chunk = chunk_of(piece);
+    const bool is_wanted = recording->options.only_cpu < 0 || chunk->lcore == recording->options.only_cpu;
+    struct run *run = is_wanted ? stream_run(recording, chunk) : NULL;
+    if (!run) {
+        follower_drop(recording->follower, piece);
+        return is_wanted ? -ENOMEM : 0;
+    }
+    if (!run->end)
+        run->next = chunk->first;
+    run->end = chunk->first + chunk->count;
+    pieces_add(&run->pieces, piece);
+    return 0;
 }
 
 /* ---- opening ---- */
@@ -538,6 +545,39 @@ static int read_slots(struct recording *recording, uint64_t *covered)
     return error;
 }
 
+/* Times count from the first event. */
+static int find_origin(struct recording *recording)
+{
+    struct spdk_state *state = recording->state;
+    struct spdk_stream stream;
+    uint64_t first = UINT64_MAX;
+    if (state->is_stream && recording_read_all(recording, &stream, sizeof stream, sizeof state->header) &&
+        stream.origin)
+        first = stream.origin;
+    for (size_t i = 0; i < recording->source_count; i++)
+        if (recording->sources[i]->ready && recording->sources[i]->stamp < first)
+            first = recording->sources[i]->stamp;
+    if (first == UINT64_MAX && recording->live)
+        return 0;
+    state->has_origin = true;
+    const int error = timeline_add(&recording->timeline, first == UINT64_MAX ? 0 : first, 0, 0);
+    timeline_finish(&recording->timeline);
+    return error;
+}
+
+static int spdk_read(struct recording *recording)
+{
+    uint64_t covered = 0;
+    const int error = read_slots(recording, &covered);
+    if (error)
+        return error;
+    if (!recording->options.whole && covered > recording->ignore)
+        recording->ignore = covered;
+    for (size_t i = 0; i < recording->source_count; i++)
+        spdk_advance(recording, recording->sources[i]);
+    return find_origin(recording);
+}
+
 static int spdk_open(struct recording *recording, struct text *why)
 {
     struct spdk_state *state = calloc(1, sizeof *state);
@@ -545,6 +585,8 @@ static int spdk_open(struct recording *recording, struct text *why)
     if (!state)
         return -ENOMEM;
     recording->state = state;
+    if (!(state->runs = calloc(SPDK_LCORES_MOST, sizeof *state->runs)))
+        return -ENOMEM;
     recording->model.name = recording->model.command = "";
     if (!recording_read_all(recording, &state->header, sizeof state->header, 0) ||
         !recording_read_all(recording, &main_section, sizeof main_section,
@@ -559,60 +601,49 @@ static int spdk_open(struct recording *recording, struct text *why)
     int error = spdk_model_read(recording);
     if (!error)
         error = spdk_owners_read(recording);
-    uint64_t covered = 0;
-    if (!error)
-        error = read_slots(recording, &covered);
-    if (error)
-        return error;
-    if (!recording->options.whole && covered > recording->ignore)
-        recording->ignore = covered;
-    uint64_t first = UINT64_MAX;
-    struct spdk_stream stream;
-    if (state->is_stream && recording_read_all(recording, &stream, sizeof stream, sizeof state->header) &&
-        stream.origin)
-        first = stream.origin;
-    for (size_t i = 0; i < recording->source_count; i++) {
-        spdk_advance(recording, recording->sources[i]);
-        if (recording->sources[i]->ready && recording->sources[i]->stamp < first)
-            first = recording->sources[i]->stamp;
-    }
     timeline_init(&recording->timeline, main_section.tsc_rate);
-    error = timeline_add(&recording->timeline, first == UINT64_MAX ? 0 : first, 0, 0);
-    timeline_finish(&recording->timeline);
     return error;
 }
 
-static int spdk_refresh(struct recording *recording)
+static int spdk_refresh(struct recording *recording, struct piece *pieces)
 {
-    for (size_t i = 0; i < recording->source_count; i++) {
-        struct run *run = (struct run *)recording->sources[i];
-        const uint64_t next = next_entry(recording, run);
-        if (next <= run->end)
-            continue;
-        if (next - run->next > run->slot_count) {
-            const uint64_t oldest = next - run->slot_count;
-            if (!run->source.ready) {
-                run->source.lost += oldest - run->next;
-                recording->counts.overwritten += oldest - run->next;
-                run->next = oldest;
-            }
-        }
-        run->end = next;
-        run->chunk_begin = run->chunk_end = 0;
-        if (!run->source.ready)
-            spdk_advance(recording, &run->source);
+    const struct spdk_state *state = recording->state;
+    int error = 0;
+    for (struct piece *piece = pieces, *next; piece; piece = next) {
+        next = piece->next;
+        const int result = take_piece(recording, piece);
+        error = error ? error : result;
     }
-    return spdk_owners_read(recording);
+    for (size_t i = 0; i < recording->source_count; i++)
+        if (!recording->sources[i]->ready)
+            spdk_advance(recording, recording->sources[i]);
+    if (!error && !state->has_origin)
+        error = find_origin(recording);
+    return error ? error : spdk_owners_read(recording);
+}
+
+static unsigned spdk_rings(const struct recording *recording)
+{
+    uint64_t at = 0, offset;
+    unsigned count = 0;
+    const unsigned lcores = spdk_section_count(recording, SPDK_SECTION_LCORES, &at);
+    for (unsigned i = 0; i < lcores && i < SPDK_LCORES_MOST; i++)
+        count += recording_read_all(recording, &offset, sizeof offset, at + i * sizeof offset) && offset;
+    return count;
 }
 
 static void spdk_close(struct recording *recording)
 {
     for (size_t i = 0; i < recording->source_count; i++) {
         struct run *run = (struct run *)recording->sources[i];
-        free(run->chunk);
+        if (run->is_followed)
+            drop_before(recording, run, UINT64_MAX);
+        else
+            free(run->chunk);
         free(run->places);
         free(run);
     }
+    free(((struct spdk_state *)recording->state)->runs);
     free(recording->state);
 }
 
@@ -620,6 +651,8 @@ const struct recording_format recording_format_spdk = {
     .name = "SPDK",
     .recognises = spdk_recognises,
     .open = spdk_open,
+    .read = spdk_read,
+    .rings = spdk_rings,
     .take = spdk_take,
     .advance = spdk_advance,
     .refresh = spdk_refresh,

@@ -10,6 +10,8 @@ struct spdk_state {
     struct spdk_header header;
     bool is_stream;      /* drained: slots come in chunks */
     uint64_t slot_count; /* of all lcores: they do not overlap */
+    struct run **runs;   /* of chunks: by the index of the lcore, SPDK_LCORES_MOST of them */
+    bool has_origin;     /* times have something to count from */
     struct recording_tracepoint *tracepoints[65536];
     uint16_t sizes[65536]; /* of all arguments, bytes */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spoor's own recordings: libspoor's file, live or not, a copy or a dump of it, and what `spoor record`
- * drained. Block by block: a block is copied, then checked, then its records are handed out of the copy. */
+/* spoor's own recordings: libspoor's file when nobody writes it, a copy or a dump of it, what `spoor record`
+ * drained, and what a follower copies of a running program. Block by block: a block is copied, then checked,
+ * then its records are handed out of the copy. */
 #include "reader/spoor.h"
 
 #include <errno.h>
@@ -196,8 +197,6 @@ static int spoor_open(struct recording *recording, struct text *why)
         error = spoor_model_read(recording, why);
     if (!error)
         error = spoor_owners_read(recording);
-    if (!error)
-        error = spoor_rings_read(recording);
     if (error)
         return error;
     timeline_finish(&recording->timeline);
@@ -207,11 +206,14 @@ static int spoor_open(struct recording *recording, struct text *why)
     return 0;
 }
 
+static void drop_pieces(struct recording *recording, struct spoor_ring *ring);
+
 static void spoor_close(struct recording *recording)
 {
     struct spoor_state *state = recording->state;
     for (size_t i = 0; state->rings && i < LAYOUT_MAX_RINGS; i++)
         if (state->rings[i]) {
+            drop_pieces(recording, state->rings[i]);
             free(state->rings[i]->places);
             free(state->rings[i]->block);
             free(state->rings[i]);
@@ -239,6 +241,12 @@ static struct spoor_ring *make_ring(struct recording *recording, uint32_t index)
     }
     state->rings[index] = ring;
     return ring;
+}
+
+static struct spoor_ring *ring_of(struct recording *recording, uint32_t index)
+{
+    struct spoor_ring *ring = ((struct spoor_state *)recording->state)->rings[index];
+    return ring ? ring : make_ring(recording, index);
 }
 
 static int add_place(struct spoor_ring *ring, uint64_t sequence, uint64_t offset, bool is_closed)
@@ -289,9 +297,8 @@ static int add_block(struct recording *recording, struct spoor_ring *ring, const
     return error ? error : add_clock(recording, &head->clock);
 }
 
-/* The blocks of a ring in the file that come after `after`. Each block's page also tells of the slots beside
- * it. */
-static int scan_ring(struct recording *recording, struct spoor_ring *ring, uint64_t after)
+/* The blocks of a ring in the file. Each block's page also tells of the slots beside it. */
+static int scan_ring(struct recording *recording, struct spoor_ring *ring)
 {
     const struct spoor_state *state = recording->state;
     const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES, first = ring->offset + LAYOUT_PAGE;
@@ -300,7 +307,6 @@ static int scan_ring(struct recording *recording, struct spoor_ring *ring, uint6
     if (!recording_read_all(recording, &control, sizeof control, ring->offset))
         return 0;
     uint64_t closed = control.closed_behind, data_end = 0; /* in front of which there is no hole */
-    ring->scanned = layout_position(control.committed, control.position_base);
     ring->place_count = ring->at = 0;
     for (uint64_t slot = 0; slot <= blocks; slot++) {
         struct layout_block head = {0};
@@ -316,7 +322,7 @@ static int scan_ring(struct recording *recording, struct spoor_ring *ring, uint6
         if (before)
             before->is_gone = head.opened_before > before->sequence;
         before = NULL;
-        if (head.sequence && head.sequence % blocks == slot && head.sequence > after) {
+        if (head.sequence && head.sequence % blocks == slot) {
             const int error = add_block(recording, ring, &head, offset, closed);
             if (error)
                 return error;
@@ -348,13 +354,11 @@ static int read_ring_file(struct recording *recording)
         if (ring_state != LAYOUT_RING_USED && ring_state != LAYOUT_RING_ENDED)
             continue;
         const uint64_t offset = header->rings_offset + i * header->ring_stride;
-        struct spoor_ring *ring = state->rings[i];
-        if (ring)
-            continue;
-        if (!(ring = make_ring(recording, i)))
+        struct spoor_ring *ring = make_ring(recording, i);
+        if (!ring)
             return -ENOMEM;
         ring->offset = offset;
-        const int error = scan_ring(recording, ring, 0);
+        const int error = scan_ring(recording, ring);
         if (error)
             return error;
         recording->counts.total += ring->place_count * LAYOUT_BLOCK_BYTES;
@@ -366,25 +370,23 @@ static int read_ring_file(struct recording *recording)
 static int read_stream(struct recording *recording)
 {
     struct spoor_state *state = recording->state;
-    if (!state->stream_end)
-        state->stream_end = state->header.rings_offset;
-    for (;; state->stream_end += LAYOUT_BLOCK_BYTES) {
+    for (uint64_t at = state->header.rings_offset;; at += LAYOUT_BLOCK_BYTES) {
         struct layout_block head;
-        if (!recording_read_all(recording, &head, LAYOUT_BLOCK_HEADER_BYTES, state->stream_end))
+        if (!recording_read_all(recording, &head, LAYOUT_BLOCK_HEADER_BYTES, at))
             break;
         if (head.sequence == 0 || head.ring >= LAYOUT_MAX_RINGS) {
-            const uint64_t data = recording_skip_hole(recording, state->stream_end);
+            const uint64_t data = recording_skip_hole(recording, at);
             recording->counts.damaged++;
             if (data == UINT64_MAX)
                 break;
-            if (data > state->stream_end)
-                state->stream_end += (data - state->stream_end) / LAYOUT_BLOCK_BYTES * LAYOUT_BLOCK_BYTES;
+            if (data > at)
+                at += (data - at) / LAYOUT_BLOCK_BYTES * LAYOUT_BLOCK_BYTES;
             continue;
         }
-        struct spoor_ring *ring = state->rings[head.ring];
-        if (!ring && !(ring = make_ring(recording, head.ring)))
+        struct spoor_ring *ring = ring_of(recording, head.ring);
+        if (!ring)
             return -ENOMEM;
-        int error = add_place(ring, head.sequence, state->stream_end, true);
+        int error = add_place(ring, head.sequence, at, true);
         if (!error)
             error = add_clock(recording, &head.clock);
         if (error)
@@ -394,51 +396,32 @@ static int read_stream(struct recording *recording)
     for (size_t i = 0; i < recording->source_count; i++) {
         struct spoor_ring *ring = (struct spoor_ring *)recording->sources[i];
         sort_places(ring);
-        if (!ring->source.ready)
-            load(recording, ring);
+        load(recording, ring);
     }
     return 0;
 }
 
-int spoor_rings_read(struct recording *recording)
+static int spoor_read(struct recording *recording)
 {
     const struct spoor_state *state = recording->state;
-    return state->header.kind == LAYOUT_KIND_STREAM ? read_stream(recording) : read_ring_file(recording);
+    const int error =
+        state->header.kind == LAYOUT_KIND_STREAM ? read_stream(recording) : read_ring_file(recording);
+    timeline_finish(&recording->timeline);
+    return error;
 }
 
 /* ---- blocks and records ---- */
 
-/* What is certain of a ring's blocks. See "rings" in layout.h. */
-
-static bool read_ring_control(const struct recording *recording, const struct spoor_ring *ring,
-                              struct layout_ring *control)
-{
-    return recording_read_all(recording, control, sizeof *control, ring->offset);
-}
-
-/* The position up to which all records were there before a copy of a block begins. */
+/* The position up to which all records of a ring in a file are certain. See "rings" in layout.h. */
 static uint64_t whole_before(const struct recording *recording, const struct spoor_ring *ring)
 {
     const struct spoor_state *state = recording->state;
     struct layout_ring control;
-    if (!ring->offset || (!recording->live && state->original))
+    if (!ring->offset || state->original)
         return UINT64_MAX; /* nobody writes */
-    if (!read_ring_control(recording, ring, &control))
+    if (!recording_read_all(recording, &control, sizeof control, ring->offset))
         return 0;
     return layout_position(control.committed, control.position_base);
-}
-
-/* Was the block there still when its copy had ended? */
-static bool is_intact(const struct recording *recording, const struct spoor_ring *ring, uint64_t sequence)
-{
-    const struct spoor_state *state = recording->state;
-    const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES;
-    struct layout_ring control;
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return !recording->live || !ring->offset ||
-           (read_ring_control(recording, ring, &control) &&
-            layout_position(control.reserved, control.position_base) <
-                (sequence + blocks) * LAYOUT_BLOCK_WORDS);
 }
 
 bool spoor_block_has_header(const struct layout_block *block, uint64_t sequence, uint32_t ring)
@@ -498,18 +481,16 @@ static bool copy_block(struct recording *recording, struct spoor_ring *ring, con
     struct layout_block *block = state->spare;
     if ((place->sequence + 1) * LAYOUT_BLOCK_WORDS > ring->committed)
         ring->committed = whole_before(recording, ring);
-    const uint64_t committed = place->is_closed && !recording->live ? UINT64_MAX : ring->committed;
-    if (!spoor_block_read(recording, place->offset, ring->index, place->sequence, committed, block) ||
-        !is_intact(recording, ring, place->sequence))
+    const uint64_t committed = place->is_closed ? UINT64_MAX : ring->committed;
+    if (!spoor_block_read(recording, place->offset, ring->index, place->sequence, committed, block))
         return false;
     recording_clean_thread(block->thread);
     state->spare = ring->block;
     ring->block = block;
-    ring->whole = committed;
     return true;
 }
 
-static void begin_block(struct recording *recording, struct spoor_ring *ring, uint64_t offset)
+static void begin_block(struct recording *recording, struct spoor_ring *ring)
 {
     const struct layout_block *block = ring->block;
     /* What is missing since the block before; at the oldest, all that the ring ever had before, unless the
@@ -521,50 +502,61 @@ static void begin_block(struct recording *recording, struct spoor_ring *ring, ui
     ring->last = block->sequence;
     ring->number = block->number;
     ring->read = block->first;
-    ring->block_offset = offset;
 }
 
-/* Is more to come before the block with this sequence, though it is there? A signal handler interrupted a record
- * or the opening of a block, and went on to others. It is not waited for when the ring comes round to it. */
-static bool is_waiting(const struct recording *recording, const struct spoor_ring *ring, uint64_t sequence)
+static void drop_piece(struct recording *recording, struct spoor_ring *ring)
 {
-    const struct spoor_state *state = recording->state;
-    const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES;
-    const bool has_all =
-        ring->read == LAYOUT_BLOCK_BYTES || ring->whole >= (ring->last + 1) * LAYOUT_BLOCK_WORDS;
-    struct layout_ring control;
-    if (!recording->live || !recording->options.follow || !ring->offset || !ring->last ||
-        (has_all && ring->scanned >= sequence * LAYOUT_BLOCK_WORDS))
+    struct piece *piece = ring->pieces.first;
+    ring->pieces.first = piece->next;
+    ring->at = 0;
+    follower_drop(recording->follower, piece);
+}
+
+static void drop_pieces(struct recording *recording, struct spoor_ring *ring)
+{
+    while (ring->pieces.first)
+        drop_piece(recording, ring);
+}
+
+/* Followed: goes on with the next block that was copied, or with more of the same one. */
+static bool load_piece(struct recording *recording, struct spoor_ring *ring)
+{
+    while (ring->pieces.first && ring->at * LAYOUT_BLOCK_BYTES == ring->pieces.first->bytes)
+        drop_piece(recording, ring);
+    if (!ring->pieces.first)
         return false;
-    return read_ring_control(recording, ring, &control) &&
-           layout_position(control.reserved, control.position_base) / LAYOUT_BLOCK_WORDS - ring->last <
-               blocks / 2;
+    memcpy(ring->block, ring->pieces.first->content + ring->at++ * LAYOUT_BLOCK_BYTES, sizeof *ring->block);
+    recording_clean_thread(ring->block->thread);
+    if (ring->block->sequence != ring->last)
+        begin_block(recording, ring);
+    return true;
+}
+
+/* Goes on with the next block that is in the file. */
+static bool load_place(struct recording *recording, struct spoor_ring *ring)
+{
+    while (ring->at < ring->place_count) {
+        const struct spoor_place place = ring->places[ring->at++];
+        recording->counts.done += LAYOUT_BLOCK_BYTES;
+        if (place.sequence <= ring->last || place.is_gone)
+            continue;
+        if (copy_block(recording, ring, &place)) {
+            begin_block(recording, ring);
+            return true;
+        }
+        /* In a copy: newer than what is certain, or damaged. */
+        recording->counts.damaged += place.sequence < ring->committed / LAYOUT_BLOCK_WORDS;
+    }
+    return false;
 }
 
 /* Goes on to the next block that is there and has a record. Not ready if there is none. */
 static void load(struct recording *recording, struct spoor_ring *ring)
 {
     ring->source.ready = false;
-    while (ring->at < ring->place_count) {
-        const struct spoor_place place = ring->places[ring->at];
-        if (is_waiting(recording, ring, place.sequence))
-            return;
-        ring->at++;
-        recording->counts.done += LAYOUT_BLOCK_BYTES;
-        if (place.sequence <= ring->last || (place.is_gone && !recording->live))
-            continue;
-        if (!copy_block(recording, ring, &place)) {
-            /* Overwritten meanwhile: the next block's number will tell how many were in it. Or, in a copy,
-             * newer than what is certain. */
-            if (!recording->live && place.sequence < ring->committed / LAYOUT_BLOCK_WORDS)
-                recording->counts.damaged++;
-            continue;
-        }
-        begin_block(recording, ring, place.offset);
+    while (!ring->source.ready &&
+           (recording->follower ? load_piece(recording, ring) : load_place(recording, ring)))
         find_record(recording, ring);
-        if (ring->source.ready)
-            return;
-    }
 }
 
 /* Looks for a record at or after `read` in the block; goes on to further blocks when there is none. */
@@ -649,29 +641,22 @@ static void spoor_thread(const struct recording_source *source, struct recording
 
 /* ---- live ---- */
 
-/* More of the newest block, or the blocks after it. First the blocks that follow, then the rest of this one:
- * once there is a block after it, nothing more comes into it. Also for a ring that has a next event: what
- * comes after that must be as new as what the other rings have, or it would come too late. */
-static int resume(struct recording *recording, struct spoor_ring *ring)
+static int take_piece(struct recording *recording, struct piece *piece)
 {
-    struct layout_ring control;
+    const struct layout_block *block = (const void *)piece->content;
+    struct spoor_ring *ring = ring_of(recording, block->ring);
     int error = 0;
-    if (!recording_read_all(recording, &control, sizeof control, ring->offset))
-        return 0;
-    ring->place_count = ring->at = 0;
-    if (layout_position(control.reserved, control.position_base) / LAYOUT_BLOCK_WORDS > ring->last ||
-        !recording->live)
-        error = scan_ring(recording, ring, ring->last);
-    if (ring->last) {
-        copy_block(recording, ring, &(struct spoor_place){ring->last, ring->block_offset, false, false});
-        find_record(recording, ring);
+    if (!ring) {
+        follower_drop(recording->follower, piece);
+        return -ENOMEM;
     }
-    if (!ring->source.ready)
-        load(recording, ring);
+    for (size_t i = 0; i < piece->bytes / LAYOUT_BLOCK_BYTES && !error; i++)
+        error = add_clock(recording, &block[i].clock);
+    pieces_add(&ring->pieces, piece);
     return error;
 }
 
-static int spoor_refresh(struct recording *recording)
+static int spoor_refresh(struct recording *recording, struct piece *pieces)
 {
     struct spoor_state *state = recording->state;
     int error = read_control(recording);
@@ -682,21 +667,34 @@ static int spoor_refresh(struct recording *recording)
     }
     if (!error)
         error = spoor_owners_read(recording);
-    for (size_t i = 0; i < recording->source_count && !error; i++) {
-        struct spoor_ring *ring = (struct spoor_ring *)recording->sources[i];
-        if (ring->offset)
-            error = resume(recording, ring);
+    for (struct piece *piece = pieces, *next; piece; piece = next) {
+        next = piece->next;
+        const int result = take_piece(recording, piece);
+        error = error ? error : result;
     }
-    if (!error)
-        error = spoor_rings_read(recording);
+    for (size_t i = 0; i < recording->source_count; i++)
+        if (!recording->sources[i]->ready)
+            load(recording, (struct spoor_ring *)recording->sources[i]);
     timeline_finish(&recording->timeline);
     return error;
+}
+
+static unsigned spoor_rings(const struct recording *recording)
+{
+    const struct spoor_state *state = recording->state;
+    unsigned count = 0;
+    for (uint64_t i = 0; i < state->header.ring_limit; i++)
+        count += state->control.ring_states[i] == LAYOUT_RING_USED ||
+                 state->control.ring_states[i] == LAYOUT_RING_ENDED;
+    return count;
 }
 
 const struct recording_format recording_format_spoor = {
     .name = "spoor",
     .recognises = spoor_recognises,
     .open = spoor_open,
+    .read = spoor_read,
+    .rings = spoor_rings,
     .take = spoor_take,
     .advance = spoor_advance,
     .refresh = spoor_refresh,

@@ -22,18 +22,17 @@ struct spoor_place { /* of a block */
 
 struct spoor_ring {
     struct recording_source source;
-    uint32_t index;                     /* among the program's rings */
-    uint64_t offset;                    /* of its control page; 0: none, a stream */
-    struct spoor_place *places;         /* blocks to read, in ascending order of sequence */
-    size_t place_count, place_room, at; /* at: the next to load */
-    struct layout_block *block;         /* our copy */
-    uint64_t block_offset;              /* in the file */
-    uint32_t read;                      /* offset in the block of the next record; 0: no block */
-    uint64_t last;                      /* sequence of the newest block that was copied whole; 0: none yet */
-    uint64_t number;                    /* of the next record in the ring, as counted */
-    uint64_t committed;                 /* position below which all records were whole when it was read */
-    uint64_t whole;                     /* the same before `block` was copied, */
-    uint64_t scanned;                   /* and before `places` were looked for */
+    uint32_t index;             /* among the program's rings */
+    uint64_t offset;            /* of its control page; 0: none, a stream */
+    struct spoor_place *places; /* blocks to read, in ascending order of sequence */
+    size_t place_count, place_room;
+    struct pieces pieces;       /* of a program that is followed: of blocks, the newest may come again */
+    size_t at;                  /* the next to load: place, or block of the first piece */
+    struct layout_block *block; /* our copy */
+    uint32_t read;              /* offset in the block of the next record; 0: no block */
+    uint64_t last;              /* sequence of the newest block that was copied whole; 0: none yet */
+    uint64_t number;            /* of the next record in the ring, as counted */
+    uint64_t committed;         /* position below which all records were whole when it was read */
 };
 
 struct spoor_state {
@@ -42,7 +41,6 @@ struct spoor_state {
     uint64_t own_clock, own_clocks; /* when we last looked at both clocks ourselves, how often we did */
     bool original;                  /* no copy of the file that the program wrote */
     uint64_t sections_used;         /* bytes parsed so far */
-    uint64_t stream_end;            /* a stream: how far it is indexed */
     struct layout_block *spare;     /* the next copy goes here */
     struct spoor_ring **rings;      /* by index; LAYOUT_MAX_RINGS of them */
     struct recording_tracepoint **tracepoints; /* by id, 65536 of them */
@@ -52,8 +50,6 @@ struct spoor_state {
 int spoor_model_read(struct recording *recording, struct text *why);
 /* The table of owners, as it is now. */
 int spoor_owners_read(struct recording *recording);
-/* Rings that exist now and their blocks; for a stream, the blocks that were appended. */
-int spoor_rings_read(struct recording *recording);
 
 /* Copies the block with this sequence at an offset of the file. True: it was there, and what it holds now is
  * whole; what was not certainly whole is zeroed. committed: the ring's, read before; UINT64_MAX: all of it

@@ -359,6 +359,8 @@ void replay_loop(struct session *session)
         diagnose_error(&session->diagnostics, (struct place){0}, "out of memory");
         return;
     }
+    if (replay_keep_up(replay)) /* it is looked at in between, then */
+        session_report(session, "WARNING: no thread can be made that keeps up with the recording\n");
     bool over = false;
     while (!over) {
         over = run_events(session, &time);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "reader/follower.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "reader/drain_format.h"
+#include "reader/format.h"
+
+enum {
+    MILLISECOND = 1000000,
+    ASK_AFTER = 100 * MILLISECOND, /* whether the program lives: a few ms of /proc */
+    IDLE_ROUNDS = 64,              /* without anything new, after which pauses are longer */
+    SHARE_LEAST = 64 << 10, /* bytes of each ring that a round may copy, however many rings there are */
+};
+
+struct follower {
+    struct drain drain; /* first: the thread's alone when there is one, like what is up to `lock` */
+    struct pieces copied;
+    uint64_t asked; /* ns */
+    bool lives;
+
+    pthread_mutex_t lock; /* guards what follows */
+    struct pieces ready;
+    uint64_t seen;
+    int error;
+    bool has_ended, stops;
+    size_t rings;   /* that the reader knows */
+    bool is_wanted; /* the reader has nothing left that it may use */
+
+    size_t bytes; /* of all pieces that there are; atomic */
+    pthread_t thread;
+    bool has_thread;
+};
+
+void pieces_add(struct pieces *pieces, struct piece *piece)
+{
+    piece->next = NULL;
+    *(pieces->first ? &pieces->last->next : &pieces->first) = piece;
+    pieces->last = piece;
+}
+
+static int copy(struct drain *drain, const void *bytes, size_t length)
+{
+    struct follower *follower = (struct follower *)drain;
+    struct piece *piece = malloc(sizeof *piece + length);
+    if (!piece)
+        return -ENOMEM;
+    piece->bytes = length;
+    memcpy(piece->content, bytes, length);
+    __atomic_fetch_add(&follower->bytes, length, __ATOMIC_RELAXED);
+    pieces_add(&follower->copied, piece);
+    return 0;
+}
+
+void follower_drop(struct follower *follower, struct piece *piece)
+{
+    __atomic_fetch_sub(&follower->bytes, piece->bytes, __ATOMIC_RELAXED);
+    free(piece);
+}
+
+static void drop_all(struct follower *follower, struct pieces *pieces)
+{
+    for (struct piece *piece = pieces->first, *next; piece; piece = next) {
+        next = piece->next;
+        follower_drop(follower, piece);
+    }
+    *pieces = (struct pieces){0};
+}
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static void hand_over(struct follower *follower)
+{
+    struct pieces *ready = &follower->ready, *copied = &follower->copied;
+    if (copied->first) {
+        *(ready->first ? &ready->last->next : &ready->first) = copied->first;
+        ready->last = copied->last;
+    }
+    *copied = (struct pieces){0};
+}
+
+/* One round, whose pieces are ready when it is complete: none holds half an event of which the other half is
+ * missing. 1: another one should come at once; 0; -errno. */
+static int look(struct follower *follower, size_t rings)
+{
+    struct recording *recording = follower->drain.source;
+    struct text ignored = {0};
+    const uint64_t time = now();
+    const size_t share = FOLLOWER_BYTES_MOST / 2 / (rings + 1);
+    if (!follower->has_thread || time - follower->asked > ASK_AFTER) {
+        follower->lives = recording->format->is_live(recording);
+        follower->asked = time;
+    }
+    follower->drain.share = share > SHARE_LEAST ? share : SHARE_LEAST;
+    const uint64_t seen = recording_counter_now(); /* first the instant, then the rings */
+    const int result =
+        follower->drain.format->round(&follower->drain, follower->lives ? DRAIN_NEW : DRAIN_LAST, &ignored);
+    text_free(&ignored);
+    pthread_mutex_lock(&follower->lock);
+    hand_over(follower);
+    follower->seen = seen;
+    follower->is_wanted = false;
+    follower->error = result < 0 ? result : 0;
+    follower->has_ended = !follower->lives;
+    pthread_mutex_unlock(&follower->lock);
+    return result;
+}
+
+static void pause_thread(unsigned milliseconds)
+{
+    nanosleep(&(struct timespec){.tv_nsec = milliseconds * MILLISECOND}, NULL);
+}
+
+static void *keep_up(void *context)
+{
+    struct follower *follower = context;
+    bool is_full = false;
+    for (unsigned idle = 0;;) {
+        pthread_mutex_lock(&follower->lock);
+        const bool over = follower->stops || follower->has_ended || follower->error;
+        const size_t rings = follower->rings;
+        const bool is_wanted = follower->is_wanted;
+        pthread_mutex_unlock(&follower->lock);
+        if (over)
+            return NULL;
+        const size_t bytes = __atomic_load_n(&follower->bytes, __ATOMIC_RELAXED);
+        is_full = !is_wanted && bytes > (is_full ? FOLLOWER_BYTES_MOST / 2 : FOLLOWER_BYTES_MOST);
+        const uint64_t given = follower->drain.written;
+        const int result = is_full ? 0 : look(follower, rings);
+        idle = is_full || follower->drain.written != given ? 0 : idle + 1;
+        if (result == 0)
+            pause_thread(idle < IDLE_ROUNDS ? 1 : 4);
+    }
+}
+
+int follower_start(struct follower *follower)
+{
+    sigset_t all, before;
+    if (follower->has_thread)
+        return 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* they are for who waits for them */
+    const int error = pthread_create(&follower->thread, NULL, keep_up, follower);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    follower->has_thread = !error;
+    return -error;
+}
+
+int follower_take(struct follower *follower, struct follower_look *taken)
+{
+    const size_t rings = follower->drain.source->source_count;
+    if (!follower->has_thread && !follower->has_ended)
+        look(follower, rings);
+    pthread_mutex_lock(&follower->lock);
+    *taken = (struct follower_look){follower->ready.first, follower->seen, follower->has_ended};
+    follower->ready = (struct pieces){0};
+    follower->rings = rings;
+    follower->is_wanted = true;
+    const int error = follower->error;
+    pthread_mutex_unlock(&follower->lock);
+    return error;
+}
+
+int follower_make(struct recording *recording, struct follower **result, struct text *why)
+{
+    struct follower *follower = calloc(1, sizeof *follower);
+    *result = follower;
+    if (!follower)
+        return -ENOMEM;
+    pthread_mutex_init(&follower->lock, NULL);
+    follower->drain.source = recording;
+    follower->drain.append = copy;
+    follower->drain.file = -1;
+    follower->drain.format = recording_is_spdk(recording) ? &drain_format_spdk : &drain_format_spoor;
+    return follower->drain.format->open(&follower->drain, why);
+}
+
+void follower_stop(struct follower *follower)
+{
+    if (!follower || !follower->has_thread)
+        return;
+    pthread_mutex_lock(&follower->lock);
+    follower->stops = true;
+    pthread_mutex_unlock(&follower->lock);
+    pthread_join(follower->thread, NULL);
+    follower->has_thread = false;
+}
+
+void follower_free(struct follower *follower)
+{
+    if (!follower)
+        return;
+    drop_all(follower, &follower->copied);
+    drop_all(follower, &follower->ready);
+    follower->drain.format->close(&follower->drain);
+    pthread_mutex_destroy(&follower->lock);
+    free(follower);
+}
