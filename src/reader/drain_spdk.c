@@ -26,6 +26,8 @@ struct drained_lcore {
     uint64_t slots;      /* offset of slot 0 */
     uint64_t slot_count; /* num_entries */
     uint64_t next;       /* number of the next slot */
+    uint64_t still;      /* the position, when it was seen not to move; 0: it was not; */
+    uint64_t still_from; /* then, the oldest slot that is whole */
     unsigned waited;     /* rounds */
     bool begun;
 };
@@ -173,13 +175,54 @@ static int describe_spdk(struct drain *drain, struct text *why)
 
 /* ---- slots ---- */
 
-/* The oldest slot that the writer, at this position, is not about to overwrite. */
+/* The oldest slot that the writer, at this position, is not about to overwrite. One that stands still overwrites
+ * nothing, but may have begun to. */
 static uint64_t oldest_safe(const struct drained_lcore *lcore, uint64_t position)
 {
+    if (lcore->still && lcore->still == position)
+        return lcore->still_from;
     if (position + SPDK_EVENT_SLOTS <= lcore->slot_count)
         return 0;
     const uint64_t oldest = position + SPDK_EVENT_SLOTS - lcore->slot_count;
     return oldest < position ? oldest : position;
+}
+
+/* The slots that the writer's next event may go to, as they are now, and the event before them. False: not all that
+ * could be read. */
+struct brink {
+    struct spdk_history history;
+    struct spdk_slot newest, next[SPDK_EVENT_SLOTS];
+};
+
+static bool read_brink(const struct drain *drain, const struct drained_lcore *lcore, struct brink *brink)
+{
+    if (!read_history(drain, lcore, &brink->history) || !brink->history.next_entry)
+        return false;
+    for (unsigned i = 0; i <= SPDK_EVENT_SLOTS; i++) {
+        const uint64_t slot = (brink->history.next_entry - 1 + i) % lcore->slot_count;
+        if (!recording_read_all(drain->source, i ? &brink->next[i - 1] : &brink->newest,
+                                sizeof brink->newest, lcore->slots + slot * sizeof brink->newest))
+            return false;
+    }
+    return true;
+}
+
+/* Does the writer stand still? Then no more is withheld than what it has begun to overwrite, which it may have been
+ * stopped at: slots that are newer than its newest event. */
+static void look_for_stillness(const struct drain *drain, struct drained_lcore *lcore)
+{
+    enum { A_WHILE = 2000000 /* ns: no event takes that long to record */ };
+    struct brink before, after;
+    uint64_t begun = 0;
+    if (!read_brink(drain, lcore, &before) || before.history.next_entry + SPDK_EVENT_SLOTS <= lcore->slot_count)
+        return;
+    nanosleep(&(struct timespec){.tv_nsec = A_WHILE}, NULL);
+    if (!read_brink(drain, lcore, &after) || memcmp(&before, &after, sizeof before) != 0)
+        return;
+    while (begun < SPDK_EVENT_SLOTS && after.next[begun].tsc > after.newest.tsc)
+        begun++;
+    lcore->still = after.history.next_entry;
+    lcore->still_from = lcore->still + begun > lcore->slot_count ? lcore->still + begun - lcore->slot_count : 0;
 }
 
 static int write_chunk(struct drain *drain, unsigned index, const struct spdk_history *history,
@@ -307,12 +350,16 @@ static int drain_lcore(struct drain *drain, unsigned index, enum drain_round rou
     const uint64_t share = drain->share / sizeof(struct spdk_slot);
     if (share && end - lcore->next > share)
         skip_to(drain, lcore, end - share);
-    while (lcore->next < end) {
+    const bool is_look = round == DRAIN_LAST || (round == DRAIN_NEW && !lcore->begun);
+    if (is_look && lcore->next < oldest_safe(lcore, end))
+        look_for_stillness(drain, lcore);
+    for (bool is_overtaken = false; lcore->next < end;) {
         if (!read_history(drain, lcore, &history))
             return 0;
         uint64_t safe = oldest_safe(lcore, history.next_entry);
-        if (safe > lcore->next) { /* overtaken: go on with a lead, or it happens again at once */
-            safe += round == DRAIN_LAST ? 0 : lcore->slot_count / 8;
+        if (safe > lcore->next) { /* once more: go on with a lead, or it happens again and again */
+            safe += is_overtaken && round != DRAIN_LAST ? lcore->slot_count / 8 : 0;
+            is_overtaken = true;
             skip_to(drain, lcore, safe < end ? safe : end);
             continue;
         }

@@ -190,13 +190,12 @@ static int drain_ring(struct drain *drain, uint64_t index, enum drain_round roun
     const uint64_t share = drain->share / LAYOUT_BLOCK_BYTES;
     if (share && end > share && ring->next < end - share)
         ring->next = end - share;
+    if (newest >= blocks && ring->next <= newest - blocks) {
+        /* Overtaken; when that happens again and again, go on with a lead. */
+        const uint64_t lead = ring->begun && round != DRAIN_LAST ? blocks / 8 : 0;
+        ring->next = newest - blocks + 1 + lead;
+    }
     while (ring->next < end) {
-        if (newest >= blocks && ring->next <= newest - blocks) {
-            /* Overtaken: go on with a lead, or it happens again at once. */
-            const uint64_t lead = round == DRAIN_LAST ? 0 : blocks / 8;
-            ring->next = newest - blocks + 1 + lead;
-            continue;
-        }
         is_filled |= end - ring->next > blocks / 4;
         const int error = drain_batch(drain, index, end, committed, why);
         if (error)

@@ -121,6 +121,19 @@ check "times go on from file to file" test "${first:-0}" -gt 1000
 timeout 20 "$spoor" record -f "$file" -o kept --rotate-size 20K --keep 2 2>errors
 check "a dead program's memory can be drained too" test -e kept.1
 
+# ---- an idle program ----
+start 4000 0 256
+finished
+# A round has 7 slots: of the 28,000 of each lcore the last 256 begin within an event of the round.
+idle=$("$spoor" report --whole -f "$file" 2>errors | grep -vc '\*\*\*')
+check "all of an idle program's rings is read: $idle events" test "$idle" = $((2 * (2 + 36 * 4)))
+timeout 20 "$spoor" report --whole --follow -f "$file" >followed 2>errors 9>&- &
+follower=$!
+for _ in $(seq 500); do [ "$(grep -vc '\*\*\*' followed)" -ge "$idle" ] && break; sleep 0.02; done
+end
+wait $follower
+check "and followed" test "$(grep -vc '\*\*\*' followed)" = "$idle"
+
 # ---- faster than anybody can drain ----
 start 400000 0 2048
 timeout 60 "$spoor" record -f "$file" -o torrent 2>errors 9>&- &
