@@ -110,14 +110,17 @@ void report_progress_end(struct report *report)
 
 int report_next(struct report *report, struct recording_event *event, struct object_step *step)
 {
-    int got = recording_next(report->recording, event);
-    if (got == 1) {
+    int got;
+    do {
+        got = recording_next(report->recording, event);
+        if (got != 1)
+            return got;
         if (report->shows_progress)
             show_progress(report);
-        const int error = objects_follow(report->objects, event, step);
-        got = error ? error : 1;
-    }
-    return got;
+        if ((got = objects_follow(report->objects, event, step)))
+            return got;
+    } while (event->is_outside && !report_stop);
+    return 1;
 }
 
 static void print_lost(const struct recording_counts *counts)

@@ -40,6 +40,7 @@ struct report {
 /* Writes what has gathered; all of it or if it is much. */
 void report_flush(struct report *report, bool all);
 /* The next event and what it means, with progress shown. 1, 0 or -errno. */
+/* The next event of those that are shown; those before are followed only. */
 int report_next(struct report *report, struct recording_event *event, struct object_step *step);
 void report_progress_end(struct report *report);
 int report_stats(struct report *report); /* exit status, here and below */

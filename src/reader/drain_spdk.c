@@ -200,8 +200,8 @@ static bool read_brink(const struct drain *drain, const struct drained_lcore *lc
         return false;
     for (unsigned i = 0; i <= SPDK_EVENT_SLOTS; i++) {
         const uint64_t slot = (brink->history.next_entry - 1 + i) % lcore->slot_count;
-        if (!recording_read_all(drain->source, i ? &brink->next[i - 1] : &brink->newest,
-                                sizeof brink->newest, lcore->slots + slot * sizeof brink->newest))
+        if (!recording_read_all(drain->source, i ? &brink->next[i - 1] : &brink->newest, sizeof brink->newest,
+                                lcore->slots + slot * sizeof brink->newest))
             return false;
     }
     return true;
@@ -211,18 +211,21 @@ static bool read_brink(const struct drain *drain, const struct drained_lcore *lc
  * stopped at: slots that are newer than its newest event. */
 static void look_for_stillness(const struct drain *drain, struct drained_lcore *lcore)
 {
-    enum { A_WHILE = 2000000 /* ns: no event takes that long to record */ };
+    enum { LOOKS = 20, PAUSE = 100000 /* ns: no event takes both together to record */ };
     struct brink before, after;
     uint64_t begun = 0;
-    if (!read_brink(drain, lcore, &before) || before.history.next_entry + SPDK_EVENT_SLOTS <= lcore->slot_count)
+    if (!read_brink(drain, lcore, &before) || lcore->next >= oldest_safe(lcore, before.history.next_entry))
         return;
-    nanosleep(&(struct timespec){.tv_nsec = A_WHILE}, NULL);
-    if (!read_brink(drain, lcore, &after) || memcmp(&before, &after, sizeof before) != 0)
-        return;
+    for (int i = 0; i < LOOKS; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
+        if (!read_brink(drain, lcore, &after) || memcmp(&before, &after, sizeof before) != 0)
+            return;
+    }
     while (begun < SPDK_EVENT_SLOTS && after.next[begun].tsc > after.newest.tsc)
         begun++;
     lcore->still = after.history.next_entry;
-    lcore->still_from = lcore->still + begun > lcore->slot_count ? lcore->still + begun - lcore->slot_count : 0;
+    lcore->still_from =
+        lcore->still + begun > lcore->slot_count ? lcore->still + begun - lcore->slot_count : 0;
 }
 
 static int write_chunk(struct drain *drain, unsigned index, const struct spdk_history *history,
@@ -350,9 +353,6 @@ static int drain_lcore(struct drain *drain, unsigned index, enum drain_round rou
     const uint64_t share = drain->share / sizeof(struct spdk_slot);
     if (share && end - lcore->next > share)
         skip_to(drain, lcore, end - share);
-    const bool is_look = round == DRAIN_LAST || (round == DRAIN_NEW && !lcore->begun);
-    if (is_look && lcore->next < oldest_safe(lcore, end))
-        look_for_stillness(drain, lcore);
     for (bool is_overtaken = false; lcore->next < end;) {
         if (!read_history(drain, lcore, &history))
             return 0;
@@ -378,6 +378,10 @@ static int round_spdk(struct drain *drain, enum drain_round round, struct text *
         find_lcores(drain);
     else if (!state->stream.origin)
         find_origin(drain);
+    for (unsigned i = 0; i < state->lcore_count; i++)
+        if (state->lcores[i].offset &&
+            (round == DRAIN_LAST || (round == DRAIN_NEW && !state->lcores[i].begun)))
+            look_for_stillness(drain, &state->lcores[i]);
     for (unsigned i = 0; i < state->lcore_count; i++) {
         if (!state->lcores[i].offset)
             continue;

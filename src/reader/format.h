@@ -69,6 +69,7 @@ struct recording {
     uint64_t start;    /* ns */
     uint64_t realtime; /* what to add to a time for CLOCK_REALTIME, ns; 0: unknown */
     uint64_t ignore;   /* events with a stamp below are not shown */
+    uint64_t window;   /* events with a stamp below are outside of what is shown */
     uint64_t limit;    /* events with a stamp above wait */
     struct recording_counts counts;
 

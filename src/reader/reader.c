@@ -192,6 +192,7 @@ int recording_next(struct recording *recording, struct recording_event *event)
     event->stamp = source->stamp;
     event->source = source->index;
     event->lost = source->lost;
+    event->is_outside = source->stamp < recording->window;
     source->has_begun = true;
     timeline_expect(&recording->timeline, source->stamp);
     recording->taken = true;

@@ -119,7 +119,8 @@ struct recording_event {
      * `bytes` << 16 | bytes that are there. Offset 0: a null pointer. */
     const uint64_t *words;
     const uint8_t *bytes;
-    uint64_t lost; /* events of this ring that are missing just before this one */
+    uint64_t lost;   /* events of this ring that are missing just before this one */
+    bool is_outside; /* before the time that is shown: it tells of objects, and is not to be shown itself */
 };
 
 struct recording_text {
@@ -136,7 +137,7 @@ struct recording;
 struct recording_options {
     bool follow;      /* recording_refresh will be called */
     bool model_only;  /* recording_next will not be called */
-    bool whole;       /* SPDK's format: not only the time that all lcores cover */
+    bool whole;       /* SPDK's format: events before the time that all lcores cover are not outside */
     int64_t only_cpu; /* -1: all */
 };
 
@@ -190,9 +191,10 @@ uint64_t recording_counter_now(void); /* of this CPU */
 /* Nanoseconds on the recording's clock (CLOCK_BOOTTIME; SPDK's format: since its first event). Never
  * decreases with the stamp. */
 uint64_t recording_time(const struct recording *recording, uint64_t stamp);
-uint64_t recording_realtime(const struct recording *recording); /* CLOCK_REALTIME minus that; 0: unknown */
-uint64_t recording_start(const struct recording *recording);    /* what "since the start" counts from, ns */
-uint64_t recording_rate(const struct recording *recording);     /* of the counter, Hz */
+uint64_t recording_realtime(const struct recording *recording);    /* CLOCK_REALTIME minus that; 0: unknown */
+uint64_t recording_start(const struct recording *recording);       /* what "since the start" counts from, ns;
+                                                                   SPDK's format: the first that is not outside */
+uint64_t recording_rate(const struct recording *recording);        /* of the counter, Hz */
 uint64_t recording_clock_error(const struct recording *recording); /* times are right within +- this, ns */
 
 bool recording_is_live(const struct recording *recording);

@@ -226,7 +226,9 @@ static int choose(struct replay *replay, struct stream **out)
 uint64_t replay_start(struct replay *replay)
 {
     struct stream *first = NULL;
-    return !choose(replay, &first) && first ? first->time : 0;
+    if (choose(replay, &first) || !first)
+        return 0;
+    return first->event.is_outside ? recording_start(first->recording) : first->time;
 }
 
 int replay_next(struct replay *replay, struct replay_event *event)
@@ -246,7 +248,7 @@ int replay_next(struct replay *replay, struct replay_event *event)
         if (stream->objects && (error = objects_follow(stream->objects, &stream->event, &replay->step)))
             return error;
         const struct replay_tracepoint *tracepoint = &stream->tracepoints[stream->event.tracepoint->id];
-        if (!tracepoint->count)
+        if (!tracepoint->count || stream->event.is_outside)
             continue;
         *event = (struct replay_event){
             .time = stream->time,

@@ -549,11 +549,9 @@ static int read_slots(struct recording *recording, uint64_t *covered)
 static int find_origin(struct recording *recording)
 {
     struct spdk_state *state = recording->state;
-    struct spdk_stream stream;
     uint64_t first = UINT64_MAX;
-    if (state->is_stream && recording_read_all(recording, &stream, sizeof stream, sizeof state->header) &&
-        stream.origin)
-        first = stream.origin;
+    if (state->stream.number && state->stream.origin)
+        first = state->stream.origin;
     for (size_t i = 0; i < recording->source_count; i++)
         if (recording->sources[i]->ready && recording->sources[i]->stamp < first)
             first = recording->sources[i]->stamp;
@@ -565,17 +563,54 @@ static int find_origin(struct recording *recording)
     return error;
 }
 
+/* The time that all lcores cover begins with this stamp. Times are shown from the first event in it on. */
+static int find_window(struct recording *recording, uint64_t covered)
+{
+    const struct recording_counts counts = recording->counts; /* what is looked at here is read once more */
+    struct spdk_slot *chunk = malloc(CHUNK * sizeof *chunk);
+    uint64_t first = UINT64_MAX;
+    if (!chunk)
+        return -ENOMEM;
+    for (size_t i = 0; i < recording->source_count; i++) {
+        struct run run = *(struct run *)recording->sources[i];
+        run.chunk = chunk;
+        run.chunk_begin = run.chunk_end = 0;
+        while (run.source.ready && run.source.stamp < covered)
+            spdk_advance(recording, &run.source);
+        if (run.source.ready && run.source.stamp < first)
+            first = run.source.stamp;
+    }
+    free(chunk);
+    recording->counts = counts;
+    recording->window = covered;
+    recording->start = first == UINT64_MAX ? 0 : timeline_time(&recording->timeline, first);
+    return 0;
+}
+
+/* The first event of an lcore in a copy of a living program's rings: were there others before it? */
+static bool was_copied_now(const struct recording *recording, const struct recording_source *source)
+{
+    const struct spdk_state *state = recording->state;
+    const struct run *run = (const struct run *)source;
+    return state->is_stream && !state->stream.number && run->places && run->places[0].first;
+}
+
 static int spdk_read(struct recording *recording)
 {
     uint64_t covered = 0;
-    const int error = read_slots(recording, &covered);
+    int error = read_slots(recording, &covered);
     if (error)
         return error;
-    if (!recording->options.whole && covered > recording->ignore)
-        recording->ignore = covered;
-    for (size_t i = 0; i < recording->source_count; i++)
+    for (size_t i = 0; i < recording->source_count; i++) {
         spdk_advance(recording, recording->sources[i]);
-    return find_origin(recording);
+        if (recording->sources[i]->ready && was_copied_now(recording, recording->sources[i]) &&
+            recording->sources[i]->stamp > covered)
+            covered = recording->sources[i]->stamp;
+    }
+    error = find_origin(recording);
+    if (!error && !recording->options.whole && covered)
+        error = find_window(recording, covered);
+    return error;
 }
 
 static int spdk_open(struct recording *recording, struct text *why)
@@ -596,6 +631,9 @@ static int spdk_open(struct recording *recording, struct text *why)
         return -EINVAL;
     }
     state->is_stream = !memcmp(state->header.reserved, SPDK_STREAM_MARK, sizeof state->header.reserved);
+    if (state->is_stream &&
+        !recording_read_all(recording, &state->stream, sizeof state->stream, sizeof state->header))
+        state->stream = (struct spdk_stream){0};
     recording->live = spdk_is_live(recording);
     recording->ignore = main_section.clear_tsc;
     int error = spdk_model_read(recording);

@@ -98,7 +98,8 @@ struct spdk_slot { /* a continuation has its bytes from `owner` on */
 
 struct spdk_stream { /* after struct spdk_header */
     uint64_t origin; /* tsc that times count from; 0: the first event's */
-    uint64_t number; /* of the file, where there are several */
+    uint64_t
+        number; /* of the file, where there are several; 0: no file, but what the rings held at an instant */
 };
 
 struct spdk_chunk { /* then the slots */

@@ -8,7 +8,8 @@
 
 struct spdk_state {
     struct spdk_header header;
-    bool is_stream;      /* drained: slots come in chunks */
+    bool is_stream; /* drained: slots come in chunks */
+    struct spdk_stream stream;
     uint64_t slot_count; /* of all lcores: they do not overlap */
     struct run **runs;   /* of chunks: by the index of the lcore, SPDK_LCORES_MOST of them */
     bool has_origin;     /* times have something to count from */

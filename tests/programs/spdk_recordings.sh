@@ -127,6 +127,11 @@ finished
 # A round has 7 slots: of the 28,000 of each lcore the last 256 begin within an event of the round.
 idle=$("$spoor" report --whole -f "$file" 2>errors | grep -vc '\*\*\*')
 check "all of an idle program's rings is read: $idle events" test "$idle" = $((2 * (2 + 36 * 4)))
+lines() { "$spoor" report -t -f "$file" "$@" 2>errors | grep -v '\*\*\*' | sed -E 's/^( *[0-9]+:) *[0-9.]+/\1/'; }
+lines --whole >all
+lines >window
+check "what is shown by default is the end of it, with the same numbers and times of objects" \
+    cmp -s window <(tail -n "$(wc -l <window)" all)
 timeout 20 "$spoor" report --whole --follow -f "$file" >followed 2>errors 9>&- &
 follower=$!
 for _ in $(seq 500); do [ "$(grep -vc '\*\*\*' followed)" -ge "$idle" ] && break; sleep 0.02; done
