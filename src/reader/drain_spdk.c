@@ -187,21 +187,22 @@ static uint64_t oldest_safe(const struct drained_lcore *lcore, uint64_t position
     return oldest < position ? oldest : position;
 }
 
-/* The slots that the writer's next event may go to, as they are now, and the event before them. False: not all that
- * could be read. */
+/* Where the writer stands: its newest slot, and those that the next event may go to. False: not all could be read. */
 struct brink {
-    struct spdk_history history;
-    struct spdk_slot newest, next[SPDK_EVENT_SLOTS];
+    uint64_t position;
+    struct spdk_slot slots[1 + SPDK_EVENT_SLOTS];
 };
 
 static bool read_brink(const struct drain *drain, const struct drained_lcore *lcore, struct brink *brink)
 {
-    if (!read_history(drain, lcore, &brink->history) || !brink->history.next_entry)
+    struct spdk_history history;
+    if (!read_history(drain, lcore, &history) || !history.next_entry)
         return false;
+    brink->position = history.next_entry;
     for (unsigned i = 0; i <= SPDK_EVENT_SLOTS; i++) {
-        const uint64_t slot = (brink->history.next_entry - 1 + i) % lcore->slot_count;
-        if (!recording_read_all(drain->source, i ? &brink->next[i - 1] : &brink->newest, sizeof brink->newest,
-                                lcore->slots + slot * sizeof brink->newest))
+        const uint64_t slot = (brink->position - 1 + i) % lcore->slot_count;
+        if (!recording_read_all(drain->source, &brink->slots[i], sizeof brink->slots[i],
+                                lcore->slots + slot * sizeof brink->slots[i]))
             return false;
     }
     return true;
@@ -214,16 +215,17 @@ static void look_for_stillness(const struct drain *drain, struct drained_lcore *
     enum { LOOKS = 20, PAUSE = 100000 /* ns: no event takes both together to record */ };
     struct brink before, after;
     uint64_t begun = 0;
-    if (!read_brink(drain, lcore, &before) || lcore->next >= oldest_safe(lcore, before.history.next_entry))
+    if (!read_brink(drain, lcore, &before) || lcore->next >= oldest_safe(lcore, before.position))
         return;
     for (int i = 0; i < LOOKS; i++) {
         nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
-        if (!read_brink(drain, lcore, &after) || memcmp(&before, &after, sizeof before) != 0)
+        if (!read_brink(drain, lcore, &after) || before.position != after.position ||
+            memcmp(before.slots, after.slots, sizeof before.slots) != 0)
             return;
     }
-    while (begun < SPDK_EVENT_SLOTS && after.next[begun].tsc > after.newest.tsc)
+    while (begun < SPDK_EVENT_SLOTS && after.slots[1 + begun].tsc > after.slots[0].tsc)
         begun++;
-    lcore->still = after.history.next_entry;
+    lcore->still = after.position;
     lcore->still_from =
         lcore->still + begun > lcore->slot_count ? lcore->still + begun - lcore->slot_count : 0;
 }
