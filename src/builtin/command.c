@@ -43,6 +43,7 @@ static void run(const char *text, int output, bool has_group)
         _exit(126);
     rights_close_from(STDERR_FILENO + 1);
     signal(SIGPIPE, SIG_DFL); /* we ignore it; `yes | head` is not to complain */
+    signal(SIGXFSZ, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (dup2(output, STDOUT_FILENO) < 0)

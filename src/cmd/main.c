@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,6 +51,7 @@ int main(int argc, char **argv)
               stderr);
         return 1;
     }
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
     const char *slash = argc ? strrchr(argv[0], '/') : NULL;
     bool is_bpftrace = argc && !strcmp(slash ? slash + 1 : argv[0], "bpftrace"); /* which has no commands */
     for (size_t i = 0; argc > 1 && !is_bpftrace && i < sizeof commands / sizeof commands[0]; i++)

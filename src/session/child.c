@@ -89,7 +89,8 @@ int child_start(struct session *session)
         close(go[1]);
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
-        signal(SIGPIPE, SIG_DFL); /* we ignore it, what is run must not */
+        signal(SIGPIPE, SIG_DFL); /* we ignore them, what is run must not */
+        signal(SIGXFSZ, SIG_DFL);
         if (read(go[0], &ready, 1) != 1)
             _exit(127); /* the tracer is gone */
         limits_of_command(session);
