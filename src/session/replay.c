@@ -296,23 +296,27 @@ static uint64_t run_event(struct session *session, const struct replay_event *at
     return took;
 }
 
-/* True: the trace is over. */
-static bool run_events(struct session *session, uint64_t *time)
+/* Events that are there, no later than `until`; UINT64_MAX: until a signal asks for the end. True: the trace is
+ * over. */
+static bool run_events(struct session *session, uint64_t *time, uint64_t until)
 {
+    bool is_last = until != UINT64_MAX;
     struct replay_event event;
     uint64_t took = 0;
     int got;
     while ((got = replay_next(session->environment.replay, &event)) == 1) {
+        if (event.time > until)
+            return true;
         *time = event.time;
         run_timers(session, event.time);
         if (!session->actor.exit_requested)
             took += run_event(session, &event);
-        if (session->actor.exit_requested || session->broken_output || session->interrupted)
+        if (session->actor.exit_requested || session->broken_output || (session->interrupted && !is_last))
             return true;
         if (took >= LOOK_AROUND) {
             took = 0;
             mishaps_tell(session, false);
-            if (session_interrupted(session))
+            if (is_last ? interrupt_cuts(session) : session_interrupted(session))
                 return true;
         }
     }
@@ -349,6 +353,30 @@ void replay_tell_missing(struct session *session)
     }
 }
 
+static void wait_a_little(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+}
+
+/* The end was asked for, and programs go on recording: what happened until now is still to be read, as far as there is time
+ * for it. */
+static void finish(struct session *session, uint64_t *time)
+{
+    struct replay *replay = session->environment.replay;
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    const uint64_t end = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    bool over = !replay_is_live(replay);
+    while (!over && !interrupt_cuts(session)) {
+        over = run_events(session, time, end) || replay_settled(replay) >= end;
+        session_consume_all(session);
+        if (over)
+            break;
+        wait_a_little();
+        over = replay_refresh(replay) < 0;
+    }
+}
+
 void replay_loop(struct session *session)
 {
     struct replay *replay = session->environment.replay;
@@ -363,7 +391,7 @@ void replay_loop(struct session *session)
         session_report(session, "WARNING: no thread can be made that keeps up with the recording\n");
     bool over = false;
     while (!over) {
-        over = run_events(session, &time);
+        over = run_events(session, &time, UINT64_MAX);
         session_consume_all(session);
         if (over || session_interrupted(session))
             break;
@@ -375,7 +403,7 @@ void replay_loop(struct session *session)
         }
         if (session->actor.exit_requested || session->broken_output || !replay_is_live(replay))
             break;
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        wait_a_little();
         int lives = replay_refresh(replay);
         if (lives < 0)
             diagnose_error(&session->diagnostics, (struct place){0}, "A recording cannot be read: %s",
@@ -383,8 +411,10 @@ void replay_loop(struct session *session)
         if (lives <= 0)
             break;
     }
+    if (session->interrupted && !session->actor.exit_requested && !session->broken_output)
+        finish(session, &time);
     session->replay_time = time;
-    if (session->pauses)
+    if (session->pauses && !session->interrupted)
         return;
     replay_tell_missing(session);
     if (time)
