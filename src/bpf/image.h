@@ -83,7 +83,8 @@ struct image_program {
 /* A thing that can go wrong while a program runs, counted in the counters map at its index. The reader
  * prints the difference whenever a counter has grown. */
 enum mishap_kind {
-    MISHAP_LOST,       /* an event: the ring was full, or no scratch memory was free */
+    MISHAP_LOST,       /* what was sent: the ring was full */
+    MISHAP_SCRATCH,    /* an event: no scratch memory was free, and nothing of the block was done */
     MISHAP_MAP_FULL,   /* update refused */
     MISHAP_MAP_DELETE, /* delete of a missing key, and nobody looks at what delete() answers */
     MISHAP_LOOKUP,     /* read of a missing key: reported only with -k */

@@ -152,10 +152,10 @@ struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition)
     return rare;
 }
 
-/* They are told by probe: one counter does for all of the program. */
-void lower_lost(struct lowering *l)
+/* They are told by probe: one counter of each kind does for all of the program. */
+void lower_lost(struct lowering *l, enum mishap_kind kind)
 {
-    lower_mishap(l, MISHAP_LOST, l->state->unit->body->place, -1, NULL);
+    lower_mishap(l, kind, l->state->unit->body->place, -1, NULL);
 }
 
 /* In the block `rare`: counts, and leaves without the script's statements. */
@@ -163,7 +163,7 @@ static void no_scratch(struct lowering *l, struct ir_block *rare)
 {
     struct ir_block *usual = l->b.block;
     ir_enter(&l->b, rare);
-    lower_lost(l);
+    lower_lost(l, MISHAP_SCRATCH);
     ir_jump(&l->b, l->state->leave_early);
     ir_enter(&l->b, usual);
 }
@@ -231,7 +231,7 @@ static struct ir *acquire_slot(struct lowering *l)
         next->unlikely = true;
         ir_enter(b, next);
     }
-    lower_lost(l);
+    lower_lost(l, MISHAP_SCRATCH);
     ir_jump(b, l->state->leave_early);
     ir_seal(b, found);
     ir_enter(b, found);

@@ -159,7 +159,8 @@ bool lower_dominates(struct lowering *l, const struct ir_block *above);
 /* One that was made on every way to here, or NULL; and one more, which it returns. */
 struct ir *lower_known(struct lowering *l, const struct lower_known *known);
 struct ir *lower_know(struct lower_known *known, struct ir *value);
-void lower_lost(struct lowering *l);  /* counts the event that is */
+/* Counts the event that is: MISHAP_LOST or MISHAP_SCRATCH. */
+void lower_lost(struct lowering *l, enum mishap_kind kind);
 void lower_leave(struct lowering *l); /* ends the program from here */
 /* The condition of a branch whose other way is rare: enters the likely way, returns the unlikely block. */
 struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition);

@@ -100,7 +100,7 @@ void record_value(struct printer *printer, const struct type *type, const void *
 }
 
 static void record_count(struct text *out, const char *kind, const char *what, uint64_t count,
-                         const char *probe)
+                         const char *probe, const char *reason)
 {
     begin_record(out, kind);
     add_key(out, "count");
@@ -112,18 +112,20 @@ static void record_count(struct text *out, const char *kind, const char *what, u
     json_unsigned(out, count);
     if (probe)
         add_string(out, "probe", probe);
+    if (reason)
+        add_string(out, "reason", reason);
     text_char(out, '}');
     end_record(out);
 }
 
 void record_attached_probes(struct text *out, uint64_t count)
 {
-    record_count(out, "attached_probes", "probes", count, NULL);
+    record_count(out, "attached_probes", "probes", count, NULL, NULL);
 }
 
-void record_lost_events(struct text *out, uint64_t count, const char *probe)
+void record_lost_events(struct text *out, uint64_t count, const char *probe, const char *reason)
 {
-    record_count(out, "lost_events", "events", count, probe);
+    record_count(out, "lost_events", "events", count, probe, reason);
 }
 
 void record_problem(struct text *out, const struct record_problem *problem)

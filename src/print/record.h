@@ -30,8 +30,8 @@ void record_value(struct printer *printer, const struct type *type, const void *
 
 /* {"type": "attached_probes", "count": 1, "data": {"probes": 1}} */
 void record_attached_probes(struct text *out, uint64_t count);
-/* {"type": "lost_events", "count": 5, "data": {"events": 5}}, and "probe": "…" in data when it is known. */
-void record_lost_events(struct text *out, uint64_t count, const char *probe);
+/* {"type": "lost_events", "count": 5, "data": {"events": 5, "probe": "…", "reason": "…"}} */
+void record_lost_events(struct text *out, uint64_t count, const char *probe, const char *reason);
 
 /* Something that went wrong at run time, or that the script said about itself: kind is "helper_error",
  * "runtime_error", "errorf" or "warnf". helper is NULL except for the first. */

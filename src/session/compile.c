@@ -53,6 +53,7 @@ void session_close(struct session *session)
         close(session->signals);
     text_free(&session->dump);
     text_free(&session->out);
+    text_free(&session->event_ends);
     text_free(&session->username);
     printer_free(&session->printer);
     actor_close_files(&session->actor);

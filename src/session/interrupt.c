@@ -80,7 +80,9 @@ bool interrupt_drops(struct session *session, const struct action *action)
         session->unread++;
         return true;
     }
-    return session->broken_output && !session->at_end; /* that was said already */
+    bool is_unwritten = session->broken_output && !session->at_end;
+    session->unwritten += is_unwritten && !session->reader_left;
+    return is_unwritten;
 }
 
 bool interrupt_cuts(struct session *session)
@@ -114,8 +116,11 @@ void interrupt_tell(struct session *session)
 {
     if (session->options.no_warnings)
         return;
-    if (session->unread && session->options.is_json) {
-        record_lost_events(&session->out, session->unread, "all probes, before the end");
+    if (session->unwritten)
+        session_report(session, "Lost %llu events that could not be written\n",
+                       (unsigned long long)session->unwritten);
+    if (session->unread && session->options.is_json && !session->broken_output) {
+        record_lost_events(&session->out, session->unread, "all probes, before the end", "end");
         session_flush(session);
     } else if (session->unread)
         session_report(session,

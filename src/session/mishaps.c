@@ -17,11 +17,11 @@ enum { TELL_INTERVAL_NS = 1000000000 };
 static const struct {
     const char *message;
     int when;
-    const char *helper;
+    const char *helper; /* of lost events: the word for the reason */
     int retcode;
 } texts[] = {
-    [MISHAP_LOST] = {"Lost %llu events of %s: the reader could not keep up, or no scratch memory was free",
-                     ALWAYS, NULL, 0},
+    [MISHAP_LOST] = {"the reader could not keep up", ALWAYS, "ring", 0},
+    [MISHAP_SCRATCH] = {"no scratch memory was free", ALWAYS, "scratch", 0},
     [MISHAP_MAP_FULL] =
         {"Map full; can't update element. Try increasing max_map_keys config or manually setting "
          "the max entries in a map declaration e.g. `let @a = hash(5000)`",
@@ -58,31 +58,35 @@ int mishaps_init(struct session *session)
     return session->mishaps ? 0 : -ENOMEM;
 }
 
-static void tell_lost(struct session *session, const char *probe, uint64_t count)
+/* In the stream of the output, if that is JSON and is written. */
+static bool tells_json(const struct session *session)
 {
-    struct text text = {0};
-    if (session->options.is_json) {
-        record_lost_events(&session->out, count, probe);
-        session_flush(session);
+    return session->options.is_json && !session->broken_output;
+}
+
+static void tell_lost(struct session *session, const struct mishap *mishap, uint64_t count)
+{
+    if (!tells_json(session)) {
+        session_report(session, "Lost %llu events of %s: %s\n", (unsigned long long)count, mishap->probe,
+                       texts[mishap->kind].message);
         return;
     }
-    text_printf(&text, texts[MISHAP_LOST].message, (unsigned long long)count, probe);
-    session_report(session, "%s\n", text_string(&text));
-    text_free(&text);
+    record_lost_events(&session->out, count, mishap->probe, texts[mishap->kind].helper);
+    session_flush(session);
 }
 
 static void tell(struct session *session, const struct mishap *mishap, uint64_t count)
 {
     const char *message = texts[mishap->kind].message;
     const char *helper = mishap->helper ? mishap->helper : texts[mishap->kind].helper;
-    if (mishap->kind == MISHAP_LOST) {
-        tell_lost(session, mishap->probe, count);
+    if (mishap->kind == MISHAP_LOST || mishap->kind == MISHAP_SCRATCH) {
+        tell_lost(session, mishap, count);
         return;
     }
     struct position at = {0, 0};
     if (mishap->place.source)
         at = source_position(mishap->place.source, mishap->place.begin);
-    if (session->options.is_json) {
+    if (tells_json(session)) {
         /* Programs know a fault by the text of its error. */
         struct record_problem problem = {.kind = helper ? "helper_error" : "runtime_error",
                                          .message = mishap->kind == MISHAP_FAULT ? "Bad address" : message,

@@ -85,7 +85,8 @@ static size_t part_of_file(struct session *session, const char *at, size_t left)
     return end ? (size_t)(end + 1 - at) : left;
 }
 
-static void write_all(struct session *session, const char *at, size_t left)
+/* What is left of it if the output breaks. */
+static size_t write_all(struct session *session, const char *at, size_t left)
 {
     if (!session->output_known) {
         struct stat file;
@@ -101,7 +102,7 @@ static void write_all(struct session *session, const char *at, size_t left)
         if (session->output_waits) {
             if (!wait_for_reader(session)) {
                 fail(session, "%s", "nobody reads the output: the rest of it is lost");
-                return;
+                return left;
             }
             if (part > PART_BYTES)
                 part = PART_BYTES;
@@ -112,10 +113,35 @@ static void write_all(struct session *session, const char *at, size_t left)
             left -= (size_t)written;
             session->output_bytes += (size_t)written;
         } else if (written < 0 && errno == EPIPE)
-            session->broken_output = true;
+            session->broken_output = session->reader_left = true;
         else if (written < 0 && errno != EINTR && errno != EAGAIN)
             fail(session, "cannot write the output: %s", strerror(errno));
     }
+    return left;
+}
+
+/* ---- events whose text is not written ---- */
+
+void output_event(struct session *session, bool was_broken)
+{
+    size_t end = session->out.length;
+    if (session->broken_output) {
+        session->unwritten += (end || !was_broken) && !session->reader_left;
+        text_clear(&session->out);
+    } else if (end && !session->options.write)
+        text_append(&session->event_ends, (const char *)&end, sizeof end);
+}
+
+static void count_unwritten(struct session *session, size_t written)
+{
+    size_t end, count = session->event_ends.length / sizeof end;
+    for (; count && session->broken_output && !session->reader_left; count--) {
+        memcpy(&end, session->event_ends.bytes + (count - 1) * sizeof end, sizeof end);
+        if (end <= written)
+            break;
+        session->unwritten++;
+    }
+    text_clear(&session->event_ends);
 }
 
 void session_flush(struct session *session)
@@ -128,8 +154,12 @@ void session_flush(struct session *session)
     }
     if (session->options.write && session->out.length && !session->broken_output)
         session->options.write(session->options.state, session->out.bytes, session->out.length);
-    else if (!session->broken_output)
-        write_all(session, session->out.bytes, session->out.length);
+    else {
+        size_t length = session->out.length, left = length;
+        if (!session->broken_output)
+            left = write_all(session, session->out.bytes, length);
+        count_unwritten(session, length - left);
+    }
     text_clear(&session->out);
 }
 

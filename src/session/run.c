@@ -96,7 +96,9 @@ static int act(void *state, const uint8_t *record, size_t length)
     if (session->options.watch &&
         session->options.watch(session->options.state, &session->actor, action, record))
         return 0;
+    bool was_broken = session->broken_output;
     action->builtin->act(&session->actor, action, record);
+    output_event(session, was_broken);
     session->printer.time = 0;
     if (++session->events == session->options.max_events)
         session->actor.exit_requested = true;
@@ -341,8 +343,9 @@ static void tell_left_out(struct session *session, size_t from)
 
 static void tell_attached(struct session *session)
 {
-    struct text held = session->out;
-    session->out = (struct text){0};
+    struct text held = session->out, ends = session->event_ends;
+    session->out = session->event_ends = (struct text){0};
+    session->holds_output = false;
     if (session->options.is_json && !session->options.is_quiet)
         record_attached_probes(&session->out, session->probe_count);
     else if (!session->options.is_quiet && !session->options.is_json)
@@ -351,9 +354,11 @@ static void tell_attached(struct session *session)
     /* For test suites written for other tracers of this language. */
     if (!session->options.is_guest && getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
         text_add(&session->out, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
+    session_flush(session);
     text_append(&session->out, text_string(&held), held.length);
     text_free(&held);
-    session->holds_output = false;
+    text_free(&session->event_ends);
+    session->event_ends = ends;
     session_flush(session);
     if (session->options.is_verbose && session->kernel) {
         struct text text = {0};

@@ -114,6 +114,8 @@ struct session {
     uint64_t maps_at;                /* when they began to be printed */
     unsigned ends_before;            /* how many may have done before the end probes run */
     uint64_t unread, unnamed;        /* records and names passed over in haste */
+    struct text event_ends;          /* in `out`: a size_t for each event that is not yet written */
+    uint64_t unwritten;              /* events acted on whose text could not be written whole */
     bool output_known, output_waits; /* output.c: whether its reader can hold us up */
     uint64_t output_bytes;           /* in the present file */
     unsigned long long output_number; /* of files before it */
@@ -126,7 +128,8 @@ struct session {
     bool tests_failed;
     unsigned calls;       /* SIGUSR1 that self probes have not heard yet */
     bool walk_failed;     /* the kernel broke an iterator off */
-    bool broken_output;   /* nobody reads it any more */
+    bool broken_output;   /* nobody reads it any more, or it cannot be written */
+    bool reader_left;     /* that is why: it has what it wanted */
     bool is_over;         /* there is nothing left to wait for */
     uint64_t until;       /* of the monotonic clock: a turn over recordings pauses then; 0: never */
     bool pauses;          /* it does */
@@ -239,6 +242,8 @@ int session_attach_unit(struct session *session, const struct session_unit *unit
 void session_report(struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void session_report_text(struct session *session, const struct text *text); /* of lines of our own */
 void session_flush(struct session *session);
+/* output.c: an event was acted on; was_broken: the output before that. */
+void output_event(struct session *session, bool was_broken);
 void session_consume_all(struct session *session); /* acts on everything that has come */
 void session_deliver(struct session *session);     /* the same, and nothing else */
 /* A thread of ours, which hears no signals: they are the program's. 0 or errno. */

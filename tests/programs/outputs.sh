@@ -30,6 +30,10 @@ check "a reader that leaves ends the trace" [ "${PIPESTATUS[0]}" = 0 -a -s out ]
 timeout 20 "$spoor" -q -e "$many" >/dev/full 2>err
 check "a full disk is an error" [ $? = 1 ]
 check "and is named" grep -q 'cannot write the output: No space left' err
+(ulimit -f 64; exec timeout 20 "$spoor" -q -o limited -e "$many end { warnf(\"of %d\", @n); }") 2>err
+check "so is a file that may not grow any more" [ $? = 1 ]
+check "which is named" grep -q 'cannot write the output: File too large' err
+check "with how many events are not in it" [ $(($(grep -c 'a line .* long$' limited) + $(sed -n 's/^Lost \([0-9]*\) events that could not be written$/\1/p' err))) = "$(sed -n 's/.*WARNING: of //p' err)" ]
 timeout 20 "$spoor" -q -e "$many" >&- 2>err
 check "a closed output is an error" [ $? = 1 ]
 check "and is named, too" grep -q 'cannot write the output' err

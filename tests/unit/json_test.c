@@ -442,12 +442,12 @@ static void records(void **state)
     record_attached_probes(&text, 1);
     assert_json("{\"type\": \"attached_probes\", \"count\": 1, \"data\": {\"probes\": 1}}\n");
     text_clear(&text);
-    record_lost_events(&text, 5, NULL);
+    record_lost_events(&text, 5, NULL, NULL);
     assert_json("{\"type\": \"lost_events\", \"count\": 5, \"data\": {\"events\": 5}}\n");
     text_clear(&text);
-    record_lost_events(&text, 5, "uprobe:/bin/\"x\":f");
+    record_lost_events(&text, 5, "uprobe:/bin/\"x\":f", "ring");
     assert_json("{\"type\": \"lost_events\", \"count\": 5, "
-                "\"data\": {\"events\": 5, \"probe\": \"uprobe:/bin/\\\"x\\\":f\"}}\n");
+                "\"data\": {\"events\": 5, \"probe\": \"uprobe:/bin/\\\"x\\\":f\", \"reason\": \"ring\"}}\n");
     text_clear(&text);
     record_problem(&text, &(struct record_problem){.kind = "helper_error",
                                                    .message = "Bad address",
