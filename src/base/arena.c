@@ -89,11 +89,30 @@ char *arena_printf(struct arena *arena, const char *format, ...)
     return text;
 }
 
+static void free_down_to(struct arena *arena, const struct arena_chunk *last)
+{
+    while (arena->chunks != last) {
+        struct arena_chunk *next = arena->chunks->next;
+        free(arena->chunks);
+        arena->chunks = next;
+    }
+}
+
 void arena_free(struct arena *arena)
 {
-    for (struct arena_chunk *next, *chunk = arena->chunks; chunk; chunk = next) {
-        next = chunk->next;
-        free(chunk);
-    }
+    free_down_to(arena, NULL);
     *arena = (struct arena){.out_of_memory = arena->out_of_memory};
+}
+
+struct arena_mark arena_mark(const struct arena *arena)
+{
+    return (struct arena_mark){arena->chunks, arena->used, arena->room, arena->total};
+}
+
+void arena_rewind(struct arena *arena, const struct arena_mark *mark)
+{
+    free_down_to(arena, mark->chunk);
+    arena->used = mark->used;
+    arena->room = mark->room;
+    arena->total = mark->total;
 }

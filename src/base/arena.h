@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory that lives and dies together: trees, types, IR.
  *
- * An arena hands out zeroed, 16-byte aligned memory and gives all of it back at once. Nothing in it is
- * freed alone. When memory runs out, arena_alloc does not return: it jumps to the place that its owner
+ * An arena hands out zeroed, 16-byte aligned memory and gives all of it back at once, or all since a mark.
+ * Nothing in it is freed alone. When memory runs out, arena_alloc does not return: it jumps to the place that its owner
  * named with arena_guard, so that code which builds trees needs no error path of its own. An arena
  * without a guard calls abort(): set one before the first allocation. Not for threads.
  */
@@ -32,6 +32,13 @@ char *arena_copy(struct arena *arena, const char *text, size_t length); /* adds 
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *arena);
+/* What was handed out since the mark is given back: nothing that is kept may point there. */
+struct arena_mark {
+    struct arena_chunk *chunk;
+    size_t used, room, total;
+};
+struct arena_mark arena_mark(const struct arena *arena);
+void arena_rewind(struct arena *arena, const struct arena_mark *mark);
 /* As if memory had run out here: for those who have no better way to tell it. */
 void arena_give_up(struct arena *arena) __attribute__((noreturn));
 

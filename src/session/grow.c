@@ -13,7 +13,10 @@
 
 #include "session/state.h"
 
-enum { PAUSE_NS = 20000000 };
+enum {
+    PAUSE_NS = 20000000,
+    FAILURES_MOST = 64, /* probes that were left out, each of which took memory that stays */
+};
 
 /* Can it mean files that are not known yet? Those with a path cannot, unless it is a pattern. */
 static bool can_grow(const struct session *session, const struct attach_point *point)
@@ -50,32 +53,25 @@ int grow_begin(struct session *session)
     return 0;
 }
 
-struct members {
-    struct session *session;
-    pid_t *items;
-    size_t count, room;
-};
-
 static int add_member(void *state, const uint8_t *key, const uint8_t *value)
 {
-    struct members *members = state;
+    struct session *session = state;
     uint64_t pid;
     (void)value;
     memcpy(&pid, key, sizeof pid);
-    *arena_push(&members->session->arena, members->items, members->count, members->room) = (pid_t)pid;
+    *arena_push(&session->arena, session->members, session->member_count, session->member_room) = (pid_t)pid;
     return 0;
 }
 
 /* With --follow the processes change. */
 static void find_members(struct session *session)
 {
-    struct members members = {.session = session};
     if (!session->filter.has_set)
         return;
-    session->host->operations->map_each(session->host, (size_t)session->image.processes, add_member,
-                                        &members);
-    session->environment.processes = members.items;
-    session->environment.process_count = members.count;
+    session->member_count = 0;
+    session->host->operations->map_each(session->host, (size_t)session->image.processes, add_member, session);
+    session->environment.processes = session->members;
+    session->environment.process_count = session->member_count;
 }
 
 /* Maps that programs use already must not have become others. */
@@ -137,26 +133,49 @@ static void tell(struct session *session, size_t first, size_t from)
                            session->units[first].variant->sites[0].name, said->items[i].message);
 }
 
-static void grow(struct session *session)
+/* Whether something that stays was made while an attach point was looked for: a file was opened, a unit planned. */
+static bool has_learnt(const struct session *session, size_t units, size_t files,
+                       const struct diagnostic *said)
+{
+    return session->unit_count > units || session->known.count > files || session->diagnostics.items != said;
+}
+
+/* Looks are many, as somebody maps code all the time: one that finds no file that is new leaves nothing. */
+static void grow_at(struct session *session, struct action_block *block, const struct attach_point *point)
 {
     struct diagnostics *said = &session->diagnostics;
+    const struct diagnostic *items = said->items;
+    const struct arena_mark mark = arena_mark(&session->arena);
     size_t count = said->count, errors = said->errors;
+    size_t first = session->unit_count, files = session->known.count;
+    compile_plan(session, block, point);
+    bool keeps = has_learnt(session, first, files, items);
+    if (session->unit_count > first && start(session, first)) {
+        tell(session, first, count);
+        session->unit_count = first;
+        if (++session->grow_failures == FAILURES_MOST) {
+            session_report(session,
+                           "WARNING: files that come later are not looked at any more: probes in %d of "
+                           "them were left out\n",
+                           FAILURES_MOST);
+            session->grows = false;
+        }
+    }
+    said->count = count;
+    said->errors = errors;
+    if (!keeps)
+        arena_rewind(&session->arena, &mark);
+}
+
+static void grow(struct session *session)
+{
     enum missing_policy missing = session->environment.missing;
     session->environment.missing = MISSING_IGNORE; /* that there is nothing new is nothing to tell */
     find_members(session);
     for (struct action_block *block = session->script->blocks; block; block = block->next)
-        for (struct attach_point *point = block->attach_points; point; point = point->next) {
-            size_t first = session->unit_count;
-            if (!can_grow(session, point))
-                continue;
-            compile_plan(session, block, point);
-            if (session->unit_count > first && start(session, first)) {
-                tell(session, first, count);
-                session->unit_count = first;
-            }
-            said->count = count;
-            said->errors = errors;
-        }
+        for (struct attach_point *point = block->attach_points; point && session->grows; point = point->next)
+            if (can_grow(session, point))
+                grow_at(session, block, point);
     session->environment.missing = missing;
 }
 

@@ -108,6 +108,9 @@ struct session {
     struct table known;    /* those that were looked into */
     uint64_t grow_time;    /* of the last look */
     bool grow_wanted;
+    unsigned grow_failures;
+    pid_t *members; /* those that are traced now */
+    size_t member_count, member_room;
     bool holds_output;               /* what begin prints stands behind the banner: kept until that is said */
     bool interrupted;                /* a signal asked for the end */
     uint64_t asked_at, looked_at;    /* when the first one did, and when somebody last looked: interrupt.c */
