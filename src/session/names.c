@@ -90,7 +90,16 @@ static bool user_symbol(void *owner, uint32_t pid, uint64_t address, bool is_ret
 {
     struct symbolizer *names = symbolizer(owner);
     struct symbolized found;
-    return names && answer(symbolizer_user(names, (pid_t)pid, address, is_return, &found), &found, out);
+    if (!names)
+        return false;
+    int error = symbolizer_user(names, (pid_t)pid, address, is_return, &found);
+    if (error && processes_miss_one(symbolizer_processes(names)))
+        session_report(
+            owner,
+            "WARNING: process %d has ended, and so many have come since that its code is forgotten: "
+            "its addresses have no names, and those of others may have none\n",
+            (int)pid);
+    return answer(error, &found, out);
 }
 
 /* Functions between an event and our program. Of a number of frames programs leave out the first three kinds

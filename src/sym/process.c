@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See process.h. A hash table of processes, each with its mappings in the order in which they became known;
- * and one of modules, counted by the mappings that have them.
+/* See process.h. A hash table of processes. What one had when it forked is a list that it shares with its children,
+ * and theirs; what it mapped since is its own, in the order in which it became known. Which file that is, and which
+ * part of it, stands once for all (segment.h).
  *
  * Invariant: everything is reached with the lock held, and it is never held while maps are read. */
 #include "sym/process.h"
@@ -11,46 +12,60 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/table.h"
 #include "sym/proc.h"
 
 enum {
     BUCKETS = 4096,
-    MAPPINGS_MOST = 2048,  /* of one process; the oldest quarter goes */
-    READS_A_SECOND = 8,    /* of one process: a stack full of nonsense does not cost a read each */
-    BYTES_MOST = 16 << 20, /* of all: some twenty thousand short-lived processes, then the oldest half goes */
+    MAPPINGS_MOST = 2048, /* of one process, and of a shared list; the oldest quarter goes */
+    READS_A_SECOND = 8,   /* of one process: a stack full of nonsense does not cost a read each */
+    BYTES_MOST = 6 << 20, /* of all: some thirty thousand short-lived processes, then the oldest go */
+    GOES = 8,             /* the part that goes then, of the time since the oldest was used */
+    PAGE_SHIFT = 12,
+    HEAP = 16, /* what an allocation takes besides */
+};
+
+struct entry { /* a mapping */
+    uint64_t page : 40, segment : 24;
+    uint64_t since; /* boot clock, ns */
+};
+
+struct shared { /* what a process had when it forked, with its parent's */
+    uint32_t references, count;
+    struct entry items[];
 };
 
 struct process {
     struct process *next;
-    pid_t pid, parent;
-    uint64_t start_time; /* of the process that was read last; 0: none was */
-    struct code_mapping *items;
-    uint32_t count, room;
+    struct shared *shared; /* or NULL */
+    struct entry *items;   /* its own */
+    uint64_t shared_since; /* its mappings count as no older than this */
     uint64_t used;
-    time_t checked, reads_since;
-    unsigned reads;
-};
-
-struct module_entry {
-    struct module_entry *next;
-    struct module module;
+    uint64_t start_time; /* of the process that was read last; 0: none was */
+    pid_t pid, parent;
+    uint32_t checked, reads_since; /* seconds */
+    uint16_t count, room;
+    uint16_t reads;
 };
 
 struct processes {
     pthread_mutex_t lock;
     struct process *buckets[BUCKETS];
-    struct module_entry *modules[BUCKETS];
+    struct segments *segments;
     uint64_t clock;
-    size_t bytes;
-    bool are_told;
+    size_t bytes; /* without those of segments */
+    bool are_told, have_forgotten, misses, has_missed;
 };
 
 struct processes *processes_make(void)
 {
     struct processes *processes = calloc(1, sizeof *processes);
-    if (processes)
-        pthread_mutex_init(&processes->lock, NULL);
+    struct segments *segments = processes ? segments_make() : NULL;
+    if (!segments) {
+        free(processes);
+        return NULL;
+    }
+    processes->segments = segments;
+    pthread_mutex_init(&processes->lock, NULL);
     return processes;
 }
 
@@ -61,67 +76,123 @@ static uint64_t boot_clock(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static time_t seconds_now(void)
+static uint32_t seconds_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return now.tv_sec;
-}
-
-/* ---- modules ---- */
-
-static struct module_entry **module_bucket(struct processes *processes, const struct module *key,
-                                           const char *path)
-{
-    uint64_t hash =
-        table_hash(path, strlen(path)) ^ key->device * 0x9e3779b97f4a7c15u ^ key->inode ^ key->generation;
-    return &processes->modules[(hash ^ hash >> 32) % BUCKETS];
-}
-
-static struct module *module_take(struct processes *processes, const struct module *key, const char *path)
-{
-    struct module_entry **bucket = module_bucket(processes, key, path);
-    for (struct module_entry *entry = *bucket; entry; entry = entry->next)
-        if (entry->module.device == key->device && entry->module.inode == key->inode &&
-            entry->module.generation == key->generation && entry->module.is_deleted == key->is_deleted &&
-            !strcmp(entry->module.path, path)) {
-            entry->module.references++;
-            return &entry->module;
-        }
-    size_t size = sizeof(struct module_entry) + strlen(path) + 1;
-    struct module_entry *fresh = malloc(size);
-    if (!fresh)
-        return NULL;
-    fresh->next = *bucket;
-    fresh->module.device = key->device;
-    fresh->module.inode = key->inode;
-    fresh->module.generation = key->generation;
-    fresh->module.is_deleted = key->is_deleted;
-    fresh->module.references = 1;
-    strcpy(fresh->module.path, path);
-    *bucket = fresh;
-    processes->bytes += size;
-    return &fresh->module;
-}
-
-static void module_drop(struct processes *processes, struct module *module)
-{
-    if (!module || --module->references)
-        return;
-    struct module_entry **at = module_bucket(processes, module, module->path);
-    while (&(*at)->module != module)
-        at = &(*at)->next;
-    struct module_entry *entry = *at;
-    *at = entry->next;
-    processes->bytes -= sizeof *entry + strlen(module->path) + 1;
-    free(entry);
+    return (uint32_t)now.tv_sec;
 }
 
 void process_release(struct processes *processes, struct module *module)
 {
     pthread_mutex_lock(&processes->lock);
-    module_drop(processes, module);
+    module_drop(processes->segments, module);
     pthread_mutex_unlock(&processes->lock);
+}
+
+/* ---- lists of mappings ---- */
+
+static void entries_drop(struct processes *processes, const struct entry *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        segment_drop(processes->segments, items[i].segment);
+}
+
+static size_t shared_bytes(const struct shared *shared)
+{
+    return sizeof *shared + shared->count * sizeof *shared->items + HEAP;
+}
+
+static void shared_drop(struct processes *processes, struct shared *shared)
+{
+    if (!shared || --shared->references)
+        return;
+    entries_drop(processes, shared->items, shared->count);
+    processes->bytes -= shared_bytes(shared);
+    free(shared);
+}
+
+static size_t own_bytes(const struct process *process)
+{
+    return process->room ? process->room * sizeof *process->items + HEAP : 0;
+}
+
+static bool process_reserve(struct processes *processes, struct process *process, size_t room)
+{
+    if (room <= process->room)
+        return true;
+    struct entry *grown = realloc(process->items, room * sizeof *grown);
+    if (!grown)
+        return false;
+    processes->bytes -= own_bytes(process);
+    process->items = grown;
+    process->room = (uint16_t)room;
+    processes->bytes += own_bytes(process);
+    return true;
+}
+
+/* Takes over the reference to the segment. One that is there already is as young as this. */
+static void process_add(struct processes *processes, struct process *process, struct entry entry)
+{
+    for (uint32_t i = 0; i < process->count; i++) {
+        struct entry *same = &process->items[i];
+        if (same->page == entry.page && same->segment == entry.segment) {
+            if (same->since < entry.since)
+                same->since = entry.since;
+            segment_drop(processes->segments, entry.segment);
+            return;
+        }
+    }
+    if (process->count == MAPPINGS_MOST) {
+        enum { GONE = MAPPINGS_MOST / 4 };
+        entries_drop(processes, process->items, GONE);
+        process->count -= GONE;
+        memmove(process->items, process->items + GONE, process->count * sizeof *process->items);
+    }
+    if (process->count < process->room ||
+        process_reserve(processes, process, process->room + process->room / 2 + 4u))
+        process->items[process->count++] = entry;
+    else
+        segment_drop(processes->segments, entry.segment);
+}
+
+static struct entry shared_entry(const struct process *process, uint32_t number)
+{
+    struct entry entry = process->shared->items[number];
+    if (entry.since < process->shared_since)
+        entry.since = process->shared_since;
+    return entry;
+}
+
+/* All that a process has as a list for its children too; the newest, if they are too many. NULL: it has nothing, or
+ * there is no memory. */
+static struct shared *process_share(struct processes *processes, struct process *process)
+{
+    uint32_t old = process->shared ? process->shared->count : 0, count = old + process->count;
+    if (!process->count)
+        return process->shared;
+    uint32_t left_out = count > MAPPINGS_MOST ? count - MAPPINGS_MOST : 0;
+    struct shared *shared = malloc(sizeof *shared + (count - left_out) * sizeof *shared->items);
+    if (!shared)
+        return NULL;
+    *shared = (struct shared){.references = 1};
+    for (uint32_t i = left_out; i < old; i++) {
+        shared->items[shared->count] = shared_entry(process, i);
+        segment_hold(processes->segments, shared->items[shared->count++].segment);
+    }
+    for (uint32_t i = left_out > old ? left_out - old : 0; i < process->count; i++) {
+        shared->items[shared->count] = process->items[i];
+        segment_hold(processes->segments, shared->items[shared->count++].segment);
+    }
+    processes->bytes += shared_bytes(shared) - own_bytes(process);
+    entries_drop(processes, process->items, process->count);
+    free(process->items);
+    process->items = NULL;
+    process->count = process->room = 0;
+    shared_drop(processes, process->shared);
+    process->shared = shared;
+    process->shared_since = 0;
+    return shared;
 }
 
 /* ---- processes ---- */
@@ -141,9 +212,9 @@ static struct process *process_known(struct processes *processes, pid_t pid)
 
 static void process_free(struct processes *processes, struct process *process)
 {
-    for (uint32_t i = 0; i < process->count; i++)
-        module_drop(processes, process->items[i].module);
-    processes->bytes -= sizeof *process + process->room * sizeof *process->items;
+    entries_drop(processes, process->items, process->count);
+    shared_drop(processes, process->shared);
+    processes->bytes -= sizeof *process + HEAP + own_bytes(process);
     free(process->items);
     free(process);
 }
@@ -157,16 +228,12 @@ void processes_free(struct processes *processes)
             next = process->next;
             process_free(processes, process);
         }
-    for (size_t i = 0; i < BUCKETS; i++) /* those that an answer still holds */
-        for (struct module_entry *entry = processes->modules[i], *next; entry; entry = next) {
-            next = entry->next;
-            free(entry);
-        }
+    segments_free(processes->segments); /* also modules that an answer still holds */
     pthread_mutex_destroy(&processes->lock);
     free(processes);
 }
 
-/* The half of them that was used longest ago goes. */
+/* Those that were used longest ago go. */
 static void processes_shrink(struct processes *processes, const struct process *keep)
 {
     uint64_t oldest = processes->clock;
@@ -174,7 +241,7 @@ static void processes_shrink(struct processes *processes, const struct process *
         for (struct process *process = processes->buckets[i]; process; process = process->next)
             if (process->used < oldest)
                 oldest = process->used;
-    uint64_t limit = oldest + (processes->clock - oldest) / 2;
+    uint64_t limit = oldest + (processes->clock - oldest) / GOES;
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct process **at = &processes->buckets[i]; *at;) {
             struct process *process = *at;
@@ -185,6 +252,7 @@ static void processes_shrink(struct processes *processes, const struct process *
             *at = process->next;
             process_free(processes, process);
         }
+    processes->have_forgotten = true;
 }
 
 static struct process *process_get(struct processes *processes, pid_t pid)
@@ -198,59 +266,12 @@ static struct process *process_get(struct processes *processes, pid_t pid)
         process->pid = pid;
         process->next = *bucket;
         *bucket = process;
-        processes->bytes += sizeof *process;
+        processes->bytes += sizeof *process + HEAP;
     }
     process->used = ++processes->clock;
-    if (processes->bytes > BYTES_MOST)
+    if (processes->bytes + segments_bytes(processes->segments) > BYTES_MOST)
         processes_shrink(processes, process);
     return process;
-}
-
-static bool process_reserve(struct processes *processes, struct process *process, uint32_t room)
-{
-    if (room <= process->room)
-        return true;
-    struct code_mapping *grown = realloc(process->items, room * sizeof *grown);
-    if (!grown)
-        return false;
-    processes->bytes += (room - process->room) * sizeof *grown;
-    process->items = grown;
-    process->room = room;
-    return true;
-}
-
-/* Both take over the reference to the module. */
-static void process_append(struct processes *processes, struct process *process, struct code_mapping mapping)
-{
-    if (process->count == MAPPINGS_MOST) {
-        uint32_t gone = MAPPINGS_MOST / 4;
-        for (uint32_t i = 0; i < gone; i++)
-            module_drop(processes, process->items[i].module);
-        process->count -= gone;
-        memmove(process->items, process->items + gone, process->count * sizeof *process->items);
-    }
-    if (process->count < process->room ||
-        process_reserve(processes, process, process->room + process->room / 2 + 4))
-        process->items[process->count++] = mapping;
-    else
-        module_drop(processes, mapping.module);
-}
-
-/* Unless it is one of the first `known`: then that one is as young as this. */
-static void process_add(struct processes *processes, struct process *process, uint32_t known,
-                        struct code_mapping mapping)
-{
-    for (uint32_t i = 0; i < known; i++) {
-        struct code_mapping *same = &process->items[i];
-        if (same->start == mapping.start && same->end == mapping.end && same->offset == mapping.offset &&
-            same->module == mapping.module) {
-            if (same->since < mapping.since)
-                same->since = mapping.since;
-            module_drop(processes, mapping.module);
-            return;
-        }
-    }
-    process_append(processes, process, mapping);
 }
 
 void processes_are_told(struct processes *processes)
@@ -258,19 +279,38 @@ void processes_are_told(struct processes *processes)
     processes->are_told = true;
 }
 
+static void process_map(struct processes *processes, struct process *process,
+                        const struct code_mapping *mapping, const struct module *module, const char *path)
+{
+    uint32_t segment;
+    if (segment_take(processes->segments, module, path, mapping->offset, mapping->end - mapping->start,
+                     &segment))
+        process_add(processes, process,
+                    (struct entry){mapping->start >> PAGE_SHIFT, segment, mapping->since});
+}
+
 void process_mapped(struct processes *processes, pid_t pid, const struct code_mapping *mapping,
                     const struct module *module, const char *path)
 {
     pthread_mutex_lock(&processes->lock);
     struct process *process = process_get(processes, pid);
-    struct code_mapping fresh = *mapping;
-    fresh.module = process ? module_take(processes, module, path) : NULL;
-    if (fresh.module)
-        process_add(processes, process, process->count, fresh);
+    if (process)
+        process_map(processes, process, mapping, module, path);
     pthread_mutex_unlock(&processes->lock);
 }
 
-/* What a process of the same number had before stays known, below what the new one has. */
+/* What a process of the same number had from its parent becomes its own, and older than what the new one has. */
+static void process_keep_shared(struct processes *processes, struct process *process)
+{
+    for (uint32_t i = 0; process->shared && i < process->shared->count; i++) {
+        struct entry entry = shared_entry(process, i);
+        segment_hold(processes->segments, entry.segment);
+        process_add(processes, process, entry);
+    }
+    shared_drop(processes, process->shared);
+    process->shared = NULL;
+}
+
 void process_forked(struct processes *processes, pid_t pid, pid_t parent, uint64_t time)
 {
     pthread_mutex_lock(&processes->lock);
@@ -280,14 +320,14 @@ void process_forked(struct processes *processes, pid_t pid, pid_t parent, uint64
     struct process *from = child ? process_known(processes, parent) : NULL;
     if (from)
         from->used = processes->clock;
-    uint32_t known = child ? child->count : 0;
-    if (from && from != child && (known || process_reserve(processes, child, from->count)))
-        for (uint32_t i = 0; i < from->count; i++) {
-            struct code_mapping mapping = from->items[i];
-            mapping.since = time;
-            mapping.module->references++;
-            process_add(processes, child, known < child->count ? known : child->count, mapping);
-        }
+    struct shared *shared = from && from != child ? process_share(processes, from) : NULL;
+    if (shared && child->shared != shared) {
+        process_keep_shared(processes, child);
+        child->shared = shared;
+        shared->references++;
+    }
+    if (shared)
+        child->shared_since = time;
     pthread_mutex_unlock(&processes->lock);
 }
 
@@ -308,8 +348,8 @@ int process_read(struct processes *processes, pid_t pid)
         const struct proc_mapping *item = &maps.items[i];
         struct module key = {.device = item->device, .inode = item->inode, .is_deleted = item->is_deleted};
         struct code_mapping mapping = {item->start, item->end, item->offset, now, NULL};
-        if (item->executable && (mapping.module = module_take(processes, &key, item->path)))
-            process_add(processes, process, process->count, mapping);
+        if (item->executable)
+            process_map(processes, process, &mapping, &key, item->path);
     }
     if (process) {
         process->start_time = start_time;
@@ -322,33 +362,42 @@ int process_read(struct processes *processes, pid_t pid)
 
 /* ---- questions ---- */
 
-static bool holds(const struct code_mapping *mapping, uint64_t address)
+/* Whether it holds the address, and is the youngest so far; then it is what is looked for. */
+static bool is_better(struct processes *processes, struct entry entry, uint64_t address,
+                      struct code_mapping *best)
 {
-    return address >= mapping->start && address < mapping->end;
+    uint64_t start = (uint64_t)entry.page << PAGE_SHIFT;
+    const struct segment *segment = segment_at(processes->segments, entry.segment);
+    if (address < start || address - start >= segment->size || (best->module && entry.since <= best->since))
+        return false;
+    *best =
+        (struct code_mapping){start, start + segment->size, segment->offset, entry.since, segment->module};
+    return true;
 }
 
-static const struct code_mapping *process_lookup(struct process *process, uint64_t address)
+/* Of several of one age the one that became known last. */
+static bool process_lookup(struct processes *processes, struct process *process, uint64_t address,
+                           struct code_mapping *out)
 {
-    const struct code_mapping *best = NULL;
-    for (uint32_t i = process->count; i-- > 0;) {
-        const struct code_mapping *item = &process->items[i];
-        if (holds(item, address) && (!best || item->since > best->since))
-            best = item;
-    }
-    return best;
+    *out = (struct code_mapping){.module = NULL};
+    for (uint32_t i = process->count; i-- > 0;)
+        is_better(processes, process->items[i], address, out);
+    for (uint32_t i = process->shared ? process->shared->count : 0; i-- > 0;)
+        is_better(processes, shared_entry(process, i), address, out);
+    return out->module != NULL;
 }
 
 /* Whether to look into /proc: it is not known at all, another process may have its number, or (missing) it
  * has no code at an address that a stack holds. */
 static bool should_read(struct process *process, bool missing)
 {
-    time_t now = seconds_now();
+    uint32_t now = seconds_now();
     if (process->reads_since != now) {
         process->reads_since = now;
         process->reads = 0;
     }
     if (missing)
-        return process->reads++ < READS_A_SECOND;
+        return process->reads < READS_A_SECOND && ++process->reads;
     if (!process->start_time || process->checked == now)
         return false;
     process->checked = now;
@@ -362,18 +411,27 @@ int process_find(struct processes *processes, pid_t pid, uint64_t address, struc
     for (bool again = false;; again = true) {
         pthread_mutex_lock(&processes->lock);
         struct process *process = process_get(processes, pid); /* also what is not there is remembered */
-        const struct code_mapping *found = process ? process_lookup(process, address) : NULL;
-        bool is_known = process && process->count && (!error || processes->are_told);
+        bool found = process && process_lookup(processes, process, address, out);
+        bool has_code = process && (process->count || process->shared);
+        bool is_known = has_code && (!error || processes->are_told);
         bool read = !again && process && should_read(process, !found);
-        if (found && !read) {
-            *out = *found;
+        if (found && !read)
             out->module->references++;
-        }
+        processes->misses |= !read && !has_code && processes->have_forgotten;
         pthread_mutex_unlock(&processes->lock);
         if (!read)
             return found ? 0 : is_known ? -ENOENT : -ESRCH;
         error = process_read(processes, pid);
     }
+}
+
+bool processes_miss_one(struct processes *processes)
+{
+    pthread_mutex_lock(&processes->lock);
+    bool is_first = processes->misses && !processes->has_missed;
+    processes->has_missed |= is_first;
+    pthread_mutex_unlock(&processes->lock);
+    return is_first;
 }
 
 pid_t process_parent(struct processes *processes, pid_t pid)
@@ -388,7 +446,7 @@ pid_t process_parent(struct processes *processes, pid_t pid)
 size_t processes_bytes(struct processes *processes)
 {
     pthread_mutex_lock(&processes->lock);
-    size_t bytes = processes->bytes;
+    size_t bytes = processes->bytes + segments_bytes(processes->segments);
     pthread_mutex_unlock(&processes->lock);
     return bytes;
 }

@@ -13,16 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct processes;
+#include "sym/segment.h"
 
-/* A file as processes have it mapped. */
-struct module {
-    uint64_t device, inode; /* as in /proc/PID/maps; inode 0: no file */
-    uint64_t generation;    /* of the inode, which is used again for other files; 0: unknown */
-    unsigned references;
-    bool is_deleted;
-    char path[]; /* as the process sees it; "" for memory that is nobody's file; "[vdso]" */
-};
+struct processes;
 
 struct code_mapping {
     uint64_t start, end; /* [start, end) at run time */
@@ -51,6 +44,9 @@ void process_release(struct processes *processes, struct module *module);
 
 /* Who forked it, if that was told; 0: nobody knows. */
 pid_t process_parent(struct processes *processes, pid_t pid);
+
+/* Whether something was asked of a process that had been forgotten, as others came after it; once. */
+bool processes_miss_one(struct processes *processes);
 
 /* Memory in use, for tests of the bound. */
 size_t processes_bytes(struct processes *processes);

@@ -100,9 +100,38 @@ static void bounded(void **state)
         map(processes, 1000000 + i, 0x1000, 1, 5, "/bin/x");
         process_forked(processes, 1000000 + i, NOBODY, 1);
         if (i % 100 == 0)
-            assert_true(processes_bytes(processes) < (17 << 20));
+            assert_true(processes_bytes(processes) < (7 << 20));
     }
     assert_string_equal(find(processes, 1000000 + 29999, 0x1000), "/bin/x");
+    processes_free(processes);
+}
+
+/* A shell that starts short-lived programs: what they share is kept once, and the oldest goes first. */
+static void many_of_one_program(void **state)
+{
+    enum { FIRST = 1000000, KNOWN = 15000, ALL = 60000, MAPPED = 5 };
+    (void)state;
+    struct processes *processes = processes_make();
+    processes_are_told(processes);
+    map(processes, NOBODY, 0x1000, 1, 1, "/bin/shell");
+    for (int i = 0; i < ALL; i++) {
+        uint64_t time = 10 + (uint64_t)i * 10;
+        process_forked(processes, FIRST + i, NOBODY, time);
+        for (uint64_t k = 0; k < MAPPED && i % 2; k++)
+            map(processes, FIRST + i, ((uint64_t)i * 16 + k + 16) << 12, time + 1, 2 + k, "/bin/program");
+        if (i != KNOWN)
+            continue;
+        assert_string_equal(find(processes, FIRST, 0x1000), "/bin/shell");
+        assert_string_equal(find(processes, FIRST + 1, (uint64_t)33 << 12), "/bin/program");
+        assert_true(processes_bytes(processes) < 4 << 20);
+        assert_false(processes_miss_one(processes));
+    }
+    assert_true(processes_bytes(processes) < 7 << 20);
+    assert_string_equal(find(processes, FIRST + ALL - KNOWN, 0x1000), "/bin/shell");
+    assert_false(processes_miss_one(processes));
+    assert_string_equal(find(processes, FIRST + 7, 0x1000), "unknown");
+    assert_true(processes_miss_one(processes));
+    assert_false(processes_miss_one(processes));
     processes_free(processes);
 }
 
@@ -301,10 +330,15 @@ static void packed_symbols(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_told),  cmocka_unit_test(numbers_used_again),
-        cmocka_unit_test(bounded),        cmocka_unit_test(what_the_kernel_tells),
-        cmocka_unit_test(perf_maps),      cmocka_unit_test(perf_map_files),
-        cmocka_unit_test(calls),          cmocka_unit_test(what_is_no_frame),
+        cmocka_unit_test(what_was_told),
+        cmocka_unit_test(numbers_used_again),
+        cmocka_unit_test(bounded),
+        cmocka_unit_test(many_of_one_program),
+        cmocka_unit_test(what_the_kernel_tells),
+        cmocka_unit_test(perf_maps),
+        cmocka_unit_test(perf_map_files),
+        cmocka_unit_test(calls),
+        cmocka_unit_test(what_is_no_frame),
         cmocka_unit_test(packed_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
