@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two open-addressing tables, the young and the old. What is met moves to the young one; when that is full it
- * becomes the old one, and the old one is forgotten. */
+ * becomes the old one, and the old one is forgotten. Before it grows that far, those that have ended go to the old
+ * one, and those that had gone there are forgotten. */
 #include "reader/objects.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { YOUNG_MOST = 1 << 18, FIRST_SLOTS = 1 << 10 };
+enum {
+    YOUNG_MOST = 1 << 18,
+    FIRST_SLOTS = 1 << 10,
+    SORTED_SLOTS = 1 << 16, /* from here on those that have ended make room for others */
+};
 
 struct generation {
     struct object *slots; /* type -1: free */
@@ -46,12 +51,65 @@ static struct object *find(const struct generation *generation, int16_t type, ui
     }
 }
 
+static void put(struct generation *generation, const struct object *object)
+{
+    struct object *slot = find(generation, object->type, object->id);
+    generation->count += slot->type < 0;
+    *slot = *object;
+}
+
+static size_t count_ended(const struct generation *generation)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < generation->slot_count; i++)
+        count += generation->slots[i].type >= 0 && generation->slots[i].has_ended;
+    return count;
+}
+
+static size_t slots_for(size_t count)
+{
+    size_t slots = FIRST_SLOTS;
+    while (slots < count * 4)
+        slots *= 2;
+    return slots;
+}
+
+/* Those that live, young or old, become the young ones; the young ones that have ended are the old. */
+static int sort_ended(struct objects *objects, size_t living_most, size_t ended)
+{
+    struct generation *young = &objects->young, *old = &objects->old, living, gone;
+    if (generation_make(&living, slots_for(living_most)))
+        return -ENOMEM;
+    if (generation_make(&gone, slots_for(ended))) {
+        free(living.slots);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < old->slot_count; i++)
+        if (old->slots[i].type >= 0 && !old->slots[i].has_ended &&
+            find(young, old->slots[i].type, old->slots[i].id)->type < 0)
+            put(&living, &old->slots[i]);
+    for (size_t i = 0; i < young->slot_count; i++)
+        if (young->slots[i].type >= 0)
+            put(young->slots[i].has_ended ? &gone : &living, &young->slots[i]);
+    free(young->slots);
+    free(old->slots);
+    *young = living;
+    *old = gone;
+    return 0;
+}
+
 static int make_room(struct objects *objects)
 {
     struct generation *young = &objects->young;
     if (young->count + 1 <= young->slot_count / 2)
         return 0;
     struct generation next;
+    if (young->slot_count >= SORTED_SLOTS) {
+        size_t ended = count_ended(young);
+        size_t living_most = young->count - ended + objects->old.count - count_ended(&objects->old);
+        if (ended >= young->count / 2 && living_most <= YOUNG_MOST / 2)
+            return sort_ended(objects, living_most, ended);
+    }
     if (young->count >= YOUNG_MOST) {
         if (generation_make(&next, FIRST_SLOTS))
             return -ENOMEM;
@@ -64,8 +122,7 @@ static int make_room(struct objects *objects)
         return -ENOMEM;
     for (size_t i = 0; i < young->slot_count; i++)
         if (young->slots[i].type >= 0)
-            *find(&next, young->slots[i].type, young->slots[i].id) = young->slots[i];
-    next.count = young->count;
+            put(&next, &young->slots[i]);
     free(young->slots);
     *young = next;
     return 0;
@@ -212,4 +269,9 @@ void objects_each(const struct objects *objects, void (*see)(void *context, cons
                 (i == 0 || find(&objects->young, object->type, object->id)->type < 0))
                 see(context, object);
         }
+}
+
+size_t objects_bytes(const struct objects *objects)
+{
+    return sizeof *objects + (objects->young.slot_count + objects->old.slot_count) * sizeof(struct object);
 }

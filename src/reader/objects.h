@@ -3,8 +3,8 @@
  *
  * An instance begins with an event that says so, or is first met in the middle of its life. Instances of a
  * type are numbered from 0 in order of their beginning: i429. Memory is bounded: when very many are known,
- * those that nothing has been heard of for longest are forgotten; later events about them are as of unknown
- * ones. The same events give the same numbers.
+ * those that nothing has been heard of for longest are forgotten, and first those that have ended; later events
+ * about them are as of unknown ones. The same events give the same numbers.
  *
  * Where events are missing, ends and beginnings may be. What a gap makes unknown is decided here and nowhere
  * else: an instance is unknown as if it had never been met when, since its last event, there was a gap in the
@@ -55,5 +55,7 @@ int objects_follow(struct objects *objects, const struct recording_event *event,
 /* Those that still live, as far as is known, in no order. */
 void objects_each(const struct objects *objects, void (*see)(void *context, const struct object *object),
                   void *context);
+/* Memory in use, for tests of the bound. */
+size_t objects_bytes(const struct objects *objects);
 
 #endif

@@ -30,11 +30,15 @@
 
 enum {
     FILES_MOST = 1024, /* open: each has a descriptor */
+    FILES_MOST_IDLE =
+        64, /* of which nothing was asked for IDLE seconds: they may have been deleted long ago */
+    IDLE = 60,
     VDSO_LARGEST = 64 << 10,
     ANCESTORS_MOST = 8,
     TRIES_A_SECOND = 16, /* to open one that could not be opened */
 };
 #define BYTES_MOST ((size_t)256 << 20)
+#define BYTES_MOST_IDLE ((size_t)32 << 20)
 #define VDSO_DEVICE UINT64_MAX /* no file has it; the inode is the size */
 
 struct symbol_files {
@@ -87,17 +91,28 @@ static size_t file_memory(const struct symbol_file *file)
     return bytes;
 }
 
+static int64_t seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec;
+}
+
 /* Makes room for one more. Files grow when they are asked, so all are counted. */
 static void files_shrink(struct symbol_files *files)
 {
     size_t bytes = 0;
+    int64_t now = seconds_now();
     for (size_t i = 0; i < files->count; i++)
         bytes += file_memory(files->items[i]);
-    while (files->count && (files->count == FILES_MOST || bytes > BYTES_MOST)) {
+    while (files->count > FILES_MOST_IDLE || bytes > BYTES_MOST_IDLE) {
         size_t oldest = 0;
         for (size_t i = 1; i < files->count; i++)
             if (files->items[i]->used < files->items[oldest]->used)
                 oldest = i;
+        if (!files->count ||
+            (files->count < FILES_MOST && bytes <= BYTES_MOST && files->items[oldest]->asked + IDLE > now))
+            return;
         bytes -= file_memory(files->items[oldest]);
         file_free(files->items[oldest]);
         files->items[oldest] = files->items[--files->count];
@@ -111,6 +126,7 @@ static struct symbol_file *file_place(struct symbol_files *files, uint64_t devic
         if (files->items[i]->device == device && files->items[i]->inode == inode &&
             files->items[i]->generation == generation) {
             files->items[i]->used = ++files->clock;
+            files->items[i]->asked = seconds_now();
             return files->items[i];
         }
     files_shrink(files);
@@ -122,6 +138,7 @@ static struct symbol_file *file_place(struct symbol_files *files, uint64_t devic
                                  .generation = generation,
                                  .key = ++files->keys,
                                  .used = ++files->clock,
+                                 .asked = seconds_now(),
                                  .given = files->given};
     files->items[files->count++] = file;
     return file;
@@ -225,11 +242,9 @@ static int mapped_open(struct symbol_files *files, pid_t pid, const struct code_
 
 static bool may_try(struct symbol_file *file)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    if (file->tried_since != now.tv_sec)
+    if (file->tried_since != file->asked)
         file->tries = 0;
-    file->tried_since = now.tv_sec;
+    file->tried_since = file->asked;
     return file->tries++ < TRIES_A_SECOND;
 }
 

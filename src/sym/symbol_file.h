@@ -23,7 +23,7 @@ struct symbol_file {
     void *bytes, *data_bytes;      /* of the vDSO; unpacked */
     const char *const *given;      /* files that may have its symbols */
     bool sought;
-    int64_t tried_since;
+    int64_t tried_since, asked; /* seconds */
     unsigned tries;
     uint64_t used;
 };

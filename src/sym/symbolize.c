@@ -28,10 +28,12 @@
 enum {
     MANGLED_MAX = 4096,
     DEMANGLED_MAX = 16 << 10,
-    ANSWERS_BYTES = 32 << 20, /* of each half */
+    ANSWERS_BYTES = 8 << 20, /* of each half */
     JITS_MOST = 64,
+    IDLE = 60, /* seconds: maps that nothing was asked of for so long have less room */
 };
 #define JIT_BYTES ((size_t)256 << 20)
+#define JIT_BYTES_IDLE ((size_t)32 << 20)
 
 /* What a place in a file is called. The texts stand behind. */
 struct answer {
@@ -51,8 +53,8 @@ struct answer_key {
 /* A process that says what its own code is called. */
 struct jit {
     pid_t pid;
-    struct perf_map *map; /* NULL: it does not */
-    time_t checked;
+    struct perf_map *map;  /* NULL: it does not */
+    time_t checked, asked; /* when it was read, and last asked */
     uint64_t used;
 };
 
@@ -301,19 +303,24 @@ static struct answer *answer_find(struct symbolizer *symbolizer, pid_t pid, stru
 
 /* ---- code that a program made ---- */
 
+static struct jit *jit_oldest(struct symbolizer *symbolizer, const struct jit *keep)
+{
+    struct jit *oldest = NULL;
+    for (size_t i = 0; i < JITS_MOST; i++) {
+        struct jit *jit = &symbolizer->jits[i];
+        if (jit->map && jit != keep && (!oldest || jit->used < oldest->used))
+            oldest = jit;
+    }
+    return oldest;
+}
+
 static void jits_shrink(struct symbolizer *symbolizer, const struct jit *keep)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < JITS_MOST; i++)
         bytes += symbolizer->jits[i].map ? perf_map_bytes(symbolizer->jits[i].map) : 0;
-    while (bytes > JIT_BYTES) {
-        struct jit *oldest = NULL;
-        for (size_t i = 0; i < JITS_MOST; i++) {
-            struct jit *jit = &symbolizer->jits[i];
-            if (jit->map && jit != keep && (!oldest || jit->used < oldest->used))
-                oldest = jit;
-        }
-        if (!oldest)
+    for (struct jit *oldest; bytes > JIT_BYTES_IDLE && (oldest = jit_oldest(symbolizer, keep));) {
+        if (bytes <= JIT_BYTES && oldest->asked + IDLE > keep->asked)
             return;
         bytes -= perf_map_bytes(oldest->map);
         perf_map_close(oldest->map);
@@ -333,10 +340,11 @@ static const char *jit_find(struct symbolizer *symbolizer, pid_t pid, uint64_t a
         perf_map_close(jit->map);
         *jit = (struct jit){.pid = pid, .checked = -1};
     }
+    time_t now = seconds_now();
     jit->used = ++symbolizer->clock;
+    jit->asked = now;
     const char *name = jit->map ? perf_map_find(jit->map, address, start) : NULL;
     struct perf_map *fresh;
-    time_t now = seconds_now();
     if (name || jit->checked == now || leaves(symbolizer))
         return name;
     jit->checked = now;

@@ -445,6 +445,41 @@ static void test_object_lives_and_stories(void **state)
     free(file);
 }
 
+/* A million short lives beside a few that last: memory stays, and those that live stay known. */
+static void test_many_short_lives(void **state)
+{
+    enum { SHORT = 1000000, LONG = 1000 };
+    struct recording_tracepoint begins = {.id = 1, .object = 0, .life = RECORDING_BEGINS};
+    struct recording_tracepoint ends = {.id = 2, .object = 0, .life = RECORDING_ENDS};
+    struct file *file = make_file();
+    struct recording *recording = open_file(file);
+    struct objects *objects = objects_make(recording);
+    struct recording_event event = {.stamp = 1};
+    struct object_step step;
+    (void)state;
+    for (uint64_t i = 0; i < LONG + SHORT; i++) {
+        event = (struct recording_event){.stamp = i + 1, .tracepoint = &begins, .object = i};
+        assert_int_equal(objects_follow(objects, &event, &step), 0);
+        assert_int_equal(step.own.number, i);
+        event.tracepoint = &ends;
+        if (i >= LONG)
+            assert_int_equal(objects_follow(objects, &event, &step), 0);
+    }
+    assert_true(objects_bytes(objects) < 10 << 20);
+    for (uint64_t i = 0; i < LONG; i++) {
+        event = (struct recording_event){.stamp = 2 * SHORT, .tracepoint = &ends, .object = i};
+        assert_int_equal(objects_follow(objects, &event, &step), 0);
+        assert_int_equal(step.own.number, i);
+        assert_int_equal(step.own.begun, i + 1);
+    }
+    event.object = LONG + SHORT - 1; /* what ended last is still known to have been */
+    assert_int_equal(objects_follow(objects, &event, &step), 0);
+    assert_int_equal(step.own.number, LONG + SHORT - 1);
+    objects_free(objects);
+    recording_close(recording);
+    free(file);
+}
+
 static void test_quantiles(void **state)
 {
     (void)state;
@@ -486,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_stream),
         cmocka_unit_test(test_damage_is_an_error),
         cmocka_unit_test(test_object_lives_and_stories),
+        cmocka_unit_test(test_many_short_lives),
         cmocka_unit_test(test_quantiles),
         cmocka_unit_test(test_filters),
     };
