@@ -15,7 +15,7 @@ enum { BATCH = 64 }; /* blocks that are copied at once */
 struct drained_ring {
     uint64_t next;   /* sequence of the next block */
     uint64_t number; /* of its first record, if nothing is lost */
-    bool begun;
+    bool begun, was_there;
     struct layout_block last;     /* header of the newest that was written */
     uint64_t reserved, committed; /* when the block that is not full was given last */
 };
@@ -25,6 +25,7 @@ struct state {
     struct layout_control control;
     struct drained_ring *rings;
     struct layout_block *batch;
+    bool has_looked;
     int signing; /* the recording, for writing; -1: it may not be */
 };
 
@@ -79,7 +80,7 @@ static void account(struct drain *drain, struct drained_ring *ring, const struct
 {
     uint32_t end;
     const uint64_t records = spoor_block_records(block, &end);
-    if (ring->begun && block->number > ring->number)
+    if ((ring->begun || !ring->was_there) && block->number > ring->number)
         drain->counts.lost += block->number - ring->number;
     drain->counts.events += records;
     drain->counts.blocks++;
@@ -218,6 +219,7 @@ static int round_spoor(struct drain *drain, enum drain_round round, struct text 
             break; /* they are taken in order */
         if (ring != LAYOUT_RING_USED && ring != LAYOUT_RING_ENDED)
             continue;
+        state->rings[i].was_there |= !state->has_looked; /* what it lost until now is history */
         const int result = drain_ring(drain, i, round, why);
         if (result < 0)
             return result;
@@ -226,6 +228,7 @@ static int round_spoor(struct drain *drain, enum drain_round round, struct text 
         if (error)
             return error;
     }
+    state->has_looked = true;
     return is_filled;
 }
 
