@@ -222,6 +222,14 @@ static uint64_t safe_limit(const struct recording *recording, uint64_t now)
     return now > delay ? now - delay : 0;
 }
 
+uint64_t recording_behind(const struct recording *recording)
+{
+    if (recording->limit == UINT64_MAX || !recording->timeline.rate)
+        return 0;
+    return (uint64_t)((double)(recording_counter_now() - recording->limit) * 1e9 /
+                      (double)recording->timeline.rate);
+}
+
 /* ---- opening ---- */
 
 /* As it is now, in memory; SPDK's rings, which tell nothing of what is whole in them, slot by slot. */

@@ -172,6 +172,8 @@ int recording_keep_up(struct recording *recording);
  * ago that no event before it can still be on its way. 1: the program lives; 0: it has ended, and everything
  * will come now. */
 int recording_refresh(struct recording *recording);
+/* How long ago that instant is now, ns. */
+uint64_t recording_behind(const struct recording *recording);
 
 const struct recording_model *recording_model(const struct recording *recording);
 /* Whom this id meant at that instant; false: nobody is known. */

@@ -10,7 +10,7 @@
 
 #include "reader/find.h"
 
-static const uint64_t DELAY = 25000000; /* ns: more than the reader keeps back of a live recording */
+static const uint64_t CLOCK_MARGIN = 5000000; /* ns: by how much two clocks may tell different times */
 
 struct stream {
     struct recording *recording;
@@ -38,10 +38,11 @@ static uint64_t boot_clock(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void settle(struct stream *stream, uint64_t now)
+static void settle(struct stream *stream)
 {
     bool is_open = recording_is_live(stream->recording) && !recording_is_spdk(stream->recording);
-    stream->settled = is_open ? now - DELAY : UINT64_MAX;
+    stream->settled =
+        is_open ? boot_clock() - recording_behind(stream->recording) - CLOCK_MARGIN : UINT64_MAX;
 }
 
 /* ---- opening ---- */
@@ -49,13 +50,12 @@ static void settle(struct stream *stream, uint64_t now)
 static int open_stream(struct stream *stream, const char *path, struct text *why)
 {
     const struct recording_options options = {.follow = true, .only_cpu = -1};
-    uint64_t now = boot_clock();
     int error = recording_open(path, &options, &stream->recording, why);
     if (error)
         return error;
     stream->tracepoint_room = recording_model(stream->recording)->tracepoint_room;
     stream->tracepoints = calloc(stream->tracepoint_room + 1, sizeof *stream->tracepoints);
-    settle(stream, now);
+    settle(stream);
     return stream->tracepoints ? 0 : -ENOMEM;
 }
 
@@ -284,12 +284,11 @@ int replay_refresh(struct replay *replay)
         struct stream *stream = &replay->streams[i];
         if (!recording_is_live(stream->recording) || stream->ready)
             continue; /* an event that waits would be lost: the next look comes when it was given */
-        uint64_t now = boot_clock();
         int got = recording_refresh(stream->recording);
         if (got < 0)
             return got;
         lives |= 1; /* once more, for what the last look brought */
-        settle(stream, now);
+        settle(stream);
     }
     return lives | replay_is_live(replay);
 }
