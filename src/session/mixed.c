@@ -138,8 +138,8 @@ static void run_events(struct session *session, uint64_t until)
         if (++count % COLLECT_AFTER)
             continue;
         session_collect(session);
-        if (until == UINT64_MAX && session_interrupted(session))
-            return; /* the rest is read by mixed_finish() */
+        if (until == UINT64_MAX ? session_interrupted(session) : interrupt_cuts(session))
+            return; /* the rest is read by mixed_finish(), or passed over */
     }
     if (got < 0) {
         diagnose_error(&session->diagnostics, (struct place){0}, "A recording cannot be read: %s",
@@ -205,8 +205,11 @@ void mixed_finish(struct session *session)
     if (!session->pump)
         return; /* it did not begin */
     while (!session->actor.exit_requested && !session->broken_output && !mixed_turn(session, end) &&
-           session->horizon < end && host->clock(session->host) < end + PATIENCE)
+           session->horizon < end && !interrupt_cuts(session) &&
+           (session->mixed->is_busy || host->clock(session->host) < end + PATIENCE))
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    if (!session->actor.exit_requested && !session->broken_output)
+        replay_pass_over(session, session->mixed->since, end);
     session->horizon = UINT64_MAX;
     replay_tell_missing(session);
 }

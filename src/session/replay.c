@@ -12,7 +12,12 @@
 #include "reader/replay.h"
 #include "session/state.h"
 
-enum { LOOK_AROUND = 4096 /* events, or as long as they take */, SPENT = 256, PAUSE_NS = 20000000 };
+enum {
+    LOOK_AROUND = 4096 /* events, or as long as they take */,
+    SPENT = 256,
+    PAUSE_NS = 20000000,
+    PASS_OVER_NS = 300000000
+};
 
 /* ---- which host ---- */
 
@@ -358,6 +363,22 @@ static void wait_a_little(void)
     nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 }
 
+void replay_pass_over(struct session *session, uint64_t since, uint64_t until)
+{
+    struct replay *replay = session->environment.replay;
+    const uint64_t patience = session_clock() + PASS_OVER_NS;
+    struct replay_event event;
+    for (int lives = 1;;) {
+        int got;
+        while ((got = replay_next(replay, &event)) == 1 && event.time <= until)
+            session->unplayed += event.time >= since;
+        if (got || lives <= 0 || replay_settled(replay) >= until || session_clock() > patience)
+            return;
+        wait_a_little();
+        lives = replay_refresh(replay);
+    }
+}
+
 /* The end was asked for, and programs go on recording: what happened until now is still to be read, as far as there is time
  * for it. */
 static void finish(struct session *session, uint64_t *time)
@@ -375,6 +396,8 @@ static void finish(struct session *session, uint64_t *time)
         wait_a_little();
         over = replay_refresh(replay) < 0;
     }
+    if (replay_is_live(replay) && !session->actor.exit_requested && !session->broken_output)
+        replay_pass_over(session, 0, end);
 }
 
 void replay_loop(struct session *session)

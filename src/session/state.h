@@ -118,6 +118,7 @@ struct session {
     unsigned ends_before;            /* how many may have done before the end probes run */
     uint64_t unread, unnamed;        /* records and names passed over in haste */
     struct text event_ends;          /* in `out`: a size_t for each event that is not yet written */
+    uint64_t unplayed;               /* events of recordings for which no block ran */
     uint64_t unwritten;              /* events acted on whose text could not be written whole */
     bool output_known, output_waits; /* output.c: whether its reader can hold us up */
     uint64_t output_bytes;           /* in the present file */
@@ -192,6 +193,8 @@ bool replay_text(const struct replay_event *at, unsigned which, struct vm_text *
 void replay_run_special(struct session *session, enum probe_time time);
 void replay_loop(struct session *session);
 void replay_tell_missing(struct session *session); /* what the recordings have lost */
+/* At the end: counts the events that are still there, of that time, and that there is no time for. */
+void replay_pass_over(struct session *session, uint64_t since, uint64_t until);
 void replay_close(struct session *session);
 /* mixed.c: a script over recordings and the kernel at once */
 int mixed_open(struct session *session);  /* before the kernel is asked for anything */
