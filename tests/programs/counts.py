@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counts that agree: counts.py BUILD SECONDS SEED, in a directory of its own, where `small` is a small file system (or no directory).
+"""Counts that agree: counts.py BUILD SECONDS SEED, in a directory of its own, where `small` and `rings` are small file systems.
 
 From each seed, SEED and those after it until the time is over, a trace is drawn: which sources fire, how fast, on which CPUs; what the
 blocks do; how large rings and maps are; where the output goes; who stands still when; and how it ends. Then what was delivered
@@ -40,23 +40,24 @@ class Plan:
                 self.threads.append((kind, cpu, burst, 0 if draw.random() < 0.1 else pause))
         self.faults = draw.choice([0, 3, 10, 1000])
         self.sources = kinds + (["returned"] if "call" in kinds and draw.random() < 0.5 else [])
-        self.ring_kib = draw.choice([64, 256, 4096])
+        self.ring_kib, self.recordings, self.drains = draw.choice([64, 256, 4096]), ".", "record" in kinds and draw.random() < 0.4
+        if "record" in kinds and draw.random() < 0.3:  # with room for some of these threads
+            self.ring_kib, self.recordings = 128, "rings"
+            self.threads += [("record", draw.choice(CPUS), draw.choice([1, 100]), 2000) for _ in range(12)]
         self.environment = {
             "SPOOR_PERF_RB_PAGES": draw.choice(["auto", "1", "4", "64"]),
             "SPOOR_MAX_STRLEN": draw.choice(["16", "200", "1024"]),
         }
         self.without = draw.choice(["", "", "", "uprobe_multi", "sleepable_uprobe", "task_storage", "sleepable_uprobe,task_storage"])
         self.output = draw.choice(["file", "file", "pipe", "pipe", "small", "limit"])
-        if self.output == "small" and not os.path.isdir("small"):
-            self.output = "limit"
         self.json = draw.random() < 0.5 and self.output not in ("small", "limit")  # what is told is told in it
         self.timer_ms = draw.choice([0, 0, 1, 20])
         self.fires = draw.uniform(0.5, 2)
         self.end = draw.choice(["quiet", "quiet", "storm", "duration"])
         self.pauses = []  # (when, how long, who)
-        for who in ("tracer", "traced", "reader"):
+        for who in ("tracer", "traced", "reader", "drainer"):
             for _ in range(draw.choice([0, 0, 1, 2, 5])):
-                if who != "reader" or self.output == "pipe":
+                if {"reader": self.output == "pipe", "drainer": self.drains}.get(who, True):
                     self.pauses.append((draw.choice([draw.uniform(0, self.fires), self.fires - 0.02]), draw.choice([0.001, 0.03, 0.2, 0.7]), who))
         self.pauses.sort()
         self.places = {}  # line of the script: source, what is done there
@@ -118,7 +119,8 @@ class Plan:
     def __str__(self):
         return "\n".join("  " + line for line in [
             "threads " + " ".join("%s:%d:%d:%d" % thread for thread in self.threads),
-            "faults %d, recorder %d KiB, %s, without '%s'" % (self.faults, self.ring_kib, self.environment, self.without),
+            "faults %d, recorder %d KiB in %s%s, %s, without '%s'" % (
+                self.faults, self.ring_kib, self.recordings, ", drained" * self.drains, self.environment, self.without),
             "output %s%s, timer %d ms, %.2f s, end %s" % (self.output, " json" * self.json, self.timer_ms, self.fires, self.end),
             "pauses " + " ".join("%s@%.2f+%.3f" % (who, when, how_long) for when, how_long, who in self.pauses),
         ] + self.script.splitlines())
@@ -165,22 +167,28 @@ class Run:
         for name in os.listdir("."):
             if os.path.isfile(name) and name != "counts":
                 os.unlink(name)
-        for name in os.listdir("small") if os.path.isdir("small") else []:
-            os.unlink("small/" + name)
+        for path in [directory + "/" + name for directory in ("small", "rings") for name in os.listdir(directory)]:
+            os.unlink(path)
         open("script.bt", "w").write(plan.script)
 
     def go(self):
         plan = self.plan
-        environment = dict(os.environ, SPOOR_TRACE_DIR=os.getcwd())
+        environment = dict(os.environ, SPOOR_TRACE_DIR=os.path.abspath(plan.recordings))
         environment.update(plan.environment)
         self.target = subprocess.Popen(["./counts", str(plan.ring_kib), str(plan.faults)] + ["%s:%d:%d:%d" % thread for thread in plan.threads],
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
-        self.tracer = None
+        self.tracer = self.drainer = None
         try:
             self.recording = self.target.stdout.readline().strip()
+            if plan.drains:
+                self.drainer = subprocess.Popen([build + "/spoor", "record", "-f", self.recording, "-o", "drained"], stderr=open("drainer", "w"))
+                wait_for("the drainer", lambda: os.path.exists("drained") or self.drainer.poll() is not None)
             self.trace(environment)
+            if plan.drains:
+                self.drainer.send_signal(signal.SIGINT)
+                wait_for("the drainer's end", lambda: self.drainer.poll() is not None)
         finally:
-            for process in (self.tracer, self.target):
+            for process in (self.tracer, self.drainer, self.target):
                 if process and process.poll() is None:
                     process.kill()
                     process.wait()
@@ -243,7 +251,7 @@ class Run:
         if who == "reader":
             self.reader.goes.clear() if stands else self.reader.goes.set()
             return
-        process = self.tracer if who == "tracer" else self.target
+        process = {"tracer": self.tracer, "drainer": self.drainer, "traced": self.target}[who]
         if process.poll() is None:
             process.send_signal(signal.SIGSTOP if stands else signal.SIGCONT)
 
@@ -291,6 +299,8 @@ class Account:
 
     def loss(self, count, probe, reason):
         source = "timer" if probe.startswith("interval") else ALL if probe.startswith("all") else self.source_of.get(probe)
+        if probe.startswith("trace probes"):
+            source, reason = "record", "unread"
         if source is None:
             self.strange.append("lost of " + probe)
         self.lost[source, reason] += count
@@ -351,9 +361,9 @@ class Account:
             if found:
                 self.loss(int(found[1]), found[2], REASONS[found[3]])
                 continue
-            found = re.match(r"Lost (\d+) events that (.*)$", line)
+            found = re.match(r"Lost (\d+) events (.*)$", line)
             if found:
-                self.lost[ALL, END_REASONS[found[2]]] += int(found[1])
+                self.lost[END_REASONS[found[2]]] += int(found[1])
                 continue
             found = re.match(r"WARNING: .*: (\d+) events (were overwritten|could not be recorded)", line)
             if found:
@@ -365,11 +375,11 @@ class Account:
 REASONS = {
     "the reader could not keep up": "ring",
     "no scratch memory was free": "scratch",
-    "the kernel was running another program there": "missed",
 }
 END_REASONS = {
-    "were waiting to be printed or acted on when the trace was ended": "end",
-    "could not be written": "unwritten",
+    "that were waiting to be printed or acted on when the trace was ended": (ALL, "end"),
+    "of recordings that were waiting to be read when the trace was ended": ("record", "unread"),
+    "that could not be written": (ALL, "unwritten"),
 }
 
 
@@ -407,11 +417,12 @@ class Checks:
     def seen(self, source):
         """What blocks ran for, and what was told as not seen by them."""
         lost = self.account.lost
-        return self.counted(source) + sum(lost[source, reason] for reason in ("scratch", "missed", "overwritten", "unrecorded"))
+        return self.counted(source) + sum(lost[source, reason] for reason in ("scratch", "overwritten", "unrecorded", "unread"))
 
     def source(self, source):
         fired, count, is_whole = self.run.fired[source], self.counted(source), self.plan.end == "quiet" and not self.breaks()
-        (self.same if is_whole else self.least)(source + ": counted and lost, and fired", self.seen(source), fired)
+        lost = {reason: number for (of, reason), number in self.account.lost.items() if of == source}
+        (self.same if is_whole else self.least)("%s: counted %d and lost %s, and fired" % (source, count, lost), self.seen(source), fired)
         runs_for_all = is_whole and count == fired
         for (place, deed) in self.plan.places.values():
             if place != source:
@@ -453,11 +464,21 @@ class Checks:
         self.same("lines that are missing at the end, and told", missing, told)
 
     def recorder(self):
-        stats = subprocess.run([build + "/spoor", "report", "-f", self.run.recording, "--stats"], capture_output=True, text=True)
-        number = lambda pattern, text: int((re.search(pattern, text, re.M) or [0, 0])[1])
-        total = number(r"^(\d+) events in", stats.stdout) + number(r"(\d+) events were overwritten", stats.stderr) + \
-            number(r"(\d+) events could not", stats.stderr)
-        self.same("recorder: read, overwritten and lost, and fired", total, self.run.fired["record"])
+        """Of the recording itself, and of what was drained from it: what is read and what is missing."""
+        fired = self.run.fired["record"]
+        self.recording("recorder", self.run.recording, fired)
+        if self.plan.drains:
+            self.recording("drained", "drained", fired)
+            told = [int(number) for number in re.findall(r"(\d+) events in .*; (\d+) were", open("drainer").read())[0]]
+            self.same("drainer: what it tells, and fired", sum(told) + self.unrecorded, fired)
+
+    def recording(self, name, path, fired):
+        for command in (["report", "-f", path, "--stats"], ["-q", "-f", path, "-e", "trace:* { @ = count(); }"]):
+            done = subprocess.run([build + "/spoor"] + command, capture_output=True, text=True)
+            number = lambda pattern: sum(int(found) for found in re.findall(pattern, done.stdout + done.stderr, re.M))
+            self.unrecorded = number(r"(\d+) events could not")
+            told = number(r"^(?:@: )?(\d+)(?: events in .*)?$"), number(r"(\d+) events were overwritten"), self.unrecorded
+            self.same("%s, %s: read, overwritten and lost %s, and fired" % (name, command[0], told), sum(told), fired)
 
 
 def main():

@@ -16,11 +16,12 @@ fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-counts.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-mkdir small
+mkdir small rings
+mount -t tmpfs -o size=1200k none rings || exit 1
 mount -t tmpfs -o size=256k none small || exit 1
 cp "$build/targets/counts" .
 unset SPOOR_HOST SPOOR_TRACE SPOOR_TRACE_DIR
 python3 "$root/tests/programs/counts.py" "$build" "$2" "$3"
 status=$?
-umount small
+umount small rings
 exit $status
