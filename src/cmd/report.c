@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
@@ -59,7 +60,7 @@ static const char help[] =
     "  -t                 the raw counter too\n"
     "  -T                 the time since the event before too\n"
     "  -j                 JSON\n"
-    "  --follow           go on as long as the program runs\n"
+    "  --follow           go on as long as the program runs; with --stats, shown each second on a terminal\n"
     "  --stats            counts, rates and latencies instead of events\n"
     "  --slowest N [TYPE] the N objects (of this type) with the longest life, each with its story\n"
     "  --width N          columns of a line; 0: no limit (default: of the terminal)\n"
@@ -121,6 +122,15 @@ int report_next(struct report *report, struct recording_event *event, struct obj
             return got;
     } while (event->is_outside && !report_stop);
     return 1;
+}
+
+int report_wait(struct report *report)
+{
+    if (!report->options->follow || report_stop || report->is_closed || !recording_is_live(report->recording))
+        return 0;
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    const int got = recording_refresh(report->recording);
+    return got < 0 ? got : 1;
 }
 
 static void print_lost(const struct recording_counts *counts)
@@ -186,8 +196,8 @@ static int check_together(const struct report_options *report)
                                 : report->slowest ? "--slowest"
                                 : report->format  ? "--export"
                                                   : NULL;
-    if (report->follow && instead)
-        return complain("--follow prints events; it does not go with", instead);
+    if (report->follow && instead && !report->stats)
+        return complain("--follow prints events or --stats; it does not go with", instead);
     if (report->merged && (instead || report->follow))
         return complain("--merge is for a listing of what has ended; it does not go with",
                         instead ? instead : "--follow");

@@ -39,9 +39,10 @@ struct report {
 
 /* Writes what has gathered; all of it or if it is much. */
 void report_flush(struct report *report, bool all);
-/* The next event and what it means, with progress shown. 1, 0 or -errno. */
-/* The next event of those that are shown; those before are followed only. */
+/* The next event of those that are shown, and what it means, with progress shown. 1, 0 or -errno. */
 int report_next(struct report *report, struct recording_event *event, struct object_step *step);
+/* --follow, when there was no next event: waits for more. 1: ask again; 0: no more comes; -errno. */
+int report_wait(struct report *report);
 void report_progress_end(struct report *report);
 int report_stats(struct report *report); /* exit status, here and below */
 int report_slowest(struct report *report);

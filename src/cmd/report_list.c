@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cmd/command.h"
 #include "cmd/recordings.h"
@@ -116,17 +115,14 @@ static int list(struct listing *listing)
 {
     struct report *report = listing->report;
     int got = 0;
-    for (bool over = false; !over && !report_stop && !report->is_closed;) {
+    bool over = false;
+    do {
         got = print_events(listing, &over);
-        if (got < 0 || over || !report->options->follow)
+        if (got < 0 || over)
             break;
-        report_flush(report, true);
-        if (!recording_is_live(report->recording))
-            break;
-        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-        if ((got = recording_refresh(report->recording)) < 0)
-            break;
-    }
+        if (report->options->follow)
+            report_flush(report, true);
+    } while ((got = report_wait(report)) == 1);
     return got < 0 ? got : print_lines(listing, UINT64_MAX);
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/report.h"
@@ -136,42 +138,90 @@ static void print_json(struct report *report, const struct latency_table *table,
     text_add(&report->out, "]}\n");
 }
 
+static int print_tables(struct report *report, const struct latency_table *table)
+{
+    const struct recording_model *model = recording_model(report->recording);
+    const double seconds = covered_seconds(table, report->recording);
+    int error = 0;
+    if (report->options->json) {
+        print_json(report, table, seconds);
+        return 0;
+    }
+    print_tracepoints(report, table, seconds);
+    for (size_t i = 0; i < model->object_count && !error; i++)
+        error = print_object_type(report, table, (int16_t)i);
+    return error;
+}
+
+/* --follow, on a terminal: the tables stand at the top of the screen. */
+static bool is_on_screen(const struct report *report)
+{
+    return report->options->follow && !report->options->json && !report->output.path && isatty(STDOUT_FILENO);
+}
+
+static int put_tables(struct report *report, const struct latency_table *table)
+{
+    if (is_on_screen(report))
+        text_add(&report->out, "\033[H\033[J");
+    const int error = print_tables(report, table);
+    report_flush(report, true);
+    return error;
+}
+
+/* As they are now, each second. */
+static int show_now(struct report *report, const struct latency_table *table, time_t *shown)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!is_on_screen(report) || now.tv_sec == *shown)
+        return 0;
+    *shown = now.tv_sec;
+    return put_tables(report, table);
+}
+
+static int gather(struct report *report, struct filter *filter, struct latency_table *table)
+{
+    struct recording_event event;
+    struct object_step step;
+    time_t shown = 0;
+    int got = 0;
+    bool filters = filter->from || filter->to;
+    for (int i = 0; i < FILTER_KINDS; i++)
+        filters |= filter->kinds[i].count > 0;
+    while (got >= 0 && !report_stop) {
+        if ((got = report_next(report, &event, &step)) == 1) {
+            if (!filters || filter_passes(filter, report->recording, &event, &step))
+                got = latency_table_add(table, &event, &step);
+            continue;
+        }
+        if (got == 0)
+            got = show_now(report, table, &shown);
+        if (got < 0 || (got = report_wait(report)) != 1)
+            break;
+    }
+    return got < 0 ? got : 0;
+}
+
 int report_stats(struct report *report)
 {
     struct latency_table table;
     struct filter filter = report->options->filter;
-    struct recording_event event;
-    struct object_step step;
-    int got = latency_table_make(&table, report->recording);
-    bool filters = filter.from || filter.to;
-    for (int i = 0; i < FILTER_KINDS; i++)
-        filters |= filter.kinds[i].count > 0;
-    while (!got && !report_stop && (got = report_next(report, &event, &step)) == 1)
-        got = !filters || filter_passes(&filter, report->recording, &event, &step)
-                  ? latency_table_add(&table, &event, &step)
-                  : 0;
+    int error = latency_table_make(&table, report->recording);
+    if (!error)
+        error = gather(report, &filter, &table);
     report_progress_end(report);
-    if (!got)
-        got = latency_table_finish(&table, report->objects);
-    if (!got) {
-        const struct recording_model *model = recording_model(report->recording);
-        const double seconds = covered_seconds(&table, report->recording);
-        if (report->options->json) {
-            print_json(report, &table, seconds);
-        } else {
-            print_tracepoints(report, &table, seconds);
-            for (size_t i = 0; i < model->object_count && !got; i++)
-                got = print_object_type(report, &table, (int16_t)i);
-        }
-        if (table.left_out)
-            command_print(stderr,
-                          "NOTE: %" PRIu64 " steps between rare pairs of tracepoints are not in the table\n",
-                          table.left_out);
-    }
+    if (!error)
+        error = latency_table_finish(&table, report->objects);
+    if (!error)
+        error = put_tables(report, &table);
+    if (!error && table.left_out)
+        command_print(stderr,
+                      "NOTE: %" PRIu64 " steps between rare pairs of tracepoints are not in the table\n",
+                      table.left_out);
     latency_table_free(&table);
     free(filter.tracepoints);
-    if (got < 0)
+    if (error)
         command_print(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording),
-                      strerror(-got));
-    return got < 0;
+                      strerror(-error));
+    return error != 0;
 }

@@ -29,7 +29,8 @@ struct drained_lcore {
     uint64_t still;      /* the position, when it was seen not to move; 0: it was not; */
     uint64_t still_from; /* then, the oldest slot that is whole */
     unsigned waited;     /* rounds */
-    bool begun;
+    bool begun;          /* it was looked at: what is recorded from `next` on is given, or lost */
+    bool has_slots;      /* some were given */
 };
 
 struct state {
@@ -294,18 +295,16 @@ static int drain_batch(struct drain *drain, unsigned index, uint64_t end, struct
     if (skipped > count)
         skipped = count;
     /* Of what is older than the dump is to be, nothing is lost. */
-    while (!lcore->begun && drain->options.from && skipped < count &&
-           state->batch->slots[skipped].tsc < drain->options.from)
+    const bool is_choosing = drain->options.from && !lcore->has_slots;
+    while (is_choosing && skipped < count && state->batch->slots[skipped].tsc < drain->options.from)
         skipped++;
     const uint64_t first = lcore->next + skipped;
-    drain->counts.lost += lcore->begun ? skipped : 0; /* else the file begins there */
+    drain->counts.lost += is_choosing ? 0 : skipped;
     lcore->next += count;
     if (skipped == count)
         return 0;
-    int error = 0;
-    if (!lcore->begun && drain->options.from)
-        error = write_chunk(drain, index, &history, first, skipped, 0, why);
-    lcore->begun = true;
+    const int error = is_choosing ? write_chunk(drain, index, &history, first, skipped, 0, why) : 0;
+    lcore->has_slots = true;
     count_events(drain, &state->batch->slots[skipped], count - skipped, &history);
     return error ? error : write_chunk(drain, index, &history, first, skipped, count - skipped, why);
 }
@@ -330,11 +329,28 @@ static void find_origin(struct drain *drain)
         state->stream.origin = origin;
 }
 
-/* Goes on with a later slot: those before it are lost, or, when none was taken yet, not wanted. */
 static void skip_to(struct drain *drain, struct drained_lcore *lcore, uint64_t next)
 {
-    drain->counts.lost += lcore->begun ? next - lcore->next : 0;
+    drain->counts.lost += next - lcore->next;
     lcore->next = next;
+}
+
+/* The first look at an lcore: what was overwritten by now does not belong to what is drained, and an empty chunk
+ * says so. Of what the rings hold at an instant that is not said: it is as a copy of them. */
+static int begin_lcore(struct drain *drain, unsigned index, const struct spdk_history *history,
+                       struct text *why)
+{
+    struct state *state = drain->state;
+    struct drained_lcore *lcore = &state->lcores[index];
+    const uint64_t position = history->next_entry, share = drain->share / sizeof(struct spdk_slot);
+    const bool is_copy = !drain->append && !drain->number;
+    if (lcore->begun)
+        return 0;
+    lcore->begun = true;
+    lcore->next = oldest_safe(lcore, position);
+    if (share && position > share && lcore->next < position - share)
+        lcore->next = position - share;
+    return is_copy || drain->options.from ? 0 : write_chunk(drain, index, history, lcore->next, 0, 0, why);
 }
 
 /* One lcore. 1: it was more than a quarter full of what is new. */
@@ -346,8 +362,9 @@ static int drain_lcore(struct drain *drain, unsigned index, enum drain_round rou
     if (!read_history(drain, lcore, &history))
         return 0;
     const uint64_t end = history.next_entry;
-    if (end <= lcore->next)
-        return 0;
+    const int begun = begin_lcore(drain, index, &history, why);
+    if (begun || end <= lcore->next)
+        return begun;
     const bool is_filled = end - lcore->next > lcore->slot_count / 4;
     if (round == DRAIN_FULL && !is_filled && end - lcore->next < WORTH && ++lcore->waited < WAIT_ROUNDS)
         return 0;

@@ -38,6 +38,7 @@ struct run { /* slots [next, end) of an lcore, counted from the first ever writt
     size_t place_count, place_room, place_at;
     struct pieces pieces; /* of a program that is followed: chunks, in ascending order */
     bool is_followed;
+    bool is_placed; /* followed: `next` is known */
 
     struct spdk_slot *chunk; /* slots [chunk_begin, chunk_end); of a piece, if it is followed */
     uint64_t chunk_begin, chunk_end;
@@ -498,8 +499,9 @@ static int take_piece(struct recording *recording, struct piece *piece)
         follower_drop(recording->follower, piece);
         return is_wanted ? -ENOMEM : 0;
     }
-    if (!run->end)
+    if (!run->is_placed)
         run->next = chunk->first;
+    run->is_placed = true;
     run->end = chunk->first + chunk->count;
     pieces_add(&run->pieces, piece);
     return 0;

@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A program under load that records in SPDK's format, and knows what it recorded (spdk_load.c): what `report --follow --stats`,
+# a live script and `record` bring and what they say is lost are together what was recorded, to the slot; and no object has a
+# time that spans a gap.
+#   tests/programs/spdk_load.sh BUILD [REQUESTS_PER_SECOND SECONDS SLOTS]…
+set -u
+build=$(cd "${1:?usage: spdk_load.sh BUILD [REQUESTS_PER_SECOND SECONDS SLOTS]…}" && pwd) || exit 1
+shift
+root=$(cd "$(dirname "$0")/../.." && pwd)
+spoor=$build/spoor
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-load.XXXXXX") || exit 1
+program= file= readers=()
+finish() {
+    for pid in $program "${readers[@]}"; do kill -KILL "$pid" 2>/dev/null; done
+    wait 2>/dev/null
+    rm -f "$file"
+    rm -rf "$dir"
+}
+trap finish EXIT
+cd "$dir" || exit 1
+unset SPOOR_TRACE_DIR
+. "$root/tests/programs/recording.bash"
+if [ ! -w /dev/shm ]; then
+    echo "skip everything: no /dev/shm that can be written"
+    exit 0
+fi
+${CC:-gcc} -std=gnu11 -O2 -g -D_GNU_SOURCE -I"$root/src" -o spdk_load "$root/tests/programs/spdk_load.c" -lpthread || exit 1
+mkfifo hold
+
+# until FILE TEXT: it is in the file.
+until_there() {
+    for _ in $(seq 1500); do
+        grep -qs "$2" "$1" && return 0
+        sleep 0.02
+    done
+    return 1
+}
+follow() { # NAME COMMAND…: in the background, with its output and its messages
+    local name=$1
+    shift
+    timeout 120 "$@" >"$name" 2>"$name.errors" 9>&- &
+    readers+=($!)
+}
+# The counts of a reader as "name count", from JSON of --stats; and how many slots it says are lost.
+cat >counts.py <<'END'
+import json, sys
+for tracepoint in json.load(open(sys.argv[1]))["tracepoints"]:
+    print(tracepoint["name"], tracepoint["count"])
+END
+lost() { sed -nE 's/.*(NOTE|WARNING): ([^ ]*: )?([0-9]+) entries were overwritten before they were.*/\3/p; s/.*; ([0-9]+) entries were overwritten.*/\1/p' "$1" | tail -n 1; }
+# account NAME COUNTS LOST: delivered and lost are together what the program recorded, and nothing came that it did not.
+account() {
+    local missing
+    missing=$(awk 'NR == FNR { came[$1] = $2; next } NF == 3 { s += ($2 - came[$1]) * $3 / $2 } END { printf "%d", s }' "$2" wrote)
+    check "$1: of $(awk 'NF == 3 { s += $2 } END { print s }' wrote) events $(awk '{ s += $2 } END { print s }' "$2") came, $missing slots are missing, ${3:-0} are said to be lost" \
+        awk -v lost="${3:-0}" 'NR == FNR { came[$1] = $2; next }
+            NF == 3 { missing = $2 - came[$1]; if (missing < 0) bad = 1; slots += missing * $3 / $2 }
+            END { exit bad || slots != lost }' "$2" wrote
+}
+
+observe() { # REQUESTS_PER_SECOND SECONDS SLOTS
+    local what="$1 requests a second, rings of $3" script
+    rm -f out recorded
+    readers=()
+    ./spdk_load "spoor_load_$$" "$1" "$2" "$3" <hold >out &
+    program=$!
+    exec 9>hold
+    wait_for_file
+    until [ "$(wc -l <out)" -ge 2 ]; do sleep 0.01; done
+    # The program knows each object's age in ticks of its counter.
+    script="trace:* { @n[probe] = count(); \$off = (int64)lifetime - (int64)(args.age * 1000000000 / $(sed -n 2p out));
+        if (\$off > 2 || \$off < -2) { @wrong[probe] = count(); } }"
+    follow stats "$spoor" report -f "$file" --follow --stats -j
+    follow script "$spoor" -f "$file" -e "$script"
+    follow record "$spoor" record -f "$file" -o recorded
+    until [ -s recorded ]; do sleep 0.02; done
+    until_there script.errors '^Attached' || echo "not ok the script begins"
+    echo go >&9
+    sleep 0.5
+    "$spoor" ctl -f "$file" dump 50ms dump 2>errors
+    "$spoor" report -f "$file" >snapshot 2>errors
+    until_there out '^end$' || echo "not ok the program ends"
+    exec 9>&-
+    wait "$program" "${readers[@]}"
+    program=
+    grep ' ' out >wrote
+    python3 counts.py stats >counts
+    account "$what: --follow --stats" counts "$(lost stats.errors)"
+    sed -nE 's/^@n\[trace:[^:]*:([^]]*)\]: ([0-9]+)$/\1 \2/p' script >counts
+    account "$what: a live script" counts "$(lost script.errors)"
+    check "$what: no time in it is wrong" sh -c '! grep -q "^@wrong" script'
+    "$spoor" report -f recorded --stats -j >all 2>errors
+    python3 counts.py all >counts
+    account "$what: record" counts "$(lost errors)"
+    for copy in recorded dump; do
+        "$spoor" -f $copy -e "$script" >script 2>errors
+        check "$what: no time in $copy is wrong" sh -c 'grep -q "^@n" script && ! grep -q "^@wrong" script'
+    done
+    check "$what: what it holds now is read while it records: $(wc -l <snapshot) lines" [ "$(wc -l <snapshot)" -gt 1000 ]
+    rm -f "$file" recorded dump
+}
+if [ $# = 0 ]; then
+    set -- 50000 1 32768 500000 1 32768 500000 1 2048
+fi
+while [ $# -ge 3 ]; do
+    observe "$1" "$2" "$3"
+    shift 3
+done
+exit 0
