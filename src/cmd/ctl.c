@@ -162,17 +162,28 @@ static void show_tracepoints(struct control *control)
     }
 }
 
+static void show_threads(const struct recording *recording)
+{
+    struct recording_thread thread;
+    for (size_t i = 0; recording_thread(recording, i, &thread); i++)
+        command_print(stdout, "%sthread %" PRIu32 " %s\n", i ? "" : "\n", thread.id, thread.name);
+}
+
 static int command_show(struct control *control, const struct arguments *arguments, struct text *why)
 {
+    const struct recording_options all = {.only_cpu = -1, .whole = true};
     const struct recording *recording = control_recording(control);
-    struct recording_thread thread;
     struct recording_owner owner;
-    (void)arguments, (void)why;
+    struct recording *events;
+    (void)arguments;
+    const int error = recording_again(recording, &all, &events, why); /* names of threads stand with these */
+    if (error)
+        return error;
     command_print(stdout, "%s%s%s\n", recording_path(recording),
                   recording_model(recording)->command[0] ? ": " : "", recording_model(recording)->command);
     show_tracepoints(control);
-    for (size_t i = 0; recording_thread(recording, i, &thread); i++)
-        command_print(stdout, "%sthread %" PRIu32 " %s\n", i ? "" : "\n", thread.id, thread.name);
+    show_threads(events);
+    recording_close(events);
     for (size_t i = 0, shown = 0; recording_owner_at(recording, i, &owner); i++)
         if (owner.until == UINT64_MAX)
             command_print(stdout, "%sowner %c%02" PRIu32 " %s\n", shown++ ? "" : "\n",

@@ -57,7 +57,7 @@ static const char help[] =
     "  --from T, --to T   only this time window: microseconds since the start as printed, or 1.5ms, 2s\n"
     "  --whole            also what not all lcores cover (SPDK)\n\n"
     "How:\n"
-    "  -t                 the raw counter too\n"
+    "  -t                 ticks of the counter since the start too\n"
     "  -T                 the time since the event before too\n"
     "  -j                 JSON\n"
     "  --follow           go on as long as the program runs; with --stats, shown each second on a terminal\n"
@@ -300,6 +300,35 @@ static int parse(struct arguments *arguments, int argc, char **argv)
     return check_together(report);
 }
 
+/* -c: is there this lcore? Says which there are if not. */
+static int check_lcore(const struct report *report, struct text *why)
+{
+    const struct recording_options all = {.only_cpu = -1, .whole = true};
+    struct recording_thread thread;
+    struct recording *recording;
+    if (report->recording_options->only_cpu < 0)
+        return 0;
+    if (!recording_is_spdk(report->recording)) {
+        text_add(why, "-c is for SPDK's trace files: this recording is by thread, use --thread");
+        return -EINVAL;
+    }
+    if (recording_thread(report->recording, 0, &thread))
+        return 0;
+    text_printf(why, "%s has no lcore %" PRId64, recording_path(report->recording),
+                report->recording_options->only_cpu);
+    const int error = recording_again(report->recording, &all, &recording, why);
+    if (error)
+        return error;
+    uint32_t before = UINT32_MAX;
+    for (size_t i = 0; recording_thread(recording, i, &thread); i++) {
+        if (thread.id != before) /* of a copy, an lcore may have several parts */
+            text_printf(why, "%s%" PRIu32, i ? ", " : "; it has ", thread.id);
+        before = thread.id;
+    }
+    recording_close(recording);
+    return -EINVAL;
+}
+
 static unsigned terminal_width(void)
 {
     struct winsize size;
@@ -322,10 +351,8 @@ int command_report(int argc, char **argv)
     free(path);
     if (!error && arguments.report.follow)
         error = recording_keep_up(report.recording);
-    if (!error && arguments.recording.only_cpu >= 0 && !recording_is_spdk(report.recording)) {
-        text_add(&why, "-c is for SPDK's trace files: this recording is by thread, use --thread");
-        error = -EINVAL;
-    }
+    if (!error)
+        error = check_lcore(&report, &why);
     if (!error && !(report.objects = objects_make(report.recording)))
         error = -ENOMEM;
     if (error) {

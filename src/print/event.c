@@ -53,6 +53,19 @@ static inline void put_to(struct pen *pen, unsigned column)
         put_fill(pen, column - now > 256 ? 256 : column - now);
 }
 
+static void put_bytes(struct pen *pen, const char *bytes, size_t length)
+{
+    if (length > sizeof pen->line) {
+        pen_flush(pen);
+        text_append(pen->out, bytes, length);
+        pen->column += (unsigned)length;
+        return;
+    }
+    pen_need(pen, length);
+    memcpy(pen->at, bytes, length);
+    pen->at += length;
+}
+
 static void put_name(struct pen *pen, const char *name)
 {
     const size_t length = strnlen(name, NAME_MOST);
@@ -385,12 +398,14 @@ void event_print(struct event_printer *printer, struct text *out, const struct r
     }
     if (printer->with_counter) {
         put_char(&pen, '(');
-        put_unsigned(&pen, event->stamp, 9, ' ');
+        const uint64_t start = recording_start_stamp(recording);
+        put_unsigned(&pen, event->stamp > start ? event->stamp - start : 0, 9, ' ');
         put_name(&pen, ") ");
     }
-    /* In a narrow terminal these two leave room for the rest. */
-    const unsigned owner_width =
-                       at_most(printer->owner_width, printer->width ? printer->width / 4 : UINT_MAX),
+    /* On a terminal these two leave room for the rest. */
+    enum { OWNER_MOST = 28 };
+    const unsigned owner_most = at_most(printer->width / 4, OWNER_MOST),
+                   owner_width = at_most(printer->owner_width, printer->width ? owner_most : UINT_MAX),
                    name_width = at_most(printer->name_width, printer->width ? printer->width / 3 : UINT_MAX);
     const unsigned owner_begin = pen_column(&pen);
     const bool is_known = recording_owner(recording, event, &owner);
@@ -398,11 +413,8 @@ void event_print(struct event_printer *printer, struct text *out, const struct r
     if (is_known && owner.description_length) {
         put_char(&pen, ' ');
         const unsigned used = pen_column(&pen) - owner_begin;
-        const size_t most = owner_width > used ? owner_width - used : 0;
-        const size_t length = owner.description_length < most ? owner.description_length : most;
-        pen_need(&pen, length);
-        memcpy(pen.at, owner.description, length);
-        pen.at += length;
+        const size_t most = !printer->width ? SIZE_MAX : owner_width > used ? owner_width - used : 0;
+        put_bytes(&pen, owner.description, owner.description_length < most ? owner.description_length : most);
     }
     put_to(&pen, owner_begin + owner_width);
     put_char(&pen, ' ');
@@ -438,7 +450,7 @@ static unsigned digits(uint64_t value)
 void event_printer_init(struct event_printer *printer, const struct recording *recording)
 {
     const struct recording_model *model = recording_model(recording);
-    enum { OWNER_MOST = 28, LONGEST_NAME = 40, SPDK_NAME = 24 };
+    enum { OWNER_COLUMNS = 72, LONGEST_NAME = 40, SPDK_NAME = 24 };
     *printer = (struct event_printer){
         .recording = recording,
         .origin = recording_start(recording),
@@ -455,7 +467,7 @@ void event_printer_init(struct event_printer *printer, const struct recording *r
     for (size_t i = 0; recording_owner_at(recording, i, &owner); i++) {
         const size_t id = 1 + (digits(owner.id) < 2 ? 2 : digits(owner.id));
         const unsigned width =
-            at_most(owner.description_length ? id + 1 + owner.description_length : id, OWNER_MOST);
+            at_most(owner.description_length ? id + 1 + owner.description_length : id, OWNER_COLUMNS);
         printer->owner_width = width > printer->owner_width ? width : printer->owner_width;
     }
     for (size_t i = 0; i < model->tracepoint_room; i++)

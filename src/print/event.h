@@ -17,7 +17,7 @@
 struct event_printer {
     const struct recording *recording;
     unsigned width;    /* of the terminal; 0: no limit */
-    bool with_counter; /* the raw counter too */
+    bool with_counter; /* ticks of the counter since the start too */
     bool with_step;    /* the time since the event before too */
     uint64_t origin;   /* ns: what times count from */
     /* Widths of columns. */

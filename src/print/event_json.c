@@ -49,19 +49,20 @@ static void write_tracepoint(struct text *out, const struct recording_tracepoint
     text_add(out, "]}");
 }
 
-void event_json_head(struct text *out, const struct recording *recording)
+/* As SPDK's reader has them, by id, each with its newest description; and all that is known of them. */
+static void write_owners(struct text *out, const struct recording *recording)
 {
-    const struct recording_model *model = recording_model(recording);
-    bool is_first = true;
-    text_printf(out, "{\"tsc_rate\": %" PRIu64 ",\n\"tpoints\": [", recording_rate(recording));
-    for (size_t i = 0; i < model->tracepoint_room; i++)
-        if (model->tracepoints[i]) {
-            text_add(out, is_first ? "\n" : ",\n");
-            is_first = false;
-            write_tracepoint(out, model->tracepoints[i], model);
-        }
-    text_add(out, "],\n\"owners\": [");
-    struct recording_owner owner;
+    struct recording_owner owner, next;
+    text_add(out, "],\n\"owners\": {");
+    const char *comma = "\n";
+    for (size_t i = 0; recording_owner_at(recording, i, &owner); i++) {
+        if (recording_owner_at(recording, i + 1, &next) && next.id == owner.id)
+            continue;
+        text_printf(out, "%s\"%" PRIu32 "\": ", comma, owner.id);
+        json_string(out, owner.description);
+        comma = ",\n";
+    }
+    text_add(out, "},\n\"owner_history\": [");
     for (size_t i = 0; recording_owner_at(recording, i, &owner); i++) {
         text_printf(out, "%s{\"id\": %" PRIu32, i ? ",\n" : "\n", owner.id);
         if (owner.letter) {
@@ -74,7 +75,22 @@ void event_json_head(struct text *out, const struct recording *recording)
         json_unsigned(out, owner.since);
         text_char(out, '}');
     }
-    text_add(out, "],\n\"entries\": [");
+    text_char(out, ']');
+}
+
+void event_json_head(struct text *out, const struct recording *recording)
+{
+    const struct recording_model *model = recording_model(recording);
+    bool is_first = true;
+    text_printf(out, "{\"tsc_rate\": %" PRIu64 ",\n\"tpoints\": [", recording_rate(recording));
+    for (size_t i = 0; i < model->tracepoint_room; i++)
+        if (model->tracepoints[i]) {
+            text_add(out, is_first ? "\n" : ",\n");
+            is_first = false;
+            write_tracepoint(out, model->tracepoints[i], model);
+        }
+    write_owners(out, recording);
+    text_add(out, ",\n\"entries\": [");
 }
 
 void event_json_tail(struct text *out, const struct recording *recording)
@@ -114,6 +130,62 @@ static void write_value(struct text *out, const struct recording_event *event, u
     }
 }
 
+static void write_owner(struct text *out, const struct recording *recording,
+                        const struct recording_event *event)
+{
+    struct text poller = {0};
+    struct recording_owner owner;
+    event_print_owner(&poller, recording, event);
+    if (poller.length) {
+        text_add(out, ", \"poller\": ");
+        json_string(out, text_string(&poller));
+        text_add(out, ", \"owner_id\": ");
+        number_unsigned(out, event->owner);
+    }
+    text_free(&poller);
+    if (recording_owner(recording, event, &owner) && owner.description_length) {
+        text_add(out, ", \"owner\": ");
+        json_string(out, owner.description);
+    }
+}
+
+/* Its time is how long ago it began, in ticks of the counter. */
+static void write_object(struct text *out, const struct recording_model *model,
+                         const struct recording_event *event, const struct object_step *step)
+{
+    text_add(out, ", \"object\": {");
+    if (step->own.number != OBJECT_UNNUMBERED) {
+        text_add(out, "\"id\": \"");
+        event_print_object(out, model, step->own.type, step->own.number, step->own.id);
+        text_add(out, "\", ");
+    }
+    if (step->own.number != OBJECT_UNNUMBERED && !step->begins) {
+        text_add(out, "\"time\": ");
+        json_unsigned(out, event->stamp > step->own.begun ? event->stamp - step->own.begun : 0);
+        text_add(out, ", ");
+    }
+    text_add(out, "\"value\": ");
+    json_unsigned(out, step->own.id);
+    text_char(out, '}');
+}
+
+/* Those that have a number, as SPDK's reader does; or the others, under another name. */
+static void write_related(struct text *out, const struct recording_model *model,
+                          const struct object_step *step, bool is_numbered)
+{
+    const char *before = is_numbered ? ", \"related\": \"" : ", \"related_unknown\": \"";
+    bool is_any = false;
+    for (unsigned i = 0; i < step->related_count; i++) {
+        if ((step->related[i].number != OBJECT_UNNUMBERED) != is_numbered)
+            continue;
+        text_add(out, is_any ? " " : before);
+        is_any = true;
+        event_print_object(out, model, step->related[i].type, step->related[i].number, step->related[i].id);
+    }
+    if (is_any)
+        text_char(out, '"');
+}
+
 void event_json(struct text *out, const struct recording *recording, const struct recording_event *event,
                 const struct object_step *step, bool is_first)
 {
@@ -131,15 +203,7 @@ void event_json(struct text *out, const struct recording *recording, const struc
         text_add(out, ", \"thread\": ");
         json_string(out, event->thread_name);
     }
-    struct text owner = {0};
-    event_print_owner(&owner, recording, event);
-    if (owner.length) {
-        text_add(out, ", \"poller\": ");
-        json_string(out, text_string(&owner));
-        text_add(out, ", \"owner\": ");
-        number_unsigned(out, event->owner);
-    }
-    text_free(&owner);
+    write_owner(out, recording, event);
     if (event->size) {
         text_add(out, ", \"size\": ");
         number_unsigned(out, event->size);
@@ -148,28 +212,10 @@ void event_json(struct text *out, const struct recording *recording, const struc
         text_add(out, ", \"lost_before\": ");
         json_unsigned(out, event->lost);
     }
-    if (step->own.type >= 0) {
-        text_add(out, ", \"object\": {");
-        if (step->own.number != OBJECT_UNNUMBERED) {
-            text_add(out, "\"id\": \"");
-            event_print_object(out, model, step->own.type, step->own.number, step->own.id);
-            text_add(out, "\", \"time\": ");
-            json_unsigned(out, step->own.begun);
-            text_add(out, ", ");
-        }
-        text_add(out, "\"value\": ");
-        json_unsigned(out, step->own.id);
-        text_char(out, '}');
-    }
-    if (step->related_count) {
-        text_add(out, ", \"related\": \"");
-        for (unsigned i = 0; i < step->related_count; i++) {
-            text_add(out, i ? " " : "");
-            event_print_object(out, model, step->related[i].type, step->related[i].number,
-                               step->related[i].id);
-        }
-        text_char(out, '"');
-    }
+    if (step->own.type >= 0)
+        write_object(out, model, event, step);
+    write_related(out, model, step, true);
+    write_related(out, model, step, false);
     if (tracepoint->argument_count) {
         text_add(out, ", \"args\": [");
         for (unsigned i = 0; i < tracepoint->argument_count; i++) {

@@ -66,7 +66,8 @@ struct recording {
     size_t owner_count;
 
     struct timeline timeline;
-    uint64_t start;    /* ns */
+    uint64_t start; /* ns */
+    uint64_t start_stamp;
     uint64_t realtime; /* what to add to a time for CLOCK_REALTIME, ns; 0: unknown */
     uint64_t ignore;   /* events with a stamp below are not shown */
     uint64_t window;   /* events with a stamp below are outside of what is shown */

@@ -511,6 +511,11 @@ uint64_t recording_start(const struct recording *recording)
     return recording->start;
 }
 
+uint64_t recording_start_stamp(const struct recording *recording)
+{
+    return recording->start_stamp;
+}
+
 uint64_t recording_rate(const struct recording *recording)
 {
     return recording->timeline.rate;

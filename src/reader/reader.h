@@ -196,6 +196,7 @@ uint64_t recording_time(const struct recording *recording, uint64_t stamp);
 uint64_t recording_realtime(const struct recording *recording);    /* CLOCK_REALTIME minus that; 0: unknown */
 uint64_t recording_start(const struct recording *recording);       /* what "since the start" counts from, ns;
                                                                    SPDK's format: the first that is not outside */
+uint64_t recording_start_stamp(const struct recording *recording); /* the same in the CPU's counter */
 uint64_t recording_rate(const struct recording *recording);        /* of the counter, Hz */
 uint64_t recording_clock_error(const struct recording *recording); /* times are right within +- this, ns */
 

@@ -560,7 +560,8 @@ static int find_origin(struct recording *recording)
     if (first == UINT64_MAX && recording->live)
         return 0;
     state->has_origin = true;
-    const int error = timeline_add(&recording->timeline, first == UINT64_MAX ? 0 : first, 0, 0);
+    recording->start_stamp = first == UINT64_MAX ? 0 : first;
+    const int error = timeline_add(&recording->timeline, recording->start_stamp, 0, 0);
     timeline_finish(&recording->timeline);
     return error;
 }
@@ -585,7 +586,10 @@ static int find_window(struct recording *recording, uint64_t covered)
     free(chunk);
     recording->counts = counts;
     recording->window = covered;
-    recording->start = first == UINT64_MAX ? 0 : timeline_time(&recording->timeline, first);
+    if (first == UINT64_MAX)
+        return 0;
+    recording->start_stamp = first;
+    recording->start = timeline_time(&recording->timeline, first);
     return 0;
 }
 

@@ -200,6 +200,7 @@ static int spoor_open(struct recording *recording, struct text *why)
     if (error)
         return error;
     timeline_finish(&recording->timeline);
+    recording->start_stamp = header->opened.counter;
     recording->start = timeline_time(&recording->timeline, header->opened.counter);
     if (header->realtime > header->opened.boottime)
         recording->realtime = header->realtime - header->opened.boottime;

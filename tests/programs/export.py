@@ -19,7 +19,7 @@ class Recording:
     def __init__(self, path):
         document = json.load(open(path))
         self.tracepoints = {t["id"]: t for t in document["tpoints"]}
-        self.owners = {(o.get("type", ""), o["id"]): o["description"] for o in document["owners"]}
+        self.owners = {(o.get("type", ""), o["id"]): o["description"] for o in document["owner_history"]}
         self.entries = [e for e in document["entries"] if "tpoint" in e]
         self.merged = [e for e in document["entries"] if "tpoint" not in e]
         self.all = document["entries"]
@@ -30,7 +30,7 @@ class Recording:
             entry["ends"], entry["begins"] = tracepoint["ends_object"], tracepoint["new_object"]
             entry["arguments"] = list(zip((a["name"] for a in tracepoint["args"]), entry.get("args", [])))
             owner = entry.get("poller", "")
-            description = self.owners.get((owner[:1], entry.get("owner")), "")
+            description = self.owners.get((owner[:1], entry.get("owner_id")), "")
             entry["owner_label"] = (owner + " " + description).strip()
             if "object" in entry:
                 value = int(entry["object"]["value"])
@@ -38,7 +38,7 @@ class Recording:
                 entry["object_id"] = value
                 entry["label"] = entry["object"].get("id", "%s@%x" % (letter, value))
                 entry["letter"] = letter
-            entry["relations"] = entry.get("related", "").split()
+            entry["relations"] = (entry.get("related", "") + " " + entry.get("related_unknown", "")).split()
         self.letters_that_end = {t["object"] for t in self.tracepoints.values() if t["ends_object"]}
 
 

@@ -127,11 +127,35 @@ finished
 # A round has 7 slots: of the 28,000 of each lcore the last 256 begin within an event of the round.
 idle=$("$spoor" report --whole -f "$file" 2>errors | grep -vc '\*\*\*')
 check "all of an idle program's rings is read: $idle events" test "$idle" = $((2 * (2 + 36 * 4)))
-lines() { "$spoor" report -t -f "$file" "$@" 2>errors | grep -v '\*\*\*' | sed -E 's/^( *[0-9]+:) *[0-9.]+/\1/'; }
+lines() { "$spoor" report -f "$file" "$@" 2>errors | grep -v '\*\*\*' | sed -E 's/^( *[0-9]+:) *[0-9.]+/\1/'; }
 lines --whole >all
 lines >window
 check "what is shown by default is the end of it, with the same numbers and times of objects" \
     cmp -s window <(tail -n "$(wc -l <window)" all)
+# SPDK's scripts take the JSON as its own reader's: ages of objects in ticks, owners by their descriptions.
+cat >as_spdk.py <<'END'
+import json, re, sys
+document, lines = json.load(open(sys.argv[1])), open(sys.argv[2]).read().splitlines()
+names = {tracepoint["id"]: tracepoint for tracepoint in document["tpoints"]}
+assert len(lines) == len(document["entries"]) > 100
+microseconds = lambda ticks: ticks * 1e6 / document["tsc_rate"]
+origin = document["entries"][0]["tsc"]
+for line, entry in zip(lines, document["entries"]):
+    found = re.match(r" *(\d+): +([\d.]+) (\S+) (.*?) +([A-Z_]+) .*?id: +(\S+)(?: \((\S+)\))?", line)
+    age = re.search(r" time: +([\d.]+)", line)
+    lcore, time, poller, owner, name, label, related = found.groups()
+    tracepoint, thing = names[entry["tpoint"]], entry["object"]
+    assert (int(lcore), poller, owner, name) == (entry["lcore"], entry["poller"], entry["owner"], tracepoint["name"]), line
+    assert owner == document["owners"][str(entry["owner_id"])]
+    assert abs(float(time) - microseconds(entry["tsc"] - origin)) < 0.002, line
+    assert label == thing.get("id", label) and ("@" in label) == ("id" not in thing), line
+    assert ("time" in thing) == (age is not None) == ("id" in thing and not tracepoint["new_object"]), line
+    assert age is None or abs(float(age[1]) - microseconds(thing["time"])) < 0.002, line
+    assert related == entry.get("related", entry.get("related_unknown")), line
+END
+"$spoor" report --whole -f "$file" --width 0 2>errors | grep -v '\*\*\*' >list
+"$spoor" report --whole -f "$file" -j >document 2>errors
+check "the JSON is as SPDK's reader writes it" python3 as_spdk.py document list
 timeout 20 "$spoor" report --whole --follow -f "$file" >followed 2>errors 9>&- &
 follower=$!
 for _ in $(seq 500); do [ "$(grep -vc '\*\*\*' followed)" -ge "$idle" ] && break; sleep 0.02; done
@@ -176,6 +200,8 @@ check "a filter is an error that says why" grep -q "SPDK's format, which has no 
 sleep 0.3
 "$spoor" report -f "$file" -c 1 --whole 2>errors | grep -v '\*\*\*' >list
 check "-c shows one lcore" sh -c '[ $(wc -l <list) -gt 100 ] && ! grep -vq "^ *1: " list'
+check "-c of one that is not there is an error that says which are" \
+    sh -c "! '$spoor' report -f '$file' -c 5 >list 2>errors && [ ! -s list ] && grep -q '^ERROR: .* has no lcore 5; it has 0, 1\$' errors"
 cp "$file" /dev/shm/${name}_trace.7
 "$spoor" report -s $name -i 7 --whole 2>errors >list
 check "-i finds a shared memory id" test "$(wc -l <list)" -gt 100
