@@ -100,16 +100,29 @@ static int list_types(struct probe_environment *environment, const char *pattern
 
 /* ---- probes ---- */
 
+static struct attach_point *parse_pattern(const char *pattern, struct arena *arena,
+                                          struct diagnostics *diagnostics)
+{
+    static const struct parameters none;
+    struct source *source = arena_new(arena, struct source);
+    *source = (struct source){"stdin", pattern, strlen(pattern)};
+    return attach_point_parse(arena, diagnostics, source, &none);
+}
+
+/* With -p, "all" are also the functions of the files that the processes have mapped. */
+static int list_functions(struct probe_environment *environment, bool verbose, size_t *count)
+{
+    struct attach_point *point = parse_pattern("uprobe:*:*", environment->arena, environment->diagnostics);
+    return point ? probe_list(environment, probe_kinds, point, verbose, print_probe, count) : -EINVAL;
+}
+
 static int list(struct options *options, struct arena *arena, struct diagnostics *diagnostics)
 {
     size_t count = 0;
     struct attach_point *point = NULL;
-    static struct source source;
-    struct parameters none = {0};
     bool is_types = options->pattern && names_types(options->pattern);
     if (options->pattern && !is_types) {
-        source = (struct source){"stdin", options->pattern, strlen(options->pattern)};
-        point = attach_point_parse(arena, diagnostics, &source, &none);
+        point = parse_pattern(options->pattern, arena, diagnostics);
         if (!point)
             return 1;
     }
@@ -131,6 +144,8 @@ static int list(struct options *options, struct arena *arena, struct diagnostics
     int error = is_types ? list_types(&environment, options->pattern, options->session.is_verbose)
                          : probe_list(&environment, probe_kinds, point, options->session.is_verbose,
                                       print_probe, &count);
+    if (!error && !options->pattern && environment.process_count)
+        error = list_functions(&environment, options->session.is_verbose, &count);
     replay_free(environment.replay);
     probe_environment_close(&environment);
     if (!error && !count && !is_types && options->pattern && !diagnostics->errors) {
