@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,8 +41,18 @@ static int hold_standard_streams(void)
     return 0;
 }
 
+/* Large pieces go back when they are freed, also after the first of them; the C library would keep what follows, to be
+ * faster the next time, and a trace of days what it needed once. */
+static void hand_memory_back(void)
+{
+    enum { LARGE = 1 << 20 };
+    mallopt(M_MMAP_THRESHOLD, LARGE);
+    mallopt(M_TRIM_THRESHOLD, LARGE);
+}
+
 int main(int argc, char **argv)
 {
+    hand_memory_back();
     if (hold_standard_streams())
         return 1;
     if (getuid() != geteuid() || getgid() != getegid()) {

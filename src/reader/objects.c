@@ -11,7 +11,7 @@
 enum {
     YOUNG_MOST = 1 << 18,
     FIRST_SLOTS = 1 << 10,
-    SORTED_SLOTS = 1 << 16, /* from here on those that have ended make room for others */
+    SORTED_SLOTS = 1 << 15, /* from here on those that have ended make room for others */
 };
 
 struct generation {
@@ -66,10 +66,11 @@ static size_t count_ended(const struct generation *generation)
     return count;
 }
 
+/* Twice as many at least; and not fewer each time that ended ones go, only to be more again. */
 static size_t slots_for(size_t count)
 {
-    size_t slots = FIRST_SLOTS;
-    while (slots < count * 4)
+    size_t slots = SORTED_SLOTS;
+    while (slots < count * 2)
         slots *= 2;
     return slots;
 }
@@ -78,7 +79,7 @@ static size_t slots_for(size_t count)
 static int sort_ended(struct objects *objects, size_t living_most, size_t ended)
 {
     struct generation *young = &objects->young, *old = &objects->old, living, gone;
-    if (generation_make(&living, slots_for(living_most)))
+    if (generation_make(&living, slots_for(living_most * 2)))
         return -ENOMEM;
     if (generation_make(&gone, slots_for(ended))) {
         free(living.slots);
