@@ -28,9 +28,10 @@ struct recording_format {
     void (*take)(struct recording *recording, struct recording_source *source, struct recording_event *event);
     /* Goes to the event after it. Sets ready and stamp. */
     void (*advance)(struct recording *recording, struct recording_source *source);
-    /* Followed: pieces to the sources that they belong to, new ones too; what else changes while the program runs.
-     * Those that were not ready may be. */
-    int (*refresh)(struct recording *recording, struct piece *pieces);
+    /* Followed: a piece goes to its source, which may be a new one. It is the format's from then on. */
+    int (*add_piece)(struct recording *recording, struct piece *piece);
+    /* After these: what else changes while the program runs. Sources that were not ready may be. */
+    int (*refresh)(struct recording *recording);
     unsigned (*rings)(const struct recording *recording); /* how many the program has now */
     void (*thread)(const struct recording_source *source, struct recording_thread *thread);
     bool (*is_live)(struct recording *recording);

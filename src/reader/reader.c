@@ -257,10 +257,15 @@ static int freeze(struct recording **recording, struct text *why)
 static int look(struct recording *recording)
 {
     struct follower_look look;
-    const int error = follower_take(recording->follower, &look);
+    int error = follower_take(recording->follower, &look);
+    for (struct piece *piece = look.pieces, *next; piece; piece = next) {
+        next = piece->next;
+        const int added = recording->format->add_piece(recording, piece);
+        error = error ? error : added;
+    }
     recording->live = !look.has_ended;
     recording->limit = recording->live ? safe_limit(recording, look.seen) : UINT64_MAX;
-    const int refreshed = recording->format->refresh(recording, look.pieces);
+    const int refreshed = recording->format->refresh(recording);
     for (size_t i = 0; i < recording->source_count; i++)
         note_gap(recording, recording->sources[i]);
     return error ? error : refreshed;

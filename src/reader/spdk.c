@@ -490,7 +490,7 @@ static int read_stream(struct recording *recording)
     return error;
 }
 
-static int take_piece(struct recording *recording, struct piece *piece)
+static int spdk_add_piece(struct recording *recording, struct piece *piece)
 {
     const struct spdk_chunk *chunk = chunk_of(piece);
     const bool is_wanted = recording->options.only_cpu < 0 || chunk->lcore == recording->options.only_cpu;
@@ -649,20 +649,13 @@ static int spdk_open(struct recording *recording, struct text *why)
     return error;
 }
 
-static int spdk_refresh(struct recording *recording, struct piece *pieces)
+static int spdk_refresh(struct recording *recording)
 {
     const struct spdk_state *state = recording->state;
-    int error = 0;
-    for (struct piece *piece = pieces, *next; piece; piece = next) {
-        next = piece->next;
-        const int result = take_piece(recording, piece);
-        error = error ? error : result;
-    }
     for (size_t i = 0; i < recording->source_count; i++)
         if (!recording->sources[i]->ready)
             spdk_advance(recording, recording->sources[i]);
-    if (!error && !state->has_origin)
-        error = find_origin(recording);
+    const int error = state->has_origin ? 0 : find_origin(recording);
     return error ? error : spdk_owners_read(recording);
 }
 
@@ -699,6 +692,7 @@ const struct recording_format recording_format_spdk = {
     .rings = spdk_rings,
     .take = spdk_take,
     .advance = spdk_advance,
+    .add_piece = spdk_add_piece,
     .refresh = spdk_refresh,
     .thread = spdk_thread,
     .is_live = spdk_is_live,

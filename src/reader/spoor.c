@@ -642,7 +642,7 @@ static void spoor_thread(const struct recording_source *source, struct recording
 
 /* ---- live ---- */
 
-static int take_piece(struct recording *recording, struct piece *piece)
+static int spoor_add_piece(struct recording *recording, struct piece *piece)
 {
     const struct layout_block *block = (const void *)piece->content;
     struct spoor_ring *ring = ring_of(recording, block->ring);
@@ -657,7 +657,7 @@ static int take_piece(struct recording *recording, struct piece *piece)
     return error;
 }
 
-static int spoor_refresh(struct recording *recording, struct piece *pieces)
+static int spoor_refresh(struct recording *recording)
 {
     struct spoor_state *state = recording->state;
     int error = read_control(recording);
@@ -668,11 +668,6 @@ static int spoor_refresh(struct recording *recording, struct piece *pieces)
     }
     if (!error)
         error = spoor_owners_read(recording);
-    for (struct piece *piece = pieces, *next; piece; piece = next) {
-        next = piece->next;
-        const int result = take_piece(recording, piece);
-        error = error ? error : result;
-    }
     for (size_t i = 0; i < recording->source_count; i++)
         if (!recording->sources[i]->ready)
             load(recording, (struct spoor_ring *)recording->sources[i]);
@@ -698,6 +693,7 @@ const struct recording_format recording_format_spoor = {
     .rings = spoor_rings,
     .take = spoor_take,
     .advance = spoor_advance,
+    .add_piece = spoor_add_piece,
     .refresh = spoor_refresh,
     .thread = spoor_thread,
     .is_live = spoor_is_live,

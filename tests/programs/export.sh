@@ -24,7 +24,7 @@ if [ ! -e "$build/libspoor.a" ]; then
     exit 0
 fi
 ${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} || exit 1
-${CC:-gcc} -std=gnu11 -O2 -g -D_GNU_SOURCE -I"$root/src" -o spdk_writer "$root/tests/programs/spdk_writer.c" -lpthread || exit 1
+compile_spdk spdk_writer
 is_like() { python3 "$root/tests/programs/export.py" "$@" >seen 2>errors && cat seen; }
 
 # record NAME ARGUMENTS…: $file, and the seconds $begin and $end around it.

@@ -17,3 +17,14 @@ wait_for_file() {
     done
     file=$(head -1 out)
 }
+
+# compile_spdk NAME: a program of tests/programs that records in SPDK's format, here.
+compile_spdk() {
+    ${CC:-gcc} -std=gnu11 -O2 -g -D_GNU_SOURCE -I"$root/src" -o "$1" "$root/tests/programs/$1.c" -lpthread || exit 1
+}
+# Those write to shared memory, wherever they are.
+need_shared_memory() {
+    [ -w /dev/shm ] && return
+    echo "skip everything: no /dev/shm that can be written"
+    exit 0
+}

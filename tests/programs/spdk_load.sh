@@ -21,11 +21,8 @@ trap finish EXIT
 cd "$dir" || exit 1
 unset SPOOR_TRACE_DIR
 . "$root/tests/programs/recording.bash"
-if [ ! -w /dev/shm ]; then
-    echo "skip everything: no /dev/shm that can be written"
-    exit 0
-fi
-${CC:-gcc} -std=gnu11 -O2 -g -D_GNU_SOURCE -I"$root/src" -o spdk_load "$root/tests/programs/spdk_load.c" -lpthread || exit 1
+need_shared_memory
+compile_spdk spdk_load
 mkfifo hold
 
 # until FILE TEXT: it is in the file.

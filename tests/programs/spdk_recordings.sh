@@ -19,11 +19,8 @@ cd "$dir" || exit 1
 unset SPOOR_TRACE_DIR
 
 . "$root/tests/programs/recording.bash"
-if [ ! -w /dev/shm ]; then
-    echo "skip everything: no /dev/shm that can be written"
-    exit 0
-fi
-${CC:-gcc} -std=gnu11 -O2 -g -D_GNU_SOURCE -I"$root/src" -o spdk_writer "$root/tests/programs/spdk_writer.c" -lpthread || exit 1
+need_shared_memory
+compile_spdk spdk_writer
 mkfifo hold
 name=spoor_test_$$
 

@@ -36,7 +36,7 @@ if [ ! -e "$build/libspoor.a" ]; then
 fi
 ${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} ||
     exit 1
-${CC:-gcc} -std=gnu11 -O2 -g -D_GNU_SOURCE -I"$root/src" -o spdk_writer "$root/tests/programs/spdk_writer.c" -lpthread || exit 1
+compile_spdk spdk_writer
 
 # Two threads, 1000 requests of 8 events each.
 file=$(./recording prog 1000 2 0 4096 </dev/null | head -n 1)
