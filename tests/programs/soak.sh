@@ -26,6 +26,12 @@ if [ -n "$minutes" ]; then
     [ $BASE -le 5 ] || BASE=5
     [ $BASE -ge 1 ] || BASE=1
 fi
+LIMIT=256M
+# Sanitizers keep what was freed, and take all addresses that there are: with them it is the counts that are checked.
+if [ ! -e "$build/gen/hardening.mk" ]; then
+    MOST=1000 LIMIT=
+    export ASAN_OPTIONS=detect_leaks=0
+fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-soak.XXXXXX") || exit 1
 names=(every newest later mixed replayed)
 declare -A tracer=() early=() now=()
@@ -121,7 +127,7 @@ lives=$!
 exec 7>rest 8>hold 9<answers
 until ls soak.*.spoor >/dev/null 2>&1; do sleep 0.05; done
 trace every -o every --rotate-size 256K
-trace newest -o newest --rotate-size 128K --keep 3 --max-memory 256M ${minutes:+--duration "${minutes}m"}
+trace newest -o newest --rotate-size 128K --keep 3 ${LIMIT:+--max-memory $LIMIT} ${minutes:+--duration "${minutes}m"}
 trace later -v -o later --rotate-size 128K --keep 2 -p $lives
 trace mixed -o mixed --rotate-size 128K --keep 2 -p $lives
 trace replayed -o replayed --rotate-size 128K --keep 2 -p $lives
