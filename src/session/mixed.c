@@ -167,8 +167,6 @@ int mixed_begin(struct session *session)
     int error = pump_start(session, NULL);
     if (!error && session->image.follows_objects)
         error = replay_follow_objects(session->environment.replay);
-    if (!error)
-        error = replay_keep_up(session->environment.replay);
     session->horizon = 0;
     return error || session->options.command ? error : read_history(session);
 }

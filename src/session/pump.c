@@ -36,7 +36,7 @@ struct pump {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool is_acting, stops;
+    bool has_thread, is_acting, stops;
     struct batch waiting, acting;
     size_t at; /* in acting */
     uint64_t lost;
@@ -124,15 +124,17 @@ int pump_start(struct session *session, struct processes *processes)
     pump->processes = processes;
     pthread_mutex_init(&pump->lock, NULL);
     pthread_cond_init(&pump->changed, NULL);
-    int error = session_thread(&pump->thread, thread, pump);
-    if (error) {
-        free(pump);
-        return -error;
-    }
     if (processes && !mappings_open(&pump->mappings))
         processes_are_told(processes);
     session->pump = pump;
     return 0;
+}
+
+void pump_run(struct session *session)
+{
+    struct pump *pump = session->pump;
+    if (pump && !pump->has_thread)
+        pump->has_thread = !session_thread(&pump->thread, thread, pump);
 }
 
 void pump_stop(struct session *session)
@@ -144,7 +146,8 @@ void pump_stop(struct session *session)
     pump->stops = true;
     pthread_cond_signal(&pump->changed);
     pthread_mutex_unlock(&pump->lock);
-    pthread_join(pump->thread, NULL);
+    if (pump->has_thread)
+        pthread_join(pump->thread, NULL);
     mappings_close(pump->mappings);
     free(pump->waiting.bytes);
     free(pump->acting.bytes);

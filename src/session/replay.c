@@ -400,6 +400,13 @@ static void finish(struct session *session, uint64_t *time)
         replay_pass_over(session, 0, end);
 }
 
+void replay_begin(struct session *session)
+{
+    struct replay *replay = session->environment.replay;
+    if (replay && replay_keep_up(replay)) /* they are looked at in between, then */
+        session_report(session, "WARNING: no thread can be made that keeps up with recordings\n");
+}
+
 void replay_loop(struct session *session)
 {
     struct replay *replay = session->environment.replay;
@@ -410,8 +417,6 @@ void replay_loop(struct session *session)
         diagnose_error(&session->diagnostics, (struct place){0}, "out of memory");
         return;
     }
-    if (replay_keep_up(replay)) /* it is looked at in between, then */
-        session_report(session, "WARNING: no thread can be made that keeps up with the recording\n");
     bool over = false;
     while (!over) {
         over = run_events(session, &time, UINT64_MAX);

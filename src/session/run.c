@@ -630,6 +630,8 @@ static int begin(struct session *session)
         return 0;
     }
     give_up_privileges(session);
+    pump_run(session);
+    replay_begin(session);
     tell_left_out(session, told);
     tell_attached(session);
     limits_time(session, true);

@@ -168,6 +168,9 @@ void names_watch(struct session *session);
 void names_remember(struct session *session, pid_t pid);
 /* pump.c */
 int pump_start(struct session *session, struct processes *processes); /* processes: to hear of, or NULL */
+/* Until then, and without a thread, who acts on records takes them out of the rings, too. The thread has the rights that
+ * this one has. */
+void pump_run(struct session *session);
 enum pump_way { PUMP_FILL, PUMP_DRAIN, PUMP_KEPT }; /* KEPT: only what was taken out of the rings before */
 int pump_consume(struct session *session, enum pump_way way, uint64_t until, host_record *record,
                  void *state);
@@ -191,6 +194,8 @@ int replay_open_recordings(struct session *session); /* of the options, or of th
 void replay_fill(const struct session *session, struct image_event *to, const struct replay_event *at);
 bool replay_text(const struct replay_event *at, unsigned which, struct vm_text *text);
 void replay_run_special(struct session *session, enum probe_time time);
+/* Threads copy what living programs record, with the rights that this one has. */
+void replay_begin(struct session *session);
 void replay_loop(struct session *session);
 void replay_tell_missing(struct session *session); /* what the recordings have lost */
 /* At the end: counts the events that are still there, of that time, and that there is no time for. */

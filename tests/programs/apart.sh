@@ -125,4 +125,19 @@ check "and reports all the same" [ "$(grep -c BDEV_IO_START <&7)" = 1000 ]
 exec 7<&-
 wait "$tracer"
 tracer=
+
+# A living one is copied by a thread of the tracer.
+mkfifo hold
+SPOOR_TRACE_DIR=$dir ./recording lives 1000 1 0 4096 <hold >said &
+target=$!
+exec 8>hold
+until_true test -s said
+begin_trace 'trace:bdev:* { @ = count(); } tracepoint:sched:sched_switch { @switches = count(); }' -f "$(head -n 1 said)"
+check "a thread copies from a living recording" until_true eval '[ "$(says $tracer Threads)" -ge 2 ] && [ "$(says $tracer Seccomp)" = 2 ]'
+grep -hE "^(Name|CapEff|CapPrm|Seccomp):" "/proc/$tracer/task/"*/status >rights
+check "all threads have what rights are left" \
+    [ "$(cat "/proc/$tracer/task/"*/status | grep -E '^(CapEff|CapPrm|Seccomp):' | sort -u | wc -l)" = 3 ]
+end_trace
+exec 8>&-
+wait "$target"
 exit 0
