@@ -279,14 +279,78 @@ void processes_are_told(struct processes *processes)
     processes->are_told = true;
 }
 
+/* Whether it holds the address, and is the youngest so far; then it is what is looked for. */
+static bool is_better(struct processes *processes, struct entry entry, uint64_t address,
+                      struct code_mapping *best)
+{
+    uint64_t start = (uint64_t)entry.page << PAGE_SHIFT;
+    const struct segment *segment = segment_at(processes->segments, entry.segment);
+    if (address < start || address - start >= segment->size || (best->module && entry.since <= best->since))
+        return false;
+    *best =
+        (struct code_mapping){start, start + segment->size, segment->offset, entry.since, segment->module};
+    return true;
+}
+
+/* Of several of one age the one that became known last. */
+static bool process_lookup(struct processes *processes, struct process *process, uint64_t address,
+                           struct code_mapping *out)
+{
+    *out = (struct code_mapping){.module = NULL};
+    for (uint32_t i = process->count; i-- > 0;)
+        is_better(processes, process->items[i], address, out);
+    for (uint32_t i = process->shared ? process->shared->count : 0; i-- > 0;)
+        is_better(processes, shared_entry(process, i), address, out);
+    return out->module != NULL;
+}
+
+/* /proc does not tell the generation of an inode, and the kernel's events do. Are these two one part of one file, but
+ * for that? With two names for it its symbols would be sought twice. */
+static bool is_same_unaged(const struct segment *one, const struct segment *other)
+{
+    return one->offset == other->offset && one->size == other->size &&
+           one->module->device == other->module->device && one->module->inode == other->module->inode &&
+           one->module->is_deleted == other->module->is_deleted &&
+           !strcmp(one->module->path, other->module->path);
+}
+
+/* What /proc told of a mapping, or tells now, gets the generation that an event has told, or tells. The number of the
+ * segment that a new mapping is to have. */
+static uint32_t entries_learn(struct processes *processes, struct entry *items, size_t count, uint64_t page,
+                              uint32_t number)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].page != page || items[i].segment == number)
+            continue;
+        const struct segment *known = segment_at(processes->segments, items[i].segment),
+                             *fresh = segment_at(processes->segments, number);
+        if (!is_same_unaged(known, fresh))
+            continue;
+        const bool is_known = known->module->generation, is_told = fresh->module->generation;
+        if (is_known == is_told)
+            continue; /* two generations: a file in the place of another */
+        const uint32_t better = is_known ? items[i].segment : number,
+                       other = is_known ? number : items[i].segment;
+        segment_hold(processes->segments, better);
+        segment_drop(processes->segments, other);
+        items[i].segment = number = better;
+    }
+    return number;
+}
+
 static void process_map(struct processes *processes, struct process *process,
                         const struct code_mapping *mapping, const struct module *module, const char *path)
 {
+    const uint64_t page = mapping->start >> PAGE_SHIFT;
+    struct shared *shared = process->shared;
     uint32_t segment;
-    if (segment_take(processes->segments, module, path, mapping->offset, mapping->end - mapping->start,
-                     &segment))
-        process_add(processes, process,
-                    (struct entry){mapping->start >> PAGE_SHIFT, segment, mapping->since});
+    if (!segment_take(processes->segments, module, path, mapping->offset, mapping->end - mapping->start,
+                      &segment))
+        return;
+    segment = entries_learn(processes, process->items, process->count, page, segment);
+    if (shared)
+        segment = entries_learn(processes, shared->items, shared->count, page, segment);
+    process_add(processes, process, (struct entry){page, segment, mapping->since});
 }
 
 void process_mapped(struct processes *processes, pid_t pid, const struct code_mapping *mapping,
@@ -361,31 +425,6 @@ int process_read(struct processes *processes, pid_t pid)
 }
 
 /* ---- questions ---- */
-
-/* Whether it holds the address, and is the youngest so far; then it is what is looked for. */
-static bool is_better(struct processes *processes, struct entry entry, uint64_t address,
-                      struct code_mapping *best)
-{
-    uint64_t start = (uint64_t)entry.page << PAGE_SHIFT;
-    const struct segment *segment = segment_at(processes->segments, entry.segment);
-    if (address < start || address - start >= segment->size || (best->module && entry.since <= best->since))
-        return false;
-    *best =
-        (struct code_mapping){start, start + segment->size, segment->offset, entry.since, segment->module};
-    return true;
-}
-
-/* Of several of one age the one that became known last. */
-static bool process_lookup(struct processes *processes, struct process *process, uint64_t address,
-                           struct code_mapping *out)
-{
-    *out = (struct code_mapping){.module = NULL};
-    for (uint32_t i = process->count; i-- > 0;)
-        is_better(processes, process->items[i], address, out);
-    for (uint32_t i = process->shared ? process->shared->count : 0; i-- > 0;)
-        is_better(processes, shared_entry(process, i), address, out);
-    return out->module != NULL;
-}
 
 /* Whether to look into /proc: it is not known at all, another process may have its number, or (missing) it
  * has no code at an address that a stack holds. */

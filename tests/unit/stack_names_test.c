@@ -67,6 +67,43 @@ static void what_was_told(void **state)
     processes_free(processes);
 }
 
+static uint64_t generation(struct processes *processes, pid_t pid, uint64_t address)
+{
+    struct code_mapping mapping;
+    assert_int_equal(process_find(processes, pid, address, &mapping), 0);
+    const uint64_t found = mapping.module->generation;
+    process_release(processes, mapping.module);
+    return found;
+}
+
+/* A file has one name, whoever told of it first: /proc, which knows no generations, or the kernel, which does. */
+static void one_name_for_a_file(void **state)
+{
+    (void)state;
+    struct processes *processes = processes_make();
+    const uint64_t here = (uint64_t)(uintptr_t)one_name_for_a_file;
+    struct code_mapping mapping;
+    assert_int_equal(process_read(processes, getpid()), 0);
+    assert_int_equal(process_find(processes, getpid(), here, &mapping), 0);
+    struct module told = {.device = mapping.module->device, .inode = mapping.module->inode, .generation = 9};
+    char path[4096];
+    snprintf(path, sizeof path, "%s", mapping.module->path);
+    process_release(processes, mapping.module);
+    assert_int_equal(generation(processes, getpid(), here), 0);
+    process_forked(processes, NOBODY, getpid(), 10);
+    mapping.since = 5; /* it happened before it was read */
+    process_mapped(processes, getpid(), &mapping, &told, path);
+    assert_int_equal(generation(processes, getpid(), here), 9);
+    assert_int_equal(generation(processes, NOBODY, here), 9);
+    assert_int_equal(process_read(processes, getpid()), 0);
+    assert_int_equal(generation(processes, getpid(), here), 9);
+    told.generation = 10; /* another file that got the number, later */
+    mapping.since = UINT64_MAX;
+    process_mapped(processes, getpid(), &mapping, &told, path);
+    assert_int_equal(generation(processes, getpid(), here), 10);
+    processes_free(processes);
+}
+
 static void numbers_used_again(void **state)
 {
     (void)state;
@@ -331,6 +368,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_told),
+        cmocka_unit_test(one_name_for_a_file),
         cmocka_unit_test(numbers_used_again),
         cmocka_unit_test(bounded),
         cmocka_unit_test(many_of_one_program),
