@@ -17,7 +17,8 @@ struct drained_ring {
     uint64_t number; /* of its first record, if nothing is lost */
     bool begun, was_there;
     struct layout_block last;     /* header of the newest that was written */
-    uint64_t reserved, committed; /* when the block that is not full was given last */
+    uint64_t unfinished;          /* sequence of the block that was given last before it was full, */
+    uint64_t reserved, committed; /* and the ring's positions before that */
 };
 
 struct state {
@@ -152,10 +153,8 @@ static int give_unfinished(struct drain *drain, uint64_t index, uint64_t sequenc
     const uint64_t blocks = state->header->ring_bytes / LAYOUT_BLOCK_BYTES;
     const uint64_t reserved = layout_position(control.reserved, control.position_base);
     const uint64_t committed = layout_position(control.committed, control.position_base);
-    if (reserved == ring->reserved && committed == ring->committed)
+    if (sequence == ring->unfinished && reserved == ring->reserved && committed == ring->committed)
         return 0;
-    ring->reserved = reserved;
-    ring->committed = committed;
     const uint64_t offset = state->header->rings_offset + index * state->header->ring_stride + LAYOUT_PAGE +
                             sequence % blocks * LAYOUT_BLOCK_BYTES;
     if (!spoor_block_read(drain->source, offset, (uint32_t)index, sequence, committed, block))
@@ -164,6 +163,9 @@ static int give_unfinished(struct drain *drain, uint64_t index, uint64_t sequenc
     if (!read_ring(drain, index, &control) ||
         layout_position(control.reserved, control.position_base) >= (sequence + blocks) * LAYOUT_BLOCK_WORDS)
         return 0;
+    ring->unfinished = sequence;
+    ring->reserved = reserved;
+    ring->committed = committed;
     return drain_append(drain, block, sizeof *block, why);
 }
 

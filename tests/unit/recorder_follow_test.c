@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A recording of this process, followed while it is made: by a reader that has a thread, and by one that has none. */
+#include "recorder_testing.h"
+
+#include "reader/reader.h"
+
+enum { BURSTS = 300, BURST_MOST = 5000, PATIENCE = 2000 /* looks, a millisecond apart */ };
+
+static struct recording *follow(void)
+{
+    const struct recording_options options = {.follow = true, .only_cpu = -1};
+    struct recording *recording;
+    struct text why = {0};
+    if (recording_open(spoor_trace_path(), &options, &recording, &why))
+        fail_msg("%s", text_string(&why));
+    return recording;
+}
+
+/* Takes what is there, in order, until the record with this number came; false: it does not come. */
+static bool take_until(struct recording *recording, uint64_t number, uint64_t *next, uint64_t *lost)
+{
+    for (int i = 0; i < PATIENCE; i++) {
+        struct recording_event event;
+        while (recording_next(recording, &event) == 1) {
+            assert_int_equal(event.object, *next + event.lost);
+            *lost += event.lost;
+            *next = event.object + 1;
+        }
+        if (*next > number)
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        assert_int_equal(recording_refresh(recording), 1);
+    }
+    return false;
+}
+
+/* Bursts that go round a ring of four blocks many times, or are a few records, and then nothing: what was recorded last
+ * comes, and what does not come is counted. */
+static void bursts(bool has_thread, int count)
+{
+    uint64_t number = 0, next = 0, lost = 0, random = 88172645463325252u;
+    open_usual("all");
+    struct recording *recording = follow();
+    if (has_thread)
+        assert_int_equal(recording_keep_up(recording), 0);
+    for (int i = 0; i < count; i++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        for (uint64_t end = number + 1 + random % (i % 2 ? 10 : BURST_MOST); number < end; number++)
+            SPOOR_RECORD(TCP_REQ_NEW, 0, number);
+        if (!take_until(recording, number - 1, &next, &lost))
+            fail_msg("burst %d: %llu of %llu came", i, (unsigned long long)next, (unsigned long long)number);
+    }
+    const struct recording_counts counts = recording_counts(recording);
+    assert_int_equal(counts.overwritten, lost);
+    assert_int_equal(counts.damaged, 0);
+    recording_close(recording);
+}
+
+static void bursts_with_a_thread(void **state)
+{
+    (void)state;
+    bursts(true, BURSTS);
+}
+
+static void bursts_without_a_thread(void **state)
+{
+    (void)state;
+    bursts(false, BURSTS / 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(bursts_with_a_thread),
+        TEST(bursts_without_a_thread),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
