@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/whole.h"
 #include "base/create.h"
 #include "base/terminal.h"
+#include "base/whole.h"
 #include "cmd/command.h"
 
 int output_open(struct output *output, const char *path, bool is_directory)

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/thread.h"
 #include "reader/drain_format.h"
 #include "reader/format.h"
 
@@ -15,7 +15,7 @@ enum {
     MILLISECOND = 1000000,
     ASK_AFTER = 100 * MILLISECOND, /* whether the program lives: a few ms of /proc */
     IDLE_ROUNDS = 64,              /* without anything new, after which pauses are longer */
-    SHARE_LEAST = 64 << 10, /* bytes of each ring that a round may copy, however many rings there are */
+    SHARE_LEAST = 16 << 10, /* bytes of each ring that a round may copy, however many rings there are */
 };
 
 struct follower {
@@ -29,7 +29,7 @@ struct follower {
     uint64_t seen;
     int error;
     bool has_ended, stops;
-    size_t rings;   /* that the reader knows */
+    size_t rings;   /* that the program had when it was opened, or that the reader knows, if these are more */
     bool is_wanted; /* the reader has nothing left that it may use */
 
     size_t bytes; /* of all pieces that there are; atomic */
@@ -145,26 +145,24 @@ static void *keep_up(void *context)
 
 int follower_start(struct follower *follower)
 {
-    sigset_t all, before;
     if (follower->has_thread)
         return 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* they are for who waits for them */
-    const int error = pthread_create(&follower->thread, NULL, keep_up, follower);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    follower->has_thread = !error;
-    return -error;
+    follower->has_thread = true; /* before: the thread looks at it */
+    const int error = thread_start(&follower->thread, keep_up, follower);
+    if (error)
+        follower->has_thread = false;
+    return error;
 }
 
 int follower_take(struct follower *follower, struct follower_look *taken)
 {
     const size_t rings = follower->drain.source->source_count;
     if (!follower->has_thread && !follower->has_ended)
-        look(follower, rings);
+        look(follower, follower->rings);
     pthread_mutex_lock(&follower->lock);
     *taken = (struct follower_look){follower->ready.first, follower->seen, follower->has_ended};
     follower->ready = (struct pieces){0};
-    follower->rings = rings;
+    follower->rings = rings > follower->rings ? rings : follower->rings;
     follower->is_wanted = true;
     const int error = follower->error;
     pthread_mutex_unlock(&follower->lock);
@@ -178,6 +176,7 @@ int follower_make(struct recording *recording, struct follower **result, struct 
     if (!follower)
         return -ENOMEM;
     pthread_mutex_init(&follower->lock, NULL);
+    follower->rings = recording->format->rings(recording);
     follower->drain.source = recording;
     follower->drain.append = copy;
     follower->drain.file = -1;

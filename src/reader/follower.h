@@ -3,9 +3,10 @@
  * then, or waits for its own output.
  *
  * The copies come in pieces that are as a drained file has them (drain.h): some slots of one lcore behind their
- * struct spdk_chunk, or blocks of one ring. There are at most as many as FOLLOWER_BYTES_MOST says; then nothing is
- * copied until half of them are used, and of what is new by then the newest, as much as there is room for. So a
- * reader that cannot keep up has few and large gaps, and all between them.
+ * struct spdk_chunk, or blocks of one ring. When there are as many as FOLLOWER_BYTES_MOST says, nothing is copied
+ * until half of them are used, and of what is new by then the newest, as much as there is room for; unless the reader
+ * has used all that it may use, because the newest may still be incomplete. So a reader that cannot keep up has few and
+ * large gaps, and all between them.
  *
  * Who follows copies when he asks, in follower_take, or, after follower_start, has a thread that copies all the time. */
 #ifndef SPOOR_READER_FOLLOWER_H

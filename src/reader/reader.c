@@ -263,7 +263,8 @@ static int look(struct recording *recording)
         const int added = recording->format->add_piece(recording, piece);
         error = error ? error : added;
     }
-    recording->live = !look.has_ended;
+    if (look.has_ended) /* not else: the thread reads it */
+        recording->live = false;
     recording->limit = recording->live ? safe_limit(recording, look.seen) : UINT64_MAX;
     const int refreshed = recording->format->refresh(recording);
     for (size_t i = 0; i < recording->source_count; i++)

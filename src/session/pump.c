@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/thread.h"
 #include "kernel/mappings.h"
 #include "session/state.h"
 
@@ -134,7 +135,7 @@ void pump_run(struct session *session)
 {
     struct pump *pump = session->pump;
     if (pump && !pump->has_thread)
-        pump->has_thread = !session_thread(&pump->thread, thread, pump);
+        pump->has_thread = !thread_start(&pump->thread, thread, pump);
 }
 
 void pump_stop(struct session *session)

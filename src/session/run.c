@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/privilege.h"
+#include "base/thread.h"
 #include "base/terminal.h"
 #include "print/record.h"
 #include "print/snapshot.h"
@@ -162,16 +163,6 @@ static int load(struct session *session)
     return error;
 }
 
-int session_thread(pthread_t *thread, void *(*run)(void *), void *state)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(thread, NULL, run, state);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 static void *special_thread(void *state)
 {
     struct session *session = state;
@@ -223,7 +214,7 @@ static void run_special(struct session *session, enum probe_time time)
         any |= session->units[i].variant->kind->time == time;
     if (!any)
         return;
-    if (session_thread(&session->special_thread, special_thread, session)) {
+    if (thread_start(&session->special_thread, special_thread, session)) {
         special_thread(session);
         tell_special(session);
         return;

@@ -257,8 +257,6 @@ void session_flush(struct session *session);
 void output_event(struct session *session, bool was_broken);
 void session_consume_all(struct session *session); /* acts on everything that has come */
 void session_deliver(struct session *session);     /* the same, and nothing else */
-/* A thread of ours, which hears no signals: they are the program's. 0 or errno. */
-int session_thread(pthread_t *thread, void *(*run)(void *), void *state);
 void session_deliver_own(struct session *session); /* what programs sent that ran in this process */
 void session_release(struct session *session, uint64_t until); /* acts on what was kept, up to this time */
 void session_collect(struct session *session);                 /* empties the rings, and acts on nothing */

@@ -2,6 +2,21 @@
 # For the tests of recordings, which source it: results, and a program that lives while its standard input is open. They
 # have a directory of their own; its file `errors` is shown where a check fails.
 
+# begin_test NAME: in a directory of its own, $dir. At the end it goes, with the processes $program and ${readers[@]} and
+# the file $file.
+begin_test() {
+    program= file= readers=()
+    dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-$1.XXXXXX") || exit 1
+    trap end_test EXIT
+    cd "$dir" || exit 1
+}
+end_test() {
+    for pid in $program "${readers[@]}"; do kill -KILL "$pid" 2>/dev/null; done
+    wait 2>/dev/null
+    rm -f "$file"
+    rm -rf "$dir"
+}
+
 ok() { echo "ok $1"; }
 check() { # NAME COMMAND…
     local name=$1

@@ -9,18 +9,9 @@ build=$(cd "${1:?usage: spdk_load.sh BUILD [REQUESTS_PER_SECOND SECONDS SLOTS]â€
 shift
 root=$(cd "$(dirname "$0")/../.." && pwd)
 spoor=$build/spoor
-dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-load.XXXXXX") || exit 1
-program= file= readers=()
-finish() {
-    for pid in $program "${readers[@]}"; do kill -KILL "$pid" 2>/dev/null; done
-    wait 2>/dev/null
-    rm -f "$file"
-    rm -rf "$dir"
-}
-trap finish EXIT
-cd "$dir" || exit 1
-unset SPOOR_TRACE_DIR
 . "$root/tests/programs/recording.bash"
+begin_test load
+unset SPOOR_TRACE_DIR
 need_shared_memory
 compile_spdk spdk_load
 mkfifo hold

@@ -6,19 +6,9 @@ set -u
 build=$(cd "${1:?usage: spdk_recordings.sh BUILD}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 spoor=$build/spoor
-dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-spdk.XXXXXX") || exit 1
-program= file=
-finish() {
-    [ -z "$program" ] || kill -KILL "$program" 2>/dev/null
-    wait 2>/dev/null
-    rm -f "$file" out # of the program before
-    rm -rf "$dir"
-}
-trap finish EXIT
-cd "$dir" || exit 1
-unset SPOOR_TRACE_DIR
-
 . "$root/tests/programs/recording.bash"
+begin_test spdk
+unset SPOOR_TRACE_DIR
 need_shared_memory
 compile_spdk spdk_writer
 mkfifo hold
