@@ -39,6 +39,8 @@ enum { /* options without a letter; below the first letter of ASCII */
        OPTION_KEEP,
        OPTION_USER,
        OPTION_PRIVILEGES,
+       OPTION_TOGETHER,
+       OPTION_ENUM,
 };
 
 static const struct option_line {
@@ -49,6 +51,9 @@ static const struct option_line {
 } lines[] = {
     {'e', NULL, "PROGRAM", "run this program instead of a file; may be given several times"},
     {OPTION_SCRIPT, "script", "FILE", "run this file; several of these and of -e run together"},
+    {OPTION_TOGETHER, "together", NULL,
+     "with several scripts: what they call by one name is one map, one function"},
+    {OPTION_ENUM, "enum", "MAP=ENUM", "fill a map that the script only reads with the names of this enum"},
     {'p', "pid", "PID,…", "trace only these processes; the end of the last one ends the trace"},
     {'c', "cmd", "COMMAND",
      "run a command and trace; it starts when all is attached, its end ends the trace"},
@@ -229,6 +234,15 @@ static int add_script(struct options *options, struct script_option script)
     return 0;
 }
 
+/* "@map=enum"; the @ may be left out. */
+static int add_enum(struct session_options *session, const char *argument)
+{
+    const size_t at = argument[0] == '@', length = strcspn(argument + at, "=");
+    if (!length || !argument[at + length] || !argument[at + length + 1])
+        return complain("--enum takes a map and an enum, as @state=job_state; not '%s'", argument);
+    return options_append(&session->enums, argument);
+}
+
 /* NOLINTNEXTLINE(readability-function-size): a case for each option */
 static int apply(struct options *options, int letter, const char *argument)
 {
@@ -275,6 +289,8 @@ static int apply(struct options *options, int letter, const char *argument)
     case OPTION_WITHOUT: session->without = argument; return 0;
     case OPTION_TIMES: session->shows_times = true; return 0;
     case OPTION_NO_WARNINGS: session->no_warnings = true; return 0;
+    case OPTION_TOGETHER: session->shares_names = true; return 0;
+    case OPTION_ENUM: return add_enum(session, argument);
     case OPTION_USER: session->command_user = argument; return 0;
     case OPTION_PRIVILEGES: session->new_privileges = true; return 0;
     case OPTION_DURATION:

@@ -415,7 +415,7 @@ struct map_state *check_map_symbol(struct checker *checker, struct node *node)
     struct map_state *map = map_symbol(checker, node);
     if (map_is_keyed(checker, map, node->place, node->map.key != NULL) && node->map.key)
         map_key_join(checker, map, node->map.key);
-    else if (node->map.key)
+    else if (node->map.key && node->map.key->kind != NODE_TUPLE)
         check_value(checker, node->map.key);
     return map;
 }
@@ -443,11 +443,25 @@ static void undefined_map(struct checker *checker, const struct node *node)
     if (!check_takes_hint(checker))
         return;
     struct nearest nearest = {.name = node->map.name};
-    for (size_t i = 0; i < checker->map_count; i++)
-        if (checker->maps[i]->is_written && is_telling(node->map.name))
-            nearest_offer(&nearest, checker->maps[i]->name);
+    const unsigned script = check_script_of(checker, node->place);
+    for (size_t i = 0; i < checker->map_count; i++) {
+        const struct map_symbol *map = checker->maps[i];
+        if (!map->is_written)
+            continue;
+        if (check_script_of(checker, map->first) == script && is_telling(node->map.name))
+            nearest_offer(&nearest, map->name);
+        if (check_script_of(checker, map->first) != script && !strcmp(map->name, node->map.name)) {
+            check_hint(checker, "%s of another script is a map of its own: with --together it is one map",
+                       map->name);
+            return;
+        }
+    }
     if (nearest.best)
         check_hint(checker, "did you mean '%s'?", nearest.best);
+    else if (node->map.key)
+        check_hint(checker,
+                   "nothing is ever assigned to %s; --enum %s=NAME would fill it with the names of an enum",
+                   node->map.name, node->map.name);
     else
         check_hint(checker, "nothing is ever assigned to %s", node->map.name);
 }

@@ -84,6 +84,9 @@ const struct type *probe_program_type(struct probe_environment *environment,
 const struct type *probe_program_enumerator(struct probe_environment *environment,
                                             const struct probe_context *context, const char *name,
                                             int64_t *value);
+/* Names of enums that match a pattern (sym/glob.h), in the program that the context is in. As dwarf_file_each_enum. */
+int probe_program_each_enum(struct probe_environment *environment, const struct probe_context *context,
+                            const char *pattern, int (*visit)(void *state, const char *name), void *state);
 void probe_environment_close(struct probe_environment *environment);
 
 struct probe_site {

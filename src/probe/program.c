@@ -167,3 +167,14 @@ const struct type *probe_program_enumerator(struct probe_environment *environmen
 {
     return programs_name(environment, context, &(struct asked){name, value});
 }
+
+int probe_program_each_enum(struct probe_environment *environment, const struct probe_context *context,
+                            const char *pattern, int (*visit)(void *state, const char *name), void *state)
+{
+    struct probe_program *program = program_find(environment, context->program_path, NULL);
+    struct dwarf_file *dwarf = program_dwarf(environment, program);
+    if (dwarf)
+        return dwarf_file_each_enum(dwarf, pattern, visit, state);
+    struct btf_program *btf = program_btf(environment, program);
+    return btf ? btf_program_each_enum(btf, pattern, visit, state) : 0;
+}

@@ -283,6 +283,8 @@ static int make_units(struct session *session)
             break; /* looking for probes takes long */
         compile_plan(session, block, NULL);
     }
+    if (!session->diagnostics.errors)
+        enum_maps_fill(session);
     if (!session->diagnostics.errors && !session->probe_count && !session->grows) {
         diagnose_error(&session->diagnostics, (struct place){0}, "No probes to attach");
         return -ENOENT;
@@ -315,7 +317,7 @@ static int check(struct session *session)
         .parameters = &session->options.parameters,
         .is_unsafe = session->options.is_unsafe,
         .has_command = session->options.command != NULL,
-        .script_of = session->options.more_count ? session_script_of : NULL,
+        .script_of = session->options.more_count && !session->options.shares_names ? session_script_of : NULL,
         .script_state = session,
         .max_strlen = session->options.settings.max_strlen,
         .stack_mode = session->options.settings.stack_mode,

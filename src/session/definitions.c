@@ -68,16 +68,15 @@ static const struct probe_context *current_context(const struct session *session
     return session->checker.unit ? session->checker.unit->context : NULL;
 }
 
-static const struct type *provide_type(void *state, const char *name)
+const struct type *definitions_type(struct session *session, const struct probe_context *context,
+                                    const char *name)
 {
-    struct session *session = state;
     const struct type *type = c_type(session->definitions, name);
-    const struct probe_context *context = current_context(session);
     bool is_program = context && context->program_path;
     if (!type && is_program)
         type = probe_program_type(&session->environment, context, name);
     if (!type)
-        type = kernel_type(state, name);
+        type = kernel_type(session, name);
     if (!type && !is_program && !c_common_type(name))
         type = probe_program_type(&session->environment, context, name);
     if (!type)
@@ -87,6 +86,14 @@ static const struct type *provide_type(void *state, const char *name)
     for (size_t n = 0; !type && (btf = probe_module_btf(&session->environment, n, &module)); n++)
         type = btf_file_type(btf, name);
     return type;
+}
+
+/* For the block that is checked. */
+static const struct type *provide_type(void *state, const char *name)
+{
+    struct session *session = state;
+    const struct type *type = enum_maps_type(session, name);
+    return type ? type : definitions_type(session, current_context(session), name);
 }
 
 struct kernel_enumerator {

@@ -88,16 +88,21 @@ static int find(struct session *session, const struct import *import, const char
     return file < 0 ? -1 : file;
 }
 
-static bool is_new(struct importing *importing, const char *path)
+/* What tells files apart: the path itself where there is none, and opening it says why. */
+static const char *real_path(struct session *session, const char *path)
 {
     char real[PATH_MAX];
-    if (!realpath(path, real))
-        return true; /* opening it says why */
+    return arena_strdup(&session->arena, realpath(path, real) ? real : path);
+}
+
+static bool is_new(struct importing *importing, const char *path)
+{
+    const char *real = real_path(importing->session, path);
     for (size_t i = 0; i < importing->done_count; i++)
         if (!strcmp(importing->done[i], real))
             return false;
     *arena_push(&importing->session->arena, importing->done, importing->done_count, importing->done_room) =
-        arena_strdup(&importing->session->arena, real);
+        real;
     return true;
 }
 
@@ -151,7 +156,7 @@ static void import_file(struct importing *importing, struct script *script, cons
     struct source *source = arena_new(&session->arena, struct source);
     source->name = path;
     *arena_push(&session->arena, session->texts, session->text_count, session->text_room) =
-        (struct session_text){source, importing->script};
+        (struct session_text){source, importing->script, real_path(session, path)};
     source->text = read_file(session, descriptor, &source->length);
     int error = errno;
     close(descriptor);
@@ -261,17 +266,57 @@ unsigned session_script_of(void *state, const struct source *source)
         *last = (more);                                                                                      \
     } while (0)
 
+/* With --together: the text is one that an earlier script has imported, too. */
+static bool is_again(const struct session *session, const struct source *source)
+{
+    for (size_t i = 0; i < session->text_count; i++) {
+        const struct session_text *text = &session->texts[i];
+        for (size_t k = 0; text->source == source && k < i; k++)
+            if (session->texts[k].script < text->script && !strcmp(session->texts[k].path, text->path))
+                return true;
+    }
+    return false;
+}
+
+#define LEAVE_OUT_AGAIN(session, list)                                                                       \
+    do {                                                                                                     \
+        __typeof__(list) *at = &(list);                                                                      \
+        while (*at)                                                                                          \
+            if (is_again(session, (*at)->place.source))                                                      \
+                *at = (*at)->next;                                                                           \
+            else                                                                                             \
+                at = &(*at)->next;                                                                           \
+    } while (0)
+
+/* Names of the new script are those of the others: a function has one definition, and what several import is there
+ * once. */
+static void share_names(struct session *session, struct script *more)
+{
+    LEAVE_OUT_AGAIN(session, more->blocks);
+    LEAVE_OUT_AGAIN(session, more->subprograms);
+    LEAVE_OUT_AGAIN(session, more->declarations);
+    for (const struct subprogram *own = more->subprograms; own; own = own->next)
+        for (const struct subprogram *known = session->script->subprograms; known; known = known->next)
+            if (!strcmp(known->name, own->name))
+                diagnose_error(&session->diagnostics, own->place, "Redefinition of function: %s", own->name);
+}
+
 /* Several scripts become one when their macros have been expanded. From then on each name of a map or a
  * function belongs to the script in whose text it stands. */
 void session_parse(struct session *session)
 {
     struct script *all = session->script = parse_one(session, session->options.source, 0);
     for (size_t i = 0; i < session->options.more_count; i++) {
-        const struct script *more = parse_one(session, &session->options.more[i], (unsigned)i + 1);
+        struct script *more = parse_one(session, &session->options.more[i], (unsigned)i + 1);
+        if (session->options.shares_names)
+            share_names(session, more);
         JOIN(all->blocks, more->blocks);
         JOIN(all->settings, more->settings);
         JOIN(all->subprograms, more->subprograms);
         JOIN(all->declarations, more->declarations);
         all->block_count += more->block_count;
     }
+    for (struct action_block *block = all->blocks; block && session->options.shares_names;
+         block = block->next)
+        block->subprograms = all->subprograms;
 }

@@ -39,6 +39,8 @@ struct session_options {
     const struct source *source;
     const struct source *more; /* scripts that run together with it */
     size_t more_count;
+    bool shares_names;        /* --together: maps and functions of these scripts are common to all */
+    const char *const *enums; /* --enum: "map=enum"; NULL-terminated, or NULL */
     struct parameters parameters;
     const struct probe_kind *const *kinds; /* NULL-terminated */
     const struct builtin_table *builtins;

@@ -43,7 +43,8 @@ struct cgroup_name { /* what was found for cgroup_path() */
 
 struct session_text { /* that was imported */
     const struct source *source;
-    unsigned script; /* by which: 0 is options.source, others are those of options.more */
+    unsigned script;  /* by which: 0 is options.source, others are those of options.more */
+    const char *path; /* without links; of a text that was made here: "" */
 };
 
 struct session {
@@ -58,6 +59,8 @@ struct session {
     struct script *script; /* all of them together */
     struct session_text *texts;
     size_t text_count, text_room;
+    const struct type **enum_types; /* enum_maps.c */
+    size_t enum_type_count, enum_type_room;
     struct session_unit *units;
     size_t unit_count, unit_room;
     struct check_unit *checks;
@@ -152,6 +155,12 @@ struct session {
  * warning or nothing, as missing_probes wants it. */
 void session_miss(struct session *session, const struct diagnostics *before);
 
+/* enum_maps.c: fills maps that are only read with the names of the enums that fit, by blocks of its own. 0, or -errno
+ * with a diagnostic. */
+int enum_maps_fill(struct session *session);
+/* What these blocks call an enum; NULL: the name is none of theirs. */
+const struct type *enum_maps_type(const struct session *session, const char *name);
+
 /* import.c: parses the scripts and what they import, and expands macros. */
 void session_parse(struct session *session);
 unsigned session_script_of(void *state, const struct source *source); /* which script's text it is */
@@ -180,6 +189,9 @@ void pump_stop(struct session *session);
 void definitions_open(struct session *session);
 void definitions_tell(struct session *session);    /* -v: what of the headers was passed over */
 void definitions_provide(struct session *session); /* sets session->provider */
+/* A type by its name as a probe of that context knows it. context NULL: in no program. NULL: there is none. */
+const struct type *definitions_type(struct session *session, const struct probe_context *context,
+                                    const char *name);
 /* mishaps.c: tells what has grown. last: everything that was not told yet. */
 int mishaps_init(struct session *session);
 void mishaps_tell(struct session *session, bool last);

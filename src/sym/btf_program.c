@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sym/apart.h"
 #include "sym/btf.h"
@@ -12,7 +13,8 @@
 enum { PATIENCE_MS = 30000, KEPT = 1 };
 #define MEMORY ((uint64_t)8 << 30)
 
-enum kind { ASK_OPEN, ASK_TYPE, ASK_ENUMERATOR, ASK_FIELDS };
+enum kind { ASK_OPEN, ASK_TYPE, ASK_ENUMERATOR, ASK_ENUMS, ASK_FIELDS };
+static const char enum_keyword[] = "enum ";
 
 /* ---- there ---- */
 
@@ -44,6 +46,14 @@ static int open_btf(struct service *service)
     return error;
 }
 
+static int put_enum(void *state, const char *name, uint32_t id)
+{
+    struct text *answer = state;
+    (void)id;
+    wire_put_text(answer, name + strlen(enum_keyword));
+    return answer->failed ? -ENOMEM : 0;
+}
+
 static int serve(void *state, struct apart_question *question, struct text *answer)
 {
     struct service *service = state;
@@ -61,6 +71,11 @@ static int serve(void *state, struct apart_question *question, struct text *answ
     const char *name = wire_take_text(&question->in);
     if (!name)
         return -EINVAL;
+    if (question->kind == ASK_ENUMS) {
+        int error = btf_file_each_type(service->btf, name, put_enum, answer);
+        wire_put_text(answer, NULL);
+        return error;
+    }
     type = question->kind == ASK_TYPE ? btf_file_type(service->btf, name)
                                       : btf_file_enumerator_type(service->btf, name, &value);
     wire_put(answer, (uint64_t)value);
@@ -172,4 +187,19 @@ const struct type *btf_program_type(struct btf_program *program, const char *nam
 const struct type *btf_program_enumerator(struct btf_program *program, const char *name, int64_t *value)
 {
     return ask_name(program, ASK_ENUMERATOR, name, value);
+}
+
+int btf_program_each_enum(struct btf_program *program, const char *pattern,
+                          int (*visit)(void *state, const char *name), void *state)
+{
+    struct text question = {0}, tagged = {0};
+    struct wire *in;
+    text_printf(&tagged, "%s%s", enum_keyword, pattern);
+    wire_put_text(&question, text_string(&tagged));
+    int stop = tagged.failed || question.failed ? -ENOMEM : ask(program, ASK_ENUMS, &question, &in);
+    text_free(&question);
+    text_free(&tagged);
+    for (const char *name; !stop && (name = wire_take_text(in));)
+        stop = visit(state, name);
+    return stop;
 }

@@ -17,5 +17,8 @@ void btf_program_close(struct btf_program *program); /* NULL is fine; types not 
 /* As btf_file_type and btf_file_enumerator_type. */
 const struct type *btf_program_type(struct btf_program *program, const char *name);
 const struct type *btf_program_enumerator(struct btf_program *program, const char *name, int64_t *value);
+/* As dwarf_file_each_enum. */
+int btf_program_each_enum(struct btf_program *program, const char *pattern,
+                          int (*visit)(void *state, const char *name), void *state);
 
 #endif

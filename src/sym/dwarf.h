@@ -46,6 +46,11 @@ const struct type *dwarf_file_type(struct dwarf_file *file, const char *name, ui
 /* The enum, or NULL. */
 const struct type *dwarf_file_enumerator(struct dwarf_file *file, const char *name, uint64_t near,
                                          int64_t *value);
+/* Names of enums that match a pattern (glob.h), each once, without "enum". Non-zero stops. Who visits must not
+ * ask the file anything: that ends the names. */
+typedef int dwarf_name_visitor(void *state, const char *name);
+int dwarf_file_each_enum(struct dwarf_file *file, const char *pattern, dwarf_name_visitor *visit,
+                         void *state);
 /* A global or static variable. 0 or -ENOENT. */
 int dwarf_file_variable(struct dwarf_file *file, const char *name, uint64_t near, uint64_t *address,
                         const struct type **type);

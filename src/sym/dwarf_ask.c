@@ -210,6 +210,16 @@ const struct type *dwarf_file_enumerator(struct dwarf_file *file, const char *na
     return type_take(&file->types, in);
 }
 
+int dwarf_file_each_enum(struct dwarf_file *file, const char *pattern, dwarf_name_visitor *visit, void *state)
+{
+    struct wire *in;
+    wire_put_text(&file->question, pattern);
+    int stop = ask(file, DWARF_ASK_ENUMS, &in);
+    for (const char *name; !stop && (name = wire_take_text(in));)
+        stop = visit(state, name);
+    return stop ? stop : is_good(in);
+}
+
 int dwarf_file_variable(struct dwarf_file *file, const char *name, uint64_t near, uint64_t *address,
                         const struct type **type)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sym/dwarf_private.h"
+#include "sym/glob.h"
 
 enum { SECTION_INFO, SECTION_TYPES, SECTION_ALTERNATE, SECTION_SPLIT };
 enum { KIND_SHIFT = 60, SECTION_SHIFT = 58, NESTED_SHIFT = 57 };
@@ -25,6 +26,8 @@ struct walk {
     enum dwarf_kind kind;
     const char *name;
     dwarf_die_visitor *found;
+    dwarf_name_visitor *each; /* for all names of a kind that match the pattern in `name` */
+    struct table *seen;
     void *state;
 };
 
@@ -206,18 +209,24 @@ static bool enum_has(struct dwarf_reader *file, Dwarf_Die *die, const char *name
     return false;
 }
 
+/* The entry's own description; false: it is no longer there, or in a file that was split off. */
+static bool entry_die(struct dwarf_reader *file, const struct dwarf_entry *entry, Dwarf_Die *die)
+{
+    Dwarf_Off offset = entry->where & OFFSET_MASK;
+    unsigned section = entry->where >> SECTION_SHIFT & 3;
+    Dwarf *dwarf = section == SECTION_ALTERNATE ? dwarf_getalt(file->dwarf) : file->dwarf;
+    return dwarf && (section == SECTION_TYPES ? dwarf_offdie_types(dwarf, offset, die)
+                                              : dwarf_offdie(dwarf, offset, die));
+}
+
 /* Follows one entry; what is not what it says is passed over. */
 static int follow(struct dwarf_reader *file, const struct dwarf_entry *entry, enum dwarf_kind kind,
                   const char *name, dwarf_die_visitor *visit, void *state)
 {
     Dwarf_Die die, split = {0};
-    Dwarf_Off offset = entry->where & OFFSET_MASK;
-    unsigned section = entry->where >> SECTION_SHIFT & 3;
-    Dwarf *dwarf = section == SECTION_ALTERNATE ? dwarf_getalt(file->dwarf) : file->dwarf;
-    if (!dwarf || !(section == SECTION_TYPES ? dwarf_offdie_types(dwarf, offset, &die)
-                                             : dwarf_offdie(dwarf, offset, &die)))
+    if (!entry_die(file, entry, &die))
         return 0;
-    if (section == SECTION_SPLIT)
+    if ((entry->where >> SECTION_SHIFT & 3) == SECTION_SPLIT)
         return !dwarf_cu_info(die.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) && split.addr
                    ? dwarf_unit_each(file, &split, kind, name, visit, state)
                    : 0;
@@ -258,4 +267,48 @@ int dwarf_index_each(struct dwarf_reader *file, enum dwarf_kind kind, const char
             return stop;
     }
     return 0;
+}
+
+/* ---- all names of a kind ---- */
+
+static int name_visit(struct walk *walk, enum dwarf_kind kind, const char *name, Dwarf_Die *die,
+                      bool is_nested)
+{
+    (void)die, (void)is_nested;
+    if (kind != walk->kind || !glob_match(walk->name, name) || table_find(walk->seen, name))
+        return 0;
+    return table_put(walk->seen, name, walk) ? -1 : walk->each(walk->state, name);
+}
+
+int dwarf_index_names(struct dwarf_reader *file, enum dwarf_kind kind, const char *pattern,
+                      dwarf_name_visitor *visit, void *state)
+{
+    struct table seen = {0};
+    struct walk walk = {.file = file,
+                        .visit = name_visit,
+                        .kind = kind,
+                        .name = pattern,
+                        .each = visit,
+                        .seen = &seen,
+                        .state = state};
+    bool has_split = false;
+    int stop = 0;
+    if (!file->index_read)
+        make_index(file);
+    for (size_t i = 0; i < file->index.count && !stop && !dwarf_is_late(file); i++) {
+        const struct dwarf_entry *entry = &file->index.entries[i];
+        const bool is_split = (entry->where >> SECTION_SHIFT & 3) == SECTION_SPLIT;
+        Dwarf_Die die;
+        if (entry->where >> KIND_SHIFT != kind)
+            continue;
+        has_split |= is_split;
+        if (is_split || !entry_die(file, entry, &die) || dwarf_kind_of(dwarf_tag(&die)) != kind)
+            continue;
+        const char *name = dwarf_diename(&die);
+        stop = name ? name_visit(&walk, kind, name, &die, false) : 0;
+    }
+    if (has_split && !stop) /* the index leads to their units only */
+        stop = walk_units(&walk, file->dwarf, false);
+    table_free(&seen);
+    return stop;
 }

@@ -87,6 +87,8 @@ void dwarf_reader_close(struct dwarf_reader *file);
 const struct type *dwarf_reader_type(struct dwarf_reader *file, const char *name, uint64_t near);
 const struct type *dwarf_reader_enumerator(struct dwarf_reader *file, const char *name, uint64_t near,
                                            int64_t *value);
+int dwarf_reader_each_enum(struct dwarf_reader *file, const char *pattern, dwarf_name_visitor *visit,
+                           void *state);
 int dwarf_reader_variable(struct dwarf_reader *file, const char *name, uint64_t near, uint64_t *address,
                           const struct type **type);
 int dwarf_reader_each_function(struct dwarf_reader *file, const char *name, dwarf_place_visitor *visit,
@@ -103,6 +105,7 @@ enum dwarf_question_kind {
     DWARF_ASK_OPEN,
     DWARF_ASK_TYPE,
     DWARF_ASK_ENUMERATOR,
+    DWARF_ASK_ENUMS,
     DWARF_ASK_VARIABLE,
     DWARF_ASK_FUNCTIONS,
     DWARF_ASK_LINE,
@@ -150,7 +153,10 @@ const char *dwarf_spelled(struct dwarf_reader *file, Dwarf_Die *die); /* of DW_A
 typedef int dwarf_die_visitor(void *state, Dwarf_Die *die);
 int dwarf_index_each(struct dwarf_reader *file, enum dwarf_kind kind, const char *name,
                      dwarf_die_visitor *visit, void *state);
-/* The same over one unit alone, which needs no index. */
+/* Names of that kind that match a pattern, each once. Non-zero stops. */
+int dwarf_index_names(struct dwarf_reader *file, enum dwarf_kind kind, const char *pattern,
+                      dwarf_name_visitor *visit, void *state);
+/* dwarf_index_each over one unit alone, which needs no index. */
 int dwarf_unit_each(struct dwarf_reader *file, Dwarf_Die *unit, enum dwarf_kind kind, const char *name,
                     dwarf_die_visitor *visit, void *state);
 

@@ -80,6 +80,21 @@ static int answer_enumerator(struct dwarf_service *service, struct wire *in, str
     return 0;
 }
 
+static int put_enum(void *state, const char *name)
+{
+    struct text *answer = state;
+    wire_put_text(answer, name);
+    return answer->failed ? -ENOMEM : 0;
+}
+
+static int answer_enums(struct dwarf_service *service, struct wire *in, struct text *answer)
+{
+    const char *pattern = wire_take_text(in);
+    int error = pattern ? dwarf_reader_each_enum(service->reader, pattern, put_enum, answer) : -EINVAL;
+    wire_put_text(answer, NULL);
+    return error;
+}
+
 static int answer_variable(struct dwarf_service *service, struct wire *in, struct text *answer)
 {
     const char *name = wire_take_text(in);
@@ -176,6 +191,7 @@ int dwarf_serve(void *state, struct apart_question *question, struct text *answe
         [DWARF_ASK_OPEN] = answer_open,
         [DWARF_ASK_TYPE] = answer_type,
         [DWARF_ASK_ENUMERATOR] = answer_enumerator,
+        [DWARF_ASK_ENUMS] = answer_enums,
         [DWARF_ASK_VARIABLE] = answer_variable,
         [DWARF_ASK_FUNCTIONS] = answer_functions,
         [DWARF_ASK_LINE] = answer_line,

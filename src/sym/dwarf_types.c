@@ -486,6 +486,13 @@ const struct type *dwarf_reader_enumerator(struct dwarf_reader *file, const char
     return NULL;
 }
 
+int dwarf_reader_each_enum(struct dwarf_reader *file, const char *pattern, dwarf_name_visitor *visit,
+                           void *state)
+{
+    DWARF_QUESTION(file);
+    return dwarf_index_names(file, DWARF_KIND_ENUM, pattern, visit, state);
+}
+
 int dwarf_static_address(Dwarf_Die *die, uint64_t *address)
 {
     Dwarf_Attribute found, indirect;

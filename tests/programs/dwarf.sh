@@ -131,6 +131,9 @@ plain
         print(($o->next->mood, $o->mood == CROSS, $o->inner.a[2], $o->bits, sizeof(struct outer))) }' -c ./plain >output 2>problems
     [ "$(grep -v '^$' printed)" = "(CALM, true, -6, 9, 40)" ]
     result $? "a section of BTF" problems
+    spoor -q -o printed -e 'uprobe:./plain:take { print(@mood[((struct outer *)arg0)->mood]) }' -c ./plain >output 2>problems
+    [ "$(grep -v '^$' printed)" = CROSS ]
+    result $? "the names of an enum from a section of BTF" problems
 else
     echo "skip BTF: clang makes none"
 fi

@@ -241,6 +241,10 @@ stop
 untrace
 check "names.bt: tables filled from the enums" names [ "$(sed -n 's/^[0-9]*\.[0-9]*: //p' names | sed 's/blockd reached state //' | xargs)" = \
     "NONE CREATE_TARGET CREATE_POLL_GROUPS START_EXPORTS disk change state from INACTIVE to ACTIVE RUNNING STOP_EXPORTS disk change state from ACTIVE to INACTIVE DESTROY_POLL_GROUPS DESTROY_TARGET STOPPED" ]
+check "names.bt: it is said which enums" names.errors eval 'grep -qx "@target has the names of enum target_state" names.errors &&
+    grep -qx "@export has the names of enum export_state" names.errors'
+"$spoor" --check -e 'usdt:$1:blockd:connected { print(@state[arg0]); }' "$blockd" 2>several
+check "several enums fit: an error that names them" several eval 'grep -q "several enums of .* may be meant (.*target_state.*): choose one with --enum @state=NAME" several'
 start --memory disk:16M
 trace request -p $server "$scripts/request.bt"
 io -c 'write 1M 64k'

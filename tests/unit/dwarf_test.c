@@ -134,6 +134,31 @@ static void test_enums(void **state)
     assert_null(dwarf_file_enumerator(fixture->file, "TEST_NOBODY", 0, &value));
 }
 
+struct names {
+    unsigned count, wanted;
+};
+
+static int see_name(void *state, const char *name)
+{
+    struct names *names = state;
+    names->count++;
+    names->wanted += !strcmp(name, "test_colour");
+    return names->wanted > 1;
+}
+
+static void test_names_of_enums(void **state)
+{
+    struct fixture *fixture = *state;
+    struct names all = {0}, some = {0}, none = {0};
+    assert_int_equal(dwarf_file_each_enum(fixture->file, "*", see_name, &all), 0);
+    assert_int_equal(all.wanted, 1);
+    assert_true(all.count > 1);
+    assert_int_equal(dwarf_file_each_enum(fixture->file, "*_colour", see_name, &some), 0);
+    assert_true(some.wanted == 1 && some.count < all.count);
+    assert_int_equal(dwarf_file_each_enum(fixture->file, "TEST_RED", see_name, &none), 0);
+    assert_int_equal(none.count, 0);
+}
+
 static int see_place(void *state, uint64_t address, bool is_inlined)
 {
     *(uint64_t *)state = address;
@@ -325,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_structs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_enums, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_names_of_enums, setup, teardown),
         cmocka_unit_test_setup_teardown(test_functions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
         cmocka_unit_test(test_damaged),
