@@ -36,6 +36,42 @@ import json, sys
 for tracepoint in json.load(open(sys.argv[1]))["tracepoints"]:
     print(tracepoint["name"], tracepoint["count"])
 END
+# Each event of -j against what the program did: on each lcore it makes one request after the other, whose ten events it knows
+# by heart. So an event is the next one, or lies as many slots behind it as are said to be lost before it, counted from the
+# first slot that was ever written (what was cut to a span of time begins anywhere); and its time, where it has one, is the age
+# that the program gave it.
+cat >each.py <<'END'
+import json, sys
+BEGINS = [5 * 64, 3 * 64, 16 * 64, 14 * 64, 15 * 64]
+ENDS = [5 * 64 + 12, 3 * 64 + 1, 16 * 64 + 1, 14 * 64 + 1, 15 * 64 + 2]
+ORDER, POOL, SLOTS = BEGINS + ENDS[::-1], 256, 15
+FIRST = [sum(2 if i < 5 else 1 for i in range(n)) for n in range(10)]  # slot of each event in its request
+slots, count, timed = {}, 0, 0
+for line in sys.stdin:
+    if not line.startswith('{"lcore"'):
+        continue
+    event = json.loads(line.rstrip(",\n"))
+    lcore, place = event["lcore"], ORDER.index(event["tpoint"])
+    value = event["object"]["value"] - 0x200000000000 - (lcore << 40) - (min(place, 9 - place) << 32)
+    if lcore not in slots and sys.argv[1] == "cut":
+        slots[lcore] = value // 0x180 * SLOTS + FIRST[place] - event.get("lost_before", 0)
+    at = slots.get(lcore, 0) + event.get("lost_before", 0)
+    if at % SLOTS != FIRST[place] or value != at // SLOTS % POOL * 0x180:
+        sys.exit("slot %d of lcore %d is %s" % (at, lcore, line))
+    if "time" in event["object"]:
+        timed += 1
+        if event["object"]["time"] != event["args"][0]:
+            sys.exit("a wrong time: " + line)
+    slots[lcore] = at + (2 if place < 5 else 1)
+    count += 1
+print(count, timed, sum(slots.values()))
+sys.exit(count < 100 or timed < count / 3)
+END
+each() { # NAME FILE whole|cut: every event of it is in its place
+    local counted
+    counted=$("$spoor" report -f "$2" -j --whole 2>errors | python3 each.py "$3" 2>>errors)
+    check "$1: every event in its place, with its time: ${counted:-none}" [ $? = 0 ]
+}
 lost() { sed -nE 's/.*(NOTE|WARNING): ([^ ]*: )?([0-9]+) entries were overwritten before they were.*/\3/p; s/.*; ([0-9]+) entries were overwritten.*/\1/p' "$1" | tail -n 1; }
 # account NAME COUNTS LOST: delivered and lost are together what the program recorded, and nothing came that it did not.
 account() {
@@ -68,6 +104,7 @@ observe() { # REQUESTS_PER_SECOND SECONDS SLOTS
     sleep 0.5
     "$spoor" ctl -f "$file" dump 50ms dump 2>errors
     "$spoor" report -f "$file" >snapshot 2>errors
+    [ "$3" -gt 65536 ] || each "$what: -j while it records" "$file" whole
     until_there out '^end$' || echo "not ok the program ends"
     exec 9>&-
     wait "$program" "${readers[@]}"
@@ -81,6 +118,8 @@ observe() { # REQUESTS_PER_SECOND SECONDS SLOTS
     "$spoor" report -f recorded --stats -j >all 2>errors
     python3 counts.py all >counts
     account "$what: record" counts "$(lost errors)"
+    [ "$3" -gt 65536 ] || each "$what: -j of what ctl dump wrote" dump cut
+    [ "$(awk 'NF == 3 { s += $2 } END { print s }' wrote)" -gt 1000000 ] || each "$what: -j of what record wrote" recorded whole
     for copy in recorded dump; do
         "$spoor" -f $copy -e "$script" >script 2>errors
         check "$what: no time in $copy is wrong" sh -c 'grep -q "^@n" script && ! grep -q "^@wrong" script'
