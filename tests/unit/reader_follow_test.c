@@ -2,6 +2,7 @@
 /* A recording of this process, followed while it is made: by a reader that has a thread, and by one that has none. */
 #include "recorder_testing.h"
 
+#include "reader/objects.h"
 #include "reader/reader.h"
 
 enum { BURSTS = 300, BURST_MOST = 5000, PATIENCE = 2000 /* looks, a millisecond apart */ };
@@ -68,11 +69,54 @@ static void bursts_without_a_thread(void **state)
     bursts(false, BURSTS / 6);
 }
 
+/* What is known of the objects of the next events of a block device, so many as are expected: 'B' it begins, 'k' known, 'u'
+ * not. */
+static void expect_io(struct recording *recording, struct objects *objects, const char *expected)
+{
+    struct recording_event event;
+    struct object_step step;
+    char known[8] = {0};
+    size_t count = 0;
+    for (int i = 0; count < strlen(expected) && i < PATIENCE; i++) {
+        assert_int_equal(recording_refresh(recording), 1);
+        while (recording_next(recording, &event) == 1) {
+            assert_int_equal(objects_follow(objects, &event, &step), 0);
+            if (!strncmp(event.tracepoint->name, "BDEV", 4) && count < sizeof known - 1)
+                known[count++] = step.begins ? 'B' : step.own.number != OBJECT_UNNUMBERED ? 'k' : 'u';
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    assert_string_equal(known, expected);
+}
+
+/* What was overwritten before it was read may have held the object's end and its next beginning. */
+static void a_gap_makes_unknown(void **state)
+{
+    (void)state;
+    open_usual("all");
+    struct recording *recording = follow();
+    struct objects *objects = objects_make(recording);
+    SPOOR_RECORD(BDEV_IO_START, 0, 7, IO_READ, NULL, 0, 0);
+    SPOOR_RECORD(BDEV_IO_DONE, 0, 7, NULL);
+    SPOOR_RECORD(BDEV_IO_START, 0, 7, IO_READ, NULL, 0, 0);
+    expect_io(recording, objects, "BkB");
+    for (uint64_t i = 0; i < BURST_MOST; i++) /* many times round the ring */
+        SPOOR_RECORD(TCP_REQ_NEW, 0, i);
+    SPOOR_RECORD(BDEV_IO_DONE, 0, 7, NULL);
+    SPOOR_RECORD(BDEV_IO_START, 0, 7, IO_READ, NULL, 0, 0);
+    SPOOR_RECORD(BDEV_IO_DONE, 0, 7, NULL);
+    expect_io(recording, objects, "uBk");
+    assert_true(recording_counts(recording).overwritten > 0);
+    objects_free(objects);
+    recording_close(recording);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(bursts_with_a_thread),
         TEST(bursts_without_a_thread),
+        TEST(a_gap_makes_unknown),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
