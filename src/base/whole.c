@@ -22,6 +22,21 @@ int whole_write(int fd, const void *bytes, size_t size, int patience_ms)
     return 0;
 }
 
+int whole_write_at(int fd, const void *bytes, size_t size, uint64_t offset)
+{
+    for (const char *at = bytes; size;) {
+        const ssize_t put = pwrite(fd, at, size, (off_t)offset);
+        if (put < 0 && errno != EINTR)
+            return -errno;
+        if (put > 0) {
+            at += put;
+            size -= (size_t)put;
+            offset += (uint64_t)put;
+        }
+    }
+    return 0;
+}
+
 int whole_read(int fd, void *bytes, size_t size)
 {
     for (char *at = bytes; size;) {

@@ -24,9 +24,9 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"help", command_help},       {"report", command_report}, {"record", command_record},
-    {"ctl", command_ctl},         {"trace", command_trace},   {"count", command_count},
-    {"argdist", command_argdist}, {"list", command_tplist},
+    {"help", command_help},       {"report", command_report},   {"record", command_record},
+    {"convert", command_convert}, {"ctl", command_ctl},         {"trace", command_trace},
+    {"count", command_count},     {"argdist", command_argdist}, {"list", command_tplist},
 };
 
 /* A standard stream that was closed would be the next file that is opened, and what is meant for the user

@@ -28,7 +28,7 @@ int output_open(struct output *output, const char *path, bool is_directory)
     }
     command_print(stderr, "ERROR: cannot create %s: %s\n", path, strerror(-output->file));
     if (output->file == -EEXIST)
-        fputs("HINT: -o takes a name that is not in use; what exists is not overwritten\n", stderr);
+        fputs("HINT: the output needs a name that is not in use; what exists is not overwritten\n", stderr);
     return 1;
 }
 

@@ -11,6 +11,7 @@
 
 int command_report(int argc, char **argv);
 int command_record(int argc, char **argv);
+int command_convert(int argc, char **argv);
 int command_ctl(int argc, char **argv);
 
 /* A whole text as a number up to `most`, decimal or 0x… */

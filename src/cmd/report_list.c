@@ -98,7 +98,7 @@ static int open_lines(struct listing *listing)
 {
     struct report *report = listing->report;
     struct text why = {0};
-    if (recording_is_spdk(report->recording)) {
+    if (!recording_clock_is_known(report->recording)) {
         fputs("ERROR: --merge needs to know when events were: an SPDK trace file counts from its first event "
               "and does not say when that was\n",
               stderr);

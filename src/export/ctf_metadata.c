@@ -144,7 +144,7 @@ void ctf_metadata(struct text *out, const struct recording *recording)
                 "};\nclock {\n\tname = boottime;\n\tdescription = \"%s\";\n\tfreq = 1000000000;\n"
                 "\tprecision = %" PRIu64 ";\n\toffset_s = %" PRIu64 ";\n\toffset = %" PRIu64
                 ";\n\tabsolute = %s;\n};\n",
-                recording_is_spdk(recording) ? "since the first event" : "CLOCK_BOOTTIME",
+                recording_clock_is_known(recording) ? "CLOCK_BOOTTIME" : "since the first event",
                 recording_clock_error(recording), wall / second, wall % second, wall ? "true" : "false");
     text_add(out, stream);
     for (size_t i = 0; i < model->tracepoint_room; i++)

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/whole.h"
 #include "reader/drain_format.h"
 #include "reader/format.h"
 
@@ -28,14 +29,8 @@ int drain_fail(struct text *why, const char *what, const char *path, int error)
 
 int drain_write(struct drain *drain, const void *bytes, size_t length, uint64_t offset, struct text *why)
 {
-    for (size_t done = 0; done < length;) {
-        const ssize_t now =
-            pwrite(drain->file, (const char *)bytes + done, length - done, (off_t)(offset + done));
-        if (now < 0 && errno != EINTR)
-            return drain_fail(why, "write", drain->path, -errno);
-        done += now > 0 ? (size_t)now : 0;
-    }
-    return 0;
+    const int error = whole_write_at(drain->file, bytes, length, offset);
+    return error ? drain_fail(why, "write", drain->path, error) : 0;
 }
 
 int drain_append(struct drain *drain, const void *bytes, size_t length, struct text *why)

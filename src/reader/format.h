@@ -69,10 +69,11 @@ struct recording {
     struct timeline timeline;
     uint64_t start; /* ns */
     uint64_t start_stamp;
-    uint64_t realtime; /* what to add to a time for CLOCK_REALTIME, ns; 0: unknown */
-    uint64_t ignore;   /* events with a stamp below are not shown */
-    uint64_t window;   /* events with a stamp below are outside of what is shown */
-    uint64_t limit;    /* events with a stamp above wait */
+    bool has_own_clock; /* nothing relates its times to other clocks */
+    uint64_t realtime;  /* what to add to a time for CLOCK_REALTIME, ns; 0: unknown */
+    uint64_t ignore;    /* events with a stamp below are not shown */
+    uint64_t window;    /* events with a stamp below are outside of what is shown */
+    uint64_t limit;     /* events with a stamp above wait */
     struct recording_counts counts;
 
     struct recording_source **sources; /* all */

@@ -537,6 +537,11 @@ bool recording_is_live(const struct recording *recording)
     return recording->live;
 }
 
+bool recording_clock_is_known(const struct recording *recording)
+{
+    return !recording->has_own_clock;
+}
+
 bool recording_is_spdk(const struct recording *recording)
 {
     return recording->format == &recording_format_spdk;

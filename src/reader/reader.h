@@ -193,8 +193,9 @@ uint64_t recording_counter_now(void); /* of this CPU */
 /* Nanoseconds on the recording's clock (CLOCK_BOOTTIME; SPDK's format: since its first event). Never
  * decreases with the stamp. */
 uint64_t recording_time(const struct recording *recording, uint64_t stamp);
-uint64_t recording_realtime(const struct recording *recording);    /* CLOCK_REALTIME minus that; 0: unknown */
-uint64_t recording_start(const struct recording *recording);       /* what "since the start" counts from, ns;
+uint64_t recording_realtime(const struct recording *recording);   /* CLOCK_REALTIME minus that; 0: unknown */
+bool recording_clock_is_known(const struct recording *recording); /* false: times only count from its start */
+uint64_t recording_start(const struct recording *recording);      /* what "since the start" counts from, ns;
                                                                    SPDK's format: the first that is not outside */
 uint64_t recording_start_stamp(const struct recording *recording); /* the same in the CPU's counter */
 uint64_t recording_rate(const struct recording *recording);        /* of the counter, Hz */

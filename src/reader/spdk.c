@@ -240,6 +240,24 @@ static void leave_slot(struct recording *recording, struct run *run)
     recording->counts.overwritten++;
 }
 
+/* A slot of the tracepoint that says what is missing. */
+static void take_mark(struct recording *recording, struct run *run, uint64_t slot)
+{
+    uint64_t missing[SPDK_MARK_ARGUMENTS];
+    const unsigned slots = assemble(recording, run, slot);
+    if (!slots) {
+        recording->counts.damaged += !has_gaps(run);
+        leave_slot(recording, run);
+        return;
+    }
+    memcpy(missing, run->bytes, sizeof missing);
+    run->source.lost += missing[0];
+    recording->counts.overwritten += missing[0];
+    recording->counts.lost += missing[1];
+    recording->counts.damaged += missing[2];
+    run->next = slot + slots;
+}
+
 static void spdk_advance(struct recording *recording, struct recording_source *source)
 {
     struct run *run = (struct run *)source;
@@ -267,6 +285,10 @@ static void spdk_advance(struct recording *recording, struct recording_source *s
         }
         if (first->tsc < recording->ignore) {
             run->next++;
+            continue;
+        }
+        if (first->id == state->mark) {
+            take_mark(recording, run, slot);
             continue;
         }
         if (!state->tracepoints[first->id]) {
@@ -641,6 +663,7 @@ static int spdk_open(struct recording *recording, struct text *why)
         !recording_read_all(recording, &state->stream, sizeof state->stream, sizeof state->header))
         state->stream = (struct spdk_stream){0};
     recording->live = spdk_is_live(recording);
+    recording->has_own_clock = true;
     recording->ignore = main_section.clear_tsc;
     int error = spdk_model_read(recording);
     if (!error)

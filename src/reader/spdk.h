@@ -118,6 +118,16 @@ static inline uint64_t spdk_chunk_check(const struct spdk_chunk *chunk)
     return SPDK_CHUNK_CHECK ^ chunk->first ^ chunk->count ^ chunk->index;
 }
 
+/* ---- converted ----
+ *
+ * The format has no place for what is missing in the middle of a ring, or was never recorded. A file that `spoor
+ * convert` made says it with events of a tracepoint with this name, whose three arguments, of 8 bytes each, are: how many
+ * entries or events were overwritten just before it in its lcore; and, of the whole recording, how many the program
+ * could not record, and how many parts were damaged. Each lcore begins with one, at the time of the file's first
+ * event: SPDK's reader shows nothing from before the time that all lcores cover. */
+#define SPDK_MARK "SPOOR_LOST"
+enum { SPDK_MARK_ARGUMENTS = 3 };
+
 static_assert(sizeof(struct spdk_header) == 72, "layout");
 static_assert(sizeof(struct spdk_chunk) == 64, "layout");
 static_assert(sizeof(struct spdk_owner) == 9, "layout");

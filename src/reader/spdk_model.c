@@ -82,6 +82,16 @@ static void name_groups(struct recording *recording, const struct recording_grou
 
 static const uint8_t kinds[] = {RECORDING_SIGNED, RECORDING_POINTER, RECORDING_STRING};
 
+/* Is it what `spoor convert` declares to say what is missing? Its events are told as that, and it is no tracepoint. */
+static bool is_mark(const struct spdk_tracepoint *layout)
+{
+    bool is = !strncmp(layout->name, SPDK_MARK, sizeof layout->name) &&
+              layout->argument_count == SPDK_MARK_ARGUMENTS;
+    for (unsigned i = 0; is && i < SPDK_MARK_ARGUMENTS; i++)
+        is = layout->arguments[i].type == 0 && layout->arguments[i].size == sizeof(uint64_t);
+    return is;
+}
+
 static void read_tracepoint(struct recording *recording, const struct spdk_tracepoint *layout,
                             const struct recording_group **groups)
 {
@@ -92,6 +102,11 @@ static void read_tracepoint(struct recording *recording, const struct spdk_trace
     if (layout->argument_count > SPDK_ARGUMENTS || layout->id == SPDK_CONTINUATION ||
         layout->id == UINT16_MAX || state->tracepoints[layout->id]) {
         recording->counts.damaged++;
+        return;
+    }
+    if (is_mark(layout)) {
+        state->mark = layout->id;
+        state->sizes[layout->id] = SPDK_MARK_ARGUMENTS * sizeof(uint64_t);
         return;
     }
     struct recording_tracepoint *tracepoint = arena_new(&recording->arena, struct recording_tracepoint);
@@ -145,6 +160,7 @@ int spdk_model_read(struct recording *recording)
     struct spdk_state *state = recording->state;
     struct recording_model *model = &recording->model;
     jmp_buf nowhere;
+    state->mark = SPDK_CONTINUATION;
     if (arena_guard(&recording->arena, nowhere))
         return -ENOMEM;
     read_types(recording, SPDK_SECTION_OWNER_TYPES, &model->owners, &model->owner_count);

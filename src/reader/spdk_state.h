@@ -15,6 +15,7 @@ struct spdk_state {
     bool has_origin;     /* times have something to count from */
     struct recording_tracepoint *tracepoints[65536];
     uint16_t sizes[65536]; /* of all arguments, bytes */
+    uint16_t mark;         /* id of the tracepoint SPDK_MARK; SPDK_CONTINUATION: there is none */
 };
 
 /* The first word of a section's header, which is the number of its items; 0 if it is not there. */

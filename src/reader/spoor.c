@@ -189,8 +189,11 @@ static int spoor_open(struct recording *recording, struct text *why)
     int error = find_out_original(recording, &state->original);
     if (error)
         text_printf(why, "cannot read %s: %s", recording->path, strerror(-error));
+    else if (header->optional & LAYOUT_OPTIONAL_OWN_CLOCK)
+        error = timeline_add(&recording->timeline, header->opened.counter, 0, 0);
     else
         error = add_clock(recording, &header->opened);
+    recording->has_own_clock = header->optional & LAYOUT_OPTIONAL_OWN_CLOCK;
     if (!error)
         error = read_control(recording);
     if (!error)

@@ -120,7 +120,8 @@ static void read_tracepoints(struct recording *recording, const struct section *
             .object = (int16_t)(layout.object
                                     ? recording_type_index(model->objects, model->object_count, layout.object)
                                     : -1),
-            .owner = -1,
+            .owner = (int16_t)recording_type_index(model->owners, model->owner_count,
+                                                   layout.flags / LAYOUT_TRACEPOINT_OWNER),
             .life = layout.life,
             .argument_count = layout.argument_count,
         };

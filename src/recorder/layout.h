@@ -59,6 +59,9 @@ enum layout_required {
 };
 enum layout_optional {
     LAYOUT_OPTIONAL_INVARIANT_COUNTER = 1, /* the CPU says that the counter has one rate for ever */
+    /* Nothing relates the counter to another clock: times count from `opened`, of which only the counter is told, at the
+     * rate counter_hz. Files that `spoor convert` made. */
+    LAYOUT_OPTIONAL_OWN_CLOCK = 2,
 };
 
 enum layout_kind {
@@ -253,6 +256,9 @@ enum layout_life { /* what the event means for its object */
 enum layout_tracepoint_flags {
     LAYOUT_TRACEPOINT_USDT =
         1, /* also a USDT probe: provider = group, name = name, arguments: owner, object, then those here */
+    /* Times the id of the type that the owners of its events have, up to 255; 0: not told. Files that `spoor convert`
+     * made: SPDK's format tells it. */
+    LAYOUT_TRACEPOINT_OWNER = 0x100,
 };
 
 struct layout_tracepoint {

@@ -50,7 +50,7 @@ covers command $(sed -nE 's/^    \{"([a-z]+)", command_.*/\1/p' src/cmd/main.c)
 covers variable $(sed -nE 's/.*environment(_number)?\("([A-Z_]+)".*/SPOOR_\2/p' src/cmd/options.c)
 
 # The options of a command stand in its own page: those that begin a line of its help.
-for command in trace count argdist list; do
+for command in trace count argdist list convert; do
     page=$root/man/spoor-$command.1
     own=$(man -l "$page" 2>/dev/null | sed 's/.\x08//g; s/\x1b\[[0-9;]*m//g' | tr -s ' \n' ' ')
     options=$(sed -nE 's/^    "  (-[^ ]+)(, (-[^ ]+))?.*/\1 \3/p' "src/cmd/$(sed 's/^list$/tplist/' <<<"$command").c")
