@@ -137,7 +137,7 @@ static struct ir *lower_buf(struct lowering *l, struct node *node, struct memory
 const struct builtin builtins_text[] = {
     {"str",
      "str(pointer [, length])",
-     BUILTIN_CALL | BUILTIN_READS_MEMORY,
+     BUILTIN_CALL | BUILTIN_READS_MEMORY | BUILTIN_KEEPS_TEXT,
      1,
      2,
      {PARAMETER_TEXT, PARAMETER_INTEGER},

@@ -248,6 +248,7 @@ struct attach_piece { /* text between colons; quotes removed, $N replaced */
     const char *text;
     struct place place;
     bool quoted;
+    uint32_t quoted_end; /* of the last text in quotes */
 };
 struct attach_point { /* kind:piece:piece… */
     struct place place;

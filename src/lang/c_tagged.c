@@ -86,7 +86,13 @@ struct members {
     size_t count, room;
 };
 
-/* member: specifiers (declarator? (':' width)? (',' …)*)? ';' */
+/* member: specifiers (declarator? (':' width)? (',' …)*)? ';'
+ * Compilers let the last one do without the ';', and so do we. */
+static bool is_member_end(struct c_definitions *c)
+{
+    return c_is(c_peek(c), ";") || c_is(c_peek(c), "}");
+}
+
 static bool member_declaration(struct c_definitions *c, struct members *members)
 {
     struct c_typed base;
@@ -100,9 +106,9 @@ static bool member_declaration(struct c_definitions *c, struct members *members)
     }
     if (!c_specifiers(c, &base, &common, &ignored, &is_tagged))
         return false;
-    if (c_is(c_peek(c), ";")) {
+    if (is_member_end(c)) {
         struct c_member member = {.typed = base, .attributes = common};
-        c_take(c);
+        c_accept(c, ";");
         if (base.type && base.type->kind == TYPE_STRUCT && !is_tagged)
             *arena_push(c->arena, members->items, members->count, members->room) = member;
         return true;
@@ -143,7 +149,7 @@ static bool member_declaration(struct c_definitions *c, struct members *members)
             member.typed.align = c_align_of(member.typed.type);
         *arena_push(c->arena, members->items, members->count, members->room) = member;
     } while (c_accept(c, ","));
-    return c_expect(c, ";");
+    return c_is(c_peek(c), "}") || c_expect(c, ";");
 }
 
 static bool member_list(struct c_definitions *c, struct members *members)

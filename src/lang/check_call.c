@@ -185,6 +185,18 @@ static void text_to_array(struct node *node)
         node->type = node->field.found.type;
 }
 
+/* A literal, or a call that stands for one: str($1). */
+static bool becomes_literal(struct node *argument)
+{
+    struct node *only = argument->kind == NODE_CALL ? argument->call.arguments.first : NULL;
+    if (only && !only->next && only->kind == NODE_STRING && argument->call.builtin &&
+        argument->call.builtin->flags & BUILTIN_KEEPS_TEXT) {
+        only->next = argument->next;
+        *argument = *only;
+    }
+    return argument->kind == NODE_STRING;
+}
+
 static bool argument_fits(struct checker *checker, struct node *argument, enum parameter_kind kind)
 {
     const struct type *type = argument->type;
@@ -199,7 +211,7 @@ static bool argument_fits(struct checker *checker, struct node *argument, enum p
     case PARAMETER_TEXT: return is_address(type) || type->kind == TYPE_STRING;
     case PARAMETER_STRING: return type->kind == TYPE_STRING;
     case PARAMETER_OUT: return false;
-    case PARAMETER_LITERAL_STRING: return argument->kind == NODE_STRING;
+    case PARAMETER_LITERAL_STRING: return becomes_literal(argument);
     case PARAMETER_WORD:
     case PARAMETER_LITERAL_INTEGER:
         if (!type_is_number(type) || !check_constant(checker, argument, &value))

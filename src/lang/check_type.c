@@ -221,7 +221,10 @@ const struct type *check_sizeof(struct checker *checker, struct node *node)
         check_error(checker, node->place, "'%s' has no size", type_text(checker->arena, type));
         return NULL;
     }
-    fold_to_integer(node, type->size, false, NULL);
+    /* An enumerator is a constant of 64 bits, whatever its enum takes in memory. */
+    const struct node *operand = node->cast.operand;
+    const bool is_enumerator = operand && operand->kind == NODE_INTEGER && operand->integer.as_enum;
+    fold_to_integer(node, is_enumerator ? sizeof(uint64_t) : type_c_size(type), false, NULL);
     return check_expression(checker, node);
 }
 

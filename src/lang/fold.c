@@ -371,14 +371,38 @@ static bool wants_text(const struct builtin *builtin, unsigned number)
     return kind == PARAMETER_STRING || kind == PARAMETER_LITERAL_STRING || kind == PARAMETER_TEXT;
 }
 
+static bool is_parameter(const struct node *node)
+{
+    return node->kind == NODE_PARAMETER && node->integer.value;
+}
+
+/* $1 + 2, where the parameter is no number: its text without the first two characters. */
+static void fold_text_behind(struct checker *checker, struct node *node, unsigned depth)
+{
+    struct node *text = node->binary.left, *skipped = node->binary.right;
+    fold_parameter(checker, text, false);
+    fold_within(checker, skipped, depth);
+    if (text->kind != NODE_STRING || skipped->kind != NODE_INTEGER || skipped->integer.value > text->string.length)
+        return;
+    const size_t skip = skipped->integer.value;
+    node->kind = NODE_STRING;
+    node->string.length = text->string.length - skip;
+    node->string.text = text->string.text + skip;
+}
+
 static void fold_call(struct checker *checker, struct node *node, unsigned depth)
 {
     const struct builtin *builtin = builtin_find(checker->builtins, node->call.name, NULL);
     unsigned number = 0;
-    for (struct node *argument = node->call.arguments.first; argument; argument = argument->next, number++)
-        if (builtin && argument->kind == NODE_PARAMETER && argument->integer.value &&
-            wants_text(builtin, number))
+    for (struct node *argument = node->call.arguments.first; argument; argument = argument->next, number++) {
+        if (!builtin || !wants_text(builtin, number))
+            continue;
+        if (is_parameter(argument))
             fold_parameter(checker, argument, true);
+        else if (argument->kind == NODE_BINARY && argument->binary.op == OPERATOR_ADD &&
+                 is_parameter(argument->binary.left))
+            fold_text_behind(checker, argument, depth);
+    }
     fold_list(checker, &node->call.arguments, depth);
 }
 

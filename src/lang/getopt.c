@@ -51,20 +51,26 @@ static void become_bool(struct options *options, struct node *node, const char *
     wrong_value(options, name, "boolean", value);
 }
 
-/* An int64: other than a literal's, its type does not depend on what was given. */
+/* An int64: other than a literal's, its type does not depend on what was given, as long as it fits one. */
 static void become_integer(struct options *options, struct node *node, const char *name, const char *value)
 {
     struct node *number = node_new(options->arena, NODE_INTEGER, node->place);
     char *end;
     errno = 0;
     number->integer.value = (uint64_t)strtoll(value, &end, 0);
+    const bool is_unsigned = errno == ERANGE && value[0] != '-';
+    if (is_unsigned) {
+        errno = 0;
+        number->integer.value = strtoull(value, &end, 0);
+        number->integer.is_unsigned = true;
+    }
     if (errno || *end || end == value) {
         wrong_value(options, name, "integer", value);
         return;
     }
     node->kind = NODE_CAST;
     memset(&node->cast, 0, sizeof node->cast);
-    node->cast.name = (struct type_name){.name = "int64", .place = node->place};
+    node->cast.name = (struct type_name){.name = is_unsigned ? "uint64" : "int64", .place = node->place};
     node->cast.operand = number;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lang/parse.h"
+#include "lang/registry.h"
 
 enum {
     MOST_ERRORS = 20,
@@ -24,6 +25,7 @@ struct expander {
     struct arena *arena;
     struct diagnostics *diagnostics;
     const struct script *script;
+    const struct builtin_table *builtins; /* or NULL */
     unsigned nodes, expansions;
     bool gave_up;
 };
@@ -59,6 +61,50 @@ static const struct node *argument_of(const struct expansion *expansion, enum no
         if (parameter->kind == kind && !strcmp(parameter_name(parameter), name))
             return argument;
     return NULL;
+}
+
+/* ---- types ---- */
+
+/* The type that was given for a parameter: typeof(…); NULL: it is a value, or no parameter. */
+static const struct node *type_argument(const struct expansion *expansion, const char *name)
+{
+    const struct node *argument = name ? argument_of(expansion, NODE_NAME, name) : NULL;
+    return argument && argument->kind == NODE_TYPEOF ? argument : NULL;
+}
+
+/* "t *" where t is a parameter that a type was given for. */
+static void bind_type(const struct expansion *expansion, struct type_name *name)
+{
+    const struct node *given = type_argument(expansion, name->name);
+    if (!given)
+        return;
+    name->of = node_clone(expansion->expander->arena, given);
+    name->name = NULL;
+}
+
+/* sizeof(t) and sizeof(t[2]) read as values as long as nobody knows that t is a type. */
+static void bind_type_question(const struct expansion *expansion, struct node *node)
+{
+    struct type_name *name = &node->cast.name;
+    uint32_t counts[TREE_NESTING], depth = 0;
+    struct node *at = node->cast.operand;
+    while (at && at->kind == NODE_INDEX && at->binary.right->kind == NODE_INTEGER && depth < TREE_NESTING) {
+        counts[depth++] = (uint32_t)at->binary.right->integer.value;
+        at = at->binary.left;
+    }
+    const struct node *given = at && at->kind == NODE_NAME ? type_argument(expansion, at->name.name) : NULL;
+    if (!given) {
+        bind_type(expansion, name);
+        return;
+    }
+    uint32_t *suffixes = arena_array(expansion->expander->arena, depth + 1, sizeof *suffixes);
+    for (uint32_t i = 0; i < depth; i++)
+        suffixes[i] = counts[depth - 1 - i];
+    *name = (struct type_name){.of = node_clone(expansion->expander->arena, given),
+                               .suffixes = suffixes,
+                               .suffix_count = depth,
+                               .place = name->place};
+    node->cast.operand = NULL;
 }
 
 /* ---- which definition ---- */
@@ -222,7 +268,9 @@ static void expand_call(struct expansion *around, struct node *node, const char 
     const struct macro *closest;
     struct macro *macro = macro_find(expander->script, name, arguments, &closest);
     if (!macro) {
-        if (closest)
+        /* A macro for another number of arguments does not hide the builtin of its name. */
+        if (closest && (closest->parameters.count == arguments->count ||
+                        !builtin_find(expander->builtins, name, NULL)))
             explain_mismatch(expander, node, closest, arguments);
         return;
     }
@@ -273,7 +321,11 @@ static bool expand_visit(struct node *node, void *state)
     case NODE_LET:
         bind_place(expansion, &node->let.type_name.place);
         refuse_shadow(expansion, node->let.target, node->place);
-        return true;
+        node_walk(node->let.type_name.of, expand_visit, expansion);
+        bind_type(expansion, &node->let.type_name);
+        node_walk(node->let.target, expand_visit, expansion);
+        node_walk(node->let.value, expand_visit, expansion);
+        return false;
     case NODE_FOR_RANGE:
     case NODE_FOR_MAP: refuse_shadow(expansion, node->loop.variable, node->place); return true;
     case NODE_VARIABLE:
@@ -284,17 +336,25 @@ static bool expand_visit(struct node *node, void *state)
         if (expansion->macro)
             bind_map(expansion, node);
         return true;
-    case NODE_CAST: bind_place(expansion, &node->cast.name.place); return true;
+    case NODE_CAST:
+        bind_place(expansion, &node->cast.name.place);
+        node_walk(node->cast.name.of, expand_visit, expansion);
+        bind_type(expansion, &node->cast.name);
+        node_walk(node->cast.operand, expand_visit, expansion);
+        return false;
     case NODE_OFFSETOF:
     case NODE_TYPEOF:
     case NODE_TYPEINFO:
     case NODE_SIZEOF:
         bind_place(expansion, &node->cast.name.place);
         /* sizeof(x): x is the parameter, not a type of that name. */
+        node_walk(node->cast.name.of, expand_visit, expansion);
+        bind_type_question(expansion, node);
         if (node->cast.operand && node->cast.operand->kind == NODE_NAME &&
             argument_of(expansion, NODE_NAME, node->cast.operand->name.name))
             node->cast.name = (struct type_name){.place = node->cast.name.place};
-        return true;
+        node_walk(node->cast.operand, expand_visit, expansion);
+        return false;
     case NODE_NAME: {
         const struct node *argument = argument_of(expansion, NODE_NAME, node->name.name);
         if (!argument) {
@@ -333,9 +393,11 @@ static void refuse_doubles(struct expander *expander)
         }
 }
 
-void script_expand(struct arena *arena, struct diagnostics *diagnostics, struct script *script)
+void script_expand(struct arena *arena, struct diagnostics *diagnostics, struct script *script,
+                   const struct builtin_table *builtins)
 {
-    struct expander expander = {.arena = arena, .diagnostics = diagnostics, .script = script};
+    struct expander expander = {
+        .arena = arena, .diagnostics = diagnostics, .script = script, .builtins = builtins};
     struct expansion outermost = {.expander = &expander};
     for (struct action_block *block = script->blocks; block; block = block->next)
         block->subprograms = script->subprograms;

@@ -6,6 +6,8 @@
 
 #include "lang/ast.h"
 
+struct builtin_table;
+
 /* Positional parameters $1…: also expanded inside attach points. And those with names. */
 struct parameters {
     const char *const *values;
@@ -37,7 +39,8 @@ void script_parse_more(struct arena *arena, struct diagnostics *diagnostics, str
 bool script_has_probes(struct diagnostics *diagnostics, const struct script *script); /* or an error */
 
 /* After all texts were parsed: macros are put in the place of their calls (macro.c). */
-void script_expand(struct arena *arena, struct diagnostics *diagnostics, struct script *script);
+void script_expand(struct arena *arena, struct diagnostics *diagnostics, struct script *script,
+                   const struct builtin_table *builtins);
 
 /* After that: calls of getopt() become constants (getopt.c). */
 void script_take_options(struct arena *arena, struct diagnostics *diagnostics, struct script *script,

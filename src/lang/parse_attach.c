@@ -97,6 +97,7 @@ static bool attach_piece(struct parser *parser, struct attach_piece *piece, bool
         if (c == '"') {
             good = attach_quoted(parser, &text);
             piece->quoted = true;
+            piece->quoted_end = (uint32_t)text.length;
         } else if (c == '$' && lexer_is_digit(parser_at(parser, parser->lexer.position + 1)))
             attach_parameter(parser, &text);
         else if (c == '/' && !is_path && !attach_slash_is_text(parser, parser->lexer.position))
@@ -111,6 +112,19 @@ static bool attach_piece(struct parser *parser, struct attach_piece *piece, bool
     return good;
 }
 
+/* A whole attach point that came as one parameter: $1 { … } with i:ms:1. */
+static void attach_split(struct parser *parser, struct attach_point *point)
+{
+    struct attach_piece *piece = &point->pieces[point->piece_count - 1];
+    const char *text = piece->text;
+    const struct place place = piece->place;
+    for (const char *colon; (colon = strchr(text, ':')); text = colon + 1) {
+        piece->text = arena_copy(parser->arena, text, (size_t)(colon - text));
+        piece = arena_push(parser->arena, point->pieces, point->piece_count, point->piece_room);
+        *piece = (struct attach_piece){.place = place, .text = arena_strdup(parser->arena, colon + 1)};
+    }
+}
+
 /* attach_point: piece (':' piece)*            blanks may stand around the colons */
 struct attach_point *parse_attach_point(struct parser *parser, bool is_pattern)
 {
@@ -123,6 +137,8 @@ struct attach_point *parse_attach_point(struct parser *parser, bool is_pattern)
         end = parser->lexer.position;
         if (!good)
             return NULL;
+        if (is_first && !piece->quoted && parser_at(parser, begin) == '$')
+            attach_split(parser, point);
         struct lexer ahead = parser->lexer;
         if (!lexer_skip_blanks(&ahead) || parser_at(parser, ahead.position) != ':')
             break;

@@ -245,12 +245,12 @@ static struct node *parse_unroll(struct parser *parser)
     return node;
 }
 
-/* for: 'for' '(' variable ':' (map | expression '..' expression) ')' block */
+/* for: 'for' '(' head ')' block | 'for' head block; head: variable ':' (map | expression '..' expression) */
 static struct node *parse_for(struct parser *parser)
 {
     struct place first = parser->token.place;
     parser_advance(parser);
-    parser_expect(parser, TOKEN_PAREN_OPEN);
+    const bool has_parentheses = parser_accept(parser, TOKEN_PAREN_OPEN);
     struct node *variable = node_new(parser->arena, NODE_VARIABLE, parser->token.place);
     if (parser->token.kind == TOKEN_VARIABLE) {
         variable->variable.name = parser_word(parser, parser->token.place);
@@ -267,7 +267,8 @@ static struct node *parse_for(struct parser *parser)
         parser_report(parser, DIAGNOSTIC_ERROR, from->place, "A loop goes over a map or over a range");
         parser_hint(parser, "loops are written for ($i : 0..10) { ... } and for ($kv : @map) { ... }");
     }
-    parser_expect(parser, TOKEN_PAREN_CLOSE);
+    if (has_parentheses)
+        parser_expect(parser, TOKEN_PAREN_CLOSE);
     struct node *body = parse_block(parser);
     struct node *node = statement_new(parser, to ? NODE_FOR_RANGE : NODE_FOR_MAP, first);
     node->loop.variable = variable;

@@ -23,11 +23,16 @@ static bool builtin_number(const char *digits, uint32_t *number)
     return true;
 }
 
+/* bpftrace's standard library wraps builtins and reaches them by these names; here they are the builtins. */
+static const char raw_prefix[] = "__builtin_";
+
 const struct builtin *builtin_find(const struct builtin_table *table, const char *name, uint32_t *number)
 {
     if (!table || !name)
         return NULL;
     const struct builtin *numbered = NULL;
+    if (!strncmp(name, raw_prefix, sizeof raw_prefix - 1))
+        name += sizeof raw_prefix - 1;
     for (size_t i = 0; i < table->count; i++) {
         for (const struct builtin *builtin = table->families[i]; builtin->name; builtin++) {
             if (*builtin->name != *name)

@@ -57,6 +57,7 @@ enum builtin_flags {
     BUILTIN_UNWINDS = 1048576,        /* takes a user stack by call frame information */
     BUILTIN_RUNS_COMMAND = 2097152,   /* acting on it is somebody else's work and can take any time */
     BUILTIN_MAKES_FILES = 4194304,    /* acting on it makes files */
+    BUILTIN_KEEPS_TEXT = 8388608,     /* of a literal it is that literal: str("x") */
     BUILTIN_VALUE_UNUSED_OK = 32768,  /* discarding the value draws no warning */
 };
 

@@ -50,7 +50,22 @@ static int digit_value(char c)
     return 99;
 }
 
-/* Reads digits; returns what follows them, NULL when there are none or too many. '_' may separate. */
+/* "e6": so many zeros. Returns what follows; NULL: too many. */
+static const char *read_exponent(const char *text, uint64_t *value)
+{
+    unsigned zeros = 0;
+    if (text[0] != 'e' || digit_value(text[1]) > 9)
+        return text;
+    for (text++; digit_value(*text) <= 9 && zeros < 100; text++)
+        zeros = zeros * 10 + (unsigned)digit_value(*text);
+    for (; zeros; zeros--)
+        if (__builtin_mul_overflow(*value, 10, value))
+            return NULL;
+    return text;
+}
+
+/* Reads digits; returns what follows them, NULL when there are none or too many. '_' may separate, and 1e6 is a
+ * million. */
 static const char *read_digits(const char *text, uint64_t *value)
 {
     unsigned base = 10;
@@ -72,7 +87,7 @@ static const char *read_digits(const char *text, uint64_t *value)
     if (p == text)
         return NULL;
     *value = sum;
-    return p;
+    return base == 10 ? read_exponent(p, value) : p;
 }
 
 bool point_number(const char *text, uint64_t *value)

@@ -305,8 +305,14 @@ static int uprobe_file(void *state, struct elf_file *file, const char *path, con
         search->offsets = (struct table){0};
         return error;
     }
-    if (search->point->pieces[search->piece].quoted)
-        return uprobe_function(search, text, text, 0);
+    const struct attach_piece *piece = &search->point->pieces[search->piece];
+    if (piece->quoted) { /* "name", or "name"+0 */
+        const char *plus = text + piece->quoted_end;
+        if (*plus != '+' || !point_number(plus + 1, &value))
+            return uprobe_function(search, text, text, 0);
+        return uprobe_function(
+            search, text, arena_copy(search->environment->arena, text, piece->quoted_end), value);
+    }
     if (point_number(text, &value))
         return uprobe_address(search, text, value);
     const char *name = point_split_offset(search->environment, text, &value);

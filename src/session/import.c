@@ -241,7 +241,7 @@ static struct script *parse_one(struct session *session, const struct source *so
     if (!session->diagnostics.errors && script->imports)
         script_has_probes(&session->diagnostics, script);
     if (!session->diagnostics.errors)
-        script_expand(&session->arena, &session->diagnostics, script);
+        script_expand(&session->arena, &session->diagnostics, script, session->options.builtins);
     return script;
 }
 

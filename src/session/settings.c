@@ -39,7 +39,7 @@ static const struct setting_line {
     const char *text;        /* fallback of TEXT */
     const char *alternative; /* a word that a NUMBER may be too: the fallback */
 } lines[] = {
-    {"max_strlen", SETTING_NUMBER, AT(max_strlen), 8, 16384, 1024, NULL, NULL, NULL},
+    {"max_strlen", SETTING_NUMBER, AT(max_strlen), 1, 16384, 1024, NULL, NULL, NULL},
     {"max_map_keys", SETTING_NUMBER, AT(max_map_keys), 1, 16 << 20, 4096, NULL, NULL, NULL},
     {"max_cat_bytes", SETTING_NUMBER, AT(max_cat_bytes), 1, 1 << 30, 10240, NULL, NULL, NULL},
     {"max_probes", SETTING_NUMBER, AT(max_probes), 1, 1 << 30, 1 << 19, NULL, NULL, NULL},
@@ -318,11 +318,19 @@ static void become(struct node *node, const struct setting_line *line, const str
     node->integer.value = line->kind == SETTING_BOOL ? *(const bool *)from : *(const uint32_t *)from;
 }
 
+/* config or config(), and what they stand for. */
+static bool is_config(const struct node *node)
+{
+    const char *name = node->kind == NODE_NAME                                      ? node->name.name
+                       : node->kind == NODE_CALL && !node->call.arguments.count ? node->call.name
+                                                                                    : "";
+    return !strcmp(name, "config") || !strcmp(name, "__builtin_config");
+}
+
 static bool read_setting(struct node *node, void *state)
 {
     struct reading *reading = state;
-    const struct node *object = node->kind == NODE_FIELD ? node->field.object : NULL;
-    if (!object || object->kind != NODE_NAME || strcmp(object->name.name, "config") != 0 || !node->field.name)
+    if (node->kind != NODE_FIELD || !node->field.name || !is_config(node->field.object))
         return true;
     struct nearest nearest = {.name = node->field.name};
     for (size_t i = 0; i < LINES; i++) {

@@ -167,6 +167,34 @@ const struct type *type_aggregation(struct arena *arena, enum type_kind kind, co
     return type;
 }
 
+/* As of a member of a struct. */
+static uint64_t c_alignment(const struct type *type)
+{
+    uint64_t alignment = 1;
+    if (type->kind == TYPE_ARRAY && type->target)
+        return c_alignment(type->target);
+    for (uint32_t i = 0; (type->kind == TYPE_TUPLE || type->kind == TYPE_STRUCT) && i < type->count; i++) {
+        const uint64_t member = c_alignment(type->fields[i].type);
+        alignment = member > alignment ? member : alignment;
+    }
+    if (type->kind == TYPE_TUPLE || type->kind == TYPE_STRUCT || type->kind == TYPE_STRING)
+        return alignment;
+    return type->size && type->size < 8 ? type->size : 8;
+}
+
+uint64_t type_c_size(const struct type *type)
+{
+    uint64_t size = 0;
+    if (type->kind != TYPE_TUPLE)
+        return type->size;
+    for (uint32_t i = 0; i < type->count; i++) {
+        const uint64_t alignment = c_alignment(type->fields[i].type);
+        size = (size + alignment - 1) / alignment * alignment + type_c_size(type->fields[i].type);
+    }
+    const uint64_t alignment = c_alignment(type);
+    return (size + alignment - 1) / alignment * alignment;
+}
+
 bool type_is_scalar(const struct type *type)
 {
     return type->kind >= TYPE_INTEGER && type->kind <= TYPE_POINTER;

@@ -148,6 +148,8 @@ int type_element(const struct type *tuple, const struct type *other, uint32_t i)
 const struct type *type_simple(struct arena *arena, enum type_kind kind); /* ksym, usym, inet, name, … */
 const struct type *type_aggregation(struct arena *arena, enum type_kind kind, const struct type *value);
 
+/* What C's sizeof would say: the members of a tuple at their natural alignment, which in our memory take whole words. */
+uint64_t type_c_size(const struct type *type);
 bool type_is_scalar(const struct type *type);      /* integer, bool, enum, pointer: lives in a register */
 bool type_is_number(const struct type *type);      /* integer, bool, enum */
 bool type_is_aggregation(const struct type *type); /* count … tseries */

@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct text text = {0};
     if (is_good) {
         exercise_layout(&arena, &source, &parameters, script);
-        script_expand(&arena, &diagnostics, script);
+        script_expand(&arena, &diagnostics, script, NULL);
         script_take_options(&arena, &diagnostics, script, &parameters);
     }
     script_print(&text, script);

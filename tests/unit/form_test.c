@@ -34,7 +34,7 @@ static struct formed *form(const char *text, size_t named_count)
     f->source.length = strlen(text);
     f->script = script_parse(&f->arena, &f->diagnostics, &f->source, &parameters);
     if (!f->diagnostics.errors)
-        script_expand(&f->arena, &f->diagnostics, f->script);
+        script_expand(&f->arena, &f->diagnostics, f->script, NULL);
     if (!f->diagnostics.errors)
         script_take_options(&f->arena, &f->diagnostics, f->script, &parameters);
     return f;
