@@ -135,8 +135,38 @@ const struct type *check_block_value(struct checker *checker, struct node *block
     return check_statements(checker, &block->list);
 }
 
+/* @ = { …; avg($a) }: an aggregation is no value, so it is assigned where it stands: { …; @ = avg($a) }. */
+static bool assigns_within(struct checker *checker, struct node *node)
+{
+    struct node *assign = node->unary.operand;
+    if (!assign || assign->kind != NODE_ASSIGN || assign->assign.op != OPERATOR_NONE ||
+        assign->assign.target->kind != NODE_MAP || assign->assign.value->kind != NODE_BLOCK_VALUE)
+        return false;
+    const struct node_list *list = &assign->assign.value->list;
+    const struct node *value = list->last;
+    while (value && value->kind == NODE_BLOCK_VALUE)
+        value = value->list.last;
+    if (!value || !check_is_aggregation_call(checker, value))
+        return false;
+    struct node *statement = node_new(checker->arena, NODE_EXPRESSION, list->last->place), **last;
+    struct node_list statements = *list;
+    for (last = &statements.first; (*last)->next; last = &(*last)->next)
+        ;
+    assign->assign.value = *last;
+    statement->unary.operand = assign;
+    *last = statements.last = statement;
+    node->kind = NODE_BLOCK;
+    node->list = statements;
+    node->names = NULL;
+    return true;
+}
+
 static void check_discard(struct checker *checker, struct node *node)
 {
+    if (assigns_within(checker, node)) {
+        check_block(checker, node);
+        return;
+    }
     struct node *operand = node->unary.operand;
     const struct type *type = operand ? check_expression(checker, operand) : NULL;
     if (!type || type->kind == TYPE_NONE || node->unary.is_silent)

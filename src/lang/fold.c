@@ -382,7 +382,8 @@ static void fold_text_behind(struct checker *checker, struct node *node, unsigne
     struct node *text = node->binary.left, *skipped = node->binary.right;
     fold_parameter(checker, text, false);
     fold_within(checker, skipped, depth);
-    if (text->kind != NODE_STRING || skipped->kind != NODE_INTEGER || skipped->integer.value > text->string.length)
+    if (text->kind != NODE_STRING || skipped->kind != NODE_INTEGER ||
+        skipped->integer.value > text->string.length)
         return;
     const size_t skip = skipped->integer.value;
     node->kind = NODE_STRING;

@@ -269,8 +269,8 @@ static void expand_call(struct expansion *around, struct node *node, const char 
     struct macro *macro = macro_find(expander->script, name, arguments, &closest);
     if (!macro) {
         /* A macro for another number of arguments does not hide the builtin of its name. */
-        if (closest && (closest->parameters.count == arguments->count ||
-                        !builtin_find(expander->builtins, name, NULL)))
+        if (closest &&
+            (closest->parameters.count == arguments->count || !builtin_find(expander->builtins, name, NULL)))
             explain_mismatch(expander, node, closest, arguments);
         return;
     }

@@ -310,8 +310,8 @@ static int uprobe_file(void *state, struct elf_file *file, const char *path, con
         const char *plus = text + piece->quoted_end;
         if (*plus != '+' || !point_number(plus + 1, &value))
             return uprobe_function(search, text, text, 0);
-        return uprobe_function(
-            search, text, arena_copy(search->environment->arena, text, piece->quoted_end), value);
+        return uprobe_function(search, text, arena_copy(search->environment->arena, text, piece->quoted_end),
+                               value);
     }
     if (point_number(text, &value))
         return uprobe_address(search, text, value);

@@ -321,9 +321,9 @@ static void become(struct node *node, const struct setting_line *line, const str
 /* config or config(), and what they stand for. */
 static bool is_config(const struct node *node)
 {
-    const char *name = node->kind == NODE_NAME                                      ? node->name.name
+    const char *name = node->kind == NODE_NAME                                  ? node->name.name
                        : node->kind == NODE_CALL && !node->call.arguments.count ? node->call.name
-                                                                                    : "";
+                                                                                : "";
     return !strcmp(name, "config") || !strcmp(name, "__builtin_config");
 }
 
