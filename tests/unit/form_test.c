@@ -262,7 +262,7 @@ static void test_settings(void **state)
     expect_setting("config = { vmlinux = 1 } begin { }", "can only be set as an environment variable");
     expect_setting("config = { max_strlen = 99999999999999999999 } begin { }",
                    "max_strlen: expecting a number");
-    expect_setting("config = { max_strlen = 1 } begin { }", "expecting a number from 8 to 16384, got 1");
+    expect_setting("config = { max_strlen = 0 } begin { }", "expecting a number from 1 to 16384, got 0");
     expect_setting("config = { cpp_demangle = 2 } begin { }", "expecting a boolean, got 2");
     expect_setting("config = { missing_probes = maybe } begin { }",
                    "HINT: valid values are error, warn, ignore");
