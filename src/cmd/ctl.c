@@ -16,7 +16,7 @@
 #include "reader/find.h"
 
 static const char help[] =
-    "Usage: spoor ctl [-p PID | -s NAME | -f FILE] COMMAND\n"
+    "Usage: spoor ctl [-p PID | -s NAME [-i ID] | -f FILE] COMMAND\n"
     "Commands on all recordings:\n"
     "  list                          those in /dev/shm and $SPOOR_TRACE_DIR, of running and ended programs\n"
     "  clean [-n]                    removes those of ended programs; -n: only says which\n"
@@ -262,6 +262,7 @@ static int run_on_one(const struct command *command, const struct arguments *arg
 
 int command_ctl(int argc, char **argv)
 {
+    static char *id; /* -i, which the choice has too */
     static const struct option names[] = {
         {"owner", 1, NULL, 'O'},
         {"object", 1, NULL, 'J'},
@@ -271,7 +272,7 @@ int command_ctl(int argc, char **argv)
     struct arguments arguments = {0};
     uint64_t number;
     int letter;
-    while ((letter = command_option(argc, argv, "p:s:f:nh", names)) != -1)
+    while ((letter = command_option(argc, argv, "p:s:i:f:nh", names)) != -1)
         switch (letter) {
         case 'p':
             if (!recordings_number(optarg, INT32_MAX, &number) || !number)
@@ -279,6 +280,11 @@ int command_ctl(int argc, char **argv)
             arguments.choice.pid = (uint32_t)number;
             break;
         case 's': arguments.choice.name = optarg; break;
+        case 'i':
+            free(id);
+            if (!(arguments.choice.id = id = recordings_id("ctl", optarg)))
+                return 1;
+            break;
         case 'f': arguments.file = optarg; break;
         case 'O': arguments.owners = optarg; break;
         case 'J': arguments.objects = optarg; break;
@@ -286,6 +292,8 @@ int command_ctl(int argc, char **argv)
         case 'h': fputs(help, stdout); return 0;
         default: fputs("HINT: spoor ctl -h lists the commands\n", stderr); return 1;
         }
+    if (recordings_check("ctl", arguments.file, &arguments.choice, true))
+        return 1;
     static char word[] = "list";
     static char *default_words[] = {word, NULL};
     arguments.count = argc - optind;

@@ -21,11 +21,12 @@ static volatile sig_atomic_t stopped;
 enum { OPTION_SIZE = 256, OPTION_TIME, OPTION_KEEP, OPTION_DURATION };
 
 static const char help[] =
-    "Usage: spoor record [-p PID | -s NAME | -f RECORDING] -o FILE [options]\n"
+    "Usage: spoor record [-p PID | -s NAME [-i ID] | -f RECORDING] -o FILE [options]\n"
     "Writes what a program records to a file until the program ends or Ctrl-C. `spoor report FILE` reads "
     "it.\n\n"
     "  -p PID             of this process\n"
     "  -s NAME            of the newest program with this name\n"
+    "  -i ID              with this shared memory id (SPDK); also with -s\n"
     "  -f RECORDING       from this recording in shared memory\n"
     "  -o FILE            where to; it must not exist\n"
     "  --rotate-size N    a new file after N bytes of records (N may end in K, M or G): FILE.1, …\n"
@@ -38,6 +39,7 @@ static const char help[] =
 struct arguments {
     struct find_choice choice;
     const char *file;
+    char *id; /* -i, which the choice has too */
     struct drain_options drain;
     uint64_t duration; /* ns; 0: no end */
     bool quiet;
@@ -66,7 +68,7 @@ static int parse(struct arguments *arguments, int argc, char **argv)
     };
     uint64_t number;
     int letter;
-    while ((letter = command_option(argc, argv, "p:s:f:o:qh", names)) != -1)
+    while ((letter = command_option(argc, argv, "p:s:i:f:o:qh", names)) != -1)
         switch (letter) {
         case 'p':
             if (!recordings_number(optarg, INT32_MAX, &number) || !number)
@@ -75,6 +77,11 @@ static int parse(struct arguments *arguments, int argc, char **argv)
             arguments->drain.pid = (pid_t)number;
             break;
         case 's': arguments->choice.name = optarg; break;
+        case 'i':
+            free(arguments->id);
+            if (!(arguments->choice.id = arguments->id = recordings_id("record", optarg)))
+                return 1;
+            break;
         case 'f': arguments->file = optarg; break;
         case 'o': arguments->drain.output = optarg; break;
         case 'q': arguments->quiet = true; break;
@@ -102,6 +109,8 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         }
     if (optind < argc)
         return complain("what is", argv[optind]);
+    if (recordings_check("record", arguments->file, &arguments->choice, true))
+        return 1;
     if (!arguments->drain.output)
         return complain("where to? -o FILE", NULL);
     if (arguments->drain.keep && !arguments->drain.rotate_bytes && !arguments->drain.rotate_seconds)
@@ -163,6 +172,7 @@ int command_record(int argc, char **argv)
     }
     drain_close(drain);
     free(path);
+    free(arguments.id);
     text_free(&why);
     return error != 0;
 }

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,34 @@ bool recordings_size(const char *text, uint64_t *bytes)
         return false;
     *bytes <<= shift;
     return true;
+}
+
+char *recordings_id(const char *command, const char *text)
+{
+    uint64_t number;
+    char *id = NULL;
+    if (text[strspn(text, "0123456789")] || !recordings_number(text, INT32_MAX, &number))
+        command_complain(command, "-i takes a shared memory id, a number from 0 on, not", text);
+    else if (asprintf(&id, "%" PRIu64, number) < 0)
+        id = NULL;
+    return id;
+}
+
+int recordings_check(const char *command, const char *file, const struct find_choice *choice,
+                     bool may_confirm)
+{
+    const char *const option = choice->name                  ? "-s"
+                               : choice->id                  ? "-i"
+                               : choice->pid && !may_confirm ? "-p"
+                                                             : NULL;
+    if (file && option)
+        return command_complain(command, "the file is named already, which does not go with", option);
+    if (choice->id && choice->pid)
+        return command_complain(command,
+                                "-i and -p each say which recording of a program: give one of them, as with "
+                                "SPDK's reader",
+                                NULL);
+    return 0;
 }
 
 char *recordings_path(const char *file, const struct find_choice *choice, struct text *why, int *error)

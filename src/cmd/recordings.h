@@ -19,6 +19,12 @@ bool recordings_number(const char *text, uint64_t most, uint64_t *number);
 /* A number of bytes that is not 0: 4096, 64K, 10M, 1G */
 bool recordings_size(const char *text, uint64_t *bytes);
 
+/* -i: a shared memory id as it stands in the name of a file, to be freed; NULL after a message: it is none. */
+char *recordings_id(const char *command, const char *text);
+/* Is one thing chosen in one way? 0, or 1 after a message. may_confirm: a process may be named with its file, which must
+ * be the one that it has then. */
+int recordings_check(const char *command, const char *file, const struct find_choice *choice,
+                     bool may_confirm);
 /* The path of the recording that was named, or that was chosen; NULL and the error. To be freed. */
 char *recordings_path(const char *file, const struct find_choice *choice, struct text *why, int *error);
 /* What went wrong, in words if somebody found some. 1. */

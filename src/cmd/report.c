@@ -184,7 +184,7 @@ static int complain(const char *what, const char *value)
 
 struct arguments {
     struct find_choice choice;
-    char *file;
+    char *file, *id; /* -i, which the choice has too */
     struct recording_options recording;
     struct report_options report;
 };
@@ -239,7 +239,11 @@ static int parse(struct arguments *arguments, int argc, char **argv)
     while ((letter = command_option(argc, argv, "s:p:i:f:c:o:tTjh", names)) != -1)
         switch (letter) {
         case 's': arguments->choice.name = optarg; break;
-        case 'i': arguments->choice.id = optarg; break;
+        case 'i':
+            free(arguments->id);
+            if (!(arguments->choice.id = arguments->id = recordings_id("report", optarg)))
+                return 1;
+            break;
         case 'f': arguments->file = optarg; break;
         case 'p':
             if (!recordings_number(optarg, INT32_MAX, &number) || !number)
@@ -297,7 +301,7 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         arguments->file = argv[optind++];
     if (optind < argc)
         return complain("one recording at a time; what is", argv[optind]);
-    return check_together(report);
+    return recordings_check("report", arguments->file, &arguments->choice, false) || check_together(report);
 }
 
 /* -c: is there this lcore? Says which there are if not. */
@@ -388,6 +392,7 @@ out:
     objects_free(report.objects);
     recording_close(report.recording);
     filter_free(&arguments.report.filter);
+    free(arguments.id);
     text_free(&report.out);
     text_free(&why);
     return status;

@@ -166,6 +166,17 @@ static char *find_mapped(const struct find_choice *choice)
     return path;
 }
 
+/* What is no name of a program, but of its file. */
+static void tell_of_name(const char *name, struct text *why)
+{
+    struct find_entry entry = {0};
+    const char *file = name ? strrchr(name, '/') : NULL;
+    if (file)
+        text_printf(why, "; %s is a path: -f takes those", name);
+    else if (name && parse_name(name, &entry))
+        text_printf(why, "; %s is a file: its program is %s", name, entry.name);
+}
+
 char *find_recording(const struct find_choice *choice, struct text *why)
 {
     struct find_list list;
@@ -190,6 +201,7 @@ char *find_recording(const struct find_choice *choice, struct text *why)
         text_add(why, list.count ? " in /dev/shm; `spoor ctl list` shows what is there" : " in /dev/shm");
         if (getenv("SPOOR_TRACE_DIR"))
             text_printf(why, ", nor in %s", getenv("SPOOR_TRACE_DIR"));
+        tell_of_name(choice->name, why);
     }
     find_free(&list);
     return path;

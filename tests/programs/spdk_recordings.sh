@@ -192,6 +192,42 @@ check "-c of one that is not there is an error that says which are" \
 cp "$file" /dev/shm/${name}_trace.7
 "$spoor" report -s $name -i 7 --whole 2>errors >list
 check "-i finds a shared memory id" test "$(wc -l <list)" -gt 100
+"$spoor" report -i 007 --whole 2>errors >list
+check "as a number, without a name too" test "$(wc -l <list)" -gt 100
+timeout 20 "$spoor" record -s $name -i 7 -o by_id --duration 100ms -q 2>errors
+check "record finds it, too" test -s by_id
+"$spoor" ctl -s $name -i 7 show >shown 2>errors
+check "and ctl" grep -q "^/dev/shm/${name}_trace.7\$" shown
+# wrong WHAT ERROR ARGUMENTS…
+wrong() {
+    local what=$1 error=$2
+    shift 2
+    "$spoor" "$@" >list 2>errors
+    local status=$?
+    check "$what is an error that says why" sh -c "[ $status = 1 ] && [ ! -s list ] && head -1 errors | grep -q -- '^ERROR: $error'"
+}
+for command in "report --whole" "ctl show" "record -o none"; do
+    read -ra words <<<"$command"
+    command=${words[0]} rest=("${words[@]:1}")
+    wrong "$command: an id that is no number" '-i takes a shared memory id, a number from 0 on, not x' "$command" -i x "${rest[@]}"
+    wrong "$command: -s with -f" 'the file is named already, which does not go with -s' "$command" -s $name -f "$file" "${rest[@]}"
+    wrong "$command: -i with -p" '-i and -p each say which recording of a program' "$command" -i 7 -p $program "${rest[@]}"
+    wrong "$command: an id that nobody has" "no recording named $name with id 8 in /dev/shm; .spoor ctl list. shows" "$command" -s $name -i 8 "${rest[@]}"
+done
+wrong "a negative id" '-i takes a shared memory id' report -i -1
+wrong "report: -p with -f" 'the file is named already, which does not go with -p' report -p $program "$file"
+wrong "the name of a file in place of the program's" ".*; ${name}_trace.7 is a file: its program is $name\$" report -s ${name}_trace.7
+wrong "a path" ".*; $file is a path: -f takes those\$" report -s "$file"
+wrong "a process without a recording" "no recording of process 1 in /dev/shm" report -p 1
+"$spoor" report -T -t -s $name -i 7 --whole 2>errors | grep -v '\*\*\*' >list
+check "-T says how long after the event before, -t the ticks" python3 -c '
+import re
+before = 0
+for line in open("list"):
+    time, step, ticks = re.match(r" *\d+: +([\d.]+) \(\+ *([\d.]+)\) \( *(\d+)\)", line).groups()
+    assert abs(float(time) - before - float(step)) < 0.0015, line
+    before = float(time)
+assert before > 0 and int(ticks) > 0'
 rm -f /dev/shm/${name}_trace.7
 timeout 20 "$spoor" record -f "$file" -o timed --rotate-time 1s --duration 2500ms 2>errors
 check "rotation by time: $(ls timed.* | wc -l) files" test -e timed.2 -a ! -e timed.5
