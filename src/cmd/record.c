@@ -169,6 +169,9 @@ int command_record(int argc, char **argv)
                       "%s were overwritten before they could be drained\n",
                       counts.events, counts.files, counts.files == 1 ? "" : "s", counts.bytes >> 20,
                       counts.lost, counts.are_entries ? " entries" : "");
+        if (drain_unrelated(drain))
+            command_print(stderr, "NOTE: the file does not say when its events were: %s\n",
+                          drain_unrelated(drain));
     }
     drain_close(drain);
     free(path);

@@ -92,3 +92,11 @@ void recordings_only_read(bool makes_files)
         command_print(stderr, "WARNING: privileges that are not needed cannot be given up: %s\n",
                       strerror(-error));
 }
+
+void recordings_tell_relation(const struct recording *recording)
+{
+    const uint64_t error = recording_clock_error(recording);
+    command_print(stderr,
+                  "NOTE: SPDK's counter was related to the boot clock within ±%" PRIu64 ".%" PRIu64 " us\n",
+                  (error + 99) / 1000, (error + 99) % 1000 / 100);
+}

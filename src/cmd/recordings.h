@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "reader/find.h"
+#include "reader/reader.h"
 
 int command_report(int argc, char **argv);
 int command_record(int argc, char **argv);
@@ -33,5 +34,8 @@ int recordings_fail(const struct text *why, int error);
 /* From here on the command has no rights but those to read, and to make files if it does; a warning when they
  * cannot be given up. */
 void recordings_only_read(bool makes_files);
+
+/* Of SPDK's format: how exactly its times are those of the boot clock. */
+void recordings_tell_relation(const struct recording *recording);
 
 #endif

@@ -348,6 +348,7 @@ int command_report(int argc, char **argv)
     if (parse(&arguments, argc, argv))
         goto out;
     int error;
+    arguments.recording.relate = arguments.report.merged || arguments.report.format;
     recordings_only_read(arguments.report.output != NULL);
     char *path = recordings_path(arguments.file, &arguments.choice, &why, &error);
     if (path)

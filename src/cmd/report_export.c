@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "cmd/recordings.h"
 #include "cmd/report.h"
 
 static int write_out(void *context, const char *file, const void *bytes, size_t length)
@@ -49,6 +50,8 @@ int report_export(struct report *report)
     if (!got && !report_stop)
         got = export_end(&export);
     report_progress_end(report);
+    if (!got && !recording_unrelated(report->recording) && recording_is_spdk(report->recording))
+        recordings_tell_relation(report->recording);
     export_free(&export);
     free(filter.tracepoints != report->options->filter.tracepoints ? filter.tracepoints : NULL);
     if (got < 0 && !report->output.error) /* that is told when the output is closed */

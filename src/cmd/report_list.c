@@ -98,10 +98,9 @@ static int open_lines(struct listing *listing)
 {
     struct report *report = listing->report;
     struct text why = {0};
-    if (!recording_clock_is_known(report->recording)) {
-        fputs("ERROR: --merge needs to know when events were: an SPDK trace file counts from its first event "
-              "and does not say when that was\n",
-              stderr);
+    if (recording_unrelated(report->recording)) {
+        command_print(stderr, "ERROR: --merge needs to know when events were, and %s does not say: %s\n",
+                      recording_path(report->recording), recording_unrelated(report->recording));
         return 1;
     }
     const int error = json_lines_open(report->options->merged, &report_stop, &listing->lines, &why);
@@ -145,6 +144,8 @@ int report_list(struct report *report)
     free(listing.filter.tracepoints != options->filter.tracepoints ? listing.filter.tracepoints : NULL);
     if (listing.lines && got >= 0)
         tell_of_lines(&listing);
+    if (listing.lines && recording_is_spdk(report->recording))
+        recordings_tell_relation(report->recording);
     json_lines_close(listing.lines);
     if (got < 0)
         command_print(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording),

@@ -90,6 +90,11 @@ void event_json_head(struct text *out, const struct recording *recording)
             write_tracepoint(out, model->tracepoints[i], model);
         }
     write_owners(out, recording);
+    if (recording_is_spdk(recording) && !recording_unrelated(recording))
+        text_printf(
+            out,
+            ",\n\"boot_clock\": {\"tsc\": %" PRIu64 ", \"time_ns\": %" PRIu64 ", \"error_ns\": %" PRIu64 "}",
+            recording_start_stamp(recording), recording_start(recording), recording_clock_error(recording));
     text_add(out, ",\n\"entries\": [");
 }
 

@@ -113,7 +113,7 @@ static int dump(const struct control *control, uint64_t nanoseconds, const char 
         options.from = span < now ? now - (uint64_t)span : 1;
     }
     struct recording *source;
-    const struct recording_options reading = {.only_cpu = -1, .model_only = true};
+    const struct recording_options reading = {.only_cpu = -1, .model_only = true, .relate = true};
     int error = recording_again(control->recording, &reading, &source, why);
     if (!error)
         error = drain_open_recording(source, &options, &drain, why);

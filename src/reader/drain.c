@@ -145,6 +145,11 @@ int drain_finish(struct drain *drain, struct text *why)
     return result < 0 ? result : error;
 }
 
+const char *drain_unrelated(const struct drain *drain)
+{
+    return drain->source->unrelated;
+}
+
 struct drain_counts drain_counts(const struct drain *drain)
 {
     return drain->counts;
@@ -175,7 +180,8 @@ int drain_open_recording(struct recording *source, const struct drain_options *o
 
 int drain_open(const char *path, const struct drain_options *options, struct drain **result, struct text *why)
 {
-    const struct recording_options reading = {.only_cpu = -1, .whole = true, .model_only = true};
+    const struct recording_options reading = {
+        .only_cpu = -1, .whole = true, .model_only = true, .relate = true};
     struct recording *source;
     const int error = recording_open(path, &reading, &source, why);
     *result = NULL;
@@ -208,6 +214,10 @@ int drain_to_memory(struct recording *source, struct text *why)
         error = format->describe(&drain, why);
     if (!error)
         error = format->round(&drain, DRAIN_LAST, why);
+    if (error >= 0 && source->options.relate) { /* now, too */
+        const int described = format->describe(&drain, why);
+        error = described ? described : error;
+    }
     format->close(&drain);
     if (error >= 0)
         return drain.file;

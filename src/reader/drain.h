@@ -45,6 +45,8 @@ bool drain_is_live(struct drain *drain);
 /* The rest, with blocks that are not full yet; closes the file. */
 int drain_finish(struct drain *drain, struct text *why);
 struct drain_counts drain_counts(const struct drain *drain);
+/* SPDK's format: why no relation to the boot clock is kept; NULL: one is, or none is needed. */
+const char *drain_unrelated(const struct drain *drain);
 void drain_close(struct drain *drain);
 
 /* What is in the rings now, drained to a file in memory that goes away when it is closed; it is no recording's

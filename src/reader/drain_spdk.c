@@ -38,6 +38,8 @@ struct state {
     uint64_t from;             /* offsets of sections in the program's file */
     uint64_t sizes[SPDK_SECTIONS];
     struct spdk_stream stream;
+    bool is_related;
+    struct relation relation;     /* then, to the boot clock */
     struct drained_lcore *lcores; /* SPDK_LCORES_MOST of them */
     unsigned lcore_count;         /* those that there are are before this one */
     uint64_t offsets[SPDK_LCORES_MOST];
@@ -118,7 +120,8 @@ static int plan(struct drain *drain, struct text *why)
 {
     struct state *state = drain->state;
     const uint64_t file_bytes = drain->source->file_bytes;
-    uint64_t at = sizeof state->header + sizeof state->stream;
+    uint64_t at =
+        sizeof state->header + sizeof state->stream + (state->is_related ? sizeof state->relation : 0);
     state->header.section_count = SPDK_SECTIONS;
     memcpy(state->header.reserved, SPDK_STREAM_MARK, sizeof state->header.reserved);
     for (int i = 0; i < SPDK_SECTIONS; i++) {
@@ -164,6 +167,12 @@ static int describe_spdk(struct drain *drain, struct text *why)
     int error = 0;
     state->stream.number = drain->number;
     find_lcores(drain);
+    if (state->is_related) {
+        const struct layout_clock clock = relation_look();
+        relation_add(&state->relation, &clock, drain->source->timeline.rate);
+        error = drain_write(drain, &state->relation, sizeof state->relation,
+                            sizeof state->header + sizeof state->stream, why);
+    }
     for (int i = 0; i < SPDK_SECTIONS && !error; i++)
         if (state->sizes[i])
             error = copy_section(drain, i, why);
@@ -412,10 +421,26 @@ static int round_spdk(struct drain *drain, enum drain_round round, struct text *
         if (error)
             return error;
     }
+    if (round == DRAIN_LAST && state->is_related)
+        relation_ripen(&state->relation);
     return is_filled;
 }
 
 /* ---- opening ---- */
+
+/* The first reading; more come whenever the file is described. */
+static void relate(struct drain *drain)
+{
+    struct state *state = drain->state;
+    struct recording *source = drain->source;
+    if (drain->append || !source->options.relate)
+        return;
+    source->unrelated = source->live ? spdk_relation_refusal(source) : "its program has ended";
+    if (source->unrelated)
+        return;
+    state->is_related = true;
+    relation_begin(&state->relation, source->timeline.rate);
+}
 
 static int open_spdk(struct drain *drain, struct text *why)
 {
@@ -432,6 +457,7 @@ static int open_spdk(struct drain *drain, struct text *why)
     if (!state->lcores || !state->batch)
         return -ENOMEM;
     drain->counts.are_entries = true;
+    relate(drain);
     return drain->append ? 0 : plan(drain, why);
 }
 

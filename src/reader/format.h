@@ -67,13 +67,16 @@ struct recording {
     size_t owner_count;
 
     struct timeline timeline;
+    uint64_t own_clock, own_clocks; /* when we last looked at both clocks ourselves, how often we did */
+    /* Why times do not count on CLOCK_BOOTTIME; NULL: they do, of SPDK's format between these stamps. */
+    const char *unrelated;
+    uint64_t related_from, related_to;
     uint64_t start; /* ns */
     uint64_t start_stamp;
-    bool has_own_clock; /* nothing relates its times to other clocks */
-    uint64_t realtime;  /* what to add to a time for CLOCK_REALTIME, ns; 0: unknown */
-    uint64_t ignore;    /* events with a stamp below are not shown */
-    uint64_t window;    /* events with a stamp below are outside of what is shown */
-    uint64_t limit;     /* events with a stamp above wait */
+    uint64_t realtime; /* what to add to a time for CLOCK_REALTIME, ns; 0: unknown */
+    uint64_t ignore;   /* events with a stamp below are not shown */
+    uint64_t window;   /* events with a stamp below are outside of what is shown */
+    uint64_t limit;    /* events with a stamp above wait */
     struct recording_counts counts;
 
     struct recording_source **sources; /* all */
@@ -94,6 +97,8 @@ bool recording_read_all(const struct recording *recording, void *buffer, size_t 
 uint64_t recording_skip_hole(const struct recording *recording, uint64_t offset);
 /* Up to where there is data from an offset on that is in no hole; the offset: not known. */
 uint64_t recording_data_end(const struct recording *recording, uint64_t offset);
+/* Live: reads the counter and the boot clock together if it is time to. 0 or -errno. */
+int recording_look_at_clock(struct recording *recording);
 int recording_add_source(struct recording *recording, struct recording_source *source);
 /* The same in place for the name of a thread: NUL-terminated, and zeros behind it. */
 void recording_clean_thread(char name[RECORDING_NAME]);

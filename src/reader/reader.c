@@ -13,6 +13,7 @@
 #include "reader/copy.h"
 #include "reader/drain.h"
 #include "reader/format.h"
+#include "reader/relation.h"
 
 static const struct recording_format *const formats[] = {&recording_format_spoor, &recording_format_spdk};
 
@@ -230,6 +231,22 @@ uint64_t recording_behind(const struct recording *recording)
                       (double)recording->timeline.rate);
 }
 
+int recording_look_at_clock(struct recording *recording)
+{
+    enum {
+        YOUNG = 64,
+        OFTEN = 16
+    }; /* a program that records little tells its clocks seldom, and rates are rough */
+    const uint64_t rate = recording->timeline.rate,
+                   apart = recording->own_clocks < YOUNG ? rate / OFTEN : rate;
+    if (!recording->live || (recording->own_clocks && recording_counter_now() - recording->own_clock < apart))
+        return 0;
+    const struct layout_clock clock = relation_look();
+    recording->own_clocks++;
+    recording->own_clock = clock.counter;
+    return timeline_add(&recording->timeline, clock.counter, clock.boottime, clock.error);
+}
+
 /* ---- opening ---- */
 
 /* As it is now, in memory; SPDK's rings, which tell nothing of what is whole in them, slot by slot. */
@@ -248,6 +265,8 @@ static int freeze(struct recording **recording, struct text *why)
         error = recording_open_file(error, (*recording)->path, &options, &frozen, why);
     else if (!why->length)
         text_printf(why, "cannot copy the recording to memory: %s", strerror(-error));
+    if (!error && frozen->unrelated && (*recording)->unrelated)
+        frozen->unrelated = (*recording)->unrelated; /* which knows the program */
     recording_close(*recording);
     *recording = error ? NULL : frozen;
     return error;
@@ -529,7 +548,14 @@ uint64_t recording_rate(const struct recording *recording)
 
 uint64_t recording_clock_error(const struct recording *recording)
 {
-    return timeline_error(&recording->timeline);
+    return recording_is_spdk(recording) && !recording->unrelated
+               ? relation_error(&recording->timeline, recording->related_from, recording->related_to)
+               : timeline_error(&recording->timeline);
+}
+
+const char *recording_unrelated(const struct recording *recording)
+{
+    return recording->unrelated;
 }
 
 bool recording_is_live(const struct recording *recording)
@@ -539,7 +565,7 @@ bool recording_is_live(const struct recording *recording)
 
 bool recording_clock_is_known(const struct recording *recording)
 {
-    return !recording->has_own_clock;
+    return !recording->unrelated;
 }
 
 bool recording_is_spdk(const struct recording *recording)

@@ -138,6 +138,7 @@ struct recording_options {
     bool follow;      /* recording_refresh will be called */
     bool model_only;  /* recording_next will not be called */
     bool whole;       /* SPDK's format: events before the time that all lcores cover are not outside */
+    bool relate;      /* SPDK's format: times on CLOCK_BOOTTIME, if the counter's relation to it is known */
     int64_t only_cpu; /* -1: all */
 };
 
@@ -190,7 +191,7 @@ struct recording_thread {
 bool recording_thread(const struct recording *recording, size_t index, struct recording_thread *thread);
 
 uint64_t recording_counter_now(void); /* of this CPU */
-/* Nanoseconds on the recording's clock (CLOCK_BOOTTIME; SPDK's format: since its first event). Never
+/* Nanoseconds on the recording's clock (CLOCK_BOOTTIME; SPDK's format, unless related: since its first event). Never
  * decreases with the stamp. */
 uint64_t recording_time(const struct recording *recording, uint64_t stamp);
 uint64_t recording_realtime(const struct recording *recording);   /* CLOCK_REALTIME minus that; 0: unknown */
@@ -200,6 +201,8 @@ uint64_t recording_start(const struct recording *recording);      /* what "since
 uint64_t recording_start_stamp(const struct recording *recording); /* the same in the CPU's counter */
 uint64_t recording_rate(const struct recording *recording);        /* of the counter, Hz */
 uint64_t recording_clock_error(const struct recording *recording); /* times are right within +- this, ns */
+/* Why times do not count on CLOCK_BOOTTIME. NULL: they do. */
+const char *recording_unrelated(const struct recording *recording);
 
 bool recording_is_live(const struct recording *recording);
 bool recording_is_spdk(const struct recording *recording);

@@ -531,22 +531,28 @@ static int spdk_add_piece(struct recording *recording, struct piece *piece)
 
 /* ---- opening ---- */
 
-static bool spdk_is_live(struct recording *recording)
+/* NAME_trace.pidPID says who writes; NAME_trace.ID does not. */
+pid_t spdk_writer(const struct recording *recording)
 {
-    /* NAME_trace.pidPID says who writes; NAME_trace.ID does not. */
-    const struct spdk_state *state = recording->state;
     const char *name = strrchr(recording->path, '/');
     const char *suffix = strstr(name ? name : recording->path, "_trace.");
-    struct statfs system;
-    if (state->is_stream || !suffix || fstatfs(recording->file, &system) || system.f_type != TMPFS)
-        return false;
+    if (!suffix)
+        return -1;
     suffix += strlen("_trace.");
     if (strncmp(suffix, "pid", 3))
-        return true;
+        return 0;
     const long pid = strtol(suffix + 3, NULL, 10);
-    if (pid <= 0 || pid > INT32_MAX)
+    return pid > 0 && pid <= INT32_MAX ? (pid_t)pid : -1;
+}
+
+static bool spdk_is_live(struct recording *recording)
+{
+    const struct spdk_state *state = recording->state;
+    const pid_t pid = spdk_writer(recording);
+    struct statfs system;
+    if (state->is_stream || pid < 0 || fstatfs(recording->file, &system) || system.f_type != TMPFS)
         return false;
-    const int mapped = mapped_file_shared(recording->file, (pid_t)pid);
+    const int mapped = pid ? mapped_file_shared(recording->file, pid) : MAPPED_SHARED;
     return mapped > 0 || (mapped < 0 && mapped != -ESRCH); /* one that may not be looked at is believed */
 }
 
@@ -569,7 +575,7 @@ static int read_slots(struct recording *recording, uint64_t *covered)
     return error;
 }
 
-/* Times count from the first event. */
+/* Times count from the first event, but for those that are related to the boot clock. */
 static int find_origin(struct recording *recording)
 {
     struct spdk_state *state = recording->state;
@@ -583,8 +589,10 @@ static int find_origin(struct recording *recording)
         return 0;
     state->has_origin = true;
     recording->start_stamp = first == UINT64_MAX ? 0 : first;
-    const int error = timeline_add(&recording->timeline, recording->start_stamp, 0, 0);
+    const int error =
+        recording->unrelated ? timeline_add(&recording->timeline, recording->start_stamp, 0, 0) : 0;
     timeline_finish(&recording->timeline);
+    recording->start = timeline_time(&recording->timeline, recording->start_stamp);
     return error;
 }
 
@@ -623,6 +631,23 @@ static bool was_copied_now(const struct recording *recording, const struct recor
     return state->is_stream && !state->stream.number && run->places && run->places[0].first;
 }
 
+/* Of a drained file, whose slots are in order. */
+static uint64_t newest_stamp(const struct recording *recording)
+{
+    uint64_t newest = 0;
+    for (size_t i = 0; i < recording->source_count; i++) {
+        const struct run *run = (const struct run *)recording->sources[i];
+        const struct place *last = run->place_count ? &run->places[run->place_count - 1] : NULL;
+        uint64_t stamp = 0;
+        if (last && last->count &&
+            recording_read_all(recording, &stamp, sizeof stamp,
+                               last->offset + (last->count - 1) * sizeof(struct spdk_slot)) &&
+            stamp > newest)
+            newest = stamp;
+    }
+    return newest;
+}
+
 static int spdk_read(struct recording *recording)
 {
     uint64_t covered = 0;
@@ -635,8 +660,11 @@ static int spdk_read(struct recording *recording)
             recording->sources[i]->stamp > covered)
             covered = recording->sources[i]->stamp;
     }
-    error = find_origin(recording);
-    if (!error && !recording->options.whole && covered)
+    covered = recording->options.whole ? 0 : covered;
+    error = spdk_relation_settle(recording, newest_stamp(recording), &covered);
+    if (!error)
+        error = find_origin(recording);
+    if (!error && covered)
         error = find_window(recording, covered);
     return error;
 }
@@ -663,13 +691,12 @@ static int spdk_open(struct recording *recording, struct text *why)
         !recording_read_all(recording, &state->stream, sizeof state->stream, sizeof state->header))
         state->stream = (struct spdk_stream){0};
     recording->live = spdk_is_live(recording);
-    recording->has_own_clock = true;
     recording->ignore = main_section.clear_tsc;
     int error = spdk_model_read(recording);
     if (!error)
         error = spdk_owners_read(recording);
     timeline_init(&recording->timeline, main_section.tsc_rate);
-    return error;
+    return error ? error : spdk_relation_open(recording);
 }
 
 static int spdk_refresh(struct recording *recording)
@@ -678,7 +705,9 @@ static int spdk_refresh(struct recording *recording)
     for (size_t i = 0; i < recording->source_count; i++)
         if (!recording->sources[i]->ready)
             spdk_advance(recording, recording->sources[i]);
-    const int error = state->has_origin ? 0 : find_origin(recording);
+    int error = recording->unrelated ? 0 : spdk_relation_go_on(recording);
+    if (!error && !state->has_origin)
+        error = find_origin(recording);
     return error ? error : spdk_owners_read(recording);
 }
 

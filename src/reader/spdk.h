@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reader/relation.h"
+
 enum spdk_section {
     SPDK_SECTION_MAIN,
     SPDK_SECTION_OWNERS,
@@ -89,7 +91,8 @@ struct spdk_slot { /* a continuation has its bytes from `owner` on */
  *
  * The sections are SPDK's, as they were last seen, at offsets of this file's own; there are no histories. In
  * the header, `reserved` holds SPDK_STREAM_MARK and `file_size` where the chunks begin, which follow one
- * another to the end of the file. A chunk is some slots of one lcore, as they stood in its ring. Slots are
+ * another to the end of the file. Behind struct spdk_stream, where no section begins before its end, may stand struct
+ * relation, which says when the counter was what. A chunk is some slots of one lcore, as they stood in its ring. Slots are
  * numbered from the first that the lcore ever wrote, so what is missing between two chunks of an lcore was
  * overwritten before it could be copied. A chunk without slots says where to count from: what is before it is
  * in another file, or was not wanted. */

@@ -92,24 +92,6 @@ static int add_clock(struct recording *recording, const struct layout_clock *clo
     return timeline_add(&recording->timeline, clock->counter, clock->boottime, clock->error);
 }
 
-/* Both clocks as they are now, once a second and more often at first: a program that records little tells
- * them seldom, and going on from a triple of long ago is good to some hundred ppm. */
-static int add_own_clock(struct recording *recording)
-{
-    struct spoor_state *state = recording->state;
-    struct timespec now;
-    const uint64_t before = recording_counter_now();
-    const uint64_t apart = state->own_clocks < 64 ? state->header.counter_hz / 16 : state->header.counter_hz;
-    if (!recording->live || (state->own_clocks && before - state->own_clock < apart))
-        return 0;
-    state->own_clocks++;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    const uint64_t half = (recording_counter_now() - before) / 2;
-    state->own_clock = before;
-    return timeline_add(&recording->timeline, before + half,
-                        (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, half + 1);
-}
-
 static_assert((int)RECORDING_LOST_LIMIT == (int)LAYOUT_LOST_LIMIT &&
                   (int)RECORDING_LOST_SPACE == (int)LAYOUT_LOST_SPACE &&
                   (int)RECORDING_LOST_MAKING == (int)LAYOUT_LOST_MAKING &&
@@ -134,7 +116,7 @@ static int read_control(struct recording *recording)
     recording->counts.owners_lost = control->owners_lost;
     for (int i = 0; i < LAYOUT_CLOCK_SLOTS && !error; i++)
         error = add_clock(recording, &control->clocks[i]);
-    return error ? error : add_own_clock(recording);
+    return error ? error : recording_look_at_clock(recording);
 }
 
 /* Is this the file that the program wrote, and no copy of it? */
@@ -193,7 +175,8 @@ static int spoor_open(struct recording *recording, struct text *why)
         error = timeline_add(&recording->timeline, header->opened.counter, 0, 0);
     else
         error = add_clock(recording, &header->opened);
-    recording->has_own_clock = header->optional & LAYOUT_OPTIONAL_OWN_CLOCK;
+    if (header->optional & LAYOUT_OPTIONAL_OWN_CLOCK)
+        recording->unrelated = "it was converted from a recording with a clock of its own";
     if (!error)
         error = read_control(recording);
     if (!error)

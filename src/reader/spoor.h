@@ -38,11 +38,10 @@ struct spoor_ring {
 struct spoor_state {
     struct layout_header header;
     struct layout_control control;
-    uint64_t own_clock, own_clocks; /* when we last looked at both clocks ourselves, how often we did */
-    bool original;                  /* no copy of the file that the program wrote */
-    uint64_t sections_used;         /* bytes parsed so far */
-    struct layout_block *spare;     /* the next copy goes here */
-    struct spoor_ring **rings;      /* by index; LAYOUT_MAX_RINGS of them */
+    bool original;                             /* no copy of the file that the program wrote */
+    uint64_t sections_used;                    /* bytes parsed so far */
+    struct layout_block *spare;                /* the next copy goes here */
+    struct spoor_ring **rings;                 /* by index; LAYOUT_MAX_RINGS of them */
     struct recording_tracepoint **tracepoints; /* by id, 65536 of them */
 };
 

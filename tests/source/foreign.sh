@@ -29,6 +29,7 @@ reader/control_spoor.c: open(path, O_RDWR | O_CREAT | O_EXCL    made by us, new
 reader/drain.c: open(drain->path, O_RDWR | O_CREAT | O_EXCL     made by us, new
 reader/find.c: opendir(directory)          /dev/shm and what the caller says: names only
 reader/json_lines.c: open(path, O_RDONLY   of the caller, who may give a pipe
+reader/relation.c: fopen(path, "re")       /proc/cpuinfo, a file of /sys
 reader/write_access.c: fopen(path, "re")   /proc/PID/fdinfo
 reader/write_access.c: opendir(path)       /proc/PID/fd
 base/create.c: open(path, O_WRONLY        /proc/self/fd

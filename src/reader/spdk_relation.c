@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDK's counter and the boot clock (relation.h): whether this machine's counter is the one that a file's program
+ * stamps with, and readings of a living program or a drained file.
+ *
+ * The file says only numbers. That they are this counter's, and of this boot, follows from a process that has the file
+ * mapped to write to it, here and now; and is doubted when what it wrote last is later than now or earlier than the
+ * process. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "reader/relation.h"
+#include "reader/spdk_state.h"
+#include "sym/mapped_file.h"
+#include "sym/proc.h"
+
+enum { NS = 1000000000, SOON = 20000000 /* ns: between the first two readings */ };
+
+/* ---- whose counter is it? ---- */
+
+struct search {
+    const struct recording *recording;
+    pid_t found;
+};
+
+static int is_writer(void *context, pid_t pid)
+{
+    struct search *search = context;
+    if (mapped_file_shared(search->recording->file, pid) != MAPPED_WRITABLE)
+        return 0;
+    search->found = pid;
+    return 1;
+}
+
+/* The newest that the rings hold now; 0: nothing. */
+static uint64_t newest_of_rings(const struct recording *recording)
+{
+    uint64_t at = 0, offset, newest = 0;
+    const unsigned lcores = spdk_section_count(recording, SPDK_SECTION_LCORES, &at);
+    for (unsigned i = 0; i < lcores && i < SPDK_LCORES_MOST; i++) {
+        struct spdk_history history;
+        struct spdk_slot slot;
+        if (!recording_read_all(recording, &offset, sizeof offset, at + i * sizeof offset) || !offset ||
+            !recording_read_all(recording, &history, sizeof history, offset) || !history.next_entry ||
+            !history.num_entries || history.num_tpoint_ids > 65536 ||
+            history.num_entries > recording->file_bytes / sizeof slot)
+            continue;
+        const uint64_t last = (history.next_entry - 1) % history.num_entries;
+        if (recording_read_all(recording, &slot, sizeof slot,
+                               offset + sizeof history + history.num_tpoint_ids * 8 + last * sizeof slot) &&
+            slot.tsc > newest)
+            newest = slot.tsc;
+    }
+    return newest;
+}
+
+/* Is the stamp from before the process began, even if the rate is wrong? */
+static bool is_older_than(pid_t pid, uint64_t age, uint64_t rate, uint64_t now)
+{
+    const uint64_t second = (uint64_t)sysconf(_SC_CLK_TCK);
+    uint64_t ticks;
+    if (proc_start_time(pid, &ticks))
+        return false;
+    const unsigned __int128 ago = (unsigned __int128)age * NS / rate,
+                            begun = (unsigned __int128)ticks * NS / second;
+    return ago - ago / 50 + begun > (unsigned __int128)now + NS / second;
+}
+
+const char *spdk_relation_refusal(const struct recording *recording)
+{
+    struct search search = {recording, 0};
+    const char *machine = relation_machine_refusal();
+    if (machine)
+        return machine;
+    const pid_t named = spdk_writer(recording);
+    const int mapped = named > 0 ? mapped_file_shared(recording->file, named) : 0;
+    if (named > 0 && mapped <= 0 && mapped != -EACCES && mapped != -EPERM)
+        return "its program does not live here";
+    if (named == 0 && proc_each(is_writer, &search) <= 0)
+        return "no process is to be seen that has it mapped and writes to it";
+    const pid_t pid = named > 0 ? named : search.found;
+    const uint64_t newest = newest_of_rings(recording);
+    const struct layout_clock now = relation_look();
+    if (newest > now.counter)
+        return "its newest event is later than now by this machine's counter: it is not stamped with that";
+    if (newest && is_older_than(pid, now.counter - newest, recording->timeline.rate, now.boottime))
+        return "its newest event is from before its program began by this machine's counter: it is not "
+               "stamped "
+               "with that";
+    return NULL;
+}
+
+/* ---- a program that is followed ---- */
+
+static const char uneven[] = "its counter did not go on evenly, or not at the rate that the file says";
+
+/* Two readings, so that the counter's rate is measured. */
+static int begin(struct recording *recording)
+{
+    struct relation relation;
+    struct timeline *timeline = &recording->timeline;
+    int error = 0;
+    recording->unrelated = spdk_relation_refusal(recording);
+    if (recording->unrelated)
+        return 0;
+    relation_begin(&relation, timeline->rate);
+    nanosleep(&(struct timespec){.tv_nsec = SOON}, NULL);
+    const struct layout_clock second = relation_look();
+    if (relation_is_broken(&relation.clocks[0], &second, timeline->rate)) {
+        recording->unrelated = uneven;
+        return 0;
+    }
+    relation_add(&relation, &second, timeline->rate);
+    recording->unrelated = relation_use(&relation, timeline, &error);
+    recording->realtime = relation.realtime;
+    recording->window = relation.since;
+    recording->related_from = relation.clocks[0].counter;
+    recording->related_to = second.counter + timeline->rate;
+    return error;
+}
+
+static struct layout_clock reading(const struct timeline_point *point)
+{
+    return (struct layout_clock){.counter = point->counter, .boottime = point->time, .error = point->error};
+}
+
+int spdk_relation_go_on(struct recording *recording)
+{
+    struct timeline *timeline = &recording->timeline;
+    const uint64_t looks = recording->own_clocks;
+    const int error = recording_look_at_clock(recording);
+    if (error || looks == recording->own_clocks)
+        return error;
+    const struct timeline_point *last = &timeline->points[timeline->count - 1];
+    const struct layout_clock before = reading(timeline->count > 1 ? last - 1 : last), now = reading(last);
+    if (timeline->count > 1 && relation_is_broken(&before, &now, timeline->rate)) {
+        /* It stopped or began anew: what was recorded before is nowhere now. */
+        const uint64_t rate = timeline->rate;
+        timeline_free(timeline);
+        timeline_init(timeline, rate);
+        recording->window = recording->related_from = now.counter;
+        if (timeline_add(timeline, now.counter, now.boottime, now.error))
+            return -ENOMEM;
+    }
+    timeline_finish(timeline);
+    recording->related_to = now.counter + timeline->rate; /* until the next look */
+    return 0;
+}
+
+/* ---- a drained file ---- */
+
+static int read_readings(struct recording *recording)
+{
+    struct spdk_state *state = recording->state;
+    const uint64_t at = sizeof state->header + sizeof state->stream;
+    static const char none[] =
+        "no relation to the boot clock was kept in it: `spoor record` keeps one while the program lives";
+    recording->unrelated = none;
+    for (int i = 0; i < SPDK_SECTIONS; i++)
+        if (state->header.offsets[i] && state->header.offsets[i] < at + sizeof(struct relation))
+            return 0;
+    struct relation *relation = malloc(sizeof *relation);
+    int error = relation ? 0 : -ENOMEM;
+    if (relation && recording_read_all(recording, relation, sizeof *relation, at))
+        recording->unrelated = relation_use(relation, &recording->timeline, &error);
+    if (relation && !recording->unrelated) {
+        recording->realtime = relation->realtime;
+        state->relation_since = relation->since;
+    }
+    free(relation);
+    return error;
+}
+
+int spdk_relation_open(struct recording *recording)
+{
+    const struct spdk_state *state = recording->state;
+    recording->unrelated =
+        "it holds its program's counter alone; what `spoor record` makes while the program lives can be "
+        "merged";
+    if (!recording->options.relate || recording->options.model_only)
+        return 0;
+    if (state->is_stream)
+        return read_readings(recording);
+    return recording->live && recording->options.follow ? begin(recording) : 0;
+}
+
+int spdk_relation_settle(struct recording *recording, uint64_t newest, uint64_t *covered)
+{
+    const struct spdk_state *state = recording->state;
+    if (recording->unrelated)
+        return 0;
+    if (newest < state->relation_since) {
+        const uint64_t rate = recording->timeline.rate;
+        recording->unrelated =
+            "this machine has slept and its counter may have stopped meanwhile, or that does not go at "
+            "the rate that the file says: `spoor record` keeps what is recorded from now on";
+        recording->realtime = 0;
+        timeline_free(&recording->timeline);
+        timeline_init(&recording->timeline, rate);
+        return 0;
+    }
+    *covered = state->relation_since > *covered ? state->relation_since : *covered;
+    uint64_t oldest = newest;
+    for (size_t i = 0; i < recording->source_count; i++)
+        if (recording->sources[i]->ready && recording->sources[i]->stamp < oldest)
+            oldest = recording->sources[i]->stamp;
+    recording->related_from = oldest > *covered ? oldest : *covered;
+    recording->related_to = newest;
+    return 0;
+}

@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# SPDK's clock and the kernel's: a program that records in SPDK's format makes a system call between every two events
+# (spdk_clock.c), so that there is one right order of all. `report --merge` of the living program and of what `spoor record`
+# made has that order, and says how exact it is; where the counter cannot be related it says why.
+#   tests/programs/spdk_clock.sh BUILD [ROUNDS APART_NS]
+set -u
+build=$(cd "${1:?usage: spdk_clock.sh BUILD [ROUNDS APART_NS]}" && pwd) || exit 1
+rounds=${2:-3000} apart=${3:-5000}
+root=$(cd "$(dirname "$0")/../.." && pwd)
+spoor=$build/spoor
+. "$root/tests/programs/recording.bash"
+if [ "$(id -u)" != 0 ]; then
+    echo "skip everything: needs root"
+    exit 0
+fi
+begin_test clock
+unset SPOOR_TRACE_DIR SPOOR_HOST
+need_shared_memory
+compile_spdk spdk_clock
+mkfifo hold
+
+start() { # NAME: a program that waits; $program and $file say which
+    rm -f "$file" out
+    ./spdk_clock "$1" "$rounds" "$apart" <hold >out 9>&- &
+    program=$!
+    exec 9>hold
+    wait_for_file
+}
+begin_work() { echo go >&9; }
+end() {
+    exec 9>&-
+    wait "$program"
+    program=
+}
+until_there() { # FILE TEXT
+    for _ in $(seq 1500); do
+        grep -qs "$2" "$1" && return 0
+        sleep 0.02
+    done
+    echo "not ok $2 comes in $1"
+    exit 1
+}
+# ordered FILE: lines of start, call and done, in that order and each of every round.
+ordered() {
+    sed -nE 's/.*BDEV_IO_START .*round: ([0-9]+).*/start \1/; s/.*BDEV_IO_DONE .*round: ([0-9]+).*/done \1/
+        s/.*(start|call|done) ([0-9]+)$/\1 \2/p' "$1" >came
+    for ((i = 0; i < rounds; i++)); do printf 'start %d\ncall %d\ndone %d\n' $i $i $i; done >wanted
+    diff wanted came >errors
+}
+# bound: what the messages in `errors` say the times are right within, ns.
+bound() { sed -nE "s/^NOTE: .*SPDK's counter was related to the boot clock within ±([0-9]+)\.([0-9]) us$/\1\200/p" "${1:-errors}" | sed 's/^0*//'; }
+exact() { # FILE: its bound is less than events are apart
+    local within
+    within=$(bound "$1")
+    [ -n "$within" ] && [ "$within" -lt "$apart" ] || { cp "$1" errors && return 1; }
+}
+refused() { # TEXT COMMAND…: it fails with one message that says so
+    local text=$1
+    shift
+    ! timeout 20 "$@" >nothing 2>errors && grep -q "$text" errors && [ "$(grep -c ERROR errors)" = 1 ]
+}
+
+# ---- merged lines ----
+start "spoor_clock_$$"
+script='tracepoint:syscalls:sys_enter_close /args.fd >= 1000000/ { printf("call %d\n", args.fd - 1000000); }'
+timeout 60 "$spoor" -f json --times -o lines -p "$program" -e "$script" 2>tracer.errors 9>&- &
+readers+=($!)
+timeout 60 "$spoor" record -f "$file" -o recorded 2>record.errors 9>&- &
+readers+=($!)
+until_there lines attached_probes
+until [ -s recorded ]; do sleep 0.02; done
+begin_work
+until_there out "done"
+kill -INT "${readers[0]}"
+wait "${readers[0]}"
+timeout 20 "$spoor" report --merge lines -f "$file" >merged 2>note
+check "a living program's events and the kernel's: one order" ordered merged
+check "and it says how exact that is" exact note
+cp "$file" copy
+check "a copy does not say when its events were" refused "what .spoor record. makes while the program lives can be" "$spoor" report --merge lines copy
+"$spoor" ctl -f "$file" dump 60s dumped 2>errors
+"$spoor" report -f "$file" >alone 2>errors
+end
+wait "${readers[1]}"
+readers=()
+check "record says nothing of a relation that is kept" sh -c '! grep -q NOTE record.errors'
+for made in recorded dumped; do
+    timeout 20 "$spoor" report --merge lines $made >merged 2>note
+    check "$made, later: one order" ordered merged
+    check "$made, later: how exact that is" exact note
+done
+check "the file of a program that has ended" refused "its program's counter alone" "$spoor" report --merge lines -f "$file"
+"$spoor" record -f "$file" -o late 2>errors
+check "what is recorded then has no relation, and that is said" grep -q 'NOTE: the file does not say when its events were: its program has ended' errors
+check "nor is it merged" refused 'no relation to the boot clock' "$spoor" report --merge lines late
+"$spoor" report recorded >alone_too 2>errors
+check "without --merge, times are those of the file's own rate" cmp alone alone_too
+
+# ---- the wall clock ----
+date +%s >now
+timeout 20 "$spoor" report --export ctf -o exported recorded 2>note
+check "an export says how exact its times are" exact note
+check "and when they were" sh -c 'awk -v now="$(cat now)" "/offset_s/ { s = \$3 + 0 } /absolute = true/ { a = 1 } END { up = '"$(cut -d. -f1 /proc/uptime)"'; exit !(a && s + up >= now - 2 && s + up <= now + 2) }" exported/metadata'
+
+# ---- what cannot be ----
+rm -f "$file"
+start "spoor_clock_$$"
+begin_work
+until_there out "done"
+mv "$file" "/dev/shm/spoor_clock_${$}_trace.7" && file=/dev/shm/spoor_clock_${$}_trace.7
+timeout 20 "$spoor" report --merge lines -f "$file" >merged 2>note
+check "a file without a process in its name: who has it mapped is found" exact note
+cp "$file" "/dev/shm/spoor_clock_${$}_trace.8"
+check "a copy in shared memory" refused 'no process is to be seen that has it mapped' "$spoor" report --merge lines -f "/dev/shm/spoor_clock_${$}_trace.8"
+rm -f "/dev/shm/spoor_clock_${$}_trace.8"
+poke() { # OFFSET_IN_FILE VALUE: eight bytes
+    python3 -c 'import sys, struct
+f = open(sys.argv[1], "r+b"); f.seek(int(sys.argv[2])); f.write(struct.pack("<Q", int(sys.argv[3])))' "$file" "$1" "$2"
+}
+peek() { python3 -c 'import sys, struct
+f = open(sys.argv[1], "rb"); f.seek(int(sys.argv[2])); print(struct.unpack("<Q", f.read(8))[0])' "$file" "$1"; }
+main=$(peek 16) # section 0
+rate=$(peek "$main")
+poke "$main" $((rate * 2))
+check "a rate that is another counter's" refused 'not go at the rate' "$spoor" report --merge lines -f "$file"
+poke "$main" $((rate + rate / 400))
+timeout 20 "$spoor" report --merge lines -f "$file" >merged 2>note
+check "a rate that was rounded is no matter" exact note
+poke "$main" "$rate"
+newest() { # LCORE: where its newest slot is, behind the history and its counts
+    local ring next
+    ring=$(peek $(($(peek 64) + 128 + $1 * 8)))
+    next=$(peek $((ring + 40)))
+    echo $((ring + 48 + 1280 * 8 + (next - 1) % (rounds * 2 + 1024) * 32))
+}
+stamp=$(peek "$(newest 0)")
+poke "$(newest 0)" $((stamp + rate * 3600))
+check "an event in the future" refused 'later than now' "$spoor" report --merge lines -f "$file"
+for lcore in 0 1; do poke "$(newest $lcore)" $((stamp - rate * 3600)); done
+check "events from before the program began" refused 'before its program began' "$spoor" report --merge lines -f "$file"
+end
+exit 0
