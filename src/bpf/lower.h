@@ -140,6 +140,8 @@ enum lower_text {
     TEXT_PADDED = 1, /* the rest of the storage is made zero */
     TEXT_ENDLESS =
         2, /* what is read has no size of its own: one byte more than `capacity` may be looked at */
+    TEXT_BOUNDED =
+        4, /* a member of `capacity` characters, which may have no NUL: the storage has room for one */
 };
 /* A NUL-terminated string of at most `capacity` bytes.
  * Pages in what is not resident where the program can sleep. limit, or NULL: the script's own limit, NUL

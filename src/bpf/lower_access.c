@@ -77,7 +77,7 @@ static struct location location_of_element(struct lowering *l, struct node *node
     const struct type *element = left->type->target;
     uint32_t size = element && element->size ? element->size : 1;
     bool is_pointer = left->type->kind == TYPE_POINTER;
-    uint32_t count = left->type->kind == TYPE_STRING ? left->type->size : left->type->count;
+    uint32_t count = type_characters(left->type);
     struct location location = is_pointer ? location_of_pointer(l, left, 0) : lower_location(l, left);
     /* x[] at the end of a struct in traced memory: nobody knows where it ends */
     bool is_open = is_pointer || (left->type->kind == TYPE_ARRAY && !count && location.space != SPACE_BPF);
@@ -244,8 +244,8 @@ void lower_access_into(struct lowering *l, struct node *node, struct memory to)
     if (location.is_direct && (is_tuple_element(node) || (kind != TYPE_STRING && !(location.offset % 8))))
         lower_copy_value(l, to, (struct memory){location.base, location.offset}, node->type);
     else if (kind == TYPE_STRING)
-        lower_read_string(l, to, node->type->size, NULL, address_of(l, &location), location.space,
-                          TEXT_PADDED, node->place);
+        lower_read_string(l, to, type_characters(node->type), NULL, address_of(l, &location), location.space,
+                          TEXT_PADDED | (node->type->count ? TEXT_BOUNDED : 0), node->place);
     else
         lower_read(l, to,
                    kind == TYPE_STRUCT || kind == TYPE_ARRAY ? node->type->size : type_storage(node->type),

@@ -452,7 +452,8 @@ struct string_read {
     bool is_padded; /* by the helper, which can */
     bool brings_in; /* pages, before the helper is asked again */
     uint32_t capacity;
-    struct ir *got; /* what the helper said */
+    bool is_bounded; /* TEXT_BOUNDED */
+    struct ir *got;  /* what the helper said */
 };
 
 static struct ir *ask(struct lowering *l, const struct string_read *read)
@@ -530,7 +531,10 @@ static void check_truncated(struct lowering *l, struct string_read *read, uint32
     ir_seal(b, cut);
     ir_enter(b, cut);
     ir_store(b, read->to.base, read->to.offset + (int32_t)read->capacity - 1, 1, missing);
-    lower_mishap(l, MISHAP_TRUNCATED, place, -1, text_helper_name(read->space));
+    if (read->is_bounded)
+        ir_store_constant(b, read->to.base, read->to.offset + (int32_t)read->capacity, 1, 0);
+    else
+        lower_mishap(l, MISHAP_TRUNCATED, place, -1, text_helper_name(read->space));
     ir_write(b, bytes, ir_constant(b, (int64_t)read->capacity + 1));
     ir_jump(b, end);
     ir_seal(b, end);
@@ -560,11 +564,13 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
         .is_padded = is_padded && !limit && to.base->op != IR_FRAME,
         .brings_in = sleeps && !copies,
         .capacity = capacity,
+        .is_bounded = text & TEXT_BOUNDED,
     };
+    const uint32_t room = capacity + (read.is_bounded ? 1 : 0);
     /* The verifier wants the frame written before a helper writes there by a length that varies. */
     if ((is_padded && !(copies && read.is_padded)) || (limit && to.base->op == IR_FRAME))
-        lower_zero(l, to, capacity);
-    else if (is_padded && capacity % 8)
+        lower_zero(l, to, room);
+    else if (is_padded && (room > capacity || capacity % 8)) /* the word that the helper leaves unfinished */
         ir_store_constant(b, to.base, to.offset + (int32_t)(capacity & ~7u), 8, 0);
     uint32_t bytes = ir_variable(b);
     struct ir_block *good = ir_block_new(b), *end = ir_block_new(b);

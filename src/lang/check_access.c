@@ -56,6 +56,14 @@ static const struct type *type_from(struct checker *checker, const struct node *
     return copy;
 }
 
+/* char[5]: five characters, and room for a NUL that memory need not have. */
+static const struct type *text_array_type(struct checker *checker, const struct node *node, uint32_t count)
+{
+    if (node->type && node->type->kind == TYPE_STRING && node->type->count == count)
+        return node->type;
+    return type_text_array(checker->arena, count);
+}
+
 /* What a value of `type` in memory is in the language. A provider's word on where pointers point holds for
  * its own memory; in that of a program there are only the program's addresses. */
 static const struct type *type_loaded(struct checker *checker, const struct node *node,
@@ -72,7 +80,7 @@ static const struct type *type_loaded(struct checker *checker, const struct node
                    : check_pointer_type(checker, node, type->target, space);
     }
     if (is_text_array(type))
-        return check_string_type(checker, node, type->count);
+        return text_array_type(checker, node, type->count);
     if (type->kind == TYPE_STRUCT || type->kind == TYPE_ARRAY)
         return type_from(checker, node, type, memory_space(checker, node));
     if (type->kind != TYPE_NONE && !type_is_aggregation(type))
@@ -280,7 +288,7 @@ const struct type *check_index(struct checker *checker, struct node *node)
     }
     if (object->kind == TYPE_POINTER)
         return target_is_readable(checker, node, object) ? type_loaded(checker, node, object->target) : NULL;
-    uint32_t count = object->kind == TYPE_ARRAY ? object->count : object->size;
+    uint32_t count = type_characters(object);
     int64_t number;
     bool is_open = object->kind == TYPE_ARRAY && !count; /* x[] at the end of a struct */
     if (check_constant(checker, node->binary.right, &number) &&

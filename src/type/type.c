@@ -86,6 +86,18 @@ const struct type *type_string(struct arena *arena, uint32_t capacity)
     return type_new(arena, TYPE_STRING, capacity ? capacity : 1);
 }
 
+const struct type *type_text_array(struct arena *arena, uint32_t count)
+{
+    struct type *type = type_new(arena, TYPE_STRING, count + 1);
+    type->count = count;
+    return type;
+}
+
+uint32_t type_characters(const struct type *type)
+{
+    return type->count || type->kind != TYPE_STRING ? type->count : type->size;
+}
+
 const struct type *type_buffer(struct arena *arena, uint32_t capacity)
 {
     return type_new(arena, TYPE_BUFFER, capacity);
@@ -185,6 +197,8 @@ static uint64_t c_alignment(const struct type *type)
 uint64_t type_c_size(const struct type *type)
 {
     uint64_t size = 0;
+    if (type->kind == TYPE_STRING)
+        return type_characters(type);
     if (type->kind != TYPE_TUPLE)
         return type->size;
     for (uint32_t i = 0; i < type->count; i++) {

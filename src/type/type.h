@@ -112,7 +112,8 @@ struct type {
     const char *name;           /* struct, union, enum, typedef name: "task_struct"; else NULL */
     bool is_union;
     const struct type *target;  /* pointer, array: the element; aggregation: the value aggregated */
-    uint32_t count;             /* array: elements; tuple, struct: fields; enum: enumerators */
+    uint32_t count;             /* array: elements; tuple, struct: fields; enum: enumerators; string: */
+                                /* characters, if it was an array of them */
     const struct field *fields; /* struct, tuple */
     const struct enumerator *enumerators;
     int64_t minimum, maximum, step; /* lhist; hist: step = k, the bits of sub-buckets (0..5); tseries: step =
@@ -132,6 +133,10 @@ extern const struct type type_i8, type_i16, type_i32, type_i64, type_u8, type_u1
 const struct type *type_integer(unsigned bytes, bool is_signed); /* 1, 2, 4 or 8: a singleton */
 const struct type *type_pointer(struct arena *arena, const struct type *target, enum address_space space);
 const struct type *type_string(struct arena *arena, uint32_t capacity); /* at least 1 */
+/* A string that was an array of so many characters: it has room for one more, a NUL. */
+const struct type *type_text_array(struct arena *arena, uint32_t count);
+/* How many elements an array has, or a string that is indexed. */
+uint32_t type_characters(const struct type *type);
 const struct type *type_buffer(struct arena *arena, uint32_t capacity);
 const struct type *type_array(struct arena *arena, const struct type *element, uint32_t count);
 const struct type *type_tuple(struct arena *arena, const struct type *const *elements, uint32_t count);

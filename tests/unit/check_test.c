@@ -85,7 +85,7 @@ static void maps_get_types(void **state)
         {"BEGIN { @r = pid ? \"a\" : comm }", "-", "string[16]"},
         {"BEGIN { @r = pid ?: 7 }", "-", "uint32"},
         {"BEGIN { @r = str(arg0) }", "-", "string[64]"},
-        {"BEGIN { @r = str(args.comm) }", "-", "string[16]"},
+        {"BEGIN { @r = str(args.comm) }", "-", "string[17]"},
         {"BEGIN { @r = curtask.pid }", "-", "int32"},
         {"BEGIN { @r = curtask->comm }", "-", "string[16]"},
         {"BEGIN { @r = curtask->comm[0] }", "-", "int8"},
