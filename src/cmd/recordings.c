@@ -95,8 +95,8 @@ void recordings_only_read(bool makes_files)
 
 void recordings_tell_relation(const struct recording *recording)
 {
-    const uint64_t error = recording_clock_error(recording);
-    command_print(stderr,
-                  "NOTE: SPDK's counter was related to the boot clock within ±%" PRIu64 ".%" PRIu64 " us\n",
-                  (error + 99) / 1000, (error + 99) % 1000 / 100);
+    struct text note = {0};
+    recording_describe_relation(recording, &note);
+    command_print(stderr, "NOTE: %s\n", text_string(&note));
+    text_free(&note);
 }

@@ -340,8 +340,8 @@ static int trace_list(const struct probe_kind *kind, struct probe_environment *e
         return 0;
     if (!environment->replay) {
         struct text why = {0};
-        error =
-            replay_open(NULL, environment->processes, environment->process_count, &environment->replay, &why);
+        error = replay_open(NULL, environment->processes, environment->process_count, false,
+                            &environment->replay, &why);
         if (error) {
             diagnose_error(environment->diagnostics, pattern->place, "%s",
                            why.length ? text_string(&why) : strerror(-error));

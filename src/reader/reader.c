@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -556,6 +557,13 @@ uint64_t recording_clock_error(const struct recording *recording)
 const char *recording_unrelated(const struct recording *recording)
 {
     return recording->unrelated;
+}
+
+void recording_describe_relation(const struct recording *recording, struct text *out)
+{
+    const uint64_t error = recording_clock_error(recording), tenths = error / 100 + (error % 100 != 0);
+    text_printf(out, "SPDK's counter was related to the boot clock within ±%" PRIu64 ".%" PRIu64 " us",
+                tenths / 10, tenths % 10);
 }
 
 bool recording_is_live(const struct recording *recording)

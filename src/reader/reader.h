@@ -203,6 +203,8 @@ uint64_t recording_rate(const struct recording *recording);        /* of the cou
 uint64_t recording_clock_error(const struct recording *recording); /* times are right within +- this, ns */
 /* Why times do not count on CLOCK_BOOTTIME. NULL: they do. */
 const char *recording_unrelated(const struct recording *recording);
+/* Of SPDK's format: that they do, and how exactly, in words. */
+void recording_describe_relation(const struct recording *recording, struct text *out);
 
 bool recording_is_live(const struct recording *recording);
 bool recording_is_spdk(const struct recording *recording);

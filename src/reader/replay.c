@@ -40,16 +40,16 @@ static uint64_t boot_clock(void)
 
 static void settle(struct stream *stream)
 {
-    bool is_open = recording_is_live(stream->recording) && !recording_is_spdk(stream->recording);
+    bool is_open = recording_is_live(stream->recording) && !recording_unrelated(stream->recording);
     stream->settled =
         is_open ? boot_clock() - recording_behind(stream->recording) - CLOCK_MARGIN : UINT64_MAX;
 }
 
 /* ---- opening ---- */
 
-static int open_stream(struct stream *stream, const char *path, struct text *why)
+static int open_stream(struct stream *stream, const char *path, bool relate, struct text *why)
 {
-    const struct recording_options options = {.follow = true, .only_cpu = -1};
+    const struct recording_options options = {.follow = true, .only_cpu = -1, .relate = relate};
     int error = recording_open(path, &options, &stream->recording, why);
     if (error)
         return error;
@@ -60,20 +60,20 @@ static int open_stream(struct stream *stream, const char *path, struct text *why
 }
 
 /* The newest recording of each process, or of all, at the end of `replay`. */
-static int open_newest(struct replay *replay, const pid_t *pids, size_t count, struct text *why)
+static int open_newest(struct replay *replay, const pid_t *pids, size_t count, bool relate, struct text *why)
 {
     int error = 0;
     for (size_t i = 0; !error && (!i || i < count); i++) {
         const struct find_choice choice = {.pid = count ? (uint32_t)pids[i] : 0};
         char *newest = find_recording(&choice, why);
-        error = newest ? open_stream(&replay->streams[replay->count++], newest, why) : -ENOENT;
+        error = newest ? open_stream(&replay->streams[replay->count++], newest, relate, why) : -ENOENT;
         free(newest);
     }
     return error;
 }
 
-int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, struct replay **out,
-                struct text *why)
+int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, bool relate,
+                struct replay **out, struct text *why)
 {
     struct replay *replay = calloc(1, sizeof *replay);
     size_t count = 0;
@@ -82,14 +82,15 @@ int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, s
         return -ENOMEM;
     while (paths && paths[count])
         count++;
+    relate = relate || count + pid_count > 1;
     replay->streams = calloc(count + pid_count + 1, sizeof *replay->streams);
     if (!replay->streams)
         error = -ENOMEM;
     else if (!count)
-        error = open_newest(replay, pids, pid_count, why);
+        error = open_newest(replay, pids, pid_count, relate, why);
     while (!error && replay->count < count) {
         struct stream *stream = &replay->streams[replay->count];
-        error = open_stream(stream, paths[replay->count++], why);
+        error = open_stream(stream, paths[replay->count++], relate, why);
     }
     if (error) {
         replay_free(replay);

@@ -2,8 +2,8 @@
 /* Several recordings as one stream of events in order of time, and what is to be done at each: who wants to
  * hear of which tracepoint, and when time has passed.
  *
- * Recordings of SPDK's format count their time from their own first event; merged with others they are as
- * they are. Not here: what runs (the session's), what a program sees of an event (probe/trace.c). */
+ * Recordings of SPDK's format that are not related to the boot clock count their time from their own first event; merged
+ * with others they are as they are. Not here: what runs (the session's), what a program sees of an event (probe/trace.c). */
 #ifndef SPOOR_READER_REPLAY_H
 #define SPOOR_READER_REPLAY_H
 
@@ -35,10 +35,10 @@ struct replay_event {
     const struct object_step *step; /* NULL: objects are not followed */
 };
 
-/* paths NULL or empty: the newest recording of each of the processes; of none: the newest. 0 or -errno with
- * the reason. */
-int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, struct replay **out,
-                struct text *why);
+/* paths NULL or empty: the newest recording of each of the processes; of none: the newest. relate: their times are to be
+ * those of the boot clock, as they are to be of several. 0 or -errno with the reason. */
+int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, bool relate,
+                struct replay **out, struct text *why);
 void replay_free(struct replay *replay);
 
 size_t replay_count(const struct replay *replay);

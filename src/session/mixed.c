@@ -43,14 +43,16 @@ static int check_recordings(struct session *session)
     for (size_t i = 0; i < replay_count(replay); i++) {
         struct recording *recording = replay_recording(replay, i);
         const char *path = recording_path(recording);
-        if (recording_is_spdk(recording))
-            return refuse(session, arena_printf(&session->arena, "%s has a clock of its own", path),
-                          "without probes of the kernel SPDK's recordings can be read");
         if (!recording_is_live(recording))
             return refuse(
                 session, arena_printf(&session->arena, "the program of %s has ended", path),
                 "the kernel tells what happens now; a script over what has happened may have trace, begin, "
                 "end, interval and profile probes");
+        if (recording_unrelated(recording))
+            return refuse(session,
+                          arena_printf(&session->arena, "when the events of %s are is not known: %s", path,
+                                       recording_unrelated(recording)),
+                          "without probes of the kernel it can be read");
     }
     return 0;
 }
@@ -194,6 +196,21 @@ bool mixed_is_busy(const struct session *session)
     return session->mixed->is_busy;
 }
 
+/* How exact is the order of what was recorded and the rest? */
+static void tell_relations(struct session *session)
+{
+    const struct replay *replay = session->environment.replay;
+    for (size_t i = 0; i < replay_count(replay); i++) {
+        const struct recording *recording = replay_recording(replay, i);
+        struct text note = {0};
+        if (!recording_is_spdk(recording))
+            continue;
+        recording_describe_relation(recording, &note);
+        session_report(session, "NOTE: %s: %s\n", recording_path(recording), text_string(&note));
+        text_free(&note);
+    }
+}
+
 /* What happened until now is still to be read: programs of the kernel have been stopped, trace probes have
  * not. */
 void mixed_finish(struct session *session)
@@ -210,4 +227,5 @@ void mixed_finish(struct session *session)
         replay_pass_over(session, session->mixed->since, end);
     session->horizon = UINT64_MAX;
     replay_tell_missing(session);
+    tell_relations(session);
 }

@@ -126,7 +126,7 @@ static int open_of_command(struct session *session)
 {
     struct replay **replay = &session->environment.replay;
     struct text why = {0};
-    int error = replay_open(NULL, &session->child.pid, 1, replay, &why);
+    int error = replay_open(NULL, &session->child.pid, 1, session->environment.is_mixed, replay, &why);
     if (!error && !recording_model(replay_recording(*replay, 0))->tracepoint_room)
         replay_close(session);
     text_free(&why);
@@ -149,8 +149,8 @@ int replay_open_recordings(struct session *session)
     }
     if (options->command)
         return child_run_until(session, open_of_command);
-    error = replay_open(options->recordings, options->pids, options->pid_count, &session->environment.replay,
-                        &why);
+    error = replay_open(options->recordings, options->pids, options->pid_count, session->environment.is_mixed,
+                        &session->environment.replay, &why);
     if (error) {
         diagnose_error(&session->diagnostics, reader ? reader->place : (struct place){0}, "%s",
                        why.length ? text_string(&why) : strerror(-error));

@@ -97,6 +97,36 @@ check "nor is it merged" refused 'no relation to the boot clock' "$spoor" report
 "$spoor" report recorded >alone_too 2>errors
 check "without --merge, times are those of the file's own rate" cmp alone alone_too
 
+# ---- one script over both ----
+# mixed NAME OPTION…: the script runs while the program works; what it prints is in NAME.
+both='tracepoint:syscalls:sys_enter_close /args.fd >= 1000000/ { printf("call %d\n", args.fd - 1000000); @n = count(); @close[args.fd - 1000000] = nsecs; }
+    trace:bdev:BDEV_IO_START { printf("start %d\n", args.round); @n = count(); }
+    trace:bdev:BDEV_IO_DONE { printf("done %d\n", args.round); @n = count(); @us = max(lifetime / 1000); @after = min(nsecs - @close[args.round]); }
+    end { clear(@close); }'
+mixed() {
+    local name=$1
+    shift
+    timeout 60 "$spoor" -o "$name" "$@" -e "$both" 2>note 9>&- &
+    readers=($!)
+    until_there note '^Attached'
+    begin_work
+    until_there "$name" "^done $((rounds - 1))$" # what waits at the end may be left
+    kill -INT "${readers[0]}"
+    wait "${readers[0]}"
+    readers=()
+}
+start "spoor_clock_$$"
+mixed listing -p "$program" -f "$file"
+check "a script over the kernel and a living program: one order" ordered listing
+check "it says how exact that is" exact note
+check "one map has counted all" grep -qx "@n: $((rounds * 3))" listing
+after=$(sed -nE 's/^@after: ([0-9]+)$/\1/p' listing)
+check "nsecs is the boot clock: the event that is $apart ns behind the call is ${after:-?} ns behind" [ "${after:-0}" -gt $((apart - 1000)) -a "${after:-0}" -lt $((apart + 3000)) ]
+cp "$file" copy
+check "not with a copy" refused 'has ended' "$spoor" -f copy -e "$both"
+check "nor with what was recorded" refused 'has ended' "$spoor" -f recorded -e "$both"
+end
+
 # ---- the wall clock ----
 date +%s >now
 timeout 20 "$spoor" report --export ctf -o exported recorded 2>note
