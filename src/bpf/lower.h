@@ -37,17 +37,24 @@ struct process_filter {
     const struct task_offsets *task;      /* NULL: not known */
 };
 
+/* What a TYPE_NAME is an index of. Elements may be NULL. */
+struct name_list {
+    const char **items;
+    size_t count, room;
+};
+/* The index of that text, which becomes one of the list if it is not. */
+uint32_t name_list_index(struct arena *arena, struct name_list *names, const char *text);
+
 struct lower_options {
     const struct features *features;
     uint32_t pid_filter; /* 0: none */
     struct process_filter filter;
     uint32_t max_strlen;
-    uint32_t max_map_keys; /* 4096 */
-    uint32_t ring_bytes;   /* of one ring, a power of two of pages */
-    uint32_t name_base;    /* first index of the variant's probe names; functions follow after site_count */
-    uint32_t frame_most;   /* larger temporaries go to scratch memory; 0: the default */
-    const char *const *names; /* of all variants: what a TYPE_NAME is an index of; elements may be NULL */
-    size_t name_count;
+    uint32_t max_map_keys;   /* 4096 */
+    uint32_t ring_bytes;     /* of one ring, a power of two of pages */
+    uint32_t name_base;      /* first index of the variant's probe names; functions follow after site_count */
+    uint32_t frame_most;     /* larger temporaries go to scratch memory; 0: the default */
+    struct name_list *names; /* of all variants, and texts that stand beside names */
     uint64_t pid_namespace_device, pid_namespace; /* of the tracer; 0: the initial one */
     /* Where the kernel's functions lie that call programs of tracepoints: NULL when nobody knows; else slots,
      * a power of two, of them: 0, the first begins, it ends, the next begins …, the rest UINT64_MAX. */

@@ -143,8 +143,8 @@ static void branch_on_name(struct lowering *l, struct node *name, const struct n
                            struct ir_block *equal, struct ir_block *different)
 {
     struct ir_builder *b = &l->b;
-    const char *const *names = l->options->names;
-    size_t count = l->options->name_count;
+    const char *const *names = l->options->names->items;
+    size_t count = l->options->names->count;
     size_t length = strnlen(literal->string.text, literal->string.length); /* a string ends at its NUL */
     struct memory memory = lower_memory(l, name);
     struct ir *number = ir_load(b, memory.base, memory.offset, 8, false);
@@ -465,10 +465,33 @@ static void store_literal(struct lowering *l, const struct node *literal, uint32
     }
 }
 
+uint32_t name_list_index(struct arena *arena, struct name_list *names, const char *text)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (names->items[i] && !strcmp(names->items[i], text))
+            return (uint32_t)i;
+    *arena_push(arena, names->items, names->count, names->room) = text;
+    return (uint32_t)names->count - 1;
+}
+
+/* A text among symbols, or a literal among names. */
+static void store_name(struct lowering *l, struct ir *number, const struct type *type, struct memory to)
+{
+    if (type->kind != TYPE_NAME)
+        number = ir_binary(&l->b, IR_OR, number, ir_constant(&l->b, (int64_t)SYMBOL_IS_NAME));
+    ir_store(&l->b, to.base, to.offset, 8, number);
+    if (type->kind == TYPE_USYM)
+        ir_store_constant(&l->b, to.base, to.offset + 8, 8, 0);
+}
+
 void lower_convert_memory(struct lowering *l, struct memory from, const struct type *from_type,
                           struct memory to, const struct type *to_type)
 {
     uint32_t have = type_storage(from_type), want = type_storage(to_type);
+    if (from_type->kind == TYPE_NAME && type_is_symbol(to_type)) {
+        store_name(l, ir_load(&l->b, from.base, from.offset, 8, false), to_type, to);
+        return;
+    }
     if (type_is_scalar(to_type) && type_is_scalar(from_type)) {
         struct ir *value = ir_load(&l->b, from.base, from.offset, 8, false);
         ir_store(&l->b, to.base, to.offset, 8, lower_convert(l, value, from_type, to_type));
@@ -570,6 +593,12 @@ void lower_into_type(struct lowering *l, struct node *node, const struct type *t
         tuple_into(l, node, type, to);
     else if (node->kind == NODE_STRING && type->kind == TYPE_STRING)
         store_literal(l, node, type_storage(type), to);
+    else if (node->kind == NODE_STRING && (type->kind == TYPE_NAME || type_is_symbol(type)))
+        store_name(
+            l,
+            ir_constant(&l->b, name_list_index(l->arena, l->options->names,
+                                               arena_copy(l->arena, node->string.text, node->string.length))),
+            type, to);
     else if (type_storage(type) == type_storage(node->type) && type->kind == node->type->kind &&
              (type->kind != TYPE_TUPLE || type_equal(type, node->type)))
         aggregate_into(l, node, to);

@@ -86,6 +86,27 @@ static bool is_number_of_pointers(const struct type *old, const struct type *poi
            pointer->space != SPACE_NONE;
 }
 
+/* Where a variable or map got the type that a value does not fit; and how they differ, if both print alike. */
+static void hint_mismatch(struct checker *checker, const char *name, struct place place,
+                          const struct type *type, const struct type *old)
+{
+    struct text difference = {0};
+    type_difference(&difference, type, old);
+    check_hint(checker, "%s got its type at %s%s%s", name, check_where(checker, place),
+               difference.length ? "; " : "", text_string(&difference));
+    text_free(&difference);
+}
+
+/* Names and symbols are numbers that are resolved when they are printed. Constant texts beside them become such numbers: of
+ * what was stored before nothing is known here, but when the type has settled everything is looked at again. */
+static const struct type *joined_text(const struct type *old, const struct node *node)
+{
+    const struct type *type = node->type;
+    if (node->kind == NODE_STRING && (old->kind == TYPE_NAME || type_is_symbol(old)))
+        return old;
+    return old->kind == TYPE_STRING && (type->kind == TYPE_NAME || type_is_symbol(type)) ? type : NULL;
+}
+
 /* The type that holds what `old` holds and the node's value; NULL: there is none. */
 static const struct type *joined(struct checker *checker, const struct type *old, const struct node *node)
 {
@@ -96,6 +117,9 @@ static const struct type *joined(struct checker *checker, const struct type *old
         return joined_literal(checker, old, node);
     if (type->kind == TYPE_POINTER && is_number_of_pointers(old, type))
         return &type_u64;
+    const struct type *text = joined_text(old, node);
+    if (text)
+        return text;
     if (node->kind != NODE_TUPLE || old->kind != TYPE_TUPLE || type->kind != TYPE_TUPLE ||
         old->count != type->count)
         return type_common(checker->arena, old, type);
@@ -254,7 +278,7 @@ static void variable_store(struct checker *checker, struct node *node, struct sc
         checker, node->place,
         "Type mismatch for %s: trying to assign value of type '%s' when variable already has a type '%s'",
         variable->name, type_text(checker->arena, value->type), type_text(checker->arena, variable->type));
-    check_hint(checker, "%s got its type at %s", variable->name, check_where(checker, variable->place));
+    hint_mismatch(checker, variable->name, variable->place, value->type, variable->type);
 }
 
 void check_let(struct checker *checker, struct node *node)
@@ -547,7 +571,7 @@ static void map_store(struct checker *checker, struct node *node, struct map_sta
             checker, node->place,
             "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'",
             symbol->name, type_text(checker->arena, value->type), type_text(checker->arena, symbol->value));
-    check_hint(checker, "%s got its type at %s", symbol->name, check_where(checker, symbol->value_place));
+    hint_mismatch(checker, symbol->name, symbol->value_place, value->type, symbol->value);
 }
 
 /* ---- assignments ---- */

@@ -137,12 +137,24 @@ static const struct type *cast_open_array(struct checker *checker, const struct 
     return type_array(checker->arena, to->target, from->size / to->target->size);
 }
 
-static const struct type *cast_pointer(struct checker *checker, struct node *node, const struct type *to,
-                                       const struct type *from)
+/* Where the pointer leads that a number was made from: (uint64)$p - 8 is still an address of $p's memory. */
+static enum address_space space_of_number(const struct node *node)
+{
+    if (node->type && node->type->kind == TYPE_POINTER)
+        return node->type->space;
+    if (node->kind == NODE_CAST)
+        return space_of_number(node->cast.operand);
+    if (node->kind != NODE_BINARY || (node->binary.op != OPERATOR_ADD && node->binary.op != OPERATOR_SUB))
+        return SPACE_NONE;
+    enum address_space space = space_of_number(node->binary.left);
+    return space == SPACE_NONE ? space_of_number(node->binary.right) : space;
+}
+
+static const struct type *cast_pointer(struct checker *checker, struct node *node, const struct type *to)
 {
     enum address_space space = to->space;
-    if (space == SPACE_NONE && from->kind == TYPE_POINTER)
-        space = from->space;
+    if (space == SPACE_NONE)
+        space = space_of_number(node->cast.operand);
     if (space == SPACE_NONE)
         space = check_context_space(checker);
     return check_pointer_type(checker, node, to->target, space);
@@ -177,7 +189,7 @@ const struct type *check_cast(struct checker *checker, struct node *node)
         return NULL;
     }
     node->cast.target = to;
-    return to->kind == TYPE_POINTER ? cast_pointer(checker, node, to, from) : to;
+    return to->kind == TYPE_POINTER ? cast_pointer(checker, node, to) : to;
 }
 
 /* ---- questions ---- */

@@ -434,11 +434,35 @@ static bool find_symbol(struct walk *walk, bool user, uint32_t pid, uint64_t add
     return names->kernel_symbol && names->kernel_symbol(names->owner, address, out);
 }
 
+static void write_name(struct walk *walk, const struct type *type, struct bytes bytes)
+{
+    const struct print_names *names = walk->printer->names;
+    uint64_t number = load_word(bytes, 0);
+    const char *name = NULL;
+    if (names && type->kind == TYPE_USERNAME && names->username)
+        name = names->username(names->owner, number);
+    if (names && type->kind == TYPE_CGROUP_PATH && names->cgroup_path)
+        name = names->cgroup_path(names->owner, number, type->format);
+    if (names && type->kind == TYPE_NAME && names->name)
+        name = names->name(names->owner, number);
+    quote(walk);
+    if (name)
+        emit_foreign_string(walk, name);
+    else
+        number_unsigned(walk->out, number);
+    quote(walk);
+}
+
 static void write_symbol(struct walk *walk, const struct type *type, struct bytes bytes)
 {
+    static const struct type named = {.kind = TYPE_NAME, .size = 8};
     bool user = type->kind == TYPE_USYM;
     uint64_t address = load_word(bytes, 0);
     struct print_symbol symbol;
+    if (SYMBOL_HAS_NAME(address)) {
+        write_name(walk, &named, (struct bytes){(const uint8_t *)&(uint64_t){address ^ SYMBOL_IS_NAME}, 8});
+        return;
+    }
     quote(walk);
     if (find_symbol(walk, user, user ? (uint32_t)load_word(bytes, 8) : 0, address, false, &symbol) &&
         symbol.name)
@@ -595,25 +619,6 @@ static void write_timestamp(struct walk *walk, const struct type *type, struct b
                (int64_t)(load_word(bytes, 0) + (uint64_t)offset));
     if (walk->json)
         json_escape_tail(walk->out, begin, &walk->printer->scratch);
-    quote(walk);
-}
-
-static void write_name(struct walk *walk, const struct type *type, struct bytes bytes)
-{
-    const struct print_names *names = walk->printer->names;
-    uint64_t number = load_word(bytes, 0);
-    const char *name = NULL;
-    if (names && type->kind == TYPE_USERNAME && names->username)
-        name = names->username(names->owner, number);
-    if (names && type->kind == TYPE_CGROUP_PATH && names->cgroup_path)
-        name = names->cgroup_path(names->owner, number, type->format);
-    if (names && type->kind == TYPE_NAME && names->name)
-        name = names->name(names->owner, number);
-    quote(walk);
-    if (name)
-        emit_foreign_string(walk, name);
-    else
-        number_unsigned(walk->out, number);
     quote(walk);
 }
 

@@ -125,15 +125,16 @@ static bool same_name(const char *a, const char *b)
  * so that it is one key wherever it fired. */
 static uint32_t add_names(struct session *session, const struct probe_variant *variant)
 {
-    uint32_t base = (uint32_t)session->name_count;
+    struct name_list *names = &session->names;
+    uint32_t base = (uint32_t)names->count;
     size_t count = variant->context.site_count;
     for (uint32_t i = 0; count == 1 && i + 1 < base; i++)
-        if (same_name(session->names[i], variant->sites[0].name) &&
-            same_name(session->names[i + 1], variant->sites[0].function))
+        if (same_name(names->items[i], variant->sites[0].name) &&
+            same_name(names->items[i + 1], variant->sites[0].function))
             return i;
     for (size_t pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < count; i++)
-            *arena_push(&session->arena, session->names, session->name_count, session->name_room) =
+            *arena_push(&session->arena, names->items, names->count, names->room) =
                 pass ? variant->sites[i].function : variant->sites[i].name;
     return base;
 }
@@ -386,8 +387,7 @@ static struct lower_options options_for_lowering(struct session *session)
         .wall_offset = names_wall_offset(),
         .unwind = session->unwinds ? unwind_find_offsets(session) : NULL,
         .clock_map = session->options.clock_map,
-        .names = session->names,
-        .name_count = session->name_count,
+        .names = &session->names,
     };
 }
 

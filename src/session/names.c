@@ -179,7 +179,7 @@ static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_st
 static const char *name(void *owner, uint64_t index)
 {
     const struct session *session = owner;
-    return index < session->name_count ? session->names[index] : NULL;
+    return index < session->names.count ? session->names.items[index] : NULL;
 }
 
 static const char *username(void *owner, uint64_t uid)

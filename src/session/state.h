@@ -72,8 +72,7 @@ struct session {
     unsigned enumerators_missed;       /* names in it that mean nothing */
     struct image image;
     struct action_table actions;
-    const char **names; /* what TYPE_NAME indexes */
-    size_t name_count, name_room;
+    struct name_list names;
     size_t probe_count; /* sites, for the banner */
     regex_t probe_filter;
     struct text dump;

@@ -179,6 +179,11 @@ const struct type *type_aggregation(struct arena *arena, enum type_kind kind, co
     return type;
 }
 
+bool type_is_symbol(const struct type *type)
+{
+    return type->kind == TYPE_KSYM || type->kind == TYPE_USYM;
+}
+
 /* As of a member of a struct. */
 static uint64_t c_alignment(const struct type *type)
 {
@@ -260,13 +265,54 @@ static bool fields_equal(const struct type *a, const struct type *b, unsigned de
     return true;
 }
 
-/* A struct with a name is that name: looking inside could go round in circles, and would complete types
- * that nobody asked for. */
+/* The first member that stands elsewhere in b or is called otherwise there; NULL: none. Not looked at are the members'
+ * types: that could go round in circles, and would complete types that nobody asked for. */
+static const struct field *other_member(const struct type *a, const struct type *b)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct field *x = &a->fields[i], *y = i < b->count ? &b->fields[i] : NULL;
+        if (!y || x->offset != y->offset || x->bit_offset != y->bit_offset || x->bit_size != y->bit_size ||
+            !same_text(x->name, y->name))
+            return x;
+    }
+    return a->count < b->count ? &b->fields[a->count] : NULL;
+}
+
+static bool is_opaque(const struct type *type)
+{
+    return !type->complete && !type->size && !type->count;
+}
+
+/* A struct with a name is that name, whoever described it: the kernel's BTF, a format of tracefs, a program's debug
+ * information, the script. Only where two descriptions are known and contradict each other they are two structs. */
 static bool structs_equal(const struct type *a, const struct type *b, unsigned depth, unsigned *budget)
 {
-    if (a->size != b->size || a->is_union != b->is_union || !same_text(a->name, b->name))
+    if (a->is_union != b->is_union || !same_text(a->name, b->name))
         return false;
-    return has_name(a) || fields_equal(a, b, depth, budget);
+    if (!has_name(a))
+        return a->size == b->size && fields_equal(a, b, depth, budget);
+    if (a->size != b->size) { /* or one has not been looked into */
+        type_complete(a);
+        type_complete(b);
+        if (is_opaque(a) || is_opaque(b))
+            return true;
+    }
+    return a->size == b->size && (a->complete || b->complete || !other_member(a, b));
+}
+
+void type_difference(struct text *out, const struct type *a, const struct type *b)
+{
+    while (a && b && a->kind == b->kind && (a->kind == TYPE_POINTER || a->kind == TYPE_ARRAY))
+        a = a->target, b = b->target;
+    if (!a || !b || a->kind != TYPE_STRUCT || b->kind != TYPE_STRUCT || !same_text(a->name, b->name))
+        return;
+    const struct field *member = a->size == b->size ? other_member(a, b) : NULL;
+    if (a->size != b->size)
+        text_printf(out, "two structs are called '%s': one has %u bytes, the other %u", a->name, a->size,
+                    b->size);
+    else if (member)
+        text_printf(out, "two structs are called '%s', and '%s' is not the same member in both", a->name,
+                    member->name ? member->name : "");
 }
 
 static bool equal_within(const struct type *a, const struct type *b, unsigned depth, unsigned *budget)
@@ -382,6 +428,10 @@ static const struct type *common_within(struct arena *arena, const struct type *
         return a;
     if (type_is_number(a) && type_is_number(b))
         return common_integer(a, b);
+    if (type_is_symbol(a) && b->kind == TYPE_NAME)
+        return a;
+    if (type_is_symbol(b) && a->kind == TYPE_NAME)
+        return b;
     if (a->kind != b->kind)
         return NULL;
     switch (a->kind) {

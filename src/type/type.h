@@ -153,6 +153,10 @@ int type_element(const struct type *tuple, const struct type *other, uint32_t i)
 const struct type *type_simple(struct arena *arena, enum type_kind kind); /* ksym, usym, inet, name, … */
 const struct type *type_aggregation(struct arena *arena, enum type_kind kind, const struct type *value);
 
+/* ksym_t, usym_t. Where texts stand beside them in one map, an address that no machine has is the index of a name. */
+bool type_is_symbol(const struct type *type);
+#define SYMBOL_IS_NAME (UINT64_C(1) << 62)
+#define SYMBOL_HAS_NAME(address) ((address) >> 62 == 1)
 /* What C's sizeof would say: the members of a tuple at their natural alignment, which in our memory take whole words. */
 uint64_t type_c_size(const struct type *type);
 bool type_is_scalar(const struct type *type);      /* integer, bool, enum, pointer: lives in a register */
@@ -166,6 +170,8 @@ bool type_reads_as_integer(const struct type *type);
 /* Is it of this kind, or a tuple with such an element? */
 bool type_holds(const struct type *type, enum type_kind kind);
 bool type_equal(const struct type *a, const struct type *b);
+/* Says how two types differ that are called alike; else nothing. */
+void type_difference(struct text *out, const struct type *a, const struct type *b);
 
 /* The smallest type that holds both: wider integer, longer string, tuple by field; NULL when there is none.
  * bool with integer gives integer; pointers must have equal targets or one be void*. */
