@@ -5,6 +5,7 @@
 #include "bpf/lower_state.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct builtin *lower_builtin(const struct node *node)
@@ -522,10 +523,41 @@ static void tuple_into(struct lowering *l, struct node *node, const struct type 
     }
 }
 
+/* A row for each name of the unit's sites, and one for what is none. */
+static const char *name_rows(struct lowering *l, uint32_t width)
+{
+    const struct name_list *names = l->options->names;
+    const uint32_t rows = 2 * l->context->site_count;
+    struct lower_state *state = l->state;
+    if (state->name_rows && state->name_width == width)
+        return state->name_rows;
+    char *bytes = arena_array(l->arena, rows + 1, width);
+    for (uint32_t i = 0; i < rows && l->options->name_base + i < names->count; i++)
+        if (names->items[l->options->name_base + i])
+            snprintf(bytes + (size_t)i * width, width, "%s", names->items[l->options->name_base + i]);
+    state->name_width = width;
+    state->name_map = arena_strdup(l->arena, "site_names"); /* a map of its own for each unit */
+    return state->name_rows = bytes;
+}
+
+static void name_into(struct lowering *l, struct node *name, const struct type *type, struct memory to)
+{
+    const uint32_t width = type_storage(type), rows = 2 * l->context->site_count;
+    const struct memory number = lower_memory(l, name);
+    struct ir *index = ir_load(&l->b, number.base, number.offset, 8, false);
+    const char *texts = name_rows(l, width);
+    lower_table_row(l, l->state->name_map, texts, rows, width,
+                    ir_binary_constant(&l->b, IR_SUB, index, l->options->name_base), to);
+}
+
 static void cast_into(struct lowering *l, struct node *node, struct memory to)
 {
     struct node *operand = node->cast.operand;
     uint32_t want = type_storage(node->type);
+    if (operand->type->kind == TYPE_NAME) {
+        name_into(l, operand, node->type, to);
+        return;
+    }
     if (reads_as_scalar(operand->type)) {
         struct ir *value = lower_scalar(l, operand);
         uint32_t size = node->type->size;

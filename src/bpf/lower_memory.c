@@ -186,6 +186,25 @@ struct ir *lower_constants(struct lowering *l, const char *name, const void *byt
     return ir_map_value(&l->b, map, 0);
 }
 
+void lower_table_row(struct lowering *l, const char *name, const void *bytes, uint32_t rows, uint32_t width,
+                     struct ir *number, struct memory to)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t row = ir_variable(b);
+    struct ir_block *known = ir_block_new(b), *end = ir_block_new(b);
+    ir_write(b, row, ir_constant(b, rows));
+    ir_branch(b, ir_binary_constant(b, IR_ULT, number, rows), known, end);
+    ir_seal(b, known);
+    ir_enter(b, known);
+    ir_write(b, row, number);
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    struct ir *table = lower_constants(l, name, bytes, (rows + 1) * width);
+    ir_copy(b, to.base, to.offset,
+            ir_binary(b, IR_ADD, table, ir_binary_constant(b, IR_MUL, ir_read(b, row), width)), 0, width);
+}
+
 /* Memory forgets what the verifier knew. */
 struct ir *lower_pointer_number(struct lowering *l, struct ir *pointer)
 {

@@ -66,26 +66,14 @@ static struct ir *lower_name_of(struct lowering *l, struct node *node, struct me
     const struct family *family = &families[node->call.builtin->data];
     int rows = family->count();
     struct ir *number = ir_extend(b, lower_scalar(l, check_argument(node, 0)), 4, true);
-    uint32_t row = ir_variable(b);
     if (!into)
         return NULL;
     if (family->is_signed) {
         struct ir *sign = ir_binary_constant(b, IR_ASHR, number, 63); /* 0 or -1 */
         number = ir_binary(b, IR_SUB, ir_binary(b, IR_XOR, number, sign), sign);
     }
-    struct ir_block *known = ir_block_new(b), *end = ir_block_new(b);
-    ir_write(b, row, ir_constant(b, rows));
-    ir_branch(b, ir_binary_constant(b, IR_ULT, number, rows), known, end);
-    ir_seal(b, known);
-    ir_enter(b, known);
-    ir_write(b, row, number);
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
-    struct ir *table =
-        lower_constants(l, family->map, table_of(l->arena, family, rows), (uint32_t)(rows + 1) * ROW_BYTES);
-    struct ir *offset = ir_binary_constant(b, IR_MUL, ir_read(b, row), ROW_BYTES);
-    ir_copy(b, into->base, into->offset, ir_binary(b, IR_ADD, table, offset), 0, ROW_BYTES);
+    lower_table_row(l, family->map, table_of(l->arena, family, rows), (uint32_t)rows, ROW_BYTES, number,
+                    *into);
     return NULL;
 }
 

@@ -25,6 +25,7 @@ struct check_unit {
     struct node *predicate, *body;
     const struct probe_context *context;
     const char *probe;              /* text for messages */
+    uint32_t longest_name;          /* characters: of its probes, and their functions */
     struct subprogram *subprograms; /* copies of those that it calls: made while it is checked */
 };
 

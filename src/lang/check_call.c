@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Builtins, with and without parentheses: names, flags, numbers and kinds of arguments. What a builtin means
  * is the business of its entry in the registry. */
+#include <string.h>
+
 #include "lang/check_state.h"
 
 struct node *check_argument(const struct node *call, unsigned number)
@@ -185,6 +187,24 @@ static void text_to_array(struct node *node)
         node->type = node->field.found.type;
 }
 
+/* probe and func are numbers until they are printed; where a text is wanted they become it. */
+static bool becomes_text(struct checker *checker, struct node *argument)
+{
+    const struct builtin *builtin = argument->kind == NODE_NAME   ? argument->name.builtin
+                                    : argument->kind == NODE_CALL ? argument->call.builtin
+                                                                  : NULL;
+    if (argument->type->kind != TYPE_NAME || !builtin || !(builtin->flags & BUILTIN_USES_SITE))
+        return false;
+    struct node *name = arena_new(checker->arena, struct node);
+    *name = *argument;
+    name->next = NULL;
+    argument->kind = NODE_CAST;
+    memset(&argument->cast, 0, sizeof argument->cast);
+    argument->cast.operand = name;
+    argument->cast.target = argument->type = type_string(checker->arena, checker->unit->longest_name + 1);
+    return true;
+}
+
 /* A literal, or a call that stands for one: str($1). */
 static bool becomes_literal(struct node *argument)
 {
@@ -208,8 +228,9 @@ static bool argument_fits(struct checker *checker, struct node *argument, enum p
         text_to_array(argument);
         return is_address(argument->type) || type->kind == TYPE_STRING || type->kind == TYPE_BUFFER ||
                type->kind == TYPE_STRUCT;
-    case PARAMETER_TEXT: return is_address(type) || type->kind == TYPE_STRING;
-    case PARAMETER_STRING: return type->kind == TYPE_STRING;
+    case PARAMETER_TEXT:
+        return is_address(type) || type->kind == TYPE_STRING || becomes_text(checker, argument);
+    case PARAMETER_STRING: return type->kind == TYPE_STRING || becomes_text(checker, argument);
     case PARAMETER_OUT: return false;
     case PARAMETER_LITERAL_STRING: return becomes_literal(argument);
     case PARAMETER_WORD:

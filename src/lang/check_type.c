@@ -120,7 +120,7 @@ static bool cast_is_allowed(const struct type *from, const struct type *to)
         if (type_is_number(from))
             return to->size <= 8;
         return from->size == to->size && (from->kind == TYPE_STRING || is_plain_array(from));
-    case TYPE_STRING: return from->kind == TYPE_STRING && from->size <= to->size;
+    case TYPE_STRING: return (from->kind == TYPE_STRING && from->size <= to->size) || from->kind == TYPE_NAME;
     case TYPE_STRUCT:
     case TYPE_TUPLE:
     case TYPE_BUFFER: return type_equal(from, to);

@@ -257,6 +257,17 @@ static void add_units(struct session *session, struct action_block *block, struc
                                   .name_base = add_names(session, &variants->items[i])};
 }
 
+static uint32_t longest_name(const struct probe_variant *variant)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < variant->context.site_count; i++) {
+        const char *both[] = {variant->sites[i].name, variant->sites[i].function};
+        for (unsigned k = 0; k < 2; k++)
+            longest = both[k] && strlen(both[k]) > longest ? strlen(both[k]) : longest;
+    }
+    return (uint32_t)longest;
+}
+
 /* The copies of blocks that units from `first` on are compiled from. */
 static void clone_blocks(struct session *session, size_t first)
 {
@@ -271,6 +282,7 @@ static void clone_blocks(struct session *session, size_t first)
             .body = node_clone(&session->arena, unit->block->body),
             .context = &unit->variant->context,
             .probe = unit->variant->sites[0].name,
+            .longest_name = longest_name(unit->variant),
         };
     }
 }

@@ -291,13 +291,9 @@ static bool structs_equal(const struct type *a, const struct type *b, unsigned d
         return false;
     if (!has_name(a))
         return a->size == b->size && fields_equal(a, b, depth, budget);
-    if (a->size != b->size) { /* or one has not been looked into */
-        type_complete(a);
-        type_complete(b);
-        if (is_opaque(a) || is_opaque(b))
-            return true;
-    }
-    return a->size == b->size && (a->complete || b->complete || !other_member(a, b));
+    type_complete(a);
+    type_complete(b);
+    return is_opaque(a) || is_opaque(b) || (a->size == b->size && !other_member(a, b));
 }
 
 void type_difference(struct text *out, const struct type *a, const struct type *b)
