@@ -71,7 +71,8 @@ struct recording {
     /* Why times do not count on CLOCK_BOOTTIME; NULL: they do, of SPDK's format between these stamps. */
     const char *unrelated;
     uint64_t related_from, related_to;
-    uint64_t start; /* ns */
+    uint64_t related_error; /* the most that it was while it was followed, ns */
+    uint64_t start;         /* ns */
     uint64_t start_stamp;
     uint64_t realtime; /* what to add to a time for CLOCK_REALTIME, ns; 0: unknown */
     uint64_t ignore;   /* events with a stamp below are not shown */

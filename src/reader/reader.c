@@ -203,19 +203,6 @@ int recording_next(struct recording *recording, struct recording_event *event)
 
 /* ---- live ---- */
 
-uint64_t recording_counter_now(void)
-{
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t now;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
-    return now;
-#else
-    return UINT64_MAX;
-#endif
-}
-
 /* All events up to here are visible when the rings are read after `now`, unless a thread was stopped for
  * longer than this between taking the time and finishing the record. */
 static uint64_t safe_limit(const struct recording *recording, uint64_t now)
@@ -549,9 +536,11 @@ uint64_t recording_rate(const struct recording *recording)
 
 uint64_t recording_clock_error(const struct recording *recording)
 {
-    return recording_is_spdk(recording) && !recording->unrelated
-               ? relation_error(&recording->timeline, recording->related_from, recording->related_to)
-               : timeline_error(&recording->timeline);
+    if (!recording_is_spdk(recording) || recording->unrelated)
+        return timeline_error(&recording->timeline);
+    const uint64_t error =
+        relation_error(&recording->timeline, recording->related_from, recording->related_to);
+    return error > recording->related_error ? error : recording->related_error;
 }
 
 const char *recording_unrelated(const struct recording *recording)

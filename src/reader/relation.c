@@ -20,6 +20,19 @@ enum {
 
 /* ---- reading ---- */
 
+uint64_t recording_counter_now(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+    return now;
+#else
+    return UINT64_MAX;
+#endif
+}
+
 /* After everything before, and before everything behind. */
 static uint64_t counter_here(void)
 {
@@ -160,10 +173,10 @@ static uint64_t error_beyond(uint64_t units, const struct timeline_point *a, con
 
 uint64_t relation_error(const struct timeline *timeline, uint64_t oldest, uint64_t newest)
 {
-    const struct timeline_point *points = timeline->points, *last = &points[timeline->count - 1];
-    uint64_t read = 0, apart = 0, before = 0, behind = 0, all;
     if (!timeline->count)
         return UINT64_MAX;
+    const struct timeline_point *points = timeline->points, *last = &points[timeline->count - 1];
+    uint64_t read = 0, apart = 0, before = 0, behind = 0, all;
     for (const struct timeline_point *point = points; point <= last; point++) {
         read = point->error > read ? point->error : read;
         if (point < last && point[1].counter - point->counter > apart)

@@ -116,7 +116,7 @@ static int begin(struct recording *recording)
     recording->realtime = relation.realtime;
     recording->window = relation.since;
     recording->related_from = relation.clocks[0].counter;
-    recording->related_to = second.counter + timeline->rate;
+    recording->related_to = second.counter;
     return error;
 }
 
@@ -130,11 +130,16 @@ int spdk_relation_go_on(struct recording *recording)
     struct timeline *timeline = &recording->timeline;
     const uint64_t looks = recording->own_clocks;
     const int error = recording_look_at_clock(recording);
-    if (error || looks == recording->own_clocks)
+    if (error || looks == recording->own_clocks || timeline->count < 2)
         return error;
     const struct timeline_point *last = &timeline->points[timeline->count - 1];
-    const struct layout_clock before = reading(timeline->count > 1 ? last - 1 : last), now = reading(last);
-    if (timeline->count > 1 && relation_is_broken(&before, &now, timeline->rate)) {
+    const struct layout_clock before = reading(last - 1), now = reading(last);
+    /* Events up to this reading were related without it. */
+    timeline->count--;
+    const uint64_t most = relation_error(timeline, recording->related_from, now.counter);
+    timeline->count++;
+    recording->related_error = most > recording->related_error ? most : recording->related_error;
+    if (relation_is_broken(&before, &now, timeline->rate)) {
         /* It stopped or began anew: what was recorded before is nowhere now. */
         const uint64_t rate = timeline->rate;
         timeline_free(timeline);
@@ -144,7 +149,7 @@ int spdk_relation_go_on(struct recording *recording)
             return -ENOMEM;
     }
     timeline_finish(timeline);
-    recording->related_to = now.counter + timeline->rate; /* until the next look */
+    recording->related_to = now.counter;
     return 0;
 }
 

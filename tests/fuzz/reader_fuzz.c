@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2)
         return 0;
     const int file = hostile_recording(data, size);
-    const struct recording_options options = {.only_cpu = -1, .whole = data[0] & 32};
+    const struct recording_options options = {.only_cpu = -1, .whole = data[0] & 32, .relate = data[0] & 128};
     struct recording *recording;
     struct text why = {0};
     if (!recording_open_file(file, "fuzz", &options, &recording, &why)) {

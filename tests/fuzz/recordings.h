@@ -149,6 +149,33 @@ static void make_spdk_stream(uint8_t *bytes)
     }
 }
 
+/* The same behind a relation to the boot clock. */
+static void make_spdk_related(uint8_t *bytes)
+{
+    enum {
+        MOVED = sizeof(struct relation),
+        BEHIND = sizeof(struct spdk_header) + sizeof(struct spdk_stream)
+    };
+    static struct relation relation = {.since = 5, .realtime = 1000, .apart = 1000000000};
+    struct spdk_header header;
+    make_spdk_stream(bytes);
+    memmove(bytes + BEHIND + MOVED, bytes + BEHIND, FILE_BYTES - BEHIND - MOVED);
+    memcpy(&header, bytes, sizeof header);
+    header.file_size += MOVED;
+    for (int i = 0; i < SPDK_SECTIONS; i++)
+        header.offsets[i] += header.offsets[i] ? MOVED : 0;
+    memcpy(bytes, &header, sizeof header);
+    relation.count = 3;
+    relation.check = RELATION_CHECK ^ relation.count;
+    for (uint64_t i = 0; i < relation.count; i++) {
+        struct layout_clock *clock = &relation.clocks[i];
+        *clock =
+            (struct layout_clock){.counter = 15 + i * 100000000, .boottime = 77 + i * 100000001, .error = 3};
+        clock->check = layout_clock_check(clock);
+    }
+    memcpy(bytes + BEHIND, &relation, sizeof relation);
+}
+
 /* Three bytes of place, one of length, then what stands there instead. */
 static void damage(uint8_t *bytes, const uint8_t *data, size_t size)
 {
@@ -165,7 +192,7 @@ static void damage(uint8_t *bytes, const uint8_t *data, size_t size)
     }
 }
 
-/* A file in memory. Of the first byte, bit 5 is nobody's. */
+/* A file in memory. Of the first byte, bits 5 and 7 are nobody's. */
 static int hostile_recording(const uint8_t *data, size_t size)
 {
     static uint8_t bytes[FILE_BYTES];
@@ -174,14 +201,15 @@ static int hostile_recording(const uint8_t *data, size_t size)
     if (file < 0)
         abort();
     memset(bytes, 0, sizeof bytes);
-    switch (data[0] % 5) {
+    switch (data[0] % 6) {
     case 0: make_spoor(bytes, LAYOUT_KIND_RINGS); break;
     case 1: make_spoor(bytes, LAYOUT_KIND_STREAM); break;
     case 2: make_spdk(bytes); break;
     case 4: make_spdk_stream(bytes); break;
+    case 5: make_spdk_related(bytes); break;
     default: length = size - 1 < FILE_BYTES ? size - 1 : FILE_BYTES; memcpy(bytes, data + 1, length);
     }
-    if (data[0] % 5 != 3)
+    if (data[0] % 6 != 3)
         damage(bytes, data + 1, size - 1);
     if (data[0] & 64)
         length = length / 2 + data[0];

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# libspoor, its tests and probe.h built for aarch64 and run there, by QEMU's user emulation; and what they record, read here.
+# libspoor, its tests, what relates the counter to the clock, and probe.h built for aarch64 and run there, by QEMU's user emulation; and what they record, read here.
 #   tests/programs/aarch64.sh BUILD
 # STRIDE=n: the recorder interrupted at every nth pair of its instructions (31).
 # Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user (56 MB to fetch, 260 MB installed).
@@ -46,6 +46,13 @@ for source in "$root"/tests/unit/recorder*_test.c; do
     sed -n "s/^skip \(.*\)/skip $name: \1/p" "$name.out"
     [ $status = 0 ] || result 1 "$name ends with status $status" "$name.out"
 done
+
+# ---- the counter beside the boot clock ----
+# shellcheck disable=SC2086
+$compiler $flags -static -o relation "$root"/tests/unit/relation_test.c "$root"/src/reader/{relation,timeline}.c 2>problems
+result $? "the relation of the counter compiles" problems
+run ./relation >relation.out 2>&1
+result $? "its tests" relation.out
 
 # ---- recorded there, read here ----
 # shellcheck disable=SC2086

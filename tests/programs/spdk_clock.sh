@@ -127,6 +127,55 @@ check "not with a copy" refused 'has ended' "$spoor" -f copy -e "$both"
 check "nor with what was recorded" refused 'has ended' "$spoor" -f recorded -e "$both"
 end
 
+# ---- what stands in the file ----
+# doctor PYTHON: a copy of the recorded file whose relation (struct relation: check, count, since, …, then the readings, 40
+# bytes each) is changed by it, as `words`; `stamp` is that of an event in the middle.
+doctor() {
+    python3 - "$1" "$rounds" <<'END'
+import json, struct, subprocess, sys
+data = bytearray(open("recorded", "rb").read())
+words = list(struct.unpack_from("<2565Q", data, 88))
+stamp = json.load(open("all.json"))["entries"][int(sys.argv[2])]["tsc"]
+exec(sys.argv[1])
+struct.pack_into("<2565Q", data, 88, *words)
+open("doctored", "wb").write(data)
+END
+}
+"$spoor" report -j recorded >all.json 2>errors
+doctor 'words[2] = stamp'
+timeout 20 "$spoor" report --merge /dev/null doctored >merged 2>note
+check "what was recorded before the machine slept is not shown" test "$(wc -l <merged)" = $rounds
+doctor 'words[2] = 2**63'
+check "if all was, it is refused" refused 'has slept' "$spoor" report --merge lines doctored
+doctor 'words[0] ^= 1'
+check "a damaged relation" refused 'is damaged' "$spoor" report --merge lines doctored
+doctor 'words[1] = 600; words[0] = 0x6e6f6974616c6572 ^ 600'
+check "one of too many readings" refused 'is damaged' "$spoor" report --merge lines doctored
+doctor 'for i in range(words[1]): words[5 + i * 5 + 4] ^= 1'
+check "one without a reading that is whole" refused 'is damaged' "$spoor" report --merge lines doctored
+doctor 'words[5 + 4] ^= 1; words[1] = 1; words[5:10] = words[10:15]; words[0] = 0x6e6f6974616c6572 ^ 1'
+timeout 20 "$spoor" report --merge lines doctored >merged 2>note
+check "one reading alone is as exact as the rate in the file: $(bound note) ns" test "$(bound note)" -gt 100000
+
+# ---- a machine that has slept: its boot clock is ahead of the monotonic one ----
+slept="unshare --time --boottime 1000 --"
+if $slept true 2>errors; then
+    start "spoor_clock_$$"
+    timeout 60 $slept "$spoor" record -f "$file" -o awake 2>record.errors 9>&- &
+    readers=($!)
+    until [ -s awake ]; do sleep 0.02; done
+    begin_work
+    until_there out "done"
+    check "the living program's counter may have stopped" refused 'has slept' $slept "$spoor" report --merge lines -f "$file"
+    end
+    wait "${readers[0]}"
+    readers=()
+    timeout 20 "$spoor" report --merge /dev/null awake >merged 2>note
+    check "what was recorded since is whole" test "$(wc -l <merged)" = $((2 * rounds))
+else
+    echo "skip a machine that has slept: no namespace for clocks can be made"
+fi
+
 # ---- the wall clock ----
 date +%s >now
 timeout 20 "$spoor" report --export ctf -o exported recorded 2>note

@@ -44,6 +44,10 @@ static uint64_t ticks(void)
 {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+    return now;
 #else
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

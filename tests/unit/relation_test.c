@@ -108,13 +108,13 @@ static void test_times(void **state)
     timeline_init(&timeline, RATE + RATE / 300); /* what the file says is not what is measured */
     assert_null(relation_use(relation, &timeline, &error));
     assert_int_equal(error, 0);
-    const int64_t seconds[] = {-900000, -1000, 0, 1, 50, 99, 1000, 1000000};
+    const int64_t seconds[] = {-899999, -1000, 0, 1, 50, 99, 1000, 1000000};
     for (size_t i = 0; i < sizeof seconds / sizeof seconds[0]; i++)
         for (uint64_t part = 0; part < 5; part++) {
             const uint64_t counter = RATE * 1000000 + (uint64_t)seconds[i] * RATE + part * 5,
                            time = SECOND * 900000 + (uint64_t)seconds[i] * SECOND + part * 2,
                            got = timeline_time(&timeline, counter);
-            assert_in_range(got - time + 1, 0, 2); /* a nanosecond, for what was rounded */
+            assert_in_range(got, time - 1, time + 1); /* for what was rounded */
         }
     timeline_free(&timeline);
 

@@ -47,6 +47,9 @@ static inline void cmocka_fail(const char *what, const char *file, int line)
 #define assert_ptr_equal(a, b) cmocka_check((a) == (b), #a " == " #b)
 #define assert_int_equal(a, b) cmocka_check((uintmax_t)(a) == (uintmax_t)(b), #a " == " #b)
 #define assert_int_not_equal(a, b) cmocka_check((uintmax_t)(a) != (uintmax_t)(b), #a " != " #b)
+#define assert_in_range(x, least, most)                                                                      \
+    cmocka_check((uintmax_t)(x) >= (uintmax_t)(least) && (uintmax_t)(x) <= (uintmax_t)(most),                \
+                 #x " is from " #least " to " #most)
 #define assert_string_equal(a, b) cmocka_check(strcmp(a, b) == 0, #a " is " #b)
 #define assert_string_not_equal(a, b) cmocka_check(strcmp(a, b) != 0, #a " is not " #b)
 #define assert_memory_equal(a, b, size_) cmocka_check(memcmp(a, b, size_) == 0, #a " holds " #b)
