@@ -132,38 +132,81 @@ static bool is_chosen(const struct find_choice *choice, const struct find_entry 
            !(choice->pid && choice->pid != entry->pid) && !(choice->id && strcmp(choice->id, entry->id));
 }
 
-static char *path_if_readable(const char *path)
+/* What a process has mapped. */
+struct mapped {
+    const struct find_choice *choice;
+    pid_t inner; /* the id that it has for itself, which stands in names of files */
+    char *path;  /* of the newest that fits, NULL: none */
+    struct timespec changed;
+    int error; /* why one that fits, or all of them, cannot be looked at */
+    char *unread;
+};
+
+/* A file with SPDK's shared memory id in its name does not say whose it is; here it is known. */
+static bool is_chosen_mapping(const struct mapped *mapped, const struct proc_mapping *mapping)
 {
-    const int file = foreign_open(path);
-    if (file < 0)
-        return NULL;
-    close(file);
-    return strdup(path);
+    const char *file = strrchr(mapping->path, '/');
+    struct find_entry entry = {0};
+    if (mapping->is_deleted || !file || !parse_name(file + 1, &entry) ||
+        (entry.pid && entry.pid != (uint32_t)mapped->inner))
+        return false;
+    entry.pid = mapped->choice->pid;
+    return is_chosen(mapped->choice, &entry);
 }
 
-/* What a running process has mapped is found wherever it lies. A file with SPDK's shared memory id in its
- * name does not say whose it is; here it is known. NULL: nothing. */
-static char *find_mapped(const struct find_choice *choice)
+static void look_at_mapping(struct mapped *mapped, const struct proc_mapping *mapping)
+{
+    struct text opened = {0};
+    struct stat status;
+    if (proc_path((pid_t)mapped->choice->pid, mapping->path, &opened))
+        return;
+    const char *path = text_string(&opened);
+    const int file = foreign_open(path);
+    const bool is_open = file >= 0 && !fstat(file, &status);
+    if (file >= 0)
+        close(file);
+    if (is_open && (!mapped->path || status.st_mtim.tv_sec > mapped->changed.tv_sec ||
+                    (status.st_mtim.tv_sec == mapped->changed.tv_sec &&
+                     status.st_mtim.tv_nsec > mapped->changed.tv_nsec))) {
+        free(mapped->path);
+        mapped->path = strdup(path);
+        mapped->changed = status.st_mtim;
+    } else if (file < 0 && !mapped->unread) {
+        mapped->error = file;
+        mapped->unread = strdup(path);
+    }
+    text_free(&opened);
+}
+
+/* What a running process has mapped is found wherever it lies, in whatever namespaces that is. */
+static void find_mapped(struct mapped *mapped)
 {
     struct proc_maps maps;
-    char *path = NULL;
-    if (proc_maps_read((pid_t)choice->pid, &maps))
-        return NULL;
-    for (size_t i = 0; i < maps.count && !path; i++) {
-        const struct proc_mapping *mapping = &maps.items[i];
-        const char *file = strrchr(mapping->path, '/');
-        struct find_entry entry = {0};
-        struct text opened = {0};
-        if (mapping->is_deleted || !file || !parse_name(file + 1, &entry))
-            continue;
-        if (!entry.pid)
-            entry.pid = choice->pid;
-        if (is_chosen(choice, &entry) && !proc_path((pid_t)choice->pid, mapping->path, &opened))
-            path = path_if_readable(text_string(&opened));
-        text_free(&opened);
-    }
+    mapped->inner = (pid_t)mapped->choice->pid;
+    mapped->error = proc_inner_pid((pid_t)mapped->choice->pid, &mapped->inner);
+    if (!mapped->error)
+        mapped->error = proc_maps_read((pid_t)mapped->choice->pid, &maps);
+    if (mapped->error)
+        return;
+    for (size_t i = 0; i < maps.count; i++)
+        if (is_chosen_mapping(mapped, &maps.items[i]))
+            look_at_mapping(mapped, &maps.items[i]);
     proc_maps_free(&maps);
-    return path;
+}
+
+/* Why nothing of a process was found, as far as that is known. */
+static void tell_of_process(const struct mapped *mapped, struct text *why)
+{
+    const bool is_refused = mapped->error == -EACCES || mapped->error == -EPERM;
+    if (mapped->error == -ESRCH)
+        text_add(why, "; there is no such process");
+    else if (mapped->unread)
+        text_printf(why, "; it records to %s, which cannot be opened: %s", mapped->unread,
+                    strerror(-mapped->error));
+    else if (mapped->error)
+        text_printf(why, "; what it has mapped cannot be looked at: %s", strerror(-mapped->error));
+    if (is_refused)
+        text_add(why, " (that is for its user, or for root)");
 }
 
 /* What is no name of a program, but of its file. */
@@ -182,12 +225,16 @@ char *find_recording(const struct find_choice *choice, struct text *why)
     struct find_list list;
     char *path = NULL;
     const int error = find_recordings(&list);
-    for (size_t i = 0; i < list.count && !path; i++) {
+    struct mapped mapped = {.choice = choice};
+    if (choice->pid)
+        find_mapped(&mapped);
+    path = mapped.path;
+    /* The name of a file tells an id in one namespace of ids, which is not ours for a process of another one. */
+    const bool is_named_here = !choice->pid || mapped.inner == (pid_t)choice->pid;
+    for (size_t i = 0; i < list.count && !path && is_named_here; i++) {
         if (is_chosen(choice, &list.items[i]))
             path = strdup(list.items[i].path);
     }
-    if (!path && choice->pid)
-        path = find_mapped(choice);
     if (!path && error) {
         text_printf(why, "cannot look for recordings: %s", strerror(-error));
     } else if (!path) {
@@ -202,7 +249,10 @@ char *find_recording(const struct find_choice *choice, struct text *why)
         if (getenv("SPOOR_TRACE_DIR"))
             text_printf(why, ", nor in %s", getenv("SPOOR_TRACE_DIR"));
         tell_of_name(choice->name, why);
+        if (choice->pid)
+            tell_of_process(&mapped, why);
     }
+    free(mapped.unread);
     find_free(&list);
     return path;
 }

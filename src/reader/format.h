@@ -58,6 +58,7 @@ struct recording {
     char *path;
     uint64_t file_bytes;
     bool live;
+    pid_t writer;              /* the process that was found to write it, 0: not known */
     struct follower *follower; /* NULL: the recording is not followed, and its file does not change */
 
     struct arena arena; /* the model */

@@ -552,7 +552,8 @@ static bool spdk_is_live(struct recording *recording)
     struct statfs system;
     if (state->is_stream || pid < 0 || fstatfs(recording->file, &system) || system.f_type != TMPFS)
         return false;
-    const int mapped = pid ? mapped_file_shared(recording->file, pid) : MAPPED_SHARED;
+    const int mapped =
+        pid ? mapped_file_written(recording->file, recording->path, pid, &recording->writer) : MAPPED_SHARED;
     return mapped > 0 || (mapped < 0 && mapped != -ESRCH); /* one that may not be looked at is believed */
 }
 

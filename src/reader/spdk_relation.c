@@ -73,7 +73,7 @@ const char *spdk_relation_refusal(const struct recording *recording)
     const char *machine = relation_machine_refusal();
     if (machine)
         return machine;
-    const pid_t named = spdk_writer(recording);
+    const pid_t named = recording->writer ? recording->writer : spdk_writer(recording);
     const int mapped = named > 0 ? mapped_file_shared(recording->file, named) : 0;
     if (named > 0 && mapped <= 0 && mapped != -EACCES && mapped != -EPERM)
         return "its program does not live here";

@@ -40,8 +40,11 @@ static bool spoor_is_live(struct recording *recording)
         return true;
     /* It may have closed the descriptor: is this very file in its memory? */
     uint64_t started;
-    return header->pid && !proc_start_time((pid_t)header->pid, &started) && started == header->start_ticks &&
-           mapped_file_shared(recording->file, (pid_t)header->pid) > MAPPED_NOT;
+    return header->pid &&
+           mapped_file_written(recording->file, recording->path, (pid_t)header->pid, &recording->writer) >
+               MAPPED_NOT &&
+           !proc_start_time(recording->writer ? recording->writer : (pid_t)header->pid, &started) &&
+           started == header->start_ticks;
 }
 
 /* ---- opening ---- */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sym/mapped_file.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/open_foreign.h"
 #include "sym/proc.h"
 
 /* The numbers of a file as maps has them, which are not what stat says on every file system (btrfs,
@@ -64,4 +66,43 @@ int mapped_file_shared(int file, pid_t pid)
     }
     proc_maps_free(&maps);
     return result == MAPPED_SHARED && writable >= (uint64_t)status.st_size ? MAPPED_WRITABLE : result;
+}
+
+/* ---- by the id in a recording ---- */
+
+struct search {
+    int file;
+    pid_t named, found;
+    int hidden; /* why one that has this id may not be looked at */
+};
+
+static int look_at(void *context, pid_t pid)
+{
+    struct search *search = context;
+    pid_t inner;
+    if (proc_inner_pid(pid, &inner) || inner == pid || inner != search->named)
+        return 0;
+    const int shared = mapped_file_shared(search->file, pid);
+    if (shared < 0 && shared != -ESRCH)
+        search->hidden = shared;
+    if (shared > MAPPED_NOT)
+        search->found = pid;
+    return shared > MAPPED_NOT ? shared : 0;
+}
+
+int mapped_file_written(int file, const char *path, pid_t named, pid_t *writer)
+{
+    pid_t by_path = 0;
+    const pid_t known = __atomic_load_n(writer, __ATOMIC_RELAXED);
+    const int shared = mapped_file_shared(file, known ? known : named);
+    struct search search = {.file = file, .named = named};
+    if (shared > MAPPED_NOT || known)
+        return shared;
+    /* Another process may have the same id here; the one that is meant stands in the path, or is looked for. */
+    int nested = foreign_root_length(path, &by_path) ? look_at(&search, by_path) : 0;
+    if (nested <= MAPPED_NOT)
+        nested = proc_each(look_at, &search);
+    if (nested > MAPPED_NOT)
+        __atomic_store_n(writer, search.found, __ATOMIC_RELAXED);
+    return nested > MAPPED_NOT ? nested : search.hidden ? search.hidden : shared;
 }

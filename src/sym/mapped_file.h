@@ -13,5 +13,8 @@ enum mapped_file { MAPPED_NOT, MAPPED_SHARED, MAPPED_WRITABLE }; /* WRITABLE: al
 /* How does the process share its memory with it now? Or -errno: the process is gone (-ESRCH), or may not be
  * looked at. */
 int mapped_file_shared(int file, pid_t pid);
+/* The same of the process that wrote a recording, by the id that it has in its own namespace: what the recording or its
+ * name tells. path: of the file; *writer: who that is, 0: not known yet. */
+int mapped_file_written(int file, const char *path, pid_t named, pid_t *writer);
 
 #endif

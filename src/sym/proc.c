@@ -210,6 +210,22 @@ int proc_user(pid_t pid, uid_t *user)
     return error;
 }
 
+int proc_inner_pid(pid_t pid, pid_t *inner)
+{
+    struct text text = {0};
+    int error = proc_read(pid, "status", &text);
+    /* "NSpid:" and its id in each namespace from ours on; a kernel without namespaces of ids has no such line. */
+    const char *line = error ? NULL : strstr(text_string(&text), "\nNSpid:");
+    const char *end = line ? strchr(line + 1, '\n') : NULL;
+    *inner = pid;
+    while (end && end > line && end[-1] >= '0' && end[-1] <= '9')
+        end--;
+    if (end && *end >= '0' && *end <= '9')
+        *inner = (pid_t)strtol(end, NULL, 10);
+    text_free(&text);
+    return error;
+}
+
 int proc_start_time(pid_t pid, uint64_t *ticks)
 {
     struct text text = {0};

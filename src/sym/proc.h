@@ -38,6 +38,7 @@ bool proc_exists(pid_t pid);
 int proc_executable(pid_t pid, struct text *out); /* as the process sees it, without " (deleted)" */
 int proc_comm(pid_t pid, struct text *out);
 int proc_user(pid_t pid, uid_t *user);           /* who it acts as */
+int proc_inner_pid(pid_t pid, pid_t *inner);     /* what it calls itself, in its own namespace of ids */
 int proc_start_time(pid_t pid, uint64_t *ticks); /* tells a process from a later one with the same id */
 /* A path of the process, opened from outside: "/proc/PID/root" + path, or path itself when that is the same
  * file or when pid is 0. */
