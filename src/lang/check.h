@@ -60,6 +60,8 @@ struct checker {
     /* Of several scripts that run together: whose text it is. Maps and functions belong to one. NULL: there
      * is one. */
     unsigned (*script_of)(void *state, const struct source *source);
+    const struct table
+        *left_out; /* names of maps that blocks assign to whose probes are all missing; or NULL */
     void *script_state;
 
     /* result: all maps of the script, in order of first use; map_table finds by name */

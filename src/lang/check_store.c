@@ -439,7 +439,7 @@ struct map_state *check_map_symbol(struct checker *checker, struct node *node)
     struct map_state *map = map_symbol(checker, node);
     if (map_is_keyed(checker, map, node->place, node->map.key != NULL) && node->map.key)
         map_key_join(checker, map, node->map.key);
-    else if (node->map.key && node->map.key->kind != NODE_TUPLE)
+    else if (node->map.key)
         check_value(checker, node->map.key);
     return map;
 }
@@ -480,9 +480,12 @@ static void undefined_map(struct checker *checker, const struct node *node)
             return;
         }
     }
-    if (nearest.best)
+    if (checker->left_out && table_find(checker->left_out, node->map.name))
+        check_hint(checker, "the block that assigns to %s is left out: none of its probes is there",
+                   node->map.name);
+    else if (nearest.best)
         check_hint(checker, "did you mean '%s'?", nearest.best);
-    else if (node->map.key)
+    else if (node->map.key && node->map.key->kind != NODE_TUPLE)
         check_hint(checker,
                    "nothing is ever assigned to %s; --enum %s=NAME would fill it with the names of an enum",
                    node->map.name, node->map.name);

@@ -39,6 +39,7 @@ void session_close(struct session *session)
     if (session->options.probe_filter)
         regfree(&session->probe_filter);
     table_free(&session->enumerators);
+    table_free(&session->left_out);
     mixed_close(session);
     replay_close(session);
     c_close(session->definitions);
@@ -319,9 +320,34 @@ static int make_units(struct session *session)
     return 0;
 }
 
+static bool see_assignment(struct node *node, void *state)
+{
+    struct session *session = state;
+    const struct node *target = node->kind == NODE_ASSIGN ? node->assign.target
+                                : node->kind == NODE_STEP ? node->step.target
+                                                          : NULL;
+    if (target && target->kind == NODE_MAP &&
+        table_put(&session->left_out, target->map.name, (void *)target->map.name))
+        arena_give_up(&session->arena);
+    return true;
+}
+
+/* For messages: what is assigned to where no probe is. */
+static void find_left_out(struct session *session)
+{
+    for (struct action_block *block = session->script->blocks; block; block = block->next) {
+        bool has_unit = false;
+        for (size_t i = 0; i < session->unit_count && !has_unit; i++)
+            has_unit = session->units[i].block == block;
+        if (!has_unit)
+            node_walk(block->body, see_assignment, session);
+    }
+}
+
 static int check(struct session *session)
 {
     definitions_provide(session);
+    find_left_out(session);
     session->checker = (struct checker){
         .arena = &session->arena,
         .diagnostics = &session->diagnostics,
@@ -332,6 +358,7 @@ static int check(struct session *session)
         .has_command = session->options.command != NULL,
         .script_of = session->options.more_count && !session->options.shares_names ? session_script_of : NULL,
         .script_state = session,
+        .left_out = &session->left_out,
         .max_strlen = session->options.settings.max_strlen,
         .stack_mode = session->options.settings.stack_mode,
         .without_types =

@@ -73,7 +73,8 @@ struct session {
     struct image image;
     struct action_table actions;
     struct name_list names;
-    size_t probe_count; /* sites, for the banner */
+    struct table left_out; /* names of maps that are assigned to where no probe is */
+    size_t probe_count;    /* sites, for the banner */
     regex_t probe_filter;
     struct text dump;
 

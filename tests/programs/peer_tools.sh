@@ -1,14 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The tools that Debian's bpftrace 0.17 ships, as they are: peer_tools.sh BUILD. Each must compile, or be refused for a reason
-# that peer_tools.txt gives; those whose probes this kernel can attach must run, and print something.
+# The tools of the bpftrace that is installed, as they are (Debian's is 0.17, or 0.27 in sid), or those in the directory PEER_TOOLS:
+# peer_tools.sh BUILD. Each must compile, or be refused for a reason that peer_tools.txt gives; those whose probes this kernel
+# can attach must run, and print something.
 set -u
 
 build=$(cd "${1:?usage: peer_tools.sh BUILD}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 [ "$(id -u)" = 0 ] || { echo "skip peer-tools: needs root" && exit 0; }
 [ -r /sys/kernel/btf/vmlinux ] || { echo "skip peer-tools: needs the kernel's BTF" && exit 0; }
-tools=$(dpkg -L bpftrace 2>/dev/null | grep '\.bt$')
+if [ -n "${PEER_TOOLS:-}" ]; then
+    tools=$(find "$(cd "$PEER_TOOLS" && pwd)" -name '*.bt' | sort)
+else
+    tools=$(dpkg -L bpftrace 2>/dev/null | grep '\.bt$')
+fi
 [ -n "$tools" ] || { echo "skip peer-tools: Debian's bpftrace is not installed" && exit 0; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/spoor-peer-tools.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -48,7 +53,9 @@ for tool in $tools; do
     status=$?
     if [ $status = 1 ] && grep -qE 'this kernel has no (kprobes|kretprobes)' err; then
         echo "ok $name compiles (no kprobes to run it with)"
-    elif [ $status = 124 ] && [ -s out ] && ! grep -q 'ERROR' err; then
+    elif [ $status = 1 ] && [ -n "$line" ] && grep -qE "$expected" err; then
+        echo "ok $name is refused: $why"
+    elif { [ $status = 124 ] || { [ $status = 0 ] && grep -q 'missing_probes = ignore' "$tool"; }; } && [ -s out ] && ! grep -q ERROR err; then
         echo "ok $name runs"
     else
         echo "not ok $name runs (status $status)"
