@@ -270,6 +270,7 @@ format:
 
 install: all
 	install -D -m 755 $(BUILD)/spoor $(DESTDIR)$(PREFIX)/bin/spoor
+	$(if $(BPFTRACE),ln -sf spoor $(DESTDIR)$(PREFIX)/bin/bpftrace)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.a $(BUILD)/libspoortracer.a
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.so.1 $(BUILD)/libspoortracer.so.1
 	ln -sf libspoor.so.1 $(DESTDIR)$(PREFIX)/lib/libspoor.so

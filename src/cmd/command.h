@@ -10,6 +10,12 @@ int command_list(struct options *options);                                      
 int command_format(const struct options *options, const struct source *source); /* --fmt */
 int command_info(struct options *options);                                      /* --info */
 
+/* peer.c: called bpftrace, spoor says of itself what bpftrace would. */
+bool peer_is_called(int argc, char **argv);
+void peer_version(void);
+void peer_usage(FILE *out);
+void peer_info(struct kernel *kernel);
+
 /* The commands of BCC's users. */
 int command_trace(int argc, char **argv);
 int command_count(int argc, char **argv);

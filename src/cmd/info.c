@@ -33,10 +33,14 @@ int command_info(struct options *options)
         return 1;
     }
     uname(&system);
-    command_print(stdout, "spoor %s\n%s %s %s\n\n", SPOOR_VERSION, system.sysname, system.release,
-                  system.machine);
+    if (!options->is_peer)
+        command_print(stdout, "spoor %s\n%s %s %s\n\n", SPOOR_VERSION, system.sysname, system.release,
+                      system.machine);
     int error = kernel_open(&kernel_options, &diagnostics, &kernel);
-    if (!error) {
+    if (!error && options->is_peer) {
+        peer_info(kernel);
+        kernel_host(kernel)->operations->close(kernel_host(kernel));
+    } else if (!error) {
         struct text text = {0};
         kernel_describe(kernel, &text);
         describe_kinds(kernel, &text);

@@ -63,20 +63,23 @@ int main(int argc, char **argv)
         return 1;
     }
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
-    const char *slash = argc ? strrchr(argv[0], '/') : NULL;
-    bool is_bpftrace = argc && !strcmp(slash ? slash + 1 : argv[0], "bpftrace"); /* which has no commands */
+    const bool is_bpftrace = peer_is_called(argc, argv); /* which has no commands */
     for (size_t i = 0; argc > 1 && !is_bpftrace && i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run(argc - 1, argv + 1);
     static struct options options; /* its lists live as long as the process */
-    if (options_parse(&options, argc, argv))
+    options.is_peer = is_bpftrace;
+    if (options_parse(&options, argc, argv)) {
+        if (is_bpftrace)
+            peer_usage(stderr);
         return 1;
+    }
     if (options.help) {
-        options_help(stdout);
+        is_bpftrace ? peer_usage(stdout) : options_help(stdout);
         return 0;
     }
     if (options.version) {
-        fputs("spoor " SPOOR_VERSION "\n", stdout);
+        is_bpftrace ? peer_version() : (void)fputs("spoor " SPOOR_VERSION "\n", stdout);
         return 0;
     }
     if (options.info)

@@ -119,6 +119,19 @@ static const struct {
     {"parse", "ast"}, {"codegen", "ir-raw"}, {"codegen-opt", "ir"}, {"dis", "bpf"}, {"disasm", "bpf"},
 };
 
+void options_list(FILE *out, const char *indentation)
+{
+    for (size_t i = 0; i < LINES; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s%.1s%s%s%s%s%s", lines[i].letter > ' ' ? "-" : "    ",
+                 lines[i].letter > ' ' ? (char[]){(char)lines[i].letter, 0} : "",
+                 lines[i].letter > ' ' && lines[i].name ? ", " : "", lines[i].name ? "--" : "",
+                 lines[i].name ? lines[i].name : "", lines[i].argument ? " " : "",
+                 lines[i].argument ? lines[i].argument : "");
+        command_print(out, "%s%-26s %s\n", indentation, left, lines[i].what);
+    }
+}
+
 void options_help(FILE *out)
 {
     fputs("spoor: what is this system doing?\n\n"
@@ -127,15 +140,7 @@ void options_help(FILE *out)
           "       spoor [options] --script FILE --script FILE … [parameters]\n"
           "       spoor -l [PATTERN]\n\nOptions:\n",
           out);
-    for (size_t i = 0; i < LINES; i++) {
-        char left[64];
-        snprintf(left, sizeof left, "%s%.1s%s%s%s%s%s", lines[i].letter > ' ' ? "-" : "    ",
-                 lines[i].letter > ' ' ? (char[]){(char)lines[i].letter, 0} : "",
-                 lines[i].letter > ' ' && lines[i].name ? ", " : "", lines[i].name ? "--" : "",
-                 lines[i].name ? lines[i].name : "", lines[i].argument ? " " : "",
-                 lines[i].argument ? lines[i].argument : "");
-        command_print(out, "  %-26s %s\n", left, lines[i].what);
-    }
+    options_list(out, "  ");
     fputs("\nParameters are $1, $2 … in the script; write -- before those that begin with a dash.\n"
           "Exit status: 0, or the argument of exit(); 1 after an error.\n\nExamples:\n"
           "  spoor -e 'tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", comm, "
@@ -330,7 +335,7 @@ static int apply(struct options *options, int letter, const char *argument)
         if (choice < 0 && errno != ENOENT)
             return complain("'%s' is no format, and no recording that could be opened", argument);
         if (choice < 0)
-            return complain("Invalid output format \"%s\"", argument);
+            return complain("Invalid output format \"%s\": valid formats are text and json", argument);
         session->is_json = choice == 1;
         return 0;
     case OPTION_HISTOGRAM:
@@ -467,6 +472,8 @@ int options_parse(struct options *options, int argc, char **argv)
         return complain("--keep needs --rotate-size%s", "");
     if (options->session.shows_times && !options->session.is_json)
         return complain("--times is for lines of JSON: -f json%s", "");
+    if (options->is_peer && options->session.command && options->session.pid_count)
+        return complain("USAGE: Cannot use both -c and -p.%s", "");
     int next = optind;
     if (options->lists && !options->script_count && next < argc) {
         if (is_script(argv[next]))

@@ -21,6 +21,7 @@ struct options {
     bool lists;          /* -l */
     const char *pattern; /* of -l; NULL: everything */
     bool help, version, info;
+    bool is_peer;             /* called bpftrace */
     bool dry_run, formats;    /* --dry-run, --fmt */
     const char *output;       /* -o */
     pid_t pids[OPTIONS_PIDS]; /* of -p */
@@ -34,5 +35,6 @@ void options_process(struct options *options, pid_t pid);
 /* To a NULL-terminated list that lives as long as the process. 1 after a message. */
 int options_append(const char *const **list, const char *item);
 void options_help(FILE *out);
+void options_list(FILE *out, const char *indentation); /* the options alone, a line each */
 
 #endif
