@@ -147,6 +147,18 @@ check "not with a copy" refused 'has ended' "$spoor" -f copy -e "$both"
 check "nor with what was recorded" refused 'has ended' "$spoor" -f recorded -e "$both"
 end
 
+# ---- several recordings ----
+for one in first second; do
+    start "spoor_clock_$$"
+    begin_work
+    until_there out "done"
+    "$spoor" ctl -f "$file" dump 60s $one 2>errors
+    end
+done
+for ((i = 0; i < 2 * rounds; i++)); do echo $((i % rounds)); done >wanted
+timeout 20 "$spoor" -f second -f first -e 'trace:bdev:BDEV_IO_START { printf("%d\n", args.round); }' 2>errors | grep . >came
+check "a script over two recordings: what was recorded later comes later" cmp wanted came
+
 # ---- what stands in the file ----
 # doctor PYTHON: a copy of the recorded file whose relation (struct relation: check, count, since, …, then the readings, 40
 # bytes each) is changed by it, as `words`; `stamp` is that of an event in the middle.
