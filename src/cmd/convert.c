@@ -95,7 +95,7 @@ static void say(const struct convert_result *result)
 
 int command_convert(int argc, char **argv)
 {
-    const struct recording_options options = {.only_cpu = -1, .whole = true};
+    struct recording_options options = {.only_cpu = -1, .whole = true};
     struct arguments arguments = {0};
     struct convert_result result = {0};
     struct recording *recording = NULL;
@@ -103,6 +103,7 @@ int command_convert(int argc, char **argv)
     struct text why = {0};
     if (parse(&arguments, argc, argv))
         return 1;
+    options.relate = arguments.convert == convert_to_spoor;
     recordings_only_read(true);
     int error = recording_open(arguments.from, &options, &recording, &why);
     if (!error && arguments.convert == convert_to_spoor && !recording_is_spdk(recording)) {

@@ -222,6 +222,21 @@ static int write_owners(struct to_spoor *to)
     return error;
 }
 
+/* What both clocks were at a stamp; of a recording that is not related, the counter alone. */
+static struct layout_clock clock_at(const struct to_spoor *to, uint64_t stamp)
+{
+    struct layout_clock clock = {.counter = stamp};
+    const unsigned __int128 error = (unsigned __int128)recording_clock_error(to->recording) *
+                                        recording_rate(to->recording) / 1000000000u +
+                                    1;
+    if (!recording_clock_is_known(to->recording))
+        return clock;
+    clock.boottime = clock.monotonic = recording_time(to->recording, stamp);
+    clock.error = error > UINT64_MAX ? UINT64_MAX : (uint64_t)error;
+    clock.check = layout_clock_check(&clock);
+    return clock;
+}
+
 /* The header last, and its magic in it: before, it is no recording. */
 static int write_head(struct to_spoor *to)
 {
@@ -229,16 +244,18 @@ static int write_head(struct to_spoor *to)
         .sections_used = to->sections.length,
         .lost = {[LAYOUT_LOST_SPACE] = to->result->notes[CONVERT_UNRECORDED]},
     };
+    const uint64_t start = recording_start_stamp(to->recording), real = recording_realtime(to->recording);
     const struct layout_header header = {
         .magic = LAYOUT_MAGIC,
         .version = LAYOUT_VERSION,
         .byte_order = LAYOUT_BYTE_ORDER,
         .header_bytes = sizeof header,
         .kind = LAYOUT_KIND_STREAM,
-        .optional = LAYOUT_OPTIONAL_OWN_CLOCK,
+        .optional = recording_clock_is_known(to->recording) ? 0 : LAYOUT_OPTIONAL_OWN_CLOCK,
         .counter_kind = LAYOUT_COUNTER_TSC,
         .counter_hz = recording_rate(to->recording),
-        .opened.counter = recording_start_stamp(to->recording),
+        .opened = clock_at(to, start),
+        .realtime = real ? real + recording_time(to->recording, start) : 0,
         .control_offset = ALIGNED,
         .control_bytes = ALIGNED,
         .owners_offset = to->owners_at,
@@ -279,7 +296,7 @@ static int end_block(struct to_spoor *to, struct to_ring *ring)
     return write_block(to, ring);
 }
 
-static void begin_block(struct to_ring *ring, const struct recording_event *event)
+static void begin_block(const struct to_spoor *to, struct to_ring *ring, const struct recording_event *event)
 {
     struct layout_block *block = ring->block;
     const uint64_t sequence = block->sequence + 1;
@@ -288,6 +305,7 @@ static void begin_block(struct to_ring *ring, const struct recording_event *even
         .sequence = sequence,
         .number = ring->number,
         .counter = event->stamp,
+        .clock = clock_at(to, event->stamp),
         .ring = index,
         .tid = event->thread,
         .first = LAYOUT_BLOCK_HEADER_BYTES,
@@ -362,7 +380,7 @@ static int put_event(struct to_spoor *to, struct recording_event *event)
         error = end_block(to, ring);
     ring->number += event->lost;
     if (event->lost || is_full)
-        begin_block(ring, event);
+        begin_block(to, ring, event);
     const uint64_t position = ring->block->sequence * LAYOUT_BLOCK_WORDS + ring->at / 8;
     record->start = layout_record_start(position, tracepoint_id(to, event->tracepoint), bytes);
     memcpy((uint8_t *)ring->block + ring->at, record, bytes);
@@ -397,7 +415,7 @@ static int put_rest(struct to_spoor *to)
     last.thread_name = name;
     last.stamp = ring->last;
     ring->number += missing;
-    begin_block(ring, &last);
+    begin_block(to, ring, &last);
     ring->block->first = LAYOUT_BLOCK_BYTES;
     return write_block(to, ring);
 }

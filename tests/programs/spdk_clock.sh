@@ -89,6 +89,11 @@ end
 wait "${readers[1]}"
 readers=()
 check "record says nothing of a relation that is kept" sh -c '! grep -q NOTE record.errors'
+timeout 20 "$spoor" convert --to spoor recorded converted 2>errors
+timeout 20 "$spoor" report --merge lines converted >merged 2>note
+check "what is converted to spoor's format keeps the relation: one order" ordered merged
+"$spoor" convert --to spoor copy converted_copy 2>errors
+check "and gets none where there is none" refused 'a clock of its own' "$spoor" report --merge lines converted_copy
 for made in recorded dumped; do
     timeout 20 "$spoor" report --merge lines $made >merged 2>note
     check "$made, later: one order" ordered merged
