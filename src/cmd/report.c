@@ -156,12 +156,17 @@ static void print_counts(const struct report *report)
 {
     const struct recording_counts counts = recording_counts(report->recording);
     const bool is_spdk = recording_is_spdk(report->recording);
-    if (counts.overwritten)
+    struct text older = {0};
+    recording_describe_older(report->recording, &older);
+    if (older.length)
+        command_print(stderr, "NOTE: %s\n", text_string(&older));
+    text_free(&older);
+    if (counts.overwritten > counts.older)
         command_print(
             stderr,
             "NOTE: %" PRIu64
             " %s were overwritten before they were read: a larger ring, or `spoor record`, keeps more\n",
-            counts.overwritten, is_spdk ? "entries" : "events");
+            counts.overwritten - counts.older, is_spdk ? "entries" : "events");
     if (counts.lost)
         print_lost(&counts);
     if (counts.owners_lost)

@@ -148,6 +148,17 @@ static int heap_build(struct recording *recording)
 }
 
 /* What is missing before the first event of a source is no gap: the recording begins behind it. */
+static void count_event(struct recording *recording, const struct recording_source *source)
+{
+    struct recording_counts *counts = &recording->counts;
+    if (!source->has_begun)
+        counts->older += source->lost;
+    if (!counts->events++)
+        counts->from = source->stamp;
+    counts->to = source->stamp;
+    counts->is_all = false;
+}
+
 static void note_gap(struct recording *recording, struct recording_source *source)
 {
     if (!source->lost || !source->has_begun)
@@ -181,6 +192,7 @@ int recording_next(struct recording *recording, struct recording_event *event)
         }
     } else {
         recording->current = recording->heap_count ? recording->heap[0] : NULL;
+        recording->counts.is_all = !recording->current;
         if (!recording->current)
             return 0;
         recording->heap[0] = recording->heap[--recording->heap_count];
@@ -188,13 +200,16 @@ int recording_next(struct recording *recording, struct recording_event *event)
             heap_down(recording, 0);
     }
     source = recording->current;
-    if (source->stamp > recording->limit)
+    if (source->stamp > recording->limit) {
+        recording->counts.is_all = true; /* up to now */
         return 0;
+    }
     recording->format->take(recording, source, event);
     event->stamp = source->stamp;
     event->source = source->index;
     event->lost = source->lost;
     event->is_outside = source->stamp < recording->window;
+    count_event(recording, source);
     source->has_begun = true;
     timeline_expect(&recording->timeline, source->stamp);
     recording->taken = true;
@@ -555,6 +570,20 @@ void recording_describe_relation(const struct recording *recording, struct text 
                 tenths / 10, tenths % 10);
 }
 
+void recording_describe_older(const struct recording *recording, struct text *out)
+{
+    const struct recording_counts all = recording_counts(recording), *counts = &all;
+    const char *what = recording_is_spdk(recording) ? "entries" : "events";
+    if (!counts->older)
+        return;
+    if (counts->is_all)
+        text_printf(
+            out, "the recording holds the newest %" PRIu64 " events, the last %.3f ms: ", counts->events,
+            (double)(recording_time(recording, counts->to) - recording_time(recording, counts->from)) / 1e6);
+    text_printf(out, "%srings went round, and %" PRIu64 " older %s were overwritten",
+                counts->is_all ? "its " : "the recording's ", counts->older, what);
+}
+
 bool recording_is_live(const struct recording *recording)
 {
     return recording->live;
@@ -585,6 +614,9 @@ struct recording_counts recording_counts(const struct recording *recording)
     struct recording_counts counts = recording->counts;
     if (recording->options.model_only)
         counts.sources = recording->format->rings(recording);
+    for (size_t i = 0; i < recording->source_count; i++) /* those of which no event was handed out yet */
+        if (!recording->sources[i]->has_begun)
+            counts.older += recording->sources[i]->lost;
     counts.read_error = __atomic_load_n(recording->read_error, __ATOMIC_RELAXED);
     return counts;
 }

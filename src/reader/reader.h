@@ -222,7 +222,12 @@ enum recording_lost { /* why the program could not record */
 struct recording_counts {
     uint64_t overwritten; /* gone before or while we read; SPDK's format: entries, of which an event has one
                              or more */
-    uint64_t lost;        /* never recorded, for whatever reason */
+    uint64_t
+        older; /* of these: before the first event of a ring, which goes round for as long as it is written */
+    uint64_t events; /* that were handed out; from and to: stamps of the first and the last */
+    uint64_t from, to;
+    bool is_all;   /* there were no more */
+    uint64_t lost; /* never recorded, for whatever reason */
     uint64_t lost_by[RECORDING_LOST_COUNT];
     uint64_t owners_lost;
     uint64_t damaged;     /* blocks or entries that make no sense */
@@ -231,6 +236,9 @@ struct recording_counts {
     unsigned sources;     /* rings */
     int read_error;       /* errno of a part that the file system did not give; 0: none */
 };
+/* What was overwritten because rings go round, in a sentence: which part of all the recording holds. Nothing if it is
+ * whole. */
+void recording_describe_older(const struct recording *recording, struct text *out);
 struct recording_counts recording_counts(const struct recording *recording);
 
 #endif

@@ -337,11 +337,17 @@ void replay_tell_missing(struct session *session)
     for (size_t i = 0; i < replay_count(replay); i++) {
         struct recording *recording = replay_recording(replay, i);
         struct recording_counts counts = recording_counts(recording);
-        counts.overwritten -= session->overwritten ? session->overwritten[i] : 0;
+        counts.overwritten -= session->overwritten ? session->overwritten[i] : counts.older;
         if (counts.read_error)
             diagnose_error(&session->diagnostics, (struct place){0},
                            "%s could not be read everywhere, and events are missing: %s",
                            recording_path(recording), strerror(counts.read_error));
+        struct text older = {0};
+        if (!session->overwritten)
+            recording_describe_older(recording, &older);
+        if (older.length)
+            session_report(session, "NOTE: %s: %s\n", recording_path(recording), text_string(&older));
+        text_free(&older);
         if (counts.overwritten)
             session_report(session, "WARNING: %s: %llu %s were overwritten before they were read\n",
                            recording_path(recording), (unsigned long long)counts.overwritten,

@@ -53,7 +53,7 @@ end() {
     program=
 }
 events() { "$spoor" report -f "$1" --stats 2>errors | awk 'NR == 1 { print $1 }'; }
-overwritten() { awk '/overwritten before they were read/ { print $2 }' errors; }
+overwritten() { grep -oE '[0-9]+ (older )?events were overwritten' errors | awk '{ s += $1 } END { print s }'; }
 
 # ---- ended ----
 start quick 20000 2 0
@@ -67,6 +67,12 @@ check "the listing has as many lines" test "$(grep -c -v '\*\*\*' list)" = "$rea
 sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' list >'times'
 cp list all
 check "in order of time" sort -c -n times
+check "which part of all it is, is said as that" \
+    grep -q "^NOTE: the recording holds the newest $read events, the last [0-9.]* ms: its rings went round, and $lost older events were overwritten\$" errors
+check "and as no loss" sh -c '! grep -q "before they were read" errors'
+"$spoor" report -f "$file" --to 1 2>errors >part
+check "nor how much that is, when not all of it was read" grep -q "^NOTE: the recording's rings went round, and [0-9]* older events were overwritten\$" errors
+check "nor is any of it lost then" sh -c '! grep -q "before they were read" errors'
 check "overwritten events are said in place" grep -q ' events overwritten before this \*\*\*$' list
 longest=$(sed -nE 's/.* BDEV_IO_DONE .* time: *([0-9.]+) .*/\1/p' list | sort -n | tail -1)
 "$spoor" report -f "$file" --stats 2>errors >stats

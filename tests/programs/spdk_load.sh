@@ -72,7 +72,7 @@ each() { # NAME FILE whole|cut: every event of it is in its place
     counted=$("$spoor" report -f "$2" -j --whole 2>errors | python3 each.py "$3" 2>>errors)
     check "$1: every event in its place, with its time: ${counted:-none}" [ $? = 0 ]
 }
-lost() { sed -nE 's/.*(NOTE|WARNING): ([^ ]*: )?([0-9]+) entries were overwritten before they were.*/\3/p; s/.*; ([0-9]+) entries were overwritten.*/\1/p' "$1" | tail -n 1; }
+lost() { grep -oE '[0-9]+ (older )?entries were overwritten' "$1" | awk '{ s += $1 } END { print s }'; }
 # account NAME COUNTS LOST: delivered and lost are together what the program recorded, and nothing came that it did not.
 account() {
     local missing

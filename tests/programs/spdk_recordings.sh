@@ -61,8 +61,7 @@ for file in files:
             i = int(offset) // 8
             if [int(other) for other in others] != [i * n for n in (3, 5, 7, 11, 13)] or int(kind) != i % 4:
                 sys.exit(f"{file}: torn: {entry}")
-    found = re.search(r"NOTE: (\d+) entries were overwritten", done.stderr)
-    overwritten += int(found[1]) if found else 0
+    overwritten += sum(map(int, re.findall(r"(\d+) (?:older )?entries were overwritten", done.stderr)))
 print(events, taken, overwritten)
 END
 whole() { python3 whole.py "$spoor" "$@"; }
