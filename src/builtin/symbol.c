@@ -32,6 +32,20 @@ static struct ir *lower_usym(struct lowering *l, struct node *node, struct memor
     return NULL;
 }
 
+/* The kernel's functions answer some errors as pointers: -4095 to -1. */
+static const struct type *check_is_err(struct checker *checker, struct node *node)
+{
+    (void)checker, (void)node;
+    return &type_bool;
+}
+
+static struct ir *lower_is_err(struct lowering *l, struct node *node, struct memory *into)
+{
+    struct ir *pointer = lower_scalar(l, check_argument(node, 0));
+    (void)into;
+    return ir_binary_constant(&l->b, IR_UGE, pointer, -4095);
+}
+
 /* ---- names to addresses ---- */
 
 static const struct type *check_uaddr(struct checker *checker, struct node *node)
@@ -247,6 +261,14 @@ const struct builtin builtins_symbol[] = {
      {PARAMETER_LITERAL_STRING},
      .check = check_uaddr,
      .lower = lower_uaddr},
+    {"is_err",
+     "is_err(pointer)",
+     BUILTIN_CALL,
+     1,
+     1,
+     {PARAMETER_POINTER},
+     .check = check_is_err,
+     .lower = lower_is_err},
     {"kstack",
      "kstack([mode] [, frames])",
      EITHER | BUILTIN_USES_KSTACK,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* -l: what can be probed; and which types the kernel has, for patterns like "struct X". */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +11,33 @@
 #include "sym/btf.h"
 #include "sym/glob.h"
 
+/* Types come as C writes them, "char * name"; bpftrace writes the stars where the type is: "char* name". */
+static void say_details(const char *details)
+{
+    struct text text = {0};
+    for (const char *at = details; *at;) {
+        if (*at != ' ' || at[1] != '*') {
+            text_char(&text, *at++);
+            continue;
+        }
+        for (at++; *at == '*' || (*at == ' ' && at[1] == '*'); at++)
+            if (*at == '*')
+                text_char(&text, '*');
+        if (isalnum((unsigned char)*at) || *at == '_')
+            text_char(&text, ' ');
+    }
+    if (!text.failed)
+        command_say(stdout, text_string(&text));
+    text_free(&text);
+}
+
 static int print_probe(void *state, const char *name, const char *details)
 {
     size_t *count = state;
     ++*count;
     command_print(stdout, "%s\n", name);
     if (details)
-        command_say(stdout, details);
+        say_details(details);
     return ferror(stdout) ? -EPIPE : 0;
 }
 
@@ -116,16 +137,45 @@ static int list_functions(struct probe_environment *environment, bool verbose, s
     return point ? probe_list(environment, probe_kinds, point, verbose, print_probe, count) : -EINVAL;
 }
 
-static int list(struct options *options, struct arena *arena, struct diagnostics *diagnostics)
+/* One of several patterns, with commas between them; those in quotes are part of a name. *rest: what follows. */
+static char *next_pattern(struct arena *arena, const char *patterns, const char **rest)
+{
+    const char *at = patterns;
+    bool is_quoted = false;
+    for (; *at && (*at != ',' || is_quoted); at++)
+        is_quoted ^= *at == '"';
+    *rest = *at ? at + 1 : NULL;
+    return arena_copy(arena, patterns, (size_t)(at - patterns));
+}
+
+static int list_pattern(struct probe_environment *environment, const char *pattern, bool verbose)
 {
     size_t count = 0;
-    struct attach_point *point = NULL;
-    bool is_types = options->pattern && names_types(options->pattern);
-    if (options->pattern && !is_types) {
-        point = parse_pattern(options->pattern, arena, diagnostics);
-        if (!point)
-            return 1;
-    }
+    if (names_types(pattern))
+        return list_types(environment, pattern, verbose);
+    struct attach_point *point = parse_pattern(pattern, environment->arena, environment->diagnostics);
+    if (!point)
+        return -EINVAL;
+    int error = probe_list(environment, probe_kinds, point, verbose, print_probe, &count);
+    if (error || count || environment->diagnostics->errors)
+        return error;
+    diagnose_error(environment->diagnostics, (struct place){0}, "no probe matches '%s'", pattern);
+    if (strchr(pattern, '/') && !strchr(pattern, ':'))
+        diagnose_hint(environment->diagnostics,
+                      "it looks like the name of a file, and there is no such file");
+    return -ENOENT;
+}
+
+static int list_all(struct probe_environment *environment, bool verbose)
+{
+    size_t count = 0;
+    int error = probe_list(environment, probe_kinds, NULL, verbose, print_probe, &count);
+    return error || !environment->process_count ? error : list_functions(environment, verbose, &count);
+}
+
+static int list(struct options *options, struct arena *arena, struct diagnostics *diagnostics)
+{
+    const bool verbose = options->session.is_verbose;
     struct probe_environment environment = {.arena = arena,
                                             .diagnostics = diagnostics,
                                             .processes = options->session.pids,
@@ -141,17 +191,13 @@ static int list(struct options *options, struct arena *arena, struct diagnostics
         if (!environment.replay)
             return 1;
     }
-    int error = is_types ? list_types(&environment, options->pattern, options->session.is_verbose)
-                         : probe_list(&environment, probe_kinds, point, options->session.is_verbose,
-                                      print_probe, &count);
-    if (!error && !options->pattern && environment.process_count)
-        error = list_functions(&environment, options->session.is_verbose, &count);
+    int error = options->pattern ? 0 : list_all(&environment, verbose);
+    for (const char *rest = options->pattern; rest && error != -EPIPE;) {
+        int failed = list_pattern(&environment, next_pattern(arena, rest, &rest), verbose);
+        error = failed ? failed : error;
+    }
     replay_free(environment.replay);
     probe_environment_close(&environment);
-    if (!error && !count && !is_types && options->pattern && !diagnostics->errors) {
-        command_print(stderr, "ERROR: no probe matches '%s'\n", options->pattern);
-        return 1;
-    }
     return error || diagnostics->errors ? 1 : 0;
 }
 

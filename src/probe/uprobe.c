@@ -519,10 +519,12 @@ static int uprobe_list(const struct probe_kind *kind, struct probe_environment *
                        const struct attach_point *pattern, bool verbose, probe_visitor *visit, void *state)
 {
     bool is_vague = point_is_pattern(pattern, 0), is_cpp = uprobe_is_cpp(pattern);
-    size_t binary = pattern->piece_count == 2 && environment->process_count && is_vague ? 0 : 1;
+    const bool is_all = pattern->piece_count == 2 && !strcmp(pattern->pieces[1].text, "*");
+    /* With -p, uprobe:* means the functions of what the processes have mapped. */
+    size_t binary = pattern->piece_count == 2 && environment->process_count && (is_vague || is_all) ? 0 : 1;
     /* Without a binary there is nothing to look into: all functions of all programs is nobody's question. */
     if (pattern->piece_count < 2 || (pattern->piece_count == 2 && binary && is_vague) ||
-        (pattern->piece_count == 2 && !strcmp(pattern->pieces[1].text, "*")))
+        (is_all && (binary || is_vague)))
         return 0;
     struct uprobe_listing listing = {.kind = kind,
                                      .pattern = pattern,

@@ -95,10 +95,12 @@ static int watch_mode(struct probe_environment *environment, const struct attach
         hint = "write rw";
     }
     if (!problem && machine_here() == MACHINE_X86_64 && type == WATCH_EXECUTE &&
-        event->bp_len != sizeof(long)) {
-        problem = "this processor watches for execution with length 8";
-        hint = "write 8 for the length; it is the address that counts";
+        event->bp_len != sizeof(long) && event->bp_len != 1) {
+        problem = "this processor watches for execution with length 1 or 8";
+        hint = "write 1 for the length; it is the address that counts";
     }
+    if (!problem && machine_here() == MACHINE_X86_64 && type == WATCH_EXECUTE)
+        event->bp_len = sizeof(long); /* what the kernel wants to see, wherever the instruction lies */
     event->bp_type = type;
     if (!problem)
         return 0;

@@ -202,10 +202,28 @@ static void import_directory(struct importing *importing, struct script *script,
     }
 }
 
+/* The parts of bpftrace's standard library: what they define are builtins here. */
+static bool is_built_in(const char *path)
+{
+    static const char *const parts[] = {"base", "kfunc", "map", "meta", "process", "strings", "usdt"};
+    static const char folder[] = "stdlib/";
+    if (strncmp(path, folder, sizeof folder - 1) != 0)
+        return !strcmp(path, "stdlib");
+    path += sizeof folder - 1;
+    const size_t length = strcspn(path, "/.");
+    const char *rest = path + length;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strlen(parts[i]) == length && !memcmp(parts[i], path, length))
+            return !*rest || !strcmp(rest, ".bt");
+    return false;
+}
+
 static void import_path(const struct importer *importer, struct script *script, const struct import *import)
 {
     struct importing *importing = (struct importing *)importer;
     struct session *session = importing->session;
+    if (is_built_in(import->path) && access(relative_path(session, import), F_OK))
+        return;
     const char *path = relative_path(session, import);
     struct stat status;
     const int file = find(session, import, path);
