@@ -9,4 +9,6 @@ static const struct builtin *const families[] = {
     builtins_type,        builtins_enumeration, builtins_rows,   builtins_recording,     builtins_command,
 };
 
-const struct builtin_table builtin_table = {families, sizeof families / sizeof families[0]};
+static const char *const parts[] = {"base", "kfunc", "map", "meta", "process", "strings", "usdt", NULL};
+
+const struct builtin_table builtin_table = {families, sizeof families / sizeof families[0], parts};

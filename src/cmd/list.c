@@ -137,10 +137,11 @@ static int list_functions(struct probe_environment *environment, bool verbose, s
     return point ? probe_list(environment, probe_kinds, point, verbose, print_probe, count) : -EINVAL;
 }
 
-/* One of several patterns, with commas between them; those in quotes are part of a name. *rest: what follows. */
-static char *next_pattern(struct arena *arena, const char *patterns, const char **rest)
+/* The next of several patterns, with commas between them; those in quotes are part of a name. *rest: where it begins, and
+ * then the one behind it; NULL: there is none. */
+static char *next_pattern(struct arena *arena, const char **rest)
 {
-    const char *at = patterns;
+    const char *patterns = *rest, *at = patterns;
     bool is_quoted = false;
     for (; *at && (*at != ',' || is_quoted); at++)
         is_quoted ^= *at == '"';
@@ -193,7 +194,7 @@ static int list(struct options *options, struct arena *arena, struct diagnostics
     }
     int error = options->pattern ? 0 : list_all(&environment, verbose);
     for (const char *rest = options->pattern; rest && error != -EPIPE;) {
-        int failed = list_pattern(&environment, next_pattern(arena, rest, &rest), verbose);
+        int failed = list_pattern(&environment, next_pattern(arena, &rest), verbose);
         error = failed ? failed : error;
     }
     replay_free(environment.replay);

@@ -86,6 +86,8 @@ struct builtin {
 struct builtin_table { /* families side by side; each array ends with name == NULL */
     const struct builtin *const *families;
     size_t count;
+    const char *const
+        *parts; /* of bpftrace's standard library, all of which is built in; NULL-terminated, or NULL */
 };
 
 /* By name: exact, or a numbered one (then *number is set). NULL: none. */

@@ -520,11 +520,16 @@ static int uprobe_list(const struct probe_kind *kind, struct probe_environment *
 {
     bool is_vague = point_is_pattern(pattern, 0), is_cpp = uprobe_is_cpp(pattern);
     const bool is_all = pattern->piece_count == 2 && !strcmp(pattern->pieces[1].text, "*");
-    /* With -p, uprobe:* means the functions of what the processes have mapped. */
-    size_t binary = pattern->piece_count == 2 && environment->process_count && (is_vague || is_all) ? 0 : 1;
+    struct attach_piece every[] = {{.text = kind->name}, {.text = "*"}, {.text = "*"}};
+    struct attach_point whole = *pattern;
+    if (is_all && environment->process_count && !is_vague) { /* the functions of what they have mapped */
+        whole.pieces = every;
+        whole.piece_count = 3;
+        pattern = &whole;
+    }
+    size_t binary = pattern->piece_count == 2 && environment->process_count && is_vague ? 0 : 1;
     /* Without a binary there is nothing to look into: all functions of all programs is nobody's question. */
-    if (pattern->piece_count < 2 || (pattern->piece_count == 2 && binary && is_vague) ||
-        (is_all && (binary || is_vague)))
+    if (pattern->piece_count < 2 || (pattern->piece_count == 2 && ((binary && is_vague) || is_all)))
         return 0;
     struct uprobe_listing listing = {.kind = kind,
                                      .pattern = pattern,

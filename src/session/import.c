@@ -70,11 +70,29 @@ static void cannot(struct session *session, const struct import *import, const c
     diagnose_error(&session->diagnostics, import->place, "cannot import '%s': %s", path, strerror(error));
 }
 
-/* What only root and the caller can have put there: a descriptor to look at, or -1 with a diagnostic. */
+/* A part of bpftrace's standard library, "stdlib/NAME" or "stdlib/NAME.bt": what it defines are builtins here. */
+static bool is_built_in(const struct session *session, const char *path)
+{
+    static const char folder[] = "stdlib/";
+    if (strncmp(path, folder, sizeof folder - 1) != 0)
+        return !strcmp(path, "stdlib");
+    path += sizeof folder - 1;
+    const size_t length = strcspn(path, "/.");
+    const char *rest = path + length;
+    for (const char *const *part = session->options.builtins->parts; part && *part; part++)
+        if (strlen(*part) == length && !memcmp(*part, path, length))
+            return !*rest || !strcmp(rest, ".bt");
+    return false;
+}
+
+/* What only root and the caller can have put there: a descriptor to look at, or -1, with a diagnostic unless it need not be
+ * there. */
 static int find(struct session *session, const struct import *import, const char *path)
 {
     struct text why = {0};
     const int file = trusted_find(path, &why);
+    if (file == -ENOENT && is_built_in(session, import->path))
+        return -1;
     if (file < 0 && why.length) {
         diagnose_error(&session->diagnostics, import->place, "cannot import '%s': %s", path,
                        text_string(&why));
@@ -202,28 +220,10 @@ static void import_directory(struct importing *importing, struct script *script,
     }
 }
 
-/* The parts of bpftrace's standard library: what they define are builtins here. */
-static bool is_built_in(const char *path)
-{
-    static const char *const parts[] = {"base", "kfunc", "map", "meta", "process", "strings", "usdt"};
-    static const char folder[] = "stdlib/";
-    if (strncmp(path, folder, sizeof folder - 1) != 0)
-        return !strcmp(path, "stdlib");
-    path += sizeof folder - 1;
-    const size_t length = strcspn(path, "/.");
-    const char *rest = path + length;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strlen(parts[i]) == length && !memcmp(parts[i], path, length))
-            return !*rest || !strcmp(rest, ".bt");
-    return false;
-}
-
 static void import_path(const struct importer *importer, struct script *script, const struct import *import)
 {
     struct importing *importing = (struct importing *)importer;
     struct session *session = importing->session;
-    if (is_built_in(import->path) && access(relative_path(session, import), F_OK))
-        return;
     const char *path = relative_path(session, import);
     struct stat status;
     const int file = find(session, import, path);
