@@ -35,6 +35,8 @@ enum {
     OPTION_WIDTH,
     OPTION_EXPORT,
     OPTION_MERGE,
+    OPTION_NAMES,
+    OPTION_PROGRAM,
 };
 
 static const char help[] =
@@ -64,6 +66,10 @@ static const char help[] =
     "  --stats            counts, rates and latencies instead of events\n"
     "  --slowest N [TYPE] the N objects (of this type) with the longest life, each with its story\n"
     "  --width N          columns of a line; 0: no limit (default: of the terminal)\n"
+    "  --names LIST       values of arguments by their names: ARGUMENT=ENUM or TRACEPOINT:ARGUMENT=ENUM, an "
+    "enum of "
+    "the program\n"
+    "  --program FILE     the program, if it does not run (default: what -p runs)\n"
     "  --merge LINES      between the events, the lines of `spoor -f json --times -o LINES`; -: standard "
     "input\n"
     "  --export FORMAT    for other tools: perfetto, ctf (a directory), folded (for flame graphs)\n"
@@ -230,6 +236,8 @@ static const struct option names[] = {
     {"whole", 0, NULL, OPTION_WHOLE},
     {"width", 1, NULL, OPTION_WIDTH},
     {"merge", 1, NULL, OPTION_MERGE},
+    {"names", 1, NULL, OPTION_NAMES},
+    {"program", 1, NULL, OPTION_PROGRAM},
     {"export", 1, NULL, OPTION_EXPORT},
     {"output", 1, NULL, 'o'},
     {"help", 0, NULL, 'h'},
@@ -265,6 +273,8 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         case 'j': report->json = true; break;
         case 'o': report->output = optarg; break;
         case OPTION_MERGE: report->merged = optarg; break;
+        case OPTION_NAMES: report->names = optarg; break;
+        case OPTION_PROGRAM: report->program = optarg; break;
         case OPTION_EXPORT:
             if (!(report->format = export_format_find(optarg)))
                 return complain("--export takes perfetto, ctf or folded, not", optarg);
@@ -363,6 +373,8 @@ int command_report(int argc, char **argv)
         error = recording_keep_up(report.recording);
     if (!error)
         error = check_lcore(&report, &why);
+    if (!error)
+        error = report_names(&report, (pid_t)arguments.choice.pid, &why);
     if (!error && !(report.objects = objects_make(report.recording)))
         error = -ENOMEM;
     if (error) {

@@ -22,6 +22,7 @@ struct report_options {
     bool has_width;
     const struct export_format *format; /* --export; NULL: no */
     const char *output, *merged;        /* -o, --merge; NULL: none */
+    const char *names, *program;        /* --names, --program; NULL: none */
 };
 
 struct report {
@@ -44,6 +45,9 @@ int report_next(struct report *report, struct recording_event *event, struct obj
 /* --follow, when there was no next event: waits for more. 1: ask again; 0: no more comes; -errno. */
 int report_wait(struct report *report);
 void report_progress_end(struct report *report);
+/* --names: values of arguments by their names in the program, which the process runs if none was given. 0 or -errno, with
+ * the reason. */
+int report_names(struct report *report, pid_t pid, struct text *why);
 int report_stats(struct report *report); /* exit status, here and below */
 int report_slowest(struct report *report);
 int report_export(struct report *report);

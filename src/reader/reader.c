@@ -15,6 +15,7 @@
 #include "reader/drain.h"
 #include "reader/format.h"
 #include "reader/relation.h"
+#include "sym/glob.h"
 
 static const struct recording_format *const formats[] = {&recording_format_spoor, &recording_format_spdk};
 
@@ -147,7 +148,7 @@ static int heap_build(struct recording *recording)
     return 0;
 }
 
-/* What is missing before the first event of a source is no gap: the recording begins behind it. */
+/* What was overwritten before the first event of a ring is what it went round over. */
 static void count_event(struct recording *recording, const struct recording_source *source)
 {
     struct recording_counts *counts = &recording->counts;
@@ -159,6 +160,7 @@ static void count_event(struct recording *recording, const struct recording_sour
     counts->is_all = false;
 }
 
+/* What is missing before the first event of a source is no gap: the recording begins behind it. */
 static void note_gap(struct recording *recording, struct recording_source *source)
 {
     if (!source->lost || !source->has_begun)
@@ -419,6 +421,35 @@ int recording_refresh(struct recording *recording)
         recording->current = NULL;
     const int built = heap_build(recording);
     return error ? error : built ? built : recording->live;
+}
+
+int recording_name_values(struct recording *recording, const char *tracepoint, const char *argument,
+                          const struct recording_enumerator *values, size_t count, unsigned *named)
+{
+    const struct recording_model *model = &recording->model;
+    jmp_buf nowhere;
+    if (arena_guard(&recording->arena, nowhere))
+        return -ENOMEM;
+    struct recording_enumeration *enumeration = arena_new(&recording->arena, struct recording_enumeration);
+    struct recording_enumerator *own = arena_array(&recording->arena, count, sizeof *own);
+    for (size_t i = 0; i < count; i++)
+        own[i] = (struct recording_enumerator){
+            values[i].value, recording_name(&recording->arena, values[i].name, strlen(values[i].name))};
+    *enumeration = (struct recording_enumeration){.values = own, .count = count};
+    for (size_t i = 0; i < model->tracepoint_room; i++) {
+        /* Formats make them in the arena, to be changed. */
+        struct recording_tracepoint *declared =
+            (struct recording_tracepoint *)(uintptr_t)model->tracepoints[i];
+        for (unsigned j = 0; declared && j < declared->argument_count; j++) {
+            struct recording_argument *its = &declared->arguments[j];
+            if (strcmp(its->name, argument) || (tracepoint && !glob_match(tracepoint, declared->name)) ||
+                (its->kind != RECORDING_SIGNED && its->kind != RECORDING_UNSIGNED))
+                continue;
+            its->enumeration = enumeration;
+            ++*named;
+        }
+    }
+    return 0;
 }
 
 /* ---- questions ---- */

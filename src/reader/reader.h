@@ -99,6 +99,11 @@ struct recording_owner {
 
 /* The name of a value, or NULL. */
 const char *recording_enumerator(const struct recording_enumeration *enumeration, uint64_t value);
+/* From now on values of an argument, of the tracepoints that a pattern (sym/glob.h) means, NULL: of all, have these names,
+ * in ascending order; *named: how many arguments that are numbers there are. 0 or -ENOMEM. */
+struct recording;
+int recording_name_values(struct recording *recording, const char *tracepoint, const char *argument,
+                          const struct recording_enumerator *values, size_t count, unsigned *named);
 /* Do events of this type ever say that an object ends? Those of SPDK's format never do. */
 bool recording_ends_are_told(const struct recording_model *model, int16_t type);
 

@@ -227,6 +227,22 @@ for line in open("list"):
     assert abs(float(time) - before - float(step)) < 0.0015, line
     before = float(time)
 assert before > 0 and int(ticks) > 0'
+"$spoor" report -p $program --whole --names 'BDEV_IO_S*:type=spdk_bdev_io_type,offset=when' 2>errors >list
+check "--names: values by the names that the program has" sh -c '
+    for name in INVALID READ WRITE UNMAP; do [ "$(grep -c " BDEV_IO_START .* type: *BDEV_IO_TYPE_$name " list)" -gt 10 ] || exit 1; done
+    ! grep -q " type: *[0-9]" list'
+"$spoor" report -s $name -i 7 --whole --program ./spdk_writer --names 'type=spdk_bdev_io_type' 2>errors >list
+check "--program: of one that is named" grep -q ' type: *BDEV_IO_TYPE_WRITE ' list
+"$spoor" report -s $name -i 7 --whole -j --program ./spdk_writer --names 'type=spdk_bdev_io_type' 2>errors >document
+check "in JSON they are numbers" sh -c '! grep -q BDEV_IO_TYPE_ document && grep -q BDEV_IO_START document'
+wrong "--names without a program" '--names needs the program that has the enum: -p PID while it runs, or --program FILE$' report -s $name -i 7 --names type=spdk_bdev_io_type
+wrong "an enum that it does not have" '.* declares no enum nothing, as far as' report -p $program --names type=nothing
+wrong "an argument that there is not" ".* has no tracepoint BDEV_IO_DONE with a number type" report -p $program --names BDEV_IO_DONE:type=spdk_bdev_io_type
+wrong "an argument that is no number" ".* has no tracepoint at all with a number ctx" report -p $program --names ctx=spdk_bdev_io_type
+wrong "--names without an enum" '--names takes ARGUMENT=ENUM or TRACEPOINT:ARGUMENT=ENUM, not type$' report -p $program --names type
+strip -o stripped ./spdk_writer
+wrong "a program without debug information" './stripped has no debug information' report -p $program --program ./stripped --names type=when
+wrong "no program" 'cannot read the debug information of ./out' report -p $program --program ./out --names type=when
 rm -f /dev/shm/${name}_trace.7
 timeout 20 "$spoor" record -f "$file" -o timed --rotate-time 1s --duration 2500ms 2>errors
 check "rotation by time: $(ls timed.* | wc -l) files" test -e timed.2 -a ! -e timed.5

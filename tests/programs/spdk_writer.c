@@ -11,6 +11,11 @@
 
 enum { IO_START = 3 * 64, IO_DONE, REQ_NEW = 5 * 64, REQ_COMPLETED = 5 * 64 + 12 };
 
+enum spdk_bdev_io_type { BDEV_IO_TYPE_INVALID, BDEV_IO_TYPE_READ, BDEV_IO_TYPE_WRITE, BDEV_IO_TYPE_UNMAP };
+typedef enum { LATE = -1, EARLY = 8 } when; /* without a tag */
+
+static volatile enum spdk_bdev_io_type newest_type;
+static volatile when newest_when;
 static uint64_t rounds;
 static unsigned pause_us;
 static uint64_t written[LCORES][2];
@@ -21,6 +26,8 @@ static void *work(void *argument)
     for (uint64_t i = 1; !rounds || i <= rounds; i++) {
         const uint64_t io = i % 8 * 64 + 4096 + lcore, request = i % 16 * 128 + 65536 + lcore;
         const uint64_t start[] = {i % 4, request, i * 8, i * 3, i * 5, i * 7, i * 11, i * 13};
+        newest_type = (enum spdk_bdev_io_type)start[0];
+        newest_when = EARLY;
         record_at(ticks(), lcore, REQ_NEW, 2, request, (uint64_t[]){i}, 1, written[lcore]);
         record_at(ticks(), lcore, IO_START, 1, io, start, 8, written[lcore]);
         record_at(ticks(), lcore, IO_DONE, 1, io, (uint64_t[]){request}, 1, written[lcore]);
