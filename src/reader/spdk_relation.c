@@ -195,6 +195,9 @@ int spdk_relation_settle(struct recording *recording, uint64_t newest, uint64_t 
     const struct spdk_state *state = recording->state;
     if (recording->unrelated)
         return 0;
+    recording->related_from = recording->related_to = recording->timeline.points[0].counter;
+    if (!newest)
+        return 0; /* there is no event */
     if (newest < state->relation_since) {
         const uint64_t rate = recording->timeline.rate;
         recording->unrelated =

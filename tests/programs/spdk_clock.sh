@@ -72,8 +72,10 @@ timeout 60 "$spoor" -f json --times -o lines -p "$program" -e "$script" 2>tracer
 readers+=($!)
 timeout 60 "$spoor" record -f "$file" -o recorded 2>record.errors 9>&- &
 readers+=($!)
+timeout 60 "$spoor" record -q -f "$file" -o part --rotate-size 20K 9>&- &
+readers+=($!)
 until_there lines attached_probes
-until [ -s recorded ]; do sleep 0.02; done
+until [ -s recorded ] && [ -s part.1 ]; do sleep 0.02; done
 begin_work
 until_there out "done"
 kill -INT "${readers[0]}"
@@ -86,9 +88,33 @@ check "a copy does not say when its events were" refused "what .spoor record. ma
 "$spoor" ctl -f "$file" dump 60s dumped 2>errors
 "$spoor" report -f "$file" >alone 2>errors
 end
-wait "${readers[1]}"
+wait "${readers[1]}" "${readers[2]}"
 readers=()
 check "record says nothing of a relation that is kept" sh -c '! grep -q NOTE record.errors'
+# A file of a rotation has what there is of some rounds: by how much is the call behind and before the events?
+cat >parts.py <<'END'
+import json, sys
+rounds, apart, off = int(sys.argv[1]), int(sys.argv[2]), 1000
+times = {"BDEV_IO_START": {}, "BDEV_IO_DONE": {}, "call": {}}
+for part in sys.argv[3:]:
+    document = json.load(open(part))
+    names = {tracepoint["id"]: tracepoint["name"] for tracepoint in document["tpoints"]}
+    if document["boot_clock"]["error_ns"] > off:
+        sys.exit(f"{part}: {document['boot_clock']}")
+    for entry in document["entries"]:
+        if "merged" not in entry:
+            times[names[entry["tpoint"]]][int(entry["args"][0])] = entry["time_ns"]
+        elif entry["merged"]["type"] == "printf":
+            times["call"][int(entry["merged"]["data"].split()[1])] = entry["time_ns"]
+if any(sorted(each) != list(range(rounds)) for each in times.values()):
+    sys.exit([len(each) for each in times.values()])
+start, call, done = (times[name] for name in ("BDEV_IO_START", "call", "BDEV_IO_DONE"))
+least = min(min(call[i] - start[i], done[i] - call[i]) for i in range(rounds))
+if not apart - off <= least <= apart + off:
+    sys.exit(f"{least} ns")
+END
+for part in part.*; do timeout 20 "$spoor" report --merge lines -j $part >$part.json 2>note; done
+check "several files of a rotation: the call is where it was" sh -c "[ -e part.3 ] && python3 parts.py $rounds $apart part.*.json 2>errors"
 timeout 20 "$spoor" convert --to spoor recorded converted 2>errors
 timeout 20 "$spoor" report --merge lines converted >merged 2>note
 check "what is converted to spoor's format keeps the relation: one order" ordered merged
