@@ -40,6 +40,7 @@ enum { /* options without a letter; below the first letter of ASCII */
        OPTION_USER,
        OPTION_PRIVILEGES,
        OPTION_TOGETHER,
+       OPTION_DEBUGINFO,
        OPTION_ENUM,
 };
 
@@ -81,6 +82,8 @@ static const struct option_line {
     {OPTION_NO_WARNINGS, "no-warnings", NULL, "no warnings at all"},
     {'I', NULL, "DIRECTORY", "look for headers there first; may be given several times"},
     {OPTION_INCLUDE, "include", "FILE", "include a header before the script; may be given several times"},
+    {OPTION_DEBUGINFO, "debuginfo", "DIR:…",
+     "look for separate debug files there first; a relative one is meant from where the program is"},
     {OPTION_UNSAFE, "unsafe", NULL, "allow system() and other things that change the system"},
     {OPTION_CHECK, "check", NULL, "compile only; needs no privilege"},
     {OPTION_DRY_RUN, "dry-run", NULL, "the same, and say what would be attached"},
@@ -95,6 +98,7 @@ static const struct option_line {
     {OPTION_INFO, "info", NULL, "what this kernel offers, and what spoor does instead"},
     {'b', "btf", NULL, "does nothing: BTF is always used"},
     {OPTION_NOTHING, "usdt-file-activation", NULL, "does nothing: probes are activated by their file"},
+    {OPTION_NOTHING, "dwarf-pid", "PID", "does nothing: dw_ustack knows every process that it meets"},
     {OPTION_NOTHING, "traceable-functions", "FILE", "does nothing: functions are known from the kernel"},
     {'V', "version", NULL, "print the version"},
     {'h', "help", NULL, "print this"},
@@ -239,6 +243,20 @@ static int add_script(struct options *options, struct script_option script)
     return 0;
 }
 
+/* "DIR:DIR"; a + before one asks bpftrace to compare checksums, which is done always here. */
+static int add_debug_directories(struct session_options *session, const char *argument)
+{
+    char *list = strdup(argument), *one; /* lives as long as the process */
+    if (!list)
+        return complain("no memory for '%s'", argument);
+    while ((one = strsep(&list, ":"))) {
+        one += *one == '+';
+        if (*one && options_append(&session->debug_directories, one))
+            return 1;
+    }
+    return 0;
+}
+
 /* "@map=enum"; the @ may be left out. */
 static int add_enum(struct session_options *session, const char *argument)
 {
@@ -294,6 +312,7 @@ static int apply(struct options *options, int letter, const char *argument)
     case OPTION_WITHOUT: session->without = argument; return 0;
     case OPTION_TIMES: session->shows_times = true; return 0;
     case OPTION_NO_WARNINGS: session->no_warnings = true; return 0;
+    case OPTION_DEBUGINFO: return add_debug_directories(session, argument);
     case OPTION_TOGETHER: session->shares_names = true; return 0;
     case OPTION_ENUM: return add_enum(session, argument);
     case OPTION_USER: session->command_user = argument; return 0;

@@ -9,6 +9,7 @@
 
 #include "lang/c_definitions.h"
 #include "session/state.h"
+#include "sym/debug_file.h"
 #include "sym/tables.h"
 
 enum { DEFAULT_RING = 1 << 20 };
@@ -21,6 +22,7 @@ int session_open(const struct session_options *options, struct session **out)
         return -ENOMEM;
     session->options = *options;
     settings_defaults(&session->options.settings);
+    debug_file_directories(options->debug_directories);
     session->diagnostics.arena = &session->arena;
     session->signals = -1;
     session->child = (struct session_child){.pidfd = -1, .go = -1, .failed = -1};

@@ -44,9 +44,10 @@ struct session_options {
     struct parameters parameters;
     const struct probe_kind *const *kinds; /* NULL-terminated */
     const struct builtin_table *builtins;
-    const char *const *directories; /* -I, CPATH; NULL-terminated, or NULL */
-    const char *const *headers;     /* --include; the same */
-    const pid_t *pids;              /* -p */
+    const char *const *directories;       /* -I, CPATH; NULL-terminated, or NULL */
+    const char *const *headers;           /* --include; the same */
+    const char *const *debug_directories; /* --debuginfo; the same */
+    const pid_t *pids;                    /* -p */
     size_t pid_count;
     bool follows;                    /* --follow: also what they, or the command, start */
     const char *cgroup;              /* --cgroup; NULL: none */

@@ -159,20 +159,58 @@ static int try_path(const struct elf_file *file, const char *path, const struct 
     return -ENOENT;
 }
 
+/* In the directory's .build-id. */
+static int try_build_id(const struct elf_file *file, const char *directory, const struct debug_link *link,
+                        struct elf_file **out)
+{
+    char name[PATH_MAX + 1024];
+    size_t size;
+    const uint8_t *id = elf_file_build_id(file, &size);
+    if (!id || size < 2 || size > DEBUG_ID_MOST || strlen(directory) > PATH_MAX)
+        return -ENOENT;
+    int length = snprintf(name, sizeof name, "%s/.build-id/%02x/", directory, id[0]);
+    for (size_t i = 1; i < size; i++)
+        length += snprintf(name + length, sizeof name - (size_t)length, "%02x", id[i]);
+    snprintf(name + length, sizeof name - (size_t)length, ".debug");
+    return try_path(file, name, link, false, out);
+}
+
+static const char *const *given_directories;
+
+void debug_file_directories(const char *const *directories)
+{
+    given_directories = directories;
+}
+
+/* path: of the file. */
+static int search_given(const struct elf_file *file, const char *path, const struct debug_link *link,
+                        struct elf_file **out)
+{
+    char directory[2 * PATH_MAX], name[3 * PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    for (const char *const *given = given_directories; given && *given; given++) {
+        const int beside = **given == '/' || !slash ? 0 : (int)(slash - path);
+        if (snprintf(directory, sizeof directory, "%.*s%s%s", beside, path, beside ? "/" : "", *given) >=
+            PATH_MAX)
+            continue;
+        if (!try_build_id(file, directory, link, out))
+            return 0;
+        if (!link->name)
+            continue;
+        snprintf(name, sizeof name, "%s/%s", directory, link->name);
+        if (!try_path(file, name, link, true, out))
+            return 0;
+    }
+    return -ENOENT;
+}
+
 static int search(const struct elf_file *file, const char *root, const char *path,
                   const struct debug_link *link, struct elf_file **out)
 {
     char name[2 * PATH_MAX + 1024], directory[PATH_MAX];
-    size_t size;
-    const uint8_t *id = elf_file_build_id(file, &size);
-    if (id && size >= 2) {
-        int length = snprintf(name, sizeof name, "%s/usr/lib/debug/.build-id/%02x/", root, id[0]);
-        for (size_t i = 1; i < size; i++)
-            length += snprintf(name + length, sizeof name - (size_t)length, "%02x", id[i]);
-        snprintf(name + length, sizeof name - (size_t)length, ".debug");
-        if (!try_path(file, name, link, false, out))
-            return 0;
-    }
+    snprintf(name, sizeof name, "%s/usr/lib/debug", root);
+    if (!try_build_id(file, name, link, out))
+        return 0;
     const char *slash = strrchr(path, '/');
     if (!link->name || path[0] != '/' || (size_t)(slash - path) >= sizeof directory)
         return -ENOENT;
@@ -199,6 +237,8 @@ int debug_file_open(const struct elf_file *file, const char *path, pid_t pid, co
     link_read(file, &link);
     for (; error && given && *given; given++)
         error = try_path(file, *given, &link, link.name != NULL, out);
+    if (error)
+        error = search_given(file, path, &link, out);
     if (error)
         error = search(file, "", path, &link, out);
     if (error && pid > 0) {

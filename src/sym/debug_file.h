@@ -14,6 +14,9 @@
  * files that are tried first; NULL-terminated, or NULL. -ENOENT: there is none. */
 int debug_file_open(const struct elf_file *file, const char *path, pid_t pid, const char *const *given,
                     struct elf_file **out);
+/* Directories that are looked into before the usual ones; one that is no absolute path is meant from where the file is.
+ * NULL-terminated, or NULL; it must live as long as files are looked for. Before the first question. */
+void debug_file_directories(const char *const *directories);
 enum { DEBUG_ID_MOST = 64 };
 /* What dwz has taken out of a file because others have it too: the file that .gnu_debugaltlink names and whose build
  * id it says. id, of DEBUG_ID_MOST bytes, and *id_size are set also when it is not found; size 0: the file names

@@ -21,7 +21,8 @@ result() { # STATUS NAME [FILE]
         [ -z "${3:-}" ] || tail -n 20 "$3" | cut -c1-300 | sed 's/^/    /'
     fi
 }
-spoor() { timeout 60 "$build/spoor" -q "$@"; }
+spoor() { timeout 60 "$build/spoor" -q ${debuginfo:+--debuginfo "$debuginfo"} "$@"; }
+debuginfo=
 
 # Traces ./program with the script; both must say the same.
 compare() { # NAME
@@ -87,6 +88,18 @@ compile gcc -g -O2 -Wl,--build-id && {
         rm -f "$place/${id:2}.debug"
         rmdir "$place" 2>/dev/null
     fi
+    mkdir -p "given/.build-id/${id:0:2}"
+    cp .debug/program.debug "given/.build-id/${id:0:2}/${id:2}.debug"
+    debuginfo=/nonexistent:$dir/given
+    compare "--debuginfo and a directory of build ids"
+    debuginfo=+given
+    compare "one that is beside the program"
+    objcopy --add-gnu-debuglink=.debug/program.debug program
+    mkdir linked && mv .debug/program.debug linked/ && rm -r given
+    debuginfo=linked
+    compare "--debuginfo and a debug link"
+    debuginfo=
+    strip whole -o program
     rm -rf .debug
     spoor -e 'uprobe:./program:main { print(args.argc) }' >output 2>problems
     grep -q 'main' problems
