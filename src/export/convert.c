@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/whole.h"
 
@@ -87,6 +88,15 @@ int convert_check_read(const struct recording *recording, struct text *why)
     if (error)
         text_printf(why, "cannot read everything in %s: %s", recording_path(recording), strerror(error));
     return -error;
+}
+
+int convert_set_length(int file, uint64_t length, struct text *why)
+{
+    if (!ftruncate(file, (off_t)length))
+        return 0;
+    const int error = -errno;
+    text_printf(why, "cannot write the file: %s", strerror(-error));
+    return error;
 }
 
 int convert_write(int file, const void *bytes, size_t length, uint64_t offset, struct text *why)

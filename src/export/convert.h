@@ -73,6 +73,8 @@ void convert_threads_free(struct convert_threads *threads);
 void convert_count_missing(const struct recording *recording, struct convert_result *result);
 /* Could all of it be read? 0, or -errno with the reason. */
 int convert_check_read(const struct recording *recording, struct text *why);
+/* A file is as long as its tables say, also when the last of them are empty. */
+int convert_set_length(int file, uint64_t length, struct text *why);
 int convert_write(int file, const void *bytes, size_t length, uint64_t offset, struct text *why);
 
 #endif

@@ -218,13 +218,19 @@ static void describe_argument(struct to_spdk *to, const struct recording_argumen
     out->size = (uint8_t)size;
 }
 
+/* No name is no tracepoint there, and one has a meaning of its own. */
+static const char *spdk_name(const char *name)
+{
+    return !name[0] ? "?" : strcmp(name, SPDK_MARK) ? name : SPDK_MARK "?";
+}
+
 static void describe_tracepoint(struct to_spdk *to, size_t index, struct spdk_tracepoint *out)
 {
     const struct recording_model *model = to->model;
     const struct recording_tracepoint *tracepoint = model->tracepoints[index];
     const struct to_tracepoint *planned = &to->tracepoints[index];
     uint64_t *notes = to->result->notes;
-    notes[CONVERT_TRACEPOINT_NAMES] += put_name(out->name, sizeof out->name, tracepoint->name);
+    notes[CONVERT_TRACEPOINT_NAMES] += put_name(out->name, sizeof out->name, spdk_name(tracepoint->name));
     notes[CONVERT_ENDS] += tracepoint->life == RECORDING_ENDS;
     notes[CONVERT_ARGUMENTS] += tracepoint->argument_count - planned->count;
     out->id = planned->id;
@@ -365,8 +371,10 @@ int to_spdk_write_head(struct to_spdk *to, unsigned lcores, uint64_t file_bytes)
     uint64_t places[SPDK_SECTIONS + 1];
     place_sections(to, lcores, places);
     memcpy(header.offsets, places, sizeof header.offsets);
-    int error =
-        convert_write(to->file, &main_section, sizeof main_section, places[SPDK_SECTION_MAIN], to->why);
+    int error = convert_set_length(to->file, file_bytes, to->why);
+    if (!error)
+        error =
+            convert_write(to->file, &main_section, sizeof main_section, places[SPDK_SECTION_MAIN], to->why);
     for (int i = SPDK_SECTION_OWNERS; i < SPDK_SECTIONS && !error; i++) {
         error = convert_write(to->file, counts[i], sizeof counts[i], places[i], to->why);
         places[i] += SPDK_SECTION_HEADER;

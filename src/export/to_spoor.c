@@ -266,7 +266,9 @@ static int write_head(struct to_spoor *to)
         .rings_offset = to->blocks_at,
         .block_bytes = LAYOUT_BLOCK_BYTES,
     };
-    int error = write_owners(to);
+    int error = convert_set_length(to->file, to->end, to->why);
+    if (!error)
+        error = write_owners(to);
     if (!error)
         error = convert_write(to->file, to->sections.bytes, to->sections.length, to->sections_at, to->why);
     if (!error)

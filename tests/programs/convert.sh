@@ -67,6 +67,11 @@ refused "no recording" "is no recording, neither of spoor nor of SPDK" --to spdk
 refused "a file that is not there" "cannot open nowhere" --to spdk nowhere again
 check "none of these leave a file" test ! -e again
 
+record empty 1 0 0
+check "a recording without events is one in SPDK's format, and back" sh -c "'$spoor' convert -q --to spdk '$file' empty.spdk 2>errors && '$spoor' convert -q --to spoor empty.spdk empty.spoor 2>>errors &&
+    '$spoor' report -j -f empty.spoor >empty.json 2>>errors && grep -q BDEV_IO_DONE empty.json && ! grep -q '\"lcore\"' empty.json"
+rm -f "$file"
+
 # ---- with gaps ----
 record lapped 20000 2 0 64
 json "$file"
