@@ -143,6 +143,8 @@ struct ir *lower_read_scalar(struct lowering *l, struct ir *address, const struc
 /* The address of a table of constants, which is a map of the image: one for each name (compared as a
  * pointer). bytes live as long as the image. */
 struct ir *lower_constants(struct lowering *l, const char *name, const void *bytes, uint32_t size);
+/* The value, or `most` where it is larger (as an unsigned number), in a way that every verifier understands. */
+struct ir *lower_at_most(struct lowering *l, struct ir *value, uint32_t most);
 /* Copies one of `rows` rows of such a table; the one behind them, which is there too, for any other number. */
 void lower_table_row(struct lowering *l, const char *name, const void *bytes, uint32_t rows, uint32_t width,
                      struct ir *number, struct memory to);

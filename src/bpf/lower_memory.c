@@ -186,23 +186,30 @@ struct ir *lower_constants(struct lowering *l, const char *name, const void *byt
     return ir_map_value(&l->b, map, 0);
 }
 
+struct ir *lower_at_most(struct lowering *l, struct ir *value, uint32_t most)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t bounded = ir_variable(b);
+    struct ir_block *smaller = ir_block_new(b), *end = ir_block_new(b);
+    ir_write(b, bounded, ir_constant(b, most));
+    ir_branch(b, ir_binary_constant(b, IR_ULE, value, most), smaller, end);
+    ir_seal(b, smaller);
+    ir_enter(b, smaller);
+    ir_write(b, bounded, value);
+    ir_jump(b, end);
+    ir_seal(b, end);
+    ir_enter(b, end);
+    return ir_read(b, bounded);
+}
+
 void lower_table_row(struct lowering *l, const char *name, const void *bytes, uint32_t rows, uint32_t width,
                      struct ir *number, struct memory to)
 {
     struct ir_builder *b = &l->b;
-    uint32_t row = ir_variable(b);
-    struct ir_block *known = ir_block_new(b), *end = ir_block_new(b);
-    ir_write(b, row, ir_constant(b, rows));
-    ir_branch(b, ir_binary_constant(b, IR_ULT, number, rows), known, end);
-    ir_seal(b, known);
-    ir_enter(b, known);
-    ir_write(b, row, number);
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    struct ir *row = lower_at_most(l, number, rows);
     struct ir *table = lower_constants(l, name, bytes, (rows + 1) * width);
-    ir_copy(b, to.base, to.offset,
-            ir_binary(b, IR_ADD, table, ir_binary_constant(b, IR_MUL, ir_read(b, row), width)), 0, width);
+    ir_copy(b, to.base, to.offset, ir_binary(b, IR_ADD, table, ir_binary_constant(b, IR_MUL, row, width)), 0,
+            width);
 }
 
 /* Memory forgets what the verifier knew. */
@@ -447,22 +454,6 @@ static void store_fault_text(struct lowering *l, struct memory to, uint32_t capa
     ir_store_constant(&l->b, to.base, to.offset, 8, (int64_t)word);
 }
 
-static struct ir *at_most(struct lowering *l, struct ir *value, uint32_t most)
-{
-    struct ir_builder *b = &l->b;
-    uint32_t variable = ir_variable(b);
-    struct ir_block *large = ir_block_new(b), *end = ir_block_new(b);
-    ir_write(b, variable, value);
-    ir_branch(b, ir_binary_constant(b, IR_UGT, value, most), large, end);
-    ir_seal(b, large);
-    ir_enter(b, large);
-    ir_write(b, variable, ir_constant(b, most));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
-    return ir_read(b, variable);
-}
-
 struct string_read {
     struct memory to;
     struct ir *size, *address;
@@ -576,7 +567,7 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
     struct action_field *reader = packing && (one_more || limit) ? packing->reader : NULL;
     struct string_read read = {
         .to = to,
-        .size = limit ? at_most(l, limit, capacity) : ir_constant(b, capacity + one_more),
+        .size = limit ? lower_at_most(l, limit, capacity) : ir_constant(b, capacity + one_more),
         .address = address,
         .space = space,
         .helper = copies ? KFUNC_copy_from_user_str : (int64_t)read_text_helper(space),

@@ -117,18 +117,7 @@ static struct ir *lower_buf(struct lowering *l, struct node *node, struct memory
         lower_read(l, bytes, capacity, address, space, node->place);
         return NULL;
     }
-    struct ir *wanted = lower_scalar(l, length);
-    uint32_t bounded = ir_variable(b);
-    struct ir_block *shorter = ir_block_new(b), *next = ir_block_new(b);
-    ir_write(b, bounded, ir_constant(b, capacity));
-    ir_branch(b, ir_binary_constant(b, IR_ULE, wanted, capacity), shorter, next);
-    ir_seal(b, shorter);
-    ir_enter(b, shorter);
-    ir_write(b, bounded, wanted);
-    ir_jump(b, next);
-    ir_seal(b, next);
-    ir_enter(b, next);
-    wanted = ir_read(b, bounded);
+    struct ir *wanted = lower_at_most(l, lower_scalar(l, length), capacity);
     ir_store(b, into->base, into->offset, 8, wanted);
     lower_read_bounded(l, bytes, wanted, address, space, node->place);
     return NULL;
