@@ -210,7 +210,8 @@ static bool expand_point(struct session *session, const struct attach_point *poi
     if (probe_expand(&session->environment, kinds, point, sites) == -ENOMEM)
         arena_give_up(&session->arena); /* or the probe would be missing without a word */
     for (size_t i = 0; kinds[i]; i++) {
-        filter_sites(session, &sites[i], counts[i]);
+        if (kinds[i]->time != PROBE_AT_BEGIN && kinds[i]->time != PROBE_AT_END) /* these stay */
+            filter_sites(session, &sites[i], counts[i]);
         session->probe_count += sites[i].count - counts[i];
         counts[i] = sites[i].count;
     }
