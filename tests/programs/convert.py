@@ -4,10 +4,12 @@
    convert.py spdk FILE JSON [MARKS]   FILE as SPDK's reader goes through it, against what `spoor report -j` says of it
    convert.py same JSON JSON           two documents of `spoor report -j`: one recording in spoor's format and in SPDK's
    convert.py gaps FILE                a drained FILE without one of its middle chunks, and with 1000 slots missing at its end
-   convert.py mutate FILE SEED         FILE with some bytes changed, to standard output"""
+   convert.py damage SPOOR COUNT FILE… COUNT copies of each FILE with some bytes changed, through `SPOOR convert` and `report`"""
 import json
+import os
 import random
 import struct
+import subprocess
 import sys
 
 MOST_ID, LCORES, SLOT = 1280, 1024, 32
@@ -182,10 +184,10 @@ def gaps(path):
     sys.stdout.buffer.write(data[:begin] + data[begin + 64 + count * SLOT:] + end)
 
 
-def mutate(path, seed):
+def mutate(data, seed):
     """Half of the changes where the declarations stand: one byte, a whole word, or the end of the file."""
-    data = bytearray(open(path, "rb").read())
-    draw = random.Random(int(seed))
+    data = bytearray(data)
+    draw = random.Random(seed)
     for _ in range(draw.randint(1, 4)):
         at = draw.randrange(len(data) if draw.random() < 0.5 else min(len(data), 4096))
         if draw.random() < 0.6:
@@ -194,8 +196,44 @@ def mutate(path, seed):
             data[at:at + 8] = struct.pack("<Q", draw.choice([0, 1, 2**64 - 1, 2**63, draw.randrange(2**32)]))
     if draw.random() < 0.25:
         del data[draw.randrange(len(data)):]
-    sys.stdout.buffer.write(data)
+    return data
 
 
-commands = {"spdk": lambda path, document, marks=None: spdk(path, document, marks), "same": same, "gaps": gaps, "mutate": mutate}
+def run(*command):
+    """Its status and what it said; what takes longer than 20 s has hung."""
+    with open("said", "w+b") as said:
+        status = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=said, timeout=20, check=False).returncode
+        said.seek(0)
+        return status, said.read()
+
+
+def damage_one(spoor, form):
+    """`mutated` becomes a file that can be read, or there is an error and no file."""
+    if os.path.exists("mutant"):
+        os.remove("mutant")
+    status, said = run(spoor, "convert", "--to", form, "mutated", "mutant")
+    if status not in (0, 1) or (status == 1 and (os.path.exists("mutant") or b"ERROR" not in said)):
+        return f"status {status}: {said[-500:].decode(errors='replace')}"
+    if status == 0 and run(spoor, "report", "-f", "mutant")[0]:
+        return "what was made cannot be read"
+    return None
+
+
+def damage(spoor, count, *paths):
+    for path in paths:
+        data = open(path, "rb").read()
+        for seed in range(1, int(count) + 1):
+            with open("mutated", "wb") as mutated:
+                mutated.write(mutate(data, seed))
+            for form in ("spdk", "spoor"):
+                try:
+                    wrong = damage_one(spoor, form)
+                except subprocess.TimeoutExpired:
+                    wrong = "it hangs"
+                if wrong:
+                    fail(f"{path}, seed {seed}, to {form}: {wrong}")
+    print(f"{int(count) * len(paths)} files")
+
+
+commands = {"spdk": lambda path, document, marks=None: spdk(path, document, marks), "same": same, "gaps": gaps, "damage": damage}
 commands[sys.argv[1]](*sys.argv[2:])

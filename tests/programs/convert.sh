@@ -17,6 +17,7 @@ if [ ! -e "$build/libspoor.a" ]; then
 fi
 ${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} || exit 1
 compile_spdk spdk_writer
+compile_spdk interrupted
 is_like() { python3 "$root/tests/programs/convert.py" "$@" 2>>errors; }
 # converted FORMAT IN OUT: OUT and the notes in `notes`, OUT.json; a failure is told in errors.
 converted() {
@@ -47,8 +48,11 @@ check "with the same events" is_like same small.json small.spdk.json
 check "as SPDK's own reader finds them" is_like spdk small.spdk small.spdk.json 3
 check "what has no place is said" sh -c 'grep -q "^NOTE: 1 arguments with fractions are text there" notes &&
     grep -q "^NOTE: [0-9]* null strings are empty there" notes && grep -q "^NOTE: 2 tracepoints end their objects" notes &&
-    grep -q "^NOTE: 3 threads have the number of an lcore" notes && grep -q "^NOTE: 1 arguments have no names for their values" notes &&
+    grep -q "^NOTE: 1 arguments have no names for their values" notes &&
     grep -q "^NOTE: times count from the first event" notes && ! grep -q overwritten notes'
+# A thread whose id is that of an lcore keeps it: ids begin anew when all were used.
+most=$(sed -nE 's/.*"lcore": ([0-9]+),.*/\1/p' small.json | sort -n | tail -n 1)
+check "that threads have other numbers is said if one has no lcore's, as with $most" test "$(grep -c '^NOTE: 3 threads have the number of an lcore' notes)" = $((most >= 1024))
 check "and back it has the same" sh -c "'$spoor' convert -q --to spoor small.spdk small.back 2>errors && [ ! -s errors ] && '$spoor' report -j -f small.back >back.json 2>errors"
 check "event for event" is_like same back.json small.spdk.json
 "$spoor" report -f small.back --merge /dev/null 2>errors >/dev/null
@@ -125,14 +129,8 @@ check "to the letter" cmp -s one other
 
 # ---- interrupted, and where nothing fits ----
 record long 40000 3 0 16384
-"$spoor" convert --to spdk "$file" long.spdk 2>errors 9>&- &
-converter=$!
-readers=("$converter")
-for _ in $(seq 500); do [ -e long.spdk ] && break; sleep 0.01; done
-kill -INT $converter 2>/dev/null
-wait $converter
+timeout 60 ./interrupted "$spoor" convert --to spdk "$file" long.spdk 2>errors
 check "Ctrl-C leaves no file" test $? = 1 -a ! -e long.spdk
-readers=()
 (ulimit -f 100; trap '' XFSZ; "$spoor" convert --to spdk "$file" small_disk 2>errors)
 check "nor does a disk that is full" sh -c '[ ! -e small_disk ] && grep -q "^ERROR: cannot write" errors'
 check "memory does not grow with the recording" sh -c "[ -n '${SAN:-}' ] || ulimit -v 400000; '$spoor' convert -q --to spdk '$file' long.spdk 2>errors" # 0.4 GB, mostly of tables
@@ -141,24 +139,6 @@ rm -f "$file" long.spdk
 file=
 
 # ---- damaged ----
-bad=0
-for source in ended small.spdk drained ended.spoor small.back; do
-    for seed in $(seq "$mutations"); do
-        python3 "$root/tests/programs/convert.py" mutate $source "$seed" >mutated
-        for format in spdk spoor; do
-            rm -f mutant
-            timeout 20 "$spoor" convert --to $format mutated mutant >errors 2>&1
-            status=$?
-            if [ $status -gt 1 ] || { [ $status = 1 ] && { [ -e mutant ] || ! grep -q ^ERROR errors; }; }; then
-                echo "not ok $source, seed $seed, to $format: status $status"
-                tail -n 5 errors
-                bad=1
-            elif [ $status = 0 ] && ! timeout 20 "$spoor" report -f mutant >list 2>errors; then
-                echo "not ok $source, seed $seed, to $format: what was made cannot be read"
-                bad=1
-            fi
-        done
-    done
-done
-[ $bad = 1 ] || ok "damaged files are converted as far as they go, or an error: $((mutations * 5)) files"
+python3 "$root/tests/programs/convert.py" damage "$spoor" "$mutations" ended small.spdk drained ended.spoor small.back 2>errors >damage
+check "damaged files are converted as far as they go, or an error: $(tail -n 1 damage)" [ $? = 0 ]
 exit 0
