@@ -119,7 +119,9 @@ int command_convert(int argc, char **argv)
     } else if (output_open(&output, arguments.to, false)) {
         error = -EEXIST;
     } else {
-        error = arguments.convert(recording, output.file, &stopped, &result, &why);
+        const struct convert_job job = {recording, recording_model(recording), output.file, &stopped, &result,
+                                        &why};
+        error = arguments.convert(&job);
         if (error && error != -EINTR)
             recordings_fail(&why, error);
         output_close(&output, !error);

@@ -51,10 +51,17 @@ struct convert_result {
 /* What a note says, behind its number; *is_alone: there is no number to be said. */
 const char *convert_note_text(enum convert_note note, bool *is_alone);
 
-/* Into an empty file that can be written at any place. The recording was opened whole, and is at its beginning. *stop:
- * somebody wants it to end. 0, -EINTR, or -errno with the reason. */
-typedef int convert_function(struct recording *recording, int file, const volatile int *stop,
-                             struct convert_result *result, struct text *why);
+struct convert_job {
+    struct recording *recording; /* opened whole, and at its beginning */
+    const struct recording_model *model;
+    int file;                 /* empty, and can be written at any place */
+    const volatile int *stop; /* somebody wants it to end */
+    struct convert_result *result;
+    struct text *why; /* after an error: the reason */
+};
+
+/* 0, -EINTR, or -errno with the reason. */
+typedef int convert_function(const struct convert_job *job);
 convert_function convert_to_spdk, convert_to_spoor;
 
 /* ---- for both ---- */

@@ -63,17 +63,17 @@ static void look_at_owner(struct to_spdk *to, struct to_tracepoint *planned,
                           const struct recording_event *event)
 {
     struct recording_owner owner;
-    if (planned->owner < 0 && event->owner && recording_owner(to->recording, event, &owner))
+    if (planned->owner < 0 && event->owner && recording_owner(to->job->recording, event, &owner))
         planned->owner = owner.type;
 }
 
 static int too_many_threads(struct to_spdk *to)
 {
     text_printf(
-        to->why,
+        to->job->why,
         "%s has more threads than SPDK's format has lcores, which are %d: only `spoor report` can show "
         "them all",
-        recording_path(to->recording), TO_LCORES);
+        recording_path(to->job->recording), TO_LCORES);
     return -E2BIG;
 }
 
@@ -81,7 +81,7 @@ static int look(struct to_spdk *to)
 {
     struct recording_event event;
     int got = 0;
-    while (!*to->stop && (got = recording_next(to->recording, &event)) == 1) {
+    while (!*to->job->stop && (got = recording_next(to->job->recording, &event)) == 1) {
         struct to_tracepoint *planned = &to->tracepoints[event.tracepoint->id];
         struct to_lcore *lcore = lcore_of(to, event.thread);
         if (!lcore || to->threads.count > TO_LCORES)
@@ -96,15 +96,15 @@ static int look(struct to_spdk *to)
         lcore->last = 1;
         lcore->counts[planned->id]++;
         to->attributed += event.lost;
-        to->result->events++;
+        to->job->result->events++;
     }
-    return *to->stop ? -EINTR : got;
+    return *to->job->stop ? -EINTR : got;
 }
 
 /* What is missing behind all events, or when there are none. */
 static int look_at_rest(struct to_spdk *to)
 {
-    const uint64_t *notes = to->result->notes;
+    const uint64_t *notes = to->job->result->notes;
     const uint64_t overwritten = notes[CONVERT_OVERWRITTEN_ENTRIES] + notes[CONVERT_OVERWRITTEN_EVENTS];
     const uint64_t others = notes[CONVERT_UNRECORDED] + notes[CONVERT_LEFT_OUT];
     if (!to->threads.count && (overwritten || others) && !lcore_of(to, 0))
@@ -129,7 +129,7 @@ static unsigned number_lcores(struct to_spdk *to)
         most = to->lcores[i].number > most ? to->lcores[i].number : most;
     }
     if (!can_stay)
-        to->result->notes[CONVERT_THREADS] = to->threads.count;
+        to->job->result->notes[CONVERT_THREADS] = to->threads.count;
     return to->threads.count ? most + 1 : 0;
 }
 
@@ -142,10 +142,10 @@ static int write_history(struct to_spdk *to, struct to_lcore *lcore)
         .next_entry = lcore->capacity,
     };
     memcpy(history.thread_name, lcore->name, sizeof history.thread_name);
-    const int error = convert_write(to->file, &history, sizeof history, lcore->offset, to->why);
+    const int error = convert_write(to->job->file, &history, sizeof history, lcore->offset, to->job->why);
     return error ? error
-                 : convert_write(to->file, lcore->counts, TO_IDS * sizeof *lcore->counts,
-                                 lcore->offset + sizeof history, to->why);
+                 : convert_write(to->job->file, lcore->counts, TO_IDS * sizeof *lcore->counts,
+                                 lcore->offset + sizeof history, to->job->why);
 }
 
 static int place_histories(struct to_spdk *to, unsigned lcores, uint64_t *end)
@@ -157,8 +157,8 @@ static int place_histories(struct to_spdk *to, unsigned lcores, uint64_t *end)
         lcore->offset = *end;
         lcore->last = 0;
         lcore->capacity = lcore->counts[to->mark] * slots_of(MARK_BYTES);
-        for (size_t j = 0; j < to->model->tracepoint_room; j++)
-            if (to->model->tracepoints[j])
+        for (size_t j = 0; j < to->job->model->tracepoint_room; j++)
+            if (to->job->model->tracepoints[j])
                 lcore->capacity += lcore->counts[to->tracepoints[j].id] * slots_of(to->tracepoints[j].bytes);
         *end += sizeof(struct spdk_history) + TO_IDS * sizeof *lcore->counts +
                 lcore->capacity * sizeof(struct spdk_slot);
@@ -174,15 +174,16 @@ static int place_histories(struct to_spdk *to, unsigned lcores, uint64_t *end)
 static int flush(struct to_spdk *to, struct to_lcore *lcore)
 {
     const uint64_t slots = lcore->offset + sizeof(struct spdk_history) + TO_IDS * sizeof *lcore->counts;
-    const int error = convert_write(to->file, lcore->buffer, lcore->buffered * sizeof *lcore->buffer,
-                                    slots + (lcore->used - lcore->buffered) * sizeof *lcore->buffer, to->why);
+    const int error =
+        convert_write(to->job->file, lcore->buffer, lcore->buffered * sizeof *lcore->buffer,
+                      slots + (lcore->used - lcore->buffered) * sizeof *lcore->buffer, to->job->why);
     lcore->buffered = 0;
     return error;
 }
 
 static int changed(struct to_spdk *to)
 {
-    text_printf(to->why, "%s changed while it was read", recording_path(to->recording));
+    text_printf(to->job->why, "%s changed while it was read", recording_path(to->job->recording));
     return -ESTALE;
 }
 
@@ -227,7 +228,7 @@ static void put_text(struct to_spdk *to, const char *text, uint32_t length, bool
     const unsigned most = is_ended ? room - 1 : room;
     const char *nul = memchr(text, 0, length);
     const uint32_t used = nul ? (uint32_t)(nul - text) : length;
-    to->result->notes[CONVERT_STRINGS] += nul || used > most;
+    to->job->result->notes[CONVERT_STRINGS] += nul || used > most;
     memcpy(field, text, used < most ? used : most);
 }
 
@@ -241,7 +242,7 @@ static void put_argument(struct to_spdk *to, const struct recording_event *event
     switch (argument->kind) {
     case RECORDING_STRING: {
         const struct recording_text text = recording_string(event, index);
-        to->result->notes[CONVERT_NULLS] += text.is_null;
+        to->job->result->notes[CONVERT_NULLS] += text.is_null;
         if (!text.is_null)
             put_text(to, text.bytes, text.length, argument->type[0] != 0, field, room);
         break;
@@ -251,7 +252,7 @@ static void put_argument(struct to_spdk *to, const struct recording_event *event
         snprintf(digits, sizeof digits, "%.17g", real);
         put_text(to, digits, (uint32_t)strlen(digits), true, field, room);
         break;
-    case RECORDING_UNSIGNED: to->result->notes[CONVERT_NEGATIVE] += word >> 63; /* fall through */
+    case RECORDING_UNSIGNED: to->job->result->notes[CONVERT_NEGATIVE] += word >> 63; /* fall through */
     default: memcpy(field, &word, room < sizeof word ? room : sizeof word);
     }
 }
@@ -260,7 +261,7 @@ static void put_argument(struct to_spdk *to, const struct recording_event *event
 static int put_missing(struct to_spdk *to, struct to_lcore *lcore, uint64_t time, uint64_t lost)
 {
     const bool begins = !lcore->last, tells_all = begins && lcore == to->lcores;
-    const uint64_t *notes = to->result->notes;
+    const uint64_t *notes = to->job->result->notes;
     const uint64_t missing[SPDK_MARK_ARGUMENTS] = {lost, tells_all ? notes[CONVERT_UNRECORDED] : 0,
                                                    tells_all ? notes[CONVERT_LEFT_OUT] : 0};
     if (!begins && !lost)
@@ -278,7 +279,7 @@ static int put_event(struct to_spdk *to, const struct recording_event *event)
     struct to_lcore *lcore = &to->lcores[index];
     uint64_t time = event->stamp ? event->stamp : 1; /* 0 is no event there */
     if (time < lcore->last) {
-        to->result->notes[CONVERT_TIMES]++;
+        to->job->result->notes[CONVERT_TIMES]++;
         time = lcore->last;
     }
     uint8_t bytes[ARGUMENTS_BYTES];
@@ -304,7 +305,7 @@ static int put_event(struct to_spdk *to, const struct recording_event *event)
 /* What is missing behind all events, and what is still in buffers. */
 static int put_rest(struct to_spdk *to)
 {
-    const uint64_t *notes = to->result->notes;
+    const uint64_t *notes = to->job->result->notes;
     const uint64_t missing[SPDK_MARK_ARGUMENTS] = {notes[CONVERT_OVERWRITTEN_ENTRIES] +
                                                    notes[CONVERT_OVERWRITTEN_EVENTS] - to->attributed};
     int error = 0;
@@ -325,12 +326,12 @@ static int put_events(struct to_spdk *to)
     struct recording_event event;
     uint64_t count = 0;
     int got = 0;
-    while (!*to->stop && (got = recording_next(to->recording, &event)) == 1) {
-        got = count++ < to->result->events ? put_event(to, &event) : changed(to);
+    while (!*to->job->stop && (got = recording_next(to->job->recording, &event)) == 1) {
+        got = count++ < to->job->result->events ? put_event(to, &event) : changed(to);
         if (got)
             return got;
     }
-    return *to->stop ? -EINTR : got;
+    return *to->job->stop ? -EINTR : got;
 }
 
 /* ---- both ---- */
@@ -338,10 +339,11 @@ static int put_events(struct to_spdk *to)
 /* Of a file that somebody changes the second look may find other declarations. */
 static bool is_as_planned(const struct to_spdk *to, const struct recording_model *model)
 {
-    if (model->tracepoint_room != to->model->tracepoint_room)
+    if (model->tracepoint_room != to->job->model->tracepoint_room)
         return false;
     for (size_t i = 0; i < model->tracepoint_room; i++) {
-        const struct recording_tracepoint *one = to->model->tracepoints[i], *other = model->tracepoints[i];
+        const struct recording_tracepoint *one = to->job->model->tracepoints[i],
+                                          *other = model->tracepoints[i];
         if (!one != !other || (one && one->argument_count != other->argument_count))
             return false;
         for (unsigned j = 0; one && j < one->argument_count; j++)
@@ -353,14 +355,16 @@ static bool is_as_planned(const struct to_spdk *to, const struct recording_model
 
 static int put_all(struct to_spdk *to, struct recording *again)
 {
-    struct recording *first = to->recording;
-    to->recording = again;
+    const struct convert_job *first = to->job;
+    struct convert_job second = *first;
+    second.recording = again;
+    to->job = &second;
     int error = put_events(to);
     if (!error)
         error = put_rest(to);
     if (!error)
-        error = convert_check_read(again, to->why);
-    to->recording = first;
+        error = convert_check_read(again, to->job->why);
+    to->job = first;
     return error;
 }
 
@@ -373,10 +377,10 @@ static int convert(struct to_spdk *to)
     if (!error)
         error = look(to);
     if (!error)
-        error = convert_check_read(to->recording, to->why);
+        error = convert_check_read(to->job->recording, to->job->why);
     if (error)
         return error;
-    convert_count_missing(to->recording, to->result);
+    convert_count_missing(to->job->recording, to->job->result);
     if (!to->first)
         to->first = 1;
     error = look_at_rest(to);
@@ -384,10 +388,10 @@ static int convert(struct to_spdk *to)
         return error;
     to_spdk_plan_sizes(to);
     const unsigned lcores = number_lcores(to);
-    to->result->notes[CONVERT_CLOCK] = recording_clock_is_known(to->recording);
+    to->job->result->notes[CONVERT_CLOCK] = recording_clock_is_known(to->job->recording);
     error = place_histories(to, lcores, &end);
     if (!error)
-        error = recording_again(to->recording, &options, &again, to->why);
+        error = recording_again(to->job->recording, &options, &again, to->job->why);
     if (error)
         return error;
     error = is_as_planned(to, recording_model(again)) ? put_all(to, again) : changed(to);
@@ -395,15 +399,9 @@ static int convert(struct to_spdk *to)
     return error ? error : to_spdk_write_head(to, lcores, end);
 }
 
-int convert_to_spdk(struct recording *recording, int file, const volatile int *stop,
-                    struct convert_result *result, struct text *why)
+int convert_to_spdk(const struct convert_job *job)
 {
-    struct to_spdk to = {.recording = recording,
-                         .model = recording_model(recording),
-                         .file = file,
-                         .why = why,
-                         .stop = stop,
-                         .result = result};
+    struct to_spdk to = {.job = job};
     const int error = convert(&to);
     for (unsigned i = 0; i < to.threads.count && to.lcores; i++) {
         free(to.lcores[i].counts);

@@ -42,12 +42,7 @@ struct to_lcore {
 };
 
 struct to_spdk {
-    struct recording *recording;
-    const struct recording_model *model;
-    int file;
-    struct text *why;
-    const volatile int *stop;
-    struct convert_result *result;
+    const struct convert_job *job;
     struct to_tracepoint *tracepoints;
     uint16_t mark; /* id of SPDK_MARK in the file */
     struct to_owner *owners;

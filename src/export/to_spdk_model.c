@@ -32,7 +32,7 @@ static bool ids_can_stay(const struct recording_model *model)
 /* Each group from a multiple of 64 on, so that it is one there, too; group 0 is none of SPDK's. False: too many. */
 static bool place_groups(struct to_spdk *to)
 {
-    const struct recording_model *model = to->model;
+    const struct recording_model *model = to->job->model;
     unsigned next = SPDK_IN_GROUP;
     for (size_t group = 0; group <= model->group_count; group++) {
         const unsigned begin = next;
@@ -54,15 +54,15 @@ static bool place_groups(struct to_spdk *to)
 static unsigned place_in_order(struct to_spdk *to)
 {
     unsigned next = 0;
-    for (size_t i = 0; i < to->model->tracepoint_room; i++)
-        if (to->model->tracepoints[i])
+    for (size_t i = 0; i < to->job->model->tracepoint_room; i++)
+        if (to->job->model->tracepoints[i])
             to->tracepoints[i].id = (uint16_t)(next++ % TO_IDS);
     return next;
 }
 
 static int plan_ids(struct to_spdk *to)
 {
-    const struct recording_model *model = to->model;
+    const struct recording_model *model = to->job->model;
     bool is_taken[TO_IDS] = {false};
     unsigned count = 0;
     if (ids_can_stay(model)) {
@@ -79,10 +79,10 @@ static int plan_ids(struct to_spdk *to)
     if (count < TO_IDS && !is_taken[to->mark])
         return 0;
     text_printf(
-        to->why,
+        to->job->why,
         "%s declares more tracepoints than SPDK's format has room for, which are %d: only `spoor report` "
         "can show them all",
-        recording_path(to->recording), TO_IDS - 1);
+        recording_path(to->job->recording), TO_IDS - 1);
     return -E2BIG;
 }
 
@@ -95,7 +95,7 @@ static int plan_owners(struct to_spdk *to)
     size_t room = 0;
     uint32_t most = 0;
     to->description_bytes = TO_DESCRIPTION;
-    while (recording_owner_at(to->recording, room, &owner)) {
+    while (recording_owner_at(to->job->recording, room, &owner)) {
         most = owner.id < UINT16_MAX && owner.id > most ? owner.id : most;
         if (owner.description_length >= to->description_bytes)
             to->description_bytes = (unsigned)owner.description_length + 1;
@@ -103,19 +103,19 @@ static int plan_owners(struct to_spdk *to)
     }
     if (room && !(to->owners = calloc(room, sizeof *to->owners)))
         return -ENOMEM;
-    for (; to->owner_count < room && recording_owner_at(to->recording, to->owner_count, &owner);
+    for (; to->owner_count < room && recording_owner_at(to->job->recording, to->owner_count, &owner);
          to->owner_count++) {
-        const bool has_next = recording_owner_at(to->recording, to->owner_count + 1, &after);
+        const bool has_next = recording_owner_at(to->job->recording, to->owner_count + 1, &after);
         const bool stays = owner.id < UINT16_MAX && !(has_next && after.id == owner.id);
         if (!stays && most < UINT16_MAX)
             most++;
-        to->result->notes[CONVERT_DESCRIPTIONS] += !stays;
+        to->job->result->notes[CONVERT_DESCRIPTIONS] += !stays;
         to->owners[to->owner_count] =
             (struct to_owner){owner.id, (uint16_t)(stays ? owner.id : most), owner.since, owner.until};
     }
     if (most >= UINT16_MAX - 1) {
-        text_printf(to->why, "%s has more owners than SPDK's format has numbers for",
-                    recording_path(to->recording));
+        text_printf(to->job->why, "%s has more owners than SPDK's format has numbers for",
+                    recording_path(to->job->recording));
         return -E2BIG;
     }
     to->owner_room = most + 2 > TO_OWNERS ? most + 2 : TO_OWNERS;
@@ -140,7 +140,7 @@ uint16_t to_spdk_owner(struct to_spdk *to, const struct recording_event *event)
     if (before && event->stamp < before->until)
         return before->number;
     if (before || event->owner >= to->owner_room || (is_later && event->owner != to->owners[low].number)) {
-        to->result->notes[CONVERT_OWNERS]++;
+        to->job->result->notes[CONVERT_OWNERS]++;
         return to->nobody;
     }
     return (uint16_t)event->owner; /* not described there either, or only later */
@@ -148,7 +148,7 @@ uint16_t to_spdk_owner(struct to_spdk *to, const struct recording_event *event)
 
 int to_spdk_plan(struct to_spdk *to)
 {
-    const struct recording_model *model = to->model;
+    const struct recording_model *model = to->job->model;
     if (!(to->tracepoints = calloc(model->tracepoint_room + 1, sizeof *to->tracepoints)))
         return -ENOMEM;
     for (size_t i = 0; i < model->tracepoint_room; i++)
@@ -179,11 +179,11 @@ static unsigned argument_size(const struct recording_argument *argument, uint32_
 
 void to_spdk_plan_sizes(struct to_spdk *to)
 {
-    for (size_t i = 0; i < to->model->tracepoint_room; i++) {
+    for (size_t i = 0; i < to->job->model->tracepoint_room; i++) {
         struct to_tracepoint *planned = &to->tracepoints[i];
         for (unsigned j = 0; j < planned->count; j++) {
             planned->sizes[j] =
-                (uint8_t)argument_size(&to->model->tracepoints[i]->arguments[j], planned->longest[j]);
+                (uint8_t)argument_size(&to->job->model->tracepoints[i]->arguments[j], planned->longest[j]);
             planned->bytes += planned->sizes[j];
         }
     }
@@ -208,7 +208,7 @@ static uint8_t type_number(const struct recording_type *types, size_t count, siz
 static void describe_argument(struct to_spdk *to, const struct recording_argument *argument, unsigned size,
                               struct spdk_argument *out)
 {
-    uint64_t *notes = to->result->notes;
+    uint64_t *notes = to->job->result->notes;
     notes[CONVERT_ARGUMENT_NAMES] += put_name(out->name, sizeof out->name, argument->name);
     notes[CONVERT_VALUE_NAMES] += argument->enumeration != NULL;
     notes[CONVERT_REALS] += argument->kind == RECORDING_REAL;
@@ -226,10 +226,10 @@ static const char *spdk_name(const char *name)
 
 static void describe_tracepoint(struct to_spdk *to, size_t index, struct spdk_tracepoint *out)
 {
-    const struct recording_model *model = to->model;
+    const struct recording_model *model = to->job->model;
     const struct recording_tracepoint *tracepoint = model->tracepoints[index];
     const struct to_tracepoint *planned = &to->tracepoints[index];
-    uint64_t *notes = to->result->notes;
+    uint64_t *notes = to->job->result->notes;
     notes[CONVERT_TRACEPOINT_NAMES] += put_name(out->name, sizeof out->name, spdk_name(tracepoint->name));
     notes[CONVERT_ENDS] += tracepoint->life == RECORDING_ENDS;
     notes[CONVERT_ARGUMENTS] += tracepoint->argument_count - planned->count;
@@ -259,8 +259,8 @@ static int write_tracepoints(struct to_spdk *to, uint64_t at)
     struct spdk_tracepoint *all = calloc(TO_IDS, sizeof *all), *mark = &all[to->mark];
     if (!all)
         return -ENOMEM;
-    for (size_t i = 0; i < to->model->tracepoint_room; i++)
-        if (to->model->tracepoints[i])
+    for (size_t i = 0; i < to->job->model->tracepoint_room; i++)
+        if (to->job->model->tracepoints[i])
             describe_tracepoint(to, i, &all[to->tracepoints[i].id]);
     put_name(mark->name, sizeof mark->name, SPDK_MARK);
     mark->id = to->mark;
@@ -269,7 +269,7 @@ static int write_tracepoints(struct to_spdk *to, uint64_t at)
         put_name(mark->arguments[i].name, sizeof mark->arguments[i].name, missing[i]);
         mark->arguments[i].size = sizeof(uint64_t);
     }
-    const int error = convert_write(to->file, all, TO_IDS * sizeof *all, at, to->why);
+    const int error = convert_write(to->job->file, all, TO_IDS * sizeof *all, at, to->job->why);
     free(all);
     return error;
 }
@@ -282,9 +282,9 @@ static int write_types(struct to_spdk *to, const struct recording_type *types, s
     for (size_t i = 0; i < count; i++) {
         const uint8_t number = type_number(types, count, i);
         letters[number] = (struct spdk_letter){number, types[i].letter};
-        to->result->notes[CONVERT_NAMES] += types[i].name[0] != 0;
+        to->job->result->notes[CONVERT_NAMES] += types[i].name[0] != 0;
     }
-    return convert_write(to->file, letters, sizeof letters, at, to->why);
+    return convert_write(to->job->file, letters, sizeof letters, at, to->job->why);
 }
 
 static int write_owners(struct to_spdk *to, uint64_t at)
@@ -296,15 +296,17 @@ static int write_owners(struct to_spdk *to, uint64_t at)
     for (size_t i = 0; i < to->owner_count; i++) {
         struct recording_owner owner;
         uint8_t *out = all + size * to->owners[i].number;
-        if (!recording_owner_at(to->recording, i, &owner))
+        if (!recording_owner_at(to->job->recording, i, &owner))
             break;
         const struct spdk_owner head = {
             owner.since ? owner.since : 1,
-            owner.type < 0 ? 0 : type_number(to->model->owners, to->model->owner_count, (size_t)owner.type)};
+            owner.type < 0
+                ? 0
+                : type_number(to->job->model->owners, to->job->model->owner_count, (size_t)owner.type)};
         memcpy(out, &head, sizeof head);
         memcpy(out + sizeof head, owner.description, owner.description_length);
     }
-    const int error = convert_write(to->file, all, size * to->owner_room, at, to->why);
+    const int error = convert_write(to->job->file, all, size * to->owner_room, at, to->job->why);
     free(all);
     return error;
 }
@@ -312,11 +314,11 @@ static int write_owners(struct to_spdk *to, uint64_t at)
 static int write_masks(struct to_spdk *to, uint64_t at)
 {
     uint64_t masks[MASKS] = {0};
-    for (size_t i = 0; i < to->model->tracepoint_room; i++)
-        if (to->model->tracepoints[i])
+    for (size_t i = 0; i < to->job->model->tracepoint_room; i++)
+        if (to->job->model->tracepoints[i])
             masks[to->tracepoints[i].id / SPDK_IN_GROUP] |= (uint64_t)1
                                                             << to->tracepoints[i].id % SPDK_IN_GROUP;
-    return convert_write(to->file, masks, sizeof masks, at, to->why);
+    return convert_write(to->job->file, masks, sizeof masks, at, to->job->why);
 }
 
 static int write_lcores(struct to_spdk *to, unsigned lcores, uint64_t at)
@@ -324,7 +326,7 @@ static int write_lcores(struct to_spdk *to, unsigned lcores, uint64_t at)
     uint64_t offsets[TO_LCORES] = {0};
     for (unsigned i = 0; i < to->threads.count; i++)
         offsets[to->lcores[i].number] = to->lcores[i].offset;
-    return convert_write(to->file, offsets, lcores * sizeof *offsets, at, to->why);
+    return convert_write(to->job->file, offsets, lcores * sizeof *offsets, at, to->job->why);
 }
 
 /* Where the sections begin; behind them, the histories. */
@@ -357,7 +359,7 @@ uint64_t to_spdk_head_bytes(const struct to_spdk *to, unsigned lcores)
 
 int to_spdk_write_head(struct to_spdk *to, unsigned lcores, uint64_t file_bytes)
 {
-    const struct recording_model *model = to->model;
+    const struct recording_model *model = to->job->model;
     const uint16_t counts[SPDK_SECTIONS][2] = {
         [SPDK_SECTION_OWNERS] = {(uint16_t)to->owner_room, (uint16_t)to->description_bytes},
         [SPDK_SECTION_MASKS] = {MASKS},
@@ -366,22 +368,23 @@ int to_spdk_write_head(struct to_spdk *to, unsigned lcores, uint64_t file_bytes)
         [SPDK_SECTION_TRACEPOINTS] = {TO_IDS},
         [SPDK_SECTION_LCORES] = {(uint16_t)lcores},
     };
-    const struct spdk_main main_section = {.tsc_rate = recording_rate(to->recording)};
+    const struct spdk_main main_section = {.tsc_rate = recording_rate(to->job->recording)};
     struct spdk_header header = {.file_size = file_bytes, .section_count = SPDK_SECTIONS};
     uint64_t places[SPDK_SECTIONS + 1];
     place_sections(to, lcores, places);
     memcpy(header.offsets, places, sizeof header.offsets);
-    int error = convert_set_length(to->file, file_bytes, to->why);
+    int error = convert_set_length(to->job->file, file_bytes, to->job->why);
     if (!error)
-        error =
-            convert_write(to->file, &main_section, sizeof main_section, places[SPDK_SECTION_MAIN], to->why);
+        error = convert_write(to->job->file, &main_section, sizeof main_section, places[SPDK_SECTION_MAIN],
+                              to->job->why);
     for (int i = SPDK_SECTION_OWNERS; i < SPDK_SECTIONS && !error; i++) {
-        error = convert_write(to->file, counts[i], sizeof counts[i], places[i], to->why);
+        error = convert_write(to->job->file, counts[i], sizeof counts[i], places[i], to->job->why);
         places[i] += SPDK_SECTION_HEADER;
     }
     for (size_t i = 0; i < model->group_count;
          i++) /* the names of SPDK's groups are not in its files either */
-        to->result->notes[CONVERT_NAMES] += !recording_is_spdk(to->recording) && model->groups[i].name[0];
+        to->job->result->notes[CONVERT_NAMES] +=
+            !recording_is_spdk(to->job->recording) && model->groups[i].name[0];
     if (!error)
         error = write_owners(to, places[SPDK_SECTION_OWNERS]);
     if (!error)
@@ -395,6 +398,6 @@ int to_spdk_write_head(struct to_spdk *to, unsigned lcores, uint64_t file_bytes)
     if (!error)
         error = write_lcores(to, lcores, places[SPDK_SECTION_LCORES]);
     if (!error) /* last: before, it is no recording */
-        error = convert_write(to->file, &header, sizeof header, 0, to->why);
+        error = convert_write(to->job->file, &header, sizeof header, 0, to->job->why);
     return error;
 }

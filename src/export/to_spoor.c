@@ -19,12 +19,7 @@ struct to_ring {
 };
 
 struct to_spoor {
-    struct recording *recording;
-    const struct recording_model *model;
-    int file;
-    struct text *why;
-    const volatile int *stop;
-    struct convert_result *result;
+    const struct convert_job *job;
     struct convert_threads threads;
     struct to_ring *rings; /* LAYOUT_MAX_RINGS of them */
     struct text sections;
@@ -81,7 +76,7 @@ static void section_end(struct to_spoor *to, struct section *section)
 
 static void declare_groups(struct to_spoor *to)
 {
-    const struct recording_model *model = to->model;
+    const struct recording_model *model = to->job->model;
     struct section section;
     section_begin(&section, LAYOUT_SECTION_GROUPS, sizeof(struct layout_group), model->group_count);
     for (size_t i = 0; i < model->group_count; i++)
@@ -114,9 +109,9 @@ static void declare_all(struct to_spoor *to, enum layout_section_type type, uint
 {
     struct section section;
     section_begin(&section, type, item_bytes, count);
-    for (size_t i = 0; i < to->model->tracepoint_room; i++)
-        if (to->model->tracepoints[i])
-            put(to, &section, to->model->tracepoints[i]);
+    for (size_t i = 0; i < to->job->model->tracepoint_room; i++)
+        if (to->job->model->tracepoints[i])
+            put(to, &section, to->job->model->tracepoints[i]);
     section_end(to, &section);
 }
 
@@ -158,7 +153,7 @@ static void put_relations(const struct to_spoor *to, struct section *section,
 
 static int declare(struct to_spoor *to)
 {
-    const struct recording_model *model = to->model;
+    const struct recording_model *model = to->job->model;
     size_t tracepoints = 0, arguments = 0, relations = 0;
     bool has_zero = false;
     for (size_t i = 0; i < model->tracepoint_room; i++)
@@ -170,7 +165,7 @@ static int declare(struct to_spoor *to)
         }
     if (has_zero) /* the id of a continuation is nobody's */
         to->tracepoint_zero = SPDK_CONTINUATION;
-    to->result->notes[CONVERT_TRACEPOINT_ZERO] = has_zero;
+    to->job->result->notes[CONVERT_TRACEPOINT_ZERO] = has_zero;
     declare_groups(to);
     declare_types(to, LAYOUT_SECTION_OBJECTS, model->objects, model->object_count);
     declare_types(to, LAYOUT_SECTION_OWNER_TYPES, model->owners, model->owner_count);
@@ -191,11 +186,11 @@ static uint64_t aligned(uint64_t bytes)
 static void place(struct to_spoor *to)
 {
     struct recording_owner owner;
-    while (recording_owner_at(to->recording, to->owner_count, &owner)) {
+    while (recording_owner_at(to->job->recording, to->owner_count, &owner)) {
         to->has_owner_zero |= owner.id == 0;
         to->owner_count++;
     }
-    to->result->notes[CONVERT_OWNER_ZERO] = to->has_owner_zero;
+    to->job->result->notes[CONVERT_OWNER_ZERO] = to->has_owner_zero;
     to->owners_at = 2 * ALIGNED; /* behind the header and the control page */
     to->sections_at = to->owners_at + aligned(to->owner_count * sizeof(struct layout_owner));
     to->blocks_at = to->end = to->sections_at + aligned(to->sections.length);
@@ -205,7 +200,8 @@ static int write_owners(struct to_spoor *to)
 {
     struct recording_owner owner;
     int error = 0;
-    for (size_t i = 0; i < to->owner_count && !error && recording_owner_at(to->recording, i, &owner); i++) {
+    for (size_t i = 0; i < to->owner_count && !error && recording_owner_at(to->job->recording, i, &owner);
+         i++) {
         struct layout_owner out = {
             .version = 2,
             .since = owner.since,
@@ -214,10 +210,10 @@ static int write_owners(struct to_spoor *to)
             .type = (uint16_t)(owner.type + 1),
         };
         const bool is_cut = owner.description_length > sizeof out.description;
-        to->result->notes[CONVERT_CUT_DESCRIPTIONS] += is_cut;
+        to->job->result->notes[CONVERT_CUT_DESCRIPTIONS] += is_cut;
         out.description_bytes = (uint16_t)(is_cut ? sizeof out.description : owner.description_length);
         memcpy(out.description, owner.description, out.description_bytes);
-        error = convert_write(to->file, &out, sizeof out, to->owners_at + i * sizeof out, to->why);
+        error = convert_write(to->job->file, &out, sizeof out, to->owners_at + i * sizeof out, to->job->why);
     }
     return error;
 }
@@ -226,12 +222,12 @@ static int write_owners(struct to_spoor *to)
 static struct layout_clock clock_at(const struct to_spoor *to, uint64_t stamp)
 {
     struct layout_clock clock = {.counter = stamp};
-    const unsigned __int128 error = (unsigned __int128)recording_clock_error(to->recording) *
-                                        recording_rate(to->recording) / 1000000000u +
+    const unsigned __int128 error = (unsigned __int128)recording_clock_error(to->job->recording) *
+                                        recording_rate(to->job->recording) / 1000000000u +
                                     1;
-    if (!recording_clock_is_known(to->recording))
+    if (!recording_clock_is_known(to->job->recording))
         return clock;
-    clock.boottime = clock.monotonic = recording_time(to->recording, stamp);
+    clock.boottime = clock.monotonic = recording_time(to->job->recording, stamp);
     clock.error = error > UINT64_MAX ? UINT64_MAX : (uint64_t)error;
     clock.check = layout_clock_check(&clock);
     return clock;
@@ -242,20 +238,21 @@ static int write_head(struct to_spoor *to)
 {
     const struct layout_control control = {
         .sections_used = to->sections.length,
-        .lost = {[LAYOUT_LOST_SPACE] = to->result->notes[CONVERT_UNRECORDED]},
+        .lost = {[LAYOUT_LOST_SPACE] = to->job->result->notes[CONVERT_UNRECORDED]},
     };
-    const uint64_t start = recording_start_stamp(to->recording), real = recording_realtime(to->recording);
+    const uint64_t start = recording_start_stamp(to->job->recording),
+                   real = recording_realtime(to->job->recording);
     const struct layout_header header = {
         .magic = LAYOUT_MAGIC,
         .version = LAYOUT_VERSION,
         .byte_order = LAYOUT_BYTE_ORDER,
         .header_bytes = sizeof header,
         .kind = LAYOUT_KIND_STREAM,
-        .optional = recording_clock_is_known(to->recording) ? 0 : LAYOUT_OPTIONAL_OWN_CLOCK,
+        .optional = recording_clock_is_known(to->job->recording) ? 0 : LAYOUT_OPTIONAL_OWN_CLOCK,
         .counter_kind = LAYOUT_COUNTER_TSC,
-        .counter_hz = recording_rate(to->recording),
+        .counter_hz = recording_rate(to->job->recording),
         .opened = clock_at(to, start),
-        .realtime = real ? real + recording_time(to->recording, start) : 0,
+        .realtime = real ? real + recording_time(to->job->recording, start) : 0,
         .control_offset = ALIGNED,
         .control_bytes = ALIGNED,
         .owners_offset = to->owners_at,
@@ -266,21 +263,22 @@ static int write_head(struct to_spoor *to)
         .rings_offset = to->blocks_at,
         .block_bytes = LAYOUT_BLOCK_BYTES,
     };
-    int error = convert_set_length(to->file, to->end, to->why);
+    int error = convert_set_length(to->job->file, to->end, to->job->why);
     if (!error)
         error = write_owners(to);
     if (!error)
-        error = convert_write(to->file, to->sections.bytes, to->sections.length, to->sections_at, to->why);
+        error = convert_write(to->job->file, to->sections.bytes, to->sections.length, to->sections_at,
+                              to->job->why);
     if (!error)
-        error = convert_write(to->file, &control, sizeof control, ALIGNED, to->why);
-    return error ? error : convert_write(to->file, &header, sizeof header, 0, to->why);
+        error = convert_write(to->job->file, &control, sizeof control, ALIGNED, to->job->why);
+    return error ? error : convert_write(to->job->file, &header, sizeof header, 0, to->job->why);
 }
 
 /* ---- blocks ---- */
 
 static int write_block(struct to_spoor *to, struct to_ring *ring)
 {
-    const int error = convert_write(to->file, ring->block, sizeof *ring->block, to->end, to->why);
+    const int error = convert_write(to->job->file, ring->block, sizeof *ring->block, to->end, to->job->why);
     to->end += sizeof *ring->block;
     return error;
 }
@@ -322,8 +320,8 @@ static struct to_ring *ring_of(struct to_spoor *to, uint32_t thread, int *error)
     const int64_t index = convert_thread(&to->threads, thread);
     *error = index < 0 ? -ENOMEM : 0;
     if (index >= LAYOUT_MAX_RINGS) {
-        text_printf(to->why, "%s has more lcores than spoor's format has rings, which are %u",
-                    recording_path(to->recording), LAYOUT_MAX_RINGS);
+        text_printf(to->job->why, "%s has more lcores than spoor's format has rings, which are %u",
+                    recording_path(to->job->recording), LAYOUT_MAX_RINGS);
         *error = -E2BIG;
     }
     if (*error)
@@ -373,7 +371,7 @@ static int put_event(struct to_spoor *to, struct recording_event *event)
     if (!ring)
         return error;
     if (event->stamp < ring->last) {
-        to->result->notes[CONVERT_TIMES]++;
+        to->job->result->notes[CONVERT_TIMES]++;
         event->stamp = ring->last;
     }
     const uint32_t bytes = make_record(to, event, record);
@@ -390,14 +388,14 @@ static int put_event(struct to_spoor *to, struct recording_event *event)
     ring->number++;
     ring->last = event->stamp;
     to->attributed += event->lost;
-    to->result->events++;
+    to->job->result->events++;
     return error;
 }
 
 /* What is missing and stands before no event: as if it had been recorded last by the first thread. */
 static int put_rest(struct to_spoor *to)
 {
-    const uint64_t *notes = to->result->notes;
+    const uint64_t *notes = to->job->result->notes;
     const uint64_t missing = notes[CONVERT_OVERWRITTEN_ENTRIES] + notes[CONVERT_LEFT_OUT] - to->attributed;
     static const char no_name[RECORDING_NAME];
     const struct recording_event nothing = {.thread_name = no_name};
@@ -431,26 +429,20 @@ static int convert(struct to_spoor *to)
     if (error)
         return error;
     place(to);
-    while (!*to->stop && !error && (got = recording_next(to->recording, &event)) == 1)
+    while (!*to->job->stop && !error && (got = recording_next(to->job->recording, &event)) == 1)
         error = put_event(to, &event);
-    if (*to->stop || error || got < 0)
+    if (*to->job->stop || error || got < 0)
         return error ? error : got < 0 ? got : -EINTR;
-    convert_count_missing(to->recording, to->result);
-    error = convert_check_read(to->recording, to->why);
+    convert_count_missing(to->job->recording, to->job->result);
+    error = convert_check_read(to->job->recording, to->job->why);
     if (!error)
         error = put_rest(to);
     return error ? error : write_head(to);
 }
 
-int convert_to_spoor(struct recording *recording, int file, const volatile int *stop,
-                     struct convert_result *result, struct text *why)
+int convert_to_spoor(const struct convert_job *job)
 {
-    struct to_spoor to = {.recording = recording,
-                          .model = recording_model(recording),
-                          .file = file,
-                          .why = why,
-                          .stop = stop,
-                          .result = result};
+    struct to_spoor to = {.job = job};
     const int error = convert(&to);
     for (uint32_t i = 0; to.rings && i < LAYOUT_MAX_RINGS; i++)
         free(to.rings[i].block);

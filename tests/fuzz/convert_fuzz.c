@@ -32,7 +32,8 @@ static void convert(const uint8_t *data, size_t size, convert_function *function
     if (!recording_open_file(hostile_recording(data, size), "fuzz", &options, &recording, &why)) {
         const int file = memfd_create("converted", MFD_CLOEXEC);
         const bool may_be = function == convert_to_spdk || recording_is_spdk(recording);
-        const int error = file < 0 || !may_be ? -1 : function(recording, file, &stop, &result, &why);
+        const struct convert_job job = {recording, recording_model(recording), file, &stop, &result, &why};
+        const int error = file < 0 || !may_be ? -1 : function(&job);
         if (!error && count_events(file) != result.events)
             abort();
         if (error && file >= 0)
