@@ -258,6 +258,7 @@ static struct ir *lower_pid(struct lowering *l, struct node *node, struct memory
 static struct ir *lower_tid(struct lowering *l, struct node *node, struct memory *into)
 {
     enum id_mode mode = id_mode(check_argument(node, 0));
+    (void)into;
     return mode == ID_OWN ? own_id(l, node, false) : ir_extend(&l->b, ids(l, mode), 4, false);
 }
 
