@@ -477,7 +477,7 @@ class Checks:
             done = subprocess.run([build + "/spoor"] + command, capture_output=True, text=True)
             number = lambda pattern: sum(int(found) for found in re.findall(pattern, done.stdout + done.stderr, re.M))
             self.unrecorded = number(r"(\d+) events could not")
-            told = number(r"^(?:@: )?(\d+)(?: events in .*)?$"), number(r"(\d+) events were overwritten"), self.unrecorded
+            told = number(r"^(?:@: )?(\d+)(?: events in .*)?$"), number(r"(\d+) (?:older )?events were overwritten"), self.unrecorded
             self.same("%s, %s: read, overwritten and lost %s, and fired" % (name, command[0], told), sum(told), fired)
 
 

@@ -79,7 +79,7 @@ written=$(tail -1 out)
 "$spoor" report -f "$file" --stats >stats 2>notes
 read_=$(awk 'NR == 1 { print $1 }' stats)
 lost=$(awk '/could not be recorded/ { print $2 }' notes)
-over=$(awk '/overwritten before/ { print $2 }' notes)
+over=$(grep -oE '[0-9]+ (older )?events were overwritten' notes | awk '{ s += $1 } END { print s }')
 check "what they could not record is counted" test "${lost:-0}" -gt 0
 check "and why" grep -q "recorded by the program: $lost because there was no space for one more ring\$" notes
 check "all is accounted for" test $((read_ + ${lost:-0} + ${over:-0})) = "$written"

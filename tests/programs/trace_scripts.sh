@@ -100,11 +100,11 @@ trace:bdev:BDEV_IO_START /args.offset < 8/ { @ = *(uint64*)args.ctx; exit(); }
                                                  ~~~~~~~~~~~~~~~~~~
 @: 0' "$spoor" -q -f "$file" -e 'trace:bdev:BDEV_IO_START /args.offset < 8/ { @ = *(uint64*)args.ctx; exit(); }'
 prints "listing" 'trace:bdev:BDEV_IO_DONE
-    const void * ctx
+    const void* ctx
     int status
 trace:bdev:BDEV_IO_START
     enum io_type type
-    const void * ctx
+    const void* ctx
     uint64_t offset
     uint32_t len' "$spoor" -lv 'trace:bdev:*' -f "$file"
 # Others record beside us, in the directory that all share.

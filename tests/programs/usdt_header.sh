@@ -43,7 +43,7 @@ check() { # NAME
         [ "$(semaphores | grep -c '^matrix:done ')" = 1 ] || echo "the two files have two semaphores of matrix:done"
         [ "$(semaphores | grep -v ' 0x0*$' | awk '{ print $2 }' | sort | uniq -d)" = "" ] || echo "two probes have one semaphore"
         "$build/spoor" -lv "usdt:./program:matrix:done" >listed 2>&1
-        printf '    %s\n' "uint64_t id" "int32_t status" "const char *text" >wanted
+        printf '    %s\n' "uint64_t id" "int32_t status" "const char* text" >wanted
         grep '^    [^#]' listed | cmp -s - wanted || { echo "the types are not as declared"; cat listed; }
         grep -q '# 2 sites, semaphore' listed || { echo "not two sites of matrix:done"; cat listed; }
         "$build/spoor" -lv "usdt:./program:matrix-inline:kinds" | grep -v '^usdt\|#' >listed

@@ -63,18 +63,18 @@ gcc -g -O2 "$here/usdt_types.c" -o program
 spoor -lv 'usdt:./program:types:*' >listed 2>&1
 cat >expected <<'text'
 usdt:./program:types:global
-    struct request *arg0  # current
+    struct request* arg0  # current
     enum state arg1  # whole.now
     # 1 site
 usdt:./program:types:inlined
-    struct owner *arg0  # who
+    struct owner* arg0  # who
     # 2 sites
 usdt:./program:types:member
-    struct owner *arg0  # request->owner
+    struct owner* arg0  # request->owner
     enum state arg1  # request->inner.state
     # 1 site
 usdt:./program:types:pointer
-    struct request *arg0  # request
+    struct request* arg0  # request
     enum state arg1  # state
     char arg2  # letter
     # 1 site
