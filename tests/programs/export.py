@@ -181,7 +181,8 @@ def perfetto(path, recording):
         for flow in event["flows"]:
             flows[flow[0]].append((flow[1], event, stack[0]["name"] if stack else None))
     first, last, ended = {}, {}, set()
-    for entry in recording.entries:
+    for place, entry in enumerate(recording.entries):
+        entry["place"] = place
         if "object" in entry:
             first.setdefault(entry["label"], entry)
             last[entry["label"]] = entry
@@ -195,11 +196,12 @@ def perfetto(path, recording):
     need(sum(stages.values()) + sum(b["recorded"] for s in open_slices.values() for b in s) ==
          sum(not e["ends"] for e in objects), "stages")
 
-    # Arrows: two ends each, at one time, on two tracks, one of them the related object's.
+    # Arrows: two ends each, at one time, on two tracks, one of them the related object's, which came before: of two events at
+    # one time that is the one that stands first.
     pairs = Counter()
     for entry in objects:
         for related in entry["relations"]:
-            if related in first and first[related]["time"] <= entry["time"]:
+            if related in first and first[related]["place"] <= entry["place"]:
                 pairs[entry["time"], entry["label"], related] += 1
     drawn = Counter()
     for flow, found in flows.items():
