@@ -217,8 +217,7 @@ static int round_spoor(struct drain *drain, enum drain_round round, struct text 
         return drain_fail(why, "read", recording_path(drain->source), -EIO);
     for (uint64_t i = 0; i < state->header->ring_limit; i++) {
         const uint8_t ring = state->control.ring_states[i];
-        if (ring == LAYOUT_RING_UNUSED)
-            break; /* they are taken in order */
+        /* Unused ones may stand before others: two threads took one each, and only the second found space for it. */
         if (ring != LAYOUT_RING_USED && ring != LAYOUT_RING_ENDED)
             continue;
         state->rings[i].was_there |= !state->has_looked; /* what it lost until now is history */
