@@ -330,13 +330,15 @@ static int no_such_map(struct session *session, const char *option)
 
 /* ---- filling ---- */
 
-/* What the generated text calls the enum: a name that no other text can have. */
+/* What the generated text calls the enum: a name that no enum has. In a script's own text it may stand for anything, also
+ * for a number that there is not. */
 static const char enum_tag[] = "enum #";
 
 const struct type *enum_maps_type(const struct session *session, const char *name)
 {
     const size_t tag = sizeof enum_tag - 1;
-    return strncmp(name, enum_tag, tag) ? NULL : session->enum_types[strtoul(name + tag, NULL, 10)];
+    const size_t number = strncmp(name, enum_tag, tag) ? SIZE_MAX : strtoul(name + tag, NULL, 10);
+    return number < session->enum_type_count ? session->enum_types[number] : NULL;
 }
 
 /* As if the script said so itself. */

@@ -111,12 +111,53 @@ static void a_gap_makes_unknown(void **state)
     recording_close(recording);
 }
 
+static void *record_elsewhere(void *nothing)
+{
+    SPOOR_RECORD(TCP_REQ_NEW, 0, 77);
+    return nothing;
+}
+
+/* Two threads take a ring each, and the one that took the first finds no space for it: the other's ring stands behind one that
+ * nobody uses. */
+static void a_ring_behind_an_unused_one(void **state)
+{
+    (void)state;
+    open_usual("all");
+    SPOOR_RECORD(TCP_REQ_NEW, 0, 1);
+    struct recording_view view = look();
+    const int file = open(spoor_trace_path(), O_RDWR | O_CLOEXEC);
+    const uint8_t making = LAYOUT_RING_MAKING, unused = LAYOUT_RING_UNUSED;
+    const off_t second = (const uint8_t *)&view_control(&view)->ring_states[1] - view.memory;
+    assert_int_equal(view_control(&view)->ring_states[1], LAYOUT_RING_UNUSED);
+    assert_int_equal(pwrite(file, &making, 1, second), 1);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, record_elsewhere, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(view_control(&view)->ring_states[2], LAYOUT_RING_USED);
+    assert_int_equal(pwrite(file, &unused, 1, second), 1);
+    close(file);
+
+    struct recording *recording = follow();
+    struct recording_event event;
+    uint64_t seen = 0;
+    for (int i = 0; seen != 78 && i < PATIENCE; i++) {
+        assert_int_equal(recording_refresh(recording), 1);
+        while (recording_next(recording, &event) == 1)
+            seen += event.object;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    assert_int_equal(seen, 1 + 77);
+    recording_close(recording);
+    view_close(&view);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(bursts_with_a_thread),
         TEST(bursts_without_a_thread),
         TEST(a_gap_makes_unknown),
+        TEST(a_ring_behind_an_unused_one),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
