@@ -158,6 +158,16 @@ static void print_lost(const struct recording_counts *counts)
     command_print(stderr, "\n");
 }
 
+void report_tell_unread(struct report *report)
+{
+    const int error = recording_counts(report->recording).read_error;
+    if (!error)
+        return;
+    command_print(stderr, "ERROR: %s could not be read everywhere, and events are missing: %s\n",
+                  recording_path(report->recording), strerror(error));
+    report->has_failed = true;
+}
+
 static void print_counts(const struct report *report)
 {
     const struct recording_counts counts = recording_counts(report->recording);
@@ -400,11 +410,8 @@ int command_report(int argc, char **argv)
     report_flush(&report, true);
     status |= output_close(&report.output, status == 0);
     print_counts(&report);
-    const struct recording_counts counts = recording_counts(report.recording);
-    if (counts.read_error)
-        command_print(stderr, "ERROR: %s could not be read everywhere, and events are missing: %s\n",
-                      recording_path(report.recording), strerror(counts.read_error));
-    if (counts.read_error || report.has_failed)
+    report_tell_unread(&report);
+    if (report.has_failed)
         status = 1;
 out:
     objects_free(report.objects);

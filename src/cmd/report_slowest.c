@@ -97,6 +97,7 @@ static int reopen(struct report *report)
     text_free(&why);
     if (error)
         return error;
+    report_tell_unread(report); /* of the first time that it was read */
     recording_close(report->recording);
     report->recording = again;
     objects_free(report->objects);
