@@ -16,6 +16,7 @@ struct actor {
     struct host *host;
     const struct image *image;
     bool is_json, no_warnings;
+    bool is_broken; /* nothing can be written to the output any more: what is told goes among the messages */
     uint32_t max_cat_bytes;
     size_t record_length; /* of the record being acted on */
     bool *zeroed;       /* for each map: its values were made 0, and are printed although they are nothing */

@@ -16,7 +16,7 @@ static void tell(struct actor *actor, const struct action *action, enum severity
     struct place place = action->call->place;
     if (severity == DIAGNOSTIC_WARNING && actor->no_warnings)
         return;
-    if (!actor->is_json) {
+    if (!actor->is_json || actor->is_broken) {
         actor->say(actor, severity, place, text);
         return;
     }

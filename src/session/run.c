@@ -98,6 +98,7 @@ static int act(void *state, const uint8_t *record, size_t length)
         session->options.watch(session->options.state, &session->actor, action, record))
         return 0;
     bool was_broken = session->broken_output;
+    session->actor.is_broken = was_broken;
     action->builtin->act(&session->actor, action, record);
     output_event(session, was_broken);
     session->printer.time = 0;

@@ -34,6 +34,8 @@ check "and is named" grep -q 'cannot write the output: No space left' err
 check "so is a file that may not grow any more" [ $? = 1 ]
 check "which is named" grep -q 'cannot write the output: File too large' err
 check "with how many events are not in it" [ $(($(grep -c 'a line .* long$' limited) + $(sed -n 's/^Lost \([0-9]*\) events that could not be written$/\1/p' err))) = "$(sed -n 's/.*WARNING: of //p' err)" ]
+timeout 20 "$spoor" -q -f json -e 'begin { printf("hello\n"); } interval:ms:10 { exit(); } end { warnf("seven is %d", 7); }' >/dev/full 2>err
+check "what JSON would have told then is among the messages" grep -q 'WARNING: seven is 7$' err
 timeout 20 "$spoor" -q -e "$many" >&- 2>err
 check "a closed output is an error" [ $? = 1 ]
 check "and is named, too" grep -q 'cannot write the output' err
