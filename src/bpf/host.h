@@ -19,6 +19,13 @@ typedef int host_element(void *state, const uint8_t *key, const uint8_t *values)
  * call returns. */
 typedef int host_record(void *state, const uint8_t *record, size_t length);
 
+/* Of one program. */
+struct host_runs {
+    uint64_t count, ns; /* where the kernel counts time */
+    uint64_t
+        skipped; /* events for which it did not run: one ran on that CPU already; as far as they are counted */
+};
+
 struct host_operations {
     /* Makes all maps of the image, fills the initial ones. Once. */
     int (*create_maps)(struct host *host, const struct image *image, struct diagnostics *diagnostics);
@@ -49,7 +56,7 @@ struct host_operations {
     int (*consume_own)(struct host *host, host_record *record, void *state);
     uint64_t (*disorder)(struct host *host); /* records delivered out of order so far */
     uint64_t (*clock)(struct host *host);    /* boot clock, ns */
-    uint64_t (*run_time)(struct host *host, size_t program, uint64_t *runs); /* ns, if the kernel counts it */
+    struct host_runs (*runs)(struct host *host, size_t program);
     int (*unwatch)(struct host *host,
                    uint64_t address); /* removes watchpoints at it. -ENOENT: there are none */
     void (*close)(struct host *host);

@@ -81,7 +81,7 @@ static const struct host_operations kernel_operations = {
     .consume_own = ring_consume_own,
     .disorder = kernel_disorder,
     .clock = kernel_clock,
-    .run_time = load_run_time,
+    .runs = load_runs,
     .unwatch = attach_unwatch,
     .close = kernel_close,
 };

@@ -135,7 +135,7 @@ bool kernel_mapped(struct kernel *kernel);
 int kernel_add_array(struct kernel *kernel, const struct image *image, size_t map, uint32_t slot,
                      void **memory);
 
-/* Lets the kernel count how long programs run, until we end: host's run_time(). 0 or -errno. */
+/* Lets the kernel count how long programs run, until we end: host's runs(). 0 or -errno. */
 int kernel_count_time(struct kernel *kernel);
 
 size_t kernel_attached(const struct kernel *kernel);

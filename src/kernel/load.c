@@ -241,17 +241,15 @@ int load_run(struct host *host, size_t index)
     return error;
 }
 
-uint64_t load_run_time(struct host *host, size_t index, uint64_t *runs)
+struct host_runs load_runs(struct host *host, size_t index)
 {
     struct kernel *kernel = kernel_of(host);
     struct bpf_prog_info info;
-    memset(&info, 0, sizeof info);
-    *runs = 0;
+    memset(&info, 0, sizeof info); /* older kernels fill in less */
     if (index >= kernel->program_count || kernel->programs[index].fd < 0 ||
         syscall_object_info(kernel->programs[index].fd, &info, sizeof info))
-        return 0;
-    *runs = info.run_cnt;
-    return info.run_time_ns;
+        return (struct host_runs){0};
+    return (struct host_runs){info.run_cnt, info.run_time_ns, info.recursion_misses};
 }
 
 int kernel_count_time(struct kernel *kernel)

@@ -127,7 +127,7 @@ int create_task_storage(const char *name, uint32_t value_size); /* a map's descr
 int load_program(struct host *host, const struct image *image, size_t program,
                  struct diagnostics *diagnostics);
 int load_run(struct host *host, size_t program);
-uint64_t load_run_time(struct host *host, size_t program, uint64_t *runs);
+struct host_runs load_runs(struct host *host, size_t program);
 int map_each(struct host *host, size_t map, host_element *element, void *state);
 int map_lookup(struct host *host, size_t map, const void *key, void *values);
 int map_update(struct host *host, size_t map, const void *key, const void *value);

@@ -145,8 +145,8 @@ static void bench_all(struct session *session)
         const struct session_unit *unit = &session->units[i];
         if (unit->variant->kind->time != PROBE_BENCH)
             continue;
-        uint64_t runs = 0, before_runs, begin = host->clock(session->host);
-        uint64_t before_ns = host->run_time(session->host, unit->program, &before_runs);
+        uint64_t runs = 0, begin = host->clock(session->host);
+        struct host_runs before = host->runs(session->host, unit->program);
         while (runs < MOST_RUNS && host->clock(session->host) - begin < LEAST_NS &&
                !session->actor.exit_requested) {
             if (host->run(session->host, unit->program))
@@ -154,10 +154,10 @@ static void bench_all(struct session *session)
             if (++runs % 1024 == 0)
                 session_consume_all(session);
         }
-        uint64_t wall = host->clock(session->host) - begin, counted;
-        uint64_t ns = host->run_time(session->host, unit->program, &counted) - before_ns;
-        counted -= before_runs;
-        uint64_t each = counted ? ns / counted : runs ? wall / runs : 0;
+        uint64_t wall = host->clock(session->host) - begin;
+        struct host_runs after = host->runs(session->host, unit->program);
+        uint64_t counted = after.count - before.count;
+        uint64_t each = counted ? (after.ns - before.ns) / counted : runs ? wall / runs : 0;
         session_consume_all(session);
         session->actor.exit_requested = false;
         if (session->options.is_json) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What went wrong inside programs: counters that the programs raise and we read. A counter is told at once
  * when it first moves, then at most once a second, and for the last time at the end, always with the place in
- * the script and how often it happened since it was told. */
+ * the script and how often it happened since it was told. Events for which the kernel did not run a program
+ * at all it counts itself: they are told at the end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,14 +65,14 @@ static bool tells_json(const struct session *session)
     return session->options.is_json && !session->broken_output;
 }
 
-static void tell_lost(struct session *session, const struct mishap *mishap, uint64_t count)
+static void tell_lost(struct session *session, uint64_t count, const char *probe, const char *message,
+                      const char *reason)
 {
     if (!tells_json(session)) {
-        session_report(session, "Lost %llu events of %s: %s\n", (unsigned long long)count, mishap->probe,
-                       texts[mishap->kind].message);
+        session_report(session, "Lost %llu events of %s: %s\n", (unsigned long long)count, probe, message);
         return;
     }
-    record_lost_events(&session->out, count, mishap->probe, texts[mishap->kind].helper);
+    record_lost_events(&session->out, count, probe, reason);
     session_flush(session);
 }
 
@@ -80,7 +81,7 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
     const char *message = texts[mishap->kind].message;
     const char *helper = mishap->helper ? mishap->helper : texts[mishap->kind].helper;
     if (mishap->kind == MISHAP_LOST || mishap->kind == MISHAP_SCRATCH) {
-        tell_lost(session, mishap, count);
+        tell_lost(session, count, mishap->probe, message, texts[mishap->kind].helper);
         return;
     }
     struct position at = {0, 0};
@@ -124,6 +125,21 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
     text_free(&text);
 }
 
+void mishaps_count_skipped(struct session *session)
+{
+    const struct host_operations *host = session->host->operations;
+    for (size_t i = 0; i < session->unit_count; i++)
+        session->units[i].skipped = host->runs(session->host, session->units[i].program).skipped;
+}
+
+static void tell_skipped(struct session *session)
+{
+    for (size_t i = 0; i < session->unit_count; i++)
+        if (session->units[i].skipped && !session->options.no_warnings)
+            tell_lost(session, session->units[i].skipped, session->units[i].variant->sites[0].name,
+                      "the CPU was running a BPF program already", "nested");
+}
+
 void mishaps_tell(struct session *session, bool last)
 {
     const struct image_control *control = session->host->operations->control(session->host);
@@ -145,4 +161,6 @@ void mishaps_tell(struct session *session, bool last)
     }
     if (due)
         session->mishap_time = now;
+    if (last)
+        tell_skipped(session);
 }

@@ -486,6 +486,7 @@ static void end(struct session *session)
     child_settle(session);
     limits_time(session, false);
     tell_stop(session);
+    mishaps_count_skipped(session);
     if (session->mixed)
         mixed_finish(session);
     consume(session, true);
@@ -503,12 +504,11 @@ static void end(struct session *session)
                        (unsigned long long)disorder);
     if (session->options.is_verbose)
         for (size_t i = 0; i < session->unit_count; i++) {
-            uint64_t runs = 0, ns = session->host->operations->run_time(session->host,
-                                                                        session->units[i].program, &runs);
-            if (runs)
+            struct host_runs runs = session->host->operations->runs(session->host, session->units[i].program);
+            if (runs.count)
                 session_report(session, "%s: %llu runs, %llu ns each\n",
-                               session->units[i].variant->sites[0].name, (unsigned long long)runs,
-                               (unsigned long long)(ns / runs));
+                               session->units[i].variant->sites[0].name, (unsigned long long)runs.count,
+                               (unsigned long long)(runs.ns / runs.count));
         }
     if (session->kernel)
         kernel_leave(session->kernel);

@@ -20,7 +20,8 @@ struct session_unit { /* one program */
     struct action_block *block;
     struct probe_variant *variant;
     uint32_t name_base;
-    size_t program; /* in the image */
+    size_t program;   /* in the image */
+    uint64_t skipped; /* events until the end of the trace for which the kernel did not run it */
 };
 
 struct mishap_state { /* of one counter */
@@ -195,6 +196,8 @@ const struct type *definitions_type(struct session *session, const struct probe_
 /* mishaps.c: tells what has grown. last: everything that was not told yet. */
 int mishaps_init(struct session *session);
 void mishaps_tell(struct session *session, bool last);
+/* The trace ends now: what the kernel skips from now on is not told. */
+void mishaps_count_skipped(struct session *session);
 /* replay.c: what is peculiar to a host in this process */
 struct replay_event;
 int replay_open_host(struct session *session);        /* opens the recordings that the script needs */

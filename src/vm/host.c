@@ -258,11 +258,10 @@ static uint64_t vm_host_clock(struct host *host)
     return vm_clock(vm_of(host));
 }
 
-static uint64_t vm_run_time(struct host *host, size_t program, uint64_t *runs)
+static struct host_runs vm_runs(struct host *host, size_t program)
 {
     (void)host, (void)program;
-    *runs = 0;
-    return 0;
+    return (struct host_runs){0};
 }
 
 static int vm_unwatch(struct host *host, uint64_t address)
@@ -295,7 +294,7 @@ static const struct host_operations operations = {
     .consume = vm_consume,
     .disorder = vm_disorder,
     .clock = vm_host_clock,
-    .run_time = vm_run_time,
+    .runs = vm_runs,
     .unwatch = vm_unwatch,
     .close = vm_close,
 };

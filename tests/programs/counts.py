@@ -375,6 +375,7 @@ class Account:
 REASONS = {
     "the reader could not keep up": "ring",
     "no scratch memory was free": "scratch",
+    "the CPU was running a BPF program already": "nested",
 }
 END_REASONS = {
     "that were waiting to be printed or acted on when the trace was ended": (ALL, "end"),
@@ -423,7 +424,7 @@ class Checks:
     def seen(self, source):
         """What blocks ran for, and what was told as not seen by them."""
         lost = self.account.lost
-        return self.counted(source) + sum(lost[source, reason] for reason in ("scratch", "overwritten", "unrecorded", "unread"))
+        return self.counted(source) + sum(lost[source, reason] for reason in ("scratch", "nested", "overwritten", "unrecorded", "unread"))
 
     def source(self, source):
         fired, count, is_whole = self.run.fired[source], self.counted(source), self.plan.end == "quiet" and not self.breaks()
