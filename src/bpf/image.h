@@ -25,6 +25,9 @@ struct image_map {
     bool is_ring_per_cpu;
     uint32_t
         inner_bytes; /* BPF_MAP_TYPE_ARRAY_OF_MAPS: of arrays of one value of so many bytes, put in later */
+    /* BPF_MAP_TYPE_ARRAY_OF_MAPS: the maps in it, by index in the image, all of one type and size; or NULL. */
+    const uint32_t *members;
+    uint32_t group, slot; /* where else a program finds this map: in such an array; group 0: nowhere */
     /* Script maps only: the types behind the bytes, for printing and for JSON. */
     const struct type *key; /* NULL: keyless */
     const struct type *value;

@@ -12,6 +12,7 @@
  *
  * The invariant: a value kept in struct lower_state or lower_function is defined where it dominates every
  * later use. */
+#include "bpf/limits.h"
 #include "bpf/lower_processes.h"
 #include "bpf/lower_state.h"
 
@@ -689,6 +690,8 @@ static int emit(struct lowering *l, const char *name, struct text *dump_ir, bool
     int result = ir_emit(ir, &program, l->options->registers_for_tests, l->diagnostics);
     if (result)
         return result;
+    if (l->options->is_for_kernel && limits_check(l->diagnostics, &program))
+        return -EINVAL;
     keep_program(l->arena, &program);
     *arena_push(l->arena, l->image->programs, l->image->program_count, l->image->program_room) = program;
     return 0;

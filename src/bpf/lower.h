@@ -51,6 +51,7 @@ struct lower_options {
     struct process_filter filter;
     uint32_t max_strlen;
     uint32_t max_map_keys;   /* 4096 */
+    bool is_for_kernel;      /* which has limits that the other host has not */
     uint32_t ring_bytes;     /* of one ring, a power of two of pages */
     uint32_t name_base;      /* first index of the variant's probe names; functions follow after site_count */
     uint32_t frame_most;     /* larger temporaries go to scratch memory; 0: the default */
@@ -166,6 +167,8 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
 /* Maps of the script. Key in memory; NULL element address when missing (a branch is the caller's). */
 struct memory lower_map_key(struct lowering *l, struct node *map); /* NODE_MAP; storage form */
 struct ir *lower_map_lookup(struct lowering *l, struct map_symbol *map, struct memory key);
+/* The map, as the argument of a helper. Where it has to be found first, this begins a new block. */
+struct ir *lower_map_itself(struct lowering *l, const struct map_symbol *symbol);
 /* The element, made with zeros if it is missing; code that follows runs with a valid address. When the map is
  * full the mishap is counted and control goes to the end of the statement (lower_statement_end). */
 struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key,

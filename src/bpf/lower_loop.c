@@ -304,7 +304,7 @@ static void lower_for_map(struct lowering *l, struct node *node)
     bind_element(l, node->loop.variable->variable.symbol, map, node->loop.map->place);
     lower_statement(l, node->loop.body);
     lower_callback_end(l, callback, &statement, outer);
-    ir_call(b, BPF_FUNC_for_each_map_elem, 4, ir_map(b, (uint32_t)map->index),
+    ir_call(b, BPF_FUNC_for_each_map_elem, 4, lower_map_itself(l, map),
             ir_function_address(b, callback->function), area_argument(l), ir_constant(b, 0));
     after_loop(l, callback);
 }
@@ -373,7 +373,7 @@ struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct p
     struct ir *area = lower_area(l, around), *length = ir_load(b, area, slot, 8, false);
     ir_store(b, area, slot, 8, ir_binary_constant(b, IR_ADD, length, 1));
     lower_callback_end(l, callback, &statement, outer);
-    ir_call(b, BPF_FUNC_for_each_map_elem, 4, ir_map(b, (uint32_t)map->index),
+    ir_call(b, BPF_FUNC_for_each_map_elem, 4, lower_map_itself(l, map),
             ir_function_address(b, callback->function), around->area, ir_constant(b, 0));
     struct ir *counted = ir_load(b, around->area, slot, 8, false);
     counted->is_volatile = true;

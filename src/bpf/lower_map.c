@@ -12,6 +12,10 @@
 
 enum { PER_CPU_VALUE_MOST = 32768, KEY_WORD = 8 };
 
+/* The kernel lets a program name 64 maps. In a script of more than so many, each block names the first ones,
+ * and finds the others in maps of maps: those of one shape are in one. */
+enum { MAPS_WITHOUT_GROUPS = 40 };
+
 /* ---- maps of the image ---- */
 
 static struct image_map describe_map(const struct map_symbol *symbol, const struct lower_options *options)
@@ -69,10 +73,40 @@ int lower_maps(struct arena *arena, struct image *image, struct diagnostics *dia
     return lower_more_maps(arena, image, diagnostics, checker, options);
 }
 
+static bool is_same_shape(const struct image_map *a, const struct image_map *b)
+{
+    return a->type == b->type && a->key_size == b->key_size && a->value_size == b->value_size &&
+           a->max_entries == b->max_entries && a->flags == b->flags;
+}
+
+/* Puts the maps from `first` on into groups, which come behind all of them. */
+static void group_maps(struct arena *arena, struct image *image, uint32_t first)
+{
+    uint32_t end = (uint32_t)image->map_count;
+    for (uint32_t i = first; i < end; i++) {
+        if (image->maps[i].group)
+            continue;
+        uint32_t *members = arena_array(arena, end - i, sizeof *members), count = 0;
+        for (uint32_t k = i; k < end; k++)
+            if (is_same_shape(&image->maps[i], &image->maps[k])) {
+                image->maps[k].group = (uint32_t)image->map_count;
+                image->maps[k].slot = count;
+                members[count++] = k;
+            }
+        *arena_push(arena, image->maps, image->map_count, image->map_room) =
+            (struct image_map){.name = "maps",
+                               .type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+                               .key_size = 4,
+                               .value_size = 4,
+                               .max_entries = count,
+                               .members = members};
+    }
+}
+
 int lower_more_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
                     const struct checker *checker, const struct lower_options *options)
 {
-    size_t errors = diagnostics->errors;
+    size_t errors = diagnostics->errors, first = image->map_count;
     for (size_t i = 0; i < checker->map_count; i++) {
         struct map_symbol *symbol = checker->maps[i];
         if (!symbol->value)
@@ -94,6 +128,8 @@ int lower_more_maps(struct arena *arena, struct image *image, struct diagnostics
         symbol->index = (int)image->map_count;
         *arena_push(arena, image->maps, image->map_count, image->map_room) = map;
     }
+    if (options->is_for_kernel && checker->map_count > MAPS_WITHOUT_GROUPS)
+        group_maps(arena, image, (uint32_t)first);
     return diagnostics->errors > errors ? -EINVAL : 0;
 }
 
@@ -106,14 +142,41 @@ void lower_finish(struct image *image, uint32_t spare)
 
 /* ---- keys and elements ---- */
 
-static struct ir *map_of(struct lowering *l, const struct map_symbol *symbol)
+/* Whether the program names the map itself: those in no group, and those that it uses first. */
+static bool is_named(struct lowering *l, const struct map_symbol *symbol)
 {
-    return ir_map(&l->b, (uint32_t)symbol->index);
+    struct lower_state *s = l->state;
+    if (!l->image->maps[symbol->index].group)
+        return true;
+    unsigned at = 0;
+    while (at < s->named_count && s->named[at] != symbol)
+        at++;
+    if (at == sizeof s->named / sizeof s->named[0])
+        return false;
+    if (at == s->named_count)
+        s->named[s->named_count++] = symbol;
+    return true;
 }
 
-static bool is_direct(const struct map_symbol *symbol)
+struct ir *lower_map_itself(struct lowering *l, const struct map_symbol *symbol)
 {
-    return !symbol->key && !type_is_per_cpu(symbol->value);
+    struct ir_builder *b = &l->b;
+    if (is_named(l, symbol))
+        return ir_map(b, (uint32_t)symbol->index);
+    const struct image_map *map = &l->image->maps[symbol->index];
+    struct memory key = lower_temporary(l, 8, false);
+    ir_store_constant(b, key.base, key.offset, 8, map->slot);
+    struct ir *found = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, map->group), lower_address(l, key));
+    struct ir_block *present = ir_block_new(b);
+    ir_branch(b, found, present, lower_statement_end(l));
+    ir_seal(b, present);
+    ir_enter(b, present);
+    return found;
+}
+
+static bool is_direct(struct lowering *l, const struct map_symbol *symbol)
+{
+    return !symbol->key && !type_is_per_cpu(symbol->value) && is_named(l, symbol);
 }
 
 struct memory lower_map_key(struct lowering *l, struct node *map)
@@ -140,9 +203,9 @@ struct memory lower_map_key(struct lowering *l, struct node *map)
 
 struct ir *lower_map_lookup(struct lowering *l, struct map_symbol *map, struct memory key)
 {
-    if (is_direct(map))
+    if (is_direct(l, map))
         return ir_map_value(&l->b, (uint32_t)map->index, 0);
-    return ir_call(&l->b, BPF_FUNC_map_lookup_elem, 2, map_of(l, map), lower_address(l, key));
+    return ir_call(&l->b, BPF_FUNC_map_lookup_elem, 2, lower_map_itself(l, map), lower_address(l, key));
 }
 
 /* In a short program there are registers enough to keep the stop flag, which is 0. */
@@ -160,7 +223,7 @@ static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struc
                                struct place place)
 {
     struct ir_builder *b = &l->b;
-    if (is_direct(map))
+    if (is_direct(l, map))
         return lower_map_lookup(l, map, key);
     if (!map->key) {
         struct ir *found = lower_map_lookup(l, map, key);
@@ -187,8 +250,8 @@ static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struc
     ir_seal(b, present);
     ir_enter(b, make);
     struct memory zeros = lower_zeros(l, l->image->maps[map->index].value_size);
-    ir_call(b, BPF_FUNC_map_update_elem, 4, map_of(l, map), lower_address(l, key), lower_address(l, zeros),
-            ir_constant(b, BPF_NOEXIST));
+    ir_call(b, BPF_FUNC_map_update_elem, 4, lower_map_itself(l, map), lower_address(l, key),
+            lower_address(l, zeros), ir_constant(b, BPF_NOEXIST));
     ir_jump(b, next);
     ir_seal(b, next);
     ir_enter(b, next);
@@ -284,7 +347,7 @@ struct ir *lower_map_read(struct lowering *l, struct node *map)
     struct map_symbol *symbol = map->map.symbol;
     if (type_is_aggregation(symbol->value))
         return lower_map_sum(l, symbol, lower_address(l, lower_map_key(l, map)), map->place);
-    if (is_direct(symbol))
+    if (is_direct(l, symbol))
         return ir_load(b, ir_map_value(b, (uint32_t)symbol->index, 0), 0, 8, false);
     uint32_t value = ir_variable(b);
     struct found found = find(l, map);
@@ -301,7 +364,7 @@ struct ir *lower_map_member(struct lowering *l, struct node *map, lower_member *
     struct ir_builder *b = &l->b;
     const struct map_symbol *symbol = map->map.symbol;
     struct location location = {.is_direct = true, .offset = offset, .space = SPACE_BPF};
-    if (is_direct(symbol)) {
+    if (is_direct(l, symbol)) {
         location.base = ir_map_value(b, (uint32_t)symbol->index, 0);
         return read(l, member, location);
     }
@@ -319,7 +382,7 @@ struct ir *lower_map_member(struct lowering *l, struct node *map, lower_member *
 bool lower_map_branch(struct lowering *l, struct node *map, struct ir_block *yes, struct ir_block *no)
 {
     const struct map_symbol *symbol = map->map.symbol;
-    if (is_direct(symbol) || type_is_aggregation(symbol->value) || !type_is_scalar(symbol->value))
+    if (is_direct(l, symbol) || type_is_aggregation(symbol->value) || !type_is_scalar(symbol->value))
         return false;
     struct temporary_mark mark = lower_mark(l);
     struct found found = find(l, map);
@@ -336,7 +399,7 @@ void lower_map_read_into(struct lowering *l, struct node *map, struct memory to)
 {
     struct map_symbol *symbol = map->map.symbol;
     const struct type *type = map->type;
-    if (is_direct(symbol)) {
+    if (is_direct(l, symbol)) {
         struct memory value = {.base = ir_map_value(&l->b, (uint32_t)symbol->index, 0)};
         lower_convert_memory(l, value, symbol->value, to, type);
         return;
@@ -391,8 +454,9 @@ static void add_cpu(struct lowering *l, const struct sum *sum, struct map_symbol
                     struct ir *cpu)
 {
     struct ir_builder *b = &l->b;
-    struct ir *element = cpu ? ir_call(b, BPF_FUNC_map_lookup_percpu_elem, 3, map_of(l, map), key, cpu)
-                             : ir_call(b, BPF_FUNC_map_lookup_elem, 2, map_of(l, map), key);
+    struct ir *element =
+        cpu ? ir_call(b, BPF_FUNC_map_lookup_percpu_elem, 3, lower_map_itself(l, map), key, cpu)
+            : ir_call(b, BPF_FUNC_map_lookup_elem, 2, lower_map_itself(l, map), key);
     struct ir_block *present = ir_block_new(b), *end = ir_block_new(b);
     ir_branch(b, element, present, end);
     ir_seal(b, present);
@@ -438,7 +502,7 @@ static void count_missing(struct lowering *l, struct map_symbol *map, struct ir 
 {
     struct ir_builder *b = &l->b;
     struct ir_block *missing = ir_block_new(b), *end = ir_block_new(b);
-    ir_branch(b, ir_call(b, BPF_FUNC_map_lookup_elem, 2, map_of(l, map), key), end, missing);
+    ir_branch(b, ir_call(b, BPF_FUNC_map_lookup_elem, 2, lower_map_itself(l, map), key), end, missing);
     ir_seal(b, missing);
     ir_enter(b, missing);
     lower_mishap(l, MISHAP_LOOKUP, place, -1, "map_lookup_elem");
@@ -479,7 +543,7 @@ void lower_map_write(struct lowering *l, struct node *map, struct ir *value, str
 {
     struct ir_builder *b = &l->b;
     struct map_symbol *symbol = map->map.symbol;
-    if (is_direct(symbol)) {
+    if (is_direct(l, symbol)) {
         struct ir *at = ir_map_value(b, (uint32_t)symbol->index, 0);
         if (value)
             ir_store(b, at, 0, 8, value);
@@ -492,8 +556,8 @@ void lower_map_write(struct lowering *l, struct node *map, struct ir *value, str
         memory = lower_temporary(l, 8, false);
         ir_store(b, memory.base, memory.offset, 8, value);
     }
-    struct ir *result = ir_call(b, BPF_FUNC_map_update_elem, 4, map_of(l, symbol), lower_address(l, key),
-                                lower_address(l, memory), ir_constant(b, BPF_ANY));
+    struct ir *result = ir_call(b, BPF_FUNC_map_update_elem, 4, lower_map_itself(l, symbol),
+                                lower_address(l, key), lower_address(l, memory), ir_constant(b, BPF_ANY));
     struct ir_block *end = ir_block_new(b);
     /* Before Linux 6.4 an int comes, in the lower half: it is never below 0. */
     struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_NE, result, 0));

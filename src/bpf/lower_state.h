@@ -121,6 +121,8 @@ struct lower_state {
     bool scratch_overflowed;
     int32_t return_slot; /* in the program's area; -1: no callback returns */
     struct packing *packing;
+    const struct map_symbol *named[32]; /* maps of groups that the program names nevertheless */
+    unsigned named_count;
     struct lowered_call *calls; /* functions of the script that were made */
     struct lower_known times, rings;
     struct ir *stop;    /* the stop flag as it was read: 0 where the program goes on; or NULL */

@@ -90,12 +90,12 @@ static struct ir *lower_delete(struct lowering *l, struct node *node, struct mem
         return ir_constant(&l->b, 1);
     }
     if (!map->key) {
-        struct ir *value = lower_map_lookup(l, map, lower_map_key(l, element));
+        struct ir *value = lower_map_element(l, map, lower_map_key(l, element), node->place);
         ir_zero(&l->b, value, 0, l->image->maps[map->index].value_size);
         return ir_constant(&l->b, 1);
     }
     struct memory key = lower_map_key(l, element);
-    struct ir *result = ir_call(&l->b, BPF_FUNC_map_delete_elem, 2, ir_map(&l->b, (uint32_t)map->index),
+    struct ir *result = ir_call(&l->b, BPF_FUNC_map_delete_elem, 2, lower_map_itself(l, map),
                                 ir_offset(&l->b, key.base, key.offset));
     if (is_unused) { /* nobody looks at the answer: tell */
         struct ir_block *missing = ir_block_new(&l->b), *end = ir_block_new(&l->b);

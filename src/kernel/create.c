@@ -79,18 +79,15 @@ static int map_create_ring(const char *name, uint32_t size)
     return map_create(&attributes);
 }
 
-/* Puts a ring into every slot, by one call where the kernel can: each call waits for a grace period, about
+/* Puts a map into every slot, by one call where the kernel can: each call waits for a grace period, about
  * 10 ms, which on a machine with many CPUs would take a second. */
-static int map_fill_rings(const struct kernel *kernel, const struct kernel_map *made, const int *rings)
+static int map_fill(const struct kernel_map *made, const int *values)
 {
-    uint32_t slots = made->max_entries, *keys = calloc(slots, 2 * sizeof *keys);
+    uint32_t slots = made->max_entries, *keys = calloc(slots, sizeof *keys);
     if (!keys)
         return -ENOMEM;
-    int *values = (int *)(keys + slots);
-    for (uint32_t cpu = 0; cpu < slots; cpu++) {
-        keys[cpu] = cpu;
-        values[cpu] = rings[ring_of_cpu(kernel, cpu)];
-    }
+    for (uint32_t slot = 0; slot < slots; slot++)
+        keys[slot] = slot;
     union bpf_attr attributes;
     memset(&attributes, 0, sizeof attributes);
     attributes.batch.keys = (uintptr_t)keys;
@@ -100,10 +97,46 @@ static int map_fill_rings(const struct kernel *kernel, const struct kernel_map *
     int error = syscall_bpf(BPF_MAP_UPDATE_BATCH, &attributes, sizeof attributes);
     if (error) { /* a kernel without batches for such maps */
         error = 0;
-        for (uint32_t cpu = 0; cpu < slots && !error; cpu++)
-            error = syscall_map_update(made->fd, &keys[cpu], &values[cpu], BPF_ANY);
+        for (uint32_t slot = 0; slot < slots && !error; slot++)
+            error = syscall_map_update(made->fd, &keys[slot], &values[slot], BPF_ANY);
     }
     free(keys);
+    return error;
+}
+
+static int map_fill_rings(const struct kernel *kernel, const struct kernel_map *made, const int *rings)
+{
+    int *values = calloc(made->max_entries, sizeof *values);
+    if (!values)
+        return -ENOMEM;
+    for (uint32_t cpu = 0; cpu < made->max_entries; cpu++)
+        values[cpu] = rings[ring_of_cpu(kernel, cpu)];
+    int error = map_fill(made, values);
+    free(values);
+    return error;
+}
+
+/* A map of maps that were made before it. */
+static int map_create_group(const struct kernel *kernel, const struct image_map *map, struct kernel_map *made)
+{
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.map_type = map->type;
+    attributes.key_size = map->key_size;
+    attributes.value_size = map->value_size;
+    attributes.max_entries = map->max_entries;
+    attributes.inner_map_fd = (uint32_t)kernel->maps[map->members[0]].fd;
+    map_kernel_name(attributes.map_name, map->name);
+    made->fd = map_create(&attributes);
+    if (made->fd < 0)
+        return made->fd;
+    int *values = calloc(map->max_entries, sizeof *values);
+    if (!values)
+        return -ENOMEM;
+    for (uint32_t slot = 0; slot < map->max_entries; slot++)
+        values[slot] = kernel->maps[map->members[slot]].fd;
+    int error = map_fill(made, values);
+    free(values);
     return error;
 }
 
@@ -298,6 +331,8 @@ static int create_one(struct kernel *kernel, const struct image *image, size_t i
     };
     if (map->value_size > INT32_MAX || map->key_size > INT32_MAX)
         return -E2BIG;
+    if (map->members)
+        return map_create_group(kernel, map, made);
     if (map->is_ring_per_cpu) {
         int *rings = NULL;
         uint32_t count = 0;

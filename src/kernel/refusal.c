@@ -22,9 +22,12 @@ static const struct {
     {"probe_write_user",
      "write_user() needs a kernel that lets programs be written to: one that is not locked down "
      "(lockdown=none), and CAP_SYS_ADMIN."},
-    {"too large. Processed",
-     "The verifier gave up: a loop does too much. Lower its bound, or do less in it."},
-    {"too complex", "Lower the bound of the loops, or split the block into several."},
+    {"too large. Processed", "The verifier follows every way through the block, and gave up. Split the block "
+                             "into several, or do less "
+                             "in its loops."},
+    {"jumps is too complex",
+     "The verifier keeps in mind each condition that it has to come back to, and there is a limit. Split the "
+     "block into several."},
     {"infinite loop", "The verifier cannot see that the loop ends: give it a constant bound."},
     {"back-edge", "This kernel allows no such loop: use unroll()."},
     {"func bpf_probe_read_kernel",
@@ -137,45 +140,10 @@ static void refusal_without_log(struct diagnostics *diagnostics, const struct im
     }
 }
 
-enum { MAPS_MOST = 64 }; /* that the kernel lets a program use; rings are maps, too */
-
-/* Where a program names a map more than it may use; NULL: it does not. */
-static const struct image_relocation *map_too_many(const struct image_program *program)
-{
-    uint64_t known[MAPS_MOST];
-    size_t count = 0;
-    for (uint32_t i = 0; i < program->relocation_count; i++) {
-        const struct image_relocation *relocation = &program->relocations[i];
-        if (relocation->kind == RELOCATION_FUNCTION)
-            continue;
-        bool is_ring = relocation->kind == RELOCATION_RING;
-        uint32_t ring = is_ring ? (uint32_t)program->instructions[relocation->instruction + 1].imm : 0;
-        uint64_t map = (uint64_t)ring << 32 | relocation->map;
-        size_t at = 0;
-        while (at < count && known[at] != map)
-            at++;
-        if (at == MAPS_MOST)
-            return relocation;
-        if (at == count)
-            known[count++] = map;
-    }
-    return NULL;
-}
-
 void refusal_explain(struct diagnostics *diagnostics, const struct image_program *program, int error,
                      const char *log)
 {
     struct refusal refusal = refusal_find(log);
-    const struct image_relocation *too_many = error == -E2BIG ? map_too_many(program) : NULL;
-    if (too_many) {
-        diagnose_error(diagnostics, refusal_place(program, too_many->instruction),
-                       "This block uses more maps than the kernel lets a program use: %d with those of the "
-                       "tracer itself",
-                       MAPS_MOST);
-        diagnose_hint(diagnostics,
-                      "Use one map with a key for several: @total[\"reads\"]. Or split the block.");
-        return;
-    }
     if (!refusal.sentence) {
         refusal_without_log(diagnostics, program, refusal_place(program, refusal.instruction), error);
         return;

@@ -420,6 +420,7 @@ static struct lower_options options_for_lowering(struct session *session)
         .filter = session->filter,
         .max_strlen = session->options.settings.max_strlen,
         .max_map_keys = session->options.settings.max_map_keys,
+        .is_for_kernel = !session->vm,
         .ring_bytes = ring_bytes(session),
         .frame_most = session->options.settings.on_stack_limit,
         .own_code = session->kernel ? names_own_code : NULL,

@@ -22,6 +22,8 @@ static uint64_t map_bytes(const struct image_map *map, uint64_t cpus)
     uint64_t value = whole_words(map->value_size), entries = map->max_entries;
     if (map->is_ring_per_cpu)
         return map->value_size * cpus;
+    if (map->members)
+        return 0; /* they are counted themselves */
     if (map->inner_bytes)
         return entries * map->inner_bytes;
     switch (map->type) {

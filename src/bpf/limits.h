@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SPOOR_BPF_LIMITS_H
+#define SPOOR_BPF_LIMITS_H
+
+#include "bpf/image.h"
+
+/* Whether the kernel can take the program, as far as this can be known without it; else -EINVAL, and told. */
+int limits_check(struct diagnostics *diagnostics, const struct image_program *program);
+
+#endif
