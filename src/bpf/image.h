@@ -31,6 +31,7 @@ struct image_map {
     /* Script maps only: the types behind the bytes, for printing and for JSON. */
     const struct type *key; /* NULL: keyless */
     const struct type *value;
+    bool is_emptied;     /* keyless, and the script clears or deletes it: a value of zeros stands for none */
     const void *initial; /* array maps of one element: its bytes, frozen after; NULL: zeros, writable */
 };
 

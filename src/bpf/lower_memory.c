@@ -420,6 +420,8 @@ static bool read_record(struct lowering *l, struct memory to, uint32_t size, str
 void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *address,
                 enum address_space space, struct place place)
 {
+    if (!size) /* an empty struct, or an array without elements */
+        return;
     if (size % 8)
         ir_store_constant(&l->b, to.base, to.offset + (int32_t)(size & ~7u), 8, 0);
     if (!read_record(l, to, size, address))

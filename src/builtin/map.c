@@ -14,6 +14,18 @@ static struct ir *lower_map_action(struct lowering *l, struct node *node, struct
     return NULL;
 }
 
+/* A map without a key has its value always. The reader must know that it stands for none after this. */
+static void mark_emptied(struct lowering *l, const struct map_symbol *map)
+{
+    l->image->maps[map->index].is_emptied |= !map->key;
+}
+
+static struct ir *lower_clear(struct lowering *l, struct node *node, struct memory *into)
+{
+    mark_emptied(l, check_argument(node, 0)->map.symbol);
+    return lower_map_action(l, node, into);
+}
+
 static size_t map_of(const struct action *action)
 {
     return (size_t)check_argument(action->call, 0)->map.symbol->index;
@@ -81,6 +93,7 @@ static struct ir *lower_delete(struct lowering *l, struct node *node, struct mem
     struct map_symbol *map = element->map.symbol;
     bool is_unused = l->is_unused;
     (void)into;
+    mark_emptied(l, map);
     /* What has an element per row, or per CPU, is left to the reader. */
     if (map->key ? has_rows(map) : type_is_per_cpu(map->value)) {
         struct event_field field = {.type = map->key};
@@ -239,7 +252,7 @@ const struct builtin builtins_map[] = {
      1,
      {PARAMETER_MAP},
      .result = &type_none,
-     .lower = lower_map_action,
+     .lower = lower_clear,
      .act = act_clear},
     {"zero",
      "zero(@map)",

@@ -135,6 +135,7 @@ static const struct type *check_tuple(struct checker *checker, struct node *node
 
 void check_condition(struct checker *checker, struct node *node, const char *what)
 {
+    fold_text_condition(node);
     const struct type *type = check_value(checker, node);
     if (!type || type_is_scalar(type))
         return;

@@ -134,6 +134,8 @@ bool check_takes_hint(const struct checker *checker);
 
 /* fold.c: one node whose children are folded. */
 void fold_node(struct checker *checker, struct node *node);
+/* A literal text in the place of a condition becomes true, or false where it is empty. */
+void fold_text_condition(struct node *node);
 struct constant {
     uint64_t value;
     bool is_unsigned; /* a value above INT64_MAX, or of an unsigned type */

@@ -258,8 +258,6 @@ static void fold_arithmetic(struct node *node, struct constant left, struct cons
         is_unsigned = left.is_unsigned;
         value = is_unsigned ? a >> (b & 63) : (uint64_t)((int64_t)a >> (b & 63));
         break;
-    case OPERATOR_LOGICAL_AND: fold_to_bool(node, a && b); return;
-    case OPERATOR_LOGICAL_OR: fold_to_bool(node, a || b); return;
     default: return;
     }
     if (left.size || right.size)
@@ -268,32 +266,98 @@ static void fold_arithmetic(struct node *node, struct constant left, struct cons
         fold_to_integer(node, value, is_unsigned, NULL);
 }
 
-static void fold_strings(struct node *node, const struct node *left, const struct node *right)
+static size_t text_length(const struct node *text)
 {
-    if (node->binary.op != OPERATOR_EQ && node->binary.op != OPERATOR_NE)
-        return;
-    /* A string ends at its first NUL. */
-    size_t a = strnlen(left->string.text, left->string.length);
-    size_t b = strnlen(right->string.text, right->string.length);
-    bool equal = a == b && memcmp(left->string.text, right->string.text, a) == 0;
-    fold_to_bool(node, equal == (node->binary.op == OPERATOR_EQ));
+    return strnlen(text->string.text, text->string.length); /* a string ends at its first NUL */
 }
 
-static void fold_binary(struct node *node)
+static int text_order(const struct node *left, const struct node *right)
+{
+    size_t a = text_length(left), b = text_length(right);
+    int order = memcmp(left->string.text, right->string.text, a < b ? a : b);
+    return order ? order : (a > b) - (a < b);
+}
+
+static void fold_to_string(struct node *node, const char *text, size_t length)
+{
+    node->kind = NODE_STRING;
+    node->string.text = text;
+    node->string.length = length;
+}
+
+static void fold_strings(struct checker *checker, struct node *node, const struct node *left,
+                         const struct node *right)
+{
+    enum operator op = node->binary.op;
+    size_t a = text_length(left), b = text_length(right);
+    if (is_comparison(op)) {
+        fold_to_bool(node, compared(op, text_order(left, right)));
+    } else if (op == OPERATOR_ADD) {
+        char *both = arena_alloc(checker->arena, a + b + 1);
+        memcpy(both, left->string.text, a);
+        memcpy(both + a, right->string.text, b);
+        fold_to_string(node, both, a + b);
+    }
+}
+
+/* "text" + 2, as a pointer to the text would move: what is behind its first two characters. */
+static void fold_text_behind(struct checker *checker, struct node *node, const struct node *text,
+                             int64_t skip)
+{
+    size_t length = text_length(text);
+    if (skip < 0)
+        return;
+    if ((uint64_t)skip > length) {
+        diagnose_warning(checker->diagnostics, node->place,
+                         "This text is always empty: there are only %zu characters to skip", length);
+        skip = (int64_t)length;
+    }
+    fold_to_string(node, text->string.text + skip, length - (size_t)skip);
+}
+
+/* Literals as conditions: a text is true unless it is empty. */
+static bool fold_truth(const struct node *node, bool *is_true)
+{
+    struct constant constant;
+    bool is_constant = fold_constant(node, &constant);
+    if (is_constant)
+        *is_true = constant.value != 0;
+    else if (node->kind == NODE_STRING)
+        *is_true = text_length(node) > 0;
+    return is_constant || node->kind == NODE_STRING;
+}
+
+void fold_text_condition(struct node *node)
+{
+    if (node->kind == NODE_STRING)
+        fold_to_bool(node, text_length(node) > 0);
+}
+
+static void fold_logical(struct node *node)
+{
+    bool is_or = node->binary.op == OPERATOR_LOGICAL_OR, left, right;
+    if (!fold_truth(node->binary.left, &left))
+        return;
+    if (left == is_or)
+        fold_to_bool(node, left);
+    else if (fold_truth(node->binary.right, &right))
+        fold_to_bool(node, right);
+}
+
+static void fold_binary(struct checker *checker, struct node *node)
 {
     struct node *left = node->binary.left, *right = node->binary.right;
+    enum operator op = node->binary.op;
     struct constant a, b;
-    if (left->kind == NODE_STRING && right->kind == NODE_STRING) {
-        fold_strings(node, left, right);
-        return;
-    }
-    if (!fold_constant(left, &a))
-        return;
-    if (node->binary.op == OPERATOR_LOGICAL_AND && !a.value)
-        fold_to_bool(node, false);
-    else if (node->binary.op == OPERATOR_LOGICAL_OR && a.value)
-        fold_to_bool(node, true);
-    else if (fold_constant(right, &b))
+    if (op == OPERATOR_LOGICAL_AND || op == OPERATOR_LOGICAL_OR)
+        fold_logical(node);
+    else if (left->kind == NODE_STRING && right->kind == NODE_STRING)
+        fold_strings(checker, node, left, right);
+    else if (op == OPERATOR_ADD && left->kind == NODE_STRING && fold_constant(right, &b))
+        fold_text_behind(checker, node, left, (int64_t)b.value);
+    else if (op == OPERATOR_ADD && right->kind == NODE_STRING && fold_constant(left, &a))
+        fold_text_behind(checker, node, right, (int64_t)a.value);
+    else if (fold_constant(left, &a) && fold_constant(right, &b))
         fold_arithmetic(node, a, b);
 }
 
@@ -335,15 +399,15 @@ static void fold_sizeof(struct node *node)
 
 void fold_node(struct checker *checker, struct node *node)
 {
-    struct constant condition;
+    bool condition;
     switch (node->kind) {
     case NODE_PARAMETER: fold_parameter(checker, node, false); break;
     case NODE_UNARY: fold_unary(node); break;
-    case NODE_BINARY: fold_binary(node); break;
+    case NODE_BINARY: fold_binary(checker, node); break;
     case NODE_SIZEOF: fold_sizeof(node); break;
     case NODE_TERNARY:
-        if (fold_constant(node->ternary.condition, &condition))
-            fold_to_child(node, condition.value ? node->ternary.yes : node->ternary.no);
+        if (fold_truth(node->ternary.condition, &condition))
+            fold_to_child(node, condition ? node->ternary.yes : node->ternary.no);
         break;
     case NODE_BLOCK_VALUE: /* { value }: constants are seen through it */
         if (node->list.count == 1 && node_is_expression(node->list.first))
@@ -376,33 +440,13 @@ static bool is_parameter(const struct node *node)
     return node->kind == NODE_PARAMETER && node->integer.value;
 }
 
-/* $1 + 2, where the parameter is no number: its text without the first two characters. */
-static void fold_text_behind(struct checker *checker, struct node *node, unsigned depth)
-{
-    struct node *text = node->binary.left, *skipped = node->binary.right;
-    fold_parameter(checker, text, false);
-    fold_within(checker, skipped, depth);
-    if (text->kind != NODE_STRING || skipped->kind != NODE_INTEGER ||
-        skipped->integer.value > text->string.length)
-        return;
-    const size_t skip = skipped->integer.value;
-    node->kind = NODE_STRING;
-    node->string.length = text->string.length - skip;
-    node->string.text = text->string.text + skip;
-}
-
 static void fold_call(struct checker *checker, struct node *node, unsigned depth)
 {
     const struct builtin *builtin = builtin_find(checker->builtins, node->call.name, NULL);
     unsigned number = 0;
     for (struct node *argument = node->call.arguments.first; argument; argument = argument->next, number++) {
-        if (!builtin || !wants_text(builtin, number))
-            continue;
-        if (is_parameter(argument))
+        if (builtin && wants_text(builtin, number) && is_parameter(argument))
             fold_parameter(checker, argument, true);
-        else if (argument->kind == NODE_BINARY && argument->binary.op == OPERATOR_ADD &&
-                 is_parameter(argument->binary.left))
-            fold_text_behind(checker, argument, depth);
     }
     fold_list(checker, &node->call.arguments, depth);
 }

@@ -44,9 +44,9 @@ static int snapshot_element(void *state, const uint8_t *key, const uint8_t *valu
     return 0;
 }
 
-static bool snapshot_is_unset(const struct type *type, const uint8_t *value, size_t size)
+static bool snapshot_is_unset(const struct image_map *map, const uint8_t *value, size_t size)
 {
-    switch (type->kind) {
+    switch (map->value->kind) {
     case TYPE_MIN:
     case TYPE_MAX:
     case TYPE_AVG:
@@ -54,7 +54,9 @@ static bool snapshot_is_unset(const struct type *type, const uint8_t *value, siz
     case TYPE_HIST:
     case TYPE_LHIST:
     case TYPE_TSERIES: break;
-    default: return false;
+    default:
+        if (!map->is_emptied)
+            return false;
     }
     for (size_t i = 0; i < size; i++)
         if (value[i])
@@ -100,7 +102,7 @@ int snapshot_print(struct printer *printer, struct host *host, const struct imag
     struct map_entry *entries;
     int error = snapshot_take(host, image, index, &snapshot, &taken, &entries);
     bool is_nothing = !error && is_last && !taken.key && snapshot.count &&
-                      snapshot_is_unset(taken.value, snapshot.bytes, snapshot.count * snapshot.value_bytes);
+                      snapshot_is_unset(snapshot.map, snapshot.bytes, snapshot.count * snapshot.value_bytes);
     if (!error && !is_nothing)
         error = print_map(printer, &taken, (size_t)top, divisor);
     free(entries);

@@ -6,8 +6,9 @@
 #include "bpf/host.h"
 #include "print/map.h"
 
-/* 0; -ENOMEM; or what the host said. At the end of a trace (is_last) an aggregation without a key that
- * nothing was added to is passed over; count and sum print their 0. */
+/* 0; -ENOMEM; or what the host said. At the end of a trace (is_last) a map without a key is passed over
+ * if it is an aggregation that nothing was added to, or if the script emptied it and nothing but zeros came after.
+ * Counts, sums and numbers that the script leaves alone print their 0. */
 int snapshot_print(struct printer *printer, struct host *host, const struct image *image, size_t map,
                    uint64_t top, uint64_t divisor, bool is_last);
 /* Its entries through map_snapshot_each(). 0; -ENOMEM; or what the host said. */

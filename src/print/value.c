@@ -21,7 +21,7 @@ struct walk {
     uint64_t divisor;
     unsigned depth, nodes;
     bool json;
-    bool compact; /* text of tuples without spaces after commas: JSON keys */
+    bool compact; /* text of tuples and structs without spaces: JSON keys */
     bool raw;     /* bytes are laid out as in traced memory, not as in storage */
 };
 
@@ -353,7 +353,7 @@ static void write_fields(struct walk *walk, const struct type *type, struct byte
     for (uint32_t i = 0; i < type->count && walk->nodes; i++) {
         const struct field *field = &type->fields[i];
         walk->nodes--;
-        if (!field->type || field->offset >= bytes.left)
+        if (!field->type || (field->offset >= bytes.left && type_storage(field->type)))
             continue;
         if (!field->name || !field->name[0]) {
             if (field->type->kind == TYPE_STRUCT && walk->depth) {
@@ -364,7 +364,8 @@ static void write_fields(struct walk *walk, const struct type *type, struct byte
             }
             continue;
         }
-        text_add(walk->out, *first ? (walk->json ? "{" : "{ ") : ", ");
+        bool is_tight = walk->compact && !walk->json;
+        text_add(walk->out, *first ? (walk->json || is_tight ? "{" : "{ ") : is_tight ? "," : ", ");
         *first = false;
         if (walk->json) {
             json_string(walk->out, field->name);
@@ -372,7 +373,7 @@ static void write_fields(struct walk *walk, const struct type *type, struct byte
         } else {
             text_char(walk->out, '.');
             emit_foreign_string(walk, field->name);
-            text_append(walk->out, " = ", 3);
+            text_add(walk->out, is_tight ? "=" : " = ");
         }
         write_field(walk, field, bytes);
     }
@@ -384,7 +385,7 @@ static void write_members(struct walk *walk, const struct type *type, struct byt
     if (bytes.left > type->size)
         bytes.left = type->size;
     write_fields(walk, type, bytes, &first);
-    text_add(walk->out, first ? "{}" : walk->json ? "}" : " }");
+    text_add(walk->out, first ? "{}" : walk->json || walk->compact ? "}" : " }");
 }
 
 static void write_struct(struct walk *walk, const struct type *type, struct bytes bytes)
