@@ -279,6 +279,10 @@ static const struct type *check_call_argument(struct checker *checker, const str
         return argument->type;
     check_error(checker, argument->place, "%s() expects %s as its %s argument ('%s' provided)", builtin->name,
                 parameter_facts[kind].text, ordinal, type_text(checker->arena, type));
+    if (type->kind == TYPE_NAME)
+        check_hint(checker,
+                   "what a variable or a map keeps of a probe's name is a number until it is printed: "
+                   "write probe or func here");
     return NULL;
 }
 

@@ -160,6 +160,27 @@ static const struct type *cast_pointer(struct checker *checker, struct node *nod
     return check_pointer_type(checker, node, to->target, space);
 }
 
+/* As in C, an array that is cast to a pointer stands for its address: (struct in6_addr *)$sk->address. */
+static bool stands_for_address(const struct node *operand)
+{
+    bool is_stored = operand->kind == NODE_FIELD || operand->kind == NODE_INDEX ||
+                     operand->kind == NODE_VARIABLE ||
+                     (operand->kind == NODE_UNARY && operand->unary.op == OPERATOR_DEREFERENCE);
+    const struct type *found = operand->kind == NODE_FIELD ? operand->field.found.type : NULL;
+    bool is_text = operand->type && operand->type->kind == TYPE_STRING &&
+                   (operand->kind == NODE_VARIABLE || (found && found->kind == TYPE_ARRAY));
+    return is_text || (is_stored && operand->type && operand->type->kind == TYPE_ARRAY);
+}
+
+static const struct type *take_address(struct checker *checker, struct node *node)
+{
+    struct node *address = node_new(checker->arena, NODE_UNARY, node->cast.operand->place);
+    address->unary.op = OPERATOR_ADDRESS;
+    address->unary.operand = node->cast.operand;
+    node->cast.operand = address;
+    return check_value(checker, address);
+}
+
 const struct type *check_cast(struct checker *checker, struct node *node)
 {
     const struct type *from = check_value(checker, node->cast.operand);
@@ -174,6 +195,10 @@ const struct type *check_cast(struct checker *checker, struct node *node)
         return type_is_number(to) ? to : NULL;
     }
     to = cast_open_array(checker, to, from);
+    if (to->kind == TYPE_POINTER && stands_for_address(node->cast.operand))
+        from = take_address(checker, node);
+    if (!from)
+        return NULL;
     if (!cast_is_allowed(from, to)) {
         check_error(checker, node->cast.name.place, "Cannot cast from \"%s\" to \"%s\"",
                     type_text(checker->arena, from), type_text(checker->arena, to));
