@@ -75,6 +75,36 @@ static bool has_addresses_apart(struct dwarf_reader *file)
     return false;
 }
 
+/* What takes long, went wrong or is missing. */
+static void tell(enum dwarf_told kind, const char *what)
+{
+    struct text told = {0};
+    wire_put_text(&told, what);
+    apart_tell(kind, &told);
+    text_free(&told);
+}
+
+/* Reports the first unit whose other half libdw did not find, with the number of all such units. */
+static void look_for_missing(struct dwarf_reader *file)
+{
+    const char *first = NULL;
+    unsigned missing = 0;
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die, half;
+    while (dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, &half) == 0 && !dwarf_is_late(file)) {
+        const char *name = text_of(&die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
+        if (*name && !half.addr && !missing++)
+            first = name;
+    }
+    if (!missing)
+        return;
+    struct text told = {0};
+    wire_put_text(&told, first);
+    wire_put(&told, missing);
+    apart_tell(DWARF_TOLD_MISSING, &told);
+    text_free(&told);
+}
+
 /* Does the compiler say that it has split something off? *are_files: all that can be seen are files. */
 static bool look_for_parts(struct dwarf_reader *file, bool *are_files)
 {
@@ -95,6 +125,8 @@ static bool look_for_parts(struct dwarf_reader *file, bool *are_files)
             *are_files = false;
     }
     *are_files &= !file->is_late;
+    if (is_split && *are_files && file->source->may_open)
+        look_for_missing(file);
     return is_split;
 }
 
@@ -181,15 +213,6 @@ static time_t now(void)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec;
-}
-
-/* What takes long, or went wrong. */
-static void tell(enum dwarf_told kind, const char *what)
-{
-    struct text told = {0};
-    wire_put_text(&told, what);
-    apart_tell(kind, &told);
-    text_free(&told);
 }
 
 struct dwarf_question dwarf_ask(struct dwarf_reader *file)

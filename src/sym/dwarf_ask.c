@@ -33,6 +33,24 @@ static void say(struct dwarf_file *file, const char *line, bool is_problem)
         file->options.tell(file->options.state, line, is_problem);
 }
 
+static void say_missing(struct dwarf_file *file, struct wire *told)
+{
+    struct arena *arena = file->options.arena;
+    const char *name = wire_take_text(told);
+    uint64_t count = wire_take(told);
+    if (told->is_bad || !name || !count)
+        return;
+    const char *others =
+        count > 1 ? arena_printf(arena, " and %llu others", (unsigned long long)count - 1) : "";
+    say(file,
+        arena_printf(
+            arena,
+            "WARNING: the compiler split debug information of %s off to %s%s, which cannot be read: names "
+            "and types in it are missing. Put it beside the program, or where it was compiled",
+            file->source.path, name, others),
+        true);
+}
+
 static void hear(void *state, uint32_t kind, struct wire *told)
 {
     struct dwarf_file *file = state;
@@ -53,6 +71,7 @@ static void hear(void *state, uint32_t kind, struct wire *told)
                 file->source.path),
             true);
         break;
+    case DWARF_TOLD_MISSING: say_missing(file, told); break;
     case DWARF_TOLD_INDEX: {
         const void *entries = wire_take_bytes(told, &size);
         if (entries && size % sizeof(struct dwarf_entry) == 0)

@@ -114,7 +114,7 @@ enum dwarf_question_kind {
     DWARF_ASK_FIELDS,
     DWARF_ASK_COUNT
 };
-enum dwarf_told { DWARF_TOLD_WAIT, DWARF_TOLD_PROBLEM, DWARF_TOLD_INDEX };
+enum dwarf_told { DWARF_TOLD_WAIT, DWARF_TOLD_PROBLEM, DWARF_TOLD_MISSING, DWARF_TOLD_INDEX };
 struct dwarf_service;
 struct dwarf_service *dwarf_service_new(const struct dwarf_source *source); /* NULL: no memory */
 void dwarf_service_free(struct dwarf_service *service);                     /* where it was made */

@@ -112,6 +112,9 @@ compile gcc -g -O2 -gsplit-dwarf && {
     [ $? != 124 ] && grep -q 'no debug information' problems
     result $? "a pipe in the place of a split part" problems
     rm -f ./*.dwo
+    "$build/spoor" -q -e 'uprobe:./program:main { print(args.argc) }' >output 2>problems
+    grep -q 'WARNING: the compiler split debug information of .* off to .*\.dwo, which cannot be read' problems
+    result $? "a split part that is not there is named" problems
 }
 if command -v dwz >/dev/null; then
     compile gcc -g -O2 && cp program other && dwz -m common.dwz program other 2>problems &&
