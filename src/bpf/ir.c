@@ -139,6 +139,7 @@ static struct ir *make(struct ir_builder *b, enum ir_op op)
     }
     struct ir *ir = ir_new(b->function, op, b->place);
     ir->comment = b->comment;
+    ir->part = b->part;
     ir_append(b->block, ir);
     return ir;
 }

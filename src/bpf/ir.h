@@ -85,7 +85,8 @@ struct ir { /* an instruction, and the value it makes */
     uint8_t size;
     bool is_signed;
     bool is_volatile; /* load: never merged */
-    uint32_t number;  /* within the function, for dumps and side tables */
+    uint16_t part;   /* of the program: what is asked for or loaded is not merged with that of another part */
+    uint32_t number; /* within the function, for dumps and side tables */
     int32_t offset;
     int64_t immediate;
     struct ir *a, *b, *c;
@@ -145,6 +146,7 @@ struct ir_builder {
     struct ir_block *block;
     struct place place;
     const char *comment;
+    uint16_t part;
 };
 
 struct ir_program *ir_program_new(struct arena *arena, const struct features *features);

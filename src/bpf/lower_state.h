@@ -131,6 +131,9 @@ struct lower_state {
     uint32_t name_width;
     uint32_t program_index;
     uint32_t statements; /* so far */
+    uint32_t part_ends;  /* at which of them; see lower_forget() */
+    uint32_t *values;    /* numbers of the program's variables that are VARIABLE_VALUE, but for pointers */
+    size_t value_count, value_room;
     bool is_too_large;
     bool is_cramped;      /* the second attempt: nothing is on the frame that can be in scratch memory */
     struct table mishaps; /* of this program: what is counted, to its index in the image + 1 */
@@ -233,6 +236,11 @@ struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *
 /* key: made already; or NULL. */
 void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory,
                      const struct memory *key);
+
+/* The verifier follows what a condition taught it of a value as far as the value is used: in a long row of
+ * conditions on one value each leaves a way of its own to the end. So a long program has parts: at the end of
+ * one nothing is known of what goes on in the next. */
+void lower_forget(struct lowering *l);
 
 /* ---- lower_statement.c ---- */
 void lower_statements(struct lowering *l, const struct node_list *list);

@@ -198,9 +198,24 @@ static bool is_too_large(struct lowering *l, const struct node *node)
     return true;
 }
 
+enum { PART = 8, FIRST_PART = 64 }; /* statements; a short program has but one part */
+
+static void begin_part(struct lowering *l)
+{
+    struct lower_state *s = l->state;
+    if (!s->part_ends)
+        s->part_ends = FIRST_PART;
+    if (s->current->parent || s->statements < s->part_ends)
+        return;
+    s->part_ends = s->statements + PART;
+    lower_forget(l);
+}
+
 void lower_statements(struct lowering *l, const struct node_list *list)
 {
     for (struct node *node = list->first; node && !ir_ended(&l->b) && !is_too_large(l, node);
-         node = node->next)
+         node = node->next) {
+        begin_part(l);
         lower_statement(l, node);
+    }
 }

@@ -36,6 +36,8 @@ static struct lowered_variable *find_home(struct lowering *l, struct variable *v
         lowered->kind = VARIABLE_VALUE;
         lowered->number = ir_variable(&l->b);
         ir_write(&l->b, lowered->number, ir_constant(&l->b, 0));
+        if (!home->parent && type->kind != TYPE_POINTER)
+            *arena_push(s->temporary, s->values, s->value_count, s->value_room) = lowered->number;
     } else if (is_scalar) {
         lowered->kind = VARIABLE_SLOT;
         lowered->offset = lower_area_slot(l, home);
@@ -81,6 +83,17 @@ void lower_variable_write(struct lowering *l, struct variable *variable, struct 
     if (variable->type->kind != TYPE_POINTER || value->op == IR_CONSTANT)
         value = lower_captured(l, value);
     ir_store(&l->b, lower_area(l, lowered->home), lowered->offset, 8, value);
+}
+
+void lower_forget(struct lowering *l)
+{
+    const struct lower_state *s = l->state;
+    l->b.part++;
+    for (size_t i = 0; i < s->value_count; i++) {
+        struct ir *value = ir_read(&l->b, s->values[i]);
+        if (value->op != IR_CONSTANT)
+            ir_write(&l->b, s->values[i], lower_unknown(l, value));
+    }
 }
 
 struct memory lower_variable_memory(struct lowering *l, struct variable *variable)

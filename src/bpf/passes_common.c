@@ -88,6 +88,8 @@ static bool same_value(struct ir *x, struct ir *y)
     if (x->op != y->op || x->immediate != y->immediate || x->offset != y->offset || x->size != y->size ||
         x->is_signed != y->is_signed || x->callee != y->callee || ir_operand_count(x) != ir_operand_count(y))
         return false;
+    if (x->op == IR_CALL && x->part != y->part)
+        return false;
     unsigned count = ir_operand_count(x);
     for (unsigned k = 0; k < count; k++)
         if (ir_resolve(*ir_operand(x, k)) != ir_resolve(*ir_operand(y, k)))
@@ -256,7 +258,8 @@ static void visit_load(struct common *common, struct ir *load)
     /* The low bytes come first, or they would not be at the same address. */
     bool little_endian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     struct fact *fact = content_find(common, where, load->size, load->is_signed, little_endian);
-    if (!fact) {
+    bool is_parted = fact && !fact->stored && fact->value->part != load->part;
+    if (!fact || is_parted) {
         fact_add(common, load->is_signed ? FACT_LOADED_SIGNED : FACT_CONTENT, where, load->size)->value =
             load;
         return;
@@ -367,7 +370,7 @@ static bool visit_lookup(struct common *common, struct ir *call)
     for (struct fact *fact = common->facts; fact && steps++ < SEARCH_LIMIT; fact = fact->older) {
         if (fact->kind == FACT_MAP_CHANGED && (fact->map < 0 || fact->map == map))
             break;
-        if (fact->kind == FACT_LOOKUP && fact->map == map &&
+        if (fact->kind == FACT_LOOKUP && fact->map == map && fact->value->part == call->part &&
             ((untouched && fact->where.base == key.base && fact->where.offset == key.offset) ||
              (content && same_key(fact, content, words)))) {
             ir_replace(call, fact->value);
