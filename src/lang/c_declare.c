@@ -114,7 +114,8 @@ static bool arithmetic(struct c_definitions *c, const uint8_t *seen, struct c_ty
         *typed = (struct c_typed){opaque(c, seen[C_WORD_COMPLEX] ? 32 : 16), 16};
     else if (seen[C_WORD_DOUBLE] || seen[C_WORD_FLOAT]) {
         size = seen[C_WORD_DOUBLE] ? 8 : 4;
-        *typed = (struct c_typed){opaque(c, seen[C_WORD_COMPLEX] ? 2 * size : size), size};
+        *typed =
+            (struct c_typed){seen[C_WORD_COMPLEX] ? opaque(c, 2 * size) : type_float(c->arena, size), size};
     } else if (seen[C_WORD_VOID])
         *typed = (struct c_typed){&type_none, 1};
     else if (seen[C_WORD_BOOL])

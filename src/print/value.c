@@ -6,6 +6,9 @@
 #include "print/value.h"
 
 #include <arpa/inet.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "print/histogram.h"
@@ -280,8 +283,31 @@ static void write_char_array(struct walk *walk, const struct type *type, struct 
     quote(walk);
 }
 
+/* In as few digits as give the same number again. JSON has no word for what is no number. */
+static void write_float(struct walk *walk, const struct type *type, struct bytes bytes)
+{
+    char digits[40] = "";
+    double value = 0;
+    float narrow = 0;
+    bool is_narrow = type->size == sizeof narrow;
+    if (bytes.left >= type->size) {
+        memcpy(is_narrow ? (void *)&narrow : (void *)&value, bytes.at, type->size);
+        value = is_narrow ? (double)narrow : value;
+    }
+    for (int precision = is_narrow ? 6 : 15; precision <= (is_narrow ? 9 : 17); precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (is_narrow ? strtof(digits, NULL) == narrow : strtod(digits, NULL) == value)
+            break;
+    }
+    text_add(walk->out, walk->json && !isfinite(value) ? "null" : digits);
+}
+
 static void write_array(struct walk *walk, const struct type *type, struct bytes bytes)
 {
+    if (type->is_float) {
+        write_float(walk, type, bytes);
+        return;
+    }
     const struct type *element = type->target;
     uint32_t count = element && element->size ? type->count : 0;
     bool raw = walk->raw;

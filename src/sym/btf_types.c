@@ -236,7 +236,10 @@ static const struct type *btf_make(struct btf_file *file, uint32_t id, unsigned 
             return simple;
         type = btf_opaque(owner, record->size);
         break;
-    case BTF_KIND_FLOAT: type = btf_opaque(owner, record->size); break;
+    case BTF_KIND_FLOAT:
+        type = btf_opaque(owner, record->size);
+        type->is_float = type_size_is_float(record->size);
+        break;
     case BTF_KIND_PTR: type = btf_pointer(owner, record, slot, depth); break;
     case BTF_KIND_ARRAY: type = btf_array(owner, record, depth); break;
     case BTF_KIND_STRUCT:

@@ -60,7 +60,7 @@ static uint64_t byte_size(Dwarf_Die *die)
     return dwarf_number(die, DW_AT_byte_size, &size) && size <= DWARF_STRUCT_MAX ? size : 0;
 }
 
-static const struct type *make_opaque(struct dwarf_reader *file, Dwarf_Die *die, uint64_t size)
+static const struct type *make_bytes(struct dwarf_reader *file, Dwarf_Die *die, uint64_t size, bool is_float)
 {
     if (!size)
         return &type_none;
@@ -68,6 +68,7 @@ static const struct type *make_opaque(struct dwarf_reader *file, Dwarf_Die *die,
     type->name = NULL;
     type->target = &type_u8;
     type->count = (uint32_t)size;
+    type->is_float = is_float && type_size_is_float(size);
     return type;
 }
 
@@ -98,9 +99,9 @@ static const struct type *make_base(struct dwarf_reader *file, Dwarf_Die *die)
         if (fits)
             return type_integer((unsigned)size, false);
         break;
-    default: break; /* floating point: its bytes */
+    default: break;
     }
-    return make_opaque(file, die, size);
+    return make_bytes(file, die, size, encoding == DW_ATE_float);
 }
 
 /* ---- enums ---- */
@@ -144,7 +145,7 @@ static const struct type *make_enum(struct dwarf_reader *file, Dwarf_Die *die)
 {
     uint64_t size = byte_size(die);
     if (size != 1 && size != 2 && size != 4 && size != 8)
-        return make_opaque(file, die, size);
+        return make_bytes(file, die, size, false);
     struct type *type = new_type(file, die, TYPE_ENUM, size);
     struct enumerator *items = NULL;
     size_t count = 0, room = 0;
@@ -407,7 +408,7 @@ const struct type *dwarf_type_make(struct dwarf_reader *file, Dwarf_Die *die, un
     case DW_TAG_reference_type:
     case DW_TAG_rvalue_reference_type: return make_pointer(file, &stripped, depth);
     case DW_TAG_ptr_to_member_type:
-    case DW_TAG_unspecified_type: return make_opaque(file, &stripped, byte_size(&stripped));
+    case DW_TAG_unspecified_type: return make_bytes(file, &stripped, byte_size(&stripped), false);
     case DW_TAG_subrange_type: return dwarf_type_of(file, &stripped, depth + 1);
     default: return &type_none; /* functions are not values */
     }

@@ -12,7 +12,12 @@ enum {
     DEPTH_MAX = 256,
     SIZE_MAX_TOLD = 1 << 30, /* of a type */
 };
-enum flag { FLAG_SIGNED = 1, FLAG_UNION = 2, FLAG_CLOSED = 4 /* its fields are to be asked for */ };
+enum flag {
+    FLAG_SIGNED = 1,
+    FLAG_UNION = 2,
+    FLAG_CLOSED = 4 /* its fields are to be asked for */,
+    FLAG_FLOAT = 8
+};
 
 static const struct type *const fixed[] = {&type_none, &type_bool, &type_i8,  &type_i16, &type_i32,
                                            &type_i64,  &type_u8,   &type_u16, &type_u32, &type_u64};
@@ -71,7 +76,7 @@ void type_put(struct type_teller *teller, struct text *out, const struct type *t
     wire_put(out, type->kind);
     wire_put(out, type->size);
     wire_put(out, (type->is_signed ? FLAG_SIGNED : 0u) | (type->is_union ? FLAG_UNION : 0u) |
-                      (is_closed ? FLAG_CLOSED : 0u));
+                      (is_closed ? FLAG_CLOSED : 0u) | (type->is_float ? FLAG_FLOAT : 0u));
     wire_put(out, type->space);
     wire_put_text(out, type->name);
     switch (type->kind) {
@@ -198,6 +203,7 @@ static void take_definition(struct type_hearer *hearer, struct wire *in, struct 
         type->target = type_take(hearer, in);
         in->is_bad |= !type->target || type->target->kind == TYPE_NONE ||
                       (uint64_t)type->count * type->target->size != type->size;
+        type->is_float = flags & FLAG_FLOAT && type->target == &type_u8 && type_size_is_float(type->size);
         break;
     case TYPE_POINTER:
         type->target = type_take(hearer, in);

@@ -112,6 +112,20 @@ const struct type *type_array(struct arena *arena, const struct type *element, u
     return type;
 }
 
+bool type_size_is_float(uint64_t size)
+{
+    return size == sizeof(float) || size == sizeof(double);
+}
+
+const struct type *type_float(struct arena *arena, uint32_t size)
+{
+    struct type *type = type_new(arena, TYPE_ARRAY, size);
+    type->target = &type_u8;
+    type->count = size;
+    type->is_float = type_size_is_float(size);
+    return type;
+}
+
 static bool same_text(const char *a, const char *b)
 {
     return a == b || strcmp(a ? a : "", b ? b : "") == 0;
@@ -337,7 +351,9 @@ static bool equal_within(const struct type *a, const struct type *b, unsigned de
     case TYPE_POINTER: return a->space == b->space && equal_within(a->target, b->target, depth - 1, budget);
     case TYPE_STRING:
     case TYPE_BUFFER: return a->size == b->size;
-    case TYPE_ARRAY: return a->count == b->count && equal_within(a->target, b->target, depth - 1, budget);
+    case TYPE_ARRAY:
+        return a->count == b->count && a->is_float == b->is_float &&
+               equal_within(a->target, b->target, depth - 1, budget);
     case TYPE_STRUCT: return structs_equal(a, b, depth - 1, budget);
     case TYPE_TUPLE: return fields_equal(a, b, depth - 1, budget);
     case TYPE_KSTACK:
@@ -614,6 +630,10 @@ static void describe_within(struct text *out, const struct type *type, unsigned 
     case TYPE_BUFFER: text_printf(out, "%s[%u]", kind_facts[type->kind].name, type->size); break;
     case TYPE_POINTER: describe_pointer(out, type, depth); break;
     case TYPE_ARRAY:
+        if (type->is_float) {
+            text_add(out, type->size == sizeof(float) ? "float" : "double");
+            break;
+        }
         describe_within(out, type->target, depth - 1);
         text_printf(out, "[%u]", type->count);
         break;

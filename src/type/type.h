@@ -111,6 +111,8 @@ struct type {
     uint32_t stack_frames;      /* kstack, ustack: most frames wanted */
     const char *name;           /* struct, union, enum, typedef name: "task_struct"; else NULL */
     bool is_union;
+    bool
+        is_float; /* array of 4 or 8 bytes: they are a float or a double of C, which are only copied and printed */
     const struct type *target;  /* pointer, array: the element; aggregation: the value aggregated */
     uint32_t count;             /* array: elements; tuple, struct: fields; enum: enumerators; string: */
                                 /* characters, if it was an array of them */
@@ -139,6 +141,9 @@ const struct type *type_text_array(struct arena *arena, uint32_t count);
 uint32_t type_characters(const struct type *type);
 const struct type *type_buffer(struct arena *arena, uint32_t capacity);
 const struct type *type_array(struct arena *arena, const struct type *element, uint32_t count);
+/* A floating-point number; what has other sizes than float and double is an array of bytes. */
+const struct type *type_float(struct arena *arena, uint32_t size);
+bool type_size_is_float(uint64_t size);
 const struct type *type_tuple(struct arena *arena, const struct type *const *elements, uint32_t count);
 /* A tuple whose elements have names: a record. names NULL: type_tuple(). */
 const struct type *type_record(struct arena *arena, const char *const *names,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions that take structs by pointer, laid out as types that every kernel describes: values [ROUNDS]. */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,16 @@ PROBED int values_numbers(const int32_t *numbers, const int32_t *const *pointers
     return numbers[0] + *pointers[1];
 }
 
+struct floats {
+    float f;
+    double d, more[4];
+};
+PROBED int values_floats(const struct floats *floats)
+{
+    KEEP();
+    return (int)floats->f;
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 1, sum = 0;
@@ -91,6 +102,8 @@ int main(int argc, char **argv)
         sum += (int)values_vector(vector, 3);
         sum += values_linger(&linger);
         sum += values_numbers(numbers, pointers);
+        struct floats floats = {1.5F, 0.1, {1e300, -0.0, (double)INFINITY, (double)NAN}};
+        sum += values_floats(&floats);
     }
     return sum == 0;
 }

@@ -162,6 +162,12 @@ static void folds_truth(void **state)
         {"\"a\" == \"ab\"", false},
         {"\"a\" != \"b\"", true},
         {"\"a\\0b\" == \"a\"", true},
+        {"\"a\" < \"ab\"", true},
+        {"\"b\" <= \"ab\"", false},
+        {"\"a\" && \"\"", false},
+        {"\"\" || 3", true},
+        {"\"a\" + \"b\" == \"ab\"", true},
+        {"\"abc\" + 1 == \"bc\"", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture f;
@@ -175,8 +181,8 @@ static void folds_truth(void **state)
 static void leaves_the_rest(void **state)
 {
     (void)state;
-    static const char *const cases[] = {"1 / 0",         "1 % 0",    "pid + 1",
-                                        "\"a\" + \"b\"", "1 && pid", "pid ? 1 : 2"};
+    static const char *const cases[] = {"1 / 0",      "1 % 0",    "pid + 1",    "\"a\" - \"b\"",
+                                        "\"a\" + -1", "1 && pid", "pid ? 1 : 2"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture f;
         struct node *node = folded(&f, cases[i], NULL);
