@@ -43,6 +43,21 @@ void lower_enter_function(struct lowering *l, struct lower_function *function, c
     }
 }
 
+bool lower_is_too_deep(struct lowering *l)
+{
+    enum { FRAMES_MOST = 8 };
+    struct lower_state *s = l->state;
+    if (s->current->depth + 1 < FRAMES_MOST)
+        return false;
+    if (s->is_too_deep)
+        return true;
+    s->is_too_deep = true;
+    diagnose_error(l->diagnostics, l->b.place, "Calls and loops are nested too deeply: at most %d",
+                   FRAMES_MOST - 1);
+    diagnose_hint(l->diagnostics, "a search in a text is a loop, too; unroll() is none");
+    return true;
+}
+
 void lower_finish_function(struct lowering *l, struct lower_function *function)
 {
     ir_enter(&l->b, function->setup);

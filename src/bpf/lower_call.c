@@ -7,7 +7,7 @@
  * of a loop of the function leaves value and flag in the function's area. */
 #include "bpf/lower_state.h"
 
-enum { ARGUMENTS = 5, FRAMES_MOST = 8 };
+enum { ARGUMENTS = 5 };
 
 struct lowered_call {
     const struct subprogram *subprogram;
@@ -60,11 +60,8 @@ static struct lowered_call *make_function(struct lowering *l, const struct subpr
     call->function->result_slot = call->function->returned_slot = -1;
     if (count == ARGUMENTS)
         call->last_slot = lower_area_slot(l, call->caller);
-    if (s->current->depth + 1 >= FRAMES_MOST) {
-        diagnose_error(l->diagnostics, subprogram->place, "Calls and loops are nested too deeply: at most %d",
-                       FRAMES_MOST - 1);
+    if (lower_is_too_deep(l))
         return NULL;
-    }
     node_walk(subprogram->body, lower_forget_variable, NULL);
     lower_enter_function(l, call->function, subprogram->name,
                          (uint8_t)((count < ARGUMENTS ? count : ARGUMENTS - 1) + 1));

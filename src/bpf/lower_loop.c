@@ -33,6 +33,7 @@ struct lower_function *lower_callback_begin(struct lowering *l, struct lower_sta
                                             const char *name, uint8_t parameters)
 {
     struct lower_function *callback = arena_new(l->state->temporary, struct lower_function);
+    lower_is_too_deep(l); /* it is made nevertheless: nothing is loaded after an error */
     lower_enter_function(l, callback, name, parameters);
     /* Whatever cannot go on in a condition stops the loop. */
     *statement = (struct lower_statement){0};

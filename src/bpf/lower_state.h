@@ -134,7 +134,7 @@ struct lower_state {
     uint32_t part_ends;  /* at which of them; see lower_forget() */
     uint32_t *values;    /* numbers of the program's variables that are VARIABLE_VALUE, but for pointers */
     size_t value_count, value_room;
-    bool is_too_large;
+    bool is_too_large, is_too_deep;
     bool is_cramped;      /* the second attempt: nothing is on the frame that can be in scratch memory */
     struct table mishaps; /* of this program: what is counted, to its index in the image + 1 */
 };
@@ -145,6 +145,8 @@ int lower_mishap_index(struct lowering *l, enum mishap_kind kind, struct place p
                        const char *helper);
 void lower_enter_function(struct lowering *l, struct lower_function *function, const char *name,
                           uint8_t parameters);
+/* Told, and true: the kernel has no frame for one more function inside of the current one. */
+bool lower_is_too_deep(struct lowering *l);
 void lower_finish_function(struct lowering *l, struct lower_function *function);
 struct ir *lower_shared_value(struct lowering *l, enum lower_shared which);
 /* The value, as one of which the verifier knows nothing. Before Linux 6.7 it follows a callback through one

@@ -31,7 +31,8 @@ struct fact {
     enum fact_kind kind;
     struct root where;
     unsigned size;
-    bool stored; /* content: by a store, not seen by a load */
+    bool stored;   /* content: by a store, not seen by a load */
+    uint16_t part; /* content: of the program, where that was */
     int64_t map;
     struct ir *value;
     struct ir **key; /* words of a look-up's key; NULL: not known */
@@ -258,10 +259,11 @@ static void visit_load(struct common *common, struct ir *load)
     /* The low bytes come first, or they would not be at the same address. */
     bool little_endian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     struct fact *fact = content_find(common, where, load->size, load->is_signed, little_endian);
-    bool is_parted = fact && !fact->stored && fact->value->part != load->part;
+    bool is_parted = fact && fact->part != load->part && !is_private_frame(common, where.base);
     if (!fact || is_parted) {
-        fact_add(common, load->is_signed ? FACT_LOADED_SIGNED : FACT_CONTENT, where, load->size)->value =
-            load;
+        fact = fact_add(common, load->is_signed ? FACT_LOADED_SIGNED : FACT_CONTENT, where, load->size);
+        fact->value = load;
+        fact->part = load->part;
         return;
     }
     struct ir *value = ir_resolve(fact->value);
@@ -319,6 +321,7 @@ static void visit_store(struct common *common, struct ir *store)
     }
     fact = fact_add(common, FACT_CONTENT, where, store->size);
     fact->value = value;
+    fact->part = store->part;
     fact->stored = true;
 }
 

@@ -18,7 +18,11 @@ enum { INTEGERS = 6, TEXTS = 3, SCALARS = 4, TUPLES = 2, DEPTH = 4, NESTED = 3, 
 static uint64_t state;
 static unsigned loops, printed, counters; /* around this place; in the script; made so far */
 static unsigned functions;                /* that may be called here */
-static bool in_block;                     /* the first: an aggregation may be read where it is made */
+/* The kernel has 8 frames for functions, loops and searches in texts: how many are taken at this place, how
+ * many were at most in the function at hand, and how many each function takes. */
+enum { FRAMES = 8, FUNCTIONS = 3 };
+static unsigned frames = 1, frames_most = 1, function_frames[FUNCTIONS];
+static bool in_block; /* the first: an aggregation may be read where it is made */
 static unsigned indent = 1;
 
 static uint64_t next(void)
@@ -49,6 +53,16 @@ static void line(const char *format, ...)
     printf("%*s", (int)(4 * indent), "");
     vprintf(format, arguments);
     va_end(arguments);
+}
+
+/* Whether there is room for so many more, which are then taken for a moment. */
+static bool may_take(unsigned more)
+{
+    if (frames + more > FRAMES)
+        return false;
+    if (frames + more > frames_most)
+        frames_most = frames + more;
+    return true;
 }
 
 static void integer(unsigned depth);
@@ -104,6 +118,10 @@ static void condition(unsigned depth)
         text(depth / 2);
         break;
     case 2:
+        if (!may_take(1)) {
+            condition(0);
+            return;
+        }
         printf("strcontains(");
         text(depth / 2);
         printf(", ");
@@ -225,6 +243,8 @@ static void integer(unsigned depth)
         printf("])");
         return;
     case 14:
+        if (!may_take(1))
+            break;
         printf("(int64)strstr(");
         text(depth - 1);
         printf(", ");
@@ -258,7 +278,10 @@ static void integer(unsigned depth)
     case 19:
         if (!functions)
             break;
-        printf("f%u((int64)(", below(functions));
+        unsigned function = below(functions);
+        if (!may_take(function_frames[function]))
+            break;
+        printf("f%u((int64)(", function);
         integer(depth - 1);
         printf("), (int32)(");
         integer(depth - 1);
@@ -421,6 +444,8 @@ static void loop_over_map(void)
 {
     static const char *const maps[] = {"hash", "pair", "deep", "tuple"};
     unsigned map = below(4), number = counters++;
+    if (!may_take(1))
+        return;
     const char *value = map == 3 ? "(int64)($kv%u.1.0)" : "(int64)($kv%u.1)";
     line("for ($kv%u : @%s) {\n", number, maps[map]);
     indent++;
@@ -449,9 +474,9 @@ static void block(unsigned nested);
 
 static void loop(unsigned nested)
 {
-    unsigned number = counters++;
-    bool is_unrolled = false;
-    switch (below(4)) {
+    unsigned number = counters++, kind = below(4);
+    bool is_unrolled = kind == 3 || !may_take(1);
+    switch (is_unrolled ? 3 : kind) {
     case 0:
         line("$c%u = 0;\n", number);
         line("while ($c%u < %u) {\n", number, 1 + below(6));
@@ -463,9 +488,10 @@ static void loop(unsigned nested)
         integer(1);
         printf(") & 7)) {\n");
         break;
-    default: line("unroll(%u) {\n", 1 + below(3)); is_unrolled = true;
+    default: line("unroll(%u) {\n", 1 + below(3));
     }
     loops++;
+    frames += !is_unrolled;
     block(nested - 1);
     if (!is_unrolled && one_in(3)) {
         line("    if (");
@@ -473,6 +499,7 @@ static void loop(unsigned nested)
         printf(") { %s; }\n", PICK("break", "continue"));
         line("    @n%u++;\n", below(SCALARS));
     }
+    frames -= !is_unrolled;
     loops--;
     line("}\n");
 }
@@ -627,6 +654,7 @@ static void function(unsigned number)
     printf("fn f%u($i0 : int64, $i1 : int64) : %s {\n", number, PICK("int64", "int32", "uint8"));
     variables(2);
     functions = number;
+    frames = frames_most = 1;
     indent = 0;
     block(2);
     indent = 1;
@@ -638,6 +666,7 @@ static void function(unsigned number)
     line("return (int8)(");
     integer(2);
     printf(");\n}\n");
+    function_frames[number] = frames_most;
 }
 
 static void variables_printed(void)
@@ -657,7 +686,7 @@ int main(int argc, char **argv)
     printf("struct bits { uint32_t a:3; int32_t b:7; uint8_t c; int8_t e[2]; int16_t d; };\n");
     printf("macro larger(a, b) { (int64)(a) > (int64)(b) ? (int64)(a) : (int64)(b) }\n");
     printf("macro mixed(a, b) { $m = (int64)(a); $m ^= (int64)(b); $m * 3 }\n");
-    unsigned all = below(4);
+    unsigned all = below(FUNCTIONS + 1);
     for (unsigned i = 0; i < all; i++)
         function(i);
     functions = all;
