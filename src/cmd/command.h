@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The commands, one file each. */
+/* The commands, one file each; commands.c has them all. */
 #ifndef SPOOR_CMD_COMMAND_H
 #define SPOOR_CMD_COMMAND_H
 
 #include "cmd/options.h"
+
+struct spoor_command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+};
+/* NULL: no command is called so. */
+const struct spoor_command *command_find(const char *name);
+void command_list_all(FILE *out); /* a line each */
+/* spoor help, spoor without arguments: what one can begin with; or what a command or a tool says of itself. */
+int command_help(int argc, char **argv);
+/* A hint on the error stream: what may have been meant by a word that is no command, no tool and no file. */
+void command_guess(const char *word);
 
 int command_script(struct options *options);                                    /* FILE, -, -e; also -l -e */
 int command_list(struct options *options);                                      /* -l [PATTERN] */
@@ -22,6 +35,8 @@ int command_count(int argc, char **argv);
 int command_argdist(int argc, char **argv);
 int command_tplist(int argc, char **argv); /* spoor list */
 
+/* All of a file, or of the standard input ("-"); 0 or errno. */
+int command_read_text(const char *name, struct text *text);
 /* __EXE__ and __PID__ (markers.c); 1 after a message. */
 int command_replace_markers(struct text *text, const struct session_options *session);
 /* A script's text, with the output that the options name; the exit status. */

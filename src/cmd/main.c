@@ -11,23 +11,7 @@
 
 #include "cmd/command.h"
 #include "cmd/recordings.h"
-
-static int command_help(int argc, char **argv)
-{
-    (void)argc, (void)argv;
-    options_help(stdout);
-    return 0;
-}
-
-/* A first word that stands here is a command; a script of that name is ./NAME. */
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-} commands[] = {
-    {"help", command_help},       {"report", command_report},   {"record", command_record},
-    {"convert", command_convert}, {"ctl", command_ctl},         {"trace", command_trace},
-    {"count", command_count},     {"argdist", command_argdist}, {"list", command_tplist},
-};
+#include "cmd/tools.h"
 
 /* A standard stream that was closed would be the next file that is opened, and what is meant for the user
  * would go there. What stands in its place cannot be used either, and says so. */
@@ -64,9 +48,11 @@ int main(int argc, char **argv)
     }
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
     const bool is_bpftrace = peer_is_called(argc, argv); /* which has no commands */
-    for (size_t i = 0; argc > 1 && !is_bpftrace && i < sizeof commands / sizeof commands[0]; i++)
-        if (!strcmp(argv[1], commands[i].name))
-            return commands[i].run(argc - 1, argv + 1);
+    const struct spoor_command *command = argc > 1 && !is_bpftrace ? command_find(argv[1]) : NULL;
+    if (command)
+        return command->run(argc - 1, argv + 1);
+    if (argc == 1 && !is_bpftrace)
+        return command_help(argc, argv);
     static struct options options; /* its lists live as long as the process */
     options.is_peer = is_bpftrace;
     if (options_parse(&options, argc, argv)) {
@@ -75,6 +61,8 @@ int main(int argc, char **argv)
         return 1;
     }
     if (options.help) {
+        if (options.file && !is_bpftrace && !tool_help(options.file))
+            return 0;
         is_bpftrace ? peer_usage(stdout) : options_help(stdout);
         return 0;
     }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/diagnostic.h"
 #include "cmd/recordings.h"
 #include "reader/filter.h"
 
@@ -142,8 +143,12 @@ void options_help(FILE *out)
           "Usage: spoor [options] FILE | -  [parameters]\n"
           "       spoor [options] -e PROGRAM [parameters]\n"
           "       spoor [options] --script FILE --script FILE … [parameters]\n"
-          "       spoor -l [PATTERN]\n\nOptions:\n",
+          "       spoor -l [PATTERN]\n"
+          "       spoor TOOL | COMMAND …\n\nCommands, each with --help of its own; `spoor` alone lists the "
+          "tools, too:\n",
           out);
+    command_list_all(out);
+    fputs("\nOptions:\n", out);
     options_list(out, "  ");
     fputs("\nParameters are $1, $2 … in the script; write -- before those that begin with a dash.\n"
           "Exit status: 0, or the argument of exit(); 1 after an error.\n\nExamples:\n"
@@ -159,6 +164,23 @@ static int complain(const char *format, const char *what)
     command_print(stderr, "ERROR: ");
     command_print(stderr, format, what);
     fputs("\nHINT: spoor --help lists the options\n", stderr);
+    return 1;
+}
+
+static int unknown_option(const char *option)
+{
+    char word[64];
+    const char *name = option + strspn(option, "-");
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
+    struct nearest nearest = {.name = word};
+    for (size_t i = 0; i < LINES; i++)
+        if (lines[i].name)
+            nearest_offer(&nearest, lines[i].name);
+    command_print(stderr, "ERROR: unknown option '%s'\n", option);
+    if (nearest.best)
+        command_print(stderr, "HINT: did you mean --%s?\n", nearest.best);
+    else
+        fputs("HINT: spoor --help lists the options\n", stderr);
     return 1;
 }
 
@@ -472,7 +494,7 @@ int options_parse(struct options *options, int argc, char **argv)
     int behind = count_behind_dashes(argc, argv, letters);
     for (int letter; (letter = getopt_long(argc, argv, letters, names, NULL)) != -1;) {
         if (letter == '?')
-            return complain("unknown option '%s'", argv[optind - 1]);
+            return unknown_option(argv[optind - 1]);
         if (letter == ':')
             return complain("option '%s' needs an argument", argv[optind - 1]);
         if (apply(options, letter, optarg))

@@ -4,11 +4,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/create.h"
+#include "base/open_foreign.h"
 #include "builtin/all.h"
 #include "cmd/command.h"
+#include "cmd/tools.h"
 
 static void render(const struct options *options, const struct diagnostics *diagnostics, struct text *text)
 {
@@ -39,7 +42,7 @@ static int fail(const char *what, const char *name, int error)
 }
 
 /* The whole text of a file or of the standard input. */
-static int read_text(const char *name, struct text *text)
+int command_read_text(const char *name, struct text *text)
 {
     enum { LARGEST = 2 << 20 };
     int descriptor = strcmp(name, "-") ? open(name, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
@@ -226,8 +229,27 @@ static int run_sources(struct options *options, const struct source *sources, si
     return status;
 }
 
+/* A word that is no file is the name of a tool, if there is one. Its path is kept: messages name it. */
+static const char *script_or_tool(const char *file, struct text *tool)
+{
+    struct stat status;
+    bool is_file = !strcmp(file, "-") || foreign_status(file, &status) != -ENOENT;
+    return !is_file && tool_find(file, tool) ? text_string(tool) : file;
+}
+
+static int cannot_read(const char *file, int error)
+{
+    fail("cannot read the script", file, error);
+    if (error == ENOENT)
+        command_guess(file);
+    return 1;
+}
+
 int command_script(struct options *options)
 {
+    struct text tool = {0};
+    if (options->file)
+        options->file = script_or_tool(options->file, &tool);
     if (options->file)
         options->scripts[options->script_count++] = (struct script_option){.file = options->file};
     size_t count = options->script_count;
@@ -248,8 +270,8 @@ int command_script(struct options *options)
         int error = 0;
         if (script->program)
             text_add(&texts[i], script->program);
-        else if ((error = read_text(script->file, &texts[i])))
-            status = fail("cannot read the script", script->file, error);
+        else if ((error = command_read_text(script->file, &texts[i])))
+            status = cannot_read(script->file, error);
         if (!status && !options->formats)
             status = command_replace_markers(&texts[i], &options->session);
         if (!status)
@@ -264,6 +286,7 @@ int command_script(struct options *options)
     free(texts);
     free(names);
     free(sources);
+    text_free(&tool);
     return status;
 }
 

@@ -252,7 +252,7 @@ def complete(what, found, fed):
 
 
 words = {word for arguments, _ in rows.values() for word in arguments}
-complete("commands", re.findall(r'\{"([a-z]+)", command_', source("cmd/main.c")), {arguments[0] for arguments, _ in rows.values()})
+complete("commands", re.findall(r'\{"([a-z]+)", command_', source("cmd/commands.c")), {arguments[0] for arguments, _ in rows.values()})
 ctl = re.search(r"commands\[\] = \{(.*?)\n\};", source("cmd/ctl.c"), re.S)[1]
 complete("commands of ctl", re.findall(r'\{"([a-z]+)", ', ctl), {word for arguments, _ in rows.values() if arguments[0] == "ctl" for word in arguments})
 own = dict.fromkeys(["pid", "cmd", "output", "list", "quiet", "verbose"], "by their letters")

@@ -19,6 +19,8 @@ for tool in "$tools"/*.bt; do
     if ! grep -q "^// $name: " "$tool" || ! grep -q '^// Run:' "$tool" || ! grep -qE '^// (Columns|Output):' "$tool"; then
         not_ok "tools: $name says what it shows, how to run it, and what comes out"
     fi
+    "$spoor" | grep -qw "$name" || not_ok "tools: the menu of spoor names $name"
+    "$spoor" help "$name" | head -n 1 | grep -q "^$name: " || not_ok "tools: spoor help $name says what it shows"
     grep -q "^## $name\$" "$root/docs/tools.md" || not_ok "tools: docs/tools.md has an example of $name"
 done
 

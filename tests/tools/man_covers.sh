@@ -46,7 +46,7 @@ covers "short name" $(sed -nE 's/.*\.aliases = .*\{"([A-Za-z]+)", NULL\}.*/\1/p'
 covers option $(sed -nE "s/^    \{(OPTION_[A-Z_]+|'.'), \"([a-z-]+)\",.*/--\2/p; s/^    \{'(.)', .*/-\1/p" src/cmd/options.c) \
     $(sed -nE "s/^    \{'.', \"([a-z-]+)\",.*/--\1/p" src/cmd/options.c)
 covers setting $(sed -nE 's/^    \{"([a-z_]+)", SETTING_.*/\1/p' src/session/settings.c)
-covers command $(sed -nE 's/^    \{"([a-z]+)", command_.*/\1/p' src/cmd/main.c)
+covers command $(sed -nE 's/^    \{"([a-z]+)", command_.*/\1/p' src/cmd/commands.c)
 covers variable $(sed -nE 's/.*environment(_number)?\("([A-Z_]+)".*/SPOOR_\2/p' src/cmd/options.c)
 
 # The options of a command stand in its own page: those that begin a line of its help.

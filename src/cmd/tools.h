@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ready-made tools: scripts that are run by their names, `spoor biolatency`. */
+#ifndef SPOOR_CMD_TOOLS_H
+#define SPOOR_CMD_TOOLS_H
+
+#include <stdio.h>
+
+#include "base/diagnostic.h"
+#include "base/text.h"
+
+/* The path of the tool's script. False: there is none of this name, in no directory that tools are looked for in:
+ * those of SPOOR_TOOLS, the user's own, those of the source tree that the program was built in, the installed ones. */
+bool tool_find(const char *name, struct text *path);
+/* Prints the head of the tool's script: what it shows, and how it is run. 0, or -ENOENT, or why it cannot be read. */
+int tool_help(const char *name);
+/* All that come with spoor, a line for each question that they answer. */
+void tools_list(FILE *out);
+void tools_offer(struct nearest *nearest);
+
+#endif
