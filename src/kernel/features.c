@@ -251,6 +251,8 @@ int features_event_source(const char *name)
     char path[128], text[32];
     snprintf(path, sizeof path, "/sys/bus/event_source/devices/%s/type", name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == EMFILE && syscall_more_descriptors()) /* it is asked for each of many sites */
+        fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     ssize_t length = read(fd, text, sizeof text - 1);

@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kernel/state.h"
@@ -24,7 +25,10 @@
 #define SYS_close_range 436
 #endif
 
-enum { REMOVE_PATIENCE = 60000 /* ms */ };
+enum {
+    REMOVE_PATIENCE = 60000 /* ms */,
+    SLICE_NS = 300000000, /* of closing; then others have as long */
+};
 
 struct leaving {
     const struct kernel *kernel;
@@ -87,6 +91,29 @@ static void leave_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+static uint64_t leave_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* One after the other: a close waits while it holds the lock of all the kernel's events, so that several at
+ * once end no sooner. Who attaches something takes that lock several times, and each time behind a close: so
+ * there are pauses. */
+static void leave_close_slowly(const struct leaving *leaving)
+{
+    uint64_t begin = leave_clock();
+    for (size_t i = 0; i < leaving->count; i++) {
+        close(leaving->fds[i]);
+        uint64_t took = leave_clock() - begin;
+        if (took < SLICE_NS)
+            continue;
+        nanosleep(&(struct timespec){(time_t)(took / 1000000000), (long)(took % 1000000000)}, NULL);
+        begin = leave_clock();
+    }
+}
+
 static void leave_child(const struct leaving *leaving, int parent_gone)
 {
     setsid();
@@ -99,10 +126,7 @@ static void leave_child(const struct leaving *leaving, int parent_gone)
     char byte;
     while (read(parent_gone, &byte, 1) < 0 && errno == EINTR)
         ;
-    /* One after the other: a close waits while it holds the lock of all the kernel's events, so that several
-     * at once end no sooner, and stand before everybody else who wants to attach something. */
-    for (size_t i = 0; i < leaving->count; i++)
-        close(leaving->fds[i]);
+    leave_close_slowly(leaving);
     for (size_t i = 0; i < leaving->kernel->attachment_count; i++)
         if (leaving->kernel->attachments[i].group)
             trace_events_remove(leaving->directory, &leaving->kernel->attachments[i], REMOVE_PATIENCE);

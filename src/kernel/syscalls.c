@@ -2,7 +2,6 @@
 #include "kernel/syscalls.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -21,7 +20,7 @@ static uint64_t address(const void *pointer)
 
 /* Thousands of probes take thousands of descriptors; what is usual allows 1024, what is permitted far more.
  */
-static bool more_descriptors(void)
+bool syscall_more_descriptors(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
@@ -51,7 +50,7 @@ static long bpf(int command, void *attributes, size_t size)
 {
     long answer = syscall(SYS_bpf, command, attributes, size);
     int error = answer < 0 ? errno : 0;
-    if ((error == EMFILE && more_descriptors()) || (error == EPERM && more_locked_memory(command))) {
+    if ((error == EMFILE && syscall_more_descriptors()) || (error == EPERM && more_locked_memory(command))) {
         answer = syscall(SYS_bpf, command, attributes, size);
         error = answer < 0 ? errno : 0;
     }
@@ -66,7 +65,7 @@ int syscall_bpf(enum bpf_cmd command, union bpf_attr *attributes, size_t size)
 int syscall_perf_event_open(struct perf_event_attr *attributes, pid_t pid, int cpu)
 {
     long answer = syscall(SYS_perf_event_open, attributes, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-    if (answer < 0 && errno == EMFILE && more_descriptors())
+    if (answer < 0 && errno == EMFILE && syscall_more_descriptors())
         answer = syscall(SYS_perf_event_open, attributes, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     return answer < 0 ? -errno : (int)answer;
 }

@@ -7,6 +7,7 @@
 
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -40,6 +41,8 @@ struct link_create {
 /* All return a descriptor or 0, or -errno. Descriptors are close-on-exec. */
 int syscall_bpf(enum bpf_cmd command, union bpf_attr *attributes, size_t size);
 int syscall_perf_event_open(struct perf_event_attr *attributes, pid_t pid, int cpu);
+/* Whether there may be more descriptors from now on: for what is opened in other ways and meets the limit. */
+bool syscall_more_descriptors(void);
 /* As syscall_bpf, but again on EAGAIN (the verifier was interrupted by a signal), a few times. */
 int syscall_program_load(union bpf_attr *attributes);
 int syscall_link_create(const struct link_create *link);
