@@ -133,7 +133,10 @@ void options_list(FILE *out, const char *indentation)
                  lines[i].letter > ' ' && lines[i].name ? ", " : "", lines[i].name ? "--" : "",
                  lines[i].name ? lines[i].name : "", lines[i].argument ? " " : "",
                  lines[i].argument ? lines[i].argument : "");
-        command_print(out, "%s%-26s %s\n", indentation, left, lines[i].what);
+        int unseen = 0; /* bytes of UTF-8 that take no column of their own */
+        for (const char *at = left; *at; at++)
+            unseen += (*at & 0xc0) == 0x80;
+        command_print(out, "%s%-*s %s\n", indentation, 26 + unseen, left, lines[i].what);
     }
 }
 
