@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Random scripts that are right (tests/fuzz/scripts.c): the kernel's verifier must take each of them, and the kernel, the
 # kernel without its newer features, programs of other types and the user-space host must print the same.
-#   tests/programs/random_scripts.sh BUILD [COUNT] [FIRST SEED]     the default is 12 from 70000
+#   tests/programs/random_scripts.sh BUILD [COUNT] [FIRST SEED]     the default is 12 from 70000, and those that once failed
 # COUNT and SEED in the environment say the same. On a terminal it tells how far it is; KEEP=DIRECTORY keeps what failed.
 # OLDEST=1 is another way to run them, that of kernels without callbacks (before 5.13), whose verifier walks every turn of a
 # loop: it gives up some of these scripts, and says so.
@@ -36,7 +36,7 @@ ways() {
         2) echo "interval interval:ms:1" ;;
     esac
 }
-disagree=0 refused=0 ran=0
+disagree=0 refused=0 ran=0 ran_scripts=0
 keep() { # NAME
     [ -z "${KEEP:-}" ] || cp "$1.bt" "$KEEP/$seed.$1.bt"
 }
@@ -48,8 +48,13 @@ refuse() { # NAME: what the host said
 }
 # What is printed at the end depends on the order of elements in the map.
 result() { sort "$1.out"; }
-for ((seed = first; seed < first + count; seed++)); do
-    [ ! -t 1 ] || printf '\r%d of %d, %d refused, %d disagree ' $((seed - first)) "$count" $refused $disagree
+once_failed=(1046 5037 10023 20163 100584 100779 100867) # refused by a verifier, or for their stack
+[ $# -eq 1 ] && [ -z "${SEED:-}" ] || once_failed=()
+read -ra seeds < <(seq -s ' ' "$first" $((first + count - 1)))
+seeds+=("${once_failed[@]}")
+count=${#seeds[@]}
+for seed in "${seeds[@]}"; do
+    [ ! -t 1 ] || printf '\r%d of %d, %d refused, %d disagree ' $((ran_scripts++)) "$count" $refused $disagree
     ./scripts $seed >vm.bt
     if ! timeout 60 ./spoor -q --no-warnings --host vm vm.bt >vm.out 2>vm.err; then
         refuse vm
