@@ -124,7 +124,7 @@ me=spoor-tools-$$
 see execsnoop "/bin/true $me\$" "" "/bin/true $me"
 see opensnoop " -1 +2 /nowhere/$me\$" "" "cat /nowhere/$me"
 see statsnoop " 2 /nowhere/$me\$" "" "stat /nowhere/$me"
-see syscount 'sys_enter_read]: 2[0-9]{4}$' "" "dd if=/dev/zero of=/dev/null bs=1 count=20000"
+see syscount 'sys_enter_read]: ([2-9][0-9]{4}|[0-9]{6,})$' "" "dd if=/dev/zero of=/dev/null bs=1 count=20000"
 see runqlat '^\[.*\|@+' "" "./actions switch 1000"
 see runqlen '^\[[0-9]+\] .*@' "" "sleep 0.5"
 see cpuwalk '^\[[0-9]+\] .*@' "" "./worker c"
