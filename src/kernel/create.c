@@ -116,8 +116,8 @@ static int map_fill_rings(const struct kernel *kernel, const struct kernel_map *
     return error;
 }
 
-/* A map of maps that were made before it. */
-static int map_create_group(const struct kernel *kernel, const struct image_map *map, struct kernel_map *made)
+/* What the image says of a map. */
+static union bpf_attr map_attributes(const struct image_map *map)
 {
     union bpf_attr attributes;
     memset(&attributes, 0, sizeof attributes);
@@ -125,8 +125,15 @@ static int map_create_group(const struct kernel *kernel, const struct image_map 
     attributes.key_size = map->key_size;
     attributes.value_size = map->value_size;
     attributes.max_entries = map->max_entries;
-    attributes.inner_map_fd = (uint32_t)kernel->maps[map->members[0]].fd;
     map_kernel_name(attributes.map_name, map->name);
+    return attributes;
+}
+
+/* A map of maps that were made before it. */
+static int map_create_group(const struct kernel *kernel, const struct image_map *map, struct kernel_map *made)
+{
+    union bpf_attr attributes = map_attributes(map);
+    attributes.inner_map_fd = (uint32_t)kernel->maps[map->members[0]].fd;
     made->fd = map_create(&attributes);
     if (made->fd < 0)
         return made->fd;
@@ -240,14 +247,8 @@ int kernel_add_array(struct kernel *kernel, const struct image *image, size_t in
 
 static int map_create_plain(const struct image_map *map, struct kernel_map *made, bool is_mapped)
 {
-    union bpf_attr attributes;
-    memset(&attributes, 0, sizeof attributes);
-    attributes.map_type = map->type;
-    attributes.key_size = map->key_size;
-    attributes.value_size = map->value_size;
-    attributes.max_entries = map->max_entries;
+    union bpf_attr attributes = map_attributes(map);
     attributes.map_flags = map->flags | (is_mapped ? BPF_F_MMAPABLE : 0);
-    map_kernel_name(attributes.map_name, map->name);
     int inner = map->inner_bytes ? map_create_inner(map) : 0;
     if (inner < 0)
         return inner;

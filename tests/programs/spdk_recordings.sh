@@ -221,10 +221,10 @@ wrong "a process without a recording" "no recording of process 1 in /dev/shm" re
 "$spoor" report -T -t -s $name -i 7 --whole 2>errors | grep -v '\*\*\*' >list
 check "-T says how long after the event before, -t the ticks" python3 -c '
 import re
-before = 0
+before = None # the first entries of a copy of a ring that is being written may be torn, and are not shown
 for line in open("list"):
     time, step, ticks = re.match(r" *\d+: +([\d.]+) \(\+ *([\d.]+)\) \( *(\d+)\)", line).groups()
-    assert abs(float(time) - before - float(step)) < 0.0015, line
+    assert float(step) == 0 if before is None else abs(float(time) - before - float(step)) < 0.0015, line
     before = float(time)
 assert before > 0 and int(ticks) > 0'
 "$spoor" report -p $program --whole --names 'BDEV_IO_S*:type=spdk_bdev_io_type,offset=when' 2>errors >list
