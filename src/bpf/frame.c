@@ -215,10 +215,10 @@ uint32_t frame_layout(struct allocation *allocation)
     frame.last = arena_array(frame.arena, objects, sizeof *frame.last);
 
     /* Inclusive ranges of accesses, by object; blocks in emission order. */
-    struct span {
+    struct free_range {
         struct live_range *ranges;
         size_t count, room;
-    } *spans = arena_array(frame.arena, objects, sizeof *spans);
+    } *free_ranges = arena_array(frame.arena, objects, sizeof *free_ranges);
     struct flow flow;
     flow_compute(frame.arena, function, &flow);
     for (const struct ir_block *block = function->first; block; block = block->next)
@@ -240,8 +240,8 @@ uint32_t frame_layout(struct allocation *allocation)
                     range.begin = frame.first[object];
                 if (!(frame.after[row + column] & bit))
                     range.end = frame.last[object];
-                *arena_push(frame.arena, spans[object].ranges, spans[object].count, spans[object].room) =
-                    range;
+                *arena_push(frame.arena, free_ranges[object].ranges, free_ranges[object].count,
+                            free_ranges[object].room) = range;
             }
         }
     }
@@ -252,8 +252,8 @@ uint32_t frame_layout(struct allocation *allocation)
             frame.range_count = 0;
             if (escaping)
                 add_range(&frame, 0, position);
-            for (size_t k = 0; !escaping && k < spans[i].count; k++)
-                add_range(&frame, spans[i].ranges[k].begin, spans[i].ranges[k].end);
+            for (size_t k = 0; !escaping && k < free_ranges[i].count; k++)
+                add_range(&frame, free_ranges[i].ranges[k].begin, free_ranges[i].ranges[k].end);
             place(&frame, allocation->objects[i]);
         }
     return (uint32_t)frame.word_count * 8;

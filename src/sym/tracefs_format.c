@@ -67,36 +67,36 @@ static const struct {
 /* ---- text ---- */
 
 /* A part of the format's text. */
-struct span {
+struct slice {
     const char *at, *end;
 };
 
-static struct span span_trim(struct span span)
+static struct slice slice_trim(struct slice slice)
 {
-    while (span.at < span.end && isspace((unsigned char)*span.at))
-        span.at++;
-    while (span.end > span.at && isspace((unsigned char)span.end[-1]))
-        span.end--;
-    return span;
+    while (slice.at < slice.end && isspace((unsigned char)*slice.at))
+        slice.at++;
+    while (slice.end > slice.at && isspace((unsigned char)slice.end[-1]))
+        slice.end--;
+    return slice;
 }
 
-static bool span_is(struct span span, const char *word)
+static bool slice_is(struct slice slice, const char *word)
 {
     size_t length = strlen(word);
-    return (size_t)(span.end - span.at) == length && !memcmp(span.at, word, length);
+    return (size_t)(slice.end - slice.at) == length && !memcmp(slice.at, word, length);
 }
 
 /* Removes a word from the front. */
-static bool span_take_word(struct span *span, const char *word)
+static bool slice_take_word(struct slice *slice, const char *word)
 {
-    struct span first = *span;
-    const char *at = span->at;
-    while (at < span->end && !isspace((unsigned char)*at))
+    struct slice first = *slice;
+    const char *at = slice->at;
+    while (at < slice->end && !isspace((unsigned char)*at))
         at++;
     first.end = at;
-    if (!span_is(first, word))
+    if (!slice_is(first, word))
         return false;
-    *span = span_trim((struct span){at, span->end});
+    *slice = slice_trim((struct slice){at, slice->end});
     return true;
 }
 
@@ -106,18 +106,18 @@ static bool is_identifier(char c)
 }
 
 /* Removes the identifier at the end and gives it. */
-static bool span_take_name(struct span *span, struct span *name)
+static bool slice_take_name(struct slice *slice, struct slice *name)
 {
-    const char *begin = span->end;
-    while (begin > span->at && is_identifier(begin[-1]))
+    const char *begin = slice->end;
+    while (begin > slice->at && is_identifier(begin[-1]))
         begin--;
-    *name = (struct span){begin, span->end};
-    *span = span_trim((struct span){span->at, begin});
+    *name = (struct slice){begin, slice->end};
+    *slice = slice_trim((struct slice){slice->at, begin});
     return name->at < name->end && !isdigit((unsigned char)*name->at);
 }
 
 /* The number behind key in one line. */
-static bool span_number(struct span line, const char *key, uint32_t *out)
+static bool slice_number(struct slice line, const char *key, uint32_t *out)
 {
     const char *at = memmem(line.at, (size_t)(line.end - line.at), key, strlen(key));
     if (!at)
@@ -133,8 +133,8 @@ static bool span_number(struct span line, const char *key, uint32_t *out)
 }
 
 struct declaration {
-    struct span words; /* the type, without qualifiers, stars and brackets */
-    struct span name;
+    struct slice words; /* the type, without qualifiers, stars and brackets */
+    struct slice name;
     bool is_array, is_pointer, data_loc, rel_loc;
     bool is_deep;   /* a pointer to a pointer */
     uint32_t count; /* of an array; 0: not said */
@@ -143,18 +143,18 @@ struct declaration {
 };
 
 /* Cuts "type name[count]" into its parts. */
-static bool declaration_split(struct span text, struct declaration *out)
+static bool declaration_split(struct slice text, struct declaration *out)
 {
-    text = span_trim(text);
-    out->data_loc = span_take_word(&text, "__data_loc");
-    out->rel_loc = !out->data_loc && span_take_word(&text, "__rel_loc");
+    text = slice_trim(text);
+    out->data_loc = slice_take_word(&text, "__data_loc");
+    out->rel_loc = !out->data_loc && slice_take_word(&text, "__rel_loc");
     if (text.at == text.end)
         return false;
     if (text.end[-1] == ')') { /* a pointer to a function: void (*name)(int) */
         const char *star = memmem(text.at, (size_t)(text.end - text.at), "(*", 2);
         if (!star)
             return false;
-        struct span name = span_trim((struct span){star + 2, text.end});
+        struct slice name = slice_trim((struct slice){star + 2, text.end});
         const char *end = name.at;
         while (end < name.end && is_identifier(*end))
             end++;
@@ -168,23 +168,23 @@ static bool declaration_split(struct span text, struct declaration *out)
         if (!open)
             return false;
         out->is_array = true;
-        span_number((struct span){open, text.end}, "[", &out->count);
-        text = span_trim((struct span){text.at, open});
+        slice_number((struct slice){open, text.end}, "[", &out->count);
+        text = slice_trim((struct slice){text.at, open});
     }
-    if (!span_take_name(&text, &out->name))
+    if (!slice_take_name(&text, &out->name))
         return false;
     if (text.end - text.at >= 2 && !memcmp(text.end - 2, "[]", 2)) { /* __data_loc char[] name */
         out->is_array = true;
-        text = span_trim((struct span){text.at, text.end - 2});
+        text = slice_trim((struct slice){text.at, text.end - 2});
     }
     /* Stars, and the qualifiers among them, belong to the pointer. */
     for (const char *at = text.at; at < text.end; at++)
         if (*at == '*') {
             out->is_pointer = true;
             out->is_deep = memchr(at + 1, '*', (size_t)(text.end - at - 1));
-            text = span_trim((struct span){text.at, at});
+            text = slice_trim((struct slice){text.at, at});
         }
-    while (span_take_word(&text, "const") || span_take_word(&text, "volatile"))
+    while (slice_take_word(&text, "const") || slice_take_word(&text, "volatile"))
         ;
     out->words = text;
     return text.at < text.end;
@@ -215,14 +215,15 @@ static void struct_complete(struct type *type, void *provider)
 }
 
 /* "struct file", known by name until somebody looks inside. */
-static const struct type *struct_by_name(const struct format_reader *reader, struct span words, uint32_t size)
+static const struct type *struct_by_name(const struct format_reader *reader, struct slice words,
+                                         uint32_t size)
 {
     struct type *type = arena_new(reader->arena, struct type);
     type->kind = TYPE_STRUCT;
     type->size = size;
     type->is_union = words.at[0] == 'u';
-    if (!span_take_word(&words, "struct"))
-        span_take_word(&words, "union");
+    if (!slice_take_word(&words, "struct"))
+        slice_take_word(&words, "union");
     type->name = arena_copy(reader->arena, words.at, (size_t)(words.end - words.at));
     if (reader->types) {
         type->complete = struct_complete;
@@ -231,15 +232,15 @@ static const struct type *struct_by_name(const struct format_reader *reader, str
     return type;
 }
 
-static bool is_struct(struct span words)
+static bool is_struct(struct slice words)
 {
-    return span_take_word(&words, "struct") || span_take_word(&words, "union");
+    return slice_take_word(&words, "struct") || slice_take_word(&words, "union");
 }
 
-static const struct type *integer_by_words(struct span words)
+static const struct type *integer_by_words(struct slice words)
 {
     for (size_t i = 0; i < sizeof c_integers / sizeof *c_integers; i++)
-        if (span_is(words, c_integers[i].words))
+        if (slice_is(words, c_integers[i].words))
             return type_integer(c_integers[i].size, c_integers[i].is_signed);
     return NULL;
 }
@@ -302,23 +303,23 @@ static const struct type *field_type(const struct format_reader *reader,
 }
 
 /* One line. False: it declares no field; *damaged: it tries to, and cannot be understood. */
-static bool field_read(const struct format_reader *reader, struct span line, struct field *out, uint32_t *end,
-                       bool *damaged)
+static bool field_read(const struct format_reader *reader, struct slice line, struct field *out,
+                       uint32_t *end, bool *damaged)
 {
     static const char key[] = "field:";
-    line = span_trim(line);
+    line = slice_trim(line);
     if (line.end - line.at < (ptrdiff_t)sizeof key || memcmp(line.at, key, sizeof key - 1))
         return false;
     const char *semicolon = memchr(line.at, ';', (size_t)(line.end - line.at));
     struct declaration declaration = {0};
     uint32_t is_signed = 0;
-    if (!semicolon || !declaration_split((struct span){line.at + sizeof key - 1, semicolon}, &declaration) ||
-        !span_number((struct span){semicolon, line.end}, "offset:", &declaration.offset) ||
-        !span_number((struct span){semicolon, line.end}, "size:", &declaration.size)) {
+    if (!semicolon || !declaration_split((struct slice){line.at + sizeof key - 1, semicolon}, &declaration) ||
+        !slice_number((struct slice){semicolon, line.end}, "offset:", &declaration.offset) ||
+        !slice_number((struct slice){semicolon, line.end}, "size:", &declaration.size)) {
         *damaged = true;
         return false;
     }
-    span_number((struct span){semicolon, line.end}, "signed:", &is_signed);
+    slice_number((struct slice){semicolon, line.end}, "signed:", &is_signed);
     declaration.is_signed = is_signed;
     declaration.data_loc &= declaration.size == 4;
     *out = (struct field){.name = arena_copy(reader->arena, declaration.name.at,
@@ -343,7 +344,7 @@ int tracefs_format_parse(struct arena *arena, const struct tracefs_types *types,
     for (const char *at = text; *at;) {
         const char *end = strchrnul(at, '\n');
         struct field field;
-        if (field_read(&reader, (struct span){at, end}, &field, &size, &damaged))
+        if (field_read(&reader, (struct slice){at, end}, &field, &size, &damaged))
             *arena_push(arena, fields, count, room) = field;
         if (damaged || count > FIELDS_MAX)
             return -EBADMSG;
