@@ -7,13 +7,13 @@
 
 #include "base/terminal.h"
 
-static void context_add(struct diagnostics *diagnostics, struct place place, const char *message)
+static void context_add(struct diagnostics *diagnostics, struct span span, const char *message)
 {
     struct diagnostic_context **last = &diagnostics->items[diagnostics->count - 1].contexts;
     while (*last)
         last = &(*last)->next;
     *last = arena_new(diagnostics->arena, struct diagnostic_context);
-    (*last)->place = place;
+    (*last)->span = span;
     (*last)->message = message;
 }
 
@@ -28,7 +28,7 @@ static const struct source_copy *copy_find(const struct diagnostics *diagnostics
 static const char expanded_from[] = "expanded from";
 
 const struct source *source_copy(struct diagnostics *diagnostics, const struct source *source,
-                                 struct place from)
+                                 struct span from)
 {
     struct source *copy = arena_new(diagnostics->arena, struct source);
     *copy = *source;
@@ -39,7 +39,7 @@ const struct source *source_copy(struct diagnostics *diagnostics, const struct s
 
 enum { REPORTS_MOST = 100 };
 
-static void diagnose(struct diagnostics *diagnostics, enum severity severity, struct place place,
+static void diagnose(struct diagnostics *diagnostics, enum severity severity, struct span span,
                      const char *format, va_list arguments)
 {
     diagnostics->is_open = false;
@@ -51,38 +51,38 @@ static void diagnose(struct diagnostics *diagnostics, enum severity severity, st
     const char *message = text_keep(&text, diagnostics->arena);
     for (size_t i = 0; i < diagnostics->count; i++) {
         const struct diagnostic *old = &diagnostics->items[i];
-        if (old->severity == severity && old->place.source == place.source &&
-            old->place.begin == place.begin && old->place.end == place.end && !strcmp(old->message, message))
+        if (old->severity == severity && old->span.source == span.source && old->span.begin == span.begin &&
+            old->span.end == span.end && !strcmp(old->message, message))
             return;
     }
     if (diagnostics->reports[severity]++ == REPORTS_MOST) {
-        place = (struct place){0};
+        span = (struct span){0};
         message = severity == DIAGNOSTIC_ERROR ? "Too many errors: the others are not shown"
                                                : "Too many warnings: the others are not shown";
     } else
         diagnostics->is_open = true;
     *arena_push(diagnostics->arena, diagnostics->items, diagnostics->count, diagnostics->room) =
-        (struct diagnostic){.severity = severity, .place = place, .message = message};
+        (struct diagnostic){.severity = severity, .span = span, .message = message};
     if (!diagnostics->is_open)
         return;
-    for (const struct source_copy *copy = copy_find(diagnostics, place.source); copy;
+    for (const struct source_copy *copy = copy_find(diagnostics, span.source); copy;
          copy = copy_find(diagnostics, copy->from.source))
         context_add(diagnostics, copy->from, expanded_from);
 }
 
-void diagnose_error(struct diagnostics *diagnostics, struct place place, const char *format, ...)
+void diagnose_error(struct diagnostics *diagnostics, struct span span, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    diagnose(diagnostics, DIAGNOSTIC_ERROR, place, format, arguments);
+    diagnose(diagnostics, DIAGNOSTIC_ERROR, span, format, arguments);
     va_end(arguments);
 }
 
-void diagnose_warning(struct diagnostics *diagnostics, struct place place, const char *format, ...)
+void diagnose_warning(struct diagnostics *diagnostics, struct span span, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    diagnose(diagnostics, DIAGNOSTIC_WARNING, place, format, arguments);
+    diagnose(diagnostics, DIAGNOSTIC_WARNING, span, format, arguments);
     va_end(arguments);
 }
 
@@ -105,7 +105,7 @@ void diagnose_hint_lines(struct diagnostics *diagnostics, struct text *lines)
     text_free(lines);
 }
 
-void diagnose_context(struct diagnostics *diagnostics, struct place place, const char *format, ...)
+void diagnose_context(struct diagnostics *diagnostics, struct span span, const char *format, ...)
 {
     if (!diagnostics->is_open)
         return;
@@ -114,7 +114,7 @@ void diagnose_context(struct diagnostics *diagnostics, struct place place, const
     va_start(arguments, format);
     terminal_vprint(&text, format, arguments);
     va_end(arguments);
-    context_add(diagnostics, place, text_keep(&text, diagnostics->arena));
+    context_add(diagnostics, span, text_keep(&text, diagnostics->arena));
 }
 
 void diagnostics_repeat(struct diagnostics *diagnostics, const struct diagnostics *from, bool as_warnings)
@@ -122,9 +122,9 @@ void diagnostics_repeat(struct diagnostics *diagnostics, const struct diagnostic
     for (size_t i = 0; i < from->count; i++) {
         const struct diagnostic *said = &from->items[i];
         (as_warnings || said->severity == DIAGNOSTIC_WARNING ? diagnose_warning : diagnose_error)(
-            diagnostics, said->place, "%s", said->message);
+            diagnostics, said->span, "%s", said->message);
         for (const struct diagnostic_context *context = said->contexts; context; context = context->next)
-            diagnose_context(diagnostics, context->place, "%s", context->message);
+            diagnose_context(diagnostics, context->span, "%s", context->message);
         if (said->hint)
             diagnose_hint(diagnostics, "%s", said->hint);
     }
@@ -169,9 +169,9 @@ struct position source_position(const struct source *source, uint32_t offset)
     return source_position_from(&cursor, source, offset);
 }
 
-struct place place_between(struct place first, struct place last)
+struct span span_between(struct span first, struct span last)
 {
-    return (struct place){first.source, first.begin, last.end > first.begin ? last.end : first.end};
+    return (struct span){first.source, first.begin, last.end > first.begin ? last.end : first.end};
 }
 
 enum { LINES_MOST = 20, LINE_LONGEST = 1000, BEFORE_PLACE = 200 };
@@ -186,17 +186,17 @@ static const char *show(char c, char byte[2])
 
 /* The line's text with tabs as four spaces; the marker below runs under the same columns. Of a line that is
  * longer than anybody reads, what is around the place. */
-static void diagnostic_line(struct text *out, const struct source *source, struct place place)
+static void diagnostic_line(struct text *out, const struct source *source, struct span span)
 {
-    size_t begin = place.begin, end;
+    size_t begin = span.begin, end;
     while (begin > 0 && source->text[begin - 1] != '\n')
         begin--;
     for (end = begin; end < source->length && source->text[end] != '\n'; end++)
         ;
     bool is_cut = end - begin > LINE_LONGEST;
-    if (is_cut && place.begin - begin > BEFORE_PLACE) {
-        begin = place.begin - BEFORE_PLACE;
-        while (begin < place.begin && (source->text[begin] & 0xc0) == 0x80)
+    if (is_cut && span.begin - begin > BEFORE_PLACE) {
+        begin = span.begin - BEFORE_PLACE;
+        while (begin < span.begin && (source->text[begin] & 0xc0) == 0x80)
             begin++;
     }
     if (is_cut && end - begin > LINE_LONGEST)
@@ -206,9 +206,9 @@ static void diagnostic_line(struct text *out, const struct source *source, struc
     char byte[2];
     for (size_t i = begin; i <= end; i++) {
         const char *shows = i < end ? show(source->text[i], byte) : "";
-        bool inside = i >= place.begin && (i < place.end || (i == place.begin && place.begin == place.end));
+        bool inside = i >= span.begin && (i < span.end || (i == span.begin && span.begin == span.end));
         text_add(out, shows);
-        if (inside || i < place.begin)
+        if (inside || i < span.begin)
             text_fill(&marker, inside ? '~' : ' ', i < end ? strlen(shows) : 1);
     }
     text_printf(out, "\n%s\n", text_string(&marker));
@@ -216,13 +216,13 @@ static void diagnostic_line(struct text *out, const struct source *source, struc
 }
 
 /* The lines that the place is in, without a marker. */
-static void diagnostic_lines(struct text *out, const struct source *source, struct place place)
+static void diagnostic_lines(struct text *out, const struct source *source, struct span span)
 {
-    size_t at = place.begin, lines = 1;
+    size_t at = span.begin, lines = 1;
     char byte[2];
     while (at > 0 && source->text[at - 1] != '\n')
         at--;
-    for (; at < source->length && (at < place.end || source->text[at] != '\n'); at++) {
+    for (; at < source->length && (at < span.end || source->text[at] != '\n'); at++) {
         text_add(out, show(source->text[at], byte));
         if (source->text[at] == '\n' && lines++ == LINES_MOST) {
             text_add(out, "...");
@@ -232,16 +232,16 @@ static void diagnostic_lines(struct text *out, const struct source *source, stru
     text_char(out, '\n');
 }
 
-static void render_part(struct text *out, enum severity severity, struct place place, const char *message,
+static void render_part(struct text *out, enum severity severity, struct span span, const char *message,
                         bool colour)
 {
     static const char *const words[] = {"ERROR", "WARNING"};
     static const char *const colours[] = {"\033[31m", "\033[33m"};
-    const struct source *source = place.source;
+    const struct source *source = span.source;
     struct position first = {0, 0}, last = {0, 0};
     if (source) {
-        first = source_position(source, place.begin);
-        last = source_position(source, place.end);
+        first = source_position(source, span.begin);
+        last = source_position(source, span.end);
         if (first.line == last.line)
             terminal_print(out, "%s:%u:%u-%u: ", source->name, first.line, first.column, last.column);
         else
@@ -250,25 +250,25 @@ static void render_part(struct text *out, enum severity severity, struct place p
     text_printf(out, "%s%s:%s %s\n", colour ? colours[severity] : "", words[severity],
                 colour ? "\033[0m" : "", message);
     if (source && first.line == last.line)
-        diagnostic_line(out, source, place);
+        diagnostic_line(out, source, span);
     else if (source)
-        diagnostic_lines(out, source, place);
+        diagnostic_lines(out, source, span);
 }
 
 void diagnostic_render(struct text *out, const struct diagnostic *diagnostic, bool colour)
 {
     if (*diagnostic->message) /* else its hint is all that there is to say */
-        render_part(out, diagnostic->severity, diagnostic->place, diagnostic->message, colour);
+        render_part(out, diagnostic->severity, diagnostic->span, diagnostic->message, colour);
     for (const struct diagnostic_context *context = diagnostic->contexts; context; context = context->next)
-        render_part(out, diagnostic->severity, context->place, context->message, colour);
+        render_part(out, diagnostic->severity, context->span, context->message, colour);
     if (diagnostic->hint)
         text_printf(out, "HINT: %s\n", diagnostic->hint);
 }
 
 void diagnostics_render_origin(struct text *out, const struct diagnostics *diagnostics,
-                               enum severity severity, struct place place, bool colour)
+                               enum severity severity, struct span span, bool colour)
 {
-    for (const struct source_copy *copy = copy_find(diagnostics, place.source); copy;
+    for (const struct source_copy *copy = copy_find(diagnostics, span.source); copy;
          copy = copy_find(diagnostics, copy->from.source))
         render_part(out, severity, copy->from, expanded_from, colour);
 }

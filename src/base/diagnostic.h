@@ -21,7 +21,7 @@ struct source {       /* one script text; lives as long as the places in it */
     size_t length;
 };
 
-struct place { /* bytes begin (inclusive) to end (exclusive) of a source; source NULL: nowhere */
+struct span { /* bytes begin (inclusive) to end (exclusive) of a source; source NULL: nowhere */
     const struct source *source;
     uint32_t begin, end;
 };
@@ -29,14 +29,14 @@ struct place { /* bytes begin (inclusive) to end (exclusive) of a source; source
 enum severity { DIAGNOSTIC_ERROR, DIAGNOSTIC_WARNING };
 
 struct diagnostic_context { /* another place that belongs to it */
-    struct place place;
+    struct span span;
     const char *message;
     struct diagnostic_context *next;
 };
 
 struct diagnostic {
     enum severity severity;
-    struct place place;
+    struct span span;
     const char *message;
     const char *hint; /* or NULL */
     struct diagnostic_context *contexts;
@@ -46,7 +46,7 @@ struct diagnostic {
  * their source. */
 struct source_copy {
     const struct source *copy;
-    struct place from;
+    struct span from;
 };
 
 struct diagnostics {
@@ -62,9 +62,9 @@ struct diagnostics {
 
 /* Reports. Of reports with the same place and message, as copies of a block make them, one is kept, and of
  * each severity as many as somebody may want to read. */
-void diagnose_error(struct diagnostics *diagnostics, struct place place, const char *format, ...)
+void diagnose_error(struct diagnostics *diagnostics, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void diagnose_warning(struct diagnostics *diagnostics, struct place place, const char *format, ...)
+void diagnose_warning(struct diagnostics *diagnostics, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* In all of these what %s and %c bring is a name, which ends no line. */
 /* A hint for the latest report; nothing if that was not kept. */
@@ -74,7 +74,7 @@ void diagnose_hint(struct diagnostics *diagnostics, const char *format, ...)
 void diagnose_hint_lines(struct diagnostics *diagnostics, struct text *lines);
 
 /* Another place that belongs to the latest report, shown behind it with its severity. */
-void diagnose_context(struct diagnostics *diagnostics, struct place place, const char *format, ...)
+void diagnose_context(struct diagnostics *diagnostics, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Reports once more what was reported elsewhere. */
 void diagnostics_repeat(struct diagnostics *diagnostics, const struct diagnostics *from, bool as_warnings);
@@ -84,7 +84,7 @@ bool diagnostics_are_open(const struct diagnostics *diagnostics);
 bool diagnostics_are_full(const struct diagnostics *diagnostics);
 /* A copy of a source whose places are shown together with the place that they were expanded from. */
 const struct source *source_copy(struct diagnostics *diagnostics, const struct source *source,
-                                 struct place from);
+                                 struct span from);
 
 /* 1-based line and column of a byte offset. Tabs count as one column here. */
 struct position {
@@ -101,7 +101,7 @@ struct source_cursor {
 struct position source_position_from(struct source_cursor *cursor, const struct source *source,
                                      uint32_t offset);
 
-struct place place_between(struct place first, struct place last);
+struct span span_between(struct span first, struct span last);
 
 /* Writes one diagnostic, or all of one severity. Colour: ANSI red and yellow around the severity word. */
 void diagnostic_render(struct text *out, const struct diagnostic *diagnostic, bool colour);
@@ -110,7 +110,7 @@ void diagnostics_render(struct text *out, const struct diagnostics *diagnostics,
 
 /* The places that a place was expanded from, for what is told of it later than in a report. */
 void diagnostics_render_origin(struct text *out, const struct diagnostics *diagnostics,
-                               enum severity severity, struct place place, bool colour);
+                               enum severity severity, struct span span, bool colour);
 
 /* The candidate nearest to name by edit distance, if near enough to be worth suggesting; else NULL. Feed it
  * the candidates one by one; zero-initialise the struct with name set. */

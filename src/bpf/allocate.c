@@ -524,7 +524,7 @@ static int assign(struct scan *scan, struct value *value)
 
 static struct ir *slot_new(struct scan *scan)
 {
-    struct ir *slot = ir_new(scan->function, IR_FRAME, (struct place){0});
+    struct ir *slot = ir_new(scan->function, IR_FRAME, (struct span){0});
     slot->immediate = 8;
     slot->mark = slot;
     slot->comment = "spill";
@@ -534,17 +534,17 @@ static struct ir *slot_new(struct scan *scan)
 
 static struct ir *store_new(struct scan *scan, struct ir *slot, struct ir *value)
 {
-    struct ir *store = ir_new(scan->function, IR_STORE, value->place);
-    store->a = ir_frame_leaf(scan->function, slot, 0, value->place);
+    struct ir *store = ir_new(scan->function, IR_STORE, value->span);
+    store->a = ir_frame_leaf(scan->function, slot, 0, value->span);
     store->b = value;
     store->size = 8;
     return store;
 }
 
-static struct ir *reload_new(struct scan *scan, struct ir *slot, struct place place)
+static struct ir *reload_new(struct scan *scan, struct ir *slot, struct span span)
 {
-    struct ir *load = ir_new(scan->function, IR_LOAD, place);
-    load->a = ir_frame_leaf(scan->function, slot, 0, place);
+    struct ir *load = ir_new(scan->function, IR_LOAD, span);
+    load->a = ir_frame_leaf(scan->function, slot, 0, span);
     load->size = 8;
     load->immediate = 1;
     return load;
@@ -565,16 +565,16 @@ static void spill_phi(struct scan *scan, struct ir *phi, struct ir *slot, bool t
     struct ir *incoming = twice ? slot_new(scan) : slot;
     for (uint32_t i = 0; i < phi->argument_count; i++) {
         struct ir *jump = phi->block->predecessors[i]->last;
-        struct ir *store = ir_new(scan->function, IR_STORE, jump->place);
+        struct ir *store = ir_new(scan->function, IR_STORE, jump->span);
         store->size = 8;
-        store->a = ir_frame_leaf(scan->function, incoming, 0, jump->place);
+        store->a = ir_frame_leaf(scan->function, incoming, 0, jump->span);
         store->b = phi->arguments[i];
         ir_insert_before(jump, store);
         if (!store->b->block && !ir_holds_directly(store, 1, store->b))
             ir_set_leaf(store, 1, store->b);
     }
     if (twice) {
-        struct ir *copy = reload_new(scan, incoming, phi->place);
+        struct ir *copy = reload_new(scan, incoming, phi->span);
         ir_insert_first(phi->block, copy);
         ir_insert_before(copy->next, store_new(scan, slot, copy));
     }
@@ -595,7 +595,7 @@ static void spill_uses(struct scan *scan, struct value *value)
     scan->out->spills++;
     if (!is_made_again(value)) {
         value->slot = slot_new(scan);
-        leaf = reload_new(scan, value->slot, value->ir->place);
+        leaf = reload_new(scan, value->slot, value->ir->span);
     }
     for (uint32_t i = 0; i < value->use_count; i++)
         ir_set_leaf(value->uses[i].user, value->uses[i].index, leaf);

@@ -70,10 +70,10 @@ struct line { /* of a source: where its text is among the strings */
     uint32_t text;
 };
 
-static uint32_t line_text(struct writer *w, struct place place)
+static uint32_t line_text(struct writer *w, struct span span)
 {
-    const struct source *source = place.source;
-    size_t begin = place.begin, end = place.begin;
+    const struct source *source = span.source;
+    size_t begin = span.begin, end = span.begin;
     while (begin && source->text[begin - 1] != '\n')
         begin--;
     while (end < source->length && source->text[end] != '\n')
@@ -106,22 +106,22 @@ static void write_lines(struct writer *w, const struct image_program *program, s
             line->insn_off = start;
             continue;
         }
-        struct place place = program->lines[i++].place;
+        struct span span = program->lines[i++].span;
         line->insn_off = at;
-        if (!place.source || place.begin > place.source->length)
+        if (!span.source || span.begin > span.source->length)
             continue;
-        if (place.source != named) {
-            named = place.source;
+        if (span.source != named) {
+            named = span.source;
             file = string(w, named->name, strlen(named->name));
         }
-        struct position position = source_position_from(&cursor, place.source, place.begin);
+        struct position position = source_position_from(&cursor, span.source, span.begin);
         const struct line *known = NULL;
         for (size_t k = line_count; k-- > 0 && line_count - k <= NEAR && !known;)
-            if (lines[k].source == place.source && lines[k].number == position.line)
+            if (lines[k].source == span.source && lines[k].number == position.line)
                 known = &lines[k];
         if (!known) {
             struct line *added = arena_push(w->arena, lines, line_count, line_room);
-            *added = (struct line){place.source, position.line, line_text(w, place)};
+            *added = (struct line){span.source, position.line, line_text(w, span)};
             known = added;
         }
         line->file_name_off = file;

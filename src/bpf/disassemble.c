@@ -169,12 +169,12 @@ static void print_instruction(struct text *out, const struct image *image,
 }
 
 /* The text of the line that a place begins on, without leading blanks. */
-static void print_line(struct text *out, struct place place, unsigned line)
+static void print_line(struct text *out, struct span span, unsigned line)
 {
-    const struct source *source = place.source;
-    if (!source || place.begin > source->length)
+    const struct source *source = span.source;
+    if (!source || span.begin > source->length)
         return;
-    size_t begin = place.begin, end = place.begin;
+    size_t begin = span.begin, end = span.begin;
     while (begin && source->text[begin - 1] != '\n')
         begin--;
     while (end < source->length && source->text[end] != '\n')
@@ -195,13 +195,13 @@ void image_print(struct text *out, const struct image *image, const struct image
              function++)
             text_printf(out, "%s:\n", program->functions[function].name);
         for (; line < program->line_count && program->lines[line].instruction <= i; line++) {
-            struct place place = program->lines[line].place;
-            if (!place.source)
+            struct span span = program->lines[line].span;
+            if (!span.source)
                 continue;
-            unsigned number = source_position_from(&cursor, place.source, place.begin).line;
-            if (place.source != shown || number != shown_line)
-                print_line(out, place, number);
-            shown = place.source;
+            unsigned number = source_position_from(&cursor, span.source, span.begin).line;
+            if (span.source != shown || number != shown_line)
+                print_line(out, span, number);
+            shown = span.source;
             shown_line = number;
         }
         text_printf(out, "%4" PRIu32 ": ", i);

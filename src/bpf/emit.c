@@ -24,7 +24,7 @@ static struct item *put(struct emitter *e, uint8_t code, unsigned to, unsigned f
                                           .src_reg = (uint8_t)(from & 15),
                                           .off = (int16_t)offset,
                                           .imm = immediate};
-    item->place = e->place;
+    item->span = e->span;
     return item;
 }
 
@@ -357,8 +357,8 @@ static void put_access(struct emitter *e, const struct ir *ir)
 
 static void put_instruction(struct emitter *e, const struct ir *ir)
 {
-    if (ir->place.source)
-        e->place = ir->place;
+    if (ir->span.source)
+        e->span = ir->span;
     if (ir_is_leaf(ir)) {
         put_leaf(e, register_of(e, ir), ir);
     } else if (ir_is_binary(ir->op)) {
@@ -444,7 +444,7 @@ static void put_jump(struct emitter *e, struct bpf_insn insn, const struct ir_bl
 {
     *arena_push(e->arena, e->fixups, e->fixup_count, e->fixup_room) =
         (struct fixup){.item = e->code_count, .to = to, .far = far};
-    put_code(e, (struct item){.instruction = insn, .place = e->place});
+    put_code(e, (struct item){.instruction = insn, .span = e->span});
 }
 
 static void put_always(struct emitter *e, const struct ir_block *to)
@@ -465,7 +465,7 @@ static void put_branch(struct emitter *e, const struct ir *branch, const struct 
     if (e->far) {
         struct bpf_insn insn = jump_instruction(e, op, branch);
         insn.off = 1;
-        put_code(e, (struct item){.instruction = insn, .place = e->place});
+        put_code(e, (struct item){.instruction = insn, .span = e->span});
         put_always(e, no);
         put_always(e, yes);
         return;
@@ -491,8 +491,8 @@ static int put_blocks(struct emitter *e, const struct ir_function *function)
             continue;
         for (size_t i = body->begin; i < body->end; i++)
             put_code(e, e->items[i]);
-        if (block->last->place.source)
-            e->place = block->last->place;
+        if (block->last->span.source)
+            e->span = block->last->span;
         const struct ir_block *next = following(e, block);
         if (block->last->op == IR_BRANCH) {
             put_branch(e, block->last, next);
@@ -501,7 +501,7 @@ static int put_blocks(struct emitter *e, const struct ir_function *function)
             if (to != next)
                 put_always(e, to);
         } else {
-            put_code(e, (struct item){.instruction.code = BPF_JMP | BPF_EXIT, .place = e->place});
+            put_code(e, (struct item){.instruction.code = BPF_JMP | BPF_EXIT, .span = e->span});
         }
     }
     for (size_t i = 0; i < e->fixup_count; i++) {
@@ -539,27 +539,27 @@ static int emit_function(struct emitter *e, size_t index)
     ir_select(function);
     int status = allocate_registers(function, e->registers_for_tests, &e->allocation);
     if (status) {
-        diagnose_error(e->diagnostics, function->first->first->place,
+        diagnose_error(e->diagnostics, function->first->first->span,
                        "`%s` cannot be compiled with %u registers", function->name, e->registers_for_tests);
         return status;
     }
     e->stack = frame_layout(&e->allocation);
     e->swap_offset = 0;
-    e->place = (struct place){0};
+    e->span = (struct span){0};
     put_bodies(e, function);
     e->functions[index].stack = e->stack;
     size_t start = e->functions[index].start = e->code_count;
-    struct place place = e->place;
+    struct span span = e->span;
     e->far = false;
     status = put_blocks(e, function);
     if (status && e->program->features->signed_division) {
         e->code_count = start;
-        e->place = place;
+        e->span = span;
         e->far = true;
         status = put_blocks(e, function);
     }
     if (status) {
-        diagnose_error(e->diagnostics, function->first->last->place,
+        diagnose_error(e->diagnostics, function->first->last->span,
                        "the program for this probe is too long: a jump spans more than 32767 instructions");
         diagnose_hint(e->diagnostics, "split the action block, or unroll less");
         return status;
@@ -594,7 +594,7 @@ static int find_chains(struct emitter *e)
                 continue;
             struct emitted *callee = emitted_find(e, e->code[i].callee);
             if (callee->state == 1) {
-                diagnose_error(e->diagnostics, e->code[i].place, "`%s` calls itself", callee->function->name);
+                diagnose_error(e->diagnostics, e->code[i].span, "`%s` calls itself", callee->function->name);
                 return -E2BIG;
             }
             if (callee->state == 0) {
@@ -618,7 +618,7 @@ static int check_stack(struct emitter *e)
     for (size_t i = 0; i < e->function_count; i++)
         if (e->functions[i].stack > STACK_LIMIT) {
             const struct ir_function *function = e->functions[i].function;
-            diagnose_error(e->diagnostics, function->first->last->place,
+            diagnose_error(e->diagnostics, function->first->last->span,
                            "the program for this probe needs %u bytes of stack; the kernel allows %d",
                            e->functions[i].stack, STACK_LIMIT);
             diagnose_hint(e->diagnostics, "use fewer variables at the same time, or smaller map keys");
@@ -629,7 +629,7 @@ static int check_stack(struct emitter *e)
         return status;
     if (e->functions[0].chain > STACK_LIMIT) {
         diagnose_error(
-            e->diagnostics, e->functions[0].function->first->last->place,
+            e->diagnostics, e->functions[0].function->first->last->span,
             "the program for this probe and its loops need %u bytes of stack; the kernel allows %d",
             e->functions[0].chain, STACK_LIMIT);
         diagnose_hint(e->diagnostics, "nest fewer loops, or use fewer variables at the same time");
@@ -640,7 +640,7 @@ static int check_stack(struct emitter *e)
 
 /* The image */
 
-static bool same_place(struct place x, struct place y)
+static bool same_span(struct span x, struct span y)
 {
     return x.source == y.source && x.begin == y.begin && x.end == y.end;
 }
@@ -677,15 +677,15 @@ static void fill_image(struct emitter *e, struct image_program *out)
                                         .parameters = e->functions[next_function].function->parameters};
             next_function++;
         }
-        struct place place = item->place;
+        struct span span = item->span;
         /* A function starts at a known place if any of its code has one. */
-        for (size_t k = i; starts && !place.source && k < e->code_count; k++)
-            place = e->code[k].place;
+        for (size_t k = i; starts && !span.source && k < e->code_count; k++)
+            span = e->code[k].span;
         bool second_half = i && e->code[i - 1].instruction.code == (BPF_LD | BPF_IMM | BPF_DW);
-        if (!place.source || second_half)
+        if (!span.source || second_half)
             continue;
-        if (starts || !lines || !same_place(place, out->lines[lines - 1].place))
-            out->lines[lines++] = (struct image_line){.instruction = (uint32_t)i, .place = place};
+        if (starts || !lines || !same_span(span, out->lines[lines - 1].span))
+            out->lines[lines++] = (struct image_line){.instruction = (uint32_t)i, .span = span};
     }
     out->relocation_count = (uint32_t)relocations;
     out->line_count = (uint32_t)lines;

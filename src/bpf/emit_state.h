@@ -12,7 +12,7 @@ enum item_kind { ITEM_PLAIN, ITEM_MAP, ITEM_MAP_VALUE, ITEM_RING, ITEM_FUNCTION 
 
 struct item { /* an instruction, and what must still be put into it */
     struct bpf_insn instruction;
-    struct place place;
+    struct span span;
     enum item_kind kind;
     uint32_t map;
     struct ir_function *callee;
@@ -47,7 +47,7 @@ struct emitter {
     uint32_t stack;
     int32_t swap_offset; /* a word of the frame for moves in a circle; 0: none yet */
     bool far;
-    struct place place;
+    struct span span;
     struct item *items;
     size_t item_count, item_room;
     struct body *bodies; /* by block number */

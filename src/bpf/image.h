@@ -62,7 +62,7 @@ struct image_function { /* first instruction of a function; the program's own fi
 
 struct image_line { /* instruction and all after it, until the next entry, come from this place */
     uint32_t instruction;
-    struct place place;
+    struct span span;
 };
 
 struct image_program {
@@ -105,7 +105,7 @@ enum mishap_kind {
 };
 struct mishap {
     enum mishap_kind kind;
-    struct place place;
+    struct span span;
     const char *probe;  /* text of the probe whose block holds the place */
     int map;            /* MISHAP_MAP_FULL: index of the map; else -1 */
     const char *helper; /* "probe_read_user_str", "map_update_elem" …, or NULL */

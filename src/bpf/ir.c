@@ -74,11 +74,11 @@ bool ir_ended(const struct ir_builder *b)
 
 /* Lists */
 
-struct ir *ir_new(struct ir_function *function, enum ir_op op, struct place place)
+struct ir *ir_new(struct ir_function *function, enum ir_op op, struct span span)
 {
     struct ir *ir = arena_new(function->program->arena, struct ir);
     ir->op = op;
-    ir->place = place;
+    ir->span = span;
     ir->number = function->value_count++;
     return ir;
 }
@@ -137,7 +137,7 @@ static struct ir *make(struct ir_builder *b, enum ir_op op)
         b->block = ir_block_append(b->function);
         b->block->sealed = true;
     }
-    struct ir *ir = ir_new(b->function, op, b->place);
+    struct ir *ir = ir_new(b->function, op, b->span);
     ir->comment = b->comment;
     ir->part = b->part;
     ir_append(b->block, ir);
@@ -149,7 +149,7 @@ static struct ir *make(struct ir_builder *b, enum ir_op op)
 static struct ir *make_at_entry(struct ir_builder *b, enum ir_op op)
 {
     struct ir_block *entry = b->function->first;
-    struct ir *ir = ir_new(b->function, op, b->place);
+    struct ir *ir = ir_new(b->function, op, b->span);
     ir->comment = b->comment;
     struct ir *next = entry->first;
     while (next && belongs_at_start(next) && (op == IR_FRAME || op == IR_CONSTANT || next->op != IR_FRAME))
@@ -207,7 +207,7 @@ void ir_write(struct ir_builder *b, uint32_t variable, struct ir *value)
 
 static struct ir *phi_new(struct ir_builder *b, struct ir_block *block, uint32_t variable)
 {
-    struct ir *phi = ir_new(b->function, IR_PHI, b->place);
+    struct ir *phi = ir_new(b->function, IR_PHI, b->span);
     phi->immediate = variable;
     insert_between(block, NULL, block->first, phi);
     binding_set(b->function, block->number + 1, variable, phi);
@@ -324,7 +324,7 @@ struct ir *ir_constant(struct ir_builder *b, int64_t value)
 
 struct ir *ir_constant_before(struct ir *at, int64_t value)
 {
-    struct ir *ir = ir_new(at->block->function, IR_CONSTANT, at->place);
+    struct ir *ir = ir_new(at->block->function, IR_CONSTANT, at->span);
     ir->immediate = value;
     ir_insert_before(at, ir);
     return ir;

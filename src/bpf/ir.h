@@ -96,7 +96,7 @@ struct ir { /* an instruction, and the value it makes */
     struct ir_block *to[2];
     struct ir_block *block;
     struct ir *previous, *next; /* in the block */
-    struct place place;
+    struct span span;
     const char *comment; /* which part of the tree made it, for -d ir; or NULL */
     struct ir *forward;  /* passes: this value was replaced by that one */
     uint32_t uses;       /* kept by passes */
@@ -144,7 +144,7 @@ struct ir_builder {
     struct ir_program *program;
     struct ir_function *function;
     struct ir_block *block;
-    struct place place;
+    struct span span;
     const char *comment;
     uint16_t part;
 };

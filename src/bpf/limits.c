@@ -6,13 +6,13 @@
 
 enum { MAPS_MOST = 64 }; /* that the kernel lets a program use; rings are maps, too */
 
-static struct place place_of(const struct image_program *program, uint32_t instruction)
+static struct span span_of(const struct image_program *program, uint32_t instruction)
 {
-    struct place place = {0};
+    struct span span = {0};
     for (uint32_t i = 0; i < program->line_count; i++)
-        if (!place.source || program->lines[i].instruction <= instruction)
-            place = program->lines[i].place;
-    return place;
+        if (!span.source || program->lines[i].instruction <= instruction)
+            span = program->lines[i].span;
+    return span;
 }
 
 /* Where a program names a map more than it may use; NULL: it does not. */
@@ -43,7 +43,7 @@ int limits_check(struct diagnostics *diagnostics, const struct image_program *pr
     const struct image_relocation *map = map_too_many(program);
     if (!map)
         return 0;
-    diagnose_error(diagnostics, place_of(program, map->instruction),
+    diagnose_error(diagnostics, span_of(program, map->instruction),
                    "This block uses more maps than the kernel lets a program use: %d with those of the "
                    "tracer itself",
                    MAPS_MOST);

@@ -52,7 +52,7 @@ bool lower_is_too_deep(struct lowering *l)
     if (s->is_too_deep)
         return true;
     s->is_too_deep = true;
-    diagnose_error(l->diagnostics, l->b.place, "Calls and loops are nested too deeply: at most %d",
+    diagnose_error(l->diagnostics, l->b.span, "Calls and loops are nested too deeply: at most %d",
                    FRAMES_MOST - 1);
     diagnose_hint(l->diagnostics, "a search in a text is a loop, too; unroll() is none");
     return true;
@@ -171,7 +171,7 @@ struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition)
 /* They are told by probe: one counter of each kind does for all of the program. */
 void lower_lost(struct lowering *l, enum mishap_kind kind)
 {
-    lower_mishap(l, kind, l->state->unit->body->place, -1, NULL);
+    lower_mishap(l, kind, l->state->unit->body->span, -1, NULL);
 }
 
 /* In the block `rare`: counts, and leaves without the script's statements. */
@@ -417,9 +417,9 @@ static size_t mishap_index(struct lowering *l, const struct mishap *mishap)
     struct image *image = l->image;
     const struct mishap_key key = {.kind = mishap->kind,
                                    .map = (uint64_t)mishap->map,
-                                   .begin = mishap->place.begin,
-                                   .end = mishap->place.end,
-                                   .source = mishap->place.source,
+                                   .begin = mishap->span.begin,
+                                   .end = mishap->span.end,
+                                   .source = mishap->span.source,
                                    .helper = mishap->helper};
     uintptr_t known = (uintptr_t)table_get(&l->state->mishaps, &key, sizeof key); /* index + 1 */
     if (known)
@@ -430,16 +430,16 @@ static size_t mishap_index(struct lowering *l, const struct mishap *mishap)
     return image->mishap_count - 1;
 }
 
-int lower_mishap_index(struct lowering *l, enum mishap_kind kind, struct place place, int map,
+int lower_mishap_index(struct lowering *l, enum mishap_kind kind, struct span span, int map,
                        const char *helper)
 {
-    struct mishap mishap = {.kind = kind, .place = place, .probe = l->probe, .map = map, .helper = helper};
+    struct mishap mishap = {.kind = kind, .span = span, .probe = l->probe, .map = map, .helper = helper};
     return (int)mishap_index(l, &mishap);
 }
 
-void lower_mishap(struct lowering *l, enum mishap_kind kind, struct place place, int map, const char *helper)
+void lower_mishap(struct lowering *l, enum mishap_kind kind, struct span span, int map, const char *helper)
 {
-    size_t index = (size_t)lower_mishap_index(l, kind, place, map, helper);
+    size_t index = (size_t)lower_mishap_index(l, kind, span, map, helper);
     size_t offset = offsetof(struct image_control, mishaps) + 8 * index;
     ir_atomic_add(&l->b, lower_control(l), (int32_t)offset, 8, ir_constant(&l->b, 1));
 }
@@ -630,7 +630,7 @@ static void lower_program(struct lowering *l, const char *name)
 {
     struct lower_state *s = l->state;
     const struct check_unit *unit = s->unit;
-    l->b.place = unit->body->place;
+    l->b.span = unit->body->span;
     lower_enter_function(l, s->main, name, 1);
     s->main->shared[SHARED_CTX] = ir_context(&l->b);
     s->leave_early = ir_block_new(&l->b);
@@ -640,7 +640,7 @@ static void lower_program(struct lowering *l, const char *name)
     if (unit->predicate)
         lower_predicate(l, unit->predicate);
     lower_body(l, unit->body);
-    l->b.place = unit->body->place;
+    l->b.span = unit->body->span;
     for (enum lower_phase phase = PHASE_GATE; phase < PHASE_COUNT; phase++)
         if (s->leave[phase])
             lower_exit(l, s->leave[phase], s->main->shared[SHARED_SCRATCH] && s->scratch_phase <= phase);

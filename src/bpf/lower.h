@@ -134,13 +134,13 @@ struct ir *lower_pointer(struct lowering *l, struct node *node, enum address_spa
 /* Reading traced memory (kernel or user, as space says; SPACE_NONE: the context's). */
 /* `size` bytes to `to`; on failure the destination is zero and the mishap is counted. */
 void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *address,
-                enum address_space space, struct place place);
+                enum address_space space, struct span span);
 /* The same with a size that is known only at run time; the caller has bounded it to the room at `to`, which
  * is zeroed. */
 void lower_read_bounded(struct lowering *l, struct memory to, struct ir *size, struct ir *address,
-                        enum address_space space, struct place place);
+                        enum address_space space, struct span span);
 struct ir *lower_read_scalar(struct lowering *l, struct ir *address, const struct type *type,
-                             enum address_space space, struct place place);
+                             enum address_space space, struct span span);
 /* The address of a table of constants, which is a map of the image: one for each name (compared as a
  * pointer). bytes live as long as the image. */
 struct ir *lower_constants(struct lowering *l, const char *name, const void *bytes, uint32_t size);
@@ -162,7 +162,7 @@ enum lower_text {
  * `capacity` bytes fills all of them, without NUL: it counts as truncated. What cannot be read is counted and
  * becomes the text <fault>, in a record by the reader. */
 void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
-                       struct ir *address, enum address_space space, unsigned text, struct place place);
+                       struct ir *address, enum address_space space, unsigned text, struct span span);
 
 /* Maps of the script. Key in memory; NULL element address when missing (a branch is the caller's). */
 struct memory lower_map_key(struct lowering *l, struct node *map); /* NODE_MAP; storage form */
@@ -171,11 +171,10 @@ struct ir *lower_map_lookup(struct lowering *l, struct map_symbol *map, struct m
 struct ir *lower_map_itself(struct lowering *l, const struct map_symbol *symbol);
 /* The element, made with zeros if it is missing; code that follows runs with a valid address. When the map is
  * full the mishap is counted and control goes to the end of the statement (lower_statement_end). */
-struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key,
-                             struct place place);
+struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key, struct span span);
 /* The same with a histogram row appended to the key, which is one that lower_map_key() made: it has room. */
 struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memory key, struct ir *row,
-                         struct place place);
+                         struct span span);
 /* Whether another program, or this one for another task, may run on this CPU between two instructions. */
 bool lower_is_preemptible(const struct lowering *l);
 /* base[offset] += value, 8 bytes of a per-CPU value; atomic where the program can be preempted. */
@@ -184,7 +183,7 @@ void lower_add(struct lowering *l, struct ir *base, int32_t offset, struct ir *v
 struct ir_block *lower_statement_end(struct lowering *l);
 
 /* Counts a mishap at the node's place. */
-void lower_mishap(struct lowering *l, enum mishap_kind kind, struct place place, int map, const char *helper);
+void lower_mishap(struct lowering *l, enum mishap_kind kind, struct span span, int map, const char *helper);
 
 /* An event record for the reader: node's builtin is called with it. Fields are nodes, or values made before.
  */
@@ -212,7 +211,7 @@ struct ir *lower_event_word(struct lowering *l, size_t offset);  /* of struct im
 struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
 /* Interns the current stack; returns its id, 0 when it could not be taken. */
 enum stack_way { STACK_OF_KERNEL, STACK_OF_USER, STACK_UNWOUND };
-struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, struct place place);
+struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, struct span span);
 
 /* ---- loops for builtins ---- */
 
@@ -222,9 +221,9 @@ struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, 
 enum { LOWER_GO_ON, LOWER_FOUND, LOWER_STOP, LOWER_CARRIED = 4 };
 typedef struct ir *lower_test(struct lowering *l, struct ir *index, struct ir *const *carried, void *state);
 struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carried, unsigned count,
-                      lower_test *test, void *state, struct place place);
+                      lower_test *test, void *state, struct span span);
 /* How many elements a hash map has. */
-struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct place place);
+struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct span span);
 /* How many frames the interned stack has. */
 struct ir *lower_stack_length(struct lowering *l, struct ir *id);
 

@@ -137,7 +137,7 @@ struct ir *lower_address_of(struct lowering *l, struct node *node)
 /* The bytes that hold the field are read as one word, then shifted to the top and back. A packed field may
  * end in a ninth byte. */
 static struct ir *read_bit_field(struct lowering *l, const struct location *location,
-                                 const struct field *field, struct place place)
+                                 const struct field *field, struct span span)
 {
     struct ir_builder *b = &l->b;
     uint32_t bits = field->bit_offset + field->bit_size;
@@ -149,7 +149,7 @@ static struct ir *read_bit_field(struct lowering *l, const struct location *loca
         value = ir_binary_constant(b, IR_LSHR, value, 8 * skip);
     } else {
         struct memory word = lower_temporary(l, bits > 64 ? 16 : 8, true);
-        lower_read(l, word, (bits + 7) / 8, address_of(l, location), location->space, place);
+        lower_read(l, word, (bits + 7) / 8, address_of(l, location), location->space, span);
         value = ir_load(b, word.base, word.offset, 8, false);
         if (bits > 64) {
             struct ir *last = ir_load(b, word.base, word.offset + 8, 1, false);
@@ -207,10 +207,10 @@ static struct ir *read_scalar(struct lowering *l, struct node *node, struct loca
     if (is_tuple_element(node)) {
         if (location.is_direct)
             return ir_load(&l->b, location.base, location.offset, 8, false);
-        return lower_read_scalar(l, address_of(l, &location), &type_u64, location.space, node->place);
+        return lower_read_scalar(l, address_of(l, &location), &type_u64, location.space, node->span);
     }
     if (node->kind == NODE_FIELD && node->field.found.bit_size)
-        return read_bit_field(l, &location, &node->field.found, node->place);
+        return read_bit_field(l, &location, &node->field.found, node->span);
     const struct type *type = node->type;
     uint32_t size = type->size;
     bool is_plain = size == 1 || size == 2 || size == 4 || size == 8;
@@ -218,7 +218,7 @@ static struct ir *read_scalar(struct lowering *l, struct node *node, struct loca
         struct ir *value = ir_load(&l->b, location.base, location.offset, size, type->is_signed);
         return type->kind == TYPE_BOOL ? ir_binary_constant(&l->b, IR_NE, value, 0) : value;
     }
-    return lower_read_scalar(l, address_of(l, &location), type, location.space, node->place);
+    return lower_read_scalar(l, address_of(l, &location), type, location.space, node->span);
 }
 
 /* A value inside of another one. What stands behind a struct or an array there is not part of it. */
@@ -245,11 +245,11 @@ void lower_access_into(struct lowering *l, struct node *node, struct memory to)
         lower_copy_value(l, to, (struct memory){location.base, location.offset}, node->type);
     else if (kind == TYPE_STRING)
         lower_read_string(l, to, type_characters(node->type), NULL, address_of(l, &location), location.space,
-                          TEXT_PADDED | (node->type->count ? TEXT_BOUNDED : 0), node->place);
+                          TEXT_PADDED | (node->type->count ? TEXT_BOUNDED : 0), node->span);
     else
         lower_read(l, to,
                    kind == TYPE_STRUCT || kind == TYPE_ARRAY ? node->type->size : type_storage(node->type),
-                   address_of(l, &location), location.space, node->place);
+                   address_of(l, &location), location.space, node->span);
 }
 
 struct ir *lower_pointer(struct lowering *l, struct node *node, enum address_space *space)

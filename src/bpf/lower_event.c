@@ -239,11 +239,11 @@ static bool is_harmless(const struct node *node)
 
 /* A string to its place in a record, with room behind it for a NUL; its bytes with the NUL. */
 static struct ir *read_packed(struct lowering *l, struct memory to, uint32_t capacity, struct ir *address,
-                              enum address_space space, unsigned text, struct place place)
+                              enum address_space space, unsigned text, struct span span)
 {
     struct packing packing = {.base = to.base, .offset = to.offset}, *outer = l->state->packing;
     l->state->packing = &packing;
-    lower_read_string(l, to, capacity, NULL, address, space, text, place);
+    lower_read_string(l, to, capacity, NULL, address, space, text, span);
     l->state->packing = outer;
     return packing.bytes;
 }
@@ -367,9 +367,9 @@ static struct ir *pack_string(struct lowering *l, struct node *node, struct memo
         l->state->packing = outer;
         if (packing.bytes && lower_dominates(l, packing.block))
             return packing.bytes;
-        return read_packed(l, to, capacity, lower_address(l, to), SPACE_BPF, 0, node->place);
+        return read_packed(l, to, capacity, lower_address(l, to), SPACE_BPF, 0, node->span);
     }
-    return read_packed(l, to, capacity, lower_address(l, lower_memory(l, node)), SPACE_BPF, 0, node->place);
+    return read_packed(l, to, capacity, lower_address(l, lower_memory(l, node)), SPACE_BPF, 0, node->span);
 }
 
 /* A string in a record has a NUL behind it, also when it fills its capacity. */
@@ -483,7 +483,7 @@ static void send_packed(struct lowering *l, struct node *call, const struct acti
                                  .offset = record.offset};
         struct ir *bytes = fields[i].node ? pack_string(l, fields[i].node, to, capacity, field)
                                           : read_packed(l, to, capacity, lower_address(l, fields[i].memory),
-                                                        SPACE_BPF, 0, call->place);
+                                                        SPACE_BPF, 0, call->span);
         ir_store(b, string.base, string.offset + (int32_t)offsetof(struct image_string, bytes), 4, bytes);
         if (strings > 1)
             advance(l, cursor, is_first ? ir_constant(b, end) : reached(l, cursor),
@@ -528,13 +528,13 @@ void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, 
     ir_jump(b, loop);
     ir_enter(b, loop);
     struct ir *at = ir_read(b, position);
-    struct ir *address = lower_read_scalar(l, ir_binary(b, IR_ADD, array, at), pointer, space, call->place);
+    struct ir *address = lower_read_scalar(l, ir_binary(b, IR_ADD, array, at), pointer, space, call->span);
     ir_branch(b, address, read, end);
     ir_seal(b, read);
     ir_enter(b, read);
     struct memory to = {.base = ir_binary(b, IR_ADD, record.base, reached_at_most(l, cursor, bytes - room)),
                         .offset = record.offset};
-    struct ir *text = read_packed(l, to, capacity, address, space, TEXT_ENDLESS, call->place);
+    struct ir *text = read_packed(l, to, capacity, address, space, TEXT_ENDLESS, call->span);
     advance(l, cursor, reached(l, cursor), text);
     struct ir *after = ir_binary_constant(b, IR_ADD, at, 8);
     ir_write(b, position, after);

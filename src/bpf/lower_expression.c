@@ -65,7 +65,7 @@ static const struct {
 };
 
 /* By zero: counted, and the result is 1. */
-static struct ir *divide(struct lowering *l, enum ir_op op, struct ir *x, struct ir *y, struct place place)
+static struct ir *divide(struct lowering *l, enum ir_op op, struct ir *x, struct ir *y, struct span span)
 {
     struct ir_builder *b = &l->b;
     if (y->op == IR_CONSTANT && y->immediate)
@@ -76,7 +76,7 @@ static struct ir *divide(struct lowering *l, enum ir_op op, struct ir *x, struct
     ir_write(b, result, ir_binary(b, op, x, y));
     ir_jump(b, end);
     ir_enter(b, by_zero);
-    lower_mishap(l, MISHAP_DIVIDE, place, -1, NULL);
+    lower_mishap(l, MISHAP_DIVIDE, span, -1, NULL);
     ir_write(b, result, ir_constant(b, 1));
     ir_jump(b, end);
     ir_seal(b, end);
@@ -109,7 +109,7 @@ static struct ir *operate_on_pointers(struct lowering *l, enum operator op, stru
 
 struct ir *lower_operate(struct lowering *l, enum operator op, bool is_signed, struct ir *x,
                          const struct type *x_type, struct ir *y, const struct type *y_type,
-                         const struct type *result, struct place place)
+                         const struct type *result, struct span span)
 {
     enum ir_op operation = is_signed ? operations[op].of_signed : operations[op].of_unsigned;
     if ((op == OPERATOR_ADD || op == OPERATOR_SUB) &&
@@ -117,7 +117,7 @@ struct ir *lower_operate(struct lowering *l, enum operator op, bool is_signed, s
         return operate_on_pointers(l, op, x, x_type, y, y_type);
     if (op >= OPERATOR_EQ && op <= OPERATOR_GE)
         return ir_binary(&l->b, operation, x, y);
-    struct ir *value = op == OPERATOR_DIV || op == OPERATOR_MOD ? divide(l, operation, x, y, place)
+    struct ir *value = op == OPERATOR_DIV || op == OPERATOR_MOD ? divide(l, operation, x, y, span)
                                                                 : ir_binary(&l->b, operation, x, y);
     return extend(l, value, result);
 }
@@ -214,8 +214,8 @@ static void branch_on_equality(struct lowering *l, struct node *node, struct ir_
 void lower_branch(struct lowering *l, struct node *node, struct ir_block *yes, struct ir_block *no)
 {
     struct ir_builder *b = &l->b;
-    struct place place = b->place;
-    b->place = node->place;
+    struct span span = b->span;
+    b->span = node->span;
     if (node->kind == NODE_UNARY && node->unary.op == OPERATOR_NOT)
         lower_branch(l, node->unary.operand, no, yes);
     else if (node->kind == NODE_BINARY &&
@@ -231,7 +231,7 @@ void lower_branch(struct lowering *l, struct node *node, struct ir_block *yes, s
         branch_on_equality(l, node, is_equality ? yes : no, is_equality ? no : yes);
     } else if (node->kind != NODE_MAP || !lower_map_branch(l, node, yes, no))
         ir_branch(b, lower_scalar(l, node), yes, no);
-    b->place = place;
+    b->span = span;
 }
 
 /* A condition that is control flow, as a value: 0 or 1. */
@@ -306,8 +306,7 @@ static struct ir *scalar_binary(struct lowering *l, struct node *node)
         (is_comparison(node) && !reads_as_scalar(left->type)))
         return branch_value(l, node);
     struct ir *x = lower_scalar(l, left), *y = lower_scalar(l, right);
-    return lower_operate(l, op, check_is_signed(node), x, left->type, y, right->type, node->type,
-                         node->place);
+    return lower_operate(l, op, check_is_signed(node), x, left->type, y, right->type, node->type, node->span);
 }
 
 /* Both ways of a ternary, and what is done in each. */
@@ -437,15 +436,15 @@ static struct ir *(*const scalars[])(struct lowering *, struct node *) = {
 
 struct ir *lower_scalar(struct lowering *l, struct node *node)
 {
-    struct place place = l->b.place;
+    struct span span = l->b.span;
     struct ir *(*lower)(struct lowering *, struct node *) =
         node->kind < sizeof scalars / sizeof scalars[0] ? scalars[node->kind] : NULL;
     assert(lower);
-    l->b.place = node->place;
+    l->b.span = node->span;
     struct temporary_mark mark = lower_mark(l);
     struct ir *value = lower(l, node);
     lower_release(l, mark); /* the value is all that is left of it */
-    l->b.place = place;
+    l->b.span = span;
     return value;
 }
 
@@ -607,9 +606,9 @@ static void aggregate_into(struct lowering *l, struct node *node, struct memory 
 
 void lower_into_type(struct lowering *l, struct node *node, const struct type *type, struct memory to)
 {
-    struct place place = l->b.place;
+    struct span span = l->b.span;
     struct temporary_mark mark = lower_mark(l);
-    l->b.place = node->place;
+    l->b.span = node->span;
     if (type_is_scalar(type) && reads_as_scalar(node->type)) {
         struct ir *value = lower_scalar(l, node);
         ir_store(&l->b, to.base, to.offset, 8, lower_convert(l, value, node->type, type));
@@ -642,7 +641,7 @@ void lower_into_type(struct lowering *l, struct node *node, const struct type *t
     } else
         lower_convert_memory(l, lower_memory(l, node), node->type, to, type);
     lower_release(l, mark);
-    l->b.place = place;
+    l->b.span = span;
 }
 
 void lower_into(struct lowering *l, struct node *node, struct memory to)
@@ -661,7 +660,7 @@ struct memory lower_memory(struct lowering *l, struct node *node)
                 return (struct memory){location.base, location.offset};
             struct memory copy = lower_temporary(l, type_storage(node->type), false);
             lower_read(l, copy, type_storage(node->type), ir_offset(&l->b, location.base, location.offset),
-                       location.space, node->place);
+                       location.space, node->span);
             return copy;
         }
     }

@@ -167,7 +167,7 @@ static bool is_inside_loop(const struct lowering *l)
 
 /* Calls back `turns` times (unsigned; NULL: until it stops itself). More than is possible is counted. */
 static void call_loop(struct lowering *l, struct ir *turns, const struct lower_function *callback,
-                      struct place place)
+                      struct span span)
 {
     struct ir_builder *b = &l->b;
     bool is_endless = !turns;
@@ -206,7 +206,7 @@ static void call_loop(struct lowering *l, struct ir *turns, const struct lower_f
     struct ir_block *bound = lower_unlikely(l, reached);
     ir_jump(b, end);
     ir_enter(b, bound);
-    lower_mishap(l, MISHAP_LOOP, place, -1, NULL);
+    lower_mishap(l, MISHAP_LOOP, span, -1, NULL);
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);
@@ -229,7 +229,7 @@ static void lower_while(struct lowering *l, struct node *node)
     lower_statement(l, node->loop.body);
     lower_release(l, mark);
     lower_callback_end(l, callback, &statement, outer);
-    call_loop(l, NULL, callback, node->place);
+    call_loop(l, NULL, callback, node->span);
     after_loop(l, callback);
 }
 
@@ -258,7 +258,7 @@ static void lower_for_range(struct lowering *l, struct node *node)
     ir_branch(b, ir_binary(b, IR_SLT, from, to), some, end);
     ir_seal(b, some);
     ir_enter(b, some);
-    call_loop(l, turns, callback, node->place);
+    call_loop(l, turns, callback, node->span);
     after_loop(l, callback);
     if (!is_constant)
         lower_give_slot(l, slot);
@@ -269,7 +269,7 @@ static void lower_for_range(struct lowering *l, struct node *node)
 
 /* $kv = (key, value): callback(map, key, value, area). */
 static void bind_element(struct lowering *l, struct variable *variable, struct map_symbol *map,
-                         struct place place)
+                         struct span span)
 {
     struct ir_builder *b = &l->b;
     const struct type *tuple = variable->type;
@@ -285,7 +285,7 @@ static void bind_element(struct lowering *l, struct variable *variable, struct m
         lower_convert_memory(l, value, map->value, value_to, value_field->type);
         return;
     }
-    struct ir *sum = lower_map_sum(l, map, key.base, place);
+    struct ir *sum = lower_map_sum(l, map, key.base, span);
     ir_store(b, value_to.base, value_to.offset, 8, sum);
 }
 
@@ -295,14 +295,14 @@ static void lower_for_map(struct lowering *l, struct node *node)
     struct map_symbol *map = node->loop.map->map.symbol;
     struct lower_statement statement, *outer = l->state->statement;
     if (!has_for_each(l)) {
-        diagnose_error(l->diagnostics, node->place, "for over a map needs Linux 5.13 or newer");
+        diagnose_error(l->diagnostics, node->span, "for over a map needs Linux 5.13 or newer");
         diagnose_hint(l->diagnostics, "print(%s) in an interval probe shows the same elements", map->name);
         return;
     }
     if (map->index < 0)
         return;
     struct lower_function *callback = lower_callback_begin(l, &statement, "for_body", 4);
-    bind_element(l, node->loop.variable->variable.symbol, map, node->loop.map->place);
+    bind_element(l, node->loop.variable->variable.symbol, map, node->loop.map->span);
     lower_statement(l, node->loop.body);
     lower_callback_end(l, callback, &statement, outer);
     ir_call(b, BPF_FUNC_for_each_map_elem, 4, lower_map_itself(l, map),
@@ -313,7 +313,7 @@ static void lower_for_map(struct lowering *l, struct node *node)
 /* ---- for builtins ---- */
 
 struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carried, unsigned count,
-                      lower_test *test, void *state, struct place place)
+                      lower_test *test, void *state, struct span span)
 {
     struct ir_builder *b = &l->b;
     struct lower_function *around = l->state->current;
@@ -350,7 +350,7 @@ struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carr
     ir_enter(b, not_found);
     ir_return(b, ir_binary_constant(b, IR_NE, answer, LOWER_GO_ON));
     lower_callback_end(l, callback, &statement, outer);
-    call_loop(l, ir_constant(b, turns), callback, place);
+    call_loop(l, ir_constant(b, turns), callback, span);
     struct ir *at = ir_load(b, around->area, result, 8, false);
     at->is_volatile = true;
     for (unsigned i = 0; i < count; i++)
@@ -359,13 +359,13 @@ struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carr
     return at;
 }
 
-struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct place place)
+struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct span span)
 {
     struct ir_builder *b = &l->b;
     struct lower_function *around = l->state->current;
     struct lower_statement statement, *outer = l->state->statement;
     if (!has_for_each(l)) {
-        diagnose_error(l->diagnostics, place, "len() of a map needs Linux 5.13 or newer");
+        diagnose_error(l->diagnostics, span, "len() of a map needs Linux 5.13 or newer");
         return ir_constant(b, 0);
     }
     int32_t slot = lower_take_slot(l);

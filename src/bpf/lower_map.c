@@ -220,7 +220,7 @@ static bool is_short(const struct lowering *l)
 /* The key's memory holds all of the kernel's key. Turn 0 looks the element up, turn 1 makes it, turn 2 looks
  * it up again, by the same code: what the calls have in common, map and key, is made once. */
 static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struct memory key,
-                               struct place place)
+                               struct span span)
 {
     struct ir_builder *b = &l->b;
     if (is_direct(l, map))
@@ -260,32 +260,31 @@ static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struc
     ir_seal(b, loop);
     ir_seal(b, full);
     ir_enter(b, full);
-    lower_mishap(l, MISHAP_MAP_FULL, place, map->index, "map_update_elem");
+    lower_mishap(l, MISHAP_MAP_FULL, span, map->index, "map_update_elem");
     ir_jump(b, lower_statement_end(l));
     ir_enter(b, present);
     return found;
 }
 
-struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key,
-                             struct place place)
+struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key, struct span span)
 {
-    return find_or_make(l, map, key, place);
+    return find_or_make(l, map, key, span);
 }
 
 struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memory key, struct ir *row,
-                         struct place place)
+                         struct span span)
 {
     struct ir_builder *b = &l->b;
     if (map->key) {
         uint32_t bytes = type_storage(map->key);
         ir_store(b, key.base, key.offset + (int32_t)(bytes ? bytes : KEY_WORD), 8, row);
-        return find_or_make(l, map, key, place);
+        return find_or_make(l, map, key, span);
     }
     if (map->value->kind == TYPE_TSERIES) { /* one element each */
         ir_store(b, key.base, key.offset, 4, row);
-        return find_or_make(l, map, key, place);
+        return find_or_make(l, map, key, span);
     }
-    struct ir *rows = find_or_make(l, map, key, place);
+    struct ir *rows = find_or_make(l, map, key, span);
     struct ir_block *inside = ir_block_new(b);
     ir_branch(b, ir_binary_constant(b, IR_ULT, row, type_histogram_rows(map->value)), inside,
               lower_statement_end(l));
@@ -326,12 +325,12 @@ static struct found find(struct lowering *l, struct node *map)
     return found;
 }
 
-static void not_found(struct lowering *l, const struct found *found, struct place place)
+static void not_found(struct lowering *l, const struct found *found, struct span span)
 {
     ir_jump(&l->b, found->end);
     ir_enter(&l->b, found->missing);
     if (l->options->counts_lookups)
-        lower_mishap(l, MISHAP_LOOKUP, place, -1, "map_lookup_elem");
+        lower_mishap(l, MISHAP_LOOKUP, span, -1, "map_lookup_elem");
 }
 
 static void find_end(struct lowering *l, const struct found *found)
@@ -346,13 +345,13 @@ struct ir *lower_map_read(struct lowering *l, struct node *map)
     struct ir_builder *b = &l->b;
     struct map_symbol *symbol = map->map.symbol;
     if (type_is_aggregation(symbol->value))
-        return lower_map_sum(l, symbol, lower_address(l, lower_map_key(l, map)), map->place);
+        return lower_map_sum(l, symbol, lower_address(l, lower_map_key(l, map)), map->span);
     if (is_direct(l, symbol))
         return ir_load(b, ir_map_value(b, (uint32_t)symbol->index, 0), 0, 8, false);
     uint32_t value = ir_variable(b);
     struct found found = find(l, map);
     ir_write(b, value, ir_load(b, found.element, 0, 8, false));
-    not_found(l, &found, map->place);
+    not_found(l, &found, map->span);
     ir_write(b, value, ir_constant(b, 0));
     find_end(l, &found);
     return ir_read(b, value);
@@ -372,7 +371,7 @@ struct ir *lower_map_member(struct lowering *l, struct node *map, lower_member *
     struct found found = find(l, map);
     location.base = found.element;
     ir_write(b, value, read(l, member, location));
-    not_found(l, &found, map->place);
+    not_found(l, &found, map->span);
     ir_write(b, value, ir_constant(b, 0));
     find_end(l, &found);
     return ir_read(b, value);
@@ -389,7 +388,7 @@ bool lower_map_branch(struct lowering *l, struct node *map, struct ir_block *yes
     ir_branch(&l->b, ir_load(&l->b, found.element, 0, 8, false), yes, no);
     ir_enter(&l->b, found.missing);
     if (l->options->counts_lookups)
-        lower_mishap(l, MISHAP_LOOKUP, map->place, -1, "map_lookup_elem");
+        lower_mishap(l, MISHAP_LOOKUP, map->span, -1, "map_lookup_elem");
     ir_jump(&l->b, no);
     lower_release(l, mark);
     return true;
@@ -406,7 +405,7 @@ void lower_map_read_into(struct lowering *l, struct node *map, struct memory to)
     }
     struct found found = find(l, map);
     lower_convert_memory(l, (struct memory){.base = found.element}, symbol->value, to, type);
-    not_found(l, &found, map->place);
+    not_found(l, &found, map->span);
     lower_zero(l, to, type_storage(type));
     find_end(l, &found);
 }
@@ -498,20 +497,20 @@ static struct ir *average(struct lowering *l, const struct sum *sum)
 }
 
 /* A key is there on all CPUs or on none. */
-static void count_missing(struct lowering *l, struct map_symbol *map, struct ir *key, struct place place)
+static void count_missing(struct lowering *l, struct map_symbol *map, struct ir *key, struct span span)
 {
     struct ir_builder *b = &l->b;
     struct ir_block *missing = ir_block_new(b), *end = ir_block_new(b);
     ir_branch(b, ir_call(b, BPF_FUNC_map_lookup_elem, 2, lower_map_itself(l, map), key), end, missing);
     ir_seal(b, missing);
     ir_enter(b, missing);
-    lower_mishap(l, MISHAP_LOOKUP, place, -1, "map_lookup_elem");
+    lower_mishap(l, MISHAP_LOOKUP, span, -1, "map_lookup_elem");
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);
 }
 
-struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *key, struct place place)
+struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *key, struct span span)
 {
     struct ir_builder *b = &l->b;
     const struct features *features = l->options->features;
@@ -519,10 +518,9 @@ struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *
     ir_write(b, sum.total, ir_constant(b, 0));
     ir_write(b, sum.second, ir_constant(b, 0));
     if (l->options->counts_lookups && map->key)
-        count_missing(l, map, key, place);
+        count_missing(l, map, key, span);
     if (!features->lookup_percpu) {
-        diagnose_warning(l->diagnostics, place, "%s is read on this CPU only, not summed over all",
-                         map->name);
+        diagnose_warning(l->diagnostics, span, "%s is read on this CPU only, not summed over all", map->name);
         diagnose_hint(l->diagnostics,
                       "reading an aggregation in a program needs Linux 5.19; print() has all CPUs");
         add_cpu(l, &sum, map, key, NULL);
@@ -563,7 +561,7 @@ void lower_map_write(struct lowering *l, struct node *map, struct ir *value, str
     struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_NE, result, 0));
     ir_jump(b, end);
     ir_enter(b, full);
-    lower_mishap(l, MISHAP_MAP_FULL, map->place, symbol->index, "map_update_elem");
+    lower_mishap(l, MISHAP_MAP_FULL, map->span, symbol->index, "map_update_elem");
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);

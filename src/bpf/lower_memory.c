@@ -58,7 +58,7 @@ struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent)
     struct memory memory = {.base = lower_shared_value(l, SHARED_SCRATCH), .offset = (int32_t)s->scratch_top};
     if (bytes > SCRATCH_MOST || s->scratch_top + bytes > SCRATCH_MOST) {
         if (!s->scratch_overflowed) {
-            diagnose_error(l->diagnostics, l->b.place,
+            diagnose_error(l->diagnostics, l->b.span,
                            "the values of this statement need more than %d bytes of memory at once",
                            SCRATCH_MOST);
             diagnose_hint(
@@ -372,7 +372,7 @@ static struct ir *failed(struct lowering *l, struct ir *result)
 }
 
 static void read_bytes(struct lowering *l, struct memory to, struct ir *size, struct ir *address,
-                       enum address_space space, struct place place)
+                       enum address_space space, struct span span)
 {
     struct ir_builder *b = &l->b;
     bool is_user = resolve(l, space) == SPACE_USER;
@@ -384,10 +384,10 @@ static void read_bytes(struct lowering *l, struct memory to, struct ir *size, st
     if (l->is_sleepable && is_user) {
         result = ir_call(b, BPF_FUNC_copy_from_user, 3, at, size, address);
         rare_enter(l, failed(l, result), &inner);
-        lower_mishap(l, MISHAP_FAULT, place, -1, helper_text(helper));
+        lower_mishap(l, MISHAP_FAULT, span, -1, helper_text(helper));
         rare_leave(l, inner);
     } else
-        lower_mishap(l, MISHAP_FAULT, place, -1, helper_text(helper));
+        lower_mishap(l, MISHAP_FAULT, span, -1, helper_text(helper));
     rare_leave(l, next);
 }
 
@@ -418,28 +418,28 @@ static bool read_record(struct lowering *l, struct memory to, uint32_t size, str
 }
 
 void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *address,
-                enum address_space space, struct place place)
+                enum address_space space, struct span span)
 {
     if (!size) /* an empty struct, or an array without elements */
         return;
     if (size % 8)
         ir_store_constant(&l->b, to.base, to.offset + (int32_t)(size & ~7u), 8, 0);
     if (!read_record(l, to, size, address))
-        read_bytes(l, to, ir_constant(&l->b, size), address, space, place);
+        read_bytes(l, to, ir_constant(&l->b, size), address, space, span);
 }
 
 void lower_read_bounded(struct lowering *l, struct memory to, struct ir *size, struct ir *address,
-                        enum address_space space, struct place place)
+                        enum address_space space, struct span span)
 {
-    read_bytes(l, to, size, address, space, place);
+    read_bytes(l, to, size, address, space, span);
 }
 
 struct ir *lower_read_scalar(struct lowering *l, struct ir *address, const struct type *type,
-                             enum address_space space, struct place place)
+                             enum address_space space, struct span span)
 {
     unsigned size = type->size == 1 || type->size == 2 || type->size == 4 ? type->size : 8;
     struct memory word = lower_temporary(l, 8, false);
-    read_bytes(l, word, ir_constant(&l->b, size), address, space, place);
+    read_bytes(l, word, ir_constant(&l->b, size), address, space, span);
     struct ir *value = ir_load(&l->b, word.base, word.offset, size, type->is_signed);
     return type->kind == TYPE_BOOL ? ir_binary_constant(&l->b, IR_NE, value, 0) : value;
 }
@@ -524,7 +524,7 @@ static bool attempt(struct lowering *l, struct string_read *read, struct ir_bloc
 
 /* All of the room was used: either the text fits exactly, or it goes on. The helper put a NUL over the last
  * byte; the byte that belongs there tells. */
-static void check_truncated(struct lowering *l, struct string_read *read, uint32_t bytes, struct place place)
+static void check_truncated(struct lowering *l, struct string_read *read, uint32_t bytes, struct span span)
 {
     struct ir_builder *b = &l->b;
     int32_t last = (int32_t)read->capacity - 1, here = in_record(l, read->address);
@@ -546,7 +546,7 @@ static void check_truncated(struct lowering *l, struct string_read *read, uint32
     if (read->is_bounded)
         ir_store_constant(b, read->to.base, read->to.offset + (int32_t)read->capacity, 1, 0);
     else
-        lower_mishap(l, MISHAP_TRUNCATED, place, -1, text_helper_name(read->space));
+        lower_mishap(l, MISHAP_TRUNCATED, span, -1, text_helper_name(read->space));
     ir_write(b, bytes, ir_constant(b, (int64_t)read->capacity + 1));
     ir_jump(b, end);
     ir_seal(b, end);
@@ -554,7 +554,7 @@ static void check_truncated(struct lowering *l, struct string_read *read, uint32
 }
 
 void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
-                       struct ir *address, enum address_space space, unsigned text, struct place place)
+                       struct ir *address, enum address_space space, unsigned text, struct span span)
 {
     struct ir_builder *b = &l->b;
     struct packing *packing = l->state->packing;
@@ -589,7 +589,7 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
     if (attempt(l, &read, good)) {
         ir_write(b, bytes, reader ? read.got : ir_constant(b, (capacity < 7 ? capacity : 7) + 1));
         if (!reader) {
-            lower_mishap(l, MISHAP_FAULT, place, -1, text_helper_name(space));
+            lower_mishap(l, MISHAP_FAULT, span, -1, text_helper_name(space));
             store_fault_text(l, to, capacity);
         }
         ir_jump(b, end);
@@ -602,17 +602,17 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
         ir_jump(b, end);
         ir_enter(b, full);
         if (one_more)
-            lower_mishap(l, MISHAP_TRUNCATED, place, -1, text_helper_name(space));
+            lower_mishap(l, MISHAP_TRUNCATED, span, -1, text_helper_name(space));
         else
-            check_truncated(l, &read, bytes, place);
+            check_truncated(l, &read, bytes, span);
     }
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);
     if (reader) {
-        reader->fault = lower_mishap_index(l, MISHAP_FAULT, place, -1, text_helper_name(space));
+        reader->fault = lower_mishap_index(l, MISHAP_FAULT, span, -1, text_helper_name(space));
         reader->truncated =
-            limit ? -1 : lower_mishap_index(l, MISHAP_TRUNCATED, place, -1, text_helper_name(space));
+            limit ? -1 : lower_mishap_index(l, MISHAP_TRUNCATED, span, -1, text_helper_name(space));
     }
     if (packing) {
         packing->bytes = ir_read(b, bytes);

@@ -26,7 +26,7 @@ static void go_if(struct lowering *l, struct ir *condition)
 static struct ir *read_member(struct lowering *l, struct ir *object, uint32_t offset, const struct type *type)
 {
     return lower_read_scalar(l, ir_binary_constant(&l->b, IR_ADD, object, offset), type, SPACE_KERNEL,
-                             l->b.place);
+                             l->b.span);
 }
 
 static struct ir *control_word(struct lowering *l, size_t offset)
@@ -176,7 +176,7 @@ static struct ir *lower_fork(struct lowering *l, struct node *node, struct memor
     struct ir *failed = ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, (uint32_t)l->image->processes),
                                 lower_address(l, key), lower_address(l, value), ir_constant(b, BPF_ANY));
     go_if(l, failed);
-    lower_mishap(l, MISHAP_PROCESSES, node->place, -1, NULL);
+    lower_mishap(l, MISHAP_PROCESSES, node->span, -1, NULL);
     return NULL;
 }
 
@@ -229,7 +229,7 @@ int lower_keepers(struct arena *arena, struct image *image, struct action_table 
         .site_count = 1,
     };
     for (enum keeper_kind kind = 0; kind < KEEPER_COUNT; kind++) {
-        struct node *body = node_new(arena, NODE_CALL, (struct place){0});
+        struct node *body = node_new(arena, NODE_CALL, (struct span){0});
         body->call.name = keepers[kind].name;
         body->call.builtin = &keepers[kind].body;
         body->type = &type_none;

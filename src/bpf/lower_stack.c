@@ -153,7 +153,7 @@ static struct ir *without_own(struct lowering *l, struct memory *list, uint32_t 
     return ir_read(b, size);
 }
 
-struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, struct place place)
+struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, struct span span)
 {
     struct ir_builder *b = &l->b;
     bool user = way != STACK_OF_KERNEL;
@@ -173,7 +173,7 @@ struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, 
     none->unlikely = true;
     struct ir *bytes, *kind = ir_constant(b, has_caller ? most : 0);
     if (way == STACK_UNWOUND)
-        bytes = lower_unwind(l, walked, most, place, none, &kind);
+        bytes = lower_unwind(l, walked, most, span, none, &kind);
     else
         bytes = ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, walked),
                         ir_constant(b, 8 * asked), ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
@@ -209,7 +209,7 @@ struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, 
     ir_seal(b, full);
     ir_enter(b, full);
     /* It stays different from others, and is shown if it is kept when it comes again. */
-    lower_mishap(l, MISHAP_STACK, place, -1, "map_update_elem");
+    lower_mishap(l, MISHAP_STACK, span, -1, "map_update_elem");
     ir_jump(b, end);
     ir_seal(b, none);
     ir_enter(b, none);

@@ -141,7 +141,7 @@ struct lower_state {
 
 /* ---- lower.c: functions, areas, shared values, mishaps, ends ---- */
 /* The index of what lower_mishap() counts, for who counts it instead. */
-int lower_mishap_index(struct lowering *l, enum mishap_kind kind, struct place place, int map,
+int lower_mishap_index(struct lowering *l, enum mishap_kind kind, struct span span, int map,
                        const char *helper);
 void lower_enter_function(struct lowering *l, struct lower_function *function, const char *name,
                           uint8_t parameters);
@@ -214,7 +214,7 @@ struct ir *lower_convert(struct lowering *l, struct ir *value, const struct type
                          const struct type *to);
 struct ir *lower_operate(struct lowering *l, enum operator op, bool is_signed, struct ir *x,
                          const struct type *x_type, struct ir *y, const struct type *y_type,
-                         const struct type *result, struct place place);
+                         const struct type *result, struct span span);
 void lower_convert_memory(struct lowering *l, struct memory from, const struct type *from_type,
                           struct memory to, const struct type *to_type);
 const struct builtin *lower_builtin(const struct node *node);
@@ -234,7 +234,7 @@ typedef struct ir *lower_member(struct lowering *l, struct node *member, struct 
 struct ir *lower_map_member(struct lowering *l, struct node *map, lower_member *read, struct node *member,
                             int32_t offset);
 void lower_map_read_into(struct lowering *l, struct node *map, struct memory to);
-struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *key, struct place place);
+struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *key, struct span span);
 /* key: made already; or NULL. */
 void lower_map_write(struct lowering *l, struct node *map, struct ir *value, struct memory memory,
                      const struct memory *key);
@@ -258,7 +258,7 @@ void lower_pass_on_result(struct lowering *l, const struct lower_function *callb
 /* ---- lower_unwind.c ---- */
 /* Up to `most` frames of the user stack, by call frame information, to scratch memory; how many bytes, more
  * than 0. kind: of the stack's record. Else goes to `none`. */
-struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most, struct place place,
+struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most, struct span span,
                         struct ir_block *none, struct ir **kind);
 
 /* ---- lower_loop.c ---- */

@@ -10,8 +10,8 @@
 void lower_discard(struct lowering *l, struct node *node)
 {
     const struct builtin *builtin = lower_builtin(node);
-    struct place place = l->b.place;
-    l->b.place = node->place;
+    struct span span = l->b.span;
+    l->b.span = node->span;
     if (builtin) {
         const char *comment = l->b.comment;
         l->b.comment = builtin->name;
@@ -48,7 +48,7 @@ void lower_discard(struct lowering *l, struct node *node)
         lower_scalar(l, node);
     else if (node->type->kind != TYPE_NONE)
         lower_memory(l, node);
-    l->b.place = place;
+    l->b.span = span;
 }
 
 static void statement_expression(struct lowering *l, struct node *node)
@@ -157,7 +157,7 @@ void lower_statement(struct lowering *l, struct node *node)
     struct temporary_mark mark = lower_mark(l);
     const char *comment = l->b.comment;
     s->statement = &statement;
-    l->b.place = node->place;
+    l->b.span = node->span;
     if (node->kind < sizeof statements / sizeof statements[0] && statements[node->kind].lower) {
         l->b.comment = statements[node->kind].comment;
         statements[node->kind].lower(l, node);
@@ -190,7 +190,7 @@ static bool is_too_large(struct lowering *l, const struct node *node)
     if (functions <= FUNCTIONS_MOST && operations <= OPERATIONS_MOST)
         return false;
     l->state->is_too_large = true;
-    diagnose_error(l->diagnostics, node->place, "The block of %s is too large from here on: more than %d %s",
+    diagnose_error(l->diagnostics, node->span, "The block of %s is too large from here on: more than %d %s",
                    l->probe, functions > FUNCTIONS_MOST ? FUNCTIONS_MOST - 1 : OPERATIONS_MOST,
                    functions > FUNCTIONS_MOST ? "loops and functions" : "operations");
     diagnose_hint(l->diagnostics,

@@ -493,7 +493,7 @@ static void begin(struct lowering *l, const struct unwinding *u, struct ir_block
     enter(l, end);
 }
 
-struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most, struct place place,
+struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most, struct span span,
                         struct ir_block *none, struct ir **kind)
 {
     struct ir_builder *b = &l->b;
@@ -508,7 +508,7 @@ struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most,
     struct ir *pid = ir_binary_constant(b, IR_LSHR, lower_pid_tgid(l), 32);
     set(l, &u, AT(pid), pid);
     set(l, &u, AT(wish.pid), pid);
-    lower_find(l, most, NULL, 0, step, &u, place);
+    lower_find(l, most, NULL, 0, step, &u, span);
     struct ir *count = get(l, &u, AT(count));
     go_if(l, count, none);
     go_if(l, ir_binary_constant(b, IR_ULE, count, most), none);

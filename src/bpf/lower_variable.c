@@ -149,7 +149,7 @@ static struct ir *assign_variable(struct lowering *l, struct node *node)
     else
         result =
             lower_operate(l, node->assign.op, variable->type->is_signed, lower_variable_read(l, variable),
-                          variable->type, result, value->type, variable->type, node->place);
+                          variable->type, result, value->type, variable->type, node->span);
     lower_variable_write(l, variable, result);
     return result;
 }
@@ -163,19 +163,19 @@ static struct ir *scaled(struct lowering *l, const struct type *target, struct i
 }
 
 /* Where the value of a map's element is, made if it is missing. Key and value are evaluated before. */
-static struct memory element(struct lowering *l, struct node *map, struct place place)
+static struct memory element(struct lowering *l, struct node *map, struct span span)
 {
     struct memory key = lower_map_key(l, map);
-    return (struct memory){.base = lower_map_element(l, map->map.symbol, key, place)};
+    return (struct memory){.base = lower_map_element(l, map->map.symbol, key, span)};
 }
 
 /* @m op= value. Other CPUs work on the same element: sums are atomic, and so lose nothing. */
 static struct ir *update_map(struct lowering *l, struct node *map, enum operator op, struct ir *value,
-                             const struct type *value_type, struct place place, bool wanted, bool want_old)
+                             const struct type *value_type, struct span span, bool wanted, bool want_old)
 {
     struct ir_builder *b = &l->b;
     const struct type *type = map->map.symbol->value;
-    struct memory at = element(l, map, place);
+    struct memory at = element(l, map, span);
     if ((op == OPERATOR_ADD || op == OPERATOR_SUB) && type_storage(type) == 8 && type->size == 8) {
         struct ir *by = scaled(l, type, value);
         if (op == OPERATOR_SUB)
@@ -185,7 +185,7 @@ static struct ir *update_map(struct lowering *l, struct node *map, enum operator
         return !wanted ? NULL : want_old ? old : ir_binary(b, IR_ADD, old, by);
     }
     struct ir *old = ir_load(b, at.base, at.offset, 8, false);
-    struct ir *result = lower_operate(l, op, type->is_signed, old, type, value, value_type, type, place);
+    struct ir *result = lower_operate(l, op, type->is_signed, old, type, value, value_type, type, span);
     ir_store(b, at.base, at.offset, 8, result);
     return want_old ? old : result;
 }
@@ -231,7 +231,7 @@ static struct ir *assign_map(struct lowering *l, struct node *node, bool wanted)
         key = lower_map_key(l, map);
     struct ir *result = lower_scalar(l, value);
     if (node->assign.op != OPERATOR_NONE)
-        return update_map(l, map, node->assign.op, result, value->type, node->place, wanted, false);
+        return update_map(l, map, node->assign.op, result, value->type, node->span, wanted, false);
     result = lower_convert(l, result, value->type, type);
     lower_map_write(l, map, result, (struct memory){0}, key_first ? &key : NULL);
     return result;
@@ -247,12 +247,12 @@ struct ir *lower_step(struct lowering *l, struct node *node, bool wanted)
     struct node *target = node->step.target;
     struct ir *one = ir_constant(&l->b, 1);
     if (target->kind == NODE_MAP)
-        return update_map(l, target, node->step.op, one, &type_i64, node->place, wanted,
+        return update_map(l, target, node->step.op, one, &type_i64, node->span, wanted,
                           !node->step.is_prefix);
     struct variable *variable = target->variable.symbol;
     struct ir *old = lower_variable_read(l, variable);
     struct ir *result = lower_operate(l, node->step.op, variable->type->is_signed, old, variable->type, one,
-                                      &type_i64, variable->type, node->place);
+                                      &type_i64, variable->type, node->span);
     lower_variable_write(l, variable, result);
     return node->step.is_prefix ? result : old;
 }

@@ -47,8 +47,8 @@ static inline struct ir *frame_object(const struct ir *leaf)
 /* The instruction can hold this leaf as its operand number `index`. */
 bool ir_holds_directly(const struct ir *ir, unsigned index, const struct ir *leaf);
 /* A copy of a leaf, in no list. */
-struct ir *ir_leaf_copy(struct ir_function *function, const struct ir *leaf, struct place place);
-struct ir *ir_frame_leaf(struct ir_function *function, struct ir *object, int32_t offset, struct place place);
+struct ir *ir_leaf_copy(struct ir_function *function, const struct ir *leaf, struct span span);
+struct ir *ir_frame_leaf(struct ir_function *function, struct ir *object, int32_t offset, struct span span);
 /* Makes operand `index` of `user` this leaf: direct, or by a copy in front of the user. */
 void ir_set_leaf(struct ir *user, unsigned index, const struct ir *leaf);
 

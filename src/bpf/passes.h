@@ -63,7 +63,7 @@ struct ir **ir_operand(struct ir *ir,
 unsigned ir_successors(const struct ir_block *block, struct ir_block *to[2]);
 
 /* Editing. None of these moves a builder. */
-struct ir *ir_new(struct ir_function *function, enum ir_op op, struct place place);
+struct ir *ir_new(struct ir_function *function, enum ir_op op, struct span span);
 void ir_insert_before(struct ir *at, struct ir *ir);
 void ir_insert_first(struct ir_block *block, struct ir *ir); /* after phis, parameters and frames */
 void ir_append(struct ir_block *block, struct ir *ir);

@@ -271,7 +271,7 @@ static void visit_load(struct common *common, struct ir *load)
         load->size == 8 || fact->kind == FACT_LOADED_SIGNED ||
         (!load->is_signed && value->op == IR_LOAD && value->size == load->size && !value->is_signed);
     if (!extended) {
-        struct ir *extend = ir_new(common->function, IR_EXTEND, load->place);
+        struct ir *extend = ir_new(common->function, IR_EXTEND, load->span);
         extend->comment = load->comment;
         extend->a = value;
         extend->size = load->size;
@@ -293,7 +293,7 @@ static void widen_store(struct common *common, struct ir *store, struct root whe
     if (!fact || fact->kind != FACT_CONTENT || !ir_is_constant(ir_resolve(fact->value), 0))
         return;
     if (store->b->op != IR_LOAD || store->b->is_signed || store->b->size != store->size) {
-        struct ir *extend = ir_new(common->function, IR_EXTEND, store->place);
+        struct ir *extend = ir_new(common->function, IR_EXTEND, store->span);
         extend->comment = store->comment;
         extend->a = store->b;
         extend->size = store->size;

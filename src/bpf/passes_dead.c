@@ -166,7 +166,7 @@ static bool merge_with_successor(struct ir_block *block)
                 to[i]->predecessors[k] = block;
     /* Nothing leads there and nothing is in it: out of reach, for ir_clean. */
     next->predecessor_count = 0;
-    ir_append(next, ir_new(block->function, IR_UNREACHABLE, (struct place){0}));
+    ir_append(next, ir_new(block->function, IR_UNREACHABLE, (struct span){0}));
     return true;
 }
 

@@ -8,7 +8,7 @@
 
 static struct ir *new_before(struct ir *at, enum ir_op op, struct ir *a, struct ir *b)
 {
-    struct ir *ir = ir_new(at->block->function, op, at->place);
+    struct ir *ir = ir_new(at->block->function, op, at->span);
     ir->comment = at->comment;
     ir->a = a;
     ir->b = b;
@@ -224,7 +224,7 @@ static struct ir *simplify_phi(struct ir *phi)
         if (phi->arguments[i]->op != IR_CONSTANT ||
             phi->arguments[i]->immediate != phi->arguments[0]->immediate)
             return NULL;
-    struct ir *constant = ir_new(phi->block->function, IR_CONSTANT, phi->place);
+    struct ir *constant = ir_new(phi->block->function, IR_CONSTANT, phi->span);
     constant->immediate = phi->arguments[0]->immediate;
     ir_insert_first(phi->block, constant);
     return constant;

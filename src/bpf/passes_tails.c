@@ -107,7 +107,7 @@ static void own_leaves(struct ir_block *block, bool twins)
             struct ir *leaf = *ir_operand(ir, k);
             if (leaf->block == block || !is_repeatable(leaf) || (twins && *ir_operand(ir->mark, k) == leaf))
                 continue;
-            struct ir *own = ir_new(block->function, leaf->op, ir->place);
+            struct ir *own = ir_new(block->function, leaf->op, ir->span);
             own->immediate = leaf->immediate;
             own->offset = leaf->offset;
             ir_insert_before(ir, own);
@@ -127,7 +127,7 @@ static void own_arguments(struct ir_block *block)
             struct ir *leaf = phi->arguments[index];
             if (!is_repeatable(leaf) || leaf->block == block)
                 continue;
-            struct ir *own = ir_new(block->function, leaf->op, block->last->place);
+            struct ir *own = ir_new(block->function, leaf->op, block->last->span);
             own->immediate = leaf->immediate;
             own->offset = leaf->offset;
             ir_insert_before(block->last, own);
@@ -165,7 +165,7 @@ static void merge(struct ir_block *stays, struct ir_block *gone)
         ir_edge_remove(gone, gone->last->to[0]);
     while (gone->first)
         ir_remove(gone->first);
-    ir_append(gone, ir_new(gone->function, IR_UNREACHABLE, (struct place){0}));
+    ir_append(gone, ir_new(gone->function, IR_UNREACHABLE, (struct span){0}));
 }
 
 static bool is_end(const struct ir_block *block)
@@ -268,7 +268,7 @@ static bool leads_forward(const struct ir_block *block)
 
 static void jump_to(struct ir_block *from, struct ir_block *to)
 {
-    struct ir *jump = ir_new(from->function, IR_JUMP, from->last ? from->last->place : to->last->place);
+    struct ir *jump = ir_new(from->function, IR_JUMP, from->last ? from->last->span : to->last->span);
     jump->to[0] = to;
     ir_append(from, jump);
     *arena_push(from->function->program->arena, to->predecessors, to->predecessor_count,

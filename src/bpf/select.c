@@ -8,21 +8,21 @@
 
 #include <assert.h>
 
-struct ir *ir_leaf_copy(struct ir_function *function, const struct ir *leaf, struct place place)
+struct ir *ir_leaf_copy(struct ir_function *function, const struct ir *leaf, struct span span)
 {
-    struct ir *copy = ir_new(function, leaf->op, place);
+    struct ir *copy = ir_new(function, leaf->op, span);
     uint32_t number = copy->number;
     *copy = *leaf;
     copy->number = number;
-    copy->place = place;
+    copy->span = span;
     copy->block = NULL;
     copy->previous = copy->next = copy->forward = NULL;
     return copy;
 }
 
-struct ir *ir_frame_leaf(struct ir_function *function, struct ir *object, int32_t offset, struct place place)
+struct ir *ir_frame_leaf(struct ir_function *function, struct ir *object, int32_t offset, struct span span)
 {
-    struct ir *leaf = ir_new(function, IR_FRAME, place);
+    struct ir *leaf = ir_new(function, IR_FRAME, span);
     leaf->immediate = object->immediate;
     leaf->mark = object;
     leaf->offset = offset;
@@ -62,7 +62,7 @@ bool ir_holds_directly(const struct ir *ir, unsigned index, const struct ir *lea
 
 void ir_set_leaf(struct ir *user, unsigned index, const struct ir *leaf)
 {
-    struct ir *copy = ir_leaf_copy(user->block->function, leaf, user->place);
+    struct ir *copy = ir_leaf_copy(user->block->function, leaf, user->span);
     *ir_operand(user, index) = copy;
     if (!ir_holds_directly(user, index, leaf))
         ir_insert_before(user, copy);
@@ -72,7 +72,7 @@ void ir_set_leaf(struct ir *user, unsigned index, const struct ir *leaf)
 
 static struct ir *before(struct ir *at, enum ir_op op, struct ir *a, struct ir *b)
 {
-    struct ir *ir = ir_new(at->block->function, op, at->place);
+    struct ir *ir = ir_new(at->block->function, op, at->span);
     ir->comment = at->comment;
     ir->a = a;
     ir->b = b;
@@ -359,7 +359,7 @@ static void place_leaves(struct ir_function *function)
                 if (value->op == IR_ADD && value->a->op == IR_FRAME && value->b->op == IR_CONSTANT &&
                     value->b->immediate == (int16_t)value->b->immediate)
                     *ir_operand(ir, k) =
-                        ir_frame_leaf(function, value->a, (int32_t)value->b->immediate, ir->place);
+                        ir_frame_leaf(function, value->a, (int32_t)value->b->immediate, ir->span);
                 else if (ir_is_leaf(value) && !ir_holds_directly(ir, k, value))
                     value->uses++;
             }
@@ -388,7 +388,7 @@ static void split_edge(struct ir_block *from, unsigned which)
     struct ir_block *middle = ir_block_append(from->function);
     middle->sealed = true;
     middle->unlikely = from->unlikely || to->unlikely;
-    struct ir *jump = ir_new(from->function, IR_JUMP, from->last->place);
+    struct ir *jump = ir_new(from->function, IR_JUMP, from->last->span);
     jump->to[0] = to;
     ir_append(middle, jump);
     *arena_push(from->function->program->arena, middle->predecessors, middle->predecessor_count,

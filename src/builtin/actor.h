@@ -34,10 +34,10 @@ struct actor {
     bool (*hurries)(struct actor *actor); /* the end was asked for: the rest of a long work is to be left */
     struct actor_file *files;             /* open for writing: skboutput */
     /* A failure while acting: printed on the error stream with the place of the call. */
-    void (*complain)(struct actor *actor, struct place place, const char *format, ...)
+    void (*complain)(struct actor *actor, struct span span, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
     /* The same for what the script itself has to say. */
-    void (*say)(struct actor *actor, enum severity severity, struct place place, const char *text);
+    void (*say)(struct actor *actor, enum severity severity, struct span span, const char *text);
 };
 
 /* The bytes of a field in storage form, as the printer wants them. The record has all of its action's size; a

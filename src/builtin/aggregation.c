@@ -9,7 +9,7 @@
 /* The element that the value goes into. */
 static struct ir *element(struct lowering *l, struct node *map)
 {
-    return lower_map_element(l, map->map.symbol, lower_map_key(l, map), map->place);
+    return lower_map_element(l, map->map.symbol, lower_map_key(l, map), map->span);
 }
 
 static void update_count(struct lowering *l, struct node *map, struct node *node)
@@ -148,10 +148,10 @@ static void add_row(struct lowering *l, struct node *map, struct ir *row, uint32
     struct map_symbol *symbol = map->map.symbol;
     struct memory key = lower_map_key(l, map);
     if (symbol->key) {
-        lower_add(l, lower_map_row(l, symbol, key, row, map->place), 0, ir_constant(b, 1));
+        lower_add(l, lower_map_row(l, symbol, key, row, map->span), 0, ir_constant(b, 1));
         return;
     }
-    struct ir *rows = lower_map_element(l, symbol, key, map->place);
+    struct ir *rows = lower_map_element(l, symbol, key, map->span);
     struct ir_block *inside = ir_block_new(b);
     ir_branch(b, ir_binary_constant(b, IR_ULE, row, last), inside, lower_statement_end(l));
     ir_seal(b, inside);
@@ -242,7 +242,7 @@ static const struct type *check_hist(struct checker *checker, struct node *node)
         if (bits->kind != NODE_INTEGER)
             return type; /* not folded yet */
         if (bits->integer.value > HISTOGRAM_BITS_MOST) {
-            check_error(checker, bits->place, "hist(): bits must be 0 to %d, found %lld", HISTOGRAM_BITS_MOST,
+            check_error(checker, bits->span, "hist(): bits must be 0 to %d, found %lld", HISTOGRAM_BITS_MOST,
                         (long long)bits->integer.value);
             return NULL;
         }
@@ -262,18 +262,18 @@ static const struct type *check_lhist(struct checker *checker, struct node *node
             bounds[i] = (int64_t)bound->integer.value;
     }
     if (bounds[2] <= 0) {
-        check_error(checker, check_argument(node, 3)->place,
+        check_error(checker, check_argument(node, 3)->span,
                     "lhist(): the step must be greater than 0, found %lld", (long long)bounds[2]);
         return NULL;
     }
     if (bounds[0] >= bounds[1]) {
-        check_error(checker, check_argument(node, 2)->place,
+        check_error(checker, check_argument(node, 2)->span,
                     "lhist(): max must be greater than min, found min %lld and max %lld",
                     (long long)bounds[0], (long long)bounds[1]);
         return NULL;
     }
     if (((uint64_t)bounds[1] - (uint64_t)bounds[0]) / (uint64_t)bounds[2] > LHIST_ROWS_MOST) {
-        check_error(checker, node->place, "lhist(): more than %d rows", LHIST_ROWS_MOST);
+        check_error(checker, node->span, "lhist(): more than %d rows", LHIST_ROWS_MOST);
         check_hint(checker, "use a larger step, or hist()");
         return NULL;
     }

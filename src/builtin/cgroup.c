@@ -13,9 +13,9 @@ static const struct type *check_cgroupid(struct checker *checker, struct node *n
     uint64_t number;
     int error = cgroup_number(check_literal(path), &number);
     if (error == -EINVAL)
-        check_error(checker, path->place, "cgroupid: '%s' is not a control group", check_literal(path));
+        check_error(checker, path->span, "cgroupid: '%s' is not a control group", check_literal(path));
     else if (error)
-        check_error(checker, path->place, "cgroupid: '%s' cannot be looked at: %s", check_literal(path),
+        check_error(checker, path->span, "cgroupid: '%s' cannot be looked at: %s", check_literal(path),
                     strerror(-error));
     if (error) {
         check_hint(checker, "groups are directories of a cgroup2 file system: see grep cgroup2 /proc/mounts");

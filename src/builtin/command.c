@@ -130,7 +130,7 @@ static bool wait_for_end(struct actor *actor, struct command *command, struct te
 
 static void act_system(struct actor *actor, const struct action *action, const uint8_t *record)
 {
-    struct place place = action->call->place;
+    struct span span = action->call->span;
     struct text text = {0}, output = {0};
     struct command command = {.ended = -1, .output = -1};
     formatted_text(actor, action, record, FORMATTED_BYTES, &text);
@@ -140,7 +140,7 @@ static void act_system(struct actor *actor, const struct action *action, const u
     if (!text.failed) /* half a command would be another one */
         error = start(actor, text_string(&text), &command);
     if (error) {
-        actor->complain(actor, place, "cannot start a command: %s", strerror(-error));
+        actor->complain(actor, span, "cannot start a command: %s", strerror(-error));
         text_free(&text);
         return;
     }
@@ -154,12 +154,12 @@ static void act_system(struct actor *actor, const struct action *action, const u
     if (command.output >= 0)
         close(command.output);
     if (!has_ended)
-        actor->complain(actor, place, "command cannot be ended (%s)", text_string(&text));
+        actor->complain(actor, span, "command cannot be ended (%s)", text_string(&text));
     else if (WIFEXITED(status) && WEXITSTATUS(status))
-        actor->complain(actor, place, "command exited with code %d (%s)", WEXITSTATUS(status),
+        actor->complain(actor, span, "command exited with code %d (%s)", WEXITSTATUS(status),
                         text_string(&text));
     else if (WIFSIGNALED(status))
-        actor->complain(actor, place, "command was ended by signal %d (%s)", WTERMSIG(status),
+        actor->complain(actor, span, "command was ended by signal %d (%s)", WTERMSIG(status),
                         text_string(&text));
     text_free(&text);
     text_free(&output);

@@ -31,7 +31,7 @@ static const struct type *check_args(struct checker *checker, struct node *node)
     const struct probe_context *context = checker->unit->context;
     if (context->args)
         return args_value(checker->arena, context->args);
-    check_error(checker, node->place, "args is not available with %s%s%s", checker->unit->probe,
+    check_error(checker, node->span, "args is not available with %s%s%s", checker->unit->probe,
                 context->args_missing ? ": " : "", context->args_missing ? context->args_missing : "");
     if (context->argument_count)
         check_hint(checker, "use arg0 to arg%u", context->argument_count - 1);
@@ -52,7 +52,7 @@ static struct ir *lower_args(struct lowering *l, struct node *node, struct memor
         }
         if (storage > size)
             ir_store_constant(&l->b, to.base, to.offset + (int32_t)storage - 8, 8, 0);
-        lower_read(l, to, size, value, lower_args_space(l), node->place);
+        lower_read(l, to, size, value, lower_args_space(l), node->span);
     }
     return NULL;
 }
@@ -64,10 +64,10 @@ static const struct type *check_argument_number(struct checker *checker, struct 
     if (number < context->argument_count && context->arguments[number])
         return context->arguments[number];
     if (context->argument_count)
-        check_error(checker, node->place, "%s has no arg%u: it has arg0 to arg%u", checker->unit->probe,
+        check_error(checker, node->span, "%s has no arg%u: it has arg0 to arg%u", checker->unit->probe,
                     number, context->argument_count - 1);
     else
-        check_error(checker, node->place, "arg%u is not available with %s", number, checker->unit->probe);
+        check_error(checker, node->span, "arg%u is not available with %s", number, checker->unit->probe);
     return NULL;
 }
 
@@ -82,7 +82,7 @@ static const struct type *check_retval(struct checker *checker, struct node *nod
     const char *missing = checker->unit->context->retval_missing;
     if (checker->unit->context->retval)
         return checker->unit->context->retval;
-    check_error(checker, node->place, "retval is not available with %s%s%s", checker->unit->probe,
+    check_error(checker, node->span, "retval is not available with %s%s%s", checker->unit->probe,
                 missing ? ": " : "", missing ? missing : "");
     if (missing)
         return NULL;
@@ -100,7 +100,7 @@ static struct ir *lower_retval(struct lowering *l, struct node *node, struct mem
         uint32_t storage = type_storage(type);
         if (storage > type->size)
             ir_store_constant(&l->b, into->base, into->offset + (int32_t)storage - 8, 8, 0);
-        lower_read(l, *into, type->size, value, lower_args_space(l), node->place);
+        lower_read(l, *into, type->size, value, lower_args_space(l), node->span);
     }
     return NULL;
 }
@@ -109,7 +109,7 @@ static const struct type *check_ctx(struct checker *checker, struct node *node)
 {
     if (checker->unit->context->ctx)
         return checker->unit->context->ctx;
-    check_error(checker, node->place, "ctx is not available with %s", checker->unit->probe);
+    check_error(checker, node->span, "ctx is not available with %s", checker->unit->probe);
     return NULL;
 }
 
@@ -141,7 +141,7 @@ static const struct type *check_func(struct checker *checker, struct node *node)
     const struct probe_context *context = checker->unit->context;
     if (context->site_function)
         return type_simple(checker->arena, TYPE_NAME);
-    check_error(checker, node->place, "func is not available with %s: it is not at a function",
+    check_error(checker, node->span, "func is not available with %s: it is not at a function",
                 checker->unit->probe);
     return NULL;
 }
@@ -174,12 +174,12 @@ static const struct type *check_reg(struct checker *checker, struct node *node)
     struct machine_register found;
     const struct node *argument = check_argument(node, 0);
     if (!checker->unit->context->has_registers) {
-        check_error(checker, node->place, "reg() is not available with %s: it has no registers",
+        check_error(checker, node->span, "reg() is not available with %s: it has no registers",
                     checker->unit->probe);
         return NULL;
     }
     if (!machine_register_named(machine_here(), check_literal(argument), &found)) {
-        check_error(checker, argument->place, "'%s' is not a register of this machine",
+        check_error(checker, argument->span, "'%s' is not a register of this machine",
                     check_literal(argument));
         check_hint(checker, "names are as in struct pt_regs without the r: ax, di, r8, ip, sp");
         return NULL;
@@ -206,7 +206,7 @@ enum { FIRST_ON_STACK = 0 };
 
 static const struct type *check_stack_argument(struct checker *checker, struct node *node)
 {
-    check_error(checker, node->place, "%s is not there any more: bpftrace 0.25 removed it", node->name.name);
+    check_error(checker, node->span, "%s is not there any more: bpftrace 0.25 removed it", node->name.name);
     check_hint(checker, "read the stack: *(uint64 *)uptr(reg(\"sp\") + %u)",
                8 * (node->name.number + FIRST_ON_STACK));
     return NULL;

@@ -42,7 +42,7 @@ static void act_unwatch(struct actor *actor, const struct action *action, const 
     uint64_t address;
     memcpy(&address, actor_field(actor, action, 0, record), sizeof address);
     if (actor->host->operations->unwatch(actor->host, address))
-        actor->complain(actor, action->call->place, "unwatch: no watchpoint is at 0x%llx",
+        actor->complain(actor, action->call->span, "unwatch: no watchpoint is at 0x%llx",
                         (unsigned long long)address);
 }
 

@@ -52,12 +52,12 @@ static const struct type *find_enum(struct checker *checker, struct node *node)
     if (type && type->kind == TYPE_ENUM && type->count && type->count <= ENUMERATORS_MOST)
         return type;
     if (name && !type)
-        check_error(checker, argument->place, "Unknown enum: %s", name);
+        check_error(checker, argument->span, "Unknown enum: %s", name);
     else if (type->kind != TYPE_ENUM)
-        check_error(checker, argument->place, "enum_map() needs an enum, found '%s'",
+        check_error(checker, argument->span, "enum_map() needs an enum, found '%s'",
                     type_text(checker->arena, type));
     else
-        check_error(checker, argument->place, "enum_map() takes enums of 1 to %d values; this one has %u",
+        check_error(checker, argument->span, "enum_map() takes enums of 1 to %d values; this one has %u",
                     ENUMERATORS_MOST, type->count);
     check_hint(checker, "name the enum, as in \"pid_type\", or give one of its values");
     return NULL;
@@ -67,13 +67,13 @@ static struct node *make_assignment(struct checker *checker, const struct node *
                                     const struct enumerator *enumerator, size_t prefix)
 {
     struct node *map = node_clone(checker->arena, check_argument(node, 0));
-    struct node *key = node_new(checker->arena, NODE_INTEGER, node->place);
-    struct node *name = node_new(checker->arena, NODE_STRING, node->place);
-    struct node *assignment = node_new(checker->arena, NODE_ASSIGN, node->place);
-    struct node *wide = node_new(checker->arena, NODE_CAST, node->place);
+    struct node *key = node_new(checker->arena, NODE_INTEGER, node->span);
+    struct node *name = node_new(checker->arena, NODE_STRING, node->span);
+    struct node *assignment = node_new(checker->arena, NODE_ASSIGN, node->span);
+    struct node *wide = node_new(checker->arena, NODE_CAST, node->span);
     key->integer.value = (uint64_t)enumerator->value;
     /* Any integer may be looked up. */
-    wide->cast.name = (struct type_name){.name = "int64", .place = node->place};
+    wide->cast.name = (struct type_name){.name = "int64", .span = node->span};
     wide->cast.operand = key;
     name->string.text = enumerator->name + prefix;
     name->string.length = strlen(name->string.text);

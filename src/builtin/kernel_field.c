@@ -29,7 +29,7 @@ const uint32_t *kernel_field_offsets(struct checker *checker, const struct node 
     uint32_t *offsets = arena_array(checker->arena, count, sizeof *offsets);
     for (size_t i = 0; i < count; i++)
         if (!offset_of(checker, &fields[i], &offsets[i])) {
-            check_error(checker, node->place, "%s needs to know where '%s' is in '%s', and cannot find out",
+            check_error(checker, node->span, "%s needs to know where '%s' is in '%s', and cannot find out",
                         builtin, fields[i].path, fields[i].type);
             check_hint(checker, "it is read from the kernel's type information, /sys/kernel/btf/vmlinux");
             return NULL;
@@ -38,8 +38,7 @@ const uint32_t *kernel_field_offsets(struct checker *checker, const struct node 
 }
 
 struct ir *kernel_field_word(struct lowering *l, struct ir *address, uint32_t offset, const struct type *type,
-                             struct place place)
+                             struct span span)
 {
-    return lower_read_scalar(l, ir_binary_constant(&l->b, IR_ADD, address, offset), type, SPACE_KERNEL,
-                             place);
+    return lower_read_scalar(l, ir_binary_constant(&l->b, IR_ADD, address, offset), type, SPACE_KERNEL, span);
 }

@@ -17,6 +17,6 @@ const uint32_t *kernel_field_offsets(struct checker *checker, const struct node 
 
 /* The word at address + offset, kernel memory. */
 struct ir *kernel_field_word(struct lowering *l, struct ir *address, uint32_t offset, const struct type *type,
-                             struct place place);
+                             struct span span);
 
 #endif

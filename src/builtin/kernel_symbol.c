@@ -18,7 +18,7 @@ static bool address_of(struct checker *checker, const char *name, uint64_t *addr
 static void no_symbol(struct checker *checker, const struct node *name, const char *builtin,
                       const char *symbol)
 {
-    check_error(checker, name->place, "%s: the kernel has no symbol '%s', or hides its address", builtin,
+    check_error(checker, name->span, "%s: the kernel has no symbol '%s', or hides its address", builtin,
                 symbol);
     check_hint(checker, "see /proc/kallsyms; addresses are hidden by kernel.kptr_restrict, and variables are "
                         "listed only by kernels with CONFIG_KALLSYMS_ALL");
@@ -70,7 +70,7 @@ static const struct type *check_percpu(struct checker *checker, struct node *nod
     }
     if (address_of(checker, "__per_cpu_start", &begin) && address_of(checker, "__per_cpu_end", &end) &&
         (found.symbol < begin || found.symbol >= end)) {
-        check_error(checker, name->place, "percpu_kaddr: there is only one '%s' for all CPUs",
+        check_error(checker, name->span, "percpu_kaddr: there is only one '%s' for all CPUs",
                     check_literal(name));
         check_hint(checker, "kaddr(\"%s\") is its address", check_literal(name));
         return NULL;
@@ -101,7 +101,7 @@ static struct ir *lower_percpu(struct lowering *l, struct node *node, struct mem
     ir_enter(b, inside);
     struct ir *slot =
         ir_binary(b, IR_ADD, ir_constant(b, (int64_t)percpu->parts), ir_binary_constant(b, IR_MUL, cpu, 8));
-    struct ir *part = kernel_field_word(l, slot, 0, &type_u64, node->place);
+    struct ir *part = kernel_field_word(l, slot, 0, &type_u64, node->span);
     ir_write(b, address, ir_binary(b, IR_ADD, part, ir_constant(b, (int64_t)percpu->symbol)));
     ir_jump(b, end);
     ir_seal(b, end);

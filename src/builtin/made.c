@@ -18,7 +18,7 @@ void made_call(struct node *node)
 
 struct node *made_name(struct checker *checker, const struct node *at, const char *name)
 {
-    struct node *node = node_new(checker->arena, NODE_NAME, at->place);
+    struct node *node = node_new(checker->arena, NODE_NAME, at->span);
     node->name.name = name;
     return node;
 }
@@ -27,7 +27,7 @@ struct node *made_path(struct checker *checker, struct node *object, const char 
 {
     while (*path) {
         size_t length = strcspn(path, ".");
-        struct node *field = node_new(checker->arena, NODE_FIELD, object->place);
+        struct node *field = node_new(checker->arena, NODE_FIELD, object->span);
         field->field.object = object;
         field->field.name = arena_printf(checker->arena, "%.*s", (int)length, path);
         object = field;
@@ -38,8 +38,8 @@ struct node *made_path(struct checker *checker, struct node *object, const char 
 
 struct node *made_cast(struct checker *checker, struct node *operand, const char *type)
 {
-    struct node *node = node_new(checker->arena, NODE_CAST, operand->place);
-    node->cast.name = (struct type_name){.name = type, .place = operand->place};
+    struct node *node = node_new(checker->arena, NODE_CAST, operand->span);
+    node->cast.name = (struct type_name){.name = type, .span = operand->span};
     node->cast.operand = operand;
     return node;
 }
@@ -47,7 +47,7 @@ struct node *made_cast(struct checker *checker, struct node *operand, const char
 struct node *made_call_of(struct checker *checker, const struct node *at, const char *name,
                           struct node *argument)
 {
-    struct node *node = node_new(checker->arena, NODE_CALL, at->place);
+    struct node *node = node_new(checker->arena, NODE_CALL, at->span);
     node->call.name = name;
     node_append(&node->call.arguments, node_clone(checker->arena, argument)); /* it is in a list already */
     return node;

@@ -36,7 +36,7 @@ static void act_clear(struct actor *actor, const struct action *action, const ui
     (void)record;
     actor->zeroed[map_of(action)] = false;
     if (actor->host->operations->map_clear(actor->host, map_of(action)))
-        actor->complain(actor, action->call->place, "the map could not be cleared");
+        actor->complain(actor, action->call->span, "the map could not be cleared");
 }
 
 static void act_zero(struct actor *actor, const struct action *action, const uint8_t *record)
@@ -44,7 +44,7 @@ static void act_zero(struct actor *actor, const struct action *action, const uin
     (void)record;
     actor->zeroed[map_of(action)] = true;
     if (actor->host->operations->map_zero(actor->host, map_of(action)))
-        actor->complain(actor, action->call->place, "the map could not be zeroed");
+        actor->complain(actor, action->call->span, "the map could not be zeroed");
 }
 
 /* delete(@m, key), and the older delete(@m[key]); the same two forms for has_key. Both end as a NODE_MAP with
@@ -53,17 +53,17 @@ static const struct type *check_key(struct checker *checker, struct node *node)
 {
     struct node *map = check_argument(node, 0), *key = check_argument(node, 1);
     if (map->kind != NODE_MAP) {
-        check_error(checker, map->place, "%s() needs a map, found a value of type '%s'", node->call.name,
+        check_error(checker, map->span, "%s() needs a map, found a value of type '%s'", node->call.name,
                     type_text(checker->arena, map->type));
         return NULL;
     }
     if (key && map->map.key) {
-        check_error(checker, key->place, "%s() needs one key: either %s(@m[key]) or %s(@m, key)",
+        check_error(checker, key->span, "%s() needs one key: either %s(@m[key]) or %s(@m, key)",
                     node->call.name, node->call.name, node->call.name);
         return NULL;
     }
     if (!key && check_is_whole_map(map)) {
-        check_error(checker, map->place, "%s() needs a key: %s(%s, key)", node->call.name, node->call.name,
+        check_error(checker, map->span, "%s() needs a key: %s(%s, key)", node->call.name, node->call.name,
                     map->map.name);
         check_hint(checker, "clear(%s) removes all keys", map->map.name);
         return NULL;
@@ -71,7 +71,7 @@ static const struct type *check_key(struct checker *checker, struct node *node)
     if (key && !check_map_key(checker, map->map.symbol, key))
         return NULL;
     if (key) {
-        struct node *element = node_new(checker->arena, NODE_MAP, map->place);
+        struct node *element = node_new(checker->arena, NODE_MAP, map->span);
         element->map.name = map->map.name;
         element->map.symbol = map->map.symbol;
         element->map.key = key;
@@ -103,7 +103,7 @@ static struct ir *lower_delete(struct lowering *l, struct node *node, struct mem
         return ir_constant(&l->b, 1);
     }
     if (!map->key) {
-        struct ir *value = lower_map_element(l, map, lower_map_key(l, element), node->place);
+        struct ir *value = lower_map_element(l, map, lower_map_key(l, element), node->span);
         ir_zero(&l->b, value, 0, l->image->maps[map->index].value_size);
         return ir_constant(&l->b, 1);
     }
@@ -116,7 +116,7 @@ static struct ir *lower_delete(struct lowering *l, struct node *node, struct mem
         ir_branch(&l->b, result, missing, end);
         ir_seal(&l->b, missing);
         ir_enter(&l->b, missing);
-        lower_mishap(l, MISHAP_MAP_DELETE, node->place, map->index, "map_delete_elem");
+        lower_mishap(l, MISHAP_MAP_DELETE, node->span, map->index, "map_delete_elem");
         ir_jump(&l->b, end);
         ir_seal(&l->b, end);
         ir_enter(&l->b, end);
@@ -161,14 +161,14 @@ static const struct type *check_find(struct checker *checker, struct node *node)
     if (!check_key(checker, node))
         return NULL;
     if (map->map.symbol && has_rows(map->map.symbol)) {
-        check_error(checker, map->place, "find() cannot look into a histogram");
+        check_error(checker, map->span, "find() cannot look into a histogram");
         return NULL;
     }
     if (!assignment) {
-        struct node *value = node_new(checker->arena, NODE_MAP, map->place);
+        struct node *value = node_new(checker->arena, NODE_MAP, map->span);
         value->map.name = map->map.name;
         value->map.key = check_argument(node, 1);
-        assignment = node_new(checker->arena, NODE_ASSIGN, node->place);
+        assignment = node_new(checker->arena, NODE_ASSIGN, node->span);
         assignment->assign.target = node_clone(checker->arena, check_argument(node, 2));
         assignment->assign.value = value;
     }
@@ -208,7 +208,7 @@ static const struct type *check_has_key(struct checker *checker, struct node *no
     const struct type *type = check_key(checker, node);
     const struct node *map = check_argument(node, 0);
     if (type && map->map.symbol && has_rows(map->map.symbol)) {
-        check_error(checker, map->place, "has_key() cannot look into a map of histograms or time series");
+        check_error(checker, map->span, "has_key() cannot look into a map of histograms or time series");
         return NULL;
     }
     return type;
@@ -219,9 +219,9 @@ static const struct type *check_len(struct checker *checker, struct node *node)
     struct node *what = check_argument(node, 0);
     if (what->kind == NODE_MAP && !what->map.key && what->map.symbol) {
         if (what->map.symbol->key_known && !what->map.symbol->key)
-            check_error(checker, what->place, "len() needs a map with keys: %s has none", what->map.name);
+            check_error(checker, what->span, "len() needs a map with keys: %s has none", what->map.name);
         else if (has_rows(what->map.symbol))
-            check_error(checker, what->place,
+            check_error(checker, what->span,
                         "len() cannot count the keys of a map of histograms or time series");
         else
             return &type_u64;
@@ -229,7 +229,7 @@ static const struct type *check_len(struct checker *checker, struct node *node)
     }
     if (what->type->kind == TYPE_KSTACK || what->type->kind == TYPE_USTACK)
         return &type_u64;
-    check_error(checker, what->place, "len() needs a map or a stack, found a value of type '%s'",
+    check_error(checker, what->span, "len() needs a map or a stack, found a value of type '%s'",
                 type_text(checker->arena, what->type));
     return NULL;
 }
@@ -239,7 +239,7 @@ static struct ir *lower_len(struct lowering *l, struct node *node, struct memory
     struct node *what = check_argument(node, 0);
     (void)into;
     if (what->kind == NODE_MAP && !what->map.key)
-        return lower_map_length(l, what->map.symbol, node->place);
+        return lower_map_length(l, what->map.symbol, node->span);
     struct memory stack = lower_memory(l, what);
     return lower_stack_length(l, ir_load(&l->b, stack.base, stack.offset, 8, false));
 }

@@ -13,19 +13,19 @@ static void tell(struct actor *actor, const struct action *action, enum severity
                  const struct text *said)
 {
     const char *text = said->failed ? "there is not enough memory for a message" : text_string(said);
-    struct place place = action->call->place;
+    struct span span = action->call->span;
     if (severity == DIAGNOSTIC_WARNING && actor->no_warnings)
         return;
     if (!actor->is_json || actor->is_broken) {
-        actor->say(actor, severity, place, text);
+        actor->say(actor, severity, span, text);
         return;
     }
     struct position at = {0, 0};
-    if (place.source)
-        at = source_position(place.source, place.begin);
+    if (span.source)
+        at = source_position(span.source, span.begin);
     struct record_problem problem = {.kind = severity == DIAGNOSTIC_ERROR ? "errorf" : "warnf",
                                      .message = text,
-                                     .file = place.source ? place.source->name : "",
+                                     .file = span.source ? span.source->name : "",
                                      .line = at.line,
                                      .column = at.column};
     record_problem(actor->out, &problem);
@@ -46,8 +46,7 @@ static const struct type *check_assert(struct checker *checker, struct node *nod
     const struct type *type = condition->type;
     if (!type || type->kind == TYPE_NONE || type_is_scalar(type))
         return &type_none;
-    check_error(checker, condition->place,
-                "assert(): the condition must be a number or a pointer, found '%s'",
+    check_error(checker, condition->span, "assert(): the condition must be a number or a pointer, found '%s'",
                 type_text(checker->arena, type));
     return NULL;
 }
@@ -96,12 +95,11 @@ static const struct type *check_debugf(struct checker *checker, struct node *nod
     const struct format *format = node->call.data;
     const struct node *text = check_argument(node, 0);
     if (format->arguments > DEBUG_ARGUMENTS) {
-        check_error(checker, node->place, "debugf: at most %d values can be printed at once",
-                    DEBUG_ARGUMENTS);
+        check_error(checker, node->span, "debugf: at most %d values can be printed at once", DEBUG_ARGUMENTS);
         return NULL;
     }
     if (text->string.length >= DEBUG_BYTES || strlen(text->string.text) != text->string.length) {
-        check_error(checker, text->place, "debugf: the format must be a text of at most %d bytes",
+        check_error(checker, text->span, "debugf: the format must be a text of at most %d bytes",
                     DEBUG_BYTES - 1);
         return NULL;
     }
@@ -110,7 +108,7 @@ static const struct type *check_debugf(struct checker *checker, struct node *nod
         char conversion = format_conversion(format, i)->conversion;
         bool is_text = argument->type && argument->type->kind == TYPE_STRING;
         if (strchr("orXg", conversion) || (conversion == 's' && argument->type && !is_text)) {
-            check_error(checker, argument->place,
+            check_error(checker, argument->span,
                         "debugf: the kernel cannot print a value of type '%s' as %%%c",
                         type_text(checker->arena, argument->type), conversion);
             check_hint(checker, "printf prints any value");
@@ -144,7 +142,7 @@ static struct node *kernel_format(struct lowering *l, const struct node *call)
     }
     if (text.length && text.bytes[text.length - 1] == '\n')
         text_truncate(&text, text.length - 1); /* the kernel adds one */
-    struct node *node = node_new(l->arena, NODE_STRING, call->place);
+    struct node *node = node_new(l->arena, NODE_STRING, call->span);
     node->string.length = text.length;
     node->string.text = text_keep(&text, l->arena);
     node->type = type_string(l->arena, (uint32_t)node->string.length + 1);
@@ -211,7 +209,7 @@ static const struct type *check_fail(struct checker *checker, struct node *node)
         const struct node *argument = check_argument(node, i + 1);
         arguments[i] = (struct format_argument){argument->type, constant_bytes(checker, argument), true};
         if (!arguments[i].bytes) {
-            check_error(checker, argument->place,
+            check_error(checker, argument->span,
                         "fail(): the values must be constants: it speaks when the script is "
                         "compiled");
             check_hint(checker, "errorf() speaks while it runs");
@@ -221,7 +219,7 @@ static const struct type *check_fail(struct checker *checker, struct node *node)
     struct text text = {0};
     struct printer printer = {.out = &text};
     format_print(&printer, format, arguments, format->arguments);
-    check_error(checker, node->place, "%s", text_string(&text));
+    check_error(checker, node->span, "%s", text_string(&text));
     printer_free(&printer);
     text_free(&text);
     return &type_none;
@@ -232,7 +230,7 @@ static const struct type *check_static_assert(struct checker *checker, struct no
     int64_t value;
     if (checker->is_reporting && !checker->dead_branches &&
         check_constant(checker, check_argument(node, 0), &value) && !value)
-        check_error(checker, node->place, "%s", check_literal(check_argument(node, 1)));
+        check_error(checker, node->span, "%s", check_literal(check_argument(node, 1)));
     return &type_none;
 }
 

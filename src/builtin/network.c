@@ -18,7 +18,7 @@ static const struct type *check_pton(struct checker *checker, struct node *node)
     uint8_t *bytes = node->call.data ? node->call.data : arena_array(checker->arena, INET6_BYTES, 1);
     bool is_6 = strchr(check_literal(text), ':') != NULL;
     if (inet_pton(is_6 ? AF_INET6 : AF_INET, check_literal(text), bytes) != 1) {
-        check_error(checker, text->place, "pton: '%s' is not an IPv%d address", check_literal(text),
+        check_error(checker, text->span, "pton: '%s' is not an IPv%d address", check_literal(text),
                     is_6 ? 6 : 4);
         check_hint(checker, "addresses are like 192.0.2.1 and 2001:db8::1");
         return NULL;
@@ -46,7 +46,7 @@ static const struct type *check_macaddr(struct checker *checker, struct node *no
     bool is_array = type->kind == TYPE_ARRAY && type->size == MAC_BYTES;
     if (is_array || type->kind == TYPE_POINTER || type->kind == TYPE_INTEGER)
         return type_simple(checker->arena, TYPE_MACADDR);
-    check_error(checker, from->place,
+    check_error(checker, from->span,
                 "macaddr() needs an array of 6 bytes or a pointer to them, found a value of type '%s'",
                 type_text(checker->arena, type));
     return NULL;
@@ -57,7 +57,7 @@ static struct ir *lower_macaddr(struct lowering *l, struct node *node, struct me
     enum address_space space;
     struct ir *address = lower_pointer(l, check_argument(node, 0), &space);
     if (into)
-        lower_read(l, *into, MAC_BYTES, address, space, node->place);
+        lower_read(l, *into, MAC_BYTES, address, space, node->span);
     return NULL;
 }
 
@@ -85,7 +85,7 @@ static const struct type *check_cookie(struct checker *checker, struct node *nod
 {
     struct node *socket = check_argument(node, 0);
     if (socket->type->kind != TYPE_POINTER) {
-        check_error(checker, socket->place, "socket_cookie() needs a pointer to struct sock, found '%s'",
+        check_error(checker, socket->span, "socket_cookie() needs a pointer to struct sock, found '%s'",
                     type_text(checker->arena, socket->type));
         check_hint(checker, "cast it: socket_cookie((struct sock *)arg0)");
         return NULL;
@@ -107,7 +107,7 @@ static struct ir *lower_cookie(struct lowering *l, struct node *node, struct mem
     ir_branch(b, socket, some, end);
     ir_seal(b, some);
     ir_enter(b, some);
-    ir_write(b, cookie, kernel_field_word(l, socket, *offset, &type_u64, node->place));
+    ir_write(b, cookie, kernel_field_word(l, socket, *offset, &type_u64, node->span));
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);

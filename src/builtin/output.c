@@ -32,11 +32,11 @@ const struct type *formatted_check(struct checker *checker, struct node *node)
     uint32_t supplied = node->call.arguments.count - 1;
     const char *problem = format_count_problem(checker->arena, format, supplied);
     if (problem) {
-        check_error(checker, node->place, "%s: %s", node->call.name, problem);
+        check_error(checker, node->span, "%s: %s", node->call.name, problem);
         return NULL;
     }
     if (supplied > FORMATTED_ARGUMENTS) {
-        check_error(checker, node->place, "%s: at most %d arguments can be printed at once", node->call.name,
+        check_error(checker, node->span, "%s: at most %d arguments can be printed at once", node->call.name,
                     FORMATTED_ARGUMENTS);
         return NULL;
     }
@@ -46,7 +46,7 @@ const struct type *formatted_check(struct checker *checker, struct node *node)
             continue; /* not known in this pass, or already diagnosed */
         if (!format_accepts(format_conversion(format, i), argument->type)) {
             char conversion = format_conversion(format, i)->conversion;
-            check_error(checker, argument->place, "%s: unsupported format specifier for type '%s': %c",
+            check_error(checker, argument->span, "%s: unsupported format specifier for type '%s': %c",
                         node->call.name, type_text(checker->arena, argument->type), conversion);
             check_hint(checker, "%%s prints any value");
         }
@@ -120,7 +120,7 @@ static void act_cat(struct actor *actor, const struct action *action, const uint
     if (!path.failed) /* half a path would be another file's */
         descriptor = open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0)
-        actor->complain(actor, action->call->place, "failed to open file '%s' (%s)", text_string(&path),
+        actor->complain(actor, action->call->span, "failed to open file '%s' (%s)", text_string(&path),
                         strerror(errno));
     else {
         char part[4096];
@@ -136,7 +136,7 @@ static void act_cat(struct actor *actor, const struct action *action, const uint
                 break;
         }
         if (content.failed || is_cut || (got < 0 && errno != EAGAIN)) /* again: there is no more now */
-            actor->complain(actor, action->call->place, "failed to read file '%s' (%s)", text_string(&path),
+            actor->complain(actor, action->call->span, "failed to read file '%s' (%s)", text_string(&path),
                             strerror(content.failed ? ENOMEM
                                      : is_cut       ? EINTR
                                                     : errno));
@@ -169,17 +169,17 @@ static const struct type *check_print(struct checker *checker, struct node *node
     for (unsigned i = 1; i < node->call.arguments.count; i++) {
         struct node *number = check_argument(node, i);
         if (number->kind == NODE_INTEGER && (int64_t)number->integer.value < 0) {
-            check_error(checker, number->place, "print: top and div must not be negative");
+            check_error(checker, number->span, "print: top and div must not be negative");
             return NULL;
         }
     }
     if (!is_whole_map(what) && node->call.arguments.count > 1 && what->kind != NODE_MAP) {
-        check_error(checker, what->place, "print: top and div are for maps");
+        check_error(checker, what->span, "print: top and div are for maps");
         return NULL;
     }
     const struct type *value = what->kind == NODE_MAP && what->map.key ? what->type : NULL;
     if (value && value->kind >= TYPE_STATS && value->kind <= TYPE_TSERIES) {
-        check_error(checker, what->place,
+        check_error(checker, what->span,
                     "Map type %s cannot print the value of individual keys. You must print the whole map.",
                     type_text(checker->arena, value));
         check_hint(checker, "print(%s)", what->map.name);
@@ -208,7 +208,7 @@ static void act_print(struct actor *actor, const struct action *action, const ui
         actor->printer->keeps_lines = false;
     } else if (snapshot_print(actor->printer, actor->host, actor->image, (size_t)what->map.symbol->index, top,
                               divisor, false))
-        actor->complain(actor, action->call->place, "the map %s could not be read", what->map.name);
+        actor->complain(actor, action->call->span, "the map %s could not be read", what->map.name);
 }
 
 /* ---- join: an array of strings ---- */

@@ -66,7 +66,7 @@ struct walk {
     uint32_t room;  /* of the text, a power of two; a NUL stands behind it, and room for one name too many */
     uint32_t front; /* the text may not begin before this */
     struct ir *state;
-    struct place place;
+    struct span span;
 };
 
 static bool is_path(const struct type *type)
@@ -80,13 +80,13 @@ static const struct type *check_path(struct checker *checker, struct node *node)
     struct node *path = check_argument(node, 0), *size = check_argument(node, 1);
     uint64_t capacity = size && size->kind == NODE_INTEGER ? size->integer.value : checker->max_strlen;
     if (!is_path(path->type)) {
-        check_error(checker, path->place, "path() needs a pointer to struct path, found a value of type '%s'",
+        check_error(checker, path->span, "path() needs a pointer to struct path, found a value of type '%s'",
                     type_text(checker->arena, path->type));
         check_hint(checker, "for instance path(args.file->f_path)");
         return NULL;
     }
     if (capacity < 2 || capacity > checker->max_strlen) {
-        check_error(checker, size ? size->place : node->place, "path(): the size must be 2 to %u, found %llu",
+        check_error(checker, size ? size->span : node->span, "path(): the size must be 2 to %u, found %llu",
                     checker->max_strlen, (unsigned long long)capacity);
         return NULL;
     }
@@ -99,7 +99,7 @@ static struct ir *field(struct lowering *l, const struct walk *walk, struct ir *
                         enum path_field which)
 {
     const struct type *type = which == ENTRY_LENGTH ? &type_u32 : &type_u64;
-    return kernel_field_word(l, address, walk->at[which], type, walk->place);
+    return kernel_field_word(l, address, walk->at[which], type, walk->span);
 }
 
 static struct ir *kept(struct lowering *l, const struct walk *walk, int32_t offset)
@@ -218,7 +218,7 @@ static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *c
 
     ir_seal(b, full);
     ir_enter(b, full);
-    lower_mishap(l, MISHAP_TRUNCATED, walk.place, -1, NULL);
+    lower_mishap(l, MISHAP_TRUNCATED, walk.span, -1, NULL);
     ir_write(b, answer, ir_constant(b, LOWER_STOP));
     ir_jump(b, end);
     ir_seal(b, done);
@@ -254,7 +254,7 @@ static void put_nameless(struct lowering *l, const struct walk *walk, struct ir_
     struct ir_builder *b = &l->b;
     struct ir *entry = kept(l, walk, STATE_ENTRY);
     struct ir *type = field(l, walk, field(l, walk, entry, ENTRY_SYSTEM), SYSTEM_TYPE);
-    struct ir *system = kernel_field_word(l, field(l, walk, type, TYPE_NAME_TEXT), 0, &type_u64, walk->place);
+    struct ir *system = kernel_field_word(l, field(l, walk, type, TYPE_NAME_TEXT), 0, &type_u64, walk->span);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         struct ir_block *fits = ir_block_new(b), *next = ir_block_new(b);
         if (forms[i].system) { /* its name and the NUL */
@@ -285,10 +285,10 @@ static void begin(struct lowering *l, const struct walk *walk, struct ir *path, 
     struct ir_block *some = ir_block_new(b), *none = ir_block_new(b);
     keep(l, walk, STATE_ENTRY,
          lower_read_scalar(l, ir_binary_constant(b, IR_ADD, path, walk->at[PATH_ENTRY]), &type_u64, space,
-                           walk->place));
+                           walk->span));
     keep(l, walk, STATE_MOUNT,
          lower_read_scalar(l, ir_binary_constant(b, IR_ADD, path, walk->at[PATH_MOUNT]), &type_u64, space,
-                           walk->place));
+                           walk->span));
     keep(l, walk, STATE_POSITION, ir_constant(b, walk->room));
     ir_store_constant(b, walk->state, STATE_BYTES, 8, 0); /* when not even the last name has room */
     ir_store_constant(b, walk->state, STATE_BYTES + (int32_t)walk->room, 8, 0);
@@ -329,7 +329,7 @@ static struct ir *lower_path(struct lowering *l, struct node *node, struct memor
     struct ir_builder *b = &l->b;
     enum address_space space;
     uint32_t capacity = node->type->size;
-    struct walk walk = {.at = node->call.data, .place = node->place, .room = 128};
+    struct walk walk = {.at = node->call.data, .span = node->span, .room = 128};
     while (walk.room < capacity)
         walk.room *= 2;
     walk.front = walk.room + 1 - capacity;
@@ -349,7 +349,7 @@ static struct ir *lower_path(struct lowering *l, struct node *node, struct memor
     ir_seal(b, linked);
     ir_enter(b, linked);
     struct ir *carried[] = {walk.state};
-    struct ir *turns = lower_find(l, TURNS, carried, 1, step, &walk, node->place);
+    struct ir *turns = lower_find(l, TURNS, carried, 1, step, &walk, node->span);
     ir_branch(b, turns, end, empty); /* at the end in the first turn: nothing was written */
     ir_seal(b, empty);
     ir_enter(b, empty);
@@ -368,7 +368,7 @@ static struct ir *lower_path(struct lowering *l, struct node *node, struct memor
     ir_seal(b, end);
     ir_enter(b, end);
     struct ir *text = ir_offset(b, byte_at(l, &walk, kept(l, &walk, STATE_POSITION)), STATE_BYTES);
-    lower_read_string(l, *into, capacity, NULL, text, SPACE_BPF, TEXT_PADDED, node->place);
+    lower_read_string(l, *into, capacity, NULL, text, SPACE_BPF, TEXT_PADDED, node->span);
     ir_jump(b, finish);
     ir_seal(b, none); /* no file: no path */
     ir_enter(b, none);

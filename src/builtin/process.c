@@ -24,9 +24,9 @@ static struct ir *lower_helper(struct lowering *l, struct node *node, struct mem
         return lower_event_word(l, offsetof(struct image_event, cpu));
     const struct features *features = l->options->features;
     if (builtin->data == BPF_FUNC_jiffies64 && !features->jiffies)
-        diagnose_error(l->diagnostics, node->place, "jiffies needs bpf_jiffies64, which this kernel lacks");
+        diagnose_error(l->diagnostics, node->span, "jiffies needs bpf_jiffies64, which this kernel lacks");
     if (builtin->data == BPF_FUNC_get_current_cgroup_id && !features->cgroup_id)
-        diagnose_error(l->diagnostics, node->place,
+        diagnose_error(l->diagnostics, node->span,
                        "cgroup needs bpf_get_current_cgroup_id, which this kernel lacks");
     struct ir *value = ir_call(&l->b, (enum bpf_func_id)builtin->data, 0);
     return builtin->result && builtin->result->size < 8

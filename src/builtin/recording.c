@@ -16,7 +16,7 @@ static bool check_record(struct checker *checker, const struct node *node, const
 {
     if (checker->unit->context->has_record)
         return true;
-    check_error(checker, node->place, "%s is not available with %s", name, checker->unit->probe);
+    check_error(checker, node->span, "%s is not available with %s", name, checker->unit->probe);
     check_hint(checker, "it belongs to events of recordings: trace:GROUP:TRACEPOINT");
     return false;
 }
@@ -27,7 +27,7 @@ static const struct type *check_word(struct checker *checker, struct node *node)
 }
 
 /* Where what is asked for is not known, there is nothing to go on with: the statement is left out. */
-static void leave_unknown(struct lowering *l, int64_t bit, struct place place)
+static void leave_unknown(struct lowering *l, int64_t bit, struct span span)
 {
     struct ir_builder *b = &l->b;
     struct ir *unknown =
@@ -39,7 +39,7 @@ static void leave_unknown(struct lowering *l, int64_t bit, struct place place)
     ir_seal(b, usual);
     ir_enter(b, rare);
     if (l->options->counts_lookups)
-        lower_mishap(l, MISHAP_UNKNOWN, place, -1, NULL);
+        lower_mishap(l, MISHAP_UNKNOWN, span, -1, NULL);
     ir_jump(b, lower_statement_end(l));
     ir_enter(b, usual);
 }
@@ -53,7 +53,7 @@ static struct ir *lower_word(struct lowering *l, struct node *node, struct memor
     l->image->reads_lifetime |= offset == offsetof(struct image_event, lifetime);
     l->image->reads_since |= offset == offsetof(struct image_event, since);
     if (data >= UNKNOWN)
-        leave_unknown(l, data / UNKNOWN, node->place);
+        leave_unknown(l, data / UNKNOWN, node->span);
     return lower_event_word(l, offset);
 }
 
@@ -68,7 +68,7 @@ static struct ir *lower_owner_name(struct lowering *l, struct node *node, struct
     if (into)
         lower_read_string(l, *into, OWNER_NAME, NULL,
                           lower_event_word(l, offsetof(struct image_event, owner_name)), SPACE_USER,
-                          TEXT_PADDED, node->place);
+                          TEXT_PADDED, node->span);
     return NULL;
 }
 

@@ -82,11 +82,11 @@ static const struct type *check_print_rows(struct checker *checker, struct node 
     const struct node *text = check_argument(node, 1), *top = check_argument(node, 2);
     const struct row_format *rows = row_format_parse(checker->arena, text->string.text, text->string.length);
     if (top && (int64_t)top->integer.value < 0) {
-        check_error(checker, top->place, "print_rows: top must not be negative");
+        check_error(checker, top->span, "print_rows: top must not be negative");
         return NULL;
     }
     if (!rows) {
-        check_error(checker, text->place, "print_rows: this is no format of a row");
+        check_error(checker, text->span, "print_rows: this is no format of a row");
         check_hint(checker,
                    "%%d takes the next column, %%2$d the second one: all conversions one way; at "
                    "most %d",
@@ -97,7 +97,7 @@ static const struct type *check_print_rows(struct checker *checker, struct node 
     if (!is_known(map->value)) /* not in this pass */
         return &type_none;
     if (type_has_rows(map->value)) {
-        check_error(checker, node->place,
+        check_error(checker, node->span,
                     "print_rows: %s is a histogram or a series, whose rows are no columns", map->name);
         check_hint(checker, "print(%s)", map->name);
         return NULL;
@@ -105,7 +105,7 @@ static const struct type *check_print_rows(struct checker *checker, struct node 
     const uint32_t most = key_columns(map->key) + 1;
     for (uint32_t i = 0; i < rows->count; i++) {
         if (rows->columns[i] >= most) {
-            check_error(checker, text->place, "print_rows: %s has %u column%s, the format asks for number %u",
+            check_error(checker, text->span, "print_rows: %s has %u column%s, the format asks for number %u",
                         map->name, most, most == 1 ? "" : "s", rows->columns[i] + 1);
             check_hint(checker, "the parts of the key are columns, and then the value");
             return NULL;
@@ -113,7 +113,7 @@ static const struct type *check_print_rows(struct checker *checker, struct node 
         const struct type *type = column_type(map->key, map->value, rows->columns[i]);
         const struct format_segment *segment = format_conversion(rows->format, i);
         if (is_known(type) && !format_accepts(segment, type)) {
-            check_error(checker, text->place, "print_rows: unsupported format specifier for type '%s': %c",
+            check_error(checker, text->span, "print_rows: unsupported format specifier for type '%s': %c",
                         type_text(checker->arena, type), segment->conversion);
             check_hint(checker, "%%s prints any value");
             return NULL;
@@ -192,7 +192,7 @@ static void act_print_rows(struct actor *actor, const struct action *action, con
     output.printer.scratch = (struct text){0};
     if (snapshot_each(actor->host, actor->image, map_of(action), top ? top->integer.value : 0, print_row,
                       &output))
-        actor->complain(actor, action->call->place, "the map could not be read");
+        actor->complain(actor, action->call->span, "the map could not be read");
     record_text(actor->printer, "printf", &text);
     printer_free(&output.printer);
     text_free(&text);
@@ -204,7 +204,7 @@ static const struct type *check_print_log2_hist(struct checker *checker, struct 
 {
     const struct map_symbol *map = check_argument(node, 0)->map.symbol;
     if (is_known(map->value) && map->value->kind != TYPE_HIST && map->value->kind != TYPE_LHIST) {
-        check_error(checker, node->place, "print_log2_hist: %s is no histogram", map->name);
+        check_error(checker, node->span, "print_log2_hist: %s is no histogram", map->name);
         check_hint(checker, "%s = hist(value) makes one; print(%s) prints any map", map->name, map->name);
         return NULL;
     }
@@ -220,7 +220,7 @@ static void act_print_log2_hist(struct actor *actor, const struct action *action
     actor->printer->bcc_histograms = true;
     actor->printer->histogram_title = title ? check_literal(title) : NULL;
     if (snapshot_print(actor->printer, actor->host, actor->image, map_of(action), 0, 0, false))
-        actor->complain(actor, action->call->place, "the map could not be read");
+        actor->complain(actor, action->call->span, "the map could not be read");
     if (!actor->is_json && out->length && out->bytes[out->length - 1] == '\n')
         text_truncate(out, out->length - 1); /* as in BCC, what follows follows at once */
     actor->printer->bcc_histograms = before.bcc_histograms;
@@ -247,7 +247,7 @@ static const struct type *check_containing(struct checker *checker, struct node 
         call.call.arguments.count--;
     }
     if ((int64_t)from->integer.value < 0 || (int64_t)most->integer.value < 0) {
-        check_error(checker, node->place, "printf_containing: from and most must not be negative");
+        check_error(checker, node->span, "printf_containing: from and most must not be negative");
         return NULL;
     }
     if (!formatted_check(checker, &call))

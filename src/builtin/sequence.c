@@ -36,7 +36,7 @@ static char sequence_conversion(const struct format_segment *segment, const stru
 bool sequence_check(struct checker *checker, struct node *call, const struct format *format)
 {
     if (format->arguments > MOST_ARGUMENTS) {
-        check_error(checker, call->place, "printf in a pinned iterator takes at most %d values",
+        check_error(checker, call->span, "printf in a pinned iterator takes at most %d values",
                     MOST_ARGUMENTS);
         check_hint(checker, "split it into several");
         return false;
@@ -46,7 +46,7 @@ bool sequence_check(struct checker *checker, struct node *call, const struct for
         if (!argument->type || argument->type->kind == TYPE_NONE)
             continue;
         if (!sequence_conversion(format_conversion(format, i), argument->type)) {
-            check_error(checker, argument->place,
+            check_error(checker, argument->span,
                         "printf in a pinned iterator cannot print type '%s' with %%%c",
                         type_text(checker->arena, argument->type), format_conversion(format, i)->conversion);
             check_hint(checker,

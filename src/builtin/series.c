@@ -37,8 +37,8 @@ static bool check_number(struct checker *checker, const struct node *call, unsig
     if (!node || node->kind != NODE_INTEGER)
         return true; /* not folded yet */
     if ((int64_t)node->integer.value < 1 || (int64_t)node->integer.value > most) {
-        check_error(checker, node->place, "tseries(): %s must be 1 to %lld, found %lld", what,
-                    (long long)most, (long long)node->integer.value);
+        check_error(checker, node->span, "tseries(): %s must be 1 to %lld, found %lld", what, (long long)most,
+                    (long long)node->integer.value);
         return false;
     }
     *number = (int64_t)node->integer.value;
@@ -55,7 +55,7 @@ static const struct type *check_tseries(struct checker *checker, struct node *no
         !check_number(checker, node, 2, "the number of intervals", INTERVALS_MOST, &type->maximum))
         return NULL;
     if (name && !find_series(check_literal(name), &type->series)) {
-        check_error(checker, name->place, "tseries(): unknown aggregation '%s'", check_literal(name));
+        check_error(checker, name->span, "tseries(): unknown aggregation '%s'", check_literal(name));
         check_hint(checker,
                    "it is one of \"avg\", \"max\", \"min\" and \"sum\"; without it the last value is kept");
         return NULL;
@@ -74,7 +74,7 @@ static struct ir *wall_time(struct lowering *l)
         if (!strcmp(map->name, clock) && !map->key && map->value && map->value->kind == TYPE_INTEGER)
             return ir_load(&l->b, ir_map_value(&l->b, (uint32_t)i, 0), 0, 8, false);
     }
-    diagnose_error(l->diagnostics, (struct place){0},
+    diagnose_error(l->diagnostics, (struct span){0},
                    "DUMMY_TS_MAP: the script has no integer map %s without key", clock);
     return ir_constant(&l->b, 0);
 }
@@ -103,7 +103,7 @@ static void update_tseries(struct lowering *l, struct node *map, struct node *no
     struct ir *now = wall_time(l);
     struct ir *epoch = ir_binary(b, IR_UDIV, now, ir_constant(b, type->step));
     struct ir *row = ir_binary(b, IR_UMOD, epoch, ir_constant(b, type->maximum));
-    struct ir *at = lower_map_row(l, map->map.symbol, lower_map_key(l, map), row, map->place);
+    struct ir *at = lower_map_row(l, map->map.symbol, lower_map_key(l, map), row, map->span);
     begin_interval(l, at, epoch);
     switch (type->series) {
     case SERIES_LAST:

@@ -30,7 +30,7 @@ static const struct type *check_skboutput(struct checker *checker, struct node *
     struct node *skb = check_argument(node, 1);
     const struct type *target = skb->type->kind == TYPE_POINTER ? skb->type->target : NULL;
     if (!target || target->kind != TYPE_STRUCT || !target->name || strcmp(target->name, "sk_buff")) {
-        check_error(checker, skb->place, "skboutput() needs a pointer to struct sk_buff, found '%s'",
+        check_error(checker, skb->span, "skboutput() needs a pointer to struct sk_buff, found '%s'",
                     type_text(checker->arena, skb->type));
         check_hint(checker, "cast it: (struct sk_buff *)args.skbaddr");
         return NULL;
@@ -71,20 +71,20 @@ static struct ir *lower_skboutput(struct lowering *l, struct node *node, struct 
     ir_branch(b, skb, some, end);
     ir_seal(b, some);
     ir_enter(b, some);
-    struct ir *length = kernel_field_word(l, skb, at[SKB_LENGTH], &type_u32, node->place);
-    struct ir *paged = kernel_field_word(l, skb, at[SKB_PAGED], &type_u32, node->place);
+    struct ir *length = kernel_field_word(l, skb, at[SKB_LENGTH], &type_u32, node->span);
+    struct ir *paged = kernel_field_word(l, skb, at[SKB_PAGED], &type_u32, node->span);
     struct ir *linear = ir_binary(b, IR_SUB, length, paged);
     ir_branch(b, ir_binary(b, IR_ULT, offset, linear), inside, end);
     ir_seal(b, inside);
     ir_enter(b, inside);
-    struct ir *data = kernel_field_word(l, skb, at[SKB_DATA], &type_u64, node->place);
+    struct ir *data = kernel_field_word(l, skb, at[SKB_DATA], &type_u64, node->span);
     struct memory packet = lower_scratch(l, type_storage(type), false);
     ir_zero(b, packet.base, packet.offset, type_storage(type));
     struct ir *taken = smaller(l, wanted, ir_binary(b, IR_SUB, linear, offset));
     taken = smaller(l, taken, ir_constant(b, SNAP_BYTES));
     ir_store(b, packet.base, packet.offset, 8, taken);
     lower_read_bounded(l, (struct memory){packet.base, packet.offset + 8}, taken,
-                       ir_binary(b, IR_ADD, data, offset), SPACE_KERNEL, node->place);
+                       ir_binary(b, IR_ADD, data, offset), SPACE_KERNEL, node->span);
     struct event_field fields[] = {
         {.value = smaller(l, wanted, ir_binary(b, IR_SUB, length, offset)), .type = &type_u64},
         {.value = lower_time(l), .type = &type_u64},
@@ -111,7 +111,7 @@ void actor_close_files(struct actor *actor)
     for (struct actor_file *file = actor->files, *next; file; file = next) {
         next = file->next;
         if (file->stream && fclose(file->stream))
-            actor->complain(actor, (struct place){0}, "failed to write file '%s' (%s)", file->path,
+            actor->complain(actor, (struct span){0}, "failed to write file '%s' (%s)", file->path,
                             strerror(errno));
         free(file);
     }
@@ -132,7 +132,7 @@ static struct actor_file *open_capture(struct actor *actor, const struct action 
     actor->files = file;
     int descriptor = create_file(path);
     if (descriptor < 0 || !(file->stream = fdopen(descriptor, "w"))) {
-        actor->complain(actor, action->call->place, "failed to open file '%s' (%s)", path,
+        actor->complain(actor, action->call->span, "failed to open file '%s' (%s)", path,
                         strerror(descriptor < 0 ? -descriptor : errno));
         if (descriptor >= 0)
             close(descriptor);
@@ -167,8 +167,7 @@ static void act_skboutput(struct actor *actor, const struct action *action, cons
     fwrite(packet + 8, taken, 1, stream);
     if (!ferror(stream))
         return;
-    actor->complain(actor, action->call->place, "failed to write file '%s' (%s)", file->path,
-                    strerror(errno));
+    actor->complain(actor, action->call->span, "failed to write file '%s' (%s)", file->path, strerror(errno));
     fclose(stream);
     file->stream = NULL;
 }

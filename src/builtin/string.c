@@ -23,14 +23,14 @@ static bool check_text(struct checker *checker, struct node *call, unsigned numb
     if (type->kind == TYPE_STRING)
         return true;
     if ((type->kind != TYPE_POINTER && type->kind != TYPE_ARRAY) || !is_character(type->target)) {
-        check_error(checker, text->place,
+        check_error(checker, text->span,
                     "%s(): string-like values must be either strings, arrays or pointers of characters, "
                     "found '%s'",
                     call->call.name, type_text(checker->arena, type));
         check_hint(checker, "str() makes a string of the text at an address");
         return false;
     }
-    struct node *address = node_new(checker->arena, text->kind, text->place), *next = text->next;
+    struct node *address = node_new(checker->arena, text->kind, text->span), *next = text->next;
     *address = *text;
     address->next = NULL;
     *text = *made_call_of(checker, text, "str", address);
@@ -80,7 +80,7 @@ static const struct type *check_strncmp(struct checker *checker, struct node *no
     struct node *length = check_argument(node, 2);
     if (length->kind == NODE_INTEGER &&
         ((int64_t)length->integer.value < 0 || length->integer.value > checker->max_strlen)) {
-        check_error(checker, length->place, "strncmp(): the length must be 0 to %u, found %lld",
+        check_error(checker, length->span, "strncmp(): the length must be 0 to %u, found %lld",
                     checker->max_strlen, (long long)length->integer.value);
         return NULL;
     }
@@ -202,7 +202,7 @@ static struct ir *lower_search(struct lowering *l, struct node *node, struct mem
     struct ir *carried[2] = {ir_offset(&l->b, copy.base, copy.offset), NULL};
     if (!search.needle.literal)
         carried[1] = ir_offset(&l->b, search.needle.memory.base, search.needle.memory.offset);
-    struct ir *found = lower_find(l, bytes, carried, carried[1] ? 2 : 1, search_test, &search, node->place);
+    struct ir *found = lower_find(l, bytes, carried, carried[1] ? 2 : 1, search_test, &search, node->span);
     return node->call.builtin->data ? ir_binary_constant(&l->b, IR_SGE, found, 0) : found;
 }
 
@@ -314,7 +314,7 @@ static const struct type *check_memcmp(struct checker *checker, struct node *nod
     if (count->kind != NODE_INTEGER)
         return &type_i32; /* sizeof, which becomes a number in the last pass */
     if (count->integer.value > checker->max_strlen) {
-        check_error(checker, count->place, "memcmp(): the length must be 0 to %u, found %lld",
+        check_error(checker, count->span, "memcmp(): the length must be 0 to %u, found %lld",
                     checker->max_strlen, (long long)count->integer.value);
         return NULL;
     }
@@ -322,7 +322,7 @@ static const struct type *check_memcmp(struct checker *checker, struct node *nod
         const struct node *side = check_argument(node, i);
         if (count->integer.value <= bytes_of(side->type))
             continue;
-        check_error(checker, side->place, "memcmp(): a value of type '%s' has no %llu bytes to compare",
+        check_error(checker, side->span, "memcmp(): a value of type '%s' has no %llu bytes to compare",
                     type_text(checker->arena, side->type), (unsigned long long)count->integer.value);
         check_hint(checker, "strings, buffers, arrays, structs and pointers have bytes");
         return NULL;
@@ -340,7 +340,7 @@ static struct memory bytes_in_memory(struct lowering *l, struct node *node, uint
     enum address_space space;
     struct ir *address = lower_pointer(l, node, &space);
     struct memory copy = lower_temporary(l, bytes, false);
-    lower_read(l, copy, bytes, address, space, node->place);
+    lower_read(l, copy, bytes, address, space, node->span);
     return copy;
 }
 

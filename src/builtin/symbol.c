@@ -54,14 +54,14 @@ static const struct type *check_uaddr(struct checker *checker, struct node *node
     struct node *name = check_argument(node, 0);
     uint32_t size = 0;
     if (!context->find_symbol) {
-        check_error(checker, node->place,
+        check_error(checker, node->span,
                     "uaddr() is not available with %s: it is not at a known place of a program",
                     checker->unit->probe);
         check_hint(checker, "use it with uprobe or usdt");
         return NULL;
     }
     if (!context->find_symbol(context, check_literal(name), &size)) {
-        check_error(checker, name->place, "uaddr: there is no symbol '%s' in the program of %s",
+        check_error(checker, name->span, "uaddr: there is no symbol '%s' in the program of %s",
                     check_literal(name), checker->unit->probe);
         check_hint(checker, "what every thread has its own of (__thread, thread_local) has no address that a "
                             "probe could know");
@@ -102,9 +102,8 @@ static const struct type *check_stack(struct checker *checker, struct node *node
         if (argument->kind == NODE_INTEGER && i + 1 == node->call.arguments.count) {
             uint64_t frames = argument->integer.value;
             if (frames == 0 || frames > STACK_FRAMES_MOST) {
-                check_error(checker, argument->place,
-                            "%s(): the number of frames must be 1 to %d, found %lld", builtin->name,
-                            STACK_FRAMES_MOST, (long long)frames);
+                check_error(checker, argument->span, "%s(): the number of frames must be 1 to %d, found %lld",
+                            builtin->name, STACK_FRAMES_MOST, (long long)frames);
                 return NULL;
             }
             type->stack_frames = (uint32_t)frames;
@@ -115,13 +114,13 @@ static const struct type *check_stack(struct checker *checker, struct node *node
                (argument->kind != NODE_NAME || strcmp(argument->name.name, stack_modes[mode])))
             mode++;
         if (mode == STACK_MODES || i > 0) {
-            check_error(checker, argument->place,
+            check_error(checker, argument->span,
                         "%s(): expected a mode (bpftrace, perf, raw or build_id) or a number of frames",
                         builtin->name);
             return NULL;
         }
         if (mode == STACK_BUILD_ID && type->kind == TYPE_KSTACK) {
-            check_error(checker, argument->place, "%s(): build_id is a mode of ustack", builtin->name);
+            check_error(checker, argument->span, "%s(): build_id is a mode of ustack", builtin->name);
             return NULL;
         }
         type->stack_mode = (enum stack_mode)mode;
@@ -133,7 +132,7 @@ static const struct type *check_stack(struct checker *checker, struct node *node
 
 static void lower_stack_by(struct lowering *l, struct node *node, enum stack_way way, struct memory *into)
 {
-    struct ir *id = lower_stack(l, way, node->type->stack_frames, node->place);
+    struct ir *id = lower_stack(l, way, node->type->stack_frames, node->span);
     if (into)
         ir_store(&l->b, into->base, into->offset, 8, id);
     if (into && way != STACK_OF_KERNEL)
@@ -149,7 +148,7 @@ static struct ir *lower_stack_builtin(struct lowering *l, struct node *node, str
 static const struct type *check_unwound(struct checker *checker, struct node *node)
 {
     if (machine_here() != MACHINE_X86_64) {
-        check_error(checker, node->place, "dw_ustack is for programs of x86-64");
+        check_error(checker, node->span, "dw_ustack is for programs of x86-64");
         check_hint(checker, "use ustack, which follows frame pointers");
         return NULL;
     }
@@ -162,7 +161,7 @@ static struct ir *lower_unwound(struct lowering *l, struct node *node, struct me
     bool can = features->loop && features->program_btf && l->options->unwind;
     /* A recording has neither registers nor memory: the stack is what ustack's is. */
     if (!can && !l->context->has_record) {
-        diagnose_error(l->diagnostics, node->place,
+        diagnose_error(l->diagnostics, node->span,
                        "dw_ustack needs Linux 5.17 or newer, and the kernel's types "
                        "(/sys/kernel/btf/vmlinux)");
         diagnose_hint(l->diagnostics, "use ustack, which follows frame pointers");
@@ -189,13 +188,13 @@ static const struct type *check_ntop(struct checker *checker, struct node *node)
     if (!last->type || last->type->kind == TYPE_NONE)
         return type_simple(checker->arena, TYPE_INET);
     if (!address_bytes(last->type)) {
-        check_error(checker, last->place,
+        check_error(checker, last->span,
                     "ntop() needs a 32-bit integer or an array of 4 or 16 bytes, found a value of type '%s'",
                     type_text(checker->arena, last->type));
         return NULL;
     }
     if (node->call.arguments.count == 2 && !type_is_number(check_argument(node, 0)->type)) {
-        check_error(checker, check_argument(node, 0)->place, "ntop(): the address family must be an integer");
+        check_error(checker, check_argument(node, 0)->span, "ntop(): the address family must be an integer");
         return NULL;
     }
     return type_simple(checker->arena, TYPE_INET);

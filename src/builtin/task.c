@@ -33,7 +33,7 @@ static const struct type *check_relative(struct checker *checker, struct node *n
     const struct builtin *builtin = node->call.builtin;
     struct node *task = check_argument(node, 0);
     if (task && !is_task(task->type)) {
-        check_error(checker, task->place, "%s() needs a pointer to struct task_struct, found '%s'",
+        check_error(checker, task->span, "%s() needs a pointer to struct task_struct, found '%s'",
                     builtin->name, type_text(checker->arena, task->type));
         check_hint(checker, "for instance: %s(curtask)", builtin->name);
         return NULL;
@@ -101,29 +101,29 @@ static void go_unless_null(struct lowering *l, struct ir *pointer, struct ir_blo
 
 /* The namespace in which the script's numbers count: the initial one, or, where the tracer is in another,
  * that of the current task. */
-static struct ir *namespace(struct lowering *l, const uint32_t *at, struct ir_block *none, struct place place)
+static struct ir *namespace(struct lowering *l, const uint32_t *at, struct ir_block *none, struct span span)
 {
     struct ir_builder *b = &l->b;
     struct ir *task = ir_call(b, BPF_FUNC_get_current_task, 0);
-    struct ir *pid = kernel_field_word(l, task, at[TASK_THREAD_PID], &type_u64, place);
+    struct ir *pid = kernel_field_word(l, task, at[TASK_THREAD_PID], &type_u64, span);
     go_unless_null(l, pid, none);
     struct ir *number = ir_binary_constant(b, IR_ADD, pid, at[PID_NUMBERS]);
     if (l->options->pid_namespace) {
-        struct ir *level = kernel_field_word(l, pid, at[PID_LEVEL], &type_u32, place);
+        struct ir *level = kernel_field_word(l, pid, at[PID_LEVEL], &type_u32, span);
         number = ir_binary(b, IR_ADD, number, ir_binary_constant(b, IR_MUL, level, UPID_BYTES));
     }
-    return kernel_field_word(l, number, at[UPID_NS], &type_u64, place);
+    return kernel_field_word(l, number, at[UPID_NS], &type_u64, span);
 }
 
 /* What the tree holds for a number; in the block `none`: nothing. */
 static struct ir *tree_find(struct lowering *l, struct ir *namespace, struct ir *number, const uint32_t *at,
-                            struct ir_block *none, struct place place)
+                            struct ir_block *none, struct span span)
 {
     struct ir_builder *b = &l->b;
     uint32_t entry = ir_variable(b);
     struct ir_block *leaf = ir_block_new(b);
     /* A tree that holds only number 0 has no node. */
-    ir_write(b, entry, kernel_field_word(l, namespace, at[NAMESPACE_TREE], &type_u64, place));
+    ir_write(b, entry, kernel_field_word(l, namespace, at[NAMESPACE_TREE], &type_u64, span));
     for (unsigned level = 0; level < TREE_LEVELS; level++) {
         struct ir_block *inside = ir_block_new(b);
         struct ir *marks = ir_binary_constant(b, IR_AND, ir_read(b, entry), TREE_MARKS);
@@ -131,7 +131,7 @@ static struct ir *tree_find(struct lowering *l, struct ir *namespace, struct ir 
         ir_seal(b, inside);
         ir_enter(b, inside);
         struct ir *tree = ir_binary_constant(b, IR_SUB, ir_read(b, entry), TREE_NODE);
-        struct ir *shift = kernel_field_word(l, tree, at[NODE_SHIFT], &type_u8, place);
+        struct ir *shift = kernel_field_word(l, tree, at[NODE_SHIFT], &type_u8, span);
         struct ir *rest = ir_binary(b, IR_LSHR, number, shift);
         if (level == 0) { /* a number above all that there are */
             struct ir_block *within = ir_block_new(b);
@@ -141,7 +141,7 @@ static struct ir *tree_find(struct lowering *l, struct ir *namespace, struct ir 
         }
         struct ir *slot = ir_binary_constant(b, IR_AND, rest, TREE_SLOTS - 1);
         struct ir *slots = ir_binary(b, IR_ADD, tree, ir_binary_constant(b, IR_MUL, slot, 8));
-        ir_write(b, entry, kernel_field_word(l, slots, at[NODE_SLOTS], &type_u64, place));
+        ir_write(b, entry, kernel_field_word(l, slots, at[NODE_SLOTS], &type_u64, span));
     }
     ir_jump(b, leaf);
     ir_seal(b, leaf);
@@ -157,11 +157,11 @@ static void comm_of(struct lowering *l, struct node *node, struct memory to)
     struct ir *number = ir_extend(b, lower_scalar(l, check_argument(node, 0)), 4, false);
     struct ir_block *none = ir_block_new(b);
     ir_zero(b, to.base, to.offset, COMM_BYTES);
-    struct ir *pid = tree_find(l, namespace(l, at, none, node->place), number, at, none, node->place);
-    struct ir *link = kernel_field_word(l, pid, at[PID_TASKS], &type_u64, node->place);
+    struct ir *pid = tree_find(l, namespace(l, at, none, node->span), number, at, none, node->span);
+    struct ir *link = kernel_field_word(l, pid, at[PID_TASKS], &type_u64, node->span);
     go_unless_null(l, link, none);
     struct ir *comm = ir_binary_constant(b, IR_ADD, link, (int64_t)at[TASK_COMM] - at[TASK_PID_LINKS]);
-    lower_read_string(l, to, COMM_BYTES, NULL, comm, SPACE_KERNEL, TEXT_PADDED, node->place);
+    lower_read_string(l, to, COMM_BYTES, NULL, comm, SPACE_KERNEL, TEXT_PADDED, node->span);
     ir_jump(b, none);
     ir_seal(b, none);
     ir_enter(b, none);
@@ -221,7 +221,7 @@ static const struct type *check_id(struct checker *checker, struct node *node)
         return NULL;
     if (mode <= ID_OWN)
         return &type_u32;
-    check_error(checker, argument->place, "%s(): expected init, curr_ns or own_ns", node->call.name);
+    check_error(checker, argument->span, "%s(): expected init, curr_ns or own_ns", node->call.name);
     check_hint(checker,
                "curr_ns, the default, is as the PID namespace of this tracer sees it, own_ns as that "
                "of the process does");
@@ -235,11 +235,11 @@ static struct ir *own_id(struct lowering *l, struct node *node, bool of_process)
     const uint32_t *at = node->call.data;
     struct ir *task = ir_call(b, BPF_FUNC_get_current_task, 0);
     if (of_process)
-        task = kernel_field_word(l, task, at[OWN_LEADER], &type_u64, node->place);
-    struct ir *pid = kernel_field_word(l, task, at[OWN_THREAD_PID], &type_u64, node->place);
-    struct ir *level = kernel_field_word(l, pid, at[OWN_LEVEL], &type_u32, node->place);
+        task = kernel_field_word(l, task, at[OWN_LEADER], &type_u64, node->span);
+    struct ir *pid = kernel_field_word(l, task, at[OWN_THREAD_PID], &type_u64, node->span);
+    struct ir *level = kernel_field_word(l, pid, at[OWN_LEVEL], &type_u32, node->span);
     struct ir *number = ir_binary(b, IR_ADD, pid, ir_binary_constant(b, IR_MUL, level, UPID_BYTES));
-    return kernel_field_word(l, number, at[OWN_NUMBERS] + at[OWN_NUMBER], &type_u32, node->place);
+    return kernel_field_word(l, number, at[OWN_NUMBERS] + at[OWN_NUMBER], &type_u32, node->span);
 }
 
 static struct ir *ids(struct lowering *l, enum id_mode mode)
@@ -281,7 +281,7 @@ static struct ir *lower_child(struct lowering *l, struct node *node, struct memo
     (void)into;
     if (node->call.data)
         return ir_load(&l->b, lower_control(l), offsetof(struct image_control, child), 8, false);
-    lower_mishap(l, MISHAP_NO_CHILD, node->place, -1, NULL);
+    lower_mishap(l, MISHAP_NO_CHILD, node->span, -1, NULL);
     return ir_constant(&l->b, 0);
 }
 

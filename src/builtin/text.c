@@ -25,7 +25,7 @@ static bool check_length(struct checker *checker, const struct node *call, const
     if (!length || length->kind != NODE_INTEGER || length->integer.is_unsigned ||
         (int64_t)length->integer.value >= 0)
         return true;
-    check_error(checker, length->place, "%s(): the length must not be negative, found %lld", call->call.name,
+    check_error(checker, length->span, "%s(): the length must not be negative, found %lld", call->call.name,
                 (long long)length->integer.value);
     return false;
 }
@@ -41,7 +41,7 @@ static const struct type *check_str(struct checker *checker, struct node *node)
     if (type->kind == TYPE_STRING)
         return length ? type_string(checker->arena, literal_length(length, type->size)) : type;
     if (!type_is_scalar(type) && !is_char_array(type)) {
-        check_error(checker, from->place,
+        check_error(checker, from->span,
                     "str() needs an address or an array of characters, found a value of type '%s'",
                     type_text(checker->arena, type));
         return NULL;
@@ -69,7 +69,7 @@ static struct ir *lower_str(struct lowering *l, struct node *node, struct memory
         address = lower_pointer(l, from, &space);
     if (into)
         lower_read_string(l, *into, node->type->size, limit, address, space,
-                          TEXT_PADDED | (type_is_scalar(from->type) ? TEXT_ENDLESS : 0), node->place);
+                          TEXT_PADDED | (type_is_scalar(from->type) ? TEXT_ENDLESS : 0), node->span);
     return NULL;
 }
 
@@ -86,13 +86,13 @@ static const struct type *check_buf(struct checker *checker, struct node *node)
     if (type->kind == TYPE_ARRAY || type->kind == TYPE_STRUCT || type->kind == TYPE_STRING)
         return type_buffer(checker->arena, literal_length(length, type->size ? type->size : 1));
     if (!length) {
-        check_error(checker, node->place, "buf() needs a length for a value of type '%s'",
+        check_error(checker, node->span, "buf() needs a length for a value of type '%s'",
                     type_text(checker->arena, type));
         check_hint(checker, "buf(pointer, length)");
         return NULL;
     }
     if (!type_is_scalar(type)) {
-        check_error(checker, from->place, "buf() needs an address or an array, found a value of type '%s'",
+        check_error(checker, from->span, "buf() needs an address or an array, found a value of type '%s'",
                     type_text(checker->arena, type));
         return NULL;
     }
@@ -114,12 +114,12 @@ static struct ir *lower_buf(struct lowering *l, struct node *node, struct memory
         if (length && !length->integer.value)
             return NULL; /* a buffer with room for a byte and nothing in it */
         ir_store_constant(b, into->base, into->offset, 8, capacity);
-        lower_read(l, bytes, capacity, address, space, node->place);
+        lower_read(l, bytes, capacity, address, space, node->span);
         return NULL;
     }
     struct ir *wanted = lower_at_most(l, lower_scalar(l, length), capacity);
     ir_store(b, into->base, into->offset, 8, wanted);
-    lower_read_bounded(l, bytes, wanted, address, space, node->place);
+    lower_read_bounded(l, bytes, wanted, address, space, node->span);
     return NULL;
 }
 

@@ -26,7 +26,7 @@ static const struct type *check_nsecs(struct checker *checker, struct node *node
     const struct node *word = check_argument(node, 0);
     if (clock_named(word) < CLOCKS)
         return &type_u64;
-    check_error(checker, word->place, "nsecs(): expected boot, monotonic, tai or sw_tai");
+    check_error(checker, word->span, "nsecs(): expected boot, monotonic, tai or sw_tai");
     return NULL;
 }
 
@@ -55,7 +55,7 @@ static struct ir *lower_nsecs(struct lowering *l, struct node *node, struct memo
     enum clock clock = clock_named(check_argument(node, 0));
     (void)into;
     if (clock == CLOCK_OF_TAI && !l->options->features->tai_clock && !l->context->has_record) {
-        diagnose_error(l->diagnostics, node->place,
+        diagnose_error(l->diagnostics, node->span,
                        "nsecs(tai) needs bpf_ktime_get_tai_ns: Linux 6.1 or newer");
         diagnose_hint(l->diagnostics, "nsecs(sw_tai) is nearly the same on every kernel");
     }

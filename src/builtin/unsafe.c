@@ -41,25 +41,25 @@ static const struct type *check_signal(struct checker *checker, struct node *nod
     const char *name = check_literal(signal);
     int64_t number = 1;
     if (!is_in_program(checker->unit->context)) {
-        check_error(checker, node->place, "%s() can not be used for this probetype %s", node->call.name,
+        check_error(checker, node->span, "%s() can not be used for this probetype %s", node->call.name,
                     checker->unit->context->kind);
         check_hint(checker, "it signals the task that the probe fires in: use a probe of the program");
         return NULL;
     }
     if (name && !(number = signal_number(name))) {
-        check_error(checker, signal->place, "%s(): there is no signal '%s'", node->call.name, name);
+        check_error(checker, signal->span, "%s(): there is no signal '%s'", node->call.name, name);
         check_hint(checker, "names are like SIGUSR1");
         return NULL;
     }
     if (!name && !type_is_number(signal->type)) {
-        check_error(checker, signal->place, "%s() accepts a string literal or a positive integer",
+        check_error(checker, signal->span, "%s() accepts a string literal or a positive integer",
                     node->call.name);
         return NULL;
     }
     if (!name && signal->kind == NODE_INTEGER)
         number = (int64_t)signal->integer.value;
     if (number < 1 || number > SIGNAL_MOST) {
-        check_error(checker, signal->place, "%s() expects a signal from 1 to %d, found %lld", node->call.name,
+        check_error(checker, signal->span, "%s() expects a signal from 1 to %d, found %lld", node->call.name,
                     SIGNAL_MOST, (long long)number);
         return NULL;
     }
@@ -68,14 +68,14 @@ static const struct type *check_signal(struct checker *checker, struct node *nod
 
 /* In the rare case that the helper says no. */
 static void tell_failure(struct lowering *l, struct ir *result, enum mishap_kind kind, const char *helper,
-                         struct place place)
+                         struct span span)
 {
     struct ir_block *failed = ir_block_new(&l->b), *end = ir_block_new(&l->b);
     failed->unlikely = true;
     ir_branch(&l->b, result, failed, end);
     ir_seal(&l->b, failed);
     ir_enter(&l->b, failed);
-    lower_mishap(l, kind, place, -1, helper);
+    lower_mishap(l, kind, span, -1, helper);
     ir_jump(&l->b, end);
     ir_seal(&l->b, end);
     ir_enter(&l->b, end);
@@ -89,7 +89,7 @@ static struct ir *lower_signal(struct lowering *l, struct node *node, struct mem
     struct ir *number = name ? ir_constant(&l->b, signal_number(name)) : lower_scalar(l, signal);
     (void)into;
     tell_failure(l, ir_call(&l->b, helper, 1, ir_extend(&l->b, number, 4, false)), MISHAP_SIGNAL, NULL,
-                 node->place);
+                 node->span);
     return NULL;
 }
 
@@ -100,7 +100,7 @@ static const struct type *check_override(struct checker *checker, struct node *n
     const struct probe_context *context = checker->unit->context;
     if (!strcmp(context->kind, "kprobe"))
         return &type_none;
-    check_error(checker, node->place, "override() can not be used for this probetype %s", context->kind);
+    check_error(checker, node->span, "override() can not be used for this probetype %s", context->kind);
     check_hint(checker, "only a kprobe can take the place of its function");
     return NULL;
 }
@@ -109,7 +109,7 @@ static struct ir *lower_override(struct lowering *l, struct node *node, struct m
 {
     (void)into;
     if (!l->options->features->override_return) {
-        diagnose_error(l->diagnostics, node->place,
+        diagnose_error(l->diagnostics, node->span,
                        "override() needs bpf_override_return, which this kernel lacks");
         diagnose_hint(l->diagnostics, "kernels have it that are built with CONFIG_BPF_KPROBE_OVERRIDE");
     }
@@ -131,13 +131,13 @@ static const struct type *check_write(struct checker *checker, struct node *node
                 *length = check_argument(node, 2);
     uint32_t most = source_bytes(from->type) ? source_bytes(from->type) : checker->max_strlen;
     if (to->type->kind == TYPE_POINTER && to->type->space == SPACE_KERNEL) {
-        check_error(checker, to->place,
+        check_error(checker, to->span,
                     "write_user() writes to memory of programs, and this points to the kernel's");
         check_hint(checker, "uptr(p) says that it points to a program's");
         return NULL;
     }
     if (length->kind == NODE_INTEGER && (length->integer.value < 1 || length->integer.value > most)) {
-        check_error(checker, length->place, "write_user(): the length must be 1 to %u, found %lld", most,
+        check_error(checker, length->span, "write_user(): the length must be 1 to %u, found %lld", most,
                     (long long)length->integer.value);
         return NULL;
     }
@@ -169,7 +169,7 @@ static struct ir *lower_write(struct lowering *l, struct node *node, struct memo
         struct ir *address = lower_pointer(l, from, &space);
         source = lower_scratch(l, bytes, false);
         ir_zero(b, source.base, source.offset, (bytes + 7) & ~7u);
-        lower_read_bounded(l, source, wanted, address, space, node->place);
+        lower_read_bounded(l, source, wanted, address, space, node->span);
     } else {
         source = lower_memory(l, from);
         source.offset += from->type->kind == TYPE_BUFFER ? 8 : 0; /* its length */
@@ -181,7 +181,7 @@ static struct ir *lower_write(struct lowering *l, struct node *node, struct memo
     ir_seal(b, end);
     ir_enter(b, end);
     if (is_unused)
-        tell_failure(l, ir_read(b, result), MISHAP_WRITE, "probe_write_user", node->place);
+        tell_failure(l, ir_read(b, result), MISHAP_WRITE, "probe_write_user", node->span);
     return ir_read(b, result);
 }
 

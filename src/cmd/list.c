@@ -89,7 +89,7 @@ static int list_types(struct probe_environment *environment, const char *pattern
     struct type_listing listing = {.arena = environment->arena, .module = "vmlinux"};
     struct btf_file *btf = probe_btf(environment);
     if (!btf) {
-        diagnose_error(environment->diagnostics, (struct place){0},
+        diagnose_error(environment->diagnostics, (struct span){0},
                        "types are listed from the kernel's BTF, and there is no /sys/kernel/btf/vmlinux");
         return -ENOENT;
     }
@@ -114,7 +114,7 @@ static int list_types(struct probe_environment *environment, const char *pattern
     text_free(&text);
     if (listing.count)
         return 0;
-    diagnose_error(environment->diagnostics, (struct place){0}, "the kernel has no type '%s'", pattern);
+    diagnose_error(environment->diagnostics, (struct span){0}, "the kernel has no type '%s'", pattern);
     diagnose_hint(environment->diagnostics, "`spoor -l 'struct *'` lists them");
     return -ENOENT;
 }
@@ -160,7 +160,7 @@ static int list_pattern(struct probe_environment *environment, const char *patte
     int error = probe_list(environment, probe_kinds, point, verbose, print_probe, &count);
     if (error || count || environment->diagnostics->errors)
         return error;
-    diagnose_error(environment->diagnostics, (struct place){0}, "no probe matches '%s'", pattern);
+    diagnose_error(environment->diagnostics, (struct span){0}, "no probe matches '%s'", pattern);
     if (strchr(pattern, '/') && !strchr(pattern, ':'))
         diagnose_hint(environment->diagnostics,
                       "it looks like the name of a file, and there is no such file");
@@ -187,7 +187,7 @@ static int list(struct options *options, struct arena *arena, struct diagnostics
     if (options->session.recordings) {
         struct text why = {0};
         if (replay_open(options->session.recordings, NULL, 0, false, &environment.replay, &why))
-            diagnose_error(diagnostics, (struct place){0}, "%s", text_string(&why));
+            diagnose_error(diagnostics, (struct span){0}, "%s", text_string(&why));
         text_free(&why);
         if (!environment.replay)
             return 1;

@@ -84,7 +84,7 @@ const struct kernel_program *attach_program(struct kernel *kernel, const struct 
 {
     if (request->program < kernel->program_count && kernel->programs[request->program].fd >= 0)
         return &kernel->programs[request->program];
-    diagnose_error(request->diagnostics, request->place, "The program of %s is not loaded", request->name);
+    diagnose_error(request->diagnostics, request->span, "The program of %s is not loaded", request->name);
     return NULL;
 }
 
@@ -154,16 +154,16 @@ int kernel_attach_raw_tracepoint(struct kernel *kernel, const struct attach_requ
     int error =
         attach_raw(kernel, program, program->type == BPF_PROG_TYPE_TRACING ? NULL : event, description);
     if (error == -ENOENT) {
-        diagnose_error(request->diagnostics, request->place, "%s: the kernel has no tracepoint '%s'",
+        diagnose_error(request->diagnostics, request->span, "%s: the kernel has no tracepoint '%s'",
                        request->name, event);
         diagnose_hint(request->diagnostics, "'spoor -l \"rawtracepoint:*\"' lists them.");
     } else if (error == -EPERM) {
-        permission_explain(request->diagnostics, request->place, request->name);
+        permission_explain(request->diagnostics, request->span, request->name);
     } else if (error == -EINVAL) {
-        diagnose_error(request->diagnostics, request->place,
+        diagnose_error(request->diagnostics, request->span,
                        "%s: the program reads more arguments than the tracepoint has", request->name);
     } else if (error) {
-        diagnose_error(request->diagnostics, request->place, "%s cannot be attached: %s", request->name,
+        diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
                        attach_error(error));
     }
     return attach_finish(kernel, before, error);
@@ -192,23 +192,23 @@ int kernel_attach_tracepoint(struct kernel *kernel, const struct attach_request 
     int error = fd < 0 ? fd : attach_to_event(attachment, program, fd, false, 0);
     attachment_describe(attachment, "tracepoint %s", request->name);
     if (error == -EACCES && fd >= 0) {
-        diagnose_error(request->diagnostics, request->place,
+        diagnose_error(request->diagnostics, request->span,
                        "%s: the program reads past the event's last field", request->name);
     } else if (error == -ENOENT || (error == -EINVAL && fd < 0)) {
-        diagnose_error(request->diagnostics, request->place, "%s: the kernel has no such tracepoint",
+        diagnose_error(request->diagnostics, request->span, "%s: the kernel has no such tracepoint",
                        request->name);
         diagnose_hint(request->diagnostics, "'spoor -l \"tracepoint:*\"' lists them.");
     } else if (error == -EPERM || error == -EACCES) {
-        permission_explain(request->diagnostics, request->place, request->name);
+        permission_explain(request->diagnostics, request->span, request->name);
     } else if (error == -EEXIST) {
-        diagnose_error(request->diagnostics, request->place, "%s: the program is attached there already",
+        diagnose_error(request->diagnostics, request->span, "%s: the program is attached there already",
                        request->name);
     } else if (error == -E2BIG) {
-        diagnose_error(request->diagnostics, request->place,
+        diagnose_error(request->diagnostics, request->span,
                        "%s: the kernel allows 64 programs at one tracepoint, and all are taken",
                        request->name);
     } else if (error) {
-        diagnose_error(request->diagnostics, request->place, "%s cannot be attached: %s", request->name,
+        diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
                        attach_error(error));
     }
     return attach_finish(kernel, before, error);
@@ -219,33 +219,33 @@ static void perf_event_explain(const struct attach_request *request, const struc
 {
     bool is_hardware = attributes->type != PERF_TYPE_SOFTWARE && attributes->type != PERF_TYPE_BREAKPOINT;
     if ((error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV) && is_hardware) {
-        diagnose_error(request->diagnostics, request->place, "%s: this machine has no such hardware event",
+        diagnose_error(request->diagnostics, request->span, "%s: this machine has no such hardware event",
                        request->name);
         diagnose_hint(request->diagnostics,
                       "Virtual machines often have no performance monitoring unit. Software "
                       "events work everywhere.");
     } else if (error == -EPERM || error == -EACCES) {
-        permission_explain(request->diagnostics, request->place, request->name);
+        permission_explain(request->diagnostics, request->span, request->name);
     } else if (error == -ESRCH) {
-        diagnose_error(request->diagnostics, request->place, "%s: there is no process %d", request->name,
+        diagnose_error(request->diagnostics, request->span, "%s: there is no process %d", request->name,
                        (int)pid);
     } else if (error == -ENOSPC && attributes->type == PERF_TYPE_BREAKPOINT) {
-        diagnose_error(request->diagnostics, request->place, "%s: all hardware breakpoints are in use",
+        diagnose_error(request->diagnostics, request->span, "%s: all hardware breakpoints are in use",
                        request->name);
     } else if (error == -EINVAL && attributes->type == PERF_TYPE_BREAKPOINT) {
-        diagnose_error(request->diagnostics, request->place, "%s: the kernel refuses a breakpoint there",
+        diagnose_error(request->diagnostics, request->span, "%s: the kernel refuses a breakpoint there",
                        request->name);
         diagnose_hint(
             request->diagnostics,
             "It allows none where kprobes are forbidden; without kprobes, its code cannot be watched at "
             "all, only data.");
     } else if (error == -EINVAL) {
-        diagnose_error(request->diagnostics, request->place, "%s: the kernel refuses this rate or event",
+        diagnose_error(request->diagnostics, request->span, "%s: the kernel refuses this rate or event",
                        request->name);
         diagnose_hint(request->diagnostics,
                       "/proc/sys/kernel/perf_event_max_sample_rate is the highest frequency.");
     } else if (error != -EINTR) {
-        diagnose_error(request->diagnostics, request->place, "%s cannot be attached: %s", request->name,
+        diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
                        attach_error(error));
     }
 }

@@ -115,7 +115,7 @@ static void kprobe_explain(const struct attach_request *request, const struct kp
     if (error == -EINVAL && bad && bad->offset % 4 && machine_here() == MACHINE_AARCH64)
         error = -EILSEQ;
     if (error == -EPERM || error == -EACCES) {
-        permission_explain(request->diagnostics, request->place, request->name);
+        permission_explain(request->diagnostics, request->span, request->name);
         return;
     }
     struct text name = {0};
@@ -129,7 +129,7 @@ static void kprobe_explain(const struct attach_request *request, const struct kp
         }
     /* The request is called after its first site; the one that is bad has the same kind. */
     int kind = bad ? (int)strcspn(request->name, ":") + 1 : (int)strlen(request->name);
-    diagnose_error(request->diagnostics, request->place, "%.*s%s cannot be attached: %s", kind, request->name,
+    diagnose_error(request->diagnostics, request->span, "%.*s%s cannot be attached: %s", kind, request->name,
                    text_string(&name), what);
     if (hint)
         diagnose_hint(request->diagnostics, "%s", hint);
@@ -150,7 +150,7 @@ static size_t kprobe_choose(const struct attach_request *request, const struct k
             example = sites[i].symbol;
     }
     if (example)
-        diagnose_warning(request->diagnostics, request->place,
+        diagnose_warning(request->diagnostics, request->span,
                          "%zu of %zu functions share their names with others and are left out, such as %s",
                          count - kept, count, example);
     return kept;
@@ -163,7 +163,7 @@ int kernel_attach_kprobes(struct kernel *kernel, const struct attach_request *re
     if (!program)
         return -EINVAL;
     if (!kernel->host.features.kprobe) {
-        diagnose_error(request->diagnostics, request->place, "%s: this kernel has no kprobes", request->name);
+        diagnose_error(request->diagnostics, request->span, "%s: this kernel has no kprobes", request->name);
         diagnose_hint(request->diagnostics,
                       "It was built without CONFIG_KPROBES. Tracepoints and raw tracepoints "
                       "work: 'spoor -l \"tracepoint:*\"' lists them.");

@@ -19,21 +19,21 @@ int kernel_attach_function(struct kernel *kernel, const struct attach_request *r
     size_t before = kernel->attachment_count;
     int error = attach_raw(kernel, program, NULL, request->name);
     if (error == -EPERM) {
-        permission_explain(request->diagnostics, request->place, request->name);
+        permission_explain(request->diagnostics, request->span, request->name);
     } else if (error == -EBUSY || error == -E2BIG) {
-        diagnose_error(request->diagnostics, request->place,
+        diagnose_error(request->diagnostics, request->span,
                        error == -EBUSY ? "%s: something else has changed the function's first instruction"
                                        : "%s: too many programs are attached to this function already",
                        request->name);
         diagnose_hint(request->diagnostics, "A kprobe at the same function works.");
     } else if (error == -ENOTSUPP) {
         diagnose_error(
-            request->diagnostics, request->place,
+            request->diagnostics, request->span,
             "%s cannot be attached: on this machine the kernel has no way to call programs from functions",
             request->name);
         diagnose_hint(request->diagnostics, "A kprobe at the same function works.");
     } else if (error) {
-        diagnose_error(request->diagnostics, request->place, "%s cannot be attached: %s", request->name,
+        diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
                        attach_error(error));
     }
     return attach_finish(kernel, before, error);
@@ -91,23 +91,23 @@ static int iterator_open(int link)
 static void iterator_explain(const struct attach_request *request, pid_t pid, const char *pin, int error)
 {
     if (error == -EPERM || error == -EACCES) {
-        permission_explain(request->diagnostics, request->place, request->name);
+        permission_explain(request->diagnostics, request->span, request->name);
     } else if (error == -EEXIST && pin) {
-        diagnose_error(request->diagnostics, request->place, "%s: '%s' exists already", request->name, pin);
+        diagnose_error(request->diagnostics, request->span, "%s: '%s' exists already", request->name, pin);
         diagnose_hint(request->diagnostics, "`rm %s` removes what was pinned there", pin);
     } else if (error == -ENOENT && pin) {
-        diagnose_error(request->diagnostics, request->place, "%s: there is no directory for '%s'",
+        diagnose_error(request->diagnostics, request->span, "%s: there is no directory for '%s'",
                        request->name, pin);
         diagnose_hint(request->diagnostics, "BPF's file system is mounted by `mount -t bpf bpf /sys/fs/bpf`");
     } else if (error == -ESRCH) {
-        diagnose_error(request->diagnostics, request->place, "%s: there is no process %d", request->name,
+        diagnose_error(request->diagnostics, request->span, "%s: there is no process %d", request->name,
                        (int)pid);
     } else if ((error == -EINVAL || error == -E2BIG) && pid) {
-        diagnose_error(request->diagnostics, request->place,
+        diagnose_error(request->diagnostics, request->span,
                        "%s cannot be limited to a process by this kernel", request->name);
         diagnose_hint(request->diagnostics, "leave -p out, and compare in a predicate");
     } else {
-        diagnose_error(request->diagnostics, request->place, "%s cannot be attached: %s", request->name,
+        diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
                        attach_error(error));
     }
 }
@@ -119,7 +119,7 @@ int kernel_attach_iterator(struct kernel *kernel, const struct attach_request *r
     if (!program)
         return -EINVAL;
     if (pid && strncmp(target, "task", 4) != 0) {
-        diagnose_error(request->diagnostics, request->place,
+        diagnose_error(request->diagnostics, request->span,
                        "%s walks over things that belong to no process: -p cannot limit it", request->name);
         return -EINVAL;
     }

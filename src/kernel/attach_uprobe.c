@@ -159,7 +159,7 @@ static int uprobe_check(const struct attach_request *request, const struct uprob
     uint8_t code[16];
     ssize_t length = site->offset < file->size ? pread(file->fd, code, sizeof code, (off_t)site->offset) : 0;
     if (length <= 0) {
-        diagnose_error(request->diagnostics, request->place,
+        diagnose_error(request->diagnostics, request->span,
                        "%s: %s is at offset 0x%llx, but %s has only 0x%llx "
                        "bytes",
                        request->name, name, (unsigned long long)site->offset, file->path,
@@ -167,7 +167,7 @@ static int uprobe_check(const struct attach_request *request, const struct uprob
         return -EINVAL;
     }
     if (site->semaphore && (file->size < 2 || site->semaphore > file->size - 2)) {
-        diagnose_error(request->diagnostics, request->place, "%s: the semaphore of %s lies outside of %s",
+        diagnose_error(request->diagnostics, request->span, "%s: the semaphore of %s lies outside of %s",
                        request->name, name, file->path);
         diagnose_hint(request->diagnostics,
                       "The file's USDT note is damaged, or the file was stripped wrongly.");
@@ -179,7 +179,7 @@ static int uprobe_check(const struct attach_request *request, const struct uprob
         return 0;
     }
     if (what) {
-        diagnose_error(request->diagnostics, request->place, "%s: no uprobe can stand at %s: there is %s",
+        diagnose_error(request->diagnostics, request->span, "%s: no uprobe can stand at %s: there is %s",
                        request->name, name, what);
         diagnose_hint(request->diagnostics,
                       "Probe another place of the function. An offset must be that of an "
@@ -200,12 +200,12 @@ static int uprobe_file_open(struct uprobe_file *file, const struct attach_reques
     if (!error && request->origin)
         error = elf_origin_check(request->origin, file->fd);
     if (error == -ESTALE) {
-        diagnose_error(request->diagnostics, request->place,
+        diagnose_error(request->diagnostics, request->span,
                        "%s: %s was changed, or another file took its place, since its symbols were read",
                        request->name, path);
         diagnose_hint(request->diagnostics, "run it again when the file stays as it is");
     } else if (error) {
-        diagnose_error(request->diagnostics, request->place, "%s: %s cannot be probed: %s", request->name,
+        diagnose_error(request->diagnostics, request->span, "%s: %s cannot be probed: %s", request->name,
                        path, error == -EINVAL ? "not a regular file" : strerror(-error));
     }
     if (error) {
@@ -225,33 +225,33 @@ static void uprobe_explain(const struct attach_request *request, const struct up
     if (error == -EINTR)
         return;
     if (error == -ESRCH && pid > 0 && kill(pid, 0) && errno == ESRCH) {
-        diagnose_error(request->diagnostics, request->place, "%s: there is no process %d", request->name,
+        diagnose_error(request->diagnostics, request->span, "%s: there is no process %d", request->name,
                        (int)pid);
     } else if (bad && error == -524) {
         diagnose_error(
-            request->diagnostics, request->place,
+            request->diagnostics, request->span,
             "%s: no uprobe can stand at %s (offset 0x%llx): the kernel cannot step its instruction",
             request->name, uprobe_site_name(bad, buffer), (unsigned long long)bad->offset);
         diagnose_hint(request->diagnostics, "Probe another place of the function.");
     } else if (bad && bad->semaphore && error == -EINVAL) {
         diagnose_error(
-            request->diagnostics, request->place,
+            request->diagnostics, request->span,
             "%s: the kernel refuses %s (offset 0x%llx): somebody else probes the same place without "
             "its semaphore or with another one",
             request->name, uprobe_site_name(bad, buffer), (unsigned long long)bad->offset);
         diagnose_hint(request->diagnostics, "Stop the other tracer first.");
     } else if (bad) {
-        diagnose_error(request->diagnostics, request->place,
+        diagnose_error(request->diagnostics, request->span,
                        "%s: the kernel refuses a uprobe at %s (offset "
                        "0x%llx): %s",
                        request->name, uprobe_site_name(bad, buffer), (unsigned long long)bad->offset,
                        attach_error(error));
     } else if (error == -EPERM || error == -EACCES) {
-        permission_explain(request->diagnostics, request->place, request->name);
+        permission_explain(request->diagnostics, request->span, request->name);
     } else if (error == -EOPNOTSUPP) {
-        diagnose_error(request->diagnostics, request->place, "%s: this kernel has no uprobes", request->name);
+        diagnose_error(request->diagnostics, request->span, "%s: this kernel has no uprobes", request->name);
     } else {
-        diagnose_error(request->diagnostics, request->place, "%s cannot be attached in %s: %s", request->name,
+        diagnose_error(request->diagnostics, request->span, "%s cannot be attached in %s: %s", request->name,
                        file->path, attach_error(error));
     }
 }
@@ -279,7 +279,7 @@ static int uprobe_choose(const struct attach_request *request, const struct upro
         }
     }
     if (*good_count < count)
-        diagnose_warning(request->diagnostics, request->place,
+        diagnose_warning(request->diagnostics, request->span,
                          "%zu of %zu places take no uprobe and are left out, such as %s: there is %s",
                          count - *good_count, count, example, why);
     return 0;

@@ -274,13 +274,13 @@ static int map_create_plain(const struct image_map *map, struct kernel_map *made
 
 static void map_explain(struct diagnostics *diagnostics, const struct image_map *map, int error)
 {
-    struct place place = {0};
+    struct span span = {0};
     char what[128];
     snprintf(what, sizeof what, "Making the map '%s'", map->name);
     switch (-error) {
-    case EPERM: permission_explain(diagnostics, place, what); break;
+    case EPERM: permission_explain(diagnostics, span, what); break;
     case ENOMEM:
-        diagnose_error(diagnostics, place, "There is not enough memory for the map '%s'", map->name);
+        diagnose_error(diagnostics, span, "There is not enough memory for the map '%s'", map->name);
         diagnose_hint(diagnostics,
                       "It asks for %u elements of %u bytes%s. Give it fewer elements, or the rings "
                       "fewer pages.",
@@ -288,12 +288,12 @@ static void map_explain(struct diagnostics *diagnostics, const struct image_map 
                       map_is_percpu(map->type) ? " for each CPU" : "");
         break;
     case E2BIG:
-        diagnose_error(diagnostics, place, "The map '%s' is larger than the kernel allows", map->name);
+        diagnose_error(diagnostics, span, "The map '%s' is larger than the kernel allows", map->name);
         diagnose_hint(diagnostics, "It asks for %u elements with keys of %u and values of %u bytes.",
                       map->max_entries, map->key_size, map->value_size);
         break;
     default:
-        diagnose_error(diagnostics, place, "The kernel cannot make the map '%s': %s", map->name,
+        diagnose_error(diagnostics, span, "The kernel cannot make the map '%s': %s", map->name,
                        strerror(-error));
         diagnose_hint(diagnostics,
                       "Map type %d, keys of %u bytes, values of %u bytes, %u elements, flags %#x.",

@@ -639,7 +639,7 @@ int features_without(struct features *features, const char *names, struct diagno
             for (; i < FEATURES && strcmp(feature_table[i].name, name); i++)
                 nearest_offer(&nearest, feature_table[i].name);
             if (i == FEATURES) {
-                diagnose_error(diagnostics, (struct place){0}, "Unknown feature '%s'", name);
+                diagnose_error(diagnostics, (struct span){0}, "Unknown feature '%s'", name);
                 if (nearest.best)
                     diagnose_hint(diagnostics, "Did you mean '%s'?", nearest.best);
                 else

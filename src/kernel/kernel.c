@@ -121,14 +121,14 @@ static int kernel_online(struct kernel *kernel)
 /* What the kernel answered to the smallest of all programs. */
 static void kernel_explain(struct diagnostics *diagnostics, int error)
 {
-    struct place place = {0};
+    struct span span = {0};
     if (error == -EPERM || error == -EACCES) {
-        permission_explain(diagnostics, place, "Tracing");
+        permission_explain(diagnostics, span, "Tracing");
     } else if (error == -ENOSYS) {
-        diagnose_error(diagnostics, place, "This kernel has no bpf(2)");
+        diagnose_error(diagnostics, span, "This kernel has no bpf(2)");
         diagnose_hint(diagnostics, "It was built without CONFIG_BPF_SYSCALL, or a sandbox hides it.");
     } else {
-        diagnose_error(diagnostics, place, "The kernel does not load any BPF program: %s", strerror(-error));
+        diagnose_error(diagnostics, span, "The kernel does not load any BPF program: %s", strerror(-error));
         diagnose_hint(diagnostics, "Programs of the kprobe type need CONFIG_BPF_EVENTS.");
     }
 }
@@ -141,7 +141,7 @@ static int kernel_suffices(const struct kernel *kernel, struct diagnostics *diag
     struct utsname name;
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
         if (kernel_lacks(kernel, needs[i], &why)) {
-            diagnose_error(diagnostics, (struct place){0}, "spoor does not run on this kernel (%s): %s",
+            diagnose_error(diagnostics, (struct span){0}, "spoor does not run on this kernel (%s): %s",
                            uname(&name) ? "unknown" : name.release, text_string(&why));
             text_free(&why);
             return -ENOSYS;

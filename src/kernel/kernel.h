@@ -64,7 +64,7 @@ struct elf_origin;
 struct attach_request {
     size_t program;
     const char *name; /* of the probe, for messages */
-    struct place place;
+    struct span span;
     struct diagnostics *diagnostics;
     const struct elf_origin *origin; /* of uprobes: the file whose tables said where; NULL: not known */
     kernel_progress *progress;       /* or NULL */

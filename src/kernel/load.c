@@ -179,7 +179,7 @@ int load_program(struct host *host, const struct image *image, size_t index, str
     load_functions(kernel, program, instructions);
     int error = load_relocate(kernel, program, instructions);
     if (error) {
-        diagnose_error(diagnostics, (struct place){0}, "The program '%s' names a map that there is not",
+        diagnose_error(diagnostics, (struct span){0}, "The program '%s' names a map that there is not",
                        program->name);
         diagnose_hint(diagnostics, "This is an error of spoor's compiler: please report it with the script.");
         arena_free(&arena);

@@ -62,13 +62,13 @@ static void permission_lockdown(char *mode, size_t size)
     }
 }
 
-void permission_explain(struct diagnostics *diagnostics, struct place place, const char *what)
+void permission_explain(struct diagnostics *diagnostics, struct span span, const char *what)
 {
     uint64_t have = permission_capabilities();
     char lockdown[32];
     permission_lockdown(lockdown, sizeof lockdown);
     if (!permission_is_enough()) {
-        diagnose_error(diagnostics, place,
+        diagnose_error(diagnostics, span,
                        "%s needs the capabilities CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN", what);
         if (!permission_has(have, HAS_BPF) && permission_has(have, HAS_PERFMON))
             diagnose_hint(diagnostics, "CAP_BPF is missing. Run it as root.");
@@ -79,7 +79,7 @@ void permission_explain(struct diagnostics *diagnostics, struct place place, con
         return;
     }
     struct rlimit limit;
-    diagnose_error(diagnostics, place, "%s: the kernel does not permit it", what);
+    diagnose_error(diagnostics, span, "%s: the kernel does not permit it", what);
     if (!strcmp(lockdown, "confidentiality"))
         diagnose_hint(diagnostics,
                       "The kernel is locked down (confidentiality): it lets nobody read its memory. "

@@ -99,42 +99,42 @@ static struct refusal refusal_find(const char *log)
     return refusal;
 }
 
-static struct place refusal_place(const struct image_program *program, long instruction)
+static struct span refusal_span(const struct image_program *program, long instruction)
 {
-    struct place place = {0};
+    struct span span = {0};
     for (uint32_t i = 0; i < program->line_count; i++)
-        if (!place.source || (instruction >= 0 && program->lines[i].instruction <= (uint32_t)instruction))
-            place = program->lines[i].place;
-    return place;
+        if (!span.source || (instruction >= 0 && program->lines[i].instruction <= (uint32_t)instruction))
+            span = program->lines[i].span;
+    return span;
 }
 
 /* Without a log: what the number alone says. */
 static void refusal_without_log(struct diagnostics *diagnostics, const struct image_program *program,
-                                struct place place, int error)
+                                struct span span, int error)
 {
     bool is_tracing = program->type == BPF_PROG_TYPE_TRACING;
     switch (-error) {
     case EPERM:
-        permission_explain(diagnostics, place,
+        permission_explain(diagnostics, span,
                            is_tracing ? "Loading a program that is attached by BTF" : "Loading a program");
         break;
     case E2BIG:
-        diagnose_error(diagnostics, place, "The program of %u instructions is too large for this kernel",
+        diagnose_error(diagnostics, span, "The program of %u instructions is too large for this kernel",
                        program->count);
         diagnose_hint(diagnostics, "Split the block into several, or unroll less.");
         break;
-    case ENOMEM: diagnose_error(diagnostics, place, "There is not enough memory to load the program"); break;
+    case ENOMEM: diagnose_error(diagnostics, span, "There is not enough memory to load the program"); break;
     case EINVAL:
-        diagnose_error(diagnostics, place, "The kernel does not know this kind of program");
+        diagnose_error(diagnostics, span, "The kernel does not know this kind of program");
         diagnose_hint(
             diagnostics, "Program type %d, attach type %u%s. 'spoor --info' says what this kernel can do.",
             (int)program->type, program->expected_attach_type, program->sleepable ? ", sleepable" : "");
         break;
     case EAGAIN:
-        diagnose_error(diagnostics, place, "Loading the program was interrupted by signals again and again");
+        diagnose_error(diagnostics, span, "Loading the program was interrupted by signals again and again");
         break;
     default:
-        diagnose_error(diagnostics, place, "The kernel does not load the program: %s",
+        diagnose_error(diagnostics, span, "The kernel does not load the program: %s",
                        error == -524 ? "not supported" : strerror(-error));
         diagnose_hint(diagnostics, "%s", our_fault);
     }
@@ -145,7 +145,7 @@ void refusal_explain(struct diagnostics *diagnostics, const struct image_program
 {
     struct refusal refusal = refusal_find(log);
     if (!refusal.sentence) {
-        refusal_without_log(diagnostics, program, refusal_place(program, refusal.instruction), error);
+        refusal_without_log(diagnostics, program, refusal_span(program, refusal.instruction), error);
         return;
     }
     char sentence[256];
@@ -153,11 +153,11 @@ void refusal_explain(struct diagnostics *diagnostics, const struct image_program
     memcpy(sentence, refusal.sentence, length);
     sentence[length] = 0;
     long named = sentence_instruction(sentence);
-    struct place place = refusal_place(program, named >= 0 ? named : refusal.instruction);
+    struct span span = refusal_span(program, named >= 0 ? named : refusal.instruction);
     const char *hint = our_fault;
     for (size_t i = sizeof refusal_hints / sizeof *refusal_hints; i-- > 0;)
         if (strstr(sentence, refusal_hints[i].piece))
             hint = refusal_hints[i].hint;
-    diagnose_error(diagnostics, place, "The kernel's verifier refuses this: %s", sentence);
+    diagnose_error(diagnostics, span, "The kernel's verifier refuses this: %s", sentence);
     diagnose_hint(diagnostics, "%s", hint);
 }

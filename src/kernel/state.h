@@ -113,7 +113,7 @@ void helpers_describe(struct text *out);
 int features_try_helper(bool is_sleepable, int helper);
 
 /* permission.c: why the kernel said EPERM, as the user can act on it. */
-void permission_explain(struct diagnostics *diagnostics, struct place place, const char *what);
+void permission_explain(struct diagnostics *diagnostics, struct span span, const char *what);
 bool permission_is_enough(void);
 void permission_describe(struct text *out);
 bool permission_is_locked_down(const char *mode); /* "integrity", "confidentiality" */

@@ -69,11 +69,11 @@ const char *operator_text(enum operator op)
     return (size_t)op < sizeof operator_texts / sizeof operator_texts[0] ? operator_texts[op] : "?";
 }
 
-struct node *node_new(struct arena *arena, enum node_kind kind, struct place place)
+struct node *node_new(struct arena *arena, enum node_kind kind, struct span span)
 {
     struct node *node = arena_new(arena, struct node);
     node->kind = kind;
-    node->place = place;
+    node->span = span;
     return node;
 }
 

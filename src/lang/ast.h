@@ -108,7 +108,7 @@ struct variable {
     const struct type *type; /* NULL until known */
     bool is_declared;        /* by let: the type may be fixed */
     bool type_fixed;
-    struct place place;
+    struct span span;
     const void *scope;  /* of the checker */
     bool address_taken; /* lives in memory: &$x */
     bool captured;      /* used inside a loop body that becomes a callback, and made outside of it */
@@ -122,8 +122,8 @@ struct map_symbol {
     const struct type *key;                    /* NULL: keyless, or not known yet */
     const struct type *value;                  /* NULL: not known yet */
     bool key_known;                            /* some use told whether it has a key */
-    struct place first;                        /* first use, for messages */
-    struct place key_place, value_place;       /* where key and value got their types */
+    struct span first;                         /* first use, for messages */
+    struct span key_span, value_span;          /* where key and value got their types */
     int index;                                 /* in the image; -1 before lowering */
     uint32_t max_entries;                      /* 0: the default */
     const struct map_declaration *declaration; /* let @name = …, or NULL */
@@ -142,7 +142,7 @@ struct type_name {
     struct node *of;          /* a TYPEOF */
     const uint32_t *suffixes; /* from left to right. 0: a pointer; else an array of so many; */
     uint32_t suffix_count;    /* TYPE_NAME_OPEN: [] */
-    struct place place;
+    struct span span;
 };
 enum { TYPE_NAME_OPEN = INT32_MAX };
 bool type_name_is_given(const struct type_name *name);
@@ -156,7 +156,7 @@ struct member_path {  /* of offsetof: a.b[2] */
 
 struct node {
     enum node_kind kind;
-    struct place place;
+    struct span span;
     const struct type *type; /* of an expression after checking; type_none for statements */
     struct node *next;       /* in a list */
     union {
@@ -246,12 +246,12 @@ struct node {
 
 struct attach_piece { /* text between colons; quotes removed, $N replaced */
     const char *text;
-    struct place place;
+    struct span span;
     bool quoted;
     uint32_t quoted_end; /* of the last text in quotes */
 };
 struct attach_point { /* kind:piece:piece… */
-    struct place place;
+    struct span span;
     const char *text; /* as written, for messages */
     struct attach_piece *pieces;
     size_t piece_count, piece_room;
@@ -259,7 +259,7 @@ struct attach_point { /* kind:piece:piece… */
 };
 
 struct action_block {
-    struct place place;
+    struct span span;
     struct attach_point *attach_points;
     struct node *predicate;               /* or NULL */
     struct node *body;                    /* BLOCK */
@@ -269,20 +269,20 @@ struct action_block {
 
 /* key = value; of config = { … } */
 struct setting {
-    struct place place;
+    struct span span;
     const char *key, *value;
     struct setting *next;
 };
 
 struct import { /* import "path"; */
-    struct place place;
+    struct span span;
     const char *path;
     struct import *next;
 };
 
 /* macro name(a, $b, @c) { … }: parameters are NAMEs, VARIABLEs and MAPs. */
 struct macro {
-    struct place place;
+    struct span span;
     const char *name;
     struct node_list parameters;
     struct node *body; /* BLOCK, or BLOCK_VALUE */
@@ -292,7 +292,7 @@ struct macro {
 
 /* fn name($a : type) : type { … }: each unit that calls it gets a copy. */
 struct subprogram {
-    struct place place; /* of its head */
+    struct span span; /* of its head */
     const char *name;
     struct node_list parameters; /* LETs */
     struct type_name result;     /* not given: none */
@@ -303,7 +303,7 @@ struct subprogram {
 };
 
 struct map_declaration { /* let @name = kind(entries); */
-    struct place place;
+    struct span span;
     const char *name, *kind;
     uint64_t entries;
     struct map_declaration *next;
@@ -341,7 +341,7 @@ struct script {
 
 bool node_is_expression(const struct node *node);
 
-struct node *node_new(struct arena *arena, enum node_kind kind, struct place place);
+struct node *node_new(struct arena *arena, enum node_kind kind, struct span span);
 struct node *node_clone(struct arena *arena, const struct node *node); /* deep; resolutions are not copied */
 void node_append(struct node_list *list, struct node *node);
 /* Calls visit for the node and everything below it, parents first, until visit returns false for a node

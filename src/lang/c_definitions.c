@@ -199,7 +199,7 @@ static void open_script(struct c_definitions *c, const struct source *source, ui
     c->script->at_line_start = true;
     c->script->includer = c->file;
     c->file = c->floor = c->script;
-    c->place = (struct place){source, position, position};
+    c->span = (struct span){source, position, position};
 }
 
 uint32_t c_read(struct c_definitions *c, const struct source *source, uint32_t position)
@@ -213,7 +213,7 @@ uint32_t c_read(struct c_definitions *c, const struct source *source, uint32_t p
         c_declare_external(c);
     /* What was looked at and not used; also what a macro left. */
     if (c->has_peeked && c->peeked.kind != C_END && !c->layer && c->file == c->script)
-        c->script->position = (uint32_t)(c->place.begin > position ? c->place.begin : position);
+        c->script->position = (uint32_t)(c->span.begin > position ? c->span.begin : position);
     c->has_peeked = false;
     while (c->layer) {
         c->layer->next = c->layer->count;
@@ -238,10 +238,10 @@ void c_finish(struct c_definitions *c, const struct source *source)
         return;
     struct c_condition *condition = file->conditions; /* the innermost says enough */
     if (condition) {
-        struct place place = {source, condition->begin, condition->begin + 1};
-        while (place.end < place.source->length && lexer_is_word(place.source->text[place.end]))
-            place.end++;
-        diagnose_error(c->options.diagnostics, place, "Unterminated #if");
+        struct span span = {source, condition->begin, condition->begin + 1};
+        while (span.end < span.source->length && lexer_is_word(span.source->text[span.end]))
+            span.end++;
+        diagnose_error(c->options.diagnostics, span, "Unterminated #if");
         diagnose_hint(c->options.diagnostics, "it ends with a line #endif");
     }
     file->conditions = NULL;

@@ -43,7 +43,7 @@ bool c_begins(const struct source *source, uint32_t position);
 /* Reads it; returns the position behind it, which is always larger. */
 uint32_t c_read(struct c_definitions *definitions, const struct source *source, uint32_t position);
 /* --include, and import of a header: from a place. False after a diagnostic. */
-bool c_include(struct c_definitions *definitions, const char *path, struct place place);
+bool c_include(struct c_definitions *definitions, const char *path, struct span span);
 /* A text has ended: is every #if in it closed? */
 void c_finish(struct c_definitions *definitions, const struct source *source);
 
@@ -63,7 +63,7 @@ const char *c_note(const struct c_definitions *definitions, size_t n);
 struct lexer_expansion {
     const struct token *tokens;
     size_t count;
-    struct place place; /* of the use */
+    struct span span; /* of the use */
 };
 bool c_expand(struct c_definitions *definitions, struct lexer *lexer, const struct lexer_expansion **out);
 

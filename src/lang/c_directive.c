@@ -191,15 +191,15 @@ void c_read_files(struct c_definitions *c, const struct c_file *down_to)
     c->floor = floor;
 }
 
-bool c_include(struct c_definitions *c, const char *path, struct place place)
+bool c_include(struct c_definitions *c, const char *path, struct span span)
 {
     int error = -ENOENT;
     struct c_file *before = c->file;
-    c->place = (struct place){0};
+    c->span = (struct span){0};
     if (!open_path(c, "", path, 0, &error)) {
         if (error != -ENOENT || path[0] == '/' || !open_header(c, path, false, false) || c->file == before) {
-            diagnose_error(c->options.diagnostics, place, "%s '%s': %s",
-                           place.source ? "cannot import" : "--include", path, read_error(error));
+            diagnose_error(c->options.diagnostics, span, "%s '%s': %s",
+                           span.source ? "cannot import" : "--include", path, read_error(error));
             return false;
         }
     }
@@ -366,7 +366,7 @@ static void skip_group(struct c_definitions *c)
         uint32_t begin = file->position;
         enum directive directive = directive_word(file);
         if (file->script)
-            c->place = (struct place){file->script, begin, file->position};
+            c->span = (struct span){file->script, begin, file->position};
         if (directive == DIRECTIVE_IF || directive == DIRECTIVE_IFDEF || directive == DIRECTIVE_IFNDEF)
             nested++;
         else if (directive == DIRECTIVE_ENDIF && nested)
@@ -478,7 +478,7 @@ static void include(struct c_definitions *c, uint32_t begin, bool is_next)
         text_append(&name, text + open, end - open + (end < file->source.length && text[end] == close));
         file->position = end < file->source.length && text[end] == close ? end + 1 : end;
         if (file->script)
-            c->place = (struct place){file->script, begin, file->position};
+            c->span = (struct span){file->script, begin, file->position};
         rest_of_line(c);
     } else {
         struct c_tokens line = rest_of_line(c);
@@ -486,7 +486,7 @@ static void include(struct c_definitions *c, uint32_t begin, bool is_next)
         for (size_t i = 0; i < expanded.count; i++)
             text_append(&name, expanded.items[i].text, expanded.items[i].length);
         if (file->script)
-            c->place = (struct place){file->script, begin, file->position};
+            c->span = (struct span){file->script, begin, file->position};
     }
     bool is_quoted = name.length > 2 && name.bytes[0] == '"' && name.bytes[name.length - 1] == '"';
     bool is_system = name.length > 2 && name.bytes[0] == '<' && name.bytes[name.length - 1] == '>';
@@ -588,7 +588,7 @@ void c_directive(struct c_definitions *c)
     uint32_t begin = file->position;
     enum directive directive = directive_word(file);
     if (file->script)
-        c->place = (struct place){file->script, begin, file->position};
+        c->span = (struct span){file->script, begin, file->position};
     switch (directive) {
     case DIRECTIVE_IF: begin_condition(c, begin, evaluate_condition(c)); break;
     case DIRECTIVE_IFDEF: begin_condition(c, begin, name_is_defined(c)); break;

@@ -49,7 +49,7 @@ void c_note_add(struct c_definitions *c, const char *format, ...)
 static bool may_report(struct c_definitions *c)
 {
     if (++c->reports == C_REPORTS_MOST)
-        diagnose_error(c->options.diagnostics, c->place, "Too many errors in the C definitions");
+        diagnose_error(c->options.diagnostics, c->span, "Too many errors in the C definitions");
     return c->reports < C_REPORTS_MOST;
 }
 
@@ -61,7 +61,7 @@ void c_fail(struct c_definitions *c, const char *format, ...)
         struct text text = {0};
         text_vprintf(&text, format, arguments);
         if (may_report(c))
-            diagnose_error(c->options.diagnostics, c->place, "%s", text_string(&text));
+            diagnose_error(c->options.diagnostics, c->span, "%s", text_string(&text));
         text_free(&text);
     } else
         note_vadd(c, format, arguments);
@@ -86,7 +86,7 @@ static bool exhausted(struct c_definitions *c, const char *what, unsigned most, 
 {
     const char *header = c->file && !c_in_script(c) ? c->file->source.name : NULL;
     c->is_exhausted = true;
-    diagnose_error(c->options.diagnostics, c->place, "The C definitions %s: more than %u %s%s%s", what, most,
+    diagnose_error(c->options.diagnostics, c->span, "The C definitions %s: more than %u %s%s%s", what, most,
                    unit, header ? ", in " : "", header ? header : "");
     diagnose_hint(c->options.diagnostics,
                   "include fewer headers, or define only what the script uses; or does "
@@ -161,7 +161,7 @@ struct c_token c_fetch(struct c_definitions *c)
         file->at_line_start = false;
         uint32_t begin = (uint32_t)(token.text - file->source.text);
         if (file->script)
-            c->place = (struct place){file->script, begin, file->position};
+            c->span = (struct span){file->script, begin, file->position};
         if (!c->in_block && token.begins_line && c_is(&token, "#")) {
             file->position = begin;
             c_directive(c);
@@ -202,7 +202,7 @@ struct arguments {
 static bool collect(struct c_definitions *c, const struct c_macro *macro, const char *name,
                     struct arguments *arguments)
 {
-    struct place place = c->place;
+    struct span span = c->span;
     size_t depth = 0, number = 0, most = macro->parameter_count;
     arguments->count = most;
     arguments->raw = arena_array(c->arena, most + 1, sizeof *arguments->raw);
@@ -213,7 +213,7 @@ static bool collect(struct c_definitions *c, const struct c_macro *macro, const 
         struct c_token token = c_fetch(c);
         if (token.kind == C_END) {
             if (c_in_script(c))
-                c->place = place;
+                c->span = span;
             c_fail(c, "Unterminated arguments of the macro '%s'", name);
             return false;
         }
@@ -239,7 +239,7 @@ static bool collect(struct c_definitions *c, const struct c_macro *macro, const 
     if (given >= least && given <= most)
         return true;
     if (c_in_script(c))
-        c->place = place;
+        c->span = span;
     c_fail(c, "The macro '%s' takes %zu argument%s, %zu %s given", name, least, least == 1 ? "" : "s",
            is_empty ? 0 : given, given == 1 && !is_empty ? "was" : "were");
     return false;
@@ -517,7 +517,7 @@ bool c_expand(struct c_definitions *c, struct lexer *lexer, const struct lexer_e
     c->in_block = true;
     bool is_good = expand_use(c, &text);
     if (!is_good) {
-        c->place = (struct place){source, begin, end};
+        c->span = (struct span){source, begin, end};
         c_fail(c, "The expansion of the macro '%s' is too long", symbol->name);
         while (c->layer)
             layer_pop(c);
@@ -531,12 +531,12 @@ bool c_expand(struct c_definitions *c, struct lexer *lexer, const struct lexer_e
     text_truncate(&text, is_good ? text.length : 0);
     *made = (struct source){.name = source->name, .length = text.length};
     made->text = text_keep(&text, c->arena);
-    expansion->place = (struct place){source, begin, file.position > end ? file.position : end};
+    expansion->span = (struct span){source, begin, file.position > end ? file.position : end};
     struct token *tokens = NULL;
     size_t count = 0, room = 0;
     struct lexer inner = {.source = made};
     for (struct token token; (token = lexer_next(&inner)).kind != TOKEN_END && c_spend(c, 1);) {
-        token.place = expansion->place;
+        token.span = expansion->span;
         if (joins(count ? &tokens[count - 1] : NULL, &token, c->arena))
             count--;
         *arena_push(c->arena, tokens, count, room) = token;
@@ -546,7 +546,7 @@ bool c_expand(struct c_definitions *c, struct lexer *lexer, const struct lexer_e
     c->expansion = expansion;
     c->expansion_source = source;
     c->expansion_begin = begin;
-    c->expansion_end = expansion->place.end;
+    c->expansion_end = expansion->span.end;
     lexer->position = c->expansion_end;
     *out = expansion;
     return true;

@@ -162,8 +162,8 @@ struct c_definitions {
     struct c_file *file, *floor;
     struct c_file *script;
     struct c_layer *layer, *spare;
-    struct place place; /* of the newest token or directive of the script */
-    bool in_block;      /* expanding for the lexer: # is no directive */
+    struct span span; /* of the newest token or directive of the script */
+    bool in_block;    /* expanding for the lexer: # is no directive */
     bool is_exhausted;
     size_t tokens_made, files_opened, bytes_read, bytes_gone_through, counter;
     unsigned include_depth, depth, reports;

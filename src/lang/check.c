@@ -8,31 +8,31 @@ enum { PASSES_MOST = 100 };
 
 /* ---- messages ---- */
 
-static void check_report(struct checker *checker, enum severity severity, struct place place,
+static void check_report(struct checker *checker, enum severity severity, struct span span,
                          const char *format, va_list arguments)
 {
     if (!checker->is_reporting)
         return;
     struct text text = {0};
     text_vprintf(&text, format, arguments);
-    (severity == DIAGNOSTIC_ERROR ? diagnose_error : diagnose_warning)(checker->diagnostics, place, "%s",
+    (severity == DIAGNOSTIC_ERROR ? diagnose_error : diagnose_warning)(checker->diagnostics, span, "%s",
                                                                        text_string(&text));
     text_free(&text);
 }
 
-void check_error(struct checker *checker, struct place place, const char *format, ...)
+void check_error(struct checker *checker, struct span span, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    check_report(checker, DIAGNOSTIC_ERROR, place, format, arguments);
+    check_report(checker, DIAGNOSTIC_ERROR, span, format, arguments);
     va_end(arguments);
 }
 
-void check_warning(struct checker *checker, struct place place, const char *format, ...)
+void check_warning(struct checker *checker, struct span span, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    check_report(checker, DIAGNOSTIC_WARNING, place, format, arguments);
+    check_report(checker, DIAGNOSTIC_WARNING, span, format, arguments);
     va_end(arguments);
 }
 
@@ -54,12 +54,12 @@ bool check_takes_hint(const struct checker *checker)
     return checker->is_reporting && diagnostics_are_open(checker->diagnostics);
 }
 
-void check_unresolved(struct checker *checker, struct place place)
+void check_unresolved(struct checker *checker, struct span span)
 {
     if (!checker->is_reporting || checker->state->is_unresolved)
         return;
     checker->state->is_unresolved = true;
-    checker->state->unresolved = place;
+    checker->state->unresolved = span;
 }
 
 /* ---- scopes ---- */
@@ -105,7 +105,7 @@ static const struct type *check_statements(struct checker *checker, const struct
     const struct type *type = &type_none;
     for (struct node *node = list->first; node; node = node->next) {
         if (has_ended && !has_warned) {
-            check_warning(checker, node->place, "Unreachable statement");
+            check_warning(checker, node->span, "Unreachable statement");
             has_warned = true;
         }
         if (!node->next && node_is_expression(node))
@@ -148,7 +148,7 @@ static bool assigns_within(struct checker *checker, struct node *node)
         value = value->list.last;
     if (!value || !check_is_aggregation_call(checker, value))
         return false;
-    struct node *statement = node_new(checker->arena, NODE_EXPRESSION, list->last->place), **last;
+    struct node *statement = node_new(checker->arena, NODE_EXPRESSION, list->last->span), **last;
     struct node_list statements = *list;
     for (last = &statements.first; (*last)->next; last = &(*last)->next)
         ;
@@ -178,7 +178,7 @@ static void check_discard(struct checker *checker, struct node *node)
                                                                  : NULL;
     if (builtin && (builtin->flags & BUILTIN_VALUE_UNUSED_OK))
         return;
-    check_warning(checker, operand->place, "Return value discarded.");
+    check_warning(checker, operand->span, "Return value discarded.");
     check_hint(checker, "assign it to _ to discard it silently: _ = ...");
 }
 
@@ -198,7 +198,7 @@ static void check_if(struct checker *checker, struct node *node)
     bool is_constant = fold_constant(condition, &constant);
     if (is_comptime && is_constant) { /* the other way is not there any more */
         if (!constant.value)
-            node->ternary.yes = node_new(checker->arena, NODE_BLOCK, node->ternary.yes->place);
+            node->ternary.yes = node_new(checker->arena, NODE_BLOCK, node->ternary.yes->span);
         else
             node->ternary.no = NULL;
     }
@@ -237,7 +237,7 @@ static void check_loop(struct checker *checker, struct node *node, const struct 
 
 static void check_while(struct checker *checker, struct node *node)
 {
-    check_warning(checker, node->place, "While loops are deprecated and may be removed in the future.");
+    check_warning(checker, node->span, "While loops are deprecated and may be removed in the future.");
     check_hint(
         checker,
         "For loops support ranges (e.g. `for ($x : $start..$end) { ... }`), and can be used in place of "
@@ -249,8 +249,8 @@ static void check_bound(struct checker *checker, struct node *node, const char *
 {
     const struct type *type = check_value(checker, node);
     if (type && !type_is_number(type))
-        check_error(checker, node->place, "Loop range requires an integer for the %s value, found '%s'",
-                    which, type_text(checker->arena, type));
+        check_error(checker, node->span, "Loop range requires an integer for the %s value, found '%s'", which,
+                    type_text(checker->arena, type));
 }
 
 static void check_for_range(struct checker *checker, struct node *node)
@@ -268,7 +268,7 @@ static const struct type *map_pair(struct checker *checker, struct node *node, s
         return NULL;
     const struct type *pair[] = {key, check_readable(value)};
     if (!pair[1]) {
-        check_error(checker, map->place, "Loops over maps of type '%s' are not supported",
+        check_error(checker, map->span, "Loops over maps of type '%s' are not supported",
                     type_text(checker->arena, value));
         check_hint(checker, "print(%s) shows it", map->map.name);
         return NULL;
@@ -285,18 +285,18 @@ static void check_for_map(struct checker *checker, struct node *node)
     struct node *map = node->loop.map;
     const struct type *pair = NULL;
     if (map->map.key) {
-        check_error(checker, map->place, "A loop goes over a whole map, not over one of its elements");
+        check_error(checker, map->span, "A loop goes over a whole map, not over one of its elements");
         check_hint(checker, "write: for (%s : %s)", node->loop.variable->variable.name, map->map.name);
     }
     map->type = check_map_argument(checker, map, true);
     if (map->type && !check_is_whole_map(map)) {
-        check_error(checker, map->place, "%s has no keys to loop over", map->map.name);
+        check_error(checker, map->span, "%s has no keys to loop over", map->map.name);
         check_hint(checker, "%s was used without a key at %s", map->map.name,
-                   check_where(checker, map->map.symbol->key_place));
+                   check_where(checker, map->map.symbol->key_span));
     } else if (map->type) {
         pair = map_pair(checker, node, map);
         if (!pair)
-            check_unresolved(checker, map->place);
+            check_unresolved(checker, map->span);
     }
     check_loop(checker, node, pair);
 }
@@ -307,14 +307,14 @@ static void check_unroll(struct checker *checker, struct node *node)
     struct node *count = node->loop.from;
     int64_t value;
     if (!check_value(checker, count)) {
-        check_unresolved(checker, count->place);
+        check_unresolved(checker, count->span);
     } else if (!type_is_number(count->type) || !check_constant(checker, count, &value)) {
-        check_error(checker, count->place, "unroll needs a constant number of rounds");
+        check_error(checker, count->span, "unroll needs a constant number of rounds");
         check_hint(checker, "for ($i : 0..n) takes any number");
     } else if (value < 1) {
-        check_error(checker, count->place, "unroll minimum value is 1");
+        check_error(checker, count->span, "unroll minimum value is 1");
     } else if (value > UNROLL_MOST) {
-        check_error(checker, count->place, "unroll maximum value is %d", UNROLL_MOST);
+        check_error(checker, count->span, "unroll maximum value is %d", UNROLL_MOST);
     } else if (count->kind != NODE_INTEGER && count->kind != NODE_SIZEOF) {
         fold_to_integer(count, (uint64_t)value, false, NULL);
         check_expression(checker, count);
@@ -325,7 +325,7 @@ static void check_unroll(struct checker *checker, struct node *node)
 static void check_jump(struct checker *checker, struct node *node)
 {
     if (!checker->loop_depth)
-        check_error(checker, node->place, "%s must be inside a loop",
+        check_error(checker, node->span, "%s must be inside a loop",
                     node->kind == NODE_BREAK ? "break" : "continue");
 }
 
@@ -339,7 +339,7 @@ static void check_return(struct checker *checker, struct node *node)
         return;
     const struct type *type = check_value(checker, node->unary.operand);
     if (type && !type_is_number(type))
-        check_error(checker, node->unary.operand->place, "A probe can only return an integer, found '%s'",
+        check_error(checker, node->unary.operand->span, "A probe can only return an integer, found '%s'",
                     type_text(checker->arena, type));
 }
 
@@ -363,7 +363,7 @@ static void check_statement(struct checker *checker, struct node *node)
         return;
     }
     if (state->depth > 4 * (TREE_NESTING + TREE_CHAIN)) {
-        check_error(checker, node->place, "This statement is nested too deeply");
+        check_error(checker, node->span, "This statement is nested too deeply");
         return;
     }
     state->depth++;
@@ -437,7 +437,7 @@ bool check_units(struct checker *checker, struct check_unit *units, size_t count
     check_pass(checker, units, count);
     check_declarations(checker);
     if (checker->diagnostics->errors == errors && (!settled || checker->changed)) {
-        struct place nowhere = count && units[0].body ? units[0].body->place : (struct place){0};
+        struct span nowhere = count && units[0].body ? units[0].body->span : (struct span){0};
         check_error(checker, nowhere,
                     "The types of maps and variables depend on each other in too many steps");
         check_hint(checker,

@@ -90,9 +90,9 @@ struct context_uses check_uses(struct arena *arena, const struct builtin_table *
                                const struct action_block *block);
 
 /* For check callbacks. An error during a pass that does not report is dropped. */
-void check_error(struct checker *checker, struct place place, const char *format, ...)
+void check_error(struct checker *checker, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void check_warning(struct checker *checker, struct place place, const char *format, ...)
+void check_warning(struct checker *checker, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void check_hint(struct checker *checker, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct node *check_argument(const struct node *call, unsigned number); /* NULL: not given */

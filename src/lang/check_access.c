@@ -85,7 +85,7 @@ static const struct type *type_loaded(struct checker *checker, const struct node
         return type_from(checker, node, type, memory_space(checker, node));
     if (type->kind != TYPE_NONE && !type_is_aggregation(type))
         return type;
-    check_error(checker, node->place, "A value of this type cannot be read: '%s'",
+    check_error(checker, node->span, "A value of this type cannot be read: '%s'",
                 type_text(checker->arena, type));
     return NULL;
 }
@@ -109,13 +109,13 @@ static const struct type *tuple_element(struct checker *checker, struct node *no
 {
     uint32_t element = node->field.element;
     if (tuple->kind != TYPE_TUPLE) {
-        check_error(checker, node->place,
+        check_error(checker, node->span,
                     "Can not access element %u of expression of type '%s': it is not a tuple", element,
                     type_text(checker->arena, tuple));
         return NULL;
     }
     if (element >= tuple->count) {
-        check_error(checker, node->place, "Invalid tuple index: %u. Found %u elements in tuple.", element,
+        check_error(checker, node->span, "Invalid tuple index: %u. Found %u elements in tuple.", element,
                     tuple->count);
         return NULL;
     }
@@ -126,16 +126,16 @@ static const struct type *tuple_element(struct checker *checker, struct node *no
 static void unknown_field(struct checker *checker, const struct node *node, const struct type *object)
 {
     if (!object->count && !(node->field.object->kind == NODE_NAME && checker->unit->context->args_absent)) {
-        check_error(checker, node->place, "The fields of '%s' are not known: no field '%s'",
+        check_error(checker, node->span, "The fields of '%s' are not known: no field '%s'",
                     type_text(checker->arena, object), node->field.name);
         return;
     }
     const struct node *of = node->field.object;
     if (of->kind == NODE_NAME && of->type->kind == TYPE_STRUCT)
-        check_error(checker, node->place, "'%s' does not contain a field named '%s'", of->name.name,
+        check_error(checker, node->span, "'%s' does not contain a field named '%s'", of->name.name,
                     node->field.name);
     else
-        check_error(checker, node->place, "'%s' does not contain a field named '%s'",
+        check_error(checker, node->span, "'%s' does not contain a field named '%s'",
                     type_text(checker->arena, object), node->field.name);
     const struct probe_context *context = checker->unit->context;
     const char *why = of->kind == NODE_NAME && of->name.builtin &&
@@ -177,7 +177,7 @@ static const struct type *field_of(struct checker *checker, struct node *node, c
     if (object->kind == TYPE_POINTER && object->target)
         object = object->target;
     if (object->kind != TYPE_STRUCT && !type_is_record(object)) {
-        check_error(checker, node->place, "Can not access field '%s' on expression of type '%s'",
+        check_error(checker, node->span, "Can not access field '%s' on expression of type '%s'",
                     node->field.name, type_text(checker->arena, object));
         if (object->kind == TYPE_NONE && checker->without_types)
             check_hint(checker, "%s", checker->without_types);
@@ -235,11 +235,11 @@ static const struct type *index_tuple(struct checker *checker, struct node *node
     struct node *object = node->binary.left;
     int64_t number;
     if (!check_constant(checker, node->binary.right, &number)) {
-        check_error(checker, node->place, "The index of a tuple must be a constant");
+        check_error(checker, node->span, "The index of a tuple must be a constant");
         return NULL;
     }
     if (number < 0 || number >= tuple->count) {
-        check_error(checker, node->place, "Invalid tuple index: %lld. Found %u elements in tuple.",
+        check_error(checker, node->span, "Invalid tuple index: %lld. Found %u elements in tuple.",
                     (long long)number, tuple->count);
         return NULL;
     }
@@ -258,7 +258,7 @@ static bool target_is_readable(struct checker *checker, const struct node *node,
         type_complete(target);
     if (target && target->kind != TYPE_NONE && (target->kind != TYPE_STRUCT || target->size))
         return true;
-    check_error(checker, node->place,
+    check_error(checker, node->span,
                 "Can not dereference a pointer of type '%s': what it points to is not known",
                 type_text(checker->arena, pointer));
     check_hint(checker, "cast it first, for instance to (uint64 *)");
@@ -274,14 +274,14 @@ const struct type *check_index(struct checker *checker, struct node *node)
     if (object->kind == TYPE_TUPLE)
         return index_tuple(checker, node, object);
     if (object->kind != TYPE_POINTER && object->kind != TYPE_ARRAY && object->kind != TYPE_STRING) {
-        check_error(checker, node->place,
+        check_error(checker, node->span,
                     "The array index operator [] can only be used on arrays, pointers, strings and tuples, "
                     "found '%s'",
                     type_text(checker->arena, object));
         return NULL;
     }
     if (!type_is_number(index)) {
-        check_error(checker, node->binary.right->place,
+        check_error(checker, node->binary.right->span,
                     "The array index operator [] only accepts integer indices, found '%s'",
                     type_text(checker->arena, index));
         return NULL;
@@ -293,7 +293,7 @@ const struct type *check_index(struct checker *checker, struct node *node)
     bool is_open = object->kind == TYPE_ARRAY && !count; /* x[] at the end of a struct */
     if (check_constant(checker, node->binary.right, &number) &&
         (number < 0 || (number >= count && !is_open))) {
-        check_error(checker, node->place, "the index %lld is out of bounds for array of size %u",
+        check_error(checker, node->span, "the index %lld is out of bounds for array of size %u",
                     (long long)number, count);
         return NULL;
     }
@@ -308,7 +308,7 @@ const struct type *check_dereference(struct checker *checker, struct node *node)
         return &type_u64; /* a word at that address */
     if (type->kind == TYPE_POINTER)
         return target_is_readable(checker, node, type) ? type_loaded(checker, node, type->target) : NULL;
-    check_error(checker, node->place, "Can not dereference type '%s'. It's not a pointer",
+    check_error(checker, node->span, "Can not dereference type '%s'. It's not a pointer",
                 type_text(checker->arena, type));
     return NULL;
 }
@@ -347,7 +347,7 @@ static const struct type *addressed(const struct node *operand, const struct typ
 
 static const struct type *no_address(struct checker *checker, const struct node *node, const char *of)
 {
-    check_error(checker, node->place, "Can not take the address of %s", of);
+    check_error(checker, node->span, "Can not take the address of %s", of);
     check_hint(checker, "&$x, &@m, &@m[key], &$p->field and &$p->array[1] have an address");
     return NULL;
 }

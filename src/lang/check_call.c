@@ -31,19 +31,19 @@ static bool builtin_allowed(struct checker *checker, const struct node *node, co
 {
     const char *call = node->kind == NODE_CALL ? "()" : "";
     if ((builtin->flags & BUILTIN_UNSAFE) && !checker->is_unsafe) {
-        check_error(checker, node->place, "%s%s is an unsafe function being used in safe mode", builtin->name,
+        check_error(checker, node->span, "%s%s is an unsafe function being used in safe mode", builtin->name,
                     call);
         check_hint(checker, "run with --unsafe to allow it");
         return false;
     }
     if (checker->unit && checker->unit->context->writes_sequence && builtin->act &&
         !(builtin->flags & BUILTIN_WRITES_SEQUENCE)) {
-        check_error(checker, node->place, "%s%s is not available in a pinned iterator", builtin->name, call);
+        check_error(checker, node->span, "%s%s is not available in a pinned iterator", builtin->name, call);
         check_hint(checker, "it runs when nobody is here to act: only printf() reaches who reads it");
         return false;
     }
     if ((builtin->flags & BUILTIN_NO_LOOP) && checker->loop_depth) {
-        check_error(checker, node->place, "%s%s is not allowed inside loops", builtin->name, call);
+        check_error(checker, node->span, "%s%s is not allowed inside loops", builtin->name, call);
         check_hint(checker, "leave the loop with break or return");
         return false;
     }
@@ -57,7 +57,7 @@ static const struct type *builtin_result(struct checker *checker, struct node *n
     const struct type *type = builtin->check ? builtin->check(checker, node) : builtin->result;
     const struct probe_context *context = checker->unit ? checker->unit->context : NULL;
     if (!type) {
-        check_unresolved(checker, node->place);
+        check_unresolved(checker, node->span);
         return NULL;
     }
     if (type->kind == TYPE_POINTER && type->space == SPACE_NONE && context && context->space != SPACE_NONE)
@@ -102,7 +102,7 @@ const struct type *check_name(struct checker *checker, struct node *node)
     }
     if (find_enumerator(checker, node))
         return check_expression(checker, node);
-    check_error(checker, node->place, "Unknown identifier: '%s'", node->name.name);
+    check_error(checker, node->span, "Unknown identifier: '%s'", node->name.name);
     const struct type_provider *provider = checker->provider;
     const char *missing =
         provider && provider->missing_header ? provider->missing_header(provider->state) : NULL;
@@ -138,7 +138,7 @@ static bool check_argument_count(struct checker *checker, const struct node *nod
         text_printf(&wanted, "%u argument%s", least, least == 1 ? "" : "s");
     else
         text_printf(&wanted, most == least + 1 ? "%u or %u arguments" : "%u to %u arguments", least, most);
-    check_error(checker, node->place, "%s() requires %s, found %u", builtin->name, text_string(&wanted),
+    check_error(checker, node->span, "%s() requires %s, found %u", builtin->name, text_string(&wanted),
                 found);
     text_free(&wanted);
     if (builtin->synopsis)
@@ -259,8 +259,7 @@ static const struct type *check_call_argument(struct checker *checker, const str
     if (argument->kind == NODE_MAP && kind == PARAMETER_ANY && !(builtin->flags & BUILTIN_VARIADIC))
         return argument->type = check_map_argument(checker, argument, false);
     if (kind == PARAMETER_MAP) {
-        check_error(checker, argument->place, "%s() expects a map as its %s argument", builtin->name,
-                    ordinal);
+        check_error(checker, argument->span, "%s() expects a map as its %s argument", builtin->name, ordinal);
         if (builtin->synopsis)
             check_hint(checker, "%s", builtin->synopsis);
         return NULL;
@@ -271,13 +270,13 @@ static const struct type *check_call_argument(struct checker *checker, const str
         (kind == PARAMETER_OUT_MAP && argument->kind == NODE_MAP && !argument->map.key))
         return argument->type = &type_none;
     if (kind == PARAMETER_OUT_MAP) {
-        check_error(checker, argument->place, "%s() fills a whole map: %s", builtin->name, builtin->synopsis);
+        check_error(checker, argument->span, "%s() fills a whole map: %s", builtin->name, builtin->synopsis);
         return NULL;
     }
     const struct type *type = check_value(checker, argument);
     if (!type || argument_fits(checker, argument, kind))
         return argument->type;
-    check_error(checker, argument->place, "%s() expects %s as its %s argument ('%s' provided)", builtin->name,
+    check_error(checker, argument->span, "%s() expects %s as its %s argument ('%s' provided)", builtin->name,
                 parameter_facts[kind].text, ordinal, type_text(checker->arena, type));
     if (type->kind == TYPE_NAME)
         check_hint(checker,
@@ -325,7 +324,7 @@ const struct type *check_call(struct checker *checker, struct node *node)
     if (subprogram)
         return check_subprogram_call(checker, node, subprogram);
     if (!builtin || !(builtin->flags & BUILTIN_CALL)) {
-        check_error(checker, node->place, "Unknown function: '%s'", node->call.name);
+        check_error(checker, node->span, "Unknown function: '%s'", node->call.name);
         if (builtin)
             check_hint(checker, "%s is written without parentheses", node->call.name);
         else
@@ -334,7 +333,7 @@ const struct type *check_call(struct checker *checker, struct node *node)
     }
     node->call.builtin = builtin;
     if (builtin->flags & BUILTIN_AGGREGATION) {
-        check_error(checker, node->place, "%s() must be assigned directly to a map", builtin->name);
+        check_error(checker, node->span, "%s() must be assigned directly to a map", builtin->name);
         check_hint(checker, "for instance: @x = %s", builtin->synopsis ? builtin->synopsis : builtin->name);
         return NULL;
     }

@@ -126,7 +126,7 @@ static const struct type *check_tuple(struct checker *checker, struct node *node
     unsigned budget = TUPLE_ELEMENTS;
     if (tuple_fits(type, TUPLE_DEPTH, &budget))
         return type;
-    check_error(checker, node->place, "This tuple is too large: at most %u bytes, %u elements and %u levels",
+    check_error(checker, node->span, "This tuple is too large: at most %u bytes, %u elements and %u levels",
                 TUPLE_BYTES, TUPLE_ELEMENTS, TUPLE_DEPTH);
     return NULL;
 }
@@ -139,7 +139,7 @@ void check_condition(struct checker *checker, struct node *node, const char *wha
     const struct type *type = check_value(checker, node);
     if (!type || type_is_scalar(type))
         return;
-    check_error(checker, node->place, "Invalid %s: '%s'", what, type_text(checker->arena, type));
+    check_error(checker, node->span, "Invalid %s: '%s'", what, type_text(checker->arena, type));
     if (type->kind == TYPE_STRING)
         check_hint(checker, "compare it with a string: == \"...\"");
     else
@@ -184,7 +184,7 @@ static const struct type *check_ternary(struct checker *checker, struct node *no
     }
     const struct type *type = ternary_common(checker, yes, no);
     if (!type)
-        check_error(checker, node->place, "Ternary operator must return the same type: have '%s' and '%s'",
+        check_error(checker, node->span, "Ternary operator must return the same type: have '%s' and '%s'",
                     type_text(checker->arena, yes->type), type_text(checker->arena, no->type));
     return type;
 }
@@ -223,18 +223,18 @@ const struct type *check_expression(struct checker *checker, struct node *node)
 {
     struct check_state *state = checker->state;
     if (state->depth > 4 * (TREE_NESTING + TREE_CHAIN)) {
-        check_error(checker, node->place, "This expression is nested too deeply");
+        check_error(checker, node->span, "This expression is nested too deeply");
         return node->type = NULL;
     }
     if ((size_t)node->kind >= sizeof expression_checkers / sizeof *expression_checkers) {
-        check_error(checker, node->place, "A statement cannot be used as a value");
+        check_error(checker, node->span, "A statement cannot be used as a value");
         return node->type = NULL;
     }
     state->depth++;
     const struct type *type = expression_checkers[node->kind](checker, node);
     state->depth--;
     if (!type) /* there was a message, or there will be one: nothing goes on without a type */
-        check_unresolved(checker, node->place);
+        check_unresolved(checker, node->span);
     return node->type = type;
 }
 
@@ -244,11 +244,11 @@ const struct type *check_value(struct checker *checker, struct node *node)
     if (!type || type->kind != TYPE_NONE)
         return type;
     if (node->kind == NODE_CALL || node->kind == NODE_NAME)
-        check_error(checker, node->place, "%s%s has no value",
+        check_error(checker, node->span, "%s%s has no value",
                     node->kind == NODE_CALL ? node->call.name : node->name.name,
                     node->kind == NODE_CALL ? "()" : "");
     else
-        check_error(checker, node->place, "This expression has no value");
+        check_error(checker, node->span, "This expression has no value");
     if (node->kind == NODE_BLOCK_VALUE)
         check_hint(checker,
                    "the value of a block, also of a macro, is its last statement without a semicolon");

@@ -95,7 +95,7 @@ static void literal_adapt(struct checker *checker, struct node *node, const stru
 static const struct type *operand_error(struct checker *checker, struct node *node, enum operator op,
                                         const struct node *left, const struct node *right)
 {
-    check_error(checker, node->place, "The %s operator can not be used on expressions of types '%s', '%s'",
+    check_error(checker, node->span, "The %s operator can not be used on expressions of types '%s', '%s'",
                 operator_text(op), type_text(checker->arena, left->type),
                 type_text(checker->arena, right->type));
     if (left->type->kind == TYPE_POINTER || right->type->kind == TYPE_POINTER)
@@ -106,7 +106,7 @@ static const struct type *operand_error(struct checker *checker, struct node *no
 static void warn_signs(struct checker *checker, struct node *node, enum operator op, const struct type *left,
                        const struct type *right)
 {
-    check_warning(checker, node->place,
+    check_warning(checker, node->span,
                   "%s of integers of different signs: '%s' and '%s' can lead to undefined behavior",
                   operator_classes[op] == CLASS_ORDER || operator_classes[op] == CLASS_EQUALITY
                       ? "comparison"
@@ -145,7 +145,7 @@ static const struct type *pointer_arithmetic(struct checker *checker, struct nod
         return operand_error(checker, node, op, left, right);
     }
     if (target && target->kind == TYPE_STRUCT && !target->size) {
-        check_error(checker, node->place, "The size of '%s' is not known: pointers to it cannot be moved",
+        check_error(checker, node->span, "The size of '%s' is not known: pointers to it cannot be moved",
                     type_text(checker->arena, target));
         return NULL;
     }
@@ -162,7 +162,7 @@ static const struct type *arithmetic(struct checker *checker, struct node *node,
         return operand_error(checker, node, op, left, right);
     int64_t divisor;
     if ((op == OPERATOR_DIV || op == OPERATOR_MOD) && check_constant(checker, right, &divisor) && !divisor) {
-        check_error(checker, node->place, "Division by zero");
+        check_error(checker, node->span, "Division by zero");
         return NULL;
     }
     if (class == CLASS_SHIFT)
@@ -222,7 +222,7 @@ static const struct type *comparison(struct checker *checker, struct node *node,
                             (b->kind == TYPE_NAME && left->kind == NODE_STRING);
     if (is_name_and_text && operator_classes[op] == CLASS_EQUALITY)
         return &type_bool;
-    check_error(checker, node->place, "Type mismatch for '%s': comparing '%s' with '%s'", operator_text(op),
+    check_error(checker, node->span, "Type mismatch for '%s': comparing '%s' with '%s'", operator_text(op),
                 type_text(checker->arena, a), type_text(checker->arena, b));
     if (a->kind == TYPE_NAME || b->kind == TYPE_NAME)
         check_hint(checker,
@@ -295,7 +295,7 @@ const struct type *check_unary(struct checker *checker, struct node *node)
         return check_dereference(checker, node);
     if (op == OPERATOR_NOT ? type_is_scalar(type) : type_is_number(type))
         return op == OPERATOR_NOT ? &type_bool : op == OPERATOR_NEGATE ? &type_i64 : &type_u64;
-    check_error(checker, node->place, "The %s operator can not be used on expressions of type '%s'",
+    check_error(checker, node->span, "The %s operator can not be used on expressions of type '%s'",
                 operator_text(op), type_text(checker->arena, type));
     return NULL;
 }

@@ -29,7 +29,7 @@ struct map_state {
     struct map_symbol symbol; /* first: node->map.symbol points here */
     bool is_keyed;            /* when symbol.key_known; symbol.key may still be unknown */
     bool key_pending, value_pending;
-    bool has_value_place;
+    bool has_value_span;
 };
 
 struct check_state {
@@ -44,7 +44,7 @@ struct check_state {
     bool has_decided;
     unsigned comptime;  /* of them around the node */
     bool is_unresolved; /* the reporting pass met a type that nobody knows */
-    struct place unresolved;
+    struct span unresolved;
 };
 
 /* check_expression.c. All give the type that they put into the node, NULL while it is unknown or wrong. */
@@ -104,14 +104,14 @@ struct map_state *check_map_symbol(struct checker *checker, struct node *node);
 void check_declarations(struct checker *checker);
 /* What a table knows a map or function by that is named there: where several scripts run together each has
  * its own. */
-const char *check_identity(struct checker *checker, const char *name, struct place place);
+const char *check_identity(struct checker *checker, const char *name, struct span span);
 /* Without memory the arena's owner hears of it. */
 void check_put(struct checker *checker, struct table *table, const char *name, void *value);
-const char *check_where(struct checker *checker, struct place place); /* "script.bt:3:7" */
+const char *check_where(struct checker *checker, struct span span); /* "script.bt:3:7" */
 
-static inline unsigned check_script_of(const struct checker *checker, struct place place)
+static inline unsigned check_script_of(const struct checker *checker, struct span span)
 {
-    return checker->script_of ? checker->script_of(checker->script_state, place.source) : 0;
+    return checker->script_of ? checker->script_of(checker->script_state, span.source) : 0;
 }
 
 /* check_subprogram.c */
@@ -128,7 +128,7 @@ size_t check_scope_enter(struct checker *checker);
 void check_scope_leave(struct checker *checker, size_t outer);
 void check_block(struct checker *checker, struct node *block);
 const struct type *check_block_value(struct checker *checker, struct node *block);
-void check_unresolved(struct checker *checker, struct place place);
+void check_unresolved(struct checker *checker, struct span span);
 /* Whether a hint for the error of just now is told: else it need not be looked for. */
 bool check_takes_hint(const struct checker *checker);
 

@@ -4,12 +4,12 @@
 
 #include "lang/check_state.h"
 
-const char *check_where(struct checker *checker, struct place place)
+const char *check_where(struct checker *checker, struct span span)
 {
-    if (!place.source || !check_takes_hint(checker))
+    if (!span.source || !check_takes_hint(checker))
         return "another place";
-    struct position position = source_position(place.source, place.begin);
-    return arena_printf(checker->arena, "%s:%u:%u", place.source->name, position.line, position.column);
+    struct position position = source_position(span.source, span.begin);
+    return arena_printf(checker->arena, "%s:%u:%u", span.source->name, position.line, position.column);
 }
 
 void check_put(struct checker *checker, struct table *table, const char *name, void *value)
@@ -87,12 +87,12 @@ static bool is_number_of_pointers(const struct type *old, const struct type *poi
 }
 
 /* Where a variable or map got the type that a value does not fit; and how they differ, if both print alike. */
-static void hint_mismatch(struct checker *checker, const char *name, struct place place,
+static void hint_mismatch(struct checker *checker, const char *name, struct span span,
                           const struct type *type, const struct type *old)
 {
     struct text difference = {0};
     type_difference(&difference, type, old);
-    check_hint(checker, "%s got its type at %s%s%s", name, check_where(checker, place),
+    check_hint(checker, "%s got its type at %s%s%s", name, check_where(checker, span),
                difference.length ? "; " : "", text_string(&difference));
     text_free(&difference);
 }
@@ -177,7 +177,7 @@ static bool is_telling(const char *name)
 static void undefined_variable(struct checker *checker, const struct node *node)
 {
     struct check_state *state = checker->state;
-    check_error(checker, node->place, "Undefined or undeclared variable: %s", node->variable.name);
+    check_error(checker, node->span, "Undefined or undeclared variable: %s", node->variable.name);
     if (!check_takes_hint(checker))
         return;
     struct nearest nearest = {.name = node->variable.name};
@@ -198,14 +198,14 @@ struct scratch *check_declare(struct checker *checker, struct node *node)
     struct scratch *scratch = (struct scratch *)node->variable.symbol;
     const struct scratch *old = scratch_visible(checker, name);
     if (old) {
-        check_error(checker, node->place,
+        check_error(checker, node->span,
                     "Variable %s was already declared. Variable shadowing is not allowed.", name);
-        check_hint(checker, "%s was declared at %s", name, check_where(checker, old->variable.place));
+        check_hint(checker, "%s was declared at %s", name, check_where(checker, old->variable.span));
     }
     if (!scratch) {
         scratch = arena_new(checker->arena, struct scratch);
         scratch->variable.name = name;
-        scratch->variable.place = node->place;
+        scratch->variable.span = node->span;
         node->variable.symbol = &scratch->variable;
     }
     scratch->callbacks = state->callbacks;
@@ -243,7 +243,7 @@ const struct type *check_variable(struct checker *checker, struct node *node)
     const struct type *type = scratch->variable.type;
     if (type && !has_open_element(type))
         return type;
-    check_unresolved(checker, node->place);
+    check_unresolved(checker, node->span);
     return NULL;
 }
 
@@ -275,10 +275,10 @@ static void variable_store(struct checker *checker, struct node *node, struct sc
     if (!variable->type)
         return; /* found out later */
     check_error(
-        checker, node->place,
+        checker, node->span,
         "Type mismatch for %s: trying to assign value of type '%s' when variable already has a type '%s'",
         variable->name, type_text(checker->arena, value->type), type_text(checker->arena, variable->type));
-    hint_mismatch(checker, variable->name, variable->place, value->type, variable->type);
+    hint_mismatch(checker, variable->name, variable->span, value->type, variable->type);
 }
 
 void check_let(struct checker *checker, struct node *node)
@@ -289,7 +289,7 @@ void check_let(struct checker *checker, struct node *node)
     struct scratch *scratch = check_declare(checker, target);
     scratch->variable.is_declared = true;
     if (fixed && (fixed->kind == TYPE_NONE || !fixed->size)) {
-        check_error(checker, node->let.type_name.place, "A variable cannot have the type '%s'",
+        check_error(checker, node->let.type_name.span, "A variable cannot have the type '%s'",
                     type_text(checker->arena, fixed));
         fixed = NULL;
     }
@@ -311,18 +311,18 @@ void check_let(struct checker *checker, struct node *node)
 /* ---- maps ---- */
 
 static const struct map_declaration *declaration_of(const struct checker *checker, const char *name,
-                                                    struct place place)
+                                                    struct span span)
 {
     const struct map_declaration *declaration = checker->declarations;
     while (declaration && (strcmp(declaration->name, name) != 0 ||
-                           check_script_of(checker, declaration->place) != check_script_of(checker, place)))
+                           check_script_of(checker, declaration->span) != check_script_of(checker, span)))
         declaration = declaration->next;
     return declaration;
 }
 
-const char *check_identity(struct checker *checker, const char *name, struct place place)
+const char *check_identity(struct checker *checker, const char *name, struct span span)
 {
-    unsigned script = check_script_of(checker, place);
+    unsigned script = check_script_of(checker, span);
     return script ? arena_printf(checker->arena, "%u%s", script, name) : name;
 }
 
@@ -336,10 +336,10 @@ static bool declaration_is_sound(struct checker *checker, const struct map_decla
     for (size_t i = 0; i < sizeof declared_kinds / sizeof declared_kinds[0]; i++)
         is_known |= !strcmp(declaration->kind, declared_kinds[i]);
     if (!is_known) {
-        check_error(checker, declaration->place, "Invalid bpf map type: %s", declaration->kind);
+        check_error(checker, declaration->span, "Invalid bpf map type: %s", declaration->kind);
         check_hint(checker, "Valid map types: hash, lruhash, percpuhash, percpulruhash");
     } else if (!declaration->entries || declaration->entries > MAP_ENTRIES_MOST) {
-        check_error(checker, declaration->place, "A map has from 1 to %d entries, found %llu",
+        check_error(checker, declaration->span, "A map has from 1 to %d entries, found %llu",
                     MAP_ENTRIES_MOST, (unsigned long long)declaration->entries);
         is_known = false;
     }
@@ -352,12 +352,12 @@ void check_declarations(struct checker *checker)
     for (const struct map_declaration *declaration = checker->declarations; declaration;
          declaration = declaration->next) {
         const struct map_state *map =
-            table_find(&checker->map_table, check_identity(checker, declaration->name, declaration->place));
+            table_find(&checker->map_table, check_identity(checker, declaration->name, declaration->span));
         bool is_per_cpu = !strncmp(declaration->kind, "percpu", 6);
         if (!declaration_is_sound(checker, declaration))
             continue;
         if (!map)
-            check_warning(checker, declaration->place, "Unused map: %s", declaration->name);
+            check_warning(checker, declaration->span, "Unused map: %s", declaration->name);
         else if (map->symbol.value && type_is_per_cpu(map->symbol.value) != is_per_cpu)
             check_error(checker, map->symbol.first,
                         "Incompatible map types. Type from declaration: %s. Type from value/key type: %s",
@@ -368,14 +368,14 @@ void check_declarations(struct checker *checker)
 /* The symbol of a name, made at its first use. */
 static struct map_state *map_symbol(struct checker *checker, struct node *node)
 {
-    const char *identity = check_identity(checker, node->map.name, node->place);
+    const char *identity = check_identity(checker, node->map.name, node->span);
     struct map_state *map = table_find(&checker->map_table, identity);
     if (!map) {
         map = arena_new(checker->arena, struct map_state);
         map->symbol.name = node->map.name;
-        map->symbol.first = node->place;
+        map->symbol.first = node->span;
         map->symbol.index = -1;
-        map->symbol.declaration = declaration_of(checker, node->map.name, node->place);
+        map->symbol.declaration = declaration_of(checker, node->map.name, node->span);
         if (map->symbol.declaration && map->symbol.declaration->entries <= MAP_ENTRIES_MOST)
             map->symbol.max_entries = (uint32_t)map->symbol.declaration->entries;
         check_put(checker, &checker->map_table, identity, map);
@@ -386,21 +386,21 @@ static struct map_state *map_symbol(struct checker *checker, struct node *node)
 }
 
 /* The first use that tells decides whether a map has a key. */
-static bool map_is_keyed(struct checker *checker, struct map_state *map, struct place place, bool is_keyed)
+static bool map_is_keyed(struct checker *checker, struct map_state *map, struct span span, bool is_keyed)
 {
     if (!map->symbol.key_known) {
         map->symbol.key_known = true;
         map->is_keyed = is_keyed;
-        map->symbol.key_place = place;
+        map->symbol.key_span = span;
     }
     if (map->is_keyed == is_keyed)
         return true;
     static const char *const forms[] = {"without an explicit key (scalar map)",
                                         "with an explicit key (non-scalar map)"};
-    check_error(checker, place, "%s used as a map %s, previously used %s", map->symbol.name, forms[is_keyed],
+    check_error(checker, span, "%s used as a map %s, previously used %s", map->symbol.name, forms[is_keyed],
                 forms[!is_keyed]);
     check_hint(checker, "%s was first used %s at %s", map->symbol.name, forms[!is_keyed],
-               check_where(checker, map->symbol.key_place));
+               check_where(checker, map->symbol.key_span));
     return false;
 }
 
@@ -409,7 +409,7 @@ static bool key_is_storable(struct checker *checker, const struct node *key)
     const struct type *type = key->type;
     if (type_storage(type))
         return true;
-    check_error(checker, key->place, "A value of type '%s' cannot be a map key",
+    check_error(checker, key->span, "A value of type '%s' cannot be a map key",
                 type_text(checker->arena, type));
     return false;
 }
@@ -425,11 +425,11 @@ static bool map_key_join(struct checker *checker, struct map_state *map, struct 
     if (!map->symbol.key)
         return true;
     check_error(
-        checker, key->place,
+        checker, key->span,
         "Argument mismatch for %s: trying to access with arguments: '%s' when map expects arguments: '%s'",
         map->symbol.name, type_text(checker->arena, key->type), type_text(checker->arena, map->symbol.key));
     check_hint(checker, "%s was first used at %s", map->symbol.name,
-               check_where(checker, map->symbol.key_place));
+               check_where(checker, map->symbol.key_span));
     return false;
 }
 
@@ -437,7 +437,7 @@ static bool map_key_join(struct checker *checker, struct map_state *map, struct 
 struct map_state *check_map_symbol(struct checker *checker, struct node *node)
 {
     struct map_state *map = map_symbol(checker, node);
-    if (map_is_keyed(checker, map, node->place, node->map.key != NULL) && node->map.key)
+    if (map_is_keyed(checker, map, node->span, node->map.key != NULL) && node->map.key)
         map_key_join(checker, map, node->map.key);
     else if (node->map.key)
         check_value(checker, node->map.key);
@@ -447,7 +447,7 @@ struct map_state *check_map_symbol(struct checker *checker, struct node *node)
 bool check_map_key(struct checker *checker, struct map_symbol *symbol, struct node *key)
 {
     struct map_state *map = (struct map_state *)symbol;
-    return map_is_keyed(checker, map, key->place, true) && map_key_join(checker, map, key);
+    return map_is_keyed(checker, map, key->span, true) && map_key_join(checker, map, key);
 }
 
 bool check_is_settled(const struct type *type)
@@ -463,11 +463,11 @@ bool check_is_whole_map(const struct node *node)
 
 static void undefined_map(struct checker *checker, const struct node *node)
 {
-    check_error(checker, node->place, "Undefined map: %s", node->map.name);
+    check_error(checker, node->span, "Undefined map: %s", node->map.name);
     if (!check_takes_hint(checker))
         return;
     struct nearest nearest = {.name = node->map.name};
-    const unsigned script = check_script_of(checker, node->place);
+    const unsigned script = check_script_of(checker, node->span);
     for (size_t i = 0; i < checker->map_count; i++) {
         const struct map_symbol *map = checker->maps[i];
         if (!map->is_written)
@@ -500,7 +500,7 @@ static bool map_is_defined(struct checker *checker, const struct map_state *map,
     if (!map->symbol.is_written)
         undefined_map(checker, node);
     else
-        check_unresolved(checker, node->place);
+        check_unresolved(checker, node->span);
     return false;
 }
 
@@ -514,7 +514,7 @@ const struct type *check_map(struct checker *checker, struct node *node)
     if (type && has_open_element(type))
         return NULL;
     if (!type) {
-        check_error(checker, node->place, "The value of %s ('%s') cannot be read in an expression",
+        check_error(checker, node->span, "The value of %s ('%s') cannot be read in an expression",
                     node->map.name, type_text(checker->arena, map->symbol.value));
         check_hint(checker, "print(%s) shows it", node->map.name);
     }
@@ -524,7 +524,7 @@ const struct type *check_map(struct checker *checker, struct node *node)
 const struct type *check_map_argument(struct checker *checker, struct node *node, bool whole_only)
 {
     if (node->map.key && whole_only) {
-        check_error(checker, node->place, "A whole map is expected here, not one of its elements");
+        check_error(checker, node->span, "A whole map is expected here, not one of its elements");
         check_hint(checker, "write %s", node->map.name);
         check_map_symbol(checker, node);
         return NULL;
@@ -551,12 +551,12 @@ static void map_store(struct checker *checker, struct node *node, struct map_sta
 {
     struct map_symbol *symbol = &map->symbol;
     struct slot slot = {&symbol->value, &map->value_pending};
-    if (!map->has_value_place) {
-        map->has_value_place = true;
-        symbol->value_place = node->place;
+    if (!map->has_value_span) {
+        map->has_value_span = true;
+        symbol->value_span = node->span;
     }
     if (!type_is_aggregation(value->type) && !type_storage(value->type)) {
-        check_error(checker, node->place, "A value of type '%s' cannot be stored in a map",
+        check_error(checker, node->span, "A value of type '%s' cannot be stored in a map",
                     type_text(checker->arena, value->type));
         return;
     }
@@ -564,17 +564,17 @@ static void map_store(struct checker *checker, struct node *node, struct map_sta
         return;
     if (is_histogram_clash(symbol->value, value->type))
         check_error(
-            checker, node->place,
+            checker, node->span,
             symbol->value->kind == TYPE_HIST    ? "Different number of bits in a single hist unsupported: %s"
             : symbol->value->kind == TYPE_LHIST ? "Different lhist bounds in a single map unsupported: %s"
                                                 : "Different tseries bounds in a single map unsupported: %s",
             symbol->name);
     else
         check_error(
-            checker, node->place,
+            checker, node->span,
             "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'",
             symbol->name, type_text(checker->arena, value->type), type_text(checker->arena, symbol->value));
-    hint_mismatch(checker, symbol->name, symbol->value_place, value->type, symbol->value);
+    hint_mismatch(checker, symbol->name, symbol->value_span, value->type, symbol->value);
 }
 
 /* ---- assignments ---- */
@@ -637,7 +637,7 @@ const struct type *check_assign(struct checker *checker, struct node *node)
     case NODE_MAP: return assign_map(checker, node);
     case NODE_VARIABLE: return assign_variable(checker, node);
     default:
-        check_error(checker, node->assign.target->place, "Only variables and maps can be assigned to");
+        check_error(checker, node->assign.target->span, "Only variables and maps can be assigned to");
         return NULL;
     }
 }
@@ -664,9 +664,9 @@ const struct type *check_step(struct checker *checker, struct node *node)
         map = check_map_symbol(checker, target);
         map->symbol.is_written = true;
         type = map->symbol.value;
-        if (!map->has_value_place) {
-            map->has_value_place = true;
-            map->symbol.value_place = node->place;
+        if (!map->has_value_span) {
+            map->has_value_span = true;
+            map->symbol.value_span = node->span;
         }
     } else if (target->kind == NODE_VARIABLE) {
         scratch = scratch_use(checker, target);
@@ -676,7 +676,7 @@ const struct type *check_step(struct checker *checker, struct node *node)
         if (scratch->variable.type_fixed && type_is_scalar(type))
             return target->type = type;
     } else {
-        check_error(checker, target->place, "Only variables and maps can be counted up and down");
+        check_error(checker, target->span, "Only variables and maps can be counted up and down");
         return NULL;
     }
     struct slot slot = map ? (struct slot){&map->symbol.value, &map->value_pending}
@@ -688,7 +688,7 @@ const struct type *check_step(struct checker *checker, struct node *node)
         else
             return NULL;
     } else if (!stepped(type, node->step.op)) {
-        check_error(checker, node->place, "The %s operator can not be used on %s of type '%s'",
+        check_error(checker, node->span, "The %s operator can not be used on %s of type '%s'",
                     node->step.op == OPERATOR_ADD ? "++" : "--",
                     map ? target->map.name : target->variable.name, type_text(checker->arena, type));
         return NULL;

@@ -12,7 +12,7 @@ static struct subprogram *find(const struct checker *checker, struct subprogram 
                                const struct node *call)
 {
     while (list && (strcmp(list->name, call->call.name) != 0 ||
-                    check_script_of(checker, list->place) != check_script_of(checker, call->place)))
+                    check_script_of(checker, list->span) != check_script_of(checker, call->span)))
         list = list->next;
     return list;
 }
@@ -49,7 +49,7 @@ static const struct type *result_type(struct checker *checker, struct subprogram
     const struct type *type = check_type_name(checker, &subprogram->result);
     if (!type || type->kind == TYPE_NONE || type_is_scalar(type))
         return type;
-    check_error(checker, subprogram->result.place, "A function gives back a number or a pointer, found '%s'",
+    check_error(checker, subprogram->result.span, "A function gives back a number or a pointer, found '%s'",
                 type_text(checker->arena, type));
     check_hint(checker, "a macro can have a value of any type");
     return NULL;
@@ -67,7 +67,7 @@ void check_subprogram(struct checker *checker, struct subprogram *subprogram)
         const struct type *type = parameter->let.target->type;
         if (!type || type_is_scalar(type))
             continue;
-        check_error(checker, parameter->place,
+        check_error(checker, parameter->span,
                     "A parameter of a function is a number or a pointer, found '%s'",
                     type_text(checker->arena, type));
         check_hint(checker, "a parameter of a macro can be a value of any type");
@@ -98,8 +98,8 @@ void check_result(struct checker *checker, struct node *node)
         return;
     if (wanted->kind == TYPE_NONE ? type->kind == TYPE_NONE : is_convertible(type, wanted))
         return;
-    struct place place = node->unary.operand ? node->unary.operand->place : node->place;
-    check_error(checker, place, "Function '%s' returns '%s', and not '%s'", subprogram->name,
+    struct span span = node->unary.operand ? node->unary.operand->span : node->span;
+    check_error(checker, span, "Function '%s' returns '%s', and not '%s'", subprogram->name,
                 type_text(checker->arena, wanted), type_text(checker->arena, type));
     if (wanted->kind == TYPE_NONE)
         check_hint(checker, "the type of its value stands behind its parameters: fn %s() : int64 { ... }",
@@ -115,7 +115,7 @@ const struct type *check_subprogram_call(struct checker *checker, struct node *n
     unsigned wanted = subprogram->parameters.count, found = node->call.arguments.count;
     node->call.subprogram = subprogram;
     if (wanted != found) {
-        check_error(checker, node->place, "%s() requires %u argument%s, found %u", subprogram->name, wanted,
+        check_error(checker, node->span, "%s() requires %u argument%s, found %u", subprogram->name, wanted,
                     wanted == 1 ? "" : "s", found);
         return NULL;
     }
@@ -126,7 +126,7 @@ const struct type *check_subprogram_call(struct checker *checker, struct node *n
         const struct type *type = check_value(checker, argument);
         const struct type *expected = parameter->let.target->type; /* NULL: not looked at yet */
         if (type && expected && type_is_scalar(expected) && !is_convertible(type, expected))
-            check_error(checker, argument->place, "%s() expects '%s' for %s, found '%s'", subprogram->name,
+            check_error(checker, argument->span, "%s() expects '%s' for %s, found '%s'", subprogram->name,
                         type_text(checker->arena, expected), parameter->let.target->variable.name,
                         type_text(checker->arena, type));
     }
@@ -156,7 +156,7 @@ static bool visit_call(struct node *node, void *state)
     struct call_graph *graph = state;
     struct function *callee = NULL;
     if (node->kind == NODE_CALL)
-        callee = table_find(&graph->names, check_identity(graph->checker, node->call.name, node->place));
+        callee = table_find(&graph->names, check_identity(graph->checker, node->call.name, node->span));
     if (callee) {
         struct call *call = arena_new(graph->checker->arena, struct call);
         *call = (struct call){.node = node, .callee = callee};
@@ -171,7 +171,7 @@ static void refuse_recursion(struct checker *checker, struct function *function)
     function->is_open = true;
     for (const struct call *call = function->calls; call; call = call->next) {
         if (call->callee->is_open) {
-            check_error(checker, call->node->place, "Function '%s' calls itself",
+            check_error(checker, call->node->span, "Function '%s' calls itself",
                         call->callee->subprogram->name);
             check_hint(checker, "programs in the kernel have no recursion: use a loop");
         } else if (!call->callee->is_done)
@@ -185,9 +185,9 @@ static void refuse_recursion(struct checker *checker, struct function *function)
 static void refuse_declaration(struct checker *checker, const struct subprogram *subprogram)
 {
     if (builtin_find(checker->builtins, subprogram->name, NULL))
-        check_error(checker, subprogram->place, "'%s' is the name of a builtin", subprogram->name);
+        check_error(checker, subprogram->span, "'%s' is the name of a builtin", subprogram->name);
     if (subprogram->parameters.count > PARAMETERS_MOST) {
-        check_error(checker, subprogram->place, "A function has at most %d parameters, found %u",
+        check_error(checker, subprogram->span, "A function has at most %d parameters, found %u",
                     PARAMETERS_MOST, subprogram->parameters.count);
         check_hint(checker, "a macro can have more");
     }
@@ -205,7 +205,7 @@ void check_subprograms(struct checker *checker)
          subprogram = subprogram->next, function++) {
         function->subprogram = subprogram;
         function->last_call = &function->calls;
-        check_put(checker, &graph.names, check_identity(checker, subprogram->name, subprogram->place),
+        check_put(checker, &graph.names, check_identity(checker, subprogram->name, subprogram->span),
                   function);
     }
     for (graph.walked = graph.functions; graph.walked < graph.functions + count; graph.walked++)

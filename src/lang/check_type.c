@@ -61,7 +61,7 @@ static const struct type *type_of_name(struct checker *checker, const struct typ
         }
         type_complete(type);
         if ((uint64_t)type->size * count > INT32_MAX) {
-            check_error(checker, name->place, "A type of that size is not possible");
+            check_error(checker, name->span, "A type of that size is not possible");
             return NULL;
         }
         type = type_array(checker->arena, type, count);
@@ -76,14 +76,14 @@ const struct type *check_type_name(struct checker *checker, const struct type_na
     if (type || checker->diagnostics->errors > errors)
         return type;
     if (name->of) {
-        check_unresolved(checker, name->place);
+        check_unresolved(checker, name->span);
         return NULL;
     }
     if (!strncmp(name->name, "enum ", 5)) {
-        check_error(checker, name->place, "Unknown enum: %s", name->name + 5);
+        check_error(checker, name->span, "Unknown enum: %s", name->name + 5);
         return NULL;
     }
-    check_error(checker, name->place, "Cannot resolve unknown type \"%s\"", name->name);
+    check_error(checker, name->span, "Cannot resolve unknown type \"%s\"", name->name);
     if (!check_takes_hint(checker))
         return NULL;
     struct nearest nearest = {.name = name->name};
@@ -174,7 +174,7 @@ static bool stands_for_address(const struct node *operand)
 
 static const struct type *take_address(struct checker *checker, struct node *node)
 {
-    struct node *address = node_new(checker->arena, NODE_UNARY, node->cast.operand->place);
+    struct node *address = node_new(checker->arena, NODE_UNARY, node->cast.operand->span);
     address->unary.op = OPERATOR_ADDRESS;
     address->unary.operand = node->cast.operand;
     node->cast.operand = address;
@@ -200,7 +200,7 @@ const struct type *check_cast(struct checker *checker, struct node *node)
     if (!from)
         return NULL;
     if (!cast_is_allowed(from, to)) {
-        check_error(checker, node->cast.name.place, "Cannot cast from \"%s\" to \"%s\"",
+        check_error(checker, node->cast.name.span, "Cannot cast from \"%s\" to \"%s\"",
                     type_text(checker->arena, from), type_text(checker->arena, to));
         if (to->kind == TYPE_STRUCT)
             check_hint(checker, "cast to a pointer to it: (%s *)", type_text(checker->arena, to));
@@ -209,7 +209,7 @@ const struct type *check_cast(struct checker *checker, struct node *node)
     int64_t value;
     if (to->kind == TYPE_ENUM && to->count && check_constant(checker, node->cast.operand, &value) &&
         !type_enumerator(to, value) && (!value || (uint64_t)value & ~type_flags(to))) {
-        check_error(checker, node->cast.name.place, "Enum: %s doesn't contain a variant value of %lld",
+        check_error(checker, node->cast.name.span, "Enum: %s doesn't contain a variant value of %lld",
                     to->name ? to->name : "", (long long)value);
         return NULL;
     }
@@ -255,7 +255,7 @@ const struct type *check_sizeof(struct checker *checker, struct node *node)
     if (!type || !is_fixed)
         return &type_u64;
     if (type->kind == TYPE_NONE) {
-        check_error(checker, node->place, "'%s' has no size", type_text(checker->arena, type));
+        check_error(checker, node->span, "'%s' has no size", type_text(checker->arena, type));
         return NULL;
     }
     /* An enumerator is a constant of 64 bits, whatever its enum takes in memory. */
@@ -275,11 +275,11 @@ static bool member_offset(struct checker *checker, const struct node *node, cons
         type_complete(type);
         if (!member->name) {
             if (type->kind != TYPE_ARRAY || !type->target) {
-                check_error(checker, node->place, "'%s' is not an array", type_text(checker->arena, type));
+                check_error(checker, node->span, "'%s' is not an array", type_text(checker->arena, type));
                 return false;
             }
             if (member->element >= type->count && type->count) {
-                check_error(checker, node->place, "the index %u is out of bounds for array of size %u",
+                check_error(checker, node->span, "the index %u is out of bounds for array of size %u",
                             member->element, type->count);
                 return false;
             }
@@ -288,18 +288,18 @@ static bool member_offset(struct checker *checker, const struct node *node, cons
             continue;
         }
         if (type->kind != TYPE_STRUCT) {
-            check_error(checker, node->place, "'%s' is not a struct: it has no field '%s'",
+            check_error(checker, node->span, "'%s' is not a struct: it has no field '%s'",
                         type_text(checker->arena, type), member->name);
             return false;
         }
         if (!type_find_field(type, member->name, &found) || !found.type) {
-            check_error(checker, node->place, "'%s' does not contain a field named '%s'",
+            check_error(checker, node->span, "'%s' does not contain a field named '%s'",
                         type_text(checker->arena, type), member->name);
             check_hint_field(checker, type, member->name);
             return false;
         }
         if (found.bit_size && found.bit_offset) {
-            check_error(checker, node->place, "The bit-field '%s' does not begin at a byte", member->name);
+            check_error(checker, node->span, "The bit-field '%s' does not begin at a byte", member->name);
             return false;
         }
         *offset += found.offset;
@@ -325,7 +325,7 @@ const struct type *check_offsetof(struct checker *checker, struct node *node)
 
 const struct type *check_typeof(struct checker *checker, struct node *node)
 {
-    check_error(checker, node->place, "typeof() is a type, not a value");
+    check_error(checker, node->span, "typeof() is a type, not a value");
     check_hint(checker, "it stands in casts, in let $x : typeof(...), and in sizeof and its kin");
     return NULL;
 }
@@ -349,9 +349,9 @@ static const char *base_type(struct checker *checker, const struct type *type)
     }
 }
 
-static struct node *text_node(struct checker *checker, struct place place, const char *text)
+static struct node *text_node(struct checker *checker, struct span span, const char *text)
 {
-    struct node *node = node_new(checker->arena, NODE_STRING, place);
+    struct node *node = node_new(checker->arena, NODE_STRING, span);
     node->string.text = text;
     node->string.length = strlen(text);
     return node;
@@ -376,9 +376,9 @@ const struct type *check_typeinfo(struct checker *checker, struct node *node)
     node->type = NULL;
     node->list = (struct node_list){0};
     node->names = names;
-    node_append(&node->list, node_new(checker->arena, NODE_INTEGER, node->place));
-    node_append(&node->list, text_node(checker, node->place, base));
-    node_append(&node->list, text_node(checker, node->place, full));
+    node_append(&node->list, node_new(checker->arena, NODE_INTEGER, node->span));
+    node_append(&node->list, text_node(checker, node->span, base));
+    node_append(&node->list, text_node(checker, node->span, full));
     return check_expression(checker, node);
 }
 
@@ -419,7 +419,7 @@ const struct type *check_comptime(struct checker *checker, struct node *node)
         return node->type;
     }
     if (checker->is_reporting) {
-        check_error(checker, node->place, "Unable to evaluate this when the script is compiled");
+        check_error(checker, node->span, "Unable to evaluate this when the script is compiled");
         check_hint(checker, "comptime takes constants, sizeof, offsetof, typeinfo, is_ptr() and its kin");
     }
     return NULL;

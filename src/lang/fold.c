@@ -116,7 +116,7 @@ static void fold_parameter(struct checker *checker, struct node *node, bool is_t
     }
     const char *text = number <= count ? parameters->values[number - 1] : NULL;
     if (!text) {
-        diagnose_warning(checker->diagnostics, node->place,
+        diagnose_warning(checker->diagnostics, node->span,
                          "Positional parameter $%llu is not given: it is %s", (unsigned long long)number,
                          is_text ? "an empty string" : "0");
         diagnose_hint(checker->diagnostics, "parameters follow the script: %zu given", count);
@@ -126,7 +126,7 @@ static void fold_parameter(struct checker *checker, struct node *node, bool is_t
     bool is_unsigned = false;
     enum number_text kind = is_text ? TEXT_IS_WORD : parameter_number(text, &value, &is_unsigned);
     if (kind == TEXT_IS_TOO_LARGE)
-        diagnose_error(checker->diagnostics, node->place, "Positional parameter $%llu is too large: %s",
+        diagnose_error(checker->diagnostics, node->span, "Positional parameter $%llu is too large: %s",
                        (unsigned long long)number, text);
     if (kind != TEXT_IS_WORD) {
         fold_to_integer(node, value, is_unsigned, NULL);
@@ -174,11 +174,11 @@ static void fold_to_cast(struct node *node, struct node *child, uint64_t value, 
         {[1] = "int8", [2] = "int16", [4] = "int32", [8] = "int64"},
         {[1] = "uint8", [2] = "uint16", [4] = "uint32", [8] = "uint64"},
     };
-    struct place place = node->place;
+    struct span span = node->span;
     struct node *next = node->next;
     fold_to_integer(child, value, is_unsigned, NULL);
-    *node = (struct node){.kind = NODE_CAST, .place = place, .next = next};
-    node->cast.name = (struct type_name){.name = words[is_unsigned][size], .place = place};
+    *node = (struct node){.kind = NODE_CAST, .span = span, .next = next};
+    node->cast.name = (struct type_name){.name = words[is_unsigned][size], .span = span};
     node->cast.operand = child;
 }
 
@@ -308,7 +308,7 @@ static void fold_text_behind(struct checker *checker, struct node *node, const s
     if (skip < 0)
         return;
     if ((uint64_t)skip > length) {
-        diagnose_warning(checker->diagnostics, node->place,
+        diagnose_warning(checker->diagnostics, node->span,
                          "This text is always empty: there are only %zu characters to skip", length);
         skip = (int64_t)length;
     }

@@ -34,7 +34,7 @@ static const char *given(const struct parameters *parameters, const char *name)
 
 static void wrong_value(struct options *options, const char *name, const char *what, const char *value)
 {
-    diagnose_error(options->diagnostics, (struct place){0},
+    diagnose_error(options->diagnostics, (struct span){0},
                    "program command line option --%s invalid %s (value: %s)", name, what, value);
 }
 
@@ -54,7 +54,7 @@ static void become_bool(struct options *options, struct node *node, const char *
 /* An int64: other than a literal's, its type does not depend on what was given, as long as it fits one. */
 static void become_integer(struct options *options, struct node *node, const char *name, const char *value)
 {
-    struct node *number = node_new(options->arena, NODE_INTEGER, node->place);
+    struct node *number = node_new(options->arena, NODE_INTEGER, node->span);
     char *end;
     errno = 0;
     number->integer.value = (uint64_t)strtoll(value, &end, 0);
@@ -70,7 +70,7 @@ static void become_integer(struct options *options, struct node *node, const cha
     }
     node->kind = NODE_CAST;
     memset(&node->cast, 0, sizeof node->cast);
-    node->cast.name = (struct type_name){.name = is_unsigned ? "uint64" : "int64", .place = node->place};
+    node->cast.name = (struct type_name){.name = is_unsigned ? "uint64" : "int64", .span = node->span};
     node->cast.operand = number;
 }
 
@@ -117,7 +117,7 @@ static bool replace(struct node *node, void *state)
     else if (description && description->kind != NODE_STRING)
         wrong = "Third argument to 'getopt' must be a string literal.";
     if (wrong) {
-        diagnose_error(options->diagnostics, node->place, "%s", wrong);
+        diagnose_error(options->diagnostics, node->span, "%s", wrong);
         diagnose_hint(options->diagnostics, "getopt(\"name\" [, default [, \"description\"]])");
         return false;
     }
@@ -153,10 +153,10 @@ static void refuse_unknown(struct options *options)
             text_printf(&unknown, "%s--%s", unknown.length ? ", " : "", name);
     }
     if (unknown.length)
-        diagnose_error(options->diagnostics, (struct place){0}, "unexpected program command line options: %s",
+        diagnose_error(options->diagnostics, (struct span){0}, "unexpected program command line options: %s",
                        text_string(&unknown));
     else if (wants_help)
-        diagnose_error(options->diagnostics, (struct place){0}, "%s", ""); /* the hint is all */
+        diagnose_error(options->diagnostics, (struct span){0}, "%s", ""); /* the hint is all */
     if (unknown.length || wants_help) {
         if (!options->names.length)
             diagnose_hint(options->diagnostics, "no custom program options defined.");

@@ -110,11 +110,11 @@ static bool collect_values(struct node *node, void *state)
     if (node->kind != NODE_BLOCK_VALUE)
         return true;
     /* The place begins with the parentheses around the brace. */
-    struct lexer lexer = {.source = layout->source, .position = node->place.begin};
+    struct lexer lexer = {.source = layout->source, .position = node->span.begin};
     struct token token = lexer_next(&lexer);
     while (token.kind == TOKEN_PAREN_OPEN)
         token = lexer_next(&lexer);
-    *arena_push(layout->arena, layout->values, layout->value_count, layout->value_room) = token.place.begin;
+    *arena_push(layout->arena, layout->values, layout->value_count, layout->value_room) = token.span.begin;
     return true;
 }
 
@@ -226,7 +226,7 @@ static void put_tokens(struct layout *layout, uint32_t begin, uint32_t end, bool
     lexer.in_predicate = in_predicate;
     for (;;) {
         struct token token = lexer_next(&lexer);
-        if (token.kind == TOKEN_END || token.place.begin >= end)
+        if (token.kind == TOKEN_END || token.span.begin >= end)
             break;
         struct lexer ahead = lexer;
         enum token_kind next = lexer_next(&ahead).kind;
@@ -238,8 +238,8 @@ static void put_tokens(struct layout *layout, uint32_t begin, uint32_t end, bool
             if (!is_whole && !is_value(layout, opened[open_count - 1]) && !brackets)
                 text_char(layout->out, ';');
         }
-        has_comment = put_gap(layout, gap, token.place.begin);
-        gap = token.place.end;
+        has_comment = put_gap(layout, gap, token.span.begin);
+        gap = token.span.end;
         bool prefix = is_prefix(&walk, token.kind, next);
         if (token.kind == TOKEN_BRACE_CLOSE) {
             line_end(layout);
@@ -257,12 +257,12 @@ static void put_tokens(struct layout *layout, uint32_t begin, uint32_t end, bool
             text_char(layout->out, ' ');
         } else if (!layout->at_line_start && wants_space(&walk, token.kind, prefix, next))
             text_char(layout->out, ' ');
-        put(layout, token.place.begin, token.place.end);
+        put(layout, token.span.begin, token.span.end);
         brackets += token.kind == TOKEN_PAREN_OPEN || token.kind == TOKEN_BRACKET_OPEN;
         if ((token.kind == TOKEN_PAREN_CLOSE || token.kind == TOKEN_BRACKET_CLOSE) && brackets)
             brackets--;
         if (token.kind == TOKEN_BRACE_OPEN) {
-            *arena_push(layout->arena, opened, open_count, open_room) = token.place.begin;
+            *arena_push(layout->arena, opened, open_count, open_room) = token.span.begin;
             layout->depth++;
             brackets = 0;
             line_end(layout);
@@ -283,21 +283,21 @@ static void put_tokens(struct layout *layout, uint32_t begin, uint32_t end, bool
 static void put_block(struct layout *layout, const struct action_block *block)
 {
     for (const struct attach_point *point = block->attach_points; point; point = point->next) {
-        if (layout->at_line_start && layout->source->text[point->place.begin] == '#') {
+        if (layout->at_line_start && layout->source->text[point->span.begin] == '#') {
             line_begin(layout); /* at the beginning of a line it would not be a probe */
             text_char(layout->out, ',');
         }
-        put(layout, point->place.begin, point->place.end);
+        put(layout, point->span.begin, point->span.end);
         if (point->next) {
-            uint32_t gap = point->place.end, stop = point->next->place.begin;
+            uint32_t gap = point->span.end, stop = point->next->span.begin;
             text_char(layout->out, ',');
             line_end(layout);
             put_gap(layout, gap, stop);
         }
     }
-    uint32_t body = block->body->place.begin, from = block->attach_points->place.end;
+    uint32_t body = block->body->span.begin, from = block->attach_points->span.end;
     for (const struct attach_point *point = block->attach_points; point; point = point->next)
-        from = point->place.end;
+        from = point->span.end;
     if (block->predicate) {
         struct lexer lexer = {.source = layout->source, .position = from};
         line_end(layout);
@@ -314,15 +314,15 @@ static void put_block(struct layout *layout, const struct action_block *block)
     line_end(layout);
     put_gap(layout, from, body);
     line_end(layout);
-    put_tokens(layout, body, block->body->place.end, false);
+    put_tokens(layout, body, block->body->span.end, false);
 }
 
 /* The block that begins there; positions never go back. */
 static const struct action_block *block_at(struct layout *layout, uint32_t position)
 {
-    while (layout->block && layout->block->attach_points->place.begin < position)
+    while (layout->block && layout->block->attach_points->span.begin < position)
         layout->block = layout->block->next;
-    return layout->block && layout->block->attach_points->place.begin == position ? layout->block : NULL;
+    return layout->block && layout->block->attach_points->span.begin == position ? layout->block : NULL;
 }
 
 /* From the word of a form to its end: the brace that closes it, or the ; behind. */
@@ -332,7 +332,7 @@ static uint32_t form_end(const struct layout *layout, uint32_t begin)
     struct token word = lexer_next(&lexer);
     unsigned depth = 0;
     enum token_kind last = word.kind == TOKEN_LET ? TOKEN_PAREN_CLOSE /* of let @m = hash(1) */
-                           : word.place.end - begin == 6 && !memcmp(layout->source->text + begin, "import", 6)
+                           : word.span.end - begin == 6 && !memcmp(layout->source->text + begin, "import", 6)
                                ? TOKEN_STRING
                                : TOKEN_END;
     for (;;) {
@@ -340,15 +340,15 @@ static uint32_t form_end(const struct layout *layout, uint32_t begin)
         if (token.kind == last && last != TOKEN_END) { /* and its semicolon */
             struct lexer ahead = lexer;
             struct token next = lexer_next(&ahead);
-            return next.kind == TOKEN_SEMICOLON ? next.place.end : token.place.end;
+            return next.kind == TOKEN_SEMICOLON ? next.span.end : token.span.end;
         }
         if (token.kind == TOKEN_END)
             return (uint32_t)layout->source->length;
         if (token.kind == TOKEN_SEMICOLON && !depth)
-            return token.place.end;
+            return token.span.end;
         depth += token.kind == TOKEN_BRACE_OPEN;
         if (token.kind == TOKEN_BRACE_CLOSE && (!depth || !--depth))
-            return token.place.end;
+            return token.span.end;
     }
 }
 
@@ -387,7 +387,7 @@ static void put_script(struct layout *layout)
         uint32_t c = block ? begin : c_end(layout, begin);
         if (block) {
             put_block(layout, block);
-            at = block->body->place.end;
+            at = block->body->span.end;
         } else if (c > begin) {
             put(layout, begin, c);
             at = c;
@@ -406,7 +406,7 @@ static void put_script(struct layout *layout)
                 put(layout, begin, named);
                 put_gap(layout, named, behind);
                 put_block(layout, block);
-                at = block->body->place.end;
+                at = block->body->span.end;
             } else
                 put_tokens(layout, begin, at, false);
         }

@@ -388,20 +388,20 @@ static bool lexer_is_predicate_end(const struct lexer *lexer)
 static struct token lexer_next_written(struct lexer *lexer)
 {
     uint32_t length = (uint32_t)lexer->source->length;
-    struct token token = {.kind = TOKEN_END, .place = {lexer->source, lexer->position, length}};
+    struct token token = {.kind = TOKEN_END, .span = {lexer->source, lexer->position, length}};
     if (!lexer_skip_blanks(lexer)) {
         /* The marker goes under the comment's first characters, not under the rest of the script. */
-        token.place.begin = lexer->position;
-        token.place.end = lexer->position + 2;
+        token.span.begin = lexer->position;
+        token.span.end = lexer->position + 2;
         lexer->position = length;
         token.kind = TOKEN_ERROR;
-        token.text = lexer->source->text + token.place.begin;
+        token.text = lexer->source->text + token.span.begin;
         token.length = 2;
         token.error = "Unterminated comment";
         token.hint = "a comment that begins with /* ends with */";
         return token;
     }
-    token.place.begin = lexer->position;
+    token.span.begin = lexer->position;
     char c = lexer_peek(lexer, 0);
     if (lexer->position >= length)
         ;
@@ -424,9 +424,9 @@ static struct token lexer_next_written(struct lexer *lexer)
         lexer->position++;
     } else
         lex_punctuation(lexer, &token);
-    token.place.end = lexer->position;
-    token.text = lexer->source->text + token.place.begin;
-    token.length = token.place.end - token.place.begin;
+    token.span.end = lexer->position;
+    token.text = lexer->source->text + token.span.begin;
+    token.length = token.span.end - token.span.begin;
     return token;
 }
 
@@ -440,7 +440,7 @@ struct token lexer_next(struct lexer *lexer)
         if (token.kind != TOKEN_NAME || !lexer->definitions)
             return token;
         uint32_t behind = lexer->position;
-        lexer->position = token.place.begin;
+        lexer->position = token.span.begin;
         lexer->expanded = 0;
         if (!c_expand(lexer->definitions, lexer, &lexer->expansion)) {
             lexer->position = behind;

@@ -95,7 +95,7 @@ enum token_kind {
 
 struct token {
     enum token_kind kind;
-    struct place place;
+    struct span span;
     uint64_t value;
     const char *error; /* not NULL: what is wrong; with TOKEN_INTEGER or TOKEN_STRING parsing can go on */
     const char *hint;  /* or NULL */

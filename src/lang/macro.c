@@ -103,7 +103,7 @@ static void bind_type_question(const struct expansion *expansion, struct node *n
     *name = (struct type_name){.of = node_clone(expansion->expander->arena, given),
                                .suffixes = suffixes,
                                .suffix_count = depth,
-                               .place = name->place};
+                               .span = name->span};
     node->cast.operand = NULL;
 }
 
@@ -161,11 +161,11 @@ static void explain_mismatch(struct expander *expander, const struct node *call,
                              const struct node_list *arguments)
 {
     struct diagnostics *diagnostics = expander->diagnostics;
-    diagnose_error(diagnostics, call->place, "Call to %s() has arguments that do not match any definition.",
+    diagnose_error(diagnostics, call->span, "Call to %s() has arguments that do not match any definition.",
                    closest->name);
     if (closest->parameters.count != arguments->count) {
         diagnose_context(
-            diagnostics, closest->place,
+            diagnostics, closest->span,
             "The closest definition of %s() has a different number of arguments. Expected: %u but "
             "got %u",
             closest->name, closest->parameters.count, arguments->count);
@@ -176,17 +176,17 @@ static void explain_mismatch(struct expander *expander, const struct node *call,
          parameter = parameter->next, argument = argument->next) {
         if (argument_fits(parameter, argument))
             continue;
-        diagnose_error(diagnostics, argument->place,
+        diagnose_error(diagnostics, argument->span,
                        "Mismatched arg. %s() expects a %s for arg %s but got %s.", closest->name,
                        parameter->kind == NODE_MAP ? "map" : "variable", parameter_name(parameter),
                        argument->kind == NODE_VARIABLE                    ? "a variable"
                        : argument->kind == NODE_MAP && !argument->map.key ? "a map"
                                                                           : "an expression");
-        diagnose_context(diagnostics, parameter->place, "This is the argument in the closest definition.");
+        diagnose_context(diagnostics, parameter->span, "This is the argument in the closest definition.");
     }
 }
 
-static bool is_recursive(const struct expansion *expansion, const struct macro *macro, struct place place)
+static bool is_recursive(const struct expansion *expansion, const struct macro *macro, struct span span)
 {
     const struct expansion *first = expansion;
     while (first && first->macro != macro)
@@ -203,7 +203,7 @@ static bool is_recursive(const struct expansion *expansion, const struct macro *
     }
     while (count)
         text_printf(&chain, "%s > ", names[--count]->name);
-    diagnose_error(expansion->expander->diagnostics, place, "Recursive macro call detected. Call chain: %s%s",
+    diagnose_error(expansion->expander->diagnostics, span, "Recursive macro call detected. Call chain: %s%s",
                    text_string(&chain), macro->name);
     text_free(&chain);
     return true;
@@ -211,18 +211,18 @@ static bool is_recursive(const struct expansion *expansion, const struct macro *
 
 /* ---- the copy ---- */
 
-static bool give_up(struct expander *expander, struct place place)
+static bool give_up(struct expander *expander, struct span span)
 {
     if (!expander->gave_up)
-        diagnose_error(expander->diagnostics, place, "The macros of this script expand to too much");
+        diagnose_error(expander->diagnostics, span, "The macros of this script expand to too much");
     expander->gave_up = true;
     return false;
 }
 
-static void bind_place(const struct expansion *expansion, struct place *place)
+static void bind_span(const struct expansion *expansion, struct span *span)
 {
-    if (expansion->macro && place->source)
-        place->source = expansion->source;
+    if (expansion->macro && span->source)
+        span->source = expansion->source;
 }
 
 static void bind_variable(const struct expansion *expansion, struct node *node)
@@ -244,16 +244,16 @@ static void bind_map(const struct expansion *expansion, struct node *node)
     if (argument)
         node->map.name = argument->map.name;
     else
-        diagnose_error(expansion->expander->diagnostics, node->place,
+        diagnose_error(expansion->expander->diagnostics, node->span,
                        "Unhygienic access to map: %s. Maps must be passed into the macro as arguments.",
                        node->map.name);
 }
 
 /* let $p; for ($p : …): what is declared there is not the parameter. */
-static void refuse_shadow(const struct expansion *expansion, const struct node *declared, struct place place)
+static void refuse_shadow(const struct expansion *expansion, const struct node *declared, struct span span)
 {
     if (expansion->macro && declared && argument_of(expansion, NODE_VARIABLE, declared->variable.name))
-        diagnose_error(expansion->expander->diagnostics, place, "Variable declaration shadows macro arg %s",
+        diagnose_error(expansion->expander->diagnostics, span, "Variable declaration shadows macro arg %s",
                        declared->variable.name);
 }
 
@@ -274,10 +274,10 @@ static void expand_call(struct expansion *around, struct node *node, const char 
             explain_mismatch(expander, node, closest, arguments);
         return;
     }
-    if (is_recursive(around, macro, node->place))
+    if (is_recursive(around, macro, node->span))
         return;
     if (around->depth + 1 == DEEPEST_CALLS || expander->expansions == MOST_EXPANSIONS) {
-        give_up(expander, node->place);
+        give_up(expander, node->span);
         return;
     }
     struct expansion expansion = {
@@ -285,7 +285,7 @@ static void expand_call(struct expansion *around, struct node *node, const char 
         .around = around,
         .macro = macro,
         .arguments = arguments->first,
-        .source = source_copy(expander->diagnostics, macro->place.source, node->place),
+        .source = source_copy(expander->diagnostics, macro->span.source, node->span),
         .number = ++expander->expansions,
         .depth = around->depth + 1,
         .is_first = !macro->was_expanded,
@@ -300,7 +300,7 @@ static void expand_call(struct expansion *around, struct node *node, const char 
     *node = *body;
     node->next = next;
     if (node_is_deeper(node, DEEPEST))
-        give_up(expander, node->place);
+        give_up(expander, node->span);
 }
 
 static bool count_visit(struct node *node, void *state)
@@ -315,19 +315,19 @@ static bool expand_visit(struct node *node, void *state)
     struct expansion *expansion = state;
     struct expander *expander = expansion->expander;
     if (expander->gave_up || ++expander->nodes > MOST_NODES)
-        return give_up(expander, node->place);
-    bind_place(expansion, &node->place);
+        return give_up(expander, node->span);
+    bind_span(expansion, &node->span);
     switch (node->kind) {
     case NODE_LET:
-        bind_place(expansion, &node->let.type_name.place);
-        refuse_shadow(expansion, node->let.target, node->place);
+        bind_span(expansion, &node->let.type_name.span);
+        refuse_shadow(expansion, node->let.target, node->span);
         node_walk(node->let.type_name.of, expand_visit, expansion);
         bind_type(expansion, &node->let.type_name);
         node_walk(node->let.target, expand_visit, expansion);
         node_walk(node->let.value, expand_visit, expansion);
         return false;
     case NODE_FOR_RANGE:
-    case NODE_FOR_MAP: refuse_shadow(expansion, node->loop.variable, node->place); return true;
+    case NODE_FOR_MAP: refuse_shadow(expansion, node->loop.variable, node->span); return true;
     case NODE_VARIABLE:
         if (expansion->macro)
             bind_variable(expansion, node);
@@ -337,7 +337,7 @@ static bool expand_visit(struct node *node, void *state)
             bind_map(expansion, node);
         return true;
     case NODE_CAST:
-        bind_place(expansion, &node->cast.name.place);
+        bind_span(expansion, &node->cast.name.span);
         node_walk(node->cast.name.of, expand_visit, expansion);
         bind_type(expansion, &node->cast.name);
         node_walk(node->cast.operand, expand_visit, expansion);
@@ -346,13 +346,13 @@ static bool expand_visit(struct node *node, void *state)
     case NODE_TYPEOF:
     case NODE_TYPEINFO:
     case NODE_SIZEOF:
-        bind_place(expansion, &node->cast.name.place);
+        bind_span(expansion, &node->cast.name.span);
         /* sizeof(x): x is the parameter, not a type of that name. */
         node_walk(node->cast.name.of, expand_visit, expansion);
         bind_type_question(expansion, node);
         if (node->cast.operand && node->cast.operand->kind == NODE_NAME &&
             argument_of(expansion, NODE_NAME, node->cast.operand->name.name))
-            node->cast.name = (struct type_name){.place = node->cast.name.place};
+            node->cast.name = (struct type_name){.span = node->cast.name.span};
         node_walk(node->cast.operand, expand_visit, expansion);
         return false;
     case NODE_NAME: {
@@ -364,7 +364,7 @@ static bool expand_visit(struct node *node, void *state)
         struct node *next = node->next;
         node_walk((struct node *)argument, count_visit, expander);
         if (expander->nodes > MOST_NODES)
-            return give_up(expander, node->place);
+            return give_up(expander, node->span);
         *node = *node_clone(expander->arena, argument);
         node->next = next;
         return false;
@@ -389,7 +389,7 @@ static void refuse_doubles(struct expander *expander)
             for (; x && x->kind == y->kind; x = x->next)
                 y = y->next;
             if (!x)
-                diagnose_error(expander->diagnostics, macro->place, "Redefinition of macro: %s", macro->name);
+                diagnose_error(expander->diagnostics, macro->span, "Redefinition of macro: %s", macro->name);
         }
 }
 

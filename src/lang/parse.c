@@ -20,7 +20,7 @@ bool parser_failed(const struct parser *parser)
 
 /* Whether one more may be reported. The bound keeps a hopeless text from flooding the user, and the
  * reports' own search for doubles from taking long. */
-static bool parser_may_report(struct parser *parser, enum severity severity, struct place place)
+static bool parser_may_report(struct parser *parser, enum severity severity, struct span span)
 {
     if (parser->gave_up)
         return false;
@@ -29,31 +29,31 @@ static bool parser_may_report(struct parser *parser, enum severity severity, str
     if (severity == DIAGNOSTIC_WARNING)
         return false;
     parser->gave_up = true;
-    diagnose_error(parser->diagnostics, place, "Too many errors: the rest of the script was not looked at");
+    diagnose_error(parser->diagnostics, span, "Too many errors: the rest of the script was not looked at");
     return false;
 }
 
-static void parser_vreport(struct parser *parser, enum severity severity, struct place place,
+static void parser_vreport(struct parser *parser, enum severity severity, struct span span,
                            const char *format, va_list arguments)
 {
-    parser->hint_wanted = parser_may_report(parser, severity, place);
+    parser->hint_wanted = parser_may_report(parser, severity, span);
     if (!parser->hint_wanted)
         return;
     struct text text = {0};
     text_vprintf(&text, format, arguments);
-    (severity == DIAGNOSTIC_ERROR ? diagnose_error : diagnose_warning)(parser->diagnostics, place, "%s",
+    (severity == DIAGNOSTIC_ERROR ? diagnose_error : diagnose_warning)(parser->diagnostics, span, "%s",
                                                                        text_string(&text));
     text_free(&text);
 }
 
-void parser_report(struct parser *parser, enum severity severity, struct place place, const char *format, ...)
+void parser_report(struct parser *parser, enum severity severity, struct span span, const char *format, ...)
 {
     parser->hint_wanted = false;
     if (parser_failed(parser))
         return;
     va_list arguments;
     va_start(arguments, format);
-    parser_vreport(parser, severity, place, format, arguments);
+    parser_vreport(parser, severity, span, format, arguments);
     va_end(arguments);
 }
 
@@ -69,23 +69,23 @@ static void parser_set_failed(struct parser *parser)
     parser->token.kind = TOKEN_FAILED;
 }
 
-void parser_fail(struct parser *parser, struct place place, const char *format, ...)
+void parser_fail(struct parser *parser, struct span span, const char *format, ...)
 {
     parser->hint_wanted = false;
     if (parser_failed(parser))
         return;
     va_list arguments;
     va_start(arguments, format);
-    parser_vreport(parser, DIAGNOSTIC_ERROR, place, format, arguments);
+    parser_vreport(parser, DIAGNOSTIC_ERROR, span, format, arguments);
     va_end(arguments);
     parser_set_failed(parser);
 }
 
 /* The text of a place for a message: short, and only what a terminal can show. */
-static const char *parser_quote(struct parser *parser, struct place place)
+static const char *parser_quote(struct parser *parser, struct span span)
 {
-    const char *text = parser->source->text + place.begin;
-    size_t length = place.end - place.begin;
+    const char *text = parser->source->text + span.begin;
+    size_t length = span.end - span.begin;
     bool is_cut = length > LONGEST_QUOTE;
     if (is_cut)
         for (length = LONGEST_QUOTE; length && (text[length] & 0xc0) == 0x80;)
@@ -103,26 +103,26 @@ void parser_fail_expected(struct parser *parser, const char *wanted)
     parser->hint_wanted = false;
     if (parser_failed(parser))
         return;
-    struct place place = parser->token.place;
+    struct span span = parser->token.span;
     if (parser->token.kind == TOKEN_END)
-        parser_fail(parser, place, "syntax: expected %s, found the end of the script", wanted);
+        parser_fail(parser, span, "syntax: expected %s, found the end of the script", wanted);
     else
-        parser_fail(parser, place, "syntax: expected %s, found '%s'", wanted, parser_quote(parser, place));
+        parser_fail(parser, span, "syntax: expected %s, found '%s'", wanted, parser_quote(parser, span));
 }
 
 void parser_advance(struct parser *parser)
 {
     if (parser_failed(parser))
         return;
-    parser->previous = parser->token.place;
+    parser->previous = parser->token.span;
     if (parser->gave_up)
         parser->lexer.position = (uint32_t)parser->source->length;
     parser->token = lexer_next(&parser->lexer);
     const struct token *token = &parser->token;
     if (!token->error)
         return;
-    parser_report(parser, DIAGNOSTIC_ERROR, token->place, "%s: '%s'", token->error,
-                  parser_quote(parser, token->place));
+    parser_report(parser, DIAGNOSTIC_ERROR, token->span, "%s: '%s'", token->error,
+                  parser_quote(parser, token->span));
     parser_hint(parser, token->hint);
     if (token->kind == TOKEN_ERROR)
         parser_set_failed(parser);
@@ -146,24 +146,24 @@ bool parser_expect(struct parser *parser, enum token_kind kind)
     return false;
 }
 
-struct place parser_since(const struct parser *parser, struct place first)
+struct span parser_since(const struct parser *parser, struct span first)
 {
-    return place_between(first, parser->previous);
+    return span_between(first, parser->previous);
 }
 
-const char *parser_word(struct parser *parser, struct place place)
+const char *parser_word(struct parser *parser, struct span span)
 {
     const struct token *token = &parser->token;
-    if (token->text && token->place.begin == place.begin && token->place.end == place.end)
+    if (token->text && token->span.begin == span.begin && token->span.end == span.end)
         return arena_copy(parser->arena, token->text, token->length);
-    return arena_copy(parser->arena, parser->source->text + place.begin, place.end - place.begin);
+    return arena_copy(parser->arena, parser->source->text + span.begin, span.end - span.begin);
 }
 
 bool parser_enter(struct parser *parser)
 {
     if (++parser->nesting <= TREE_NESTING)
         return true;
-    parser_fail(parser, parser->token.place, "Nested too deeply: more than %d levels", TREE_NESTING);
+    parser_fail(parser, parser->token.span, "Nested too deeply: more than %d levels", TREE_NESTING);
     return false;
 }
 
@@ -171,7 +171,7 @@ bool parser_link(struct parser *parser)
 {
     if (++parser->chain <= TREE_CHAIN)
         return true;
-    parser_fail(parser, parser->token.place, "Statement is too long: more than %d operators or branches",
+    parser_fail(parser, parser->token.span, "Statement is too long: more than %d operators or branches",
                 TREE_CHAIN);
     parser_hint(parser, "keep a part of it in a scratch variable, or use a map as a table");
     return false;
@@ -193,7 +193,7 @@ static void parser_skip_blanks(struct parser *parser)
     if (lexer_skip_blanks(&parser->lexer))
         return;
     struct token token = lexer_next(&parser->lexer); /* has the text of the error, and goes to the end */
-    parser_report(parser, DIAGNOSTIC_ERROR, token.place, "%s", token.error);
+    parser_report(parser, DIAGNOSTIC_ERROR, token.span, "%s", token.error);
     parser_hint(parser, token.hint);
 }
 
@@ -221,7 +221,7 @@ static struct node *parse_predicate(struct parser *parser)
         parser_hint(parser, "a predicate stands between slashes before the block: /pid == 1/ { ... }");
     }
     parser->lexer.in_predicate = false;
-    parser_find_block(parser, parser->failed.place.begin);
+    parser_find_block(parser, parser->failed.span.begin);
     return NULL;
 }
 
@@ -261,8 +261,8 @@ static struct attach_point *parse_attach_points(struct parser *parser)
         c = parser_at(parser, parser->lexer.position);
         if (c == ',' || c == '{' || c == '/' || parser_at_end(parser))
             continue;
-        struct place place = {parser->source, parser->lexer.position, parser->lexer.position + 1};
-        parser_fail(parser, place, "syntax: expected '{' after the probe");
+        struct span span = {parser->source, parser->lexer.position, parser->lexer.position + 1};
+        parser_fail(parser, span, "syntax: expected '{' after the probe");
         parser_hint(parser, "a probe is followed by its block: interval:s:1 { ... }; several probes are "
                             "separated by commas");
         return first;
@@ -276,27 +276,27 @@ static struct action_block *parse_action_block(struct parser *parser)
     parser->nesting = parser->chain = 0;
     parser->token = parser->failed = (struct token){.kind = TOKEN_END};
     if (parser->lexer.expansion && parser->lexer.expanded < parser->lexer.expansion->count)
-        parser_report(parser, DIAGNOSTIC_ERROR, parser->lexer.expansion->place,
+        parser_report(parser, DIAGNOSTIC_ERROR, parser->lexer.expansion->span,
                       "A macro goes on behind the end of its block");
     parser->lexer.expansion = NULL;
-    block->place = (struct place){parser->source, parser->lexer.position, parser->lexer.position};
+    block->span = (struct span){parser->source, parser->lexer.position, parser->lexer.position};
     block->attach_points = parse_attach_points(parser);
     if (parser_failed(parser)) {
         parser_find_block(parser, parser->lexer.position);
         parser->token.kind = TOKEN_END;
     } else {
         if (!block->attach_points && !parser_at_end(parser)) {
-            struct place place = {parser->source, parser->lexer.position, parser->lexer.position + 1};
-            parser_report(parser, DIAGNOSTIC_ERROR, place, "A probe is missing before the block");
+            struct span span = {parser->source, parser->lexer.position, parser->lexer.position + 1};
+            parser_report(parser, DIAGNOSTIC_ERROR, span, "A probe is missing before the block");
             parser_hint(parser, "for example interval:s:1 { ... }; spoor -l lists the probes");
         }
         if (parser_at(parser, parser->lexer.position) == '/')
             block->predicate = parse_predicate(parser);
         parser->token = (struct token){.kind = TOKEN_END};
         parser_skip_blanks(parser);
-        if (block->attach_points && parser_at_end(parser) && !parser->failed.place.source) {
+        if (block->attach_points && parser_at_end(parser) && !parser->failed.span.source) {
             uint32_t end = (uint32_t)parser->source->length;
-            parser_report(parser, DIAGNOSTIC_ERROR, (struct place){parser->source, end, end},
+            parser_report(parser, DIAGNOSTIC_ERROR, (struct span){parser->source, end, end},
                           "syntax: expected '{', found the end of the script");
             parser_hint(parser, "a probe is followed by its block: interval:s:1 { ... }");
         }
@@ -305,7 +305,7 @@ static struct action_block *parse_action_block(struct parser *parser)
         return NULL;
     parser_advance(parser); /* the { */
     block->body = parse_body(parser);
-    block->place.end = block->body->place.end;
+    block->span.end = block->body->span.end;
     return block;
 }
 
@@ -349,17 +349,17 @@ static bool parse_c_piece(struct parser *parser, struct script *script)
 
 static bool source_check(struct diagnostics *diagnostics, const struct source *source)
 {
-    struct place place = {source, 0, 0};
+    struct span span = {source, 0, 0};
     if (source->length > LARGEST_SOURCE) {
-        place.source = NULL;
-        diagnose_error(diagnostics, place, "%s: the script is larger than 1 MiB", source->name);
+        span.source = NULL;
+        diagnose_error(diagnostics, span, "%s: the script is larger than 1 MiB", source->name);
         return false;
     }
     const char *nul = memchr(source->text, 0, source->length);
     if (!nul)
         return true;
-    place.source = NULL;
-    diagnose_error(diagnostics, place, "%s: the script holds a NUL byte: it is not a text", source->name);
+    span.source = NULL;
+    diagnose_error(diagnostics, span, "%s: the script holds a NUL byte: it is not a text", source->name);
     return false;
 }
 
@@ -372,7 +372,7 @@ static struct parser parser_begin(struct arena *arena, struct diagnostics *diagn
         .source = source,
         .parameters = parameters,
         .lexer = {.source = source},
-        .token = {.kind = TOKEN_END, .place = {source, 0, 0}},
+        .token = {.kind = TOKEN_END, .span = {source, 0, 0}},
         .previous = {source, 0, 0},
     };
 }
@@ -400,15 +400,15 @@ void script_parse_more(struct arena *arena, struct diagnostics *diagnostics, str
             break;
         char c = parser_at(&parser, parser.lexer.position);
         if (c == '}' || c == ';') {
-            struct place place = {source, parser.lexer.position, parser.lexer.position + 1};
+            struct span span = {source, parser.lexer.position, parser.lexer.position + 1};
             if (c == '}')
-                parser_report(&parser, DIAGNOSTIC_ERROR, place, "syntax: '}' without a '{' before it");
+                parser_report(&parser, DIAGNOSTIC_ERROR, span, "syntax: '}' without a '{' before it");
             parser.lexer.position++;
             continue;
         }
         if (parse_form(&parser, script)) {
             if (parser_failed(&parser)) {
-                parser.lexer.position = parser.failed.place.begin;
+                parser.lexer.position = parser.failed.span.begin;
                 parser_pass_over(&parser);
             }
             continue;
@@ -430,7 +430,7 @@ bool script_has_probes(struct diagnostics *diagnostics, const struct script *scr
 {
     if (script->block_count)
         return true;
-    diagnose_error(diagnostics, (struct place){0}, "No probes in the script");
+    diagnose_error(diagnostics, (struct span){0}, "No probes in the script");
     diagnose_hint(diagnostics, "a script is made of probes with blocks: BEGIN { printf(\"hello\\n\"); }");
     return false;
 }
@@ -472,14 +472,14 @@ struct attach_point *attach_point_parse(struct arena *arena, struct diagnostics 
     size_t errors_before = diagnostics->errors;
     lexer_skip_blanks(&parser.lexer);
     if (parser_at_end(&parser)) {
-        diagnose_error(diagnostics, (struct place){0}, "The name of a probe is missing");
+        diagnose_error(diagnostics, (struct span){0}, "The name of a probe is missing");
         return NULL;
     }
     struct attach_point *attach_point = parse_attach_point(&parser, true);
     lexer_skip_blanks(&parser.lexer);
     if (attach_point && !parser_at_end(&parser)) {
-        struct place place = {source, parser.lexer.position, (uint32_t)source->length};
-        parser_report(&parser, DIAGNOSTIC_ERROR, place,
+        struct span span = {source, parser.lexer.position, (uint32_t)source->length};
+        parser_report(&parser, DIAGNOSTIC_ERROR, span,
                       "One probe is expected here, and this does not belong to it");
         parser_hint(&parser, "a text with blanks, commas or braces is put between double quotes");
     }

@@ -37,12 +37,12 @@ static void attach_parameter(struct parser *parser, struct text *text)
         if (number < UINT16_MAX)
             number = number * 10 + (uint32_t)(parser_at(parser, parser->lexer.position) - '0');
     const struct parameters *parameters = parser->parameters;
-    struct place place = {parser->source, begin, parser->lexer.position};
+    struct span span = {parser->source, begin, parser->lexer.position};
     if (!number) {
-        parser_report(parser, DIAGNOSTIC_ERROR, place, "There is no such parameter: '$0'");
+        parser_report(parser, DIAGNOSTIC_ERROR, span, "There is no such parameter: '$0'");
         parser_hint(parser, "the parameters of a script are $1, $2 and so on");
     } else if (!parameters || number > parameters->count) {
-        parser_report(parser, DIAGNOSTIC_WARNING, place, "Parameter $%u is not given: it is empty here",
+        parser_report(parser, DIAGNOSTIC_WARNING, span, "Parameter $%u is not given: it is empty here",
                       number);
         parser_hint(parser, "parameters of a script follow it on the command line, behind --");
     } else
@@ -71,8 +71,8 @@ static bool attach_quoted(struct parser *parser, struct text *text)
     for (;;) {
         char c = parser_at(parser, parser->lexer.position);
         if (!c || c == '\n') {
-            struct place place = {parser->source, begin, parser->lexer.position};
-            parser_fail(parser, place, "Unterminated string in a probe");
+            struct span span = {parser->source, begin, parser->lexer.position};
+            parser_fail(parser, span, "Unterminated string in a probe");
             parser_hint(parser, "it ends with \" on the line where it began");
             return false;
         }
@@ -108,7 +108,7 @@ static bool attach_piece(struct parser *parser, struct attach_piece *piece, bool
         }
     }
     piece->text = text_keep(&text, parser->arena);
-    piece->place = (struct place){parser->source, begin, parser->lexer.position};
+    piece->span = (struct span){parser->source, begin, parser->lexer.position};
     return good;
 }
 
@@ -117,11 +117,11 @@ static void attach_split(struct parser *parser, struct attach_point *point)
 {
     struct attach_piece *piece = &point->pieces[point->piece_count - 1];
     const char *text = piece->text;
-    const struct place place = piece->place;
+    const struct span span = piece->span;
     for (const char *colon; (colon = strchr(text, ':')); text = colon + 1) {
         piece->text = arena_copy(parser->arena, text, (size_t)(colon - text));
         piece = arena_push(parser->arena, point->pieces, point->piece_count, point->piece_room);
-        *piece = (struct attach_piece){.place = place, .text = arena_strdup(parser->arena, colon + 1)};
+        *piece = (struct attach_piece){.span = span, .text = arena_strdup(parser->arena, colon + 1)};
     }
 }
 
@@ -151,13 +151,13 @@ struct attach_point *parse_attach_point(struct parser *parser, bool is_pattern)
         if (!ends_piece(parser_at(parser, ahead.position)))
             parser->lexer = ahead;
     }
-    point->place = (struct place){parser->source, begin, end};
-    point->text = parser_word(parser, point->place);
+    point->span = (struct span){parser->source, begin, end};
+    point->text = parser_word(parser, point->span);
     if (end > begin)
         return point;
     /* Nothing that a probe can begin with: the caller's message would be about the character after it. */
-    point->place.end++;
-    parser_fail(parser, point->place, "syntax: expected a probe, found '%s'",
-                parser_word(parser, point->place));
+    point->span.end++;
+    parser_fail(parser, point->span, "syntax: expected a probe, found '%s'",
+                parser_word(parser, point->span));
     return NULL;
 }

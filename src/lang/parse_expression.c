@@ -49,7 +49,7 @@ static const uint8_t assignment_operators[TOKEN_KINDS] = {
     [TOKEN_SHR_ASSIGN] = OPERATOR_SHR,
 };
 
-struct node *parser_node(struct parser *parser, enum node_kind kind, struct place first)
+struct node *parser_node(struct parser *parser, enum node_kind kind, struct span first)
 {
     return node_new(parser->arena, kind, parser_since(parser, first));
 }
@@ -81,23 +81,23 @@ static void parse_list(struct parser *parser, struct node_list *list, enum token
 }
 
 /* record: '(' word '=' expression (',' word '=' expression)* ','? ')' behind the parenthesis */
-static struct node *parse_record(struct parser *parser, struct place first)
+static struct node *parse_record(struct parser *parser, struct span first)
 {
     struct node_list list = {0};
     const char **names = NULL;
     size_t count = 0, room = 0;
     struct table seen = {0};
     while (!parser_failed(parser) && parser->token.kind != TOKEN_PAREN_CLOSE) {
-        struct place place = parser->token.place;
+        struct span span = parser->token.span;
         if (!token_is_word(&parser->token)) {
             parser_fail_expected(parser, "the name of a field");
             break;
         }
-        const char *name = parser_word(parser, place);
+        const char *name = parser_word(parser, span);
         if (table_find(&seen, name))
-            parser_report(parser, DIAGNOSTIC_ERROR, place, "The record has two fields named '%s'", name);
+            parser_report(parser, DIAGNOSTIC_ERROR, span, "The record has two fields named '%s'", name);
         else if (table_put(&seen, name, (void *)name))
-            parser_fail(parser, place, "Out of memory");
+            parser_fail(parser, span, "Out of memory");
         parser_advance(parser);
         parser_expect(parser, TOKEN_ASSIGN);
         *arena_push(parser->arena, names, count, room) = name;
@@ -116,7 +116,7 @@ static struct node *parse_record(struct parser *parser, struct place first)
 /* parenthesised: '(' expression ')' | '(' ')' | '(' expression ',' list ')' | record */
 static struct node *parse_parenthesised(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     struct lexer ahead = parser->lexer;
     struct token word = lexer_next(&ahead), next = lexer_next(&ahead);
     parser_advance(parser);
@@ -126,7 +126,7 @@ static struct node *parse_parenthesised(struct parser *parser)
     if (!parser_accept(parser, TOKEN_PAREN_CLOSE)) {
         struct node *inner = parse_expression(parser);
         if (parser_accept(parser, TOKEN_PAREN_CLOSE)) {
-            inner->place = parser_since(parser, first);
+            inner->span = parser_since(parser, first);
             return inner;
         }
         if (!parser_accept(parser, TOKEN_COMMA))
@@ -142,18 +142,18 @@ static struct node *parse_parenthesised(struct parser *parser)
 /* map: '@' name? ('[' expression (',' expression)* ','? ']')? */
 static struct node *parse_map(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     struct node *key = NULL;
     const char *name = parser_word(parser, first);
     parser_advance(parser);
-    struct place bracket = parser->token.place;
+    struct span bracket = parser->token.span;
     if (parser_accept(parser, TOKEN_BRACKET_OPEN)) {
-        struct place keys = parser->token.place;
+        struct span keys = parser->token.span;
         struct node_list list = {0};
         parse_list(parser, &list, TOKEN_BRACKET_CLOSE);
         key = list.first;
         if (list.count > 1) {
-            key = node_new(parser->arena, NODE_TUPLE, place_between(keys, list.last->place));
+            key = node_new(parser->arena, NODE_TUPLE, span_between(keys, list.last->span));
             key->list = list;
         } else if (!list.count) {
             parser_report(parser, DIAGNOSTIC_ERROR, parser_since(parser, bracket), "A key is missing");
@@ -169,7 +169,7 @@ static struct node *parse_map(struct parser *parser)
 /* name: word | word '(' list ')' */
 static struct node *parse_name(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     const char *name = parser_word(parser, first);
     parser_advance(parser);
     if (parser->token.kind == TOKEN_PAREN_OPEN && !strcmp(name, "container_of"))
@@ -190,7 +190,7 @@ static struct node *parse_name(struct parser *parser)
 /* integer | 'true' | 'false' | parameter */
 static struct node *parse_constant(struct parser *parser, enum node_kind kind, uint64_t value)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     parser_advance(parser);
     struct node *node = parser_node(parser, kind, first);
     node->integer.value = value;
@@ -220,12 +220,12 @@ static struct node *parse_primary(struct parser *parser)
     case TOKEN_IF: return parse_if_value(parser);
     case TOKEN_STRING:
         parser_advance(parser);
-        node = parser_node(parser, NODE_STRING, token.place);
+        node = parser_node(parser, NODE_STRING, token.span);
         node->string.text = lexer_string(parser->arena, &token, &node->string.length);
         return node;
     case TOKEN_VARIABLE:
         parser_advance(parser);
-        node = parser_node(parser, NODE_VARIABLE, token.place);
+        node = parser_node(parser, NODE_VARIABLE, token.span);
         node->variable.name = arena_copy(parser->arena, token.text, token.length);
         return node;
     default: parser_fail_expected(parser, "an expression"); return parser_no_node(parser);
@@ -239,14 +239,14 @@ static struct node *parse_field(struct parser *parser, struct node *object)
     uint32_t element = 0;
     parser_advance(parser);
     if (token_is_word(&parser->token)) {
-        name = parser_word(parser, parser->token.place);
+        name = parser_word(parser, parser->token.span);
         parser_advance(parser);
     } else if (object->kind == NODE_INTEGER && parser->token.kind == TOKEN_INTEGER) {
-        parser_fail(parser, place_between(object->place, parser->token.place),
+        parser_fail(parser, span_between(object->span, parser->token.span),
                     "Floating-point numbers are not part of the language");
     } else if (parser->token.kind != TOKEN_INTEGER || !parser_plain_number(parser, &element))
         parser_fail_expected(parser, "a field");
-    struct node *node = parser_node(parser, NODE_FIELD, object->place);
+    struct node *node = parser_node(parser, NODE_FIELD, object->span);
     node->field.object = object;
     node->field.name = name;
     node->field.element = element;
@@ -254,10 +254,10 @@ static struct node *parse_field(struct parser *parser, struct node *object)
 }
 
 static struct node *parser_step(struct parser *parser, struct node *target, enum token_kind kind,
-                                struct place first, bool is_prefix)
+                                struct span first, bool is_prefix)
 {
     if (target->kind != NODE_VARIABLE && target->kind != NODE_MAP)
-        parser_report(parser, DIAGNOSTIC_ERROR, target->place, "'%s' changes scratch variables and maps only",
+        parser_report(parser, DIAGNOSTIC_ERROR, target->span, "'%s' changes scratch variables and maps only",
                       token_kind_text(kind));
     struct node *node = parser_node(parser, NODE_STEP, first);
     node->step.op = (enum operator)step_operators[kind];
@@ -283,13 +283,13 @@ static struct node *parse_postfix(struct parser *parser)
         }
         parser_advance(parser);
         if (kind != TOKEN_BRACKET_OPEN) {
-            node = parser_step(parser, node, kind, node->place, false);
+            node = parser_step(parser, node, kind, node->span, false);
             continue;
         }
         struct node *index = parse_expression(parser);
         parser_expect(parser, TOKEN_BRACKET_CLOSE);
         struct node *array = node;
-        node = parser_node(parser, NODE_INDEX, array->place);
+        node = parser_node(parser, NODE_INDEX, array->span);
         node->binary.left = array;
         node->binary.right = index;
     }
@@ -314,10 +314,9 @@ struct node *parse_unary(struct parser *parser)
         parser_advance(parser);
         struct node *operand = parse_unary(parser);
         if (step_operators[token.kind])
-            node = parser_step(parser, operand, token.kind, token.place, true);
+            node = parser_step(parser, operand, token.kind, token.span, true);
         else {
-            node =
-                parser_node(parser, token.kind == TOKEN_COMPTIME ? NODE_COMPTIME : NODE_UNARY, token.place);
+            node = parser_node(parser, token.kind == TOKEN_COMPTIME ? NODE_COMPTIME : NODE_UNARY, token.span);
             node->unary.op = (enum operator)unary_operators[token.kind];
             node->unary.operand = operand;
         }
@@ -337,7 +336,7 @@ static struct node *parse_binary(struct parser *parser, unsigned lowest)
             return left;
         parser_advance(parser);
         struct node *right = parse_binary(parser, level + 1);
-        struct node *node = parser_node(parser, NODE_BINARY, left->place);
+        struct node *node = parser_node(parser, NODE_BINARY, left->span);
         node->binary.op = (enum operator)binary_operators[kind].op;
         node->binary.left = left;
         node->binary.right = right;
@@ -357,7 +356,7 @@ struct node *parse_expression(struct parser *parser)
             yes = parse_expression(parser);
         parser_expect(parser, TOKEN_COLON);
         struct node *no = parse_expression(parser);
-        struct node *node = parser_node(parser, NODE_TERNARY, condition->place);
+        struct node *node = parser_node(parser, NODE_TERNARY, condition->span);
         node->ternary.condition = condition;
         node->ternary.yes = yes;
         node->ternary.no = no;

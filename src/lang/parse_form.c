@@ -17,7 +17,7 @@ enum { MOST_FORMS = 1000 }; /* they are sought by their names, one after the oth
 
 static const char *parse_word(struct parser *parser, const char *what)
 {
-    const char *word = parser_word(parser, parser->token.place);
+    const char *word = parser_word(parser, parser->token.span);
     if (!token_is_word(&parser->token))
         return parser_fail_expected(parser, what), "";
     parser_advance(parser);
@@ -30,7 +30,7 @@ static const char *parse_word(struct parser *parser, const char *what)
 static struct setting *parse_setting(struct parser *parser)
 {
     struct setting *setting = arena_new(parser->arena, struct setting);
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     size_t length;
     setting->key = parse_word(parser, "the name of a setting, or '}'");
     parser_expect(parser, TOKEN_ASSIGN);
@@ -40,11 +40,11 @@ static struct setting *parse_setting(struct parser *parser)
     else if (value.kind == TOKEN_INTEGER) /* also 1e6 */
         setting->value = arena_printf(parser->arena, "%" PRIu64, value.value);
     else if (token_is_word(&value))
-        setting->value = parser_word(parser, value.place);
+        setting->value = parser_word(parser, value.span);
     else
         parser_fail_expected(parser, "a number, a word or a string");
     parser_advance(parser);
-    setting->place = parser_since(parser, first);
+    setting->span = parser_since(parser, first);
     return setting;
 }
 
@@ -78,7 +78,7 @@ static void parse_import(struct parser *parser, struct script *script)
         return;
     }
     *last = arena_new(parser->arena, struct import);
-    (*last)->place = place_between(parser->previous, parser->token.place);
+    (*last)->span = span_between(parser->previous, parser->token.span);
     (*last)->path = lexer_string(parser->arena, &parser->token, &length);
     if (script->importer)
         script->importer->import(script->importer, script, *last);
@@ -101,11 +101,11 @@ static void parse_macro_parameter(struct parser *parser, struct macro *macro)
         return;
     }
     if (macro->parameters.count == PARAMETERS_MOST) {
-        parser_fail(parser, token.place, "A macro has at most %d parameters", PARAMETERS_MOST);
+        parser_fail(parser, token.span, "A macro has at most %d parameters", PARAMETERS_MOST);
         return;
     }
-    struct node *node = node_new(parser->arena, kind, token.place);
-    const char *name = parser_word(parser, token.place);
+    struct node *node = node_new(parser->arena, kind, token.span);
+    const char *name = parser_word(parser, token.span);
     if (kind == NODE_VARIABLE)
         node->variable.name = name;
     else if (kind == NODE_MAP)
@@ -116,7 +116,7 @@ static void parse_macro_parameter(struct parser *parser, struct macro *macro)
         if (other->kind == kind && !strcmp(name, kind == NODE_VARIABLE ? other->variable.name
                                                  : kind == NODE_MAP    ? other->map.name
                                                                        : other->name.name))
-            parser_report(parser, DIAGNOSTIC_ERROR, token.place,
+            parser_report(parser, DIAGNOSTIC_ERROR, token.span,
                           "%s for macro argument has already been used: %s",
                           kind == NODE_VARIABLE ? "Variable"
                           : kind == NODE_MAP    ? "Map"
@@ -130,7 +130,7 @@ static void parse_macro_parameter(struct parser *parser, struct macro *macro)
 static void parse_macro(struct parser *parser, struct script *script)
 {
     struct macro *macro = arena_new(parser->arena, struct macro), **last = &script->macros;
-    struct place first = parser->previous;
+    struct span first = parser->previous;
     LIST_END(last);
     macro->name = parse_word(parser, "the name of the macro");
     parser_expect(parser, TOKEN_PAREN_OPEN);
@@ -140,7 +140,7 @@ static void parse_macro(struct parser *parser, struct script *script)
             parser_fail_expected(parser, "',' or ')'");
     }
     parser_expect(parser, TOKEN_PAREN_CLOSE);
-    macro->place = parser_since(parser, first);
+    macro->span = parser_since(parser, first);
     if (parser->token.kind != TOKEN_BRACE_OPEN) {
         parser_fail_expected(parser, "'{'");
         return;
@@ -155,7 +155,7 @@ static void parse_macro(struct parser *parser, struct script *script)
 /* parameter: variable ':' type */
 static void parse_fn_parameter(struct parser *parser, struct subprogram *subprogram)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     struct node *target = node_new(parser->arena, NODE_VARIABLE, first);
     if (parser->token.kind != TOKEN_VARIABLE) {
         parser_fail_expected(parser, "a parameter");
@@ -169,7 +169,7 @@ static void parse_fn_parameter(struct parser *parser, struct subprogram *subprog
     struct node *node = node_new(parser->arena, NODE_LET, first);
     node->let.target = target;
     node->let.has_type = parse_type_name(parser, &node->let.type_name);
-    node->place = parser_since(parser, first);
+    node->span = parser_since(parser, first);
     node_append(&subprogram->parameters, node);
 }
 
@@ -178,7 +178,7 @@ static void parse_fn(struct parser *parser, struct script *script)
 {
     struct subprogram *subprogram = arena_new(parser->arena, struct subprogram);
     struct subprogram **last = &script->subprograms;
-    struct place first = parser->previous;
+    struct span first = parser->previous;
     LIST_END(last);
     subprogram->name = parse_word(parser, "the name of the function");
     parser_expect(parser, TOKEN_PAREN_OPEN);
@@ -190,11 +190,11 @@ static void parse_fn(struct parser *parser, struct script *script)
     parser_expect(parser, TOKEN_PAREN_CLOSE);
     if (parser_accept(parser, TOKEN_COLON))
         parse_type_name(parser, &subprogram->result);
-    subprogram->place = parser_since(parser, first);
+    subprogram->span = parser_since(parser, first);
     for (const struct subprogram *other = script->subprograms; other && !parser_failed(parser);
          other = other->next)
         if (!strcmp(other->name, subprogram->name))
-            parser_report(parser, DIAGNOSTIC_ERROR, subprogram->place, "Redefinition of function: %s",
+            parser_report(parser, DIAGNOSTIC_ERROR, subprogram->span, "Redefinition of function: %s",
                           subprogram->name);
     if (parser->token.kind != TOKEN_BRACE_OPEN) {
         parser_fail_expected(parser, "'{'");
@@ -211,9 +211,9 @@ static void parse_declaration(struct parser *parser, struct script *script)
 {
     struct map_declaration *declaration = arena_new(parser->arena, struct map_declaration);
     struct map_declaration **last = &script->declarations;
-    struct place first = parser->previous;
+    struct span first = parser->previous;
     LIST_END(last);
-    declaration->name = parser_word(parser, parser->token.place);
+    declaration->name = parser_word(parser, parser->token.span);
     parser_advance(parser);
     parser_expect(parser, TOKEN_ASSIGN);
     declaration->kind = parse_word(parser, "a type of map");
@@ -226,10 +226,10 @@ static void parse_declaration(struct parser *parser, struct script *script)
         parser_fail_expected(parser, "')'");
         return;
     }
-    declaration->place = place_between(first, parser->token.place);
+    declaration->span = span_between(first, parser->token.span);
     for (const struct map_declaration *other = script->declarations; other; other = other->next)
         if (!strcmp(other->name, declaration->name))
-            parser_report(parser, DIAGNOSTIC_ERROR, declaration->place, "Redeclaration of existing map: %s",
+            parser_report(parser, DIAGNOSTIC_ERROR, declaration->span, "Redeclaration of existing map: %s",
                           declaration->name);
     *last = declaration;
 }
@@ -251,23 +251,23 @@ bool parse_form(struct parser *parser, struct script *script)
     struct token word = lexer_next(&ahead);
     if (!token_is_word(&word) || !lexer_skip_blanks(&ahead))
         return false;
-    const char *text = parser->source->text + word.place.begin;
-    size_t length = word.place.end - word.place.begin;
+    const char *text = parser->source->text + word.span.begin;
+    size_t length = word.span.end - word.span.begin;
     char follows = ahead.position < parser->source->length ? parser->source->text[ahead.position] : 0;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         if (strlen(forms[i].word) != length || memcmp(forms[i].word, text, length) != 0)
             continue;
         if (forms[i].follows ? follows != forms[i].follows : !follows || strchr(":,/{=", follows) != NULL)
             continue;
-        parser->lexer.position = word.place.end;
+        parser->lexer.position = word.span.end;
         parser->token = word;
         parser->nesting = parser->chain = 0;
         parser_advance(parser);
         if (script->form_count++ < MOST_FORMS) {
             forms[i].parse(parser, script);
         } else {
-            parser_fail(parser, word.place,
-                        "More than %d imports, macros, functions and declarations of maps", MOST_FORMS);
+            parser_fail(parser, word.span, "More than %d imports, macros, functions and declarations of maps",
+                        MOST_FORMS);
             parser->gave_up = true;
         }
         return true;

@@ -7,7 +7,7 @@
 
 static struct node *parse_statement(struct parser *parser);
 
-static struct node *statement_new(struct parser *parser, enum node_kind kind, struct place first)
+static struct node *statement_new(struct parser *parser, enum node_kind kind, struct span first)
 {
     return node_new(parser->arena, kind, parser_since(parser, first));
 }
@@ -41,7 +41,7 @@ static void parser_recover(struct parser *parser)
     parser->token = parser->failed;
     if (parser->token.kind == TOKEN_ERROR && parser->token.ends_line) {
         parser->token.kind = TOKEN_SEMICOLON; /* the line is lost, and the statement with it */
-        parser->token.place.end = parser->token.place.begin;
+        parser->token.span.end = parser->token.span.begin;
     }
     while (!parser->gave_up && parser->token.kind != TOKEN_END) {
         enum token_kind kind = parser->token.kind;
@@ -68,7 +68,7 @@ static void parser_recover(struct parser *parser)
 /* statements: (statement | ';')* up to the } of the block, or the end */
 static struct node *parse_statements(struct parser *parser)
 {
-    struct place open = parser->token.place;
+    struct span open = parser->token.span;
     struct node_list list = {0};
     parser_advance(parser);
     for (;;) {
@@ -84,14 +84,14 @@ static struct node *parse_statements(struct parser *parser)
     }
     if (parser->token.kind == TOKEN_END && !parser->gave_up) {
         struct position position = source_position(parser->source, open.begin);
-        parser_report(parser, DIAGNOSTIC_ERROR, parser->token.place,
+        parser_report(parser, DIAGNOSTIC_ERROR, parser->token.span,
                       "syntax: expected '}', found the end of the script");
         if (parser->hint_wanted)
             diagnose_hint(parser->diagnostics, "the block that is not closed begins at line %u, column %u",
                           position.line, position.column);
         parser->gave_up = true; /* the blocks around are open too: one message is enough */
     }
-    struct node *block = node_new(parser->arena, NODE_BLOCK, place_between(open, parser->token.place));
+    struct node *block = node_new(parser->arena, NODE_BLOCK, span_between(open, parser->token.span));
     block->list = list;
     return block;
 }
@@ -123,13 +123,13 @@ struct node *parse_body(struct parser *parser)
 /* if: 'if' expression block ('else' (block | if))? */
 static struct node *parse_if(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     parser_advance(parser);
     struct node *condition = parse_expression(parser);
     struct node *yes = parse_block(parser), *no = NULL;
     if (parser_accept(parser, TOKEN_ELSE)) {
         if (parser->token.kind == TOKEN_IF) {
-            struct place nested = parser->token.place;
+            struct span nested = parser->token.span;
             if (parser_link(parser)) {
                 struct node *branch = parse_if(parser);
                 no = statement_new(parser, NODE_BLOCK, nested);
@@ -183,7 +183,7 @@ bool block_to_value(struct node *block)
 static struct node *wanted_value(struct parser *parser, struct node *block)
 {
     if (!parser_failed(parser) && !block_to_value(block)) {
-        parser_report(parser, DIAGNOSTIC_ERROR, block->place, "This block has no value");
+        parser_report(parser, DIAGNOSTIC_ERROR, block->span, "This block has no value");
         parser_hint(parser, "its last statement is the value, without a semicolon: { $x = 1; $x + 1 }");
     }
     block->kind = NODE_BLOCK_VALUE;
@@ -199,7 +199,7 @@ struct node *parse_block_value(struct parser *parser)
 /* if value: 'if' expression block_value 'else' (block_value | if_value) */
 struct node *parse_if_value(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     struct node *no = NULL;
     if (!parser_enter(parser))
         return parser->nesting--, node_new(parser->arena, NODE_INTEGER, parser->previous);
@@ -222,7 +222,7 @@ struct node *parse_if_value(struct parser *parser)
 /* while: 'while' expression block */
 static struct node *parse_while(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     parser_advance(parser);
     struct node *condition = parse_expression(parser);
     struct node *body = parse_block(parser);
@@ -235,7 +235,7 @@ static struct node *parse_while(struct parser *parser)
 /* unroll: 'unroll' expression block */
 static struct node *parse_unroll(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     parser_advance(parser);
     struct node *count = parse_expression(parser);
     struct node *body = parse_block(parser);
@@ -248,12 +248,12 @@ static struct node *parse_unroll(struct parser *parser)
 /* for: 'for' '(' head ')' block | 'for' head block; head: variable ':' (map | expression '..' expression) */
 static struct node *parse_for(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     parser_advance(parser);
     const bool has_parentheses = parser_accept(parser, TOKEN_PAREN_OPEN);
-    struct node *variable = node_new(parser->arena, NODE_VARIABLE, parser->token.place);
+    struct node *variable = node_new(parser->arena, NODE_VARIABLE, parser->token.span);
     if (parser->token.kind == TOKEN_VARIABLE) {
-        variable->variable.name = parser_word(parser, parser->token.place);
+        variable->variable.name = parser_word(parser, parser->token.span);
         parser_advance(parser);
     } else {
         parser_fail_expected(parser, "a scratch variable");
@@ -264,7 +264,7 @@ static struct node *parse_for(struct parser *parser)
     if (parser_accept(parser, TOKEN_RANGE))
         to = parse_expression(parser);
     else if (from->kind != NODE_MAP || from->map.key) {
-        parser_report(parser, DIAGNOSTIC_ERROR, from->place, "A loop goes over a map or over a range");
+        parser_report(parser, DIAGNOSTIC_ERROR, from->span, "A loop goes over a map or over a range");
         parser_hint(parser, "loops are written for ($i : 0..10) { ... } and for ($kv : @map) { ... }");
     }
     if (has_parentheses)
@@ -284,13 +284,13 @@ static struct node *parse_for(struct parser *parser)
 /* let: 'let' variable (':' type)? ('=' expression)? */
 static struct node *parse_let(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     struct type_name name = {0};
     bool has_type = false;
     parser_advance(parser);
-    struct node *target = node_new(parser->arena, NODE_VARIABLE, parser->token.place), *value = NULL;
+    struct node *target = node_new(parser->arena, NODE_VARIABLE, parser->token.span), *value = NULL;
     if (parser->token.kind == TOKEN_VARIABLE) {
-        target->variable.name = parser_word(parser, parser->token.place);
+        target->variable.name = parser_word(parser, parser->token.span);
         parser_advance(parser);
     } else {
         parser_fail_expected(parser, "a scratch variable");
@@ -311,7 +311,7 @@ static struct node *parse_let(struct parser *parser)
 /* return: 'return' expression? */
 static struct node *parse_return(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     struct node *value = NULL;
     parser_advance(parser);
     if (parser->token.kind != TOKEN_SEMICOLON && parser->token.kind != TOKEN_BRACE_CLOSE)
@@ -323,14 +323,14 @@ static struct node *parse_return(struct parser *parser)
 
 static struct node *parse_break(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     parser_advance(parser);
     return statement_new(parser, NODE_BREAK, first);
 }
 
 static struct node *parse_continue(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     parser_advance(parser);
     return statement_new(parser, NODE_CONTINUE, first);
 }
@@ -338,9 +338,9 @@ static struct node *parse_continue(struct parser *parser)
 /* Whether the current tokens are `_ =`. */
 static bool parser_is_discard(const struct parser *parser)
 {
-    struct place place = parser->token.place;
-    if (parser->token.kind != TOKEN_NAME || place.end - place.begin != 1 ||
-        parser->source->text[place.begin] != '_')
+    struct span span = parser->token.span;
+    if (parser->token.kind != TOKEN_NAME || span.end - span.begin != 1 ||
+        parser->source->text[span.begin] != '_')
         return false;
     struct lexer ahead = parser->lexer;
     return lexer_next(&ahead).kind == TOKEN_ASSIGN;
@@ -349,7 +349,7 @@ static bool parser_is_discard(const struct parser *parser)
 /* expression statement: '_' '=' expression | expression | (variable | map) assignment_operator expression */
 static struct node *parse_expression_statement(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     bool is_silent = parser_is_discard(parser), is_assignment;
     if (is_silent) {
         parser_advance(parser);
@@ -360,13 +360,13 @@ static struct node *parse_expression_statement(struct parser *parser)
     if (is_assignment && !is_silent) {
         struct node *target = operand;
         if (target->kind != NODE_VARIABLE && target->kind != NODE_MAP) {
-            parser_report(parser, DIAGNOSTIC_ERROR, target->place,
+            parser_report(parser, DIAGNOSTIC_ERROR, target->span,
                           "Only scratch variables and maps can be assigned to");
             parser_hint(parser, "a scratch variable is written $x, a map @x or @x[key]; a comparison is ==");
         }
         parser_advance(parser);
         struct node *value = parse_expression(parser);
-        operand = statement_new(parser, NODE_ASSIGN, target->place);
+        operand = statement_new(parser, NODE_ASSIGN, target->span);
         operand->assign.op = op;
         operand->assign.target = target;
         operand->assign.value = value;

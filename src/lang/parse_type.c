@@ -45,7 +45,7 @@ bool parser_plain_number(struct parser *parser, uint32_t *number)
 /* length: number? ']' behind the bracket */
 static bool parse_length(struct parser *parser, uint32_t *count)
 {
-    struct place length = parser->token.place;
+    struct span length = parser->token.span;
     *count = TYPE_NAME_OPEN;
     if (parser->token.kind != TOKEN_BRACKET_CLOSE) {
         if (!parser_plain_number(parser, count))
@@ -65,7 +65,7 @@ static bool parse_suffixes(struct parser *parser, struct type_name *name)
     uint32_t suffixes[MOST_SUFFIXES] = {0}, count = 0;
     while (parser->token.kind == TOKEN_MUL || parser->token.kind == TOKEN_BRACKET_OPEN) {
         if (count == MOST_SUFFIXES)
-            return parser_fail(parser, parser_since(parser, name->place), "Too many * or [ ] in a type"),
+            return parser_fail(parser, parser_since(parser, name->span), "Too many * or [ ] in a type"),
                    false;
         suffixes[count] = 0;
         bool is_array = parser->token.kind == TOKEN_BRACKET_OPEN;
@@ -84,13 +84,13 @@ static bool parse_suffixes(struct parser *parser, struct type_name *name)
 /* type: (('struct' | 'union' | 'enum') name | type_word+ | name | typeof) suffixes */
 bool parse_type_name(struct parser *parser, struct type_name *name)
 {
-    struct place first = parser->token.place;
-    *name = (struct type_name){.name = "", .place = first};
+    struct span first = parser->token.span;
+    *name = (struct type_name){.name = "", .span = first};
     enum token_kind kind = parser->token.kind;
     if (kind == TOKEN_STRUCT || kind == TOKEN_UNION || kind == TOKEN_ENUM) {
         const char *keyword = token_kind_text(kind);
         parser_advance(parser);
-        const struct place tag = parser->token.place;
+        const struct span tag = parser->token.span;
         if (parser->token.kind != TOKEN_NAME)
             return parser_fail_expected(parser, "a name of a type"), false;
         name->name = arena_printf(parser->arena, "%s %s", keyword, parser_word(parser, tag));
@@ -103,14 +103,14 @@ bool parse_type_name(struct parser *parser, struct type_name *name)
         parser_advance(parser);
         while (token_is_type_word(&parser->token, name->name)) { /* unsigned long */
             name->name =
-                arena_printf(parser->arena, "%s %s", name->name, parser_word(parser, parser->token.place));
+                arena_printf(parser->arena, "%s %s", name->name, parser_word(parser, parser->token.span));
             parser_advance(parser);
         }
     } else
         return parser_fail_expected(parser, "a type"), false;
     if (!parse_suffixes(parser, name))
         return false;
-    name->place = parser_since(parser, first);
+    name->span = parser_since(parser, first);
     return !parser_failed(parser);
 }
 
@@ -182,12 +182,12 @@ enum type_guess parser_guess_type(const struct parser *parser)
 /* cast: '(' type ')' unary */
 struct node *parse_cast(struct parser *parser)
 {
-    struct place first = parser->token.place;
+    struct span first = parser->token.span;
     struct type_name name;
     parser_advance(parser);
     if (!parse_type_name(parser, &name) || !parser_expect(parser, TOKEN_PAREN_CLOSE))
         return parser_no_node(parser);
-    name.place = parser_since(parser, first); /* with its parentheses: what messages show of a cast */
+    name.span = parser_since(parser, first); /* with its parentheses: what messages show of a cast */
     struct node *operand = parse_unary(parser);
     struct node *node = parser_node(parser, NODE_CAST, first);
     node->cast.name = name;
@@ -211,7 +211,7 @@ static const struct member_path *parse_members(struct parser *parser)
                 parser_fail_expected(parser, "a field");
                 return NULL;
             }
-            member->name = parser_word(parser, parser->token.place);
+            member->name = parser_word(parser, parser->token.span);
             parser_advance(parser);
         }
         *end = member;
@@ -235,7 +235,7 @@ static void parse_of(struct parser *parser, struct node *node)
     struct node *operand = parse_expression(parser);
     node->cast.operand = operand;
     if (operand->kind == NODE_NAME)
-        node->cast.name = (struct type_name){.name = operand->name.name, .place = operand->place};
+        node->cast.name = (struct type_name){.name = operand->name.name, .span = operand->span};
 }
 
 /* type_question: ('sizeof' | 'typeof' | 'typeinfo') '(' of ')' | 'offsetof' '(' of ',' members ')' */
@@ -246,7 +246,7 @@ struct node *parse_type_question(struct parser *parser)
                                                [TOKEN_TYPEOF] = NODE_TYPEOF,
                                                [TOKEN_TYPEINFO] = NODE_TYPEINFO};
     struct token word = parser->token;
-    struct node *node = node_new(parser->arena, (enum node_kind)kinds[word.kind], word.place);
+    struct node *node = node_new(parser->arena, (enum node_kind)kinds[word.kind], word.span);
     parser_advance(parser);
     if (parser->token.kind != TOKEN_PAREN_OPEN) {
         parser_fail_expected(parser, arena_printf(parser->arena, "'(' after %s", token_kind_text(word.kind)));
@@ -259,13 +259,13 @@ struct node *parse_type_question(struct parser *parser)
         parser_expect(parser, TOKEN_PAREN_CLOSE);
     }
     parser->nesting--;
-    node->place = parser_since(parser, word.place);
+    node->span = parser_since(parser, word.span);
     return parser_failed(parser) ? parser_no_node(parser) : node;
 }
 
 /* container_of: 'container_of' '(' expression ',' type ',' members ')'
  * The type of the pointer stays, and with it where it points. */
-struct node *parse_container_of(struct parser *parser, struct place first)
+struct node *parse_container_of(struct parser *parser, struct span first)
 {
     static const uint32_t pointer[1] = {0};
     struct type_name name = {0};
@@ -280,7 +280,7 @@ struct node *parse_container_of(struct parser *parser, struct place first)
         return parser_no_node(parser);
     struct node *bytes = parser_node(parser, NODE_CAST, first);
     bytes->cast.name =
-        (struct type_name){.name = "int8", .suffixes = pointer, .suffix_count = 1, .place = inner->place};
+        (struct type_name){.name = "int8", .suffixes = pointer, .suffix_count = 1, .span = inner->span};
     bytes->cast.operand = inner;
     struct node *offset = parser_node(parser, NODE_OFFSETOF, first);
     offset->cast.name = name;
@@ -298,7 +298,7 @@ struct node *parse_container_of(struct parser *parser, struct place first)
                                          .of = node_clone(parser->arena, name.of),
                                          .suffixes = suffixes,
                                          .suffix_count = name.suffix_count + 1,
-                                         .place = name.place};
+                                         .span = name.span};
     node->cast.operand = moved;
     return node;
 }

@@ -19,7 +19,7 @@ struct parser {
     struct lexer lexer;                  /* behind token */
     struct token token;                  /* the current one */
     struct token failed;                 /* what was current when token became TOKEN_FAILED */
-    struct place previous;               /* of the token that was accepted last */
+    struct span previous;                /* of the token that was accepted last */
     unsigned nesting, chain;             /* against TREE_NESTING and TREE_CHAIN */
     unsigned reports;                    /* what was reported by this parser: bounded */
     bool gave_up;                        /* too many: from here on the script is at its end */
@@ -38,15 +38,15 @@ bool parser_accept(struct parser *parser, enum token_kind kind); /* advances ove
 bool parser_expect(struct parser *parser, enum token_kind kind); /* or fails: "syntax: expected …" */
 /* Fails at the current token because something else was expected: wanted is put after "syntax: expected ". */
 void parser_fail_expected(struct parser *parser, const char *wanted);
-void parser_fail(struct parser *parser, struct place place, const char *format, ...)
+void parser_fail(struct parser *parser, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Reports, and parsing goes on as if nothing had been. */
-void parser_report(struct parser *parser, enum severity severity, struct place place, const char *format, ...)
+void parser_report(struct parser *parser, enum severity severity, struct span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void parser_hint(struct parser *parser, const char *hint); /* for what was reported last */
 bool parser_failed(const struct parser *parser);
-struct place parser_since(const struct parser *parser, struct place first); /* first … last accepted token */
-const char *parser_word(struct parser *parser, struct place place); /* the text at a place; of the current
+struct span parser_since(const struct parser *parser, struct span first); /* first … last accepted token */
+const char *parser_word(struct parser *parser, struct span span); /* the text at a place; of the current
 token at its place: how it is written, which a macro may have done */
 /* One level deeper, or a failure; leave with parser->nesting-- also then. */
 bool parser_enter(struct parser *parser);
@@ -55,7 +55,7 @@ bool parser_link(struct parser *parser); /* one more in a chain, or a failure */
 /* parse_expression.c */
 struct node *parse_expression(struct parser *parser);
 struct node *parse_unary(struct parser *parser);
-struct node *parser_node(struct parser *parser, enum node_kind kind, struct place first); /* … to here */
+struct node *parser_node(struct parser *parser, enum node_kind kind, struct span first); /* … to here */
 /* A node for a place where none could be parsed; parsing has failed, nobody looks at it. */
 struct node *parser_no_node(struct parser *parser);
 enum operator parse_assignment_operator(enum token_kind kind, bool *is_assignment);
@@ -68,7 +68,7 @@ enum type_guess parser_guess_type(const struct parser *parser);
 struct node *parse_cast(struct parser *parser);
 struct node *parse_type_question(struct parser *parser); /* sizeof, offsetof, typeof, typeinfo */
 struct node *parse_container_of(struct parser *parser,
-                                struct place first); /* current token: the parenthesis */
+                                struct span first); /* current token: the parenthesis */
 /* An integer without prefix, suffix or leading zeros: a tuple's element, an array's length. */
 bool parser_plain_number(struct parser *parser, uint32_t *number);
 

@@ -13,12 +13,12 @@ static int bench_expand(const struct probe_kind *kind, struct probe_environment 
         return -EINVAL;
     const char *name = point_piece(point, 1);
     if (!name || point_is_pattern(point, 1)) {
-        diagnose_error(environment->diagnostics, point_place(point, 1), "%s needs a name: %s", kind->name,
+        diagnose_error(environment->diagnostics, point_span(point, 1), "%s needs a name: %s", kind->name,
                        kind->forms);
         return -EINVAL;
     }
     if (environment->runs != kind->time) {
-        diagnose_error(environment->diagnostics, point->place, "%s probes need --%s", kind->name, kind->name);
+        diagnose_error(environment->diagnostics, point->span, "%s probes need --%s", kind->name, kind->name);
         return -EINVAL;
     }
     probe_site_add(environment, sites, point, point_name(environment, kind->name, point), NULL,

@@ -75,7 +75,7 @@ static int counter_expand(const struct probe_kind *kind, struct probe_environmen
         return point_no_match(environment, kind, point, &nearest);
     uint64_t count = counter->count;
     if (text && (!point_number(text, &count) || !count || count > INT64_MAX)) {
-        diagnose_error(environment->diagnostics, point_place(point, 2),
+        diagnose_error(environment->diagnostics, point_span(point, 2),
                        "'%s' is not a count: the number of events between two firings", text);
         diagnose_hint(environment->diagnostics, "without one, %s:%s fires every %u events", kind->name,
                       counter->name, counter->count);
@@ -83,7 +83,7 @@ static int counter_expand(const struct probe_kind *kind, struct probe_environmen
     }
     bool is_hardware = kind == &probe_kind_hardware;
     if (is_hardware && !environment->features.hardware_events) {
-        diagnose_error(environment->diagnostics, point->place,
+        diagnose_error(environment->diagnostics, point->span,
                        "%s cannot be counted: this machine has no performance monitoring unit", name);
         diagnose_hint(environment->diagnostics,
                       "virtual machines often have none; software:cpu-clock and profile work without");

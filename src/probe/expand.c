@@ -41,7 +41,7 @@ static int unknown_kind(struct probe_environment *environment, const struct prob
     struct nearest nearest = {.name = lower_case(environment, name)};
     struct text all = {0};
     if (!strcmp(nearest.name, "asyncwatchpoint") || !strcmp(nearest.name, "aw")) {
-        diagnose_error(environment->diagnostics, point_place(point, 0), "Invalid probe type: %s", name);
+        diagnose_error(environment->diagnostics, point_span(point, 0), "Invalid probe type: %s", name);
         diagnose_hint(environment->diagnostics,
                       "it does not exist any more; write watchpoint:ADDRESS:LENGTH:MODE");
         return -EINVAL;
@@ -50,7 +50,7 @@ static int unknown_kind(struct probe_environment *environment, const struct prob
         nearest_offer(&nearest, kinds[i]->name);
         text_printf(&all, "%s%s", i ? ", " : "", kinds[i]->name);
     }
-    diagnose_error(environment->diagnostics, point_place(point, 0), "Invalid probe type: %s", name);
+    diagnose_error(environment->diagnostics, point_span(point, 0), "Invalid probe type: %s", name);
     if (nearest.best)
         diagnose_hint(environment->diagnostics, "did you mean '%s'?", nearest.best);
     else
@@ -81,7 +81,7 @@ static int expand_kinds(struct probe_environment *environment, const struct prob
         return unknown_kind(environment, kinds, point, pattern);
     if (found)
         return 0;
-    diagnose_error(loud, point->place, "No matches for %s.", point_name(environment, pattern, point));
+    diagnose_error(loud, point->span, "No matches for %s.", point_name(environment, pattern, point));
     diagnose_hint(loud, "`spoor -l '%s'` lists what a pattern matches",
                   point_name(environment, pattern, point));
     return -ENOENT;

@@ -181,7 +181,7 @@ static int no_function(struct fentry_search *search, const char *name)
     struct kallsyms *kallsyms = probe_kallsyms(search->environment);
     uint64_t address;
     if (search->variadic) {
-        diagnose_error(diagnostics, search->point->place,
+        diagnose_error(diagnostics, search->point->span,
                        "%s cannot be attached to %s: it takes a variable number of arguments",
                        search->kind->name, search->variadic);
         diagnose_hint(diagnostics, "a kprobe works");
@@ -189,7 +189,7 @@ static int no_function(struct fentry_search *search, const char *name)
     }
     if (!names_programs(search->point) && kallsyms && !point_is_pattern(search->point, search->function) &&
         kallsyms_address(kallsyms, name, &address) != -ENOENT) {
-        diagnose_error(diagnostics, search->point->place,
+        diagnose_error(diagnostics, search->point->span,
                        "%s cannot be attached to %s: the kernel's BTF does not describe it",
                        search->kind->name, name);
         diagnose_hint(diagnostics, "a kprobe works");
@@ -208,12 +208,12 @@ static int fentry_expand(const struct probe_kind *kind, struct probe_environment
     size_t last = point->piece_count - 1, before = sites->count;
     const char *name = point_piece(point, last);
     if (!name || (last == 3 && !names_programs(point))) {
-        diagnose_error(environment->diagnostics, point->place, "%s needs a function: %s", kind->name,
+        diagnose_error(environment->diagnostics, point->span, "%s needs a function: %s", kind->name,
                        kind->forms);
         return -EINVAL;
     }
     if (!environment->features.fentry || !probe_btf(environment)) {
-        diagnose_error(environment->diagnostics, point->place, "this kernel has no %s: %s cannot be attached",
+        diagnose_error(environment->diagnostics, point->span, "this kernel has no %s: %s cannot be attached",
                        kind->name, point->text);
         diagnose_hint(environment->diagnostics,
                       "it was built without BTF or function tracing, or lockdown forbids it; tracepoint, "
@@ -242,7 +242,7 @@ static struct ir *slot_read(struct lowering *l, uint32_t offset, const struct ty
     struct ir_builder *b = &l->b;
     struct ir *word = type->kind == TYPE_POINTER
                           ? lower_read_scalar(l, ir_offset(b, lower_ctx(l), (int32_t)offset), &type_u64,
-                                              SPACE_KERNEL, b->place)
+                                              SPACE_KERNEL, b->span)
                           : ir_load(b, lower_ctx(l), (int32_t)offset, SLOT, false);
     if (type->kind == TYPE_BOOL)
         return ir_binary_constant(b, IR_NE, ir_binary_constant(b, IR_AND, word, 0xff), 0);

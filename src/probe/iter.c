@@ -104,7 +104,7 @@ static const char *iter_pin_path(struct probe_environment *environment, const st
         problem = "it is not in BPF's file system";
     if (!problem)
         return path;
-    diagnose_error(environment->diagnostics, point_place(point, 2), "iter cannot be pinned at '%s': %s", path,
+    diagnose_error(environment->diagnostics, point_span(point, 2), "iter cannot be pinned at '%s': %s", path,
                    problem);
     diagnose_hint(environment->diagnostics, "write a name, which is then below " PIN_DIRECTORY
                                             "; `mount -t bpf bpf /sys/fs/bpf` mounts it");
@@ -121,12 +121,12 @@ static int iter_expand(const struct probe_kind *kind, struct probe_environment *
     const struct type *context;
     uint32_t function;
     if (!btf) {
-        diagnose_error(environment->diagnostics, point->place,
+        diagnose_error(environment->diagnostics, point->span,
                        "iter needs the kernel's BTF, and there is no /sys/kernel/btf/vmlinux");
         return -ENOTSUP;
     }
     if (target && point_is_pattern(point, 1)) {
-        diagnose_error(environment->diagnostics, point_place(point, 1), "iter takes no wildcards");
+        diagnose_error(environment->diagnostics, point_span(point, 1), "iter takes no wildcards");
         diagnose_hint(environment->diagnostics, "`spoor -l 'iter:*'` lists what there is");
         return -EINVAL;
     }
@@ -139,7 +139,7 @@ static int iter_expand(const struct probe_kind *kind, struct probe_environment *
     }
     for (size_t i = 0; i < sizeof iter_needy / sizeof *iter_needy; i++)
         if (!strcmp(target, iter_needy[i].target)) {
-            diagnose_error(environment->diagnostics, point->place,
+            diagnose_error(environment->diagnostics, point->span,
                            "iter:%s has to be given %s of another program, which a script cannot name",
                            target, iter_needy[i].what);
             return -ENOTSUP;
@@ -147,7 +147,7 @@ static int iter_expand(const struct probe_kind *kind, struct probe_environment *
     if (point_piece(point, 2) && !(pin = iter_pin_path(environment, point)))
         return -EINVAL;
     if (environment->has_filter) {
-        diagnose_error(environment->diagnostics, point->place,
+        diagnose_error(environment->diagnostics, point->span,
                        "iter walks over all processes or over one: it knows no --follow, no --cgroup and no "
                        "list of processes");
         diagnose_hint(environment->diagnostics, "use -p with one process, or a predicate");
@@ -166,7 +166,7 @@ static void iter_gate(struct lowering *l, const struct probe_context *context)
 {
     (void)context;
     struct ir *at = ir_offset(&l->b, lower_ctx(l), 8);
-    struct ir *object = lower_read_scalar(l, at, &type_u64, SPACE_KERNEL, l->b.place);
+    struct ir *object = lower_read_scalar(l, at, &type_u64, SPACE_KERNEL, l->b.span);
     struct ir_block *on = ir_block_new(&l->b), *out = ir_block_new(&l->b);
     ir_branch(&l->b, object, on, out);
     ir_seal(&l->b, on);

@@ -117,7 +117,7 @@ struct probe_site *probe_site_add(struct probe_environment *environment, struct 
                                   const void *detail)
 {
     struct probe_site *site = arena_push(environment->arena, sites->items, sites->count, sites->room);
-    *site = (struct probe_site){.name = name, .function = function, .place = point->place, .detail = detail};
+    *site = (struct probe_site){.name = name, .function = function, .span = point->span, .detail = detail};
     for (size_t i = 0; i < point->piece_count; i++)
         site->is_found |= point_is_pattern(point, i);
     return site;

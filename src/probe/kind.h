@@ -92,7 +92,7 @@ void probe_environment_close(struct probe_environment *environment);
 struct probe_site {
     const char *name;     /* "uprobe:/bin/x:main": what the builtin `probe` prints */
     const char *function; /* what `func` prints; NULL: none */
-    struct place place;   /* of the attach point */
+    struct span span;     /* of the attach point */
     bool is_found;        /* by a pattern: nobody named it */
     const void *detail;   /* of the kind */
 };

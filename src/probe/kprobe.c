@@ -100,7 +100,7 @@ static int kprobe_address(struct kprobe_search *search, const char *text, uint64
     struct kallsyms *kallsyms = probe_kallsyms(environment);
     struct kernel_symbol symbol;
     if (!environment->is_unsafe || is_return(search->kind)) {
-        diagnose_error(environment->diagnostics, point_place(search->point, search->function),
+        diagnose_error(environment->diagnostics, point_span(search->point, search->function),
                        is_return(search->kind) ? "kretprobe needs a function's name, not an address"
                                                : "kprobe at address %s is unsafe: it may not be the start of "
                                                  "an instruction",
@@ -127,7 +127,7 @@ static int kprobe_named(struct kprobe_search *search, const char *text)
     if (module && !strcmp(module, "vmlinux"))
         module = NULL;
     if (offset && is_return(search->kind)) {
-        diagnose_error(environment->diagnostics, point_place(search->point, search->function),
+        diagnose_error(environment->diagnostics, point_span(search->point, search->function),
                        "kretprobe takes no offset: a function returns as a whole");
         diagnose_hint(environment->diagnostics, "write kretprobe:%s", name);
         return -EINVAL;
@@ -151,8 +151,8 @@ static int kprobe_expand(const struct probe_kind *kind, struct probe_environment
     if (!point_count(environment, kind, point, 1, 2))
         return -EINVAL;
     if (!environment->features.kprobe) {
-        diagnose_error(environment->diagnostics, point->place,
-                       "this kernel has no %ss: %s cannot be attached", kind->name, point->text);
+        diagnose_error(environment->diagnostics, point->span, "this kernel has no %ss: %s cannot be attached",
+                       kind->name, point->text);
         diagnose_hint(environment->diagnostics,
                       "it was built without CONFIG_KPROBES, or lockdown forbids them; tracepoint and "
                       "rawtracepoint probes work without");
@@ -161,7 +161,7 @@ static int kprobe_expand(const struct probe_kind *kind, struct probe_environment
     size_t last = point->piece_count - 1, before = sites->count;
     const char *text = point_piece(point, last);
     if (!text) {
-        diagnose_error(environment->diagnostics, point->place, "%s needs a function: %s", kind->name,
+        diagnose_error(environment->diagnostics, point->span, "%s needs a function: %s", kind->name,
                        kind->forms);
         return -EINVAL;
     }
@@ -183,7 +183,7 @@ static int kprobe_expand(const struct probe_kind *kind, struct probe_environment
                                           point_is_pattern(point, last) ? text : NULL, kprobe_match, &search)
                  : -ENOENT;
     if (error) {
-        diagnose_error(environment->diagnostics, point->place, "cannot list the kernel's functions: %s",
+        diagnose_error(environment->diagnostics, point->span, "cannot list the kernel's functions: %s",
                        strerror(-error));
         return error;
     }

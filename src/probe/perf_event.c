@@ -51,7 +51,7 @@ int perf_event_attach(struct probe_environment *environment, struct kernel *kern
     for (size_t i = 0; i < variant->count; i++) {
         const struct perf_site *site = variant->sites[i].detail;
         request->name = variant->sites[i].name;
-        request->place = variant->sites[i].place;
+        request->span = variant->sites[i].span;
         size_t count = site->of_process && !environment->pid ? environment->process_count : 0;
         pid_t pid = site->of_process && environment->pid ? environment->pid : -1;
         for (size_t k = 0; k < (count ? count : 1); k++) {

@@ -13,11 +13,11 @@ const char *point_piece(const struct attach_point *point, size_t n)
     return point->pieces[n].text;
 }
 
-struct place point_place(const struct attach_point *point, size_t n)
+struct span point_span(const struct attach_point *point, size_t n)
 {
-    if (n < point->piece_count && point->pieces[n].place.source)
-        return point->pieces[n].place;
-    return point->place;
+    if (n < point->piece_count && point->pieces[n].span.source)
+        return point->pieces[n].span;
+    return point->span;
 }
 
 static const char *point_rest(struct probe_environment *environment, const char *head,
@@ -155,11 +155,11 @@ bool point_count(struct probe_environment *environment, const struct probe_kind 
     if (found >= least && found <= most)
         return true;
     if (least == most)
-        diagnose_error(environment->diagnostics, point->place,
+        diagnose_error(environment->diagnostics, point->span,
                        "%s probe type requires %zu argument%s, found %zu", kind->name, least,
                        least == 1 ? "" : "s", found);
     else
-        diagnose_error(environment->diagnostics, point->place,
+        diagnose_error(environment->diagnostics, point->span,
                        "%s probe type requires %zu %s %zu arguments, found %zu", kind->name, least,
                        most == least + 1 ? "or" : "to", most, found);
     diagnose_hint(environment->diagnostics, "write it as %s%s", kind->forms,
@@ -170,7 +170,7 @@ bool point_count(struct probe_environment *environment, const struct probe_kind 
 int point_no_match(struct probe_environment *environment, const struct probe_kind *kind,
                    const struct attach_point *point, const struct nearest *nearest)
 {
-    diagnose_error(environment->diagnostics, point->place, "No matches for %s %s.", kind->name,
+    diagnose_error(environment->diagnostics, point->span, "No matches for %s %s.", kind->name,
                    point_rest(environment, "", point, 1));
     if (nearest && nearest->best)
         diagnose_hint(environment->diagnostics, "did you mean '%s'?", nearest->best);

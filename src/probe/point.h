@@ -8,7 +8,7 @@
 
 /* The text of piece n, NULL when it is missing or empty. */
 const char *point_piece(const struct attach_point *point, size_t n);
-struct place point_place(const struct attach_point *point, size_t n); /* of the piece, else of the point */
+struct span point_span(const struct attach_point *point, size_t n); /* of the piece, else of the point */
 /* "kind:piece:piece" with the kind's full name. */
 const char *point_name(struct probe_environment *environment, const char *kind,
                        const struct attach_point *point);

@@ -70,7 +70,7 @@ static int raw_expand(const struct probe_kind *kind, struct probe_environment *e
     const char *event = point_piece(point, last), *module;
     size_t before = sites->count;
     if (!event) {
-        diagnose_error(environment->diagnostics, point->place, "rawtracepoint needs an event: %s",
+        diagnose_error(environment->diagnostics, point->span, "rawtracepoint needs an event: %s",
                        kind->forms);
         return -EINVAL;
     }
@@ -95,7 +95,7 @@ static int raw_expand(const struct probe_kind *kind, struct probe_environment *e
         return 0;
     }
     if (!probe_btf(environment)) {
-        diagnose_error(environment->diagnostics, point->place,
+        diagnose_error(environment->diagnostics, point->span,
                        "rawtracepoint patterns need the kernel's BTF, which /sys/kernel/btf/vmlinux lacks");
         diagnose_hint(environment->diagnostics, "name one event without wildcards");
         return -ENOENT;
@@ -215,7 +215,7 @@ static int raw_attach(struct probe_environment *environment, struct kernel *kern
     for (size_t i = 0; i < variant->count; i++) {
         const struct raw_site *site = variant->sites[i].detail;
         request->name = variant->sites[i].name;
-        request->place = variant->sites[i].place;
+        request->span = variant->sites[i].span;
         int error = kernel_attach_raw_tracepoint(kernel, request, site->event);
         if (error)
             return error;

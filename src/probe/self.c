@@ -15,13 +15,13 @@ static int self_expand(const struct probe_kind *kind, struct probe_environment *
         return -EINVAL;
     const char *event = point_piece(point, 1), *signal = point_piece(point, 2);
     if (!event || strcmp(event, self_event) != 0) {
-        diagnose_error(environment->diagnostics, point_place(point, 1), "self has no event '%s'",
+        diagnose_error(environment->diagnostics, point_span(point, 1), "self has no event '%s'",
                        event ? event : "");
         diagnose_hint(environment->diagnostics, "write %s", kind->forms);
         return -EINVAL;
     }
     if (!signal || strcmp(signal, self_signal) != 0) {
-        diagnose_error(environment->diagnostics, point_place(point, 2), "%s is not a supported signal",
+        diagnose_error(environment->diagnostics, point_span(point, 2), "%s is not a supported signal",
                        signal ? signal : "an empty name");
         diagnose_hint(environment->diagnostics, "the tracer hears %s; others keep their meaning for it",
                       self_signal);

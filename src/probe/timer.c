@@ -21,7 +21,7 @@ static int timer_unit_error(struct probe_environment *environment, const struct 
     struct nearest nearest = {.name = unit};
     for (size_t i = 0; i < TIMER_UNITS; i++)
         nearest_offer(&nearest, timer_units[i].name);
-    diagnose_error(environment->diagnostics, point_place(point, 1), "%s is not an accepted unit", unit);
+    diagnose_error(environment->diagnostics, point_span(point, 1), "%s is not an accepted unit", unit);
     diagnose_hint(environment->diagnostics, "units are hz, s, ms and us, as in interval:s:1");
     return -EINVAL;
 }
@@ -46,7 +46,7 @@ static int timer_period(struct probe_environment *environment, const struct atta
         good = text && point_duration(text, period);
     }
     if (!good) {
-        diagnose_error(environment->diagnostics, point_place(point, last), "'%s' is not a %s",
+        diagnose_error(environment->diagnostics, point_span(point, last), "'%s' is not a %s",
                        text ? text : "", unit ? "number" : "duration");
         diagnose_hint(environment->diagnostics, "write interval:s:1, interval:hz:99 or interval:10ms");
         return -EINVAL;
@@ -65,7 +65,7 @@ static int timer_expand(const struct probe_kind *kind, struct probe_environment 
     if (!point_count(environment, kind, point, 1, 2) || timer_period(environment, point, &period))
         return -EINVAL;
     if (period < SHORTEST || period > INT64_MAX) {
-        diagnose_error(environment->diagnostics, point->place,
+        diagnose_error(environment->diagnostics, point->span,
                        period < SHORTEST ? "Invalid rate of %s probe. Minimum is 1000 or 1us."
                                          : "Invalid rate of %s probe. It would not fire within this life.",
                        kind->name);

@@ -112,7 +112,7 @@ static int trace_expand(const struct probe_kind *kind, struct probe_environment 
     const char *last = point_piece(point, point->piece_count - 1);
     struct trace_search search = {environment, point, sites, sites->count, {.name = last ? last : ""}};
     if (!environment->replay) {
-        diagnose_error(environment->diagnostics, point->place, "trace probes need a recording");
+        diagnose_error(environment->diagnostics, point->span, "trace probes need a recording");
         diagnose_hint(environment->diagnostics, "-f FILE names one; without it the newest is read");
         return -EINVAL;
     }
@@ -260,7 +260,7 @@ static struct probe_sites trace_fitting(struct probe_environment *environment,
     if (!fitting.count) /* the checker says what is wrong, with the nearest name */
         return (struct probe_sites){.items = sites->items, .count = sites->count ? 1 : 0};
     if (fitting.count < sites->count)
-        diagnose_warning(environment->diagnostics, sites->items[0].place,
+        diagnose_warning(environment->diagnostics, sites->items[0].span,
                          "%zu of %zu tracepoints have no argument '%s' and are left out, such as %s",
                          sites->count - fitting.count, sites->count, missing, example);
     return fitting;
@@ -343,7 +343,7 @@ static int trace_list(const struct probe_kind *kind, struct probe_environment *e
         error = replay_open(NULL, environment->processes, environment->process_count, false,
                             &environment->replay, &why);
         if (error) {
-            diagnose_error(environment->diagnostics, pattern->place, "%s",
+            diagnose_error(environment->diagnostics, pattern->span, "%s",
                            why.length ? text_string(&why) : strerror(-error));
             diagnose_hint(environment->diagnostics, "-f FILE names a recording");
         }

@@ -24,10 +24,10 @@ static const char enter[] = "sys_enter_", leave[] = "sys_exit_";
 
 /* ---- sites ---- */
 
-static struct tracefs *tracepoint_open(struct probe_environment *environment, struct place place)
+static struct tracefs *tracepoint_open(struct probe_environment *environment, struct span span)
 {
     if (!environment->features.tracepoint) {
-        diagnose_error(environment->diagnostics, place, "this kernel shows no tracepoints");
+        diagnose_error(environment->diagnostics, span, "this kernel shows no tracepoints");
         diagnose_hint(environment->diagnostics,
                       "it has no tracefs, or is locked down (see spoor --info); rawtracepoint works without");
         return NULL;
@@ -35,7 +35,7 @@ static struct tracefs *tracepoint_open(struct probe_environment *environment, st
     struct tracefs *tracefs = probe_tracefs(environment);
     if (tracefs)
         return tracefs;
-    diagnose_error(environment->diagnostics, place, "cannot read the kernel's tracepoints: %s",
+    diagnose_error(environment->diagnostics, span, "cannot read the kernel's tracepoints: %s",
                    tracefs_problem(environment->tracefs_error));
     diagnose_hint(environment->diagnostics, "%s", tracefs_remedy(environment->tracefs_error));
     return NULL;
@@ -89,7 +89,7 @@ static int tracepoint_expand(const struct probe_kind *kind, struct probe_environ
 {
     if (!point_count(environment, kind, point, 2, 2))
         return -EINVAL;
-    struct tracefs *tracefs = tracepoint_open(environment, point->place);
+    struct tracefs *tracefs = tracepoint_open(environment, point->span);
     if (!tracefs)
         return environment->tracefs_error;
     const char *subsystem = point_piece(point, 1), *event = point_piece(point, 2);
@@ -101,7 +101,7 @@ static int tracepoint_expand(const struct probe_kind *kind, struct probe_environ
     uint32_t id;
     size_t before = sites->count;
     if (!subsystem || !event) {
-        diagnose_error(environment->diagnostics, point->place, "tracepoint needs a subsystem and an event");
+        diagnose_error(environment->diagnostics, point->span, "tracepoint needs a subsystem and an event");
         diagnose_hint(environment->diagnostics, "write it as %s", kind->forms);
         return -EINVAL;
     }
@@ -111,7 +111,7 @@ static int tracepoint_expand(const struct probe_kind *kind, struct probe_environ
                                 event); /* the usual case without a walk over all events */
     int error = tracefs_each_event(tracefs, NULL, NULL, tracepoint_match, &search);
     if (error) {
-        diagnose_error(environment->diagnostics, point->place, "cannot list the kernel's tracepoints: %s",
+        diagnose_error(environment->diagnostics, point->span, "cannot list the kernel's tracepoints: %s",
                        strerror(-error));
         return error;
     }
@@ -141,7 +141,7 @@ static const struct type *find_kernel_type(void *context, const char *name)
 /* The fields that a program can read. Of the record's first eight bytes only the pid is known otherwise.
  * Data elsewhere in the record (__data_loc) is given as what people mean by it: a pointer to it. */
 static int tracepoint_args(struct probe_environment *environment, struct tracepoint_site *site,
-                           struct place place)
+                           struct span span)
 {
     if (site->args)
         return 0;
@@ -151,7 +151,7 @@ static int tracepoint_args(struct probe_environment *environment, struct tracepo
     int error = tracefs_event_type(environment->tracefs, environment->arena, types, site->subsystem,
                                    site->event, &record);
     if (error) {
-        diagnose_error(environment->diagnostics, place, "cannot read the fields of tracepoint:%s:%s: %s",
+        diagnose_error(environment->diagnostics, span, "cannot read the fields of tracepoint:%s:%s: %s",
                        site->subsystem, site->event,
                        error == -EBADMSG ? "its format file makes no sense" : strerror(-error));
         return error;
@@ -202,7 +202,7 @@ static struct probe_sites tracepoint_fitting(struct probe_environment *environme
         fitting.count = 1;
         return fitting;
     }
-    diagnose_warning(environment->diagnostics, sites->items[0].place,
+    diagnose_warning(environment->diagnostics, sites->items[0].span,
                      "%zu of %zu tracepoints have no field '%s' and are left out, such as %s", left_out,
                      sites->count, missing, example);
     return fitting;
@@ -225,7 +225,7 @@ static struct ir *perf_field(struct lowering *l, const struct probe_context *con
     if (type_is_scalar(type) && field->offset % type->size == 0)
         return ir_load(&l->b, ctx, (int32_t)field->offset, type->size, type->is_signed);
     struct ir *address = ir_offset(&l->b, ctx, (int32_t)field->offset);
-    return type_is_scalar(type) ? lower_read_scalar(l, address, type, SPACE_KERNEL, l->b.place) : address;
+    return type_is_scalar(type) ? lower_read_scalar(l, address, type, SPACE_KERNEL, l->b.span) : address;
 }
 
 static struct tracepoint_detail *tracepoint_detail_new(struct probe_environment *environment,
@@ -299,7 +299,7 @@ static int tracepoint_plan(const struct probe_kind *kind, struct probe_environme
     bool needs_record = uses->args || uses->ctx;
     for (size_t i = 0; i < all->count && needs_record; i++) {
         int error =
-            tracepoint_args(environment, (struct tracepoint_site *)all->items[i].detail, all->items[i].place);
+            tracepoint_args(environment, (struct tracepoint_site *)all->items[i].detail, all->items[i].span);
         if (error)
             return error;
     }
@@ -332,13 +332,13 @@ static int tracepoint_plan(const struct probe_kind *kind, struct probe_environme
 static int tracepoint_attach_perf(struct probe_environment *environment, struct kernel *kernel,
                                   const struct tracepoint_site *site, struct attach_request *request)
 {
-    struct tracefs *tracefs = tracepoint_open(environment, request->place);
+    struct tracefs *tracefs = tracepoint_open(environment, request->span);
     uint32_t id;
     if (!tracefs)
         return environment->tracefs_error;
     int error = tracefs_event_id(tracefs, site->subsystem, site->event, &id);
     if (error) {
-        diagnose_error(environment->diagnostics, request->place,
+        diagnose_error(environment->diagnostics, request->span,
                        error == -ENOENT ? "%s is gone: %s" : "%s: its number cannot be read: %s",
                        request->name, strerror(-error));
         return error;
@@ -355,7 +355,7 @@ static int tracepoint_attach(struct probe_environment *environment, struct kerne
     for (size_t i = 0; i < variant->count; i++) {
         const struct tracepoint_site *site = variant->sites[i].detail;
         request->name = variant->sites[i].name;
-        request->place = variant->sites[i].place;
+        request->span = variant->sites[i].span;
         int error = detail->way == TRACEPOINT_RAW
                         ? kernel_attach_raw_tracepoint(kernel, request, site->event)
                         : tracepoint_attach_perf(environment, kernel, site, request);
@@ -426,7 +426,7 @@ static int tracepoint_list(const struct probe_kind *kind, struct probe_environme
     bool is_vague = point_is_pattern(pattern, 0);
     if (pattern->piece_count > 3)
         return 0;
-    if (is_vague ? !probe_tracefs(environment) : !tracepoint_open(environment, pattern->place))
+    if (is_vague ? !probe_tracefs(environment) : !tracepoint_open(environment, pattern->span))
         return is_vague ? 0 : environment->tracefs_error;
     struct tracepoint_listing listing = {
         .environment = environment, .pattern = pattern, .verbose = verbose, .visit = visit, .state = state};

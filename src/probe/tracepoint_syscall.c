@@ -75,7 +75,7 @@ static struct ir *registers_load(struct lowering *l, const struct probe_context 
     struct ir *registers = ir_load(&l->b, lower_ctx(l), 0, 8, false);
     if (context->program_type == BPF_PROG_TYPE_TRACING)
         return ir_load(&l->b, registers, (int32_t)offset, type->size, type->is_signed);
-    return lower_read_scalar(l, ir_offset(&l->b, registers, (int32_t)offset), type, SPACE_KERNEL, l->b.place);
+    return lower_read_scalar(l, ir_offset(&l->b, registers, (int32_t)offset), type, SPACE_KERNEL, l->b.span);
 }
 
 static struct ir *syscall_load_number(struct lowering *l, const struct probe_context *context)
@@ -130,7 +130,7 @@ static struct ir *task_status(struct lowering *l, const struct tracepoint_detail
                        false);
     struct ir *task = ir_call(&l->b, BPF_FUNC_get_current_task, 0);
     return lower_read_scalar(l, ir_offset(&l->b, task, (int32_t)detail->status), &type_u32, SPACE_KERNEL,
-                             l->b.place);
+                             l->b.span);
 }
 
 static void dispatch_gate(struct lowering *l, const struct probe_context *context)

@@ -65,7 +65,7 @@ static bool uprobe_breaks(const struct uprobe_search *search, const char *name)
         return false;
     struct diagnostics *diagnostics = search->environment->diagnostics;
     diagnose_error(
-        diagnostics, point_place(search->point, search->piece),
+        diagnostics, point_span(search->point, search->piece),
         "a uretprobe at %s would end '%s': it is written in Go, which moves stacks with the return "
         "addresses on them",
         name, search->shown);
@@ -130,17 +130,17 @@ static int uprobe_match_cpp(void *state, const struct elf_symbol *symbol)
 static int uprobe_address(struct uprobe_search *search, const char *text, uint64_t address)
 {
     struct diagnostics *diagnostics = search->environment->diagnostics;
-    struct place place = point_place(search->point, search->piece);
+    struct span span = point_span(search->point, search->piece);
     struct elf_symbol symbol;
     uint64_t offset, back;
     if (is_return(search->kind)) {
-        diagnose_error(diagnostics, place, "uretprobe needs a function's name, not an address");
+        diagnose_error(diagnostics, span, "uretprobe needs a function's name, not an address");
         diagnose_hint(diagnostics, "the return address is known only where a function begins");
         return -EINVAL;
     }
     if (elf_file_offset(search->file, address, &offset) ||
         elf_file_code_address(search->file, offset, &back)) {
-        diagnose_error(diagnostics, place, "address %s is in no code of '%s'", text, search->shown);
+        diagnose_error(diagnostics, span, "address %s is in no code of '%s'", text, search->shown);
         diagnose_hint(diagnostics, "addresses are as the file's symbols count, without the load bias");
         return -EINVAL;
     }
@@ -184,7 +184,7 @@ static int uprobe_debug_function(struct uprobe_search *search, const char *text,
                                  uint64_t offset)
 {
     struct diagnostics *diagnostics = search->environment->diagnostics;
-    struct place place = point_place(search->point, search->piece);
+    struct span span = point_span(search->point, search->piece);
     struct dwarf_file *dwarf = probe_dwarf(search->environment, search->path, search->origin);
     size_t before = search->sites->count;
     search->name = name;
@@ -196,14 +196,14 @@ static int uprobe_debug_function(struct uprobe_search *search, const char *text,
         return error;
     bool is_found = search->sites->count > before;
     if (search->saw_inlined && !is_found) {
-        diagnose_error(diagnostics, place, "%s is inlined wherever it is called: nothing returns from it",
+        diagnose_error(diagnostics, span, "%s is inlined wherever it is called: nothing returns from it",
                        name);
         diagnose_hint(diagnostics, "a uprobe fires where its code begins; or compile it with "
                                    "__attribute__((noinline))");
         return -EINVAL;
     }
     if (is_found && offset) {
-        diagnose_error(diagnostics, place, "%s has no symbol, so an offset in it cannot be checked", text);
+        diagnose_error(diagnostics, span, "%s has no symbol, so an offset in it cannot be checked", text);
         diagnose_hint(diagnostics, "give the address: uprobe:%s:0x…", search->shown);
         return -EINVAL;
     }
@@ -222,7 +222,7 @@ static int uprobe_line_file(void *state, struct elf_file *file, const char *path
     struct uprobe_line *wanted = state;
     struct uprobe_search *search = wanted->search;
     struct diagnostics *diagnostics = search->environment->diagnostics;
-    struct place place = search->point->place;
+    struct span span = search->point->span;
     search->file = file;
     search->path = path;
     search->origin = user_origin(search->environment, file);
@@ -231,8 +231,7 @@ static int uprobe_line_file(void *state, struct elf_file *file, const char *path
     search->shown = shown;
     search->files++;
     if (!dwarf) {
-        diagnose_error(diagnostics, place, "'%s' has no debug information, which lines of source need",
-                       shown);
+        diagnose_error(diagnostics, span, "'%s' has no debug information, which lines of source need", shown);
         diagnose_hint(diagnostics, "compile it with -g, install its debug symbols, or name servers in "
                                    "DEBUGINFOD_URLS");
         return -ENOENT;
@@ -244,10 +243,10 @@ static int uprobe_line_file(void *state, struct elf_file *file, const char *path
     if (error != -ENOENT)
         return error;
     if (!next) {
-        diagnose_error(diagnostics, place, "'%s' was not compiled from a file '%s'", shown, wanted->source);
+        diagnose_error(diagnostics, span, "'%s' was not compiled from a file '%s'", shown, wanted->source);
         diagnose_hint(diagnostics, "give the end of its path, in whole parts");
     } else {
-        diagnose_error(diagnostics, place, "%s:%s has no code in '%s'", wanted->source,
+        diagnose_error(diagnostics, span, "%s:%s has no code in '%s'", wanted->source,
                        strchr(search->line, ':') + 1, shown);
         if (next > wanted->line)
             diagnose_hint(diagnostics, "the next line with code is %u", next);
@@ -260,24 +259,24 @@ static int uprobe_line_file(void *state, struct elf_file *file, const char *path
 static int uprobe_function(struct uprobe_search *search, const char *text, const char *name, uint64_t offset)
 {
     struct diagnostics *diagnostics = search->environment->diagnostics;
-    struct place place = point_place(search->point, search->piece);
+    struct span span = point_span(search->point, search->piece);
     struct elf_symbol symbol;
     if (elf_file_function(search->file, name, &symbol))
         return uprobe_debug_function(search, text, name, offset);
     if (offset && is_return(search->kind)) {
-        diagnose_error(diagnostics, place, "uretprobe takes no offset: a function returns as a whole");
+        diagnose_error(diagnostics, span, "uretprobe takes no offset: a function returns as a whole");
         diagnose_hint(diagnostics, "write uretprobe:%s:%s", search->shown, name);
         return -EINVAL;
     }
     if (uprobe_breaks(search, symbol.name))
         return -EINVAL;
     if (symbol.size && offset >= symbol.size) {
-        diagnose_error(diagnostics, place, "offset %llu lies outside of %s, which has %llu bytes",
+        diagnose_error(diagnostics, span, "offset %llu lies outside of %s, which has %llu bytes",
                        (unsigned long long)offset, name, (unsigned long long)symbol.size);
         return -EINVAL;
     }
     if (symbol.is_ifunc) {
-        diagnose_warning(diagnostics, place, "%s chooses one of several functions when the program is loaded",
+        diagnose_warning(diagnostics, span, "%s chooses one of several functions when the program is loaded",
                          name);
         diagnose_hint(diagnostics,
                       "the probe fires at that choice; for calls probe the functions chosen "
@@ -345,7 +344,7 @@ static int uprobe_expand_line(const struct probe_kind *kind, struct probe_enviro
         return -EINVAL;
     const char *third = point->piece_count > 3 ? point_piece(point, 3) : NULL;
     if (is_return(kind)) {
-        diagnose_error(environment->diagnostics, point->place,
+        diagnose_error(environment->diagnostics, point->span,
                        "uretprobe needs a function's name, not a line");
         diagnose_hint(environment->diagnostics, "a line does not return; a uprobe fires at it");
         return -EINVAL;
@@ -353,7 +352,7 @@ static int uprobe_expand_line(const struct probe_kind *kind, struct probe_enviro
     if (!point_number(point_piece(point, 2), &line) || line > INT32_MAX || !line ||
         (point->piece_count > 3 &&
          (!third || !point_number(third, &column) || column > INT32_MAX || !column))) {
-        diagnose_error(environment->diagnostics, point->place, "'%s' is not a line of source", point->text);
+        diagnose_error(environment->diagnostics, point->span, "'%s' is not a line of source", point->text);
         diagnose_hint(environment->diagnostics,
                       "write uprobe:BINARY@FILE:LINE or uprobe:BINARY@FILE:LINE:COLUMN");
         return -EINVAL;
@@ -387,7 +386,7 @@ static int uprobe_expand(const struct probe_kind *kind, struct probe_environment
     size_t last = point->piece_count - 1;
     const char *text = point_piece(point, last);
     if (!text) {
-        diagnose_error(environment->diagnostics, point->place, "%s needs a function: %s", kind->name,
+        diagnose_error(environment->diagnostics, point->span, "%s needs a function: %s", kind->name,
                        kind->forms);
         return -EINVAL;
     }
@@ -408,7 +407,7 @@ static int uprobe_expand(const struct probe_kind *kind, struct probe_environment
     if (!error && sites->count == before)
         error = point_no_match(environment, kind, point, &search.nearest);
     else if (error && environment->diagnostics->errors == errors)
-        diagnose_error(environment->diagnostics, point->place, "%s: %s", point->text, strerror(-error));
+        diagnose_error(environment->diagnostics, point->span, "%s: %s", point->text, strerror(-error));
     return error;
 }
 

@@ -77,7 +77,7 @@ static struct ir *read_scalar(struct lowering *l, const struct dwarf_location *l
 {
     if (location->where == DWARF_MEMORY)
         return lower_read_scalar(l, register_value(l, &location->base, location->offset), type, SPACE_USER,
-                                 l->b.place);
+                                 l->b.span);
     struct ir *value = location->where == DWARF_CONSTANT
                            ? ir_constant(&l->b, location->value)
                            : register_value(l, &location->registers[0], location->offset);
@@ -93,7 +93,7 @@ static struct ir *read_bytes(struct lowering *l, const struct dwarf_location *lo
     struct memory to = lower_temporary(l, type_storage(type), true);
     if (location->where == DWARF_MEMORY) {
         lower_read(l, to, type->size, register_value(l, &location->base, location->offset), SPACE_USER,
-                   l->b.place);
+                   l->b.span);
         return ir_offset(&l->b, to.base, to.offset);
     }
     for (uint32_t i = 0; i < location->count && i * WORD < type->size; i++) {

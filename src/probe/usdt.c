@@ -116,7 +116,7 @@ static int usdt_file(void *state, struct elf_file *file, const char *path, const
     else
         error = 0; /* notes that make no sense are no probes; what is missing is said by the caller */
     if (probes.damaged)
-        diagnose_warning(search->environment->diagnostics, search->point->place,
+        diagnose_warning(search->environment->diagnostics, search->point->span,
                          "%zu of the USDT notes in '%s' make no sense and are left out", probes.damaged,
                          shown);
     usdt_free(&probes);
@@ -152,7 +152,7 @@ static int usdt_expand(const struct probe_kind *kind, struct probe_environment *
         return -EINVAL;
     size_t last = point->piece_count - 1;
     if (!point_piece(point, last)) {
-        diagnose_error(environment->diagnostics, point->place, "usdt needs a probe's name: %s", kind->forms);
+        diagnose_error(environment->diagnostics, point->span, "usdt needs a probe's name: %s", kind->forms);
         return -EINVAL;
     }
     struct usdt_search search = {
@@ -172,7 +172,7 @@ static int usdt_expand(const struct probe_kind *kind, struct probe_environment *
             diagnose_hint(environment->diagnostics,
                           "there is no USDT probe at all: the program may have been built without them");
     } else if (error && environment->diagnostics->errors == errors) {
-        diagnose_error(environment->diagnostics, point->place, "%s: %s", point->text, strerror(-error));
+        diagnose_error(environment->diagnostics, point->span, "%s: %s", point->text, strerror(-error));
     }
     return error;
 }
@@ -375,7 +375,7 @@ static struct ir *usdt_argument(struct lowering *l, const struct probe_context *
     case USDT_REGISTER: return usdt_register(l, a->base, a->size, a->is_signed);
     case USDT_MEMORY:
         return lower_read_scalar(l, usdt_address(l, detail, a), context->arguments[number], SPACE_USER,
-                                 l->b.place);
+                                 l->b.span);
     case USDT_UNSUPPORTED: break; /* its type is NULL: the checker refused it */
     }
     return ir_constant(&l->b, 0);

@@ -37,17 +37,17 @@ struct walk {
 static int unreadable(const struct walk *walk, const char *path, int error)
 {
     struct diagnostics *diagnostics = walk->environment->diagnostics;
-    struct place place = point_place(walk->point, walk->piece);
+    struct span span = point_span(walk->point, walk->piece);
     switch (error) {
     case -ENOEXEC:
-        diagnose_error(diagnostics, place, "'%s' is not a 64-bit ELF file that can be probed", path);
+        diagnose_error(diagnostics, span, "'%s' is not a 64-bit ELF file that can be probed", path);
         diagnose_hint(diagnostics, "name the program itself, not a script that starts it");
         break;
     case -EBADMSG:
     case -EFBIG:
-        diagnose_error(diagnostics, place, "'%s' is damaged: its ELF tables make no sense", path);
+        diagnose_error(diagnostics, span, "'%s' is damaged: its ELF tables make no sense", path);
         break;
-    default: diagnose_error(diagnostics, place, "cannot read '%s': %s", path, strerror(-error)); break;
+    default: diagnose_error(diagnostics, span, "cannot read '%s': %s", path, strerror(-error)); break;
     }
     return error;
 }
@@ -114,11 +114,11 @@ static int walk_member(struct walk *walk, const char *word, const char *mark)
         return unreadable(walk, path, foreign_is_not_regular(fd) ? -ENOEXEC : fd);
     int error = archive_member(fd, member, &offset, &size);
     if (error == -ENOTSUP) {
-        diagnose_error(diagnostics, point_place(walk->point, walk->piece),
+        diagnose_error(diagnostics, point_span(walk->point, walk->piece),
                        "'%s' is compressed in '%s': there is no code in it that could run", member, path);
         diagnose_hint(diagnostics, "only members that are stored as they are can be probed");
     } else if (error) {
-        diagnose_error(diagnostics, point_place(walk->point, walk->piece),
+        diagnose_error(diagnostics, point_span(walk->point, walk->piece),
                        error == -ENOENT    ? "'%s' has no member '%s'"
                        : error == -ENOEXEC ? "'%s' is no ZIP archive with a member '%s'"
                                            : "'%s' is damaged: '%s' cannot be found in it",
@@ -146,12 +146,12 @@ static int walk_executable(struct walk *walk, pid_t pid)
     struct text seen = {0}, path = {0};
     int error = pid ? proc_executable(pid, &seen) : -ESRCH;
     if (!pid) {
-        diagnose_error(walk->environment->diagnostics, walk->point->place,
+        diagnose_error(walk->environment->diagnostics, walk->point->span,
                        "%s without a binary needs a process", walk->kind->name);
         diagnose_hint(walk->environment->diagnostics, "name a binary, as in %s, or use -p PID",
                       walk->kind->forms);
     } else if (error) {
-        diagnose_error(walk->environment->diagnostics, walk->point->place, "process %d: %s", (int)pid,
+        diagnose_error(walk->environment->diagnostics, walk->point->span, "process %d: %s", (int)pid,
                        strerror(-error));
     } else {
         error = proc_program(pid, &path);
@@ -167,7 +167,7 @@ static void no_such_file(const struct walk *walk, const char *word)
 {
     const struct probe_environment *environment = walk->environment;
     struct diagnostics *diagnostics = environment->diagnostics;
-    diagnose_error(diagnostics, point_place(walk->point, walk->piece),
+    diagnose_error(diagnostics, point_span(walk->point, walk->piece),
                    "%s target file '%s' does not exist or is not executable", walk->kind->name, word);
     if (!strchr(word, '/'))
         diagnose_hint(diagnostics, "it was sought in PATH and among the shared libraries; give its path");
@@ -377,7 +377,7 @@ int user_attach(struct kernel *kernel, const struct probe_environment *environme
             ;
         request->name = sites[i].name;
         request->origin = places[i].origin;
-        request->place = variant->sites[places[i].index].place;
+        request->span = variant->sites[places[i].index].span;
         int error = attach_file(kernel, environment->arena, request, places[i].path, sites + i, end - i,
                                 is_return, pid);
         if (error)

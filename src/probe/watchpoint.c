@@ -19,7 +19,7 @@ static const uint64_t kernel_half = 1ull << 63;
 
 static int watch_removed(struct probe_environment *environment, const struct attach_point *point)
 {
-    diagnose_error(environment->diagnostics, point->place,
+    diagnose_error(environment->diagnostics, point->span,
                    "watchpoints at a function's argument do not exist any more");
     diagnose_hint(
         environment->diagnostics,
@@ -36,7 +36,7 @@ static int watch_address(struct probe_environment *environment, const struct att
     if (text && strchr(text, '+') && !point_number(text, &address))
         return watch_removed(environment, point);
     if (!text || !point_number(text, &address) || !address) {
-        diagnose_error(environment->diagnostics, point_place(point, 1), "'%s' is not an address",
+        diagnose_error(environment->diagnostics, point_span(point, 1), "'%s' is not an address",
                        text ? text : "");
         diagnose_hint(environment->diagnostics,
                       "addresses are numbers, as in watchpoint:0x10000000:8:w, or $1");
@@ -52,13 +52,13 @@ static int watch_length(struct probe_environment *environment, const struct atta
     const char *text = point_piece(point, 2);
     uint64_t length = 0;
     if (!text || !point_number(text, &length) || (length != 1 && length != 2 && length != 4 && length != 8)) {
-        diagnose_error(environment->diagnostics, point_place(point, 2),
+        diagnose_error(environment->diagnostics, point_span(point, 2),
                        "watchpoint length must be one of (1,2,4,8)");
         return -EINVAL;
     }
     event->bp_len = length;
     if (event->bp_addr % length) {
-        diagnose_error(environment->diagnostics, point_place(point, 1),
+        diagnose_error(environment->diagnostics, point_span(point, 1),
                        "watchpoint address must be a multiple of its length, %s bytes", text);
         diagnose_hint(environment->diagnostics, "watch a shorter piece, or the aligned one that holds it");
         return -EINVAL;
@@ -104,7 +104,7 @@ static int watch_mode(struct probe_environment *environment, const struct attach
     event->bp_type = type;
     if (!problem)
         return 0;
-    diagnose_error(environment->diagnostics, point_place(point, 3), "%s", problem);
+    diagnose_error(environment->diagnostics, point_span(point, 3), "%s", problem);
     if (hint)
         diagnose_hint(environment->diagnostics, "%s", hint);
     return -EINVAL;

@@ -63,7 +63,7 @@ int child_start(struct session *session)
     int go[2], failed[2];
     struct command_user user;
     if (!words[0]) {
-        diagnose_error(&session->diagnostics, (struct place){0}, "the command of -c is empty");
+        diagnose_error(&session->diagnostics, (struct span){0}, "the command of -c is empty");
         return -EINVAL;
     }
     int error = command_user_choose(session, &user);
@@ -141,7 +141,7 @@ int child_release(struct session *session)
     close(child->failed);
     child->go = child->failed = -1;
     if (error)
-        diagnose_error(&session->diagnostics, (struct place){0}, "cannot execute the command '%s': %s",
+        diagnose_error(&session->diagnostics, (struct span){0}, "cannot execute the command '%s': %s",
                        session->options.command,
                        error == ECHILD ? "its process was ended before it began" : strerror(error));
     return -error;
@@ -168,7 +168,7 @@ int child_run_until(struct session *session, int (*open)(struct session *session
         if (!is_last)
             child_release(session);
     }
-    diagnose_error(&session->diagnostics, (struct place){0}, "the command '%s' %s", session->options.command,
+    diagnose_error(&session->diagnostics, (struct span){0}, "the command '%s' %s", session->options.command,
                    is_last ? "has ended and recorded nothing" : "does not record");
     diagnose_hint(&session->diagnostics,
                   "it must be linked with libspoor and open its recording itself; what it "

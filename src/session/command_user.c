@@ -32,7 +32,7 @@ int command_user_choose(struct session *session, struct command_user *user)
         if (!(entry = getpwnam(wanted)) && is_number)
             entry = getpwuid((uid_t)number);
         if (!entry) {
-            diagnose_error(&session->diagnostics, (struct place){0}, "--user: there is no user '%s'", wanted);
+            diagnose_error(&session->diagnostics, (struct span){0}, "--user: there is no user '%s'", wanted);
             return -ENOENT;
         }
         user->uid = entry->pw_uid;
@@ -81,7 +81,7 @@ void command_user_warn(struct session *session, const struct command_user *user,
         is_set = status.st_mode & S_ISUID;
     has_capabilities = getxattr(text_string(&path), "security.capability", NULL, 0) > 0;
     if (is_set || has_capabilities) {
-        diagnose_warning(&session->diagnostics, (struct place){0},
+        diagnose_warning(&session->diagnostics, (struct span){0},
                          "'%s' %s, which a command that runs as another user does not get", program,
                          is_set ? "is set-user-ID" : "has capabilities");
         diagnose_hint(&session->diagnostics, "--new-privileges lets it");

@@ -163,7 +163,7 @@ static int compile_filter(struct session *session)
     if (!error)
         return 0;
     regerror(error, &session->probe_filter, why, sizeof why);
-    diagnose_error(&session->diagnostics, (struct place){0},
+    diagnose_error(&session->diagnostics, (struct span){0},
                    "--probe-filter: '%s' is no regular expression: %s", session->options.probe_filter, why);
     session->options.probe_filter = NULL;
     return -EINVAL;
@@ -194,7 +194,7 @@ static bool check_probes(struct session *session, size_t count)
     uint32_t most = session->options.settings.max_probes;
     if (count <= most)
         return true;
-    diagnose_error(&session->diagnostics, (struct place){0},
+    diagnose_error(&session->diagnostics, (struct span){0},
                    "Can't attach to %zu probes because it exceeds the current limit of %u probes.", count,
                    most);
     diagnose_hint(&session->diagnostics,
@@ -243,7 +243,7 @@ static void check_limits(struct session *session)
 {
     const struct settings *settings = &session->options.settings;
     if (session->unit_count > settings->max_bpf_progs) {
-        diagnose_error(&session->diagnostics, (struct place){0},
+        diagnose_error(&session->diagnostics, (struct span){0},
                        "Your program is trying to generate more than %zu BPF programs, which exceeds the "
                        "current limit of %u.",
                        session->unit_count, settings->max_bpf_progs);
@@ -303,13 +303,13 @@ static int make_units(struct session *session)
     if (!session->diagnostics.errors)
         enum_maps_fill(session);
     if (!session->diagnostics.errors && !session->probe_count && !session->grows) {
-        diagnose_error(&session->diagnostics, (struct place){0}, "No probes to attach");
+        diagnose_error(&session->diagnostics, (struct span){0}, "No probes to attach");
         return -ENOENT;
     }
     for (size_t i = 0; i < session->unit_count && session->probe_count > 1; i++)
         if (session->units[i].variant->kind->is_alone) {
             const struct probe_site *site = &session->units[i].variant->sites[0];
-            diagnose_error(&session->diagnostics, site->place, "%s must be the only probe of a script",
+            diagnose_error(&session->diagnostics, site->span, "%s must be the only probe of a script",
                            site->name);
             diagnose_hint(&session->diagnostics,
                           "it runs once; what other probes see belongs into a script of its own");

@@ -219,7 +219,7 @@ void definitions_open(struct session *session)
     session->environment.tell = tell_waiting;
     session->environment.tell_state = session;
     for (const char *const *header = session->options.headers; header && *header; header++)
-        c_include(session->definitions, *header, (struct place){0});
+        c_include(session->definitions, *header, (struct span){0});
 }
 
 void definitions_tell(struct session *session)

@@ -22,7 +22,7 @@ struct map_use {
 struct enum_map {
     const char *name; /* with the @ */
     unsigned script;  /* whose map it is */
-    struct place first;
+    struct span first;
     struct map_use *uses;
     size_t use_count, use_room;
     bool is_used_otherwise; /* assigned, printed as a whole, has several keys … */
@@ -41,13 +41,12 @@ struct enum_search {
 static struct enum_map *find_map(struct enum_search *search, const struct node *node)
 {
     struct session *session = search->session;
-    const unsigned script =
-        session->options.shares_names ? 0 : session_script_of(session, node->place.source);
+    const unsigned script = session->options.shares_names ? 0 : session_script_of(session, node->span.source);
     for (size_t i = 0; i < search->count; i++)
         if (search->maps[i].script == script && !strcmp(search->maps[i].name, node->map.name))
             return &search->maps[i];
     struct enum_map *map = arena_push(&session->arena, search->maps, search->count, search->room);
-    *map = (struct enum_map){.name = node->map.name, .script = script, .first = node->place};
+    *map = (struct enum_map){.name = node->map.name, .script = script, .first = node->span};
     return map;
 }
 
@@ -310,7 +309,7 @@ static int choose(struct session *session, struct enum_map *map, const char *opt
     map->type = type_named(session, map_unit(session, map), name);
     if (map->type && map->type->kind == TYPE_ENUM)
         return 0;
-    diagnose_error(&session->diagnostics, (struct place){0}, "--enum %s: there is no enum of the name '%s'",
+    diagnose_error(&session->diagnostics, (struct span){0}, "--enum %s: there is no enum of the name '%s'",
                    option, name);
     diagnose_hint(&session->diagnostics,
                   "it is looked for in the script's C definitions, in the debug information of the programs "
@@ -320,7 +319,7 @@ static int choose(struct session *session, struct enum_map *map, const char *opt
 
 static int no_such_map(struct session *session, const char *option)
 {
-    diagnose_error(&session->diagnostics, (struct place){0},
+    diagnose_error(&session->diagnostics, (struct span){0},
                    "--enum %s: the script has no map of that name to fill", option);
     diagnose_hint(
         &session->diagnostics,

@@ -86,7 +86,7 @@ static int check_maps(struct session *session, const struct image_map *before, s
                 before[i].max_entries == image->maps[i].max_entries;
     if (same)
         return 0;
-    diagnose_error(&session->diagnostics, (struct place){0},
+    diagnose_error(&session->diagnostics, (struct span){0},
                    "it needs more memory than the programs that run already");
     return -E2BIG;
 }

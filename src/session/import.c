@@ -37,7 +37,7 @@ static bool ends_with(const char *text, const char *end)
 /* The name as seen from the file that imports it. */
 static const char *relative_path(struct session *session, const struct import *import)
 {
-    const char *from = import->place.source->name, *slash = strrchr(from, '/');
+    const char *from = import->span.source->name, *slash = strrchr(from, '/');
     if (import->path[0] == '/' || !slash)
         return import->path;
     return arena_printf(&session->arena, "%.*s/%s", (int)(slash - from), from, import->path);
@@ -67,7 +67,7 @@ static const char *read_file(struct session *session, int descriptor, size_t *le
 
 static void cannot(struct session *session, const struct import *import, const char *path, int error)
 {
-    diagnose_error(&session->diagnostics, import->place, "cannot import '%s': %s", path, strerror(error));
+    diagnose_error(&session->diagnostics, import->span, "cannot import '%s': %s", path, strerror(error));
 }
 
 /* A part of bpftrace's standard library, "stdlib/NAME" or "stdlib/NAME.bt": what it defines are builtins here. */
@@ -94,7 +94,7 @@ static int find(struct session *session, const struct import *import, const char
     if (file == -ENOENT && is_built_in(session, import->path))
         return -1;
     if (file < 0 && why.length) {
-        diagnose_error(&session->diagnostics, import->place, "cannot import '%s': %s", path,
+        diagnose_error(&session->diagnostics, import->span, "cannot import '%s': %s", path,
                        text_string(&why));
         diagnose_hint(&session->diagnostics,
                       "what it says is done with your privileges: it, its directory and those above must be "
@@ -140,7 +140,7 @@ static void parse_file(struct importing *importing, struct script *script, const
     script->blocks = own;
     const struct setting *setting = last ? last->next : script->settings;
     if (setting)
-        diagnose_error(&session->diagnostics, setting->place, "An imported file cannot have a config block");
+        diagnose_error(&session->diagnostics, setting->span, "An imported file cannot have a config block");
 }
 
 static void import_file(struct importing *importing, struct script *script, const struct import *import,
@@ -149,7 +149,7 @@ static void import_file(struct importing *importing, struct script *script, cons
     struct session *session = importing->session;
     bool is_header = ends_with(path, ".h");
     if (!is_header && !ends_with(path, ".bt")) {
-        diagnose_error(&session->diagnostics, import->place, "cannot import '%s': only .bt and .h files are",
+        diagnose_error(&session->diagnostics, import->span, "cannot import '%s': only .bt and .h files are",
                        path);
         diagnose_hint(&session->diagnostics, "there is no compiler of C here; write fn or macro instead");
         return;
@@ -157,11 +157,11 @@ static void import_file(struct importing *importing, struct script *script, cons
     if (!is_new(importing, path))
         return;
     if (importing->done_count > MOST_FILES) {
-        diagnose_error(&session->diagnostics, import->place, "More than %d files are imported", MOST_FILES);
+        diagnose_error(&session->diagnostics, import->span, "More than %d files are imported", MOST_FILES);
         return;
     }
     if (is_header) {
-        c_include(session->definitions, path, import->place);
+        c_include(session->definitions, path, import->span);
         return;
     }
     int descriptor = foreign_check(file, 0, NULL);
@@ -234,7 +234,7 @@ static void import_path(const struct importer *importer, struct script *script, 
     } else if (!S_ISDIR(status.st_mode)) {
         import_file(importing, script, import, path, file);
     } else if (status.st_mode & S_IWOTH) {
-        diagnose_error(&session->diagnostics, import->place,
+        diagnose_error(&session->diagnostics, import->span,
                        "cannot import '%s': everybody may write to that directory", path);
         diagnose_hint(&session->diagnostics, "what is in it runs with your privileges: chmod o-w '%s'", path);
     } else {
@@ -300,7 +300,7 @@ static bool is_again(const struct session *session, const struct source *source)
     do {                                                                                                     \
         __typeof__(list) *at = &(list);                                                                      \
         while (*at)                                                                                          \
-            if (is_again(session, (*at)->place.source))                                                      \
+            if (is_again(session, (*at)->span.source))                                                       \
                 *at = (*at)->next;                                                                           \
             else                                                                                             \
                 at = &(*at)->next;                                                                           \
@@ -316,7 +316,7 @@ static void share_names(struct session *session, struct script *more)
     for (const struct subprogram *own = more->subprograms; own; own = own->next)
         for (const struct subprogram *known = session->script->subprograms; known; known = known->next)
             if (!strcmp(known->name, own->name))
-                diagnose_error(&session->diagnostics, own->place, "Redefinition of function: %s", own->name);
+                diagnose_error(&session->diagnostics, own->span, "Redefinition of function: %s", own->name);
 }
 
 /* Several scripts become one when their macros have been expanded. From then on each name of a map or a

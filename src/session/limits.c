@@ -52,7 +52,7 @@ int limits_memory(struct session *session)
     }
     if (sum > most || most - sum < OWN_LEAST) {
         diagnose_error(
-            &session->diagnostics, (struct place){0},
+            &session->diagnostics, (struct span){0},
             "the maps of this script need up to %llu KB and spoor %d KB, and --max-memory allows %llu KB",
             (unsigned long long)(sum >> 10), OWN_LEAST >> 10, (unsigned long long)(most >> 10));
         diagnose_hint(

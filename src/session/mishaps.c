@@ -85,15 +85,15 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
         return;
     }
     struct position at = {0, 0};
-    if (mishap->place.source)
-        at = source_position(mishap->place.source, mishap->place.begin);
+    if (mishap->span.source)
+        at = source_position(mishap->span.source, mishap->span.begin);
     if (tells_json(session)) {
         /* Programs know a fault by the text of its error. */
         struct record_problem problem = {.kind = helper ? "helper_error" : "runtime_error",
                                          .message = mishap->kind == MISHAP_FAULT ? "Bad address" : message,
                                          .helper = helper,
                                          .return_code = texts[mishap->kind].retcode,
-                                         .file = mishap->place.source ? mishap->place.source->name : "",
+                                         .file = mishap->span.source ? mishap->span.source->name : "",
                                          .line = at.line,
                                          .column = at.column,
                                          .count = count,
@@ -103,8 +103,7 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
         return;
     }
     struct text text = {0};
-    struct diagnostic diagnostic = {
-        .severity = DIAGNOSTIC_WARNING, .place = mishap->place, .message = message};
+    struct diagnostic diagnostic = {.severity = DIAGNOSTIC_WARNING, .span = mishap->span, .message = message};
     struct text more = {0};
     if (helper)
         text_printf(&more, "%s\nAdditional Info - helper: %s, retcode: %d", message, helper,
@@ -118,7 +117,7 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
         terminal_print(&more, "%sin %s", helper ? ", " : " ", mishap->probe);
     diagnostic.message = text_string(&more);
     diagnostic_render(&text, &diagnostic, session->options.colour);
-    diagnostics_render_origin(&text, &session->diagnostics, DIAGNOSTIC_WARNING, mishap->place,
+    diagnostics_render_origin(&text, &session->diagnostics, DIAGNOSTIC_WARNING, mishap->span,
                               session->options.colour);
     session_report_text(session, &text);
     text_free(&more);

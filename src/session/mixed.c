@@ -30,7 +30,7 @@ struct mixed {
 static int refuse(struct session *session, const char *why, const char *hint)
 {
     const struct attach_point *point = replay_kernel_point(session);
-    diagnose_error(&session->diagnostics, point->place, "%s does not go with trace probes here: %s",
+    diagnose_error(&session->diagnostics, point->span, "%s does not go with trace probes here: %s",
                    point->text, why);
     diagnose_hint(&session->diagnostics, "%s", hint);
     return -EINVAL;
@@ -115,7 +115,7 @@ static void run_event(struct session *session, const struct replay_event *at)
         event->site = at->tracepoint->listeners[i].site;
         int error = host->run(session->host, at->tracepoint->listeners[i].program);
         if (error) {
-            diagnose_error(&session->diagnostics, (struct place){0},
+            diagnose_error(&session->diagnostics, (struct span){0},
                            "The kernel does not run a trace probe: %s", strerror(-error));
             session->actor.exit_requested = true; /* it would be so again */
         }
@@ -144,7 +144,7 @@ static void run_events(struct session *session, uint64_t until)
             return; /* the rest is read by mixed_finish(), or passed over */
     }
     if (got < 0) {
-        diagnose_error(&session->diagnostics, (struct place){0}, "A recording cannot be read: %s",
+        diagnose_error(&session->diagnostics, (struct span){0}, "A recording cannot be read: %s",
                        strerror(-got));
         session->actor.exit_requested = true;
     }
@@ -178,7 +178,7 @@ bool mixed_turn(struct session *session, uint64_t until)
     struct replay *replay = session->environment.replay;
     int lives = replay_refresh(replay);
     if (lives < 0) {
-        diagnose_error(&session->diagnostics, (struct place){0}, "A recording cannot be read: %s",
+        diagnose_error(&session->diagnostics, (struct span){0}, "A recording cannot be read: %s",
                        strerror(-lives));
         return true;
     }

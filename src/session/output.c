@@ -26,7 +26,7 @@ enum {
 static void fail(struct session *session, const char *format, const char *what)
 {
     session->broken_output = true;
-    diagnose_error(&session->diagnostics, (struct place){0}, format, what);
+    diagnose_error(&session->diagnostics, (struct span){0}, format, what);
 }
 
 /* Until the output can be written. False: the user wants to leave, and nobody reads. */

@@ -23,10 +23,9 @@
 static int complain_process(struct session *session, pid_t pid, int error)
 {
     if (error == -ESRCH || error == -EINVAL)
-        diagnose_error(&session->diagnostics, (struct place){0}, "there is no process %d", (int)pid);
+        diagnose_error(&session->diagnostics, (struct span){0}, "there is no process %d", (int)pid);
     else
-        diagnose_error(&session->diagnostics, (struct place){0}, "process %d: %s", (int)pid,
-                       strerror(-error));
+        diagnose_error(&session->diagnostics, (struct span){0}, "process %d: %s", (int)pid, strerror(-error));
     return error;
 }
 
@@ -80,7 +79,7 @@ static int add_view(void *state, pid_t pid)
 static int explain_group(struct session *session, const char *word, int error)
 {
     struct diagnostics *diagnostics = &session->diagnostics;
-    struct place nowhere = {0};
+    struct span nowhere = {0};
     switch (error) {
     case -EXDEV:
         diagnose_error(diagnostics, nowhere, "--cgroup: '%s' is a control group of version 1", word);
@@ -119,7 +118,7 @@ static int choose_group(struct session *session)
     struct cgroup_choice choice;
     struct views views = {.session = session};
     if (!session->features.cgroup_ancestor) {
-        diagnose_error(&session->diagnostics, (struct place){0},
+        diagnose_error(&session->diagnostics, (struct span){0},
                        "--cgroup: programs in this kernel cannot tell in which control groups a task is");
         diagnose_hint(&session->diagnostics, "a predicate can compare one: /cgroup == cgroupid(\"%s\")/",
                       session->options.cgroup);
@@ -197,7 +196,7 @@ int processes_choose(struct session *session)
     session->environment.processes = options->pids;
     session->environment.process_count = options->pid_count;
     if (options->follows && !options->pid_count && !options->command) {
-        diagnose_error(&session->diagnostics, (struct place){0}, "--follow needs a process to follow");
+        diagnose_error(&session->diagnostics, (struct span){0}, "--follow needs a process to follow");
         diagnose_hint(&session->diagnostics, "name it with -p, or start it with -c");
         return -EINVAL;
     }
@@ -209,7 +208,7 @@ int processes_choose(struct session *session)
     if (!error && (filter->has_set || (options->pid_count && session->pid_namespace)))
         filter->task = find_offsets(session);
     if (!error && filter->has_set && !filter->task) {
-        diagnose_error(&session->diagnostics, (struct place){0},
+        diagnose_error(&session->diagnostics, (struct span){0},
                        "following processes needs the kernel's type information, and there is no "
                        "/sys/kernel/btf/vmlinux");
         error = -ENOTSUP;
@@ -225,7 +224,7 @@ static int put(struct session *session, pid_t pid)
     uint64_t key = (uint64_t)pid, value = 0;
     int error = host->map_update(session->host, (size_t)session->image.processes, &key, &value);
     if (error == -E2BIG) {
-        diagnose_error(&session->diagnostics, (struct place){0},
+        diagnose_error(&session->diagnostics, (struct span){0},
                        "there are more processes to trace than max_map_keys, which is %u",
                        session->options.settings.max_map_keys);
         diagnose_hint(&session->diagnostics, "give it room: config = { max_map_keys=N }");

@@ -66,15 +66,15 @@ static int refuse_mixture(struct session *session, const struct attach_point *re
     const struct attach_point *point = find_point(session, needs_kernel);
     if (!point)
         return 0;
-    diagnose_error(&session->diagnostics, point->place,
-                   "%s needs the kernel, and this script runs without it", point->text);
-    if (reader && reader->place.source) {
-        struct position at = source_position(reader->place.source, reader->place.begin);
+    diagnose_error(&session->diagnostics, point->span, "%s needs the kernel, and this script runs without it",
+                   point->text);
+    if (reader && reader->span.source) {
+        struct position at = source_position(reader->span.source, reader->span.begin);
         diagnose_hint(
             &session->diagnostics,
             "%s at %s:%d:%d reads recordings; a script over recordings may have begin, end, interval and "
             "profile besides",
-            reader->text, reader->place.source->name, (int)at.line, (int)at.column);
+            reader->text, reader->span.source->name, (int)at.line, (int)at.column);
     } else {
         diagnose_hint(&session->diagnostics, "without -f FILE and --host vm it runs in the kernel");
     }
@@ -142,7 +142,7 @@ int replay_open_recordings(struct session *session)
     session->monotonic_ahead = clock_ahead(CLOCK_MONOTONIC);
     session->tai_ahead = clock_ahead(CLOCK_TAI);
     if (options->command && options->recordings) {
-        diagnose_error(&session->diagnostics, (struct place){0},
+        diagnose_error(&session->diagnostics, (struct span){0},
                        "-c and a recording are two answers to one question");
         diagnose_hint(&session->diagnostics, "with -c the command's own recording is read");
         return -EINVAL;
@@ -152,7 +152,7 @@ int replay_open_recordings(struct session *session)
     error = replay_open(options->recordings, options->pids, options->pid_count, session->environment.is_mixed,
                         &session->environment.replay, &why);
     if (error) {
-        diagnose_error(&session->diagnostics, reader ? reader->place : (struct place){0}, "%s",
+        diagnose_error(&session->diagnostics, reader ? reader->span : (struct span){0}, "%s",
                        why.length ? text_string(&why) : strerror(-error));
         if (!options->recordings)
             diagnose_hint(&session->diagnostics, "-f FILE names a recording; without it the newest is read");
@@ -171,11 +171,11 @@ void replay_close(struct session *session)
 
 static void run_program(struct session *session, size_t program)
 {
-    struct place place = {0};
-    int error = vm_run(session->vm, program, &place);
+    struct span span = {0};
+    int error = vm_run(session->vm, program, &span);
     if (!error)
         return;
-    diagnose_error(&session->diagnostics, place, "A block was ended: %s", vm_error(error));
+    diagnose_error(&session->diagnostics, span, "A block was ended: %s", vm_error(error));
     session->actor.exit_requested = true; /* it would be so again, at the next event */
 }
 
@@ -326,7 +326,7 @@ static bool run_events(struct session *session, uint64_t *time, uint64_t until)
         }
     }
     if (got < 0)
-        diagnose_error(&session->diagnostics, (struct place){0}, "A recording cannot be read: %s",
+        diagnose_error(&session->diagnostics, (struct span){0}, "A recording cannot be read: %s",
                        strerror(-got));
     return got < 0;
 }
@@ -339,7 +339,7 @@ void replay_tell_missing(struct session *session)
         struct recording_counts counts = recording_counts(recording);
         counts.overwritten -= session->overwritten ? session->overwritten[i] : counts.older;
         if (counts.read_error)
-            diagnose_error(&session->diagnostics, (struct place){0},
+            diagnose_error(&session->diagnostics, (struct span){0},
                            "%s could not be read everywhere, and events are missing: %s",
                            recording_path(recording), strerror(counts.read_error));
         struct text older = {0};
@@ -420,7 +420,7 @@ void replay_loop(struct session *session)
     if (!replay || session->actor.exit_requested)
         return;
     if (session->image.follows_objects && replay_follow_objects(replay)) {
-        diagnose_error(&session->diagnostics, (struct place){0}, "out of memory");
+        diagnose_error(&session->diagnostics, (struct span){0}, "out of memory");
         return;
     }
     bool over = false;
@@ -440,7 +440,7 @@ void replay_loop(struct session *session)
         wait_a_little();
         int lives = replay_refresh(replay);
         if (lives < 0)
-            diagnose_error(&session->diagnostics, (struct place){0}, "A recording cannot be read: %s",
+            diagnose_error(&session->diagnostics, (struct span){0}, "A recording cannot be read: %s",
                            strerror(-lives));
         if (lives <= 0)
             break;

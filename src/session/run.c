@@ -53,10 +53,10 @@ static bool actor_hurries(struct actor *actor)
     return interrupt_cuts(session_of(actor));
 }
 
-static void actor_say(struct actor *actor, enum severity severity, struct place place, const char *message)
+static void actor_say(struct actor *actor, enum severity severity, struct span span, const char *message)
 {
     struct session *session = session_of(actor);
-    struct diagnostic diagnostic = {.severity = severity, .place = place, .message = message};
+    struct diagnostic diagnostic = {.severity = severity, .span = span, .message = message};
     struct text text = {0};
     diagnostic_render(&text, &diagnostic, session->options.colour);
     session_report_text(session, &text);
@@ -64,14 +64,14 @@ static void actor_say(struct actor *actor, enum severity severity, struct place 
     text_free(&text);
 }
 
-static void actor_complain(struct actor *actor, struct place place, const char *format, ...)
+static void actor_complain(struct actor *actor, struct span span, const char *format, ...)
 {
     struct text message = {0};
     va_list arguments;
     va_start(arguments, format);
     terminal_vprint(&message, format, arguments);
     va_end(arguments);
-    actor_say(actor, DIAGNOSTIC_ERROR, place, text_string(&message));
+    actor_say(actor, DIAGNOSTIC_ERROR, span, text_string(&message));
     text_free(&message);
 }
 
@@ -187,7 +187,7 @@ static void tell_special(struct session *session)
     if (!session->special_error)
         return;
     const struct probe_site *site = &session->units[session->special_unit].variant->sites[0];
-    diagnose_error(&session->diagnostics, site->place, "The kernel could not run this block: %s",
+    diagnose_error(&session->diagnostics, site->span, "The kernel could not run this block: %s",
                    strerror(-session->special_error));
     session->special_error = 0;
 }
@@ -269,7 +269,7 @@ int session_attach_unit(struct session *session, const struct session_unit *unit
     struct attach_request request = {
         .program = unit->program,
         .name = variant->sites[0].name,
-        .place = variant->sites[0].place,
+        .span = variant->sites[0].span,
         .diagnostics = &session->diagnostics,
         .progress = attach_progress,
         .state = session,
@@ -279,7 +279,7 @@ int session_attach_unit(struct session *session, const struct session_unit *unit
         struct text why = {0};
         bool is_missing = kernel_lacks(session->kernel, *need, &why);
         if (is_missing)
-            diagnose_error(&session->diagnostics, request.place, "%s cannot be attached: %s", request.name,
+            diagnose_error(&session->diagnostics, request.span, "%s cannot be attached: %s", request.name,
                            text_string(&why));
         text_free(&why);
         if (is_missing)

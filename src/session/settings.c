@@ -131,7 +131,7 @@ static void add_words(struct text *out, const char *const *words)
 
 /* Puts a value where it belongs. shown: the key as it was written. */
 static bool set(struct settings *settings, const struct setting_line *line, const char *value,
-                const char *shown, struct place place, struct diagnostics *diagnostics)
+                const char *shown, struct span span, struct diagnostics *diagnostics)
 {
     char *to = line->offset == SIZE_MAX ? NULL : (char *)settings + line->offset;
     uint32_t number = 0;
@@ -139,13 +139,13 @@ static bool set(struct settings *settings, const struct setting_line *line, cons
     switch (line->kind) {
     case SETTING_NUMBER:
         if (!as_number(line, value, &number)) {
-            diagnose_error(diagnostics, place, "%s: expecting a number, got %s", shown, value);
+            diagnose_error(diagnostics, span, "%s: expecting a number, got %s", shown, value);
             return false;
         }
         if (line->alternative && !strcmp(value, line->alternative))
             break;
         if (number < line->least || number > line->most) {
-            diagnose_error(diagnostics, place, "%s: expecting a number from %u to %u, got %s", shown,
+            diagnose_error(diagnostics, span, "%s: expecting a number from %u to %u, got %s", shown,
                            line->least, line->most, value);
             return false;
         }
@@ -153,7 +153,7 @@ static bool set(struct settings *settings, const struct setting_line *line, cons
     case SETTING_NOTHING:
     case SETTING_BOOL:
         if (!as_bool(value, &is_on)) {
-            diagnose_error(diagnostics, place, "%s: expecting a boolean, got %s", shown, value);
+            diagnose_error(diagnostics, span, "%s: expecting a boolean, got %s", shown, value);
             diagnose_hint(diagnostics, "true, 1, on and yes; false, 0, off and no");
             return false;
         }
@@ -166,7 +166,7 @@ static bool set(struct settings *settings, const struct setting_line *line, cons
         if (!line->words[number]) {
             struct text all = {0};
             add_words(&all, line->words);
-            diagnose_error(diagnostics, place, "%s: not a valid value: %s", shown, value);
+            diagnose_error(diagnostics, span, "%s: not a valid value: %s", shown, value);
             diagnose_hint(diagnostics, "valid values are %s", text_string(&all));
             text_free(&all);
             return false;
@@ -225,7 +225,7 @@ static bool environment_set(struct settings *settings, size_t number, const char
     const char *value = getenv(name);
     if (!value)
         return false;
-    set(settings, &lines[number], value, name, (struct place){0}, diagnostics);
+    set(settings, &lines[number], value, name, (struct span){0}, diagnostics);
     settings->given |= 1ull << number;
     return true;
 }
@@ -256,17 +256,17 @@ static void unknown_key(const struct setting *setting, const char *key, struct d
 {
     for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++)
         if (!strcasecmp(key, renamed[i].old)) {
-            diagnose_error(diagnostics, setting->place, "%s: key has been renamed to %s", setting->key,
+            diagnose_error(diagnostics, setting->span, "%s: key has been renamed to %s", setting->key,
                            renamed[i].now);
             return;
         }
     for (size_t i = 0; i < sizeof environment_only / sizeof environment_only[0]; i++)
         if (!strcasecmp(key, environment_only[i])) {
-            diagnose_error(diagnostics, setting->place, "%s: can only be set as an environment variable",
+            diagnose_error(diagnostics, setting->span, "%s: can only be set as an environment variable",
                            setting->key);
             return;
         }
-    diagnose_error(diagnostics, setting->place, "%s: not a known configuration option", setting->key);
+    diagnose_error(diagnostics, setting->span, "%s: not a known configuration option", setting->key);
     struct nearest nearest = {.name = key};
     for (size_t i = 0; i < LINES; i++)
         nearest_offer(&nearest, lines[i].key);
@@ -289,7 +289,7 @@ void settings_from_script(struct settings *settings, const struct script *script
         /* What the environment has said stays, but what is wrong is told all the same. */
         struct settings unused = {0};
         bool is_given = settings->given & 1ull << number;
-        set(is_given ? &unused : settings, &lines[number], setting->value, setting->key, setting->place,
+        set(is_given ? &unused : settings, &lines[number], setting->value, setting->key, setting->span,
             diagnostics);
     }
 }
@@ -342,7 +342,7 @@ static bool read_setting(struct node *node, void *state)
         become(node, &lines[i], reading->settings);
         return false;
     }
-    diagnose_error(reading->diagnostics, node->place, "%s: not a known configuration option",
+    diagnose_error(reading->diagnostics, node->span, "%s: not a known configuration option",
                    node->field.name);
     if (nearest.best)
         diagnose_hint(reading->diagnostics, "did you mean '%s'?", nearest.best);
@@ -393,12 +393,12 @@ static bool check_use(struct node *node, void *state)
         if (features[i].policy == UNSTABLE_ENABLE || !is_use(node, name))
             continue;
         if (features[i].policy == UNSTABLE_ERROR)
-            diagnose_error(unstable->diagnostics, node->place,
+            diagnose_error(unstable->diagnostics, node->span,
                            "%s feature is not enabled by default. To enable this unstable feature, set the "
                            "config flag to enable. unstable_%s=enable",
                            name, name);
         else if (!(unstable->warned & 1u << i))
-            diagnose_warning(unstable->diagnostics, (struct place){0},
+            diagnose_warning(unstable->diagnostics, (struct span){0},
                              "Script is using an unstable feature: %s. To prevent this warning you must "
                              "explicitly enable it in the config e.g. unstable_%s=enable",
                              name, name);

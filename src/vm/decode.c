@@ -16,12 +16,12 @@
 #define BPF_MEMSX 0x80
 #endif
 
-struct place vm_place(const struct image_program *program, uint32_t instruction)
+struct span vm_span(const struct image_program *program, uint32_t instruction)
 {
-    struct place place = {0};
+    struct span span = {0};
     for (uint32_t i = 0; i < program->line_count && program->lines[i].instruction <= instruction; i++)
-        place = program->lines[i].place;
-    return place;
+        span = program->lines[i].span;
+    return span;
 }
 
 /* ---- the tables, by eBPF's operation ---- */
@@ -123,7 +123,7 @@ static void refuse_call(const struct image_program *program, uint32_t at, const 
 {
     const struct bpf_insn *insn = &program->instructions[at];
     const char *name = ir_helper_name(insn->imm);
-    diagnose_error(diagnostics, vm_place(program, at), "This asks the kernel%s%s%s, and %s", name ? " (" : "",
+    diagnose_error(diagnostics, vm_span(program, at), "This asks the kernel%s%s%s, and %s", name ? " (" : "",
                    name ? name : "", name ? ")" : "", why);
     diagnose_hint(diagnostics,
                   "in scripts over recordings there is only what was recorded: args, object, owner, "

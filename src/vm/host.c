@@ -38,12 +38,12 @@ static void free_maps(struct vm *vm)
 static int map_explain(struct diagnostics *diagnostics, const struct image_map *map, int error)
 {
     if (error == -ENOMEM) {
-        diagnose_error(diagnostics, (struct place){0}, "There is not enough memory for the map '%s'",
+        diagnose_error(diagnostics, (struct span){0}, "There is not enough memory for the map '%s'",
                        map->name);
         diagnose_hint(diagnostics, "It asks for %u elements of %u bytes. Give it fewer elements.",
                       map->max_entries, map->key_size + map->value_size);
     } else {
-        diagnose_error(diagnostics, (struct place){0},
+        diagnose_error(diagnostics, (struct span){0},
                        "The map '%s' needs the kernel, and no kernel runs this script", map->name);
         diagnose_hint(diagnostics, "Map type %d, keys of %u bytes, values of %u bytes, %u elements.",
                       (int)map->type, map->key_size, map->value_size, map->max_entries);

@@ -324,7 +324,7 @@ stopped:
 #undef ACCESS
 }
 
-int vm_run(struct vm *vm, size_t program, struct place *at)
+int vm_run(struct vm *vm, size_t program, struct span *at)
 {
     if (program >= vm->program_count || !vm->programs[program].steps)
         return -EINVAL;
@@ -336,7 +336,7 @@ int vm_run(struct vm *vm, size_t program, struct place *at)
     vm->reserved = UINT64_MAX;
     vm_execute(vm, 0, (const uint64_t[VM_ARGUMENTS]){(uint64_t)(uintptr_t)vm->context});
     if (vm->stopped && at)
-        *at = vm_place(vm->program->image, vm->stopped_at);
+        *at = vm_span(vm->program->image, vm->stopped_at);
     return vm->stopped;
 }
 

@@ -131,7 +131,7 @@ int vm_decode(struct vm *vm, const struct image *image, const struct image_progr
 /* join.c: for the steps of a program, after they were decoded. */
 void vm_join(struct vm_step *steps, uint32_t count);
 /* The place in the script that an instruction comes from. */
-struct place vm_place(const struct image_program *program, uint32_t instruction);
+struct span vm_span(const struct image_program *program, uint32_t instruction);
 
 /* run.c: runs from a step on, with arguments in r1 to r5. */
 uint64_t vm_execute(struct vm *vm, uint32_t first, const uint64_t arguments[VM_ARGUMENTS]);

@@ -51,7 +51,7 @@ void vm_event(struct vm *vm, const struct vm_event *event);
 struct vm_event *vm_event_here(struct vm *vm);
 /* Runs a loaded program with the context. 0; -EFAULT: it touched memory that is not its own, -ELOOP: it did
  * not come to its end, -EINVAL: it makes no sense. Then `at` is the place in the script, if it is known. */
-int vm_run(struct vm *vm, size_t program, struct place *at);
+int vm_run(struct vm *vm, size_t program, struct span *at);
 bool vm_has_records(const struct vm *vm); /* that nobody has taken */
 uint64_t vm_spent(const struct vm *vm);   /* of the budget, by the last run */
 /* Whether a program of a recording's event, which a kernel shall run, calls only what would be answered here

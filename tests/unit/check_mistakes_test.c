@@ -187,7 +187,7 @@ static void mistakes_are_reported(void **state)
             fail_msg("%s: %s", cases[i].text, first->message);
         if (cases[i].hint && (!first->hint || !strstr(first->hint, cases[i].hint)))
             fail_msg("%s: hint %s", cases[i].text, first->hint ? first->hint : "-");
-        assert_ptr_equal(first->place.source, &c.source);
+        assert_ptr_equal(first->span.source, &c.source);
         release(&c);
     }
 }

@@ -24,7 +24,7 @@ static const struct type *check_arg(struct checker *checker, struct node *node)
     const struct probe_context *context = checker->unit->context;
     if (node->name.number < context->argument_count)
         return context->arguments[node->name.number];
-    check_error(checker, node->place, "%s has only %u arguments", checker->unit->probe,
+    check_error(checker, node->span, "%s has only %u arguments", checker->unit->probe,
                 context->argument_count);
     return NULL;
 }
@@ -32,7 +32,7 @@ static const struct type *check_arg(struct checker *checker, struct node *node)
 static const struct type *check_args(struct checker *checker, struct node *node)
 {
     if (!checker->unit->context->args)
-        check_error(checker, node->place, "no args here");
+        check_error(checker, node->span, "no args here");
     return checker->unit->context->args;
 }
 

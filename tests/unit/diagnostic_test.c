@@ -27,13 +27,13 @@ static void a_hint_belongs_to_the_latest_report(void **state)
     const struct source source = {"a.bt", "one two\n", 8};
     struct diagnostics diagnostics = {.arena = &arena};
     diagnose_hint(&diagnostics, "nothing was said");
-    diagnose_error(&diagnostics, (struct place){&source, 0, 3}, "first");
+    diagnose_error(&diagnostics, (struct span){&source, 0, 3}, "first");
     diagnose_hint(&diagnostics, "of the first");
-    diagnose_error(&diagnostics, (struct place){&source, 4, 7}, "second");
+    diagnose_error(&diagnostics, (struct span){&source, 4, 7}, "second");
     /* What was said before is not kept again, and the second is no place for what belongs to it. */
-    diagnose_error(&diagnostics, (struct place){&source, 0, 3}, "first");
+    diagnose_error(&diagnostics, (struct span){&source, 0, 3}, "first");
     diagnose_hint(&diagnostics, "of the first");
-    diagnose_context(&diagnostics, (struct place){&source, 0, 3}, "about the first");
+    diagnose_context(&diagnostics, (struct span){&source, 0, 3}, "about the first");
     assert_int_equal(diagnostics.count, 2);
     assert_int_equal(diagnostics.errors, 3);
     diagnostics_render(&text, &diagnostics, DIAGNOSTIC_ERROR, false);
@@ -48,10 +48,10 @@ static void a_flood_is_cut(void **state)
     struct diagnostics diagnostics = {.arena = &arena};
     for (unsigned i = 0; i < 100000; i++) {
         assert_int_equal(diagnostics_are_full(&diagnostics), i > 100);
-        diagnose_error(&diagnostics, (struct place){0}, "number %u", i);
+        diagnose_error(&diagnostics, (struct span){0}, "number %u", i);
         diagnose_hint(&diagnostics, "hint %u", i);
     }
-    diagnose_warning(&diagnostics, (struct place){0}, "a warning is kept for all that");
+    diagnose_warning(&diagnostics, (struct span){0}, "a warning is kept for all that");
     assert_int_equal(diagnostics.errors, 100000);
     assert_int_equal(diagnostics.count, 102);
     assert_string_equal(diagnostics.items[99].message, "number 99");
@@ -71,7 +71,7 @@ static void a_long_line_is_cut(void **state)
     const uint32_t places[] = {0, 100, 50000, sizeof line - 4};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         struct diagnostics diagnostics = {.arena = &arena};
-        diagnose_error(&diagnostics, (struct place){&source, places[i], places[i] + 2}, "here");
+        diagnose_error(&diagnostics, (struct span){&source, places[i], places[i] + 2}, "here");
         diagnostics_render(&text, &diagnostics, DIAGNOSTIC_ERROR, false);
         char *shown = strchr(text_string(&text), '\n') + 1;
         size_t length = strcspn(shown, "\n");

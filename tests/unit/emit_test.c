@@ -432,17 +432,17 @@ static void lines_name_the_places(void **state)
 {
     static const struct source source = {"test.bt", "first\nsecond\n", 13};
     struct ir_builder b = builder_new(*state, &features_all);
-    b.place = (struct place){&source, 0, 5};
+    b.span = (struct span){&source, 0, 5};
     ir_call(&b, BPF_FUNC_send_signal, 1, ir_constant(&b, 9));
     ir_call(&b, BPF_FUNC_send_signal, 1, ir_constant(&b, 9));
-    b.place = (struct place){&source, 6, 12};
+    b.span = (struct span){&source, 6, 12};
     ir_call(&b, BPF_FUNC_send_signal, 1, ir_constant(&b, 10));
     ir_return(&b, ir_constant(&b, 0));
     struct image_program image = emit(&b);
     assert_int_equal(image.line_count, 2);
     assert_int_equal(image.lines[0].instruction, 0);
     assert_int_equal(image.lines[1].instruction, 4);
-    assert_int_equal(image.lines[1].place.begin, 6);
+    assert_int_equal(image.lines[1].span.begin, 6);
     struct text text = {0};
     struct image whole = {0};
     image_print(&text, &whole, &image);
@@ -481,12 +481,12 @@ static void kernel_takes_callbacks_and_lines(void **state)
     struct ir_builder c = {.program = b.program, .function = callback, .block = callback->first};
     struct ir *captured = ir_parameter(&c, 1);
     ir_store(&c, captured, 0, 8, ir_binary(&c, IR_ADD, ir_load(&c, captured, 0, 8, false), ir_context(&c)));
-    c.place = (struct place){&source, 20, 25};
+    c.span = (struct span){&source, 20, 25};
     ir_return(&c, ir_constant(&c, 0));
-    b.place = (struct place){&source, 8, 14};
+    b.span = (struct span){&source, 8, 14};
     struct ir *frame = ir_frame(&b, 8);
     ir_store_constant(&b, frame, 0, 8, 0);
-    b.place = (struct place){&source, 18, 21};
+    b.span = (struct span){&source, 18, 21};
     ir_call(&b, BPF_FUNC_loop, 4, ir_constant(&b, 5), ir_function_address(&b, callback), frame,
             ir_constant(&b, 0));
     ir_store(&b, ir_context(&b), 0, 8, ir_load(&b, frame, 0, 8, false));

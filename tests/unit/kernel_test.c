@@ -553,8 +553,8 @@ static void test_refusal(void **state)
     fixture_open(&f, NULL);
     assert_true(f.host->operations->load(f.host, &image, PROGRAM_BAD, &f.diagnostics) < 0);
     assert_int_equal(f.diagnostics.count, 1);
-    assert_int_equal(f.diagnostics.items[0].place.begin, 20);
-    assert_int_equal(source_position(&source, f.diagnostics.items[0].place.begin).line, 3);
+    assert_int_equal(f.diagnostics.items[0].span.begin, 20);
+    assert_int_equal(source_position(&source, f.diagnostics.items[0].span.begin).line, 3);
     assert_true(diagnosed(&f, "invalid mem access"));
     assert_non_null(f.diagnostics.items[0].hint);
     assert_null(kernel_log(f.kernel, PROGRAM_BAD));
@@ -567,7 +567,7 @@ static void test_refusal(void **state)
     assert_non_null(strstr(kernel_log(f.kernel, PROGRAM_COUNT), "processed"));
     assert_true(f.host->operations->load(f.host, &image, PROGRAM_BAD, &f.diagnostics) < 0);
     assert_non_null(strstr(kernel_log(f.kernel, PROGRAM_BAD), "@y = *0"));
-    assert_int_equal(f.diagnostics.items[0].place.begin, 20);
+    assert_int_equal(f.diagnostics.items[0].span.begin, 20);
     assert_null(kernel_log(f.kernel, PROGRAMS));
     fixture_close(&f);
 }
@@ -605,7 +605,7 @@ static void test_refusal_texts(void **state)
         if (cases[i].hint)
             assert_non_null(strstr(diagnostics.items[0].hint, cases[i].hint));
         if (cases[i].begin)
-            assert_int_equal(diagnostics.items[0].place.begin, cases[i].begin);
+            assert_int_equal(diagnostics.items[0].span.begin, cases[i].begin);
     }
     arena_free(&arena);
 }

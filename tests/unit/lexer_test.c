@@ -42,7 +42,7 @@ static void expect_number(const char *text, uint64_t value)
         fail_msg("%s: %s", text, token.error);
     assert_int_equal(token.kind, TOKEN_INTEGER);
     assert_int_equal(token.value, value);
-    assert_int_equal(token.place.end, strlen(text));
+    assert_int_equal(token.span.end, strlen(text));
     assert_int_equal(lexer_next(&held->lexer).kind, TOKEN_END);
     release(held);
 }
@@ -149,7 +149,7 @@ static void expect_tokens(const char *text, int in_predicate, ...)
         enum token_kind kind = (enum token_kind)va_arg(kinds, int);
         struct token token = lexer_next(&held->lexer);
         if (token.kind != kind)
-            fail_msg("%s: at %u: kind %d instead of %d", text, token.place.begin, token.kind, kind);
+            fail_msg("%s: at %u: kind %d instead of %d", text, token.span.begin, token.kind, kind);
         if (kind == TOKEN_END)
             break;
     }
@@ -196,23 +196,23 @@ static void test_wrong_characters(void **state)
     expect_wrong("$99999999999999999999", TOKEN_PARAMETER, "There is no such parameter");
 }
 
-static void test_places(void **state)
+static void test_spans(void **state)
 {
     (void)state;
     struct held *held = hold("  ab\n \xc3\xa9 /* x", 13);
     struct token token = lexer_next(&held->lexer);
-    assert_int_equal(token.place.begin, 2);
-    assert_int_equal(token.place.end, 4);
+    assert_int_equal(token.span.begin, 2);
+    assert_int_equal(token.span.end, 4);
     token = lexer_next(&held->lexer);
-    assert_int_equal(token.place.begin, 6);
-    assert_int_equal(token.place.end, 8);
+    assert_int_equal(token.span.begin, 6);
+    assert_int_equal(token.span.end, 8);
     token = lexer_next(&held->lexer);
-    assert_int_equal(token.place.begin, 9);
-    assert_int_equal(token.place.end, 11);
+    assert_int_equal(token.span.begin, 9);
+    assert_int_equal(token.span.end, 11);
     token = lexer_next(&held->lexer);
     assert_int_equal(token.kind, TOKEN_END);
-    assert_int_equal(token.place.begin, 13);
-    assert_int_equal(token.place.end, 13);
+    assert_int_equal(token.span.begin, 13);
+    assert_int_equal(token.span.end, 13);
     release(held);
 }
 
@@ -226,7 +226,7 @@ static void test_all_bytes(void **state)
         struct lexer lexer = {.source = &source, .in_predicate = pair & 1};
         unsigned tokens = 0;
         for (struct token token; (token = lexer_next(&lexer)).kind != TOKEN_END;) {
-            assert_true(token.place.end > token.place.begin && token.place.end <= 2);
+            assert_true(token.span.end > token.span.begin && token.span.end <= 2);
             assert_true(++tokens <= 2);
         }
     }
@@ -237,7 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),          cmocka_unit_test(test_wrong_numbers),
         cmocka_unit_test(test_strings),          cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_wrong_characters), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_wrong_characters), cmocka_unit_test(test_spans),
         cmocka_unit_test(test_all_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

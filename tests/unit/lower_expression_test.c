@@ -176,8 +176,8 @@ static void expressions_are_as_in_c(void **state)
             snprintf(name, sizeof name, "@r%u", i);
             int64_t expected = evaluate(value, words), got = testing_word(&t, name, NULL);
             if (got != expected) {
-                print_message("%.*s\n", (int)(value->place.end - value->place.begin),
-                              t.source.text + value->place.begin);
+                print_message("%.*s\n", (int)(value->span.end - value->span.begin),
+                              t.source.text + value->span.begin);
                 fail_msg("is %lld, not %lld", (long long)got, (long long)expected);
             }
             compared++;

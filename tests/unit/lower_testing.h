@@ -63,7 +63,7 @@ static inline struct ir *lower_str(struct lowering *l, struct node *node, struct
     struct ir *address = lower_pointer(l, check_argument(node, 0), &space);
     struct ir *most = limit && limit->kind != NODE_INTEGER ? lower_scalar(l, limit) : NULL;
     if (into)
-        lower_read_string(l, *into, node->type->size, most, address, space, true, node->place);
+        lower_read_string(l, *into, node->type->size, most, address, space, true, node->span);
     return NULL;
 }
 
@@ -128,7 +128,7 @@ static inline struct ir *lower_clock(struct lowering *l, struct node *node, stru
 static inline struct ir *lower_stack_id(struct lowering *l, struct node *node, struct memory *into)
 {
     (void)into;
-    return lower_stack(l, node->call.builtin->data, 0, node->place);
+    return lower_stack(l, node->call.builtin->data, 0, node->span);
 }
 
 static inline struct ir *lower_delete(struct lowering *l, struct node *node, struct memory *into)
@@ -153,7 +153,7 @@ static inline void update_sum(struct lowering *l, struct node *map, struct node 
 {
     struct node *argument = check_argument(node, 0);
     struct ir *value = argument ? lower_scalar(l, argument) : ir_constant(&l->b, 1);
-    struct ir *at = lower_map_element(l, map->map.symbol, lower_map_key(l, map), map->place);
+    struct ir *at = lower_map_element(l, map->map.symbol, lower_map_key(l, map), map->span);
     lower_add(l, at, 0, value);
     if (node->call.builtin->data == TYPE_AVG)
         lower_add(l, at, 8, ir_constant(&l->b, 1));
@@ -163,7 +163,7 @@ static inline void update_max(struct lowering *l, struct node *map, struct node 
 {
     struct ir_builder *b = &l->b;
     struct ir *value = lower_scalar(l, check_argument(node, 0));
-    struct ir *at = lower_map_element(l, map->map.symbol, lower_map_key(l, map), map->place);
+    struct ir *at = lower_map_element(l, map->map.symbol, lower_map_key(l, map), map->span);
     struct ir_block *compare = ir_block_new(b), *store = ir_block_new(b), *end = ir_block_new(b);
     ir_branch(b, ir_load(b, at, 8, 8, false), compare, store);
     ir_seal(b, compare);
@@ -183,7 +183,7 @@ static inline void update_row(struct lowering *l, struct node *map, struct node 
     struct ir *value = lower_scalar(l, check_argument(node, 0));
     struct ir *row = ir_binary_constant(&l->b, IR_AND, value, 7);
     struct memory key = lower_map_key(l, map);
-    lower_add(l, lower_map_row(l, map->map.symbol, key, row, map->place), 0, ir_constant(&l->b, 1));
+    lower_add(l, lower_map_row(l, map->map.symbol, key, row, map->span), 0, ir_constant(&l->b, 1));
 }
 
 enum { SCALAR_NAME = BUILTIN_BARE };

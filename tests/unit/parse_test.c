@@ -121,7 +121,7 @@ static void expect_errors(const char *text, ...)
         struct text line = {0};
         diagnostic_render(&line, diagnostic, false);
         const char *got = text_string(&line) + strlen("stdin:");
-        if (!diagnostic->place.source)
+        if (!diagnostic->span.source)
             got = diagnostic->message;
         if (strncmp(got, message, strlen(message)))
             fail_msg("%s\n  gave   %s\n  wanted %s", text, text_string(&line), message);
@@ -375,15 +375,15 @@ static void test_kinds_of_loops(void **state)
     release(parsed);
 }
 
-static void expect_place(const struct node *node, unsigned line, unsigned column, unsigned length)
+static void expect_span(const struct node *node, unsigned line, unsigned column, unsigned length)
 {
-    struct position position = source_position(node->place.source, node->place.begin);
+    struct position position = source_position(node->span.source, node->span.begin);
     assert_int_equal(position.line, line);
     assert_int_equal(position.column, column);
-    assert_int_equal(node->place.end - node->place.begin, length);
+    assert_int_equal(node->span.end - node->span.begin, length);
 }
 
-static void test_places(void **state)
+static void test_spans(void **state)
 {
     (void)state;
     struct parsed *parsed = parse("BEGIN { foo(); }\n"
@@ -394,24 +394,24 @@ static void test_places(void **state)
                                   "}\n");
     expect_clean(parsed);
     const struct action_block *begin = parsed->script->blocks, *end = begin->next;
-    expect_place(begin->body->list.first->unary.operand, 1, 9, 5);
-    expect_place(begin->body, 1, 7, 10);
-    assert_int_equal(begin->place.begin, 0);
-    assert_int_equal(begin->place.end, 16);
-    expect_place(end->body, 3, 1, 68);
+    expect_span(begin->body->list.first->unary.operand, 1, 9, 5);
+    expect_span(begin->body, 1, 7, 10);
+    assert_int_equal(begin->span.begin, 0);
+    assert_int_equal(begin->span.end, 16);
+    expect_span(end->body, 3, 1, 68);
     const struct node *assign = end->body->list.first->unary.operand;
-    expect_place(assign, 4, 5, 26);
-    expect_place(assign->assign.target, 4, 5, 2);
-    expect_place(assign->assign.value, 4, 10, 21);
-    expect_place(assign->assign.value->binary.left, 4, 10, 9);
-    expect_place(assign->assign.value->binary.right, 4, 22, 9);
-    expect_place(assign->assign.value->binary.right->binary.left, 4, 22, 6);
+    expect_span(assign, 4, 5, 26);
+    expect_span(assign->assign.target, 4, 5, 2);
+    expect_span(assign->assign.value, 4, 10, 21);
+    expect_span(assign->assign.value->binary.left, 4, 10, 9);
+    expect_span(assign->assign.value->binary.right, 4, 22, 9);
+    expect_span(assign->assign.value->binary.right->binary.left, 4, 22, 6);
     const struct node *branch = end->body->list.first->next;
-    expect_place(branch, 5, 5, 23);
+    expect_span(branch, 5, 5, 23);
     const struct node *step = branch->ternary.yes->list.first->unary.operand;
-    expect_place(step, 5, 15, 11);
-    expect_place(step->step.target, 5, 15, 9);
-    expect_place(step->step.target->map.key, 5, 18, 5);
+    expect_span(step, 5, 15, 11);
+    expect_span(step->step.target, 5, 15, 9);
+    expect_span(step->step.target->map.key, 5, 18, 5);
     release(parsed);
 }
 
@@ -484,19 +484,19 @@ static void test_predicates(void **state)
     release(parsed);
 }
 
-static void test_attach_places(void **state)
+static void test_attach_spans(void **state)
 {
     (void)state;
     struct parsed *parsed = parse("BEGIN, uprobe:\"/a\":f {}");
     expect_clean(parsed);
     const struct attach_point *point = parsed->script->blocks->attach_points->next;
     assert_string_equal(point->text, "uprobe:\"/a\":f");
-    assert_int_equal(point->place.begin, 7);
-    assert_int_equal(point->place.end, 20);
+    assert_int_equal(point->span.begin, 7);
+    assert_int_equal(point->span.end, 20);
     assert_true(point->pieces[1].quoted);
     assert_false(point->pieces[2].quoted);
-    assert_int_equal(point->pieces[1].place.begin, 14);
-    assert_int_equal(point->pieces[1].place.end, 18);
+    assert_int_equal(point->pieces[1].span.begin, 14);
+    assert_int_equal(point->pieces[1].span.end, 18);
     release(parsed);
 }
 
@@ -702,10 +702,10 @@ int main(void)
         cmocka_unit_test(test_assignments),
         cmocka_unit_test(test_control),
         cmocka_unit_test(test_kinds_of_loops),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_spans),
         cmocka_unit_test(test_attach_points),
         cmocka_unit_test(test_predicates),
-        cmocka_unit_test(test_attach_places),
+        cmocka_unit_test(test_attach_spans),
         cmocka_unit_test(test_patterns),
         cmocka_unit_test(test_missing_parameter),
         cmocka_unit_test(test_errors_around_blocks),

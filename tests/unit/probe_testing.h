@@ -117,7 +117,7 @@ static inline const char *error_of(struct fixture *f, const char *text, const ch
     f->diagnostics.count = f->diagnostics.errors = 0;
     assert_int_not_equal(expand(f, text, &sites, NULL), 0);
     assert_int_equal(f->diagnostics.errors, 1);
-    assert_non_null(f->diagnostics.items[0].place.source);
+    assert_non_null(f->diagnostics.items[0].span.source);
     if (hint) {
         assert_non_null(f->diagnostics.items[0].hint);
         if (!strstr(f->diagnostics.items[0].hint, hint))
