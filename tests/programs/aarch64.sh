@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # libspoor, its tests, what relates the counter to the clock, and probe.h built for aarch64 and run there, by QEMU's user emulation; and what they record, read here.
 #   tests/programs/aarch64.sh BUILD
-# STRIDE=n: the recorder interrupted at every nth pair of its instructions (31).
 # Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user (56 MB to fetch, 260 MB installed).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -78,16 +77,6 @@ run ./stress "${ROUNDS:-6}" 1 >stress.out 2>&1
 status=$?
 sed -n 's/^\(ok\|not ok\) \(.*\)/\1 stress: \2/p' stress.out
 [ $status = 0 ] || result 1 "stress ends with status $status" stress.out
-
-# ---- the recorder interrupted at every seventh of its instructions ----
-aarch64-linux-gnu-objcopy --rename-section .text=steps_text ring.o
-# shellcheck disable=SC2086
-$compiler $flags -static -o steps "$here/recorder_steps.c" ring.o libspoor.a -lpthread 2>problems
-result $? "the test that interrupts the recorder compiles" problems
-run ./steps "${STRIDE:-0}" >steps.out 2>&1
-status=$?
-sed -n 's/^\(ok\|not ok\) \(.*\)/\1 steps: \2/p' steps.out
-[ $status = 0 ] || result 1 "steps end with status $status" steps.out
 
 # ---- probes ----
 for level in -O0 -O2 "-O2 -fPIE -pie"; do

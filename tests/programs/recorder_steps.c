@@ -17,11 +17,6 @@
 #include "recorder_steps_records.h"
 
 static unsigned stride = 31; /* of pairs of instructions */
-#if defined(__x86_64__)
-static unsigned single = 1; /* of single ones */
-#else
-static unsigned single = 7; /* most are not executed */
-#endif
 
 /* ---- records ---- */
 
@@ -212,7 +207,7 @@ static void one_handler(unsigned blocks, const struct path *path, unsigned burst
     struct interruption interruption = {.level = 1, .burst = burst};
     trace_path(path);
     row.instructions = traces[0].count;
-    for (unsigned i = burst % single; i < traces[0].count; i += single) {
+    for (unsigned i = 0; i < traces[0].count; i++) {
         struct steps steps = steps_at(&traces[0], i, &interruption);
         snprintf(where, sizeof where, "%s, %u blocks, burst of %u, instruction %u at %p", path->name, blocks,
                  burst, i, (void *)steps.at);
@@ -222,17 +217,31 @@ static void one_handler(unsigned blocks, const struct path *path, unsigned burst
     print_row(path->name, blocks, 1, burst, &row);
 }
 
+/* Leaves those before which a handler does something else than before the next one. */
+static void keep_what_matters(struct steps_trace *trace)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < trace->count; i++)
+        if (steps_matters(trace->at[i])) {
+            trace->times[kept] = trace->times[i];
+            trace->at[kept++] = trace->at[i];
+        }
+    trace->count = kept;
+}
+
 /* A handler, and one that interrupts it at each instruction of its first record. */
 static void two_handlers(unsigned blocks, const struct path *path, unsigned burst, unsigned deeper)
 {
     struct row row = {0};
     trace_path(path);
+    keep_what_matters(&traces[0]);
     for (unsigned i = blocks % stride; i < traces[0].count; i += stride) {
         struct interruption traced = {.level = 1, .burst = burst, .trace = &traces[1]};
         struct steps steps = steps_at(&traces[0], i, &traced);
         snprintf(where, sizeof where, "%s, %u blocks, traced at instruction %u", path->name, blocks, i);
         traces[1].count = 0;
         run_case(path, &steps, &row);
+        keep_what_matters(&traces[1]);
         row.instructions += traces[1].count;
         for (unsigned j = i % stride; j < traces[1].count; j += stride) {
             struct interruption second = {.level = 2, .burst = deeper};
@@ -383,7 +392,7 @@ static void reopened(const struct path *path, unsigned from, unsigned to)
     char text[TEXT + 1] = "";
     const struct wanted wanted = {0, 0, text};
     unsigned count = 1, done = 0;
-    for (unsigned i = 0; i < count; i += i == 0 ? 1 : single) {
+    for (unsigned i = 0; i < count; i++) {
         struct steps steps = {.at = 0, .interrupt = reopen, .context = &to};
         snprintf(where, sizeof where, "%s, recordings of %u and %u blocks, instruction %u", path->name, from,
                  to, i);
@@ -415,8 +424,6 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && atoi(argv[1]) > 0)
         stride = (unsigned)atoi(argv[1]);
-    if (stride < single)
-        single = stride;
     steps_begin();
     printf("%-8s %6s %5s %6s %12s %9s %9s %9s %11s %6s %6s\n", "path", "blocks", "depth", "burst",
            "instructions", "hit", "written", "read", "overwritten", "making", "nested");

@@ -4,8 +4,9 @@
  * On x86-64 the trap flag raises SIGTRAP after each instruction: so it is found out once what is executed. A
  * breakpoint then interrupts at one instruction, without a trap for each that comes before. An instruction is
  * its address and the how many-th execution of it.
- * On aarch64, where programs have no such flag, the instructions are all of the section steps_text, each when
- * it is executed for the first time: most are not executed at all.
+ * On aarch64, where programs have no such flag, only the section steps_text is looked at: with a breakpoint at
+ * every instruction of it, each raises SIGTRAP when it is executed for the first time. Later executions, of
+ * which there are few, are not interrupted.
  * One thread at a time.
  */
 #ifndef TESTS_RECORDER_STEPS_H
@@ -96,6 +97,22 @@ static void steps_on_trap(int number, siginfo_t *information, void *context)
     steps_interrupt(steps);
 }
 
+static inline bool steps_matters(uintptr_t at)
+{
+    (void)at;
+    return true;
+}
+
+static void steps_prepare(void)
+{
+}
+
+/* Before the instruction there is changed. False: it cannot be, it is the kernel's own code. */
+static bool steps_may_change(uintptr_t at)
+{
+    return mprotect((void *)(at & ~(uintptr_t)4095), 4096, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
+}
+
 /* Finds out what `run` executes. */
 static __attribute__((noinline)) void steps_trace(struct steps_trace *trace, void (*run)(void *),
                                                   void *context)
@@ -119,7 +136,10 @@ static __attribute__((noinline)) void steps_trace(struct steps_trace *trace, voi
 enum { STEPS_BREAKPOINT = (int)0xd4200000 };
 #define STEPS_CODE __attribute__((section("steps_text")))
 
-extern const uint32_t __start_steps_text[], __stop_steps_text[]; /* the linker's */
+extern uint32_t __start_steps_text[], __stop_steps_text[]; /* the linker's */
+
+static struct steps_trace *volatile steps_traced;
+static uint32_t steps_originals[STEPS_MOST]; /* while it is traced: of the whole section */
 
 static uint32_t steps_put(uintptr_t at, uint32_t instruction)
 {
@@ -131,20 +151,59 @@ static uint32_t steps_put(uintptr_t at, uint32_t instruction)
 
 static void steps_on_trap(int number, siginfo_t *information, void *context)
 {
-    (void)number, (void)information, (void)context;
+    (void)number, (void)information;
     struct steps *steps = steps_now;
+    struct steps_trace *trace = steps_traced;
+    if (trace != NULL) {
+        uint32_t *const at = (uint32_t *)((ucontext_t *)context)->uc_mcontext.pc;
+        steps_put((uintptr_t)at, steps_originals[at - __start_steps_text]);
+        trace->times[trace->count] = 1;
+        trace->at[trace->count++] = (uintptr_t)at;
+        return;
+    }
     steps_put(steps->at, steps->instruction);
     steps_interrupt(steps);
 }
 
+/* A handler before an instruction that neither reads nor writes what others see does what it does before the
+ * next one. Others see memory, but for the function's own frame; the counter changes as well. */
+static inline bool steps_matters(uintptr_t at)
+{
+    const uint32_t instruction = *(const uint32_t *)at;
+    const bool is_memory = (instruction & 0x0a000000) == 0x08000000, is_frame = (instruction >> 5 & 31) == 31;
+    const bool is_system = instruction >> 22 == 0xd5000000 >> 22;
+    const bool is_call = instruction >> 26 == 0x94000000 >> 26 || (instruction & 0xfffffc1f) == 0xd63f0000;
+    return (is_memory && !is_frame) || is_system || is_call;
+}
+
+static void steps_prepare(void)
+{
+    const uintptr_t begin = (uintptr_t)__start_steps_text & ~(uintptr_t)4095;
+    mprotect((void *)begin, (uintptr_t)__stop_steps_text - begin, PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+
+static bool steps_may_change(uintptr_t at)
+{
+    return at >= (uintptr_t)__start_steps_text && at < (uintptr_t)__stop_steps_text;
+}
+
 static void steps_trace(struct steps_trace *trace, void (*run)(void *), void *context)
 {
-    trace->count = 0;
-    for (const uint32_t *at = __start_steps_text; at < __stop_steps_text && trace->count < STEPS_MOST; at++) {
-        trace->at[trace->count] = (uintptr_t)at;
-        trace->times[trace->count++] = 1;
+    size_t count = (size_t)(__stop_steps_text - __start_steps_text);
+    if (count > STEPS_MOST)
+        count = STEPS_MOST;
+    for (size_t i = 0; i < count; i++) {
+        steps_originals[i] = __start_steps_text[i];
+        __start_steps_text[i] = (uint32_t)STEPS_BREAKPOINT;
     }
+    __builtin___clear_cache((char *)__start_steps_text, (char *)(__start_steps_text + count));
+    trace->count = 0;
+    steps_traced = trace;
     run(context);
+    steps_traced = NULL;
+    for (size_t i = 0; i < count; i++)
+        __start_steps_text[i] = steps_originals[i];
+    __builtin___clear_cache((char *)__start_steps_text, (char *)(__start_steps_text + count));
 }
 
 #endif
@@ -156,14 +215,14 @@ static void steps_begin(void)
                                .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGTRAP, &action, NULL);
+    steps_prepare();
 }
 
 /* Runs `run`, interrupted at steps->at, if it comes there. */
 static __attribute__((noinline)) void steps_run(struct steps *steps, void (*run)(void *), void *context)
 {
-    const uintptr_t page = steps->at & ~(uintptr_t)4095;
     steps->done = steps->stepping_over = false;
-    if (mprotect((void *)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) { /* the kernel's own code */
+    if (!steps_may_change(steps->at)) {
         run(context);
         return;
     }
