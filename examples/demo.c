@@ -37,7 +37,7 @@ __attribute__((noinline)) int shop_find_price(const struct item *item)
 {
     volatile unsigned walked = 0;
     for (int shelf = 0; shelf < item->shelves * 1000; shelf++)
-        walked += (unsigned)shelf;
+        walked = walked + (unsigned)shelf;
     return item->price;
 }
 

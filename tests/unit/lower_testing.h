@@ -297,15 +297,15 @@ struct testing {
     const struct check_unit *unit; /* the first */
     struct text dump;
     bool may_sleep, wants_dump;
-    union { /* what the reader of records counted */
-        struct image_control control;
-        char room[65536];
-    } read;
     int maps[MAPS_MOST];
     int rings[64];
     unsigned ring_count;
     int programs[PROGRAMS_MOST];
     char log[1 << 16];
+    union { /* what the reader of records counted */
+        struct image_control control;
+        char room[65536];
+    } read;
 };
 
 static inline struct features testing_features(void)

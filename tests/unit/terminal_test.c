@@ -103,8 +103,8 @@ static void test_print(void **state)
 #define NUMBERS                                                                                              \
     "%d|%5d|%-5d|%05d|%+d|%i|%u|%x|%#X|%o|%hhx|%ld|%lu|%lld|%llx|%zu|%#-10lx|%*d|%-*d|%.3d|%%|%.1f|%6.2f|%"  \
     "g",                                                                                                     \
-        -7, 42, 42, 42, 42, -1, 4000000000u, 255, 255, 8, 0x12, -5L, 18446744073709551615UL, -9LL,           \
-        0x123456789abcdefLL, (size_t)12, 255L, 6, 3, 6, 3, 7, 1.25, 3.14159, 0.5
+        -7, 42, 42, 42, 42, -1, 4000000000u, 255, 255, 8, (unsigned char)0x12, -5L, 18446744073709551615UL,  \
+        -9LL, 0x123456789abcdefLL, (size_t)12, 255L, 6, 3, 6, 3, 7, 1.25, 3.14159, 0.5
     text_clear(&out);
     terminal_print(&out, NUMBERS);
     text_printf(&expected, NUMBERS);
