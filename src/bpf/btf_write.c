@@ -131,10 +131,49 @@ static void write_lines(struct writer *w, const struct image_program *program, s
     }
 }
 
+/* The struct by whose name the kernel knows the context of programs of that type. NULL: there is none, and a
+ * pointer to integers is one if it is tagged so. */
+static const char *context_name(uint32_t program_type)
+{
+    switch (program_type) {
+    case BPF_PROG_TYPE_KPROBE: return "bpf_user_pt_regs_t";
+    case BPF_PROG_TYPE_RAW_TRACEPOINT: return "bpf_raw_tracepoint_args";
+    case BPF_PROG_TYPE_PERF_EVENT: return "bpf_perf_event_data";
+    default: return NULL;
+    }
+}
+
+bool btf_can_pass_context(const struct features *features, uint32_t program_type,
+                          uint32_t expected_attach_type)
+{
+    /* An iterator's context is a struct of its own for each kind. */
+    bool is_iterator = program_type == BPF_PROG_TYPE_TRACING && expected_attach_type == BPF_TRACE_ITER;
+    return context_name(program_type) || (features->tagged_context && !is_iterator);
+}
+
+/* Of a function that takes the context and is verified on its own. */
+static uint32_t context_prototype(struct writer *w, uint32_t program_type, uint32_t name, uint32_t integer)
+{
+    const char *context = context_name(program_type);
+    uint32_t object = context ? type(w, identifier(w, context), BTF_KIND_STRUCT, 0, 0) : integer;
+    uint32_t pointer = type(w, 0, BTF_KIND_PTR, 0, object);
+    uint32_t prototype = type(w, 0, BTF_KIND_FUNC_PROTO, 1, integer);
+    word(w, name);
+    word(w, pointer);
+    return prototype;
+}
+
+static void tag_context(struct writer *w, uint32_t function)
+{
+    static const char tag[] = "arg:ctx";
+    type(w, string(w, tag, sizeof tag - 1), BTF_KIND_DECL_TAG, 0, function);
+    word(w, 0); /* the first parameter */
+}
+
 int btf_write(struct arena *arena, const struct image_program *program, struct btf_blob *out)
 {
     struct writer w = {.arena = arena};
-    uint32_t prototypes[MOST_PARAMETERS + 1] = {0};
+    uint32_t prototypes[MOST_PARAMETERS + 1] = {0}, with_context = 0;
     *out = (struct btf_blob){0};
     string(&w, "", 0);
     uint32_t integer = type(&w, string(&w, "u64", 3), BTF_KIND_INT, 0, 8);
@@ -149,7 +188,10 @@ int btf_write(struct arena *arena, const struct image_program *program, struct b
     for (uint32_t i = 0; i < program->function_count; i++) {
         const struct image_function *function = &program->functions[i];
         unsigned count = function->parameters < MOST_PARAMETERS ? function->parameters : MOST_PARAMETERS;
-        if (!prototypes[count]) {
+        bool takes_context = function->is_global && count == 1;
+        if (takes_context && !with_context)
+            with_context = context_prototype(&w, program->type, parameter_names[0], integer);
+        if (!takes_context && !prototypes[count]) {
             prototypes[count] = type(&w, 0, BTF_KIND_FUNC_PROTO, count, integer);
             for (unsigned k = 0; k < count; k++) {
                 word(&w, parameter_names[k]);
@@ -157,8 +199,11 @@ int btf_write(struct arena *arena, const struct image_program *program, struct b
             }
         }
         out->functions[i].insn_off = function->instruction;
-        out->functions[i].type_id =
-            type(&w, identifier(&w, function->name), BTF_KIND_FUNC, BTF_FUNC_STATIC, prototypes[count]);
+        out->functions[i].type_id = type(&w, identifier(&w, function->name), BTF_KIND_FUNC,
+                                         function->is_global ? BTF_FUNC_GLOBAL : BTF_FUNC_STATIC,
+                                         takes_context ? with_context : prototypes[count]);
+        if (takes_context && !context_name(program->type))
+            tag_context(&w, out->functions[i].type_id);
     }
     if (program->line_count)
         write_lines(&w, program, out);

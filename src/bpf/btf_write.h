@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "bpf/features.h"
 #include "bpf/image.h"
 
 struct btf_blob {
@@ -19,6 +20,10 @@ struct btf_blob {
     struct bpf_line_info *lines; /* none: give 0 */
     uint32_t line_count;
 };
+
+/* Whether a function that is verified on its own can have the context of programs of that type. */
+bool btf_can_pass_context(const struct features *features, uint32_t program_type,
+                          uint32_t expected_attach_type);
 
 /* Everything in the arena. 0, or -E2BIG: more text than a blob can name. */
 int btf_write(struct arena *arena, const struct image_program *program, struct btf_blob *out);

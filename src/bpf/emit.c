@@ -674,7 +674,8 @@ static void fill_image(struct emitter *e, struct image_program *out)
             out->functions[next_function] =
                 (struct image_function){.instruction = (uint32_t)i,
                                         .name = e->functions[next_function].function->name,
-                                        .parameters = e->functions[next_function].function->parameters};
+                                        .parameters = e->functions[next_function].function->parameters,
+                                        .is_global = e->functions[next_function].function->is_global};
             next_function++;
         }
         struct span span = item->span;

@@ -42,6 +42,7 @@
     X(iterator, "iterators over the kernel's objects", "CONFIG_DEBUG_INFO_BTF", "then iter is an error") \
     X(btf, "kernel BTF", "CONFIG_DEBUG_INFO_BTF", "instead, what scripts define themselves; tracepoints keep their fields") \
     X(program_btf, "program BTF: function and line information", "Linux 5.0", "instead, loops that the verifier walks; refusals without a line") \
+    X(tagged_context, "functions that are verified on their own and take any context", "Linux 6.8", "instead, blocks of many statements on the arguments of tracepoints or kernel functions are verified as one") \
     X(boot_clock, "bpf_ktime_get_boot_ns", "Linux 5.8", "then spoor does not run") \
     X(override_return, "bpf_override_return", "CONFIG_BPF_KPROBE_OVERRIDE", "then override() is an error") \
     X(tai_clock, "bpf_ktime_get_tai_ns", "Linux 6.1", "then nsecs(tai) is an error, and nsecs(sw_tai) nearly the same") \

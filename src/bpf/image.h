@@ -58,6 +58,7 @@ struct image_function { /* first instruction of a function; the program's own fi
     uint32_t instruction;
     const char *name;
     uint8_t parameters; /* for its BTF prototype: 64-bit integers; returns a 64-bit integer */
+    bool is_global;     /* verified on its own; the parameter, if it has one, is the context */
 };
 
 struct image_line { /* instruction and all after it, until the next entry, come from this place */

@@ -264,6 +264,7 @@ static struct ir *make_shared(struct lowering *l, enum lower_shared which)
     default: break;
     }
     l->state->scratch_phase = l->state->phase;
+    l->state->has_scratch = true;
     return acquire[l->state->scratch_kind](l);
 }
 
@@ -673,7 +674,7 @@ static void size_scratch(struct lowering *l)
                            [SCRATCH_TASK] = image->scratch_task,
                            [SCRATCH_SLOT] = image->scratch_slots};
     int index = indices[l->state->scratch_kind];
-    if (index < 0 || !l->state->main->shared[SHARED_SCRATCH])
+    if (index < 0 || !l->state->has_scratch)
         return;
     struct image_map *map = &l->image->maps[index];
     uint32_t bytes = l->state->scratch_peak > 8 ? l->state->scratch_peak : 8;
@@ -712,11 +713,18 @@ static int emit(struct lowering *l, const char *name, struct text *dump_ir, bool
     return 0;
 }
 
-/* -E2BIG: it does not fit in the stack. */
+/* How a block is lowered. */
+enum attempt {
+    ATTEMPT_DIVIDED, /* in sections, when it is long */
+    ATTEMPT_PLAIN,
+    ATTEMPT_CRAMPED, /* nothing is on the frame that can be in scratch memory */
+};
+
+/* -E2BIG: it does not fit in the stack. -EAGAIN: it cannot be done in this way. */
 static int lower_attempt(struct arena *arena, struct image *image, struct action_table *actions,
                          struct diagnostics *diagnostics, const struct checker *checker,
                          const struct check_unit *unit, const struct lower_options *options,
-                         const char *program_name, struct text *dump_ir, bool dump_raw, bool is_cramped)
+                         const char *program_name, struct text *dump_ir, bool dump_raw, enum attempt attempt)
 {
     struct arena temporary = {.out_of_memory = arena->out_of_memory};
     struct lower_state state = {
@@ -726,7 +734,8 @@ static int lower_attempt(struct arena *arena, struct image *image, struct action
         .main = arena_new(&temporary, struct lower_function),
         .return_slot = -1,
         .program_index = (uint32_t)image->program_count,
-        .is_cramped = is_cramped,
+        .is_cramped = attempt == ATTEMPT_CRAMPED,
+        .section_size = attempt == ATTEMPT_DIVIDED ? lower_section_size(unit->body) : 0,
     };
     struct lowering lowering = {
         .arena = arena,
@@ -746,10 +755,14 @@ static int lower_attempt(struct arena *arena, struct image *image, struct action
     node_walk(unit->body, visit_loop, lowering.state);
     state.scratch_kind = choose_scratch(&lowering);
     if (state.scratch_kind == SCRATCH_SLOT)
+        state.section_size = 0; /* a slot is taken once */
+    if (state.scratch_kind == SCRATCH_SLOT)
         state.scratch_top = state.scratch_permanent = state.scratch_peak = 8;
     lower_program(&lowering, program_name);
     size_scratch(&lowering);
-    int result = diagnostics->errors > errors ? -EINVAL : emit(&lowering, program_name, dump_ir, dump_raw);
+    int result = state.is_indivisible           ? -EAGAIN
+                 : diagnostics->errors > errors ? -EINVAL
+                                                : emit(&lowering, program_name, dump_ir, dump_raw);
     table_free(&state.mishaps);
     arena_free(&temporary);
     return result;
@@ -760,17 +773,21 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
                const struct lower_options *options, const char *program_name, struct text *dump_ir,
                bool dump_raw)
 {
-    struct diagnostics before = *diagnostics;
+    const struct diagnostics before = *diagnostics;
     size_t dumped = dump_ir ? dump_ir->length : 0;
-    int result = lower_attempt(arena, image, actions, diagnostics, checker, unit, options, program_name,
-                               dump_ir, dump_raw, false);
-    if (result != -E2BIG)
-        return result;
-    /* What the first attempt said and made is forgotten; maps and counters that it made stay, unused. */
-    *diagnostics = before;
-    if (dump_ir)
-        text_truncate(dump_ir, dumped);
-    node_walk(unit->body, lower_forget_variable, NULL);
-    return lower_attempt(arena, image, actions, diagnostics, checker, unit, options, program_name, dump_ir,
-                         dump_raw, true);
+    int result = -EAGAIN;
+    enum attempt attempt = lower_section_size(unit->body) ? ATTEMPT_DIVIDED : ATTEMPT_PLAIN;
+    for (; attempt <= ATTEMPT_CRAMPED; attempt++) {
+        /* What an attempt said and made is forgotten; maps and counters that it made stay, unused. */
+        *diagnostics = before;
+        if (dump_ir)
+            text_truncate(dump_ir, dumped);
+        node_walk(unit->body, lower_forget_variable, NULL);
+        result = lower_attempt(arena, image, actions, diagnostics, checker, unit, options, program_name,
+                               dump_ir, dump_raw, attempt);
+        bool is_over = attempt == ATTEMPT_DIVIDED ? !result : result != -E2BIG;
+        if (is_over)
+            break;
+    }
+    return result;
 }

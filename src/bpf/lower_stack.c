@@ -60,7 +60,7 @@ static int64_t own_frames(const struct lowering *l)
 {
     bool is_direct = l->context->program_type == BPF_PROG_TYPE_RAW_TRACEPOINT ||
                      l->context->program_type == BPF_PROG_TYPE_TRACING;
-    return is_direct ? 2 : 0;
+    return is_direct ? 2 + l->state->main->depth : 0;
 }
 
 /* Where a function begins it has no frame yet, and many never make one: the walk would leave out who called

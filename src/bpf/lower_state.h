@@ -130,11 +130,15 @@ struct lower_state {
     const char *name_rows, *name_map; /* the probes' names as texts, or NULL; the map that has them */
     uint32_t name_width;
     uint32_t program_index;
-    uint32_t statements; /* so far */
-    uint32_t part_ends;  /* at which of them; see lower_forget() */
-    uint32_t *values;    /* numbers of the program's variables that are VARIABLE_VALUE, but for pointers */
+    uint32_t statements;   /* so far */
+    uint32_t part_ends;    /* at which of them; see lower_forget() */
+    uint32_t section_size; /* statements; 0: the block is not divided. See lower_section.c */
+    uint32_t *values;      /* numbers of the program's variables that are VARIABLE_VALUE, but for pointers */
     size_t value_count, value_room;
     bool is_too_large, is_too_deep;
+    bool is_in_section;
+    bool is_indivisible;  /* a variable must stay what the verifier knows, in all sections */
+    bool has_scratch;     /* some function uses scratch memory */
     bool is_cramped;      /* the second attempt: nothing is on the frame that can be in scratch memory */
     struct table mishaps; /* of this program: what is counted, to its index in the image + 1 */
 };
@@ -248,6 +252,17 @@ void lower_forget(struct lowering *l);
 void lower_statements(struct lowering *l, const struct node_list *list);
 void lower_discard(struct lowering *l, struct node *node);
 void lower_discard_block(struct lowering *l, struct node *node); /* lower_expression.c */
+
+/* One of the list, with what there is to do at the borders between them. */
+void lower_one_of_many(struct lowering *l, struct node *node);
+
+/* ---- lower_section.c ---- */
+/* How many statements a section of this program has; 0: it needs none. */
+uint32_t lower_section_size(struct node *body);
+/* Whether the statements here belong into sections. */
+bool lower_is_divided(const struct lowering *l);
+void lower_in_sections(struct lowering *l, const struct node_list *list);
+void lower_turns_in_sections(struct lowering *l, struct node *body, uint64_t turns);
 
 /* ---- lower_call.c ---- */
 bool lower_forget_variable(struct node *node, void *state);   /* where it was in another copy of the body */

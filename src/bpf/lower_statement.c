@@ -110,6 +110,10 @@ static void statement_if(struct lowering *l, struct node *node)
 static void statement_unroll(struct lowering *l, struct node *node)
 {
     uint64_t count = node->loop.from->integer.value;
+    if (lower_is_divided(l)) {
+        lower_turns_in_sections(l, node->loop.body, count);
+        return;
+    }
     for (uint64_t i = 0; i < count && !ir_ended(&l->b) && !l->state->is_too_large; i++)
         lower_statement(l, node->loop.body);
 }
@@ -213,11 +217,21 @@ static void begin_part(struct lowering *l)
     lower_forget(l);
 }
 
+void lower_one_of_many(struct lowering *l, struct node *node)
+{
+    if (is_too_large(l, node))
+        return;
+    begin_part(l);
+    lower_statement(l, node);
+}
+
 void lower_statements(struct lowering *l, const struct node_list *list)
 {
-    for (struct node *node = list->first; node && !ir_ended(&l->b) && !is_too_large(l, node);
-         node = node->next) {
-        begin_part(l);
-        lower_statement(l, node);
+    if (lower_is_divided(l)) {
+        lower_in_sections(l, list);
+        return;
     }
+    for (struct node *node = list->first; node && !ir_ended(&l->b) && !l->state->is_too_large;
+         node = node->next)
+        lower_one_of_many(l, node);
 }

@@ -21,8 +21,10 @@ static struct lowered_variable *find_home(struct lowering *l, struct variable *v
     struct lower_state *s = l->state;
     struct lowered_variable *lowered = variable->lowered;
     struct lower_function *home = s->current;
+    bool is_everywhere = s->section_size && lowered && lowered->kind == VARIABLE_SCRATCH &&
+                         !lowered->home->parent; /* in all sections */
     if (lowered && lowered->program == s->program_index &&
-        (lowered->home == home || (variable->captured && is_around(lowered->home, home))))
+        (lowered->home == home || is_everywhere || (variable->captured && is_around(lowered->home, home))))
         return lowered;
     const struct type *type = variable->type;
     uint32_t bytes = type_storage(type);
@@ -30,7 +32,7 @@ static struct lowered_variable *find_home(struct lowering *l, struct variable *v
     lowered->program = s->program_index;
     lowered->home = home;
     /* Pointers may be the context, which must stay what the verifier knows. */
-    bool is_crowded_out = l->state->is_cramped && type->kind != TYPE_POINTER;
+    bool is_crowded_out = s->section_size || (s->is_cramped && type->kind != TYPE_POINTER);
     bool is_scalar = type_is_scalar(type) && !variable->address_taken && !is_crowded_out;
     if (is_scalar && !variable->captured) {
         lowered->kind = VARIABLE_VALUE;
@@ -76,6 +78,8 @@ void lower_variable_write(struct lowering *l, struct variable *variable, struct 
         return;
     }
     if (lowered->kind == VARIABLE_SCRATCH) {
+        const struct ir *context = l->state->current->shared[SHARED_CTX];
+        l->state->is_indivisible |= l->state->section_size && context && value == context;
         ir_store(&l->b, lower_shared_value(l, SHARED_SCRATCH), lowered->offset, 8, value);
         return;
     }

@@ -39,6 +39,9 @@ struct attempt {
     uint32_t expected_attach_type, flags, attach_btf_id;
     char *log;
     uint32_t log_size;
+    int btf;
+    const struct bpf_func_info *functions;
+    uint32_t function_count; /* 0: there is no BTF */
 };
 
 /* A descriptor or -errno. */
@@ -53,6 +56,12 @@ static int feature_load(const struct attempt *attempt, const struct bpf_insn *in
     attributes.expected_attach_type = attempt->expected_attach_type;
     attributes.prog_flags = attempt->flags;
     attributes.attach_btf_id = attempt->attach_btf_id;
+    if (attempt->function_count) {
+        attributes.prog_btf_fd = (uint32_t)attempt->btf;
+        attributes.func_info_rec_size = sizeof *attempt->functions;
+        attributes.func_info = (uintptr_t)attempt->functions;
+        attributes.func_info_cnt = attempt->function_count;
+    }
     if (attempt->log) {
         attributes.log_buf = (uintptr_t)attempt->log;
         attributes.log_size = attempt->log_size;
@@ -423,6 +432,55 @@ static int feature_program_btf(void)
     attributes.btf = (uintptr_t)&blob;
     attributes.btf_size = sizeof blob;
     return closed(syscall_bpf(BPF_BTF_LOAD, &attributes, sizeof attributes));
+}
+
+/* A function that is verified on its own and reads a context which only a tag makes one. */
+static int feature_tagged_context(void)
+{
+    struct { /* u64 main(void), linkage static; u64 part(u64 *context), linkage global */
+        struct btf_header header;
+        struct btf_type integer;
+        uint32_t encoding;
+        struct btf_type pointer, prototype, function, with_context;
+        struct btf_param context;
+        struct btf_type part, tag;
+        uint32_t argument;
+        char names[27];
+    } __attribute__((packed)) blob = {
+        .header = {.magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof blob.header},
+        .integer = {.name_off = 1, .info = BTF_KIND_INT << 24, .size = 8},
+        .encoding = 64,
+        .pointer = {.info = BTF_KIND_PTR << 24, .type = 1},
+        .prototype = {.info = BTF_KIND_FUNC_PROTO << 24, .type = 1},
+        .function = {.name_off = 5, .info = BTF_KIND_FUNC << 24, .type = 3},
+        .with_context = {.info = BTF_KIND_FUNC_PROTO << 24 | 1, .type = 1},
+        .context = {.name_off = 10, .type = 2},
+        .part = {.name_off = 14, .info = BTF_KIND_FUNC << 24 | BTF_FUNC_GLOBAL, .type = 5},
+        .tag = {.name_off = 19, .info = (uint32_t)BTF_KIND_DECL_TAG << 24, .type = 6},
+        .names = "\0u64\0main\0ctx\0part\0arg:ctx",
+    };
+    blob.header.type_len = sizeof blob - sizeof blob.header - sizeof blob.names;
+    blob.header.str_off = blob.header.type_len;
+    blob.header.str_len = sizeof blob.names;
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.btf = (uintptr_t)&blob;
+    attributes.btf_size = sizeof blob;
+    int btf = syscall_bpf(BPF_BTF_LOAD, &attributes, sizeof attributes);
+    if (btf < 0)
+        return btf;
+    const struct bpf_insn instructions[] = {
+        INSTRUCTION(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 1),
+        EXIT(),
+        INSTRUCTION(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_1, 8, 0),
+        EXIT(),
+    };
+    const struct bpf_func_info functions[] = {{.insn_off = 0, .type_id = 4}, {.insn_off = 2, .type_id = 6}};
+    const struct attempt attempt = {
+        .type = BPF_PROG_TYPE_TRACEPOINT, .btf = btf, .functions = functions, .function_count = 2};
+    int error = feature_loads(&attempt, instructions, 4);
+    close(btf);
+    return error;
 }
 
 static int feature_boot_clock(void)

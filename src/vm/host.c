@@ -317,6 +317,7 @@ int vm_open(const struct vm_options *options, struct vm **out)
         .boot_clock = true,
         .tai_clock = true,
         .program_btf = true,
+        .tagged_context = true,
         .long_keys = true,
         .read_kernel = true,
         .jiffies = true,
