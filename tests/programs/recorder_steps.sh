@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The recorder interrupted at every instruction, as each compiler makes it and on aarch64 (by QEMU's user emulation), and readers at
-# every instruction of it; prints the table of what was lost.
+# The recorder interrupted at every instruction, as each compiler makes it and on aarch64 (by QEMU's user emulation); prints the
+# table of what was lost.
 #   tests/programs/recorder_steps.sh BUILD [STRIDE]      1: every pair of instructions too, in some ten minutes
 # Of aarch64's pairs only those before which a handler makes a difference: see recorder_steps.h.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${1:?usage: recorder_steps.sh BUILD [STRIDE]}" && pwd) || exit 1
+: "${1:?usage: recorder_steps.sh BUILD [STRIDE]}"
 [ "$(uname -m)" = x86_64 ] || { echo "skip everything: steps need the trap flag of x86-64"; exit 0; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/spoor-steps.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -43,11 +43,4 @@ else
     run aarch64 "${2:-0}" qemu-aarch64 "$work/steps-aarch64"
 fi
 
-# Not with sanitizers: they run at each instruction as well.
-if [ -z "${SAN:-}" ]; then
-    # shellcheck disable=SC2086
-    gcc $flags -o "$work/read" "$root/tests/programs/recorder_steps_read.c" "$build/libspoor.a" "$build/libtracer.a" \
-        -lpthread -liberty -ldw -lelf || exit 1
-    run readers "$((${2:-0} * 5))" "$work/read"
-fi
 exit $status

@@ -34,8 +34,10 @@ cd "$dir" || exit 1
 gcc -std=gnu11 -D_GNU_SOURCE -O1 -g -I"$root/include" -o actions "$root/bench/actions.c" || exit 1
 cat >worker.c <<'EOF'
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 static volatile long sum;
 __attribute__((noinline)) static void crunch(void)
 {
@@ -61,9 +63,10 @@ int main(int argc, char **argv)
         pthread_join(thread, NULL);
     if (argc > 1 && argv[1][0] == 'c')
         crunch();
-    if (argc > 1) { /* a name is looked up while its process is there */
-        struct timespec second = {1, 0};
-        nanosleep(&second, NULL);
+    if (argc > 2) { /* a name is looked up while its process is there */
+        puts("ready");
+        fflush(stdout);
+        pause();
     }
     return 0;
 }
@@ -88,7 +91,16 @@ lacks() { # TOOL PARAMETER
     grep -qE "tracepoint|kprobe|binary|does not exist|No matches" checked
 }
 
-# see TOOL EXPRESSION PARAMETER COMMAND: a line of the tool's output matches while the command runs (ERE).
+# stays ARGUMENT: a worker that has done what it does, and is there until the tool has ended.
+stays() {
+    rm -f ready
+    ./worker "$1" stays >ready &
+    echo $! >staying
+    until [ -s ready ]; do sleep 0.02; done
+}
+
+# see TOOL EXPRESSION PARAMETER COMMAND: a line of the tool's output matches while the command runs (ERE). With a duration the
+# tool ends by itself, and has all the time that names need.
 see() {
     local tool=$1 expression=$2 parameter=$3 command=$4 pid
     if lacks "$tool" "$parameter"; then
@@ -100,7 +112,7 @@ see() {
         return
     fi
     : >errors # of the tool before it
-    "$spoor" "$tools/$tool.bt" ${parameter:+"$parameter"} ${options:+-- "$options"} >out 2>errors &
+    "$spoor" ${duration:+--duration "$duration"} "$tools/$tool.bt" ${parameter:+"$parameter"} ${options:+-- "$options"} >out 2>errors &
     pid=$!
     while :; do
         grep -q '^Attached' errors && break
@@ -108,9 +120,10 @@ see() {
         sleep 0.05
     done
     (eval "$command") >said 2>&1
-    sleep 0.3
-    kill -INT $pid 2>/dev/null
+    [ -n "${duration:-}" ] || kill -INT $pid 2>/dev/null
     wait $pid
+    [ ! -e staying ] || kill "$(cat staying)"
+    rm -f staying
     if grep -qE -- "$expression" out; then
         echo "ok tools: $tool"
     elif grep -q 'this kernel has no kprobes' errors; then
@@ -128,12 +141,12 @@ see syscount 'sys_enter_read]: ([2-9][0-9]{4}|[0-9]{6,})$' "" "dd if=/dev/zero o
 see runqlat '^\[.*\|@+' "" "./actions switch 1000"
 see runqlen '^\[[0-9]+\] .*@' "" "sleep 0.5"
 see cpuwalk '^\[[0-9]+\] .*@' "" "./worker c"
-see profile '^ +crunch\+[0-9]+(@.*)?$' "" "timeout 3 ./worker c & sleep 1"
+duration=4s see profile '^ +crunch\+[0-9]+(@.*)?$' "" "stays crunch"
 "$tools/fold" <out >folded
 grep -qE '^worker;.*main;crunch [0-9]+$' folded && echo "ok tools: fold" || not_ok "tools: fold" "$(cat folded)"
 see offcpu ', sleep]: [2-9][0-9]{5}$' 0 "sleep 0.25"
-see mallocleaks '^]: 7$' "" "timeout 3 ./worker wait & sleep 0.3"
-see threadsnoop 'worker +worker$' "" "timeout 3 ./worker threads & sleep 0.5"
+see mallocleaks '^]: 7$' "" "stays forget"
+see threadsnoop 'worker +worker$' "" "stays threads"
 see killsnoop " 0 - +$$ +ok\$" "" "kill -0 $$"
 see naptime 'sleep +0\.123$' "" "sleep 0.123"
 see setuids 'setpriv +0 +setresuid +12345 +12345 +12345 +0$' "" "setpriv --reuid 12345 --clear-groups true"
@@ -159,7 +172,7 @@ options="--magic=0x$(stat -f -c %t .)" see xfsdist '^@us.open]:' "" "cat $dir/ac
 see vfscount '^@\[vfs_read\]: [0-9]+$' "" "cat /proc/version"
 see vfsstat '^@\[vfs_read\]: [0-9]+$' "" "cat /proc/version; sleep 1"
 if command -v script >/dev/null; then
-    see bashreadline " echo $me\$" "" "printf 'echo $me\\nexit\\n' | script -qc 'bash --norc -i' /dev/null; sleep 0.3"
+    see bashreadline " echo $me\$" "" "printf 'echo $me\\nexit\\n' | script -qc 'bash --norc -i' /dev/null"
 else
     echo "skip bashreadline: there is no script(1)"
 fi
