@@ -8,9 +8,9 @@
  * ordinary functions, which at least are short.
  *
  * A section is a program of its own in most respects, with setup and ends. It takes the context, if it wants
- * it, and nothing else; variables are in scratch memory, which each section looks up. It returns 1 where the
- * script's program ends. Sections stand one after another in the program's own function, in whatever
- * conditions are around them; in loops and functions there are none. */
+ * it, and nothing else; variables are in scratch memory, which each section looks up. What it returns says
+ * how it was left. Sections stand one after another in the program's own function and in the bodies of loops,
+ * in whatever conditions are around them; in functions of the script there are none. */
 #include "bpf/btf_write.h"
 #include "bpf/lower_state.h"
 
@@ -22,6 +22,9 @@ enum {
     SECTIONS = 128,     /* about; the kernel takes 256 functions */
 };
 
+/* How a section was left: 0: by its end. */
+enum { SECTION_LEAVES = 1, SECTION_BREAKS, SECTION_CONTINUES };
+
 struct lower_section {
     struct lower_function function;
     struct lower_function *main;
@@ -29,7 +32,7 @@ struct lower_section {
     struct ir *stop;
     struct lower_statement *statement;
     int32_t return_slot;
-    bool was_in_section;
+    bool leaves_turn; /* `break` or `continue` of the loop around it */
 };
 
 static uint64_t weigh(struct node *node);
@@ -64,7 +67,12 @@ uint32_t lower_section_size(struct node *body)
 bool lower_is_divided(const struct lowering *l)
 {
     const struct lower_state *s = l->state;
-    return s->section_size && !s->is_in_section && !s->current->parent && s->phase == PHASE_BODY;
+    if (!s->section_size || s->section || s->phase != PHASE_BODY)
+        return false;
+    for (const struct lower_function *at = s->current; at; at = at->parent)
+        if (at->subprogram)
+            return false;
+    return true;
 }
 
 static struct lower_section *begin_section(struct lowering *l)
@@ -77,20 +85,49 @@ static struct lower_section *begin_section(struct lowering *l)
     section->stop = s->stop;
     section->statement = s->statement;
     section->return_slot = s->return_slot;
-    section->was_in_section = s->is_in_section;
+    section->function.caller = s->current;
     s->current = NULL; /* it is inside of no other */
     lower_enter_function(l, &section->function, "section", 1);
     s->main = &section->function;
-    s->main->depth = section->main->depth + 1;
+    s->main->depth = section->function.caller->depth + 1;
     s->main->setup = l->b.block;
     s->main->start = ir_block_new(&l->b);
     s->leave_early = s->leave[PHASE_BODY] = ir_block_new(&l->b);
     s->stop = NULL;
     s->statement = NULL;
     s->return_slot = -1;
-    s->is_in_section = true;
+    s->section = section;
     ir_enter(&l->b, s->main->start);
     return section;
+}
+
+void lower_leave_turn_from_section(struct lowering *l, bool is_break)
+{
+    l->state->section->leaves_turn = true;
+    ir_return(&l->b, ir_constant(&l->b, is_break ? SECTION_BREAKS : SECTION_CONTINUES));
+}
+
+/* Behind the call of a section. */
+static void pass_on(struct lowering *l, const struct lower_section *section, struct ir *left)
+{
+    struct ir_builder *b = &l->b;
+    struct ir_block *left_block = ir_block_new(b), *stay = ir_block_new(b);
+    left_block->unlikely = true;
+    ir_branch(b, left, left_block, stay);
+    ir_seal(b, left_block);
+    ir_seal(b, stay);
+    ir_enter(b, left_block);
+    if (section->leaves_turn) {
+        struct ir_block *turn = ir_block_new(b), *program = ir_block_new(b);
+        ir_branch(b, ir_binary_constant(b, IR_EQ, left, SECTION_LEAVES), program, turn);
+        ir_seal(b, turn);
+        ir_seal(b, program);
+        ir_enter(b, turn);
+        ir_return(b, ir_binary_constant(b, IR_EQ, left, SECTION_BREAKS));
+        ir_enter(b, program);
+    }
+    lower_leave(l);
+    ir_enter(b, stay);
 }
 
 static void end_section(struct lowering *l, struct lower_section *section)
@@ -103,25 +140,22 @@ static void end_section(struct lowering *l, struct lower_section *section)
     lower_finish_function(l, &section->function);
     ir_seal(b, s->leave_early);
     ir_enter(b, s->leave_early);
-    ir_return(b, ir_constant(b, 1));
+    ir_return(b, ir_constant(b, SECTION_LEAVES));
     function->parameters = function->context != NULL;
     function->is_global =
         !function->context || btf_can_pass_context(l->options->features, l->context->program_type,
                                                    l->context->expected_attach_type);
-    s->main = s->current = section->main;
+    s->main = section->main;
+    s->current = section->function.caller;
     s->leave[PHASE_BODY] = section->leave;
     s->leave_early = section->leave_early;
     s->stop = section->stop;
     s->statement = section->statement;
     s->return_slot = section->return_slot;
-    s->is_in_section = section->was_in_section;
+    s->section = NULL;
     *b = section->function.saved;
     struct ir *argument = function->parameters ? lower_shared_value(l, SHARED_CTX) : NULL;
-    struct ir *ends = ir_call_local(b, function, function->parameters, argument);
-    struct ir_block *stay = ir_block_new(b);
-    ir_branch(b, ends, s->leave[PHASE_BODY], stay);
-    ir_seal(b, stay);
-    ir_enter(b, stay);
+    pass_on(l, section, ir_call_local(b, function, function->parameters, argument));
 }
 
 /* As many of the statements as a section has room for; the first is in it in any case. Returns what follows
@@ -144,7 +178,8 @@ void lower_in_sections(struct lowering *l, const struct node_list *list)
 {
     struct node *node = list->first;
     while (node && !ir_ended(&l->b) && !l->state->is_too_large) {
-        bool has_own = node->kind == NODE_BLOCK || node->kind == NODE_IF || node->kind == NODE_UNROLL;
+        bool has_own = node->kind == NODE_BLOCK || node->kind == NODE_IF || node->kind == NODE_UNROLL ||
+                       node->kind == NODE_WHILE || node->kind == NODE_FOR_RANGE || node->kind == NODE_FOR_MAP;
         if (has_own && weigh(node) > l->state->section_size) {
             lower_one_of_many(l, node);
             node = node->next;

@@ -41,7 +41,8 @@ struct frame_object {
 };
 
 struct lower_function {
-    struct lower_function *parent; /* NULL: the program itself */
+    struct lower_function *parent; /* NULL: the program itself, or a section */
+    struct lower_function *caller; /* of a section; or NULL */
     struct ir_function *function;
     unsigned depth;
     struct ir_block *setup, *start; /* setup ends with a jump to start when the function is finished */
@@ -130,13 +131,13 @@ struct lower_state {
     const char *name_rows, *name_map; /* the probes' names as texts, or NULL; the map that has them */
     uint32_t name_width;
     uint32_t program_index;
-    uint32_t statements;   /* so far */
-    uint32_t part_ends;    /* at which of them; see lower_forget() */
-    uint32_t section_size; /* statements; 0: the block is not divided. See lower_section.c */
-    uint32_t *values;      /* numbers of the program's variables that are VARIABLE_VALUE, but for pointers */
+    uint32_t statements;           /* so far */
+    uint32_t part_ends;            /* at which of them; see lower_forget() */
+    struct lower_section *section; /* that the statements are in; or NULL */
+    uint32_t section_size;         /* statements; 0: the block is not divided. See lower_section.c */
+    uint32_t *values; /* numbers of the program's variables that are VARIABLE_VALUE, but for pointers */
     size_t value_count, value_room;
     bool is_too_large, is_too_deep;
-    bool is_in_section;
     bool is_indivisible;  /* a variable must stay what the verifier knows, in all sections */
     bool has_scratch;     /* some function uses scratch memory */
     bool is_cramped;      /* the second attempt: nothing is on the frame that can be in scratch memory */
@@ -262,6 +263,7 @@ uint32_t lower_section_size(struct node *body);
 /* Whether the statements here belong into sections. */
 bool lower_is_divided(const struct lowering *l);
 void lower_in_sections(struct lowering *l, const struct node_list *list);
+void lower_leave_turn_from_section(struct lowering *l, bool is_break);
 void lower_turns_in_sections(struct lowering *l, struct node *body, uint64_t turns);
 
 /* ---- lower_call.c ---- */

@@ -5,8 +5,6 @@
  * cannot go on (a map is full, no record is free). */
 #include "bpf/lower_state.h"
 
-#include <assert.h>
-
 void lower_discard(struct lowering *l, struct node *node)
 {
     const struct builtin *builtin = lower_builtin(node);
@@ -121,8 +119,10 @@ static void statement_unroll(struct lowering *l, struct node *node)
 /* Out of a callback by its return value: 1 stops the loop. */
 static void leave_turn(struct lowering *l, bool is_break)
 {
-    assert(l->state->current->parent); /* the checker knows where loops are */
-    ir_return(&l->b, ir_constant(&l->b, is_break));
+    if (l->state->current->parent)
+        ir_return(&l->b, ir_constant(&l->b, is_break));
+    else /* the checker knows where loops are */
+        lower_leave_turn_from_section(l, is_break);
 }
 
 static void statement_break(struct lowering *l, struct node *node)

@@ -16,15 +16,24 @@ static bool is_around(const struct lower_function *home, const struct lower_func
     return function;
 }
 
+/* In scratch memory: whether it was made in a function that is open now, or in a section that such a one
+ * called before. */
+static bool is_in_sections(const struct lower_function *home, const struct lower_function *function)
+{
+    const struct lower_function *caller = home->caller ? home->caller : home;
+    while (function && function != caller)
+        function = function->parent ? function->parent : function->caller;
+    return function;
+}
+
 static struct lowered_variable *find_home(struct lowering *l, struct variable *variable)
 {
     struct lower_state *s = l->state;
     struct lowered_variable *lowered = variable->lowered;
     struct lower_function *home = s->current;
-    bool is_everywhere = s->section_size && lowered && lowered->kind == VARIABLE_SCRATCH &&
-                         !lowered->home->parent; /* in all sections */
     if (lowered && lowered->program == s->program_index &&
-        (lowered->home == home || is_everywhere || (variable->captured && is_around(lowered->home, home))))
+        (lowered->home == home || (variable->captured && is_around(lowered->home, home)) ||
+         (lowered->kind == VARIABLE_SCRATCH && is_in_sections(lowered->home, home))))
         return lowered;
     const struct type *type = variable->type;
     uint32_t bytes = type_storage(type);
