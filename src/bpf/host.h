@@ -22,8 +22,10 @@ typedef int host_record(void *state, const uint8_t *record, size_t length);
 /* Of one program. */
 struct host_runs {
     uint64_t count, ns; /* where the kernel counts time */
+    /* Events for which it did not run, as far as the kernel counts them: */
+    uint64_t skipped; /* a program ran on that CPU already */
     uint64_t
-        skipped; /* events for which it did not run: one ran on that CPU already; as far as they are counted */
+        missed; /* so did the handler of a probe, or more calls were under way than returns are seen of */
 };
 
 struct host_operations {

@@ -55,7 +55,7 @@ int attachment_add(struct attachment *attachment, int fd)
     return 0;
 }
 
-void attachment_drop_from(struct kernel *kernel, size_t count)
+void kernel_detach_from(struct kernel *kernel, size_t count)
 {
     while (kernel->attachment_count > count) {
         struct attachment *attachment = &kernel->attachments[--kernel->attachment_count];
@@ -118,13 +118,6 @@ int attach_to_event(struct attachment *attachment, const struct kernel_program *
     return attachment_add(attachment, event);
 }
 
-int attach_finish(struct kernel *kernel, size_t before, int error)
-{
-    if (error)
-        attachment_drop_from(kernel, before);
-    return error;
-}
-
 int attach_raw(struct kernel *kernel, const struct kernel_program *program, const char *event,
                const char *description)
 {
@@ -138,6 +131,8 @@ int attach_raw(struct kernel *kernel, const struct kernel_program *program, cons
     int fd = syscall_bpf(BPF_RAW_TRACEPOINT_OPEN, &attributes, sizeof attributes);
     int error = fd < 0 ? fd : attachment_add(attachment, fd);
     attachment_describe(attachment, "%s", description);
+    if (error)
+        kernel_detach_from(kernel, kernel->attachment_count - 1);
     return error;
 }
 
@@ -147,7 +142,6 @@ int kernel_attach_raw_tracepoint(struct kernel *kernel, const struct attach_requ
     const struct kernel_program *program = attach_program(kernel, request);
     if (!program)
         return -EINVAL;
-    size_t before = kernel->attachment_count;
     char description[160];
     snprintf(description, sizeof description, "raw_tracepoint %s", event);
     /* A program that was loaded for one hook by its type knows its name. */
@@ -166,7 +160,7 @@ int kernel_attach_raw_tracepoint(struct kernel *kernel, const struct attach_requ
         diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
                        attach_error(error));
     }
-    return attach_finish(kernel, before, error);
+    return error;
 }
 
 int kernel_attach_tracepoint(struct kernel *kernel, const struct attach_request *request, uint64_t event_id)
@@ -174,7 +168,6 @@ int kernel_attach_tracepoint(struct kernel *kernel, const struct attach_request 
     const struct kernel_program *program = attach_program(kernel, request);
     if (!program)
         return -EINVAL;
-    size_t before = kernel->attachment_count;
     struct attachment *attachment = attachment_new(kernel);
     if (!attachment)
         return -ENOMEM;
@@ -211,7 +204,7 @@ int kernel_attach_tracepoint(struct kernel *kernel, const struct attach_request 
         diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
                        attach_error(error));
     }
-    return attach_finish(kernel, before, error);
+    return error;
 }
 
 static void perf_event_explain(const struct attach_request *request, const struct perf_event_attr *attributes,
@@ -281,7 +274,6 @@ int kernel_attach_perf_event(struct kernel *kernel, const struct attach_request 
     const struct kernel_program *program = attach_program(kernel, request);
     if (!program)
         return -EINVAL;
-    size_t before = kernel->attachment_count;
     struct attachment *attachment = attachment_new(kernel);
     if (!attachment)
         return -ENOMEM;
@@ -311,7 +303,7 @@ int kernel_attach_perf_event(struct kernel *kernel, const struct attach_request 
                         attachment->count == 1 ? "" : "s");
     if (error)
         perf_event_explain(request, attributes, pid, error);
-    return attach_finish(kernel, before, error);
+    return error;
 }
 
 int attach_unwatch(struct host *host, uint64_t address)

@@ -126,7 +126,7 @@ static int sites_by_group(const struct site_ladder *ladder, const size_t *order,
     size_t good = 0, failing = count;
     while (good + 1 < failing) {
         size_t middle = good + (failing - good) / 2, unused;
-        attachment_drop_from(ladder->kernel, before);
+        kernel_detach_from(ladder->kernel, before);
         int other = group_try(ladder, order, middle, has_cookie, &unused);
         if (other && !site_error(other))
             return other;
@@ -225,14 +225,46 @@ static int sites_by_events(const struct site_ladder *ladder, size_t *bad)
 
 int attach_sites(const struct site_ladder *ladder, size_t *bad)
 {
-    size_t before = ladder->kernel->attachment_count;
+    const size_t before = ladder->kernel->attachment_count;
     *bad = ladder->count;
     if (!ladder->count)
         return 0;
     int error = attach_progress(ladder->request, 0, ladder->count);
-    if (!error)
-        error = ladder->multi ? sites_by_multi(ladder, bad) : sites_by_events(ladder, bad);
     if (error)
-        attachment_drop_from(ladder->kernel, before);
+        return error;
+    error = ladder->multi ? sites_by_multi(ladder, bad) : sites_by_events(ladder, bad);
+    for (size_t i = before; i < ladder->kernel->attachment_count; i++) {
+        ladder->kernel->attachments[i].program = ladder->request->program;
+        ladder->kernel->attachments[i].is_kprobe = ladder->is_kprobe;
+    }
     return error;
+}
+
+/* ---- what they missed ---- */
+
+/* From Linux 6.7 on. Of an event that has several sites, those of the first. */
+static uint64_t link_missed(int fd)
+{
+    struct link_info info;
+    memset(&info, 0, sizeof info);
+    if (syscall_object_info(fd, &info, sizeof info)) /* or it is no link */
+        return 0;
+    if (info.type == LINK_KPROBE_MULTI)
+        return info.kprobe_multi.missed;
+    if (info.type == LINK_PERF_EVENT &&
+        (info.kprobe.type == PERF_EVENT_KPROBE || info.kprobe.type == PERF_EVENT_KRETPROBE))
+        return info.kprobe.missed;
+    return 0;
+}
+
+uint64_t sites_missed(const struct kernel *kernel, size_t program)
+{
+    uint64_t missed = 0;
+    for (size_t i = 0; i < kernel->attachment_count; i++) {
+        const struct attachment *attachment = &kernel->attachments[i];
+        for (size_t k = 0; attachment->is_kprobe && attachment->program == program && k < attachment->count;
+             k++)
+            missed += link_missed(attachment->fds[k]);
+    }
+    return missed;
 }

@@ -16,7 +16,6 @@ int kernel_attach_function(struct kernel *kernel, const struct attach_request *r
     const struct kernel_program *program = attach_program(kernel, request);
     if (!program)
         return -EINVAL;
-    size_t before = kernel->attachment_count;
     int error = attach_raw(kernel, program, NULL, request->name);
     if (error == -EPERM) {
         permission_explain(request->diagnostics, request->span, request->name);
@@ -36,7 +35,7 @@ int kernel_attach_function(struct kernel *kernel, const struct attach_request *r
         diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
                        attach_error(error));
     }
-    return attach_finish(kernel, before, error);
+    return error;
 }
 
 /* ---- iterators ---- */
@@ -123,7 +122,6 @@ int kernel_attach_iterator(struct kernel *kernel, const struct attach_request *r
                        "%s walks over things that belong to no process: -p cannot limit it", request->name);
         return -EINVAL;
     }
-    size_t before = kernel->attachment_count;
     struct attachment *attachment = attachment_new(kernel);
     if (!attachment)
         return -ENOMEM;
@@ -141,10 +139,8 @@ int kernel_attach_iterator(struct kernel *kernel, const struct attach_request *r
         error = error ? error : added;
     }
     attachment_describe(attachment, "%s%s%s", request->name, pin ? " pinned at " : "", pin ? pin : "");
-    if (error) {
+    if (error)
         iterator_explain(request, pid, pin, error);
-        attachment_drop_from(kernel, before);
-    }
     return error;
 }
 

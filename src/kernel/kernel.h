@@ -56,7 +56,9 @@ bool kernel_lacks(const struct kernel *kernel, const char *feature, struct text 
 int features_without(struct features *features, const char *names, struct diagnostics *diagnostics);
 
 /* ---- attaching: `program` is the index in the image of a loaded program. Descriptors belong to the kernel
- * and are closed by kernel_leave or close. Each explains a failure in diagnostics at `place`. ---- */
+ * and are closed by kernel_leave or close. Each explains a failure in diagnostics at `span`. What was attached
+ * before the failure stays, because closing takes long: it is left to kernel_leave, or to kernel_detach_from
+ * if the trace goes on. ---- */
 
 /* Called now and then during long work with steps done and to do; non-zero cancels with -EINTR. */
 typedef int kernel_progress(void *state, size_t done, size_t total);
@@ -139,10 +141,12 @@ int kernel_add_array(struct kernel *kernel, const struct image *image, size_t ma
 int kernel_count_time(struct kernel *kernel);
 
 size_t kernel_attached(const struct kernel *kernel);
+/* Detaches all but the first `count` attachments, in up to a tenth of a second for each site. */
+void kernel_detach_from(struct kernel *kernel, size_t count);
 /* Which rung each attachment took, for -v and tests: "uprobe_multi 34 sites /usr/bin/x", one a line. */
 void kernel_describe_attachments(const struct kernel *kernel, struct text *out);
 
-/* Leaves fast: hands all attachment descriptors to a child in its own session that closes them in parallel.
+/* Leaves fast: hands all attachment descriptors to a child in its own session that closes them.
  * Programs must have been told to stop. After it only close() may be called. */
 void kernel_leave(struct kernel *kernel);
 

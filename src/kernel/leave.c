@@ -207,7 +207,7 @@ static void leave_forget(struct kernel *kernel)
         free(attachment->group);
         attachment->group = NULL;
     }
-    attachment_drop_from(kernel, 0);
+    kernel_detach_from(kernel, 0);
 }
 
 void kernel_leave(struct kernel *kernel)
@@ -216,7 +216,7 @@ void kernel_leave(struct kernel *kernel)
     if (!kernel->attachment_count)
         return;
     if (pipe2(pipes, O_CLOEXEC)) {
-        attachment_drop_from(kernel, 0);
+        kernel_detach_from(kernel, 0);
         return;
     }
     bool handed_over = !leave_hand_over(kernel, pipes);
@@ -224,6 +224,6 @@ void kernel_leave(struct kernel *kernel)
     if (handed_over)
         leave_forget(kernel);
     else
-        attachment_drop_from(kernel, 0);
+        kernel_detach_from(kernel, 0);
     close(pipes[1]); /* the grandchild begins */
 }

@@ -249,7 +249,8 @@ struct host_runs load_runs(struct host *host, size_t index)
     if (index >= kernel->program_count || kernel->programs[index].fd < 0 ||
         syscall_object_info(kernel->programs[index].fd, &info, sizeof info))
         return (struct host_runs){0};
-    return (struct host_runs){info.run_cnt, info.run_time_ns, info.recursion_misses};
+    return (struct host_runs){info.run_cnt, info.run_time_ns, info.recursion_misses,
+                              sites_missed(kernel, index)};
 }
 
 int kernel_count_time(struct kernel *kernel)

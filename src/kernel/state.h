@@ -53,6 +53,8 @@ struct attachment {
     int *fds; /* in the order in which they are to be closed: links before what they are linked to */
     size_t count, room;
     uint64_t watched; /* address of a watchpoint, also of one that was removed; 0: something else */
+    size_t program;   /* of kprobes: its index */
+    bool is_kprobe;
     bool is_iterator; /* fds[0] is to be read to its end: kernel_walk() */
     char *group;      /* of tracefs events to be removed after; or NULL */
     bool group_is_kprobe;
@@ -155,8 +157,6 @@ void refusal_explain(struct diagnostics *diagnostics, const struct image_program
 /* attach.c: the books, and what has a single site. */
 struct attachment *attachment_new(struct kernel *kernel);  /* NULL: out of memory */
 int attachment_add(struct attachment *attachment, int fd); /* closes fd when it fails */
-void attachment_drop_from(struct kernel *kernel,
-                          size_t count); /* closes and forgets all but the first `count` */
 void attachment_describe(struct attachment *attachment, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int attach_unwatch(struct host *host, uint64_t address); /* the host's operation */
@@ -165,8 +165,6 @@ int attach_unwatch(struct host *host, uint64_t address); /* the host's operation
  */
 int attach_raw(struct kernel *kernel, const struct kernel_program *program, const char *event,
                const char *description);
-/* Ends an attempt: forgets everything that it made if it failed. */
-int attach_finish(struct kernel *kernel, size_t before, int error);
 const struct kernel_program *attach_program(struct kernel *kernel, const struct attach_request *request);
 /* Connects a program to a perf event: by a link with the cookie where has_cookie, else directly. Adds both
  * descriptors to the attachment; `event` is closed when it fails. */
@@ -191,8 +189,10 @@ struct site_ladder {
     int (*multi)(const struct site_ladder *ladder, size_t first, size_t count); /* a link's descriptor */
     void *state;
 };
-/* Attaches all sites or none; on failure *bad is the site that the kernel refuses, or count if it is none. */
+/* Attaches all sites; on failure *bad is the site that the kernel refuses, or count if it is none. */
 int attach_sites(const struct site_ladder *ladder, size_t *bad);
+/* Events of a program that its kprobes missed, as far as the kernel tells. */
+uint64_t sites_missed(const struct kernel *kernel, size_t program);
 
 /* trace_events.c: uprobe_events and kprobe_events of tracefs. */
 int trace_events_open(struct kernel *kernel); /* -errno: not reachable */

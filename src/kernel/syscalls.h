@@ -38,6 +38,25 @@ struct link_create {
     };
 };
 
+/* What BPF_OBJ_GET_INFO_BY_FD tells of a link, as far as it is read; zeros are what the kernel does not tell. */
+enum { LINK_PERF_EVENT = 7, LINK_KPROBE_MULTI = 8, PERF_EVENT_KPROBE = 3, PERF_EVENT_KRETPROBE = 4 };
+struct link_info {
+    uint32_t type, id, program;
+    union {
+        struct {
+            uint64_t addresses;
+            uint32_t count, flags;
+            uint64_t missed, cookies;
+        } kprobe_multi;
+        struct {
+            uint32_t type;
+            uint64_t function;
+            uint32_t function_length, offset;
+            uint64_t address, missed, cookie;
+        } kprobe;
+    };
+};
+
 /* All return a descriptor or 0, or -errno. Descriptors are close-on-exec. */
 int syscall_bpf(enum bpf_cmd command, union bpf_attr *attributes, size_t size);
 int syscall_perf_event_open(struct perf_event_attr *attributes, pid_t pid, int cpu);

@@ -115,11 +115,14 @@ static int start(struct session *session, size_t first)
     session->actor.zeroed = zeroed;
     for (size_t i = program_count; !error && i < session->image.program_count; i++)
         error = host->load(session->host, &session->image, i, &session->diagnostics);
+    const size_t attached = kernel_attached(session->kernel);
     for (size_t i = first; !error && i < session->unit_count; i++) {
         error = session_attach_unit(session, &session->units[i]);
         for (size_t k = 0; !error && session->options.is_verbose && k < session->units[i].variant->count; k++)
             session_report(session, "Attached later: %s\n", session->units[i].variant->sites[k].name);
     }
+    if (error)
+        kernel_detach_from(session->kernel, attached);
     return error;
 }
 

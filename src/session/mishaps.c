@@ -127,16 +127,24 @@ static void tell(struct session *session, const struct mishap *mishap, uint64_t 
 void mishaps_count_skipped(struct session *session)
 {
     const struct host_operations *host = session->host->operations;
-    for (size_t i = 0; i < session->unit_count; i++)
-        session->units[i].skipped = host->runs(session->host, session->units[i].program).skipped;
+    for (size_t i = 0; i < session->unit_count; i++) {
+        const struct host_runs runs = host->runs(session->host, session->units[i].program);
+        session->units[i].skipped = runs.skipped;
+        session->units[i].missed = runs.missed;
+    }
 }
 
 static void tell_skipped(struct session *session)
 {
-    for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].skipped && !session->options.no_warnings)
-            tell_lost(session, session->units[i].skipped, session->units[i].variant->sites[0].name,
-                      "the CPU was running a BPF program already", "nested");
+    for (size_t i = 0; i < session->unit_count && !session->options.no_warnings; i++) {
+        const struct session_unit *unit = &session->units[i];
+        const char *name = unit->variant->sites[0].name;
+        if (unit->skipped)
+            tell_lost(session, unit->skipped, name, "the CPU was running a BPF program already", "nested");
+        if (unit->missed)
+            tell_lost(session, unit->missed, name,
+                      "the CPU was handling a probe already, or too many calls were under way", "missed");
+    }
 }
 
 void mishaps_tell(struct session *session, bool last)

@@ -301,12 +301,15 @@ static int attach(struct session *session)
         if (!variant->kind->attach || variant->kind->newest_first != reversed)
             continue;
         const struct diagnostics before = session->diagnostics;
+        const size_t attached = session->kernel ? kernel_attached(session->kernel) : 0;
         int error = session_attach_unit(session, unit);
         if (error == -EINTR || session_interrupted(session))
             return -EINTR;
         if (error && error != -EPERM && session->options.settings.missing_probes != MISSING_ERROR) {
             session_miss(session, &before);
             session->probe_count -= variant->count;
+            if (session->kernel)
+                kernel_detach_from(session->kernel, attached);
         } else if (error)
             return error;
     }

@@ -20,8 +20,8 @@ struct session_unit { /* one program */
     struct action_block *block;
     struct probe_variant *variant;
     uint32_t name_base;
-    size_t program;   /* in the image */
-    uint64_t skipped; /* events until the end of the trace for which the kernel did not run it */
+    size_t program;           /* in the image */
+    uint64_t skipped, missed; /* events until the end of the trace for which the kernel did not run it */
 };
 
 struct mishap_state { /* of one counter */

