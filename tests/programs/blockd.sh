@@ -164,9 +164,9 @@ if have qemu-io; then
     check "requests of a paused export wait, those of others do not" paused $waits
 
     tell add memory gone 1M >/dev/null
-    (echo 'write -P 1 0 4k' && sleep 1 && echo 'read 0 4k') | timeout 20 qemu-io -f raw "$(unix gone)" >removed 2>&1 &
+    (echo 'write -P 1 0 4k' && until [ -s removing ]; do sleep 0.02; done && echo 'read 0 4k') | timeout 20 qemu-io -f raw "$(unix gone)" >removed 2>&1 &
     client=$!
-    sleep 0.4
+    until grep -qs wrote removed || ! kill -0 $client 2>/dev/null; do sleep 0.02; done
     tell remove gone >removing
     wait $client
     check "a removed export's clients are disconnected" removed eval 'grep -q "^ok" removing && grep -qi "wrote 4096" removed && grep -qi "failed" removed'
@@ -261,8 +261,10 @@ for _ in $(seq 1200); do # the last clients leave
 done
 check "no connection stays open" errors [ "$(ls "/proc/$server/fd" | wc -l)" -le 20 ]
 if $fio_nbd; then
+    without=$(ls "/proc/$server/fd" | wc -l)
     timeout 30 fio --name=load --ioengine=nbd --uri="$(tcp disk)" --rw=randrw --bs=64k --size=32M --iodepth=32 --time_based --runtime=20 >/dev/null 2>&1 &
-    sleep 1
+    load=$!
+    until [ "$(ls "/proc/$server/fd" | wc -l)" -gt "$without" ] || ! kill -0 $load 2>/dev/null; do sleep 0.05; done
 fi
 stop
 check "it ends cleanly under load" errors [ $status = 0 ]

@@ -105,7 +105,6 @@ client() {
     trace order -p $server -e "usdt:$blockd:blockd:request_done { printf(\"%llu probe\n\", nsecs); } trace:tcp:TCP_REQ_NEW { printf(\"%llu record\n\", nsecs); }"
     "$@" >client 2>&1 || { echo "not ok $name" && cat client; }
     account
-    sleep 0.1
     untrace
     check "$name: the probes are its $reads reads and $writes writes" probes agrees probes "$reads" "$writes" probe
     check "$name: so are probes and records in one script" mixed agrees mixed "$reads" "$writes" probe record
@@ -149,7 +148,6 @@ tracepoint:syscalls:sys_enter_recvfrom { @calls = count(); } interval:ms:5 { @ti
 "$blockd" --control control pause disk >/dev/null
 "$blockd" --control control resume disk >/dev/null
 io -c 'write 0 4k' -c 'read 0 4k'
-sleep 0.1
 untrace
 check "one map for both: what a probe stored, the recorder's block reads" state grep -qE '^1 1 reactor_[01] unix:[0-9]+ disk 1 0$' state
 check "texts of records are read" state \
@@ -212,7 +210,6 @@ refused "-c and -f" "ERROR: -c and a recording are two answers to one question" 
 trace several -p $server --script "$scripts/schedule.bt" --script "$scripts/send_msg.bt" \
     -e "trace:tcp:TCP_QP_CONNECT { @given[args.peer] = count(); }" -- "$blockd"
 for _ in 1 2 3; do io -c 'read 0 4k'; done
-sleep 0.1
 untrace
 check "schedule.bt: an array of structs, as it changes" several eval '[ "$(grep -c "^a new connection:" several)" = 3 ] &&
     grep -qx "a new connection: thread 2 has 1 with it, thread 3 has 0" several && grep -qx "a new connection: thread 2 has 2 with it, thread 3 has 1" several'
@@ -222,7 +219,6 @@ stop
 start --file disk:16M --trace all
 trace timeline -p $server "$scripts/timeline.bt" "$blockd"
 io -c 'write 64k 4k'
-sleep 0.1
 untrace
 stop
 steps="socket received

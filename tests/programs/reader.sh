@@ -138,12 +138,12 @@ check "read at full speed in order" sort -c -n times
 cp "$file" copy
 check "a copy made meanwhile is a recording" test "$(events copy)" -gt 1000
 check "it is listed as running" sh -c "'$spoor' ctl list | grep -q \"live *$program running\""
-"$spoor" ctl -f "$file" disable all && sleep 0.05 && "$spoor" ctl -f "$file" clear # a thread may be in the middle of a record
-sleep 0.1
-check "nothing after disable and clear" test "$(events "$file")" = 0
+"$spoor" ctl -f "$file" disable all
+cleared() { "$spoor" ctl -f "$file" clear && [ "$(events "$file")" = 0 ]; } # a thread may be in the middle of a record
+check "nothing after disable and clear" until_so cleared
 "$spoor" ctl -f "$file" enable bdev:0x1
-sleep 0.1
-"$spoor" report -f "$file" >list 2>errors
+begun() { "$spoor" report -f "$file" >list 2>errors && grep -q BDEV_IO_START list; }
+until_so begun
 check "one tracepoint by its mask" sh -c '[ $(grep -c BDEV_IO_START list) -gt 0 ] && [ $(grep -v "\*\*\*" list | grep -v -c BDEV_IO_START) = 0 ]'
 "$spoor" ctl -f "$file" enable nothing 2>errors
 check "an unknown group is an error that names it" grep -q "'nothing'" errors
@@ -164,7 +164,6 @@ recorder=$!
 timeout 60 "$spoor" report -f "$file" --follow >followed 2>follow_errors 9>&- &
 follower=$!
 finished
-sleep 0.2
 end
 wait $recorder
 check "record ends with the program" test $? = 0

@@ -91,11 +91,12 @@ rm -f /dev/shm/filler
 program=$!
 exec 9>hold
 wait_for_file
-sleep 0.2
+recorded() { "$spoor" report -f "$file" --stats 2>/dev/null | awk 'NR == 1 { print $1 }'; }
+more_than() { [ "$(recorded)" -gt "$1" ] 2>/dev/null; }
+until_so more_than 100
 fill
-before=$("$spoor" report -f "$file" --stats 2>/dev/null | awk 'NR == 1 { print $1 }')
-sleep 0.3
-check "a program whose file system becomes full goes on recording" kill -0 $program
+before=$(recorded)
+check "a program whose file system becomes full goes on recording" until_so more_than "$before"
 "$spoor" report -f "$file" >list 2>errors
 check "and is read" test "$(wc -l <list)" -gt 100 -a "${before:-0}" -gt 100
 "$spoor" ctl -f "$file" dump /dev/shm/dump 2>errors

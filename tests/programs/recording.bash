@@ -24,6 +24,15 @@ check() { # NAME COMMAND…
     if "$@"; then ok "$name"; else echo "not ok $name"; tail -n 5 errors 2>/dev/null; fi
 }
 
+# until_so COMMAND…: again and again, for 20 s at most, until it succeeds.
+until_so() {
+    for _ in $(seq 1000); do
+        "$@" && return
+        sleep 0.02
+    done
+    return 1
+}
+
 # Until the program said something in `out`: the path of its recording, as $file.
 wait_for_file() {
     for _ in $(seq 200); do

@@ -67,12 +67,15 @@ END
 whole() { python3 whole.py "$spoor" "$@"; }
 # only NAMES: what is recorded now are more than ten of these and nothing else.
 only() {
-    sleep 0.1
+    until_so some "$@" && [ "$(grep -vcE "$(IFS='|' && echo "$*")" list)" = 0 ]
+}
+some() {
     "$spoor" report -f "$file" --whole >list 2>errors
     sed -i '/\*\*\*/d' list
     for name_ in "$@"; do [ "$(grep -c "$name_" list)" -gt 10 ] || return 1; done
-    [ "$(grep -vcE "$(IFS='|' && echo "$*")" list)" = 0 ]
 }
+# After it was disabled; a thread may be in the middle of a record.
+cleared() { "$spoor" ctl -f "$file" clear 2>>errors && [ "$(count)" = 0 ]; }
 count() { "$spoor" report -f "${2:-$file}" --whole 2>errors | grep -v '\*\*\*' | grep -c "${1:-.}"; }
 
 # ---- drained while it records ----
@@ -80,7 +83,6 @@ start 4000 200 4096
 timeout 60 "$spoor" record -f "$file" -o drained 2>errors 9>&- &
 recorder=$!
 finished
-sleep 0.2
 end
 wait $recorder
 check "record ends with the program" test $? = 0
@@ -96,7 +98,6 @@ start 4000 100 4096
 timeout 60 "$spoor" record -f "$file" -o part --rotate-size 100K 2>errors 9>&- &
 recorder=$!
 finished
-sleep 0.2
 end
 wait $recorder
 read -r got taken lost <<<"$(whole $(ls part.* | sort -t. -k2 -n))"
@@ -169,22 +170,21 @@ fi
 start 0 20 16384
 "$spoor" ctl -f "$file" show >shown 2>errors
 check "show tells groups by their names, and what is on" sh -c 'grep -q "^nvmf_tcp$" shown && grep -q "^  + BDEV_IO_DONE  *0x2 " shown && grep -q "^owner t02 qpair 2" shown'
-"$spoor" ctl -f "$file" disable all 2>errors && sleep 0.05 && "$spoor" ctl -f "$file" clear 2>>errors
-sleep 0.1
-check "nothing after disable and clear" test "$(count)" = 0
+"$spoor" ctl -f "$file" disable all 2>errors
+check "nothing after disable and clear" until_so cleared
 "$spoor" ctl -p $program enable bdev:BDEV_IO_DONE 2>errors
 check "one tracepoint by its name" only BDEV_IO_DONE
-"$spoor" ctl -f "$file" disable bdev 2>errors && sleep 0.05 && "$spoor" ctl -f "$file" clear && "$spoor" ctl -f "$file" enable nvmf_tcp:0x1000 2>errors
+"$spoor" ctl -f "$file" disable bdev 2>errors && until_so cleared && "$spoor" ctl -f "$file" enable nvmf_tcp:0x1000 2>errors
 check "one tracepoint by its mask" only TCP_REQ_COMPLETED
-"$spoor" ctl -f "$file" disable all && sleep 0.05 && "$spoor" ctl -f "$file" clear && "$spoor" ctl -s $name enable 3,nvmf_tcp:TCP_REQ_N* 2>errors
+"$spoor" ctl -f "$file" disable all && until_so cleared && "$spoor" ctl -s $name enable 3,nvmf_tcp:TCP_REQ_N* 2>errors
 check "a group by its number" only BDEV_IO_START BDEV_IO_DONE TCP_REQ_NEW
 "$spoor" ctl -f "$file" enable bdev:NOTHING 2>errors
 check "an unknown tracepoint is an error that names it" grep -q "'bdev:NOTHING'" errors
 "$spoor" ctl -f "$file" filter --owner b1 2>errors
 check "a filter is an error that says why" grep -q "SPDK's format, which has no filter" errors
 "$spoor" ctl -f "$file" enable all
-sleep 0.3
-"$spoor" report -f "$file" -c 1 --whole 2>errors | grep -v '\*\*\*' >list
+of_one() { "$spoor" report -f "$file" -c 1 --whole 2>errors | grep -v '\*\*\*' >list && [ "$(wc -l <list)" -gt 100 ]; }
+until_so of_one
 check "-c shows one lcore" sh -c '[ $(wc -l <list) -gt 100 ] && ! grep -vq "^ *1: " list'
 check "-c of one that is not there is an error that says which are" \
     sh -c "! '$spoor' report -f '$file' -c 5 >list 2>errors && [ ! -s list ] && grep -q '^ERROR: .* has no lcore 5; it has 0, 1\$' errors"

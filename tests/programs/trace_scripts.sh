@@ -154,16 +154,17 @@ for _ in $(seq 100); do
     sleep 0.05
 done
 living=$(head -n 1 out)
-"$spoor" -f "$living" -e 'trace:TCP_REQ_NEW { @ = count(); } interval:ms:100 { @ticks++; }' >followed 2>&1 &
+"$spoor" -f "$living" -e 'trace:TCP_REQ_NEW { @ = count(); } interval:ms:100 { @ticks++; printf("tick %d\n", (int64)@ > 200); }' >followed 2>&1 &
 tracer=$!
-sleep 2
+followed_enough() { [ "$(grep -c '^tick' followed)" -ge 10 ] && grep -q '^tick 1' followed; }
+until_so followed_enough
 kill -INT $tracer
 check "a living recording ends with Ctrl-C" timeout 5 tail --pid=$tracer -f /dev/null
 ticks=$(sed -n 's/^@ticks: //p' followed) requests=$(sed -n 's/^@: //p' followed)
 check "and was followed meanwhile ($ticks ticks, $requests requests)" [ "${ticks:-0}" -ge 10 -a "${requests:-0}" -gt 200 ]
-"$spoor" -q -p $program -e 'trace:TCP_REQ_NEW { @[pid == $1] = count(); }' $program >followed 2>&1 &
+"$spoor" -q -p $program -e 'trace:TCP_REQ_NEW { @[pid == $1] = count(); printf("one\n"); }' $program >followed 2>&1 &
 tracer=$!
-sleep 0.5
+until_so grep -q '^one' followed
 kill -KILL $program
 wait $program 2>/dev/null
 program=
