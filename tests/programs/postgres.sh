@@ -96,8 +96,11 @@ grep -qxF "query SELECT 'spoor was here', 40 + 2" "$dir/traced" && ok "query tex
 
 # 4. Somebody waits for a lock: one row, two transactions.
 wait_for_lock() {
-    sql "BEGIN; UPDATE pgbench_branches SET bbalance = 1; SELECT pg_sleep(0.4); COMMIT;" &
-    sleep 0.15
+    local locks="pg_locks WHERE relation = 'pgbench_branches'::regclass AND mode = 'RowExclusiveLock'"
+    sql "BEGIN; UPDATE pgbench_branches SET bbalance = 1;
+        DO \$\$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted) LOOP PERFORM pg_sleep(0.01); END LOOP; END \$\$;
+        SELECT pg_sleep(0.1); COMMIT;" &
+    until [ "$(sql "SELECT count(*) FROM $locks")" -gt 0 ]; do sleep 0.02; done
     sql "UPDATE pgbench_branches SET bbalance = 2"
     wait $!
 }

@@ -197,11 +197,11 @@ grep -q 'fires_' stack && not_ok "a program that was replaced" "$(cat stack erro
     seq 1 400000 | awk '{ printf ".type filler%d, @function; filler%d: nop; .size filler%d, 1\n", $1, $1, $1 }'
 } >filler.s
 if $cc -O2 -fPIC -shared -DLIBRARY -o large.so "$here/fires.c" filler.s 2>errors; then
-    timeout 60 "$spoor" -q -e 'config = { perf_rb_pages = 32 }
+    timeout 60 "$spoor" -e 'config = { perf_rb_pages = 32 }
 uprobe:'"$build"'/targets/calls:calls_inner { printf("%d\n", arg0); } uprobe:'"$build"'/targets/calls:calls_last { exit(); }
 tracepoint:syscalls:sys_enter_getpgid /args.pid == 4711/ { printf("%s", ustack(4)); }' >traced 2>&1 &
     tracer=$!
-    sleep 2
+    until grep -qs '^Attached' traced || ! kill -0 $tracer; do sleep 0.05; done
     "$build/targets/calls" 60000 &
     sleep 0.1
     ./loads ./large.so
