@@ -43,19 +43,19 @@ const uint8_t *action_field(const struct action *action, uint32_t number, const 
     return bytes <= length - at && !record[at + bytes - 1] ? record + at : zeros;
 }
 
-void action_count_mishaps(const struct action *action, const uint8_t *record, size_t length,
-                          struct image_control *control)
+void action_count_runtime_errors(const struct action *action, const uint8_t *record, size_t length,
+                                 struct image_control *control)
 {
     for (uint32_t i = 0; i < action->field_count; i++) {
         const struct action_field *field = &action->fields[i];
         if (!field->is_packed)
             continue;
         int32_t bytes = said_bytes(field, record, length);
-        int mishap = bytes < 0                                  ? field->fault
-                     : (uint32_t)bytes == field->type->size + 1 ? field->truncated
-                                                                : -1;
-        if (mishap >= 0 && control)
-            __atomic_fetch_add(&control->mishaps[mishap], 1, __ATOMIC_RELAXED);
+        int runtime_error = bytes < 0                                  ? field->fault
+                            : (uint32_t)bytes == field->type->size + 1 ? field->truncated
+                                                                       : -1;
+        if (runtime_error >= 0 && control)
+            __atomic_fetch_add(&control->runtime_errors[runtime_error], 1, __ATOMIC_RELAXED);
     }
 }
 

@@ -9,9 +9,10 @@
 
 struct action_field {
     const struct type *type;
-    uint32_t offset;      /* in the record */
-    bool is_packed;       /* a string: struct image_string at offset, its text behind the fixed part */
-    int fault, truncated; /* is_packed: the mishaps that the reader sees and counts; -1: the program does */
+    uint32_t offset; /* in the record */
+    bool is_packed;  /* a string: struct image_string at offset, its text behind the fixed part */
+    int fault,
+        truncated; /* is_packed: the runtime errors that the reader sees and counts; -1: the program does */
     const uint8_t *constant; /* not in the record: what the script says it is, in storage form; or NULL */
 };
 
@@ -34,7 +35,7 @@ struct action_table {
 const uint8_t *action_field(const struct action *action, uint32_t field, const uint8_t *record,
                             size_t length);
 /* Counts what its strings say that programs leave to the reader. */
-void action_count_mishaps(const struct action *action, const uint8_t *record, size_t length,
-                          struct image_control *control);
+void action_count_runtime_errors(const struct action *action, const uint8_t *record, size_t length,
+                                 struct image_control *control);
 
 #endif

@@ -87,25 +87,25 @@ struct image_program {
 
 /* A thing that can go wrong while a program runs, counted in the counters map at its index. The reader
  * prints the difference whenever a counter has grown. */
-enum mishap_kind {
-    MISHAP_LOST,       /* what was sent: the ring was full */
-    MISHAP_SCRATCH,    /* an event: no scratch memory was free, and nothing of the block was done */
-    MISHAP_MAP_FULL,   /* update refused */
-    MISHAP_MAP_DELETE, /* delete of a missing key, and nobody looks at what delete() answers */
-    MISHAP_LOOKUP,     /* read of a missing key: reported only with -k */
-    MISHAP_FAULT,      /* memory could not be read */
-    MISHAP_TRUNCATED,  /* a string did not fit */
-    MISHAP_DIVIDE,     /* division by zero */
-    MISHAP_LOOP,       /* a loop reached its bound */
-    MISHAP_STACK,      /* the stack table is full, or the kernel has no memory at hand, as in an interrupt */
-    MISHAP_UNKNOWN,    /* what was lost of a recording is asked for: reported only with -k */
-    MISHAP_NO_CHILD,   /* the script asks for the command's process id, and there is no command */
-    MISHAP_SIGNAL,     /* a signal could not be sent */
-    MISHAP_WRITE,      /* memory of the program could not be written */
-    MISHAP_PROCESSES,  /* a process that should be followed found no room in the set */
+enum runtime_error_kind {
+    RUNTIME_ERROR_LOST,       /* what was sent: the ring was full */
+    RUNTIME_ERROR_SCRATCH,    /* an event: no scratch memory was free, and nothing of the block was done */
+    RUNTIME_ERROR_MAP_FULL,   /* update refused */
+    RUNTIME_ERROR_MAP_DELETE, /* delete of a missing key, and nobody looks at what delete() answers */
+    RUNTIME_ERROR_LOOKUP,     /* read of a missing key: reported only with -k */
+    RUNTIME_ERROR_FAULT,      /* memory could not be read */
+    RUNTIME_ERROR_TRUNCATED,  /* a string did not fit */
+    RUNTIME_ERROR_DIVIDE,     /* division by zero */
+    RUNTIME_ERROR_LOOP,       /* a loop reached its bound */
+    RUNTIME_ERROR_STACK, /* the stack table is full, or the kernel has no memory at hand, as in an interrupt */
+    RUNTIME_ERROR_UNKNOWN,   /* what was lost of a recording is asked for: reported only with -k */
+    RUNTIME_ERROR_NO_CHILD,  /* the script asks for the command's process id, and there is no command */
+    RUNTIME_ERROR_SIGNAL,    /* a signal could not be sent */
+    RUNTIME_ERROR_WRITE,     /* memory of the program could not be written */
+    RUNTIME_ERROR_PROCESSES, /* a process that should be followed found no room in the set */
 };
-struct mishap {
-    enum mishap_kind kind;
+struct runtime_error {
+    enum runtime_error_kind kind;
     struct span span;
     const char *probe;  /* text of the probe whose block holds the place */
     int map;            /* MISHAP_MAP_FULL: index of the map; else -1 */
@@ -146,7 +146,7 @@ struct image_control {
     /* Where the kernel runs programs of recordings' events: the one at hand. Away from `stop`, at which all
      * look. */
     struct image_event event __attribute__((aligned(64)));
-    uint64_t mishaps[]; /* one per mishap */
+    uint64_t runtime_errors[]; /* one per runtime error */
 };
 
 struct image {
@@ -154,8 +154,8 @@ struct image {
     size_t map_count, map_room;
     struct image_program *programs;
     size_t program_count, program_room;
-    struct mishap *mishaps;
-    size_t mishap_count, mishap_room;
+    struct runtime_error *runtime_errors;
+    size_t runtime_error_count, runtime_error_room;
     int control, events, stacks; /* indices of the internal maps; -1: not used by any program */
     int events_shared;           /* one ring for programs that may not use an array of them; or -1 */
     int events_own;              /* a ring of the programs that the host runs for recordings' events; or -1 */

@@ -169,9 +169,9 @@ struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition)
 }
 
 /* They are told by probe: one counter of each kind does for all of the program. */
-void lower_lost(struct lowering *l, enum mishap_kind kind)
+void lower_count_lost_event(struct lowering *l, enum runtime_error_kind kind)
 {
-    lower_mishap(l, kind, l->state->unit->body->span, -1, NULL);
+    lower_runtime_error(l, kind, l->state->unit->body->span, -1, NULL);
 }
 
 /* In the block `rare`: counts, and leaves without the script's statements. */
@@ -179,7 +179,7 @@ static void no_scratch(struct lowering *l, struct ir_block *rare)
 {
     struct ir_block *usual = l->b.block;
     ir_enter(&l->b, rare);
-    lower_lost(l, MISHAP_SCRATCH);
+    lower_count_lost_event(l, RUNTIME_ERROR_SCRATCH);
     ir_jump(&l->b, l->state->leave_early);
     ir_enter(&l->b, usual);
 }
@@ -247,7 +247,7 @@ static struct ir *acquire_slot(struct lowering *l)
         next->unlikely = true;
         ir_enter(b, next);
     }
-    lower_lost(l, MISHAP_SCRATCH);
+    lower_count_lost_event(l, RUNTIME_ERROR_SCRATCH);
     ir_jump(b, l->state->leave_early);
     ir_seal(b, found);
     ir_enter(b, found);
@@ -403,45 +403,48 @@ struct ir *lower_time(struct lowering *l)
     return known ? known : lower_know(&s->times, read_clock(l));
 }
 
-/* ---- mishaps and ends ---- */
+/* ---- runtime errors and ends ---- */
 
 /* What is counted together. The same bytes of two files are two places. */
-struct mishap_key {
+struct runtime_error_key {
     uint64_t kind, map;
     uint64_t begin, end;
     const struct source *source;
     const char *helper;
 };
 
-static size_t mishap_index(struct lowering *l, const struct mishap *mishap)
+static size_t runtime_error_index(struct lowering *l, const struct runtime_error *runtime_error)
 {
     struct image *image = l->image;
-    const struct mishap_key key = {.kind = mishap->kind,
-                                   .map = (uint64_t)mishap->map,
-                                   .begin = mishap->span.begin,
-                                   .end = mishap->span.end,
-                                   .source = mishap->span.source,
-                                   .helper = mishap->helper};
-    uintptr_t known = (uintptr_t)table_get(&l->state->mishaps, &key, sizeof key); /* index + 1 */
+    const struct runtime_error_key key = {.kind = runtime_error->kind,
+                                          .map = (uint64_t)runtime_error->map,
+                                          .begin = runtime_error->span.begin,
+                                          .end = runtime_error->span.end,
+                                          .source = runtime_error->span.source,
+                                          .helper = runtime_error->helper};
+    uintptr_t known = (uintptr_t)table_get(&l->state->runtime_errors, &key, sizeof key); /* index + 1 */
     if (known)
         return known - 1;
-    *arena_push(l->arena, image->mishaps, image->mishap_count, image->mishap_room) = *mishap;
+    *arena_push(l->arena, image->runtime_errors, image->runtime_error_count, image->runtime_error_room) =
+        *runtime_error;
     /* Without memory it is counted in two places. */
-    table_set(&l->state->mishaps, &key, sizeof key, (void *)(uintptr_t)image->mishap_count);
-    return image->mishap_count - 1;
+    table_set(&l->state->runtime_errors, &key, sizeof key, (void *)(uintptr_t)image->runtime_error_count);
+    return image->runtime_error_count - 1;
 }
 
-int lower_mishap_index(struct lowering *l, enum mishap_kind kind, struct span span, int map,
-                       const char *helper)
+int lower_runtime_error_index(struct lowering *l, enum runtime_error_kind kind, struct span span, int map,
+                              const char *helper)
 {
-    struct mishap mishap = {.kind = kind, .span = span, .probe = l->probe, .map = map, .helper = helper};
-    return (int)mishap_index(l, &mishap);
+    struct runtime_error runtime_error = {
+        .kind = kind, .span = span, .probe = l->probe, .map = map, .helper = helper};
+    return (int)runtime_error_index(l, &runtime_error);
 }
 
-void lower_mishap(struct lowering *l, enum mishap_kind kind, struct span span, int map, const char *helper)
+void lower_runtime_error(struct lowering *l, enum runtime_error_kind kind, struct span span, int map,
+                         const char *helper)
 {
-    size_t index = (size_t)lower_mishap_index(l, kind, span, map, helper);
-    size_t offset = offsetof(struct image_control, mishaps) + 8 * index;
+    size_t index = (size_t)lower_runtime_error_index(l, kind, span, map, helper);
+    size_t offset = offsetof(struct image_control, runtime_errors) + 8 * index;
     ir_atomic_add(&l->b, lower_control(l), (int32_t)offset, 8, ir_constant(&l->b, 1));
 }
 
@@ -763,7 +766,7 @@ static int lower_attempt(struct arena *arena, struct image *image, struct action
     int result = state.is_indivisible           ? -EAGAIN
                  : diagnostics->errors > errors ? -EINVAL
                                                 : emit(&lowering, program_name, dump_ir, dump_raw);
-    table_free(&state.mishaps);
+    table_free(&state.runtime_errors);
     arena_free(&temporary);
     return result;
 }

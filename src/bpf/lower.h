@@ -77,7 +77,7 @@ struct lowering {
     struct diagnostics *diagnostics;
     const struct probe_context *context;
     const struct lower_options *options;
-    const char *probe; /* text, for mishaps and actions */
+    const char *probe; /* text, for runtime errors and actions */
     struct held_key {
         const struct node *key; /* its value is in memory already: uses of this node find it there */
         struct memory memory;
@@ -94,7 +94,7 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
                const struct lower_options *options, const char *program_name, struct text *dump_ir,
                bool dump_raw);
 
-/* After the last unit: sizes that depend on all of them. spare: how many mishaps units that come later may
+/* After the last unit: sizes that depend on all of them. spare: how many runtime errors units that come later may
  * add. */
 void lower_finish(struct image *image, uint32_t spare);
 /* The maps of the script that have got their types since lower_maps(), from units that came later. */
@@ -132,7 +132,7 @@ void lower_statement(struct lowering *l, struct node *node);
 struct ir *lower_pointer(struct lowering *l, struct node *node, enum address_space *space);
 
 /* Reading traced memory (kernel or user, as space says; SPACE_NONE: the context's). */
-/* `size` bytes to `to`; on failure the destination is zero and the mishap is counted. */
+/* `size` bytes to `to`; on failure the destination is zero and the runtime error is counted. */
 void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *address,
                 enum address_space space, struct span span);
 /* The same with a size that is known only at run time; the caller has bounded it to the room at `to`, which
@@ -170,7 +170,7 @@ struct ir *lower_map_lookup(struct lowering *l, struct map_symbol *map, struct m
 /* The map, as the argument of a helper. Where it has to be found first, this begins a new block. */
 struct ir *lower_map_itself(struct lowering *l, const struct map_symbol *symbol);
 /* The element, made with zeros if it is missing; code that follows runs with a valid address. When the map is
- * full the mishap is counted and control goes to the end of the statement (lower_statement_end). */
+ * full the runtime error is counted and control goes to the end of the statement (lower_statement_end). */
 struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key, struct span span);
 /* The same with a histogram row appended to the key, which is one that lower_map_key() made: it has room. */
 struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memory key, struct ir *row,
@@ -182,8 +182,9 @@ void lower_add(struct lowering *l, struct ir *base, int32_t offset, struct ir *v
 /* A loop over all elements, or any early end: jump to the end of the current statement. */
 struct ir_block *lower_statement_end(struct lowering *l);
 
-/* Counts a mishap at the node's place. */
-void lower_mishap(struct lowering *l, enum mishap_kind kind, struct span span, int map, const char *helper);
+/* Counts a runtime error at the node's place. */
+void lower_runtime_error(struct lowering *l, enum runtime_error_kind kind, struct span span, int map,
+                         const char *helper);
 
 /* An event record for the reader: node's builtin is called with it. Fields are nodes, or values made before.
  */

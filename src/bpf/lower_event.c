@@ -95,7 +95,7 @@ static uint32_t register_action(struct lowering *l, struct action action)
 
 static void lost(struct lowering *l)
 {
-    lower_lost(l, MISHAP_LOST);
+    lower_count_lost_event(l, RUNTIME_ERROR_LOST);
     ir_jump(&l->b, lower_statement_end(l));
 }
 

@@ -76,7 +76,7 @@ static struct ir *divide(struct lowering *l, enum ir_op op, struct ir *x, struct
     ir_write(b, result, ir_binary(b, op, x, y));
     ir_jump(b, end);
     ir_enter(b, by_zero);
-    lower_mishap(l, MISHAP_DIVIDE, span, -1, NULL);
+    lower_runtime_error(l, RUNTIME_ERROR_DIVIDE, span, -1, NULL);
     ir_write(b, result, ir_constant(b, 1));
     ir_jump(b, end);
     ir_seal(b, end);

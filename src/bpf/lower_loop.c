@@ -206,7 +206,7 @@ static void call_loop(struct lowering *l, struct ir *turns, const struct lower_f
     struct ir_block *bound = lower_unlikely(l, reached);
     ir_jump(b, end);
     ir_enter(b, bound);
-    lower_mishap(l, MISHAP_LOOP, span, -1, NULL);
+    lower_runtime_error(l, RUNTIME_ERROR_LOOP, span, -1, NULL);
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);

@@ -137,7 +137,8 @@ void lower_finish(struct image *image, uint32_t spare)
 {
     if (image->control >= 0)
         image->maps[image->control].value_size =
-            (uint32_t)(sizeof(struct image_control) + sizeof(uint64_t) * (image->mishap_count + spare));
+            (uint32_t)(sizeof(struct image_control) +
+                       sizeof(uint64_t) * (image->runtime_error_count + spare));
 }
 
 /* ---- keys and elements ---- */
@@ -260,7 +261,7 @@ static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struc
     ir_seal(b, loop);
     ir_seal(b, full);
     ir_enter(b, full);
-    lower_mishap(l, MISHAP_MAP_FULL, span, map->index, "map_update_elem");
+    lower_runtime_error(l, RUNTIME_ERROR_MAP_FULL, span, map->index, "map_update_elem");
     ir_jump(b, lower_statement_end(l));
     ir_enter(b, present);
     return found;
@@ -330,7 +331,7 @@ static void not_found(struct lowering *l, const struct found *found, struct span
     ir_jump(&l->b, found->end);
     ir_enter(&l->b, found->missing);
     if (l->options->counts_lookups)
-        lower_mishap(l, MISHAP_LOOKUP, span, -1, "map_lookup_elem");
+        lower_runtime_error(l, RUNTIME_ERROR_LOOKUP, span, -1, "map_lookup_elem");
 }
 
 static void find_end(struct lowering *l, const struct found *found)
@@ -388,7 +389,7 @@ bool lower_map_branch(struct lowering *l, struct node *map, struct ir_block *yes
     ir_branch(&l->b, ir_load(&l->b, found.element, 0, 8, false), yes, no);
     ir_enter(&l->b, found.missing);
     if (l->options->counts_lookups)
-        lower_mishap(l, MISHAP_LOOKUP, map->span, -1, "map_lookup_elem");
+        lower_runtime_error(l, RUNTIME_ERROR_LOOKUP, map->span, -1, "map_lookup_elem");
     ir_jump(&l->b, no);
     lower_release(l, mark);
     return true;
@@ -504,7 +505,7 @@ static void count_missing(struct lowering *l, struct map_symbol *map, struct ir 
     ir_branch(b, ir_call(b, BPF_FUNC_map_lookup_elem, 2, lower_map_itself(l, map), key), end, missing);
     ir_seal(b, missing);
     ir_enter(b, missing);
-    lower_mishap(l, MISHAP_LOOKUP, span, -1, "map_lookup_elem");
+    lower_runtime_error(l, RUNTIME_ERROR_LOOKUP, span, -1, "map_lookup_elem");
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);
@@ -561,7 +562,7 @@ void lower_map_write(struct lowering *l, struct node *map, struct ir *value, str
     struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_NE, result, 0));
     ir_jump(b, end);
     ir_enter(b, full);
-    lower_mishap(l, MISHAP_MAP_FULL, map->span, symbol->index, "map_update_elem");
+    lower_runtime_error(l, RUNTIME_ERROR_MAP_FULL, map->span, symbol->index, "map_update_elem");
     ir_jump(b, end);
     ir_seal(b, end);
     ir_enter(b, end);

@@ -343,7 +343,7 @@ static const char *helper_text(enum bpf_func_id helper)
     return ir_helper_name(helper);
 }
 
-/* What mishaps say, whatever helper it is that reads. */
+/* What runtime errors say, whatever helper it is that reads. */
 static const char *text_helper_name(enum address_space space)
 {
     return helper_text(read_text_helper(space));
@@ -384,10 +384,10 @@ static void read_bytes(struct lowering *l, struct memory to, struct ir *size, st
     if (l->is_sleepable && is_user) {
         result = ir_call(b, BPF_FUNC_copy_from_user, 3, at, size, address);
         rare_enter(l, failed(l, result), &inner);
-        lower_mishap(l, MISHAP_FAULT, span, -1, helper_text(helper));
+        lower_runtime_error(l, RUNTIME_ERROR_FAULT, span, -1, helper_text(helper));
         rare_leave(l, inner);
     } else
-        lower_mishap(l, MISHAP_FAULT, span, -1, helper_text(helper));
+        lower_runtime_error(l, RUNTIME_ERROR_FAULT, span, -1, helper_text(helper));
     rare_leave(l, next);
 }
 
@@ -546,7 +546,7 @@ static void check_truncated(struct lowering *l, struct string_read *read, uint32
     if (read->is_bounded)
         ir_store_constant(b, read->to.base, read->to.offset + (int32_t)read->capacity, 1, 0);
     else
-        lower_mishap(l, MISHAP_TRUNCATED, span, -1, text_helper_name(read->space));
+        lower_runtime_error(l, RUNTIME_ERROR_TRUNCATED, span, -1, text_helper_name(read->space));
     ir_write(b, bytes, ir_constant(b, (int64_t)read->capacity + 1));
     ir_jump(b, end);
     ir_seal(b, end);
@@ -589,7 +589,7 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
     if (attempt(l, &read, good)) {
         ir_write(b, bytes, reader ? read.got : ir_constant(b, (capacity < 7 ? capacity : 7) + 1));
         if (!reader) {
-            lower_mishap(l, MISHAP_FAULT, span, -1, text_helper_name(space));
+            lower_runtime_error(l, RUNTIME_ERROR_FAULT, span, -1, text_helper_name(space));
             store_fault_text(l, to, capacity);
         }
         ir_jump(b, end);
@@ -602,7 +602,7 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
         ir_jump(b, end);
         ir_enter(b, full);
         if (one_more)
-            lower_mishap(l, MISHAP_TRUNCATED, span, -1, text_helper_name(space));
+            lower_runtime_error(l, RUNTIME_ERROR_TRUNCATED, span, -1, text_helper_name(space));
         else
             check_truncated(l, &read, bytes, span);
     }
@@ -610,9 +610,10 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
     ir_seal(b, end);
     ir_enter(b, end);
     if (reader) {
-        reader->fault = lower_mishap_index(l, MISHAP_FAULT, span, -1, text_helper_name(space));
+        reader->fault = lower_runtime_error_index(l, RUNTIME_ERROR_FAULT, span, -1, text_helper_name(space));
         reader->truncated =
-            limit ? -1 : lower_mishap_index(l, MISHAP_TRUNCATED, span, -1, text_helper_name(space));
+            limit ? -1
+                  : lower_runtime_error_index(l, RUNTIME_ERROR_TRUNCATED, span, -1, text_helper_name(space));
     }
     if (packing) {
         packing->bytes = ir_read(b, bytes);

@@ -176,7 +176,7 @@ static struct ir *lower_fork(struct lowering *l, struct node *node, struct memor
     struct ir *failed = ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, (uint32_t)l->image->processes),
                                 lower_address(l, key), lower_address(l, value), ir_constant(b, BPF_ANY));
     go_if(l, failed);
-    lower_mishap(l, MISHAP_PROCESSES, node->span, -1, NULL);
+    lower_runtime_error(l, RUNTIME_ERROR_PROCESSES, node->span, -1, NULL);
     return NULL;
 }
 

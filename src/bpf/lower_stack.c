@@ -209,7 +209,7 @@ struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, 
     ir_seal(b, full);
     ir_enter(b, full);
     /* It stays different from others, and is shown if it is kept when it comes again. */
-    lower_mishap(l, MISHAP_STACK, span, -1, "map_update_elem");
+    lower_runtime_error(l, RUNTIME_ERROR_STACK, span, -1, "map_update_elem");
     ir_jump(b, end);
     ir_seal(b, none);
     ir_enter(b, none);

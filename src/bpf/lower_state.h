@@ -138,16 +138,16 @@ struct lower_state {
     uint32_t *values; /* numbers of the program's variables that are VARIABLE_VALUE, but for pointers */
     size_t value_count, value_room;
     bool is_too_large, is_too_deep;
-    bool is_indivisible;  /* a variable must stay what the verifier knows, in all sections */
-    bool has_scratch;     /* some function uses scratch memory */
-    bool is_cramped;      /* the second attempt: nothing is on the frame that can be in scratch memory */
-    struct table mishaps; /* of this program: what is counted, to its index in the image + 1 */
+    bool is_indivisible; /* a variable must stay what the verifier knows, in all sections */
+    bool has_scratch;    /* some function uses scratch memory */
+    bool is_cramped;     /* the second attempt: nothing is on the frame that can be in scratch memory */
+    struct table runtime_errors; /* of this program: what is counted, to its index in the image + 1 */
 };
 
-/* ---- lower.c: functions, areas, shared values, mishaps, ends ---- */
+/* ---- lower.c: functions, areas, shared values, runtime errors, ends ---- */
 /* The index of what lower_mishap() counts, for who counts it instead. */
-int lower_mishap_index(struct lowering *l, enum mishap_kind kind, struct span span, int map,
-                       const char *helper);
+int lower_runtime_error_index(struct lowering *l, enum runtime_error_kind kind, struct span span, int map,
+                              const char *helper);
 void lower_enter_function(struct lowering *l, struct lower_function *function, const char *name,
                           uint8_t parameters);
 /* Told, and true: the kernel has no frame for one more function inside of the current one. */
@@ -174,7 +174,7 @@ bool lower_dominates(struct lowering *l, const struct ir_block *above);
 struct ir *lower_known(struct lowering *l, const struct lower_known *known);
 struct ir *lower_know(struct lower_known *known, struct ir *value);
 /* Counts the event that is: MISHAP_LOST or MISHAP_SCRATCH. */
-void lower_lost(struct lowering *l, enum mishap_kind kind);
+void lower_count_lost_event(struct lowering *l, enum runtime_error_kind kind);
 void lower_leave(struct lowering *l); /* ends the program from here */
 /* The condition of a branch whose other way is rare: enters the likely way, returns the unlikely block. */
 struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Keeps one of several blocks that do the same and go on to the same place: what is left behind by places
- * that count mishaps, and the ends of a program. Runs last, since code that was merged says less about where
+ * that count runtime errors, and the ends of a program. Runs last, since code that was merged says less about where
  * it came from.
  *
  * What two blocks use from outside is either the same value, which then is made before both, or a constant or

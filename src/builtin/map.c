@@ -116,7 +116,7 @@ static struct ir *lower_delete(struct lowering *l, struct node *node, struct mem
         ir_branch(&l->b, result, missing, end);
         ir_seal(&l->b, missing);
         ir_enter(&l->b, missing);
-        lower_mishap(l, MISHAP_MAP_DELETE, node->span, map->index, "map_delete_elem");
+        lower_runtime_error(l, RUNTIME_ERROR_MAP_DELETE, node->span, map->index, "map_delete_elem");
         ir_jump(&l->b, end);
         ir_seal(&l->b, end);
         ir_enter(&l->b, end);

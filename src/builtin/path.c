@@ -218,7 +218,7 @@ static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *c
 
     ir_seal(b, full);
     ir_enter(b, full);
-    lower_mishap(l, MISHAP_TRUNCATED, walk.span, -1, NULL);
+    lower_runtime_error(l, RUNTIME_ERROR_TRUNCATED, walk.span, -1, NULL);
     ir_write(b, answer, ir_constant(b, LOWER_STOP));
     ir_jump(b, end);
     ir_seal(b, done);

@@ -39,7 +39,7 @@ static void leave_unknown(struct lowering *l, int64_t bit, struct span span)
     ir_seal(b, usual);
     ir_enter(b, rare);
     if (l->options->counts_lookups)
-        lower_mishap(l, MISHAP_UNKNOWN, span, -1, NULL);
+        lower_runtime_error(l, RUNTIME_ERROR_UNKNOWN, span, -1, NULL);
     ir_jump(b, lower_statement_end(l));
     ir_enter(b, usual);
 }

@@ -281,7 +281,7 @@ static struct ir *lower_child(struct lowering *l, struct node *node, struct memo
     (void)into;
     if (node->call.data)
         return ir_load(&l->b, lower_control(l), offsetof(struct image_control, child), 8, false);
-    lower_mishap(l, MISHAP_NO_CHILD, node->span, -1, NULL);
+    lower_runtime_error(l, RUNTIME_ERROR_NO_CHILD, node->span, -1, NULL);
     return ir_constant(&l->b, 0);
 }
 

@@ -60,7 +60,7 @@ void session_close(struct session *session)
     text_free(&session->username);
     printer_free(&session->printer);
     actor_close_files(&session->actor);
-    free(session->mishaps);
+    free(session->runtime_errors);
     free(session->stack_frames);
     arena_free(&session->arena);
     free(session);
@@ -465,7 +465,7 @@ static int lower(struct session *session)
     if (!error && session->mixed)
         error = mixed_check(session);
     if (!error)
-        lower_finish(&session->image, session->grows ? GROW_MISHAPS : 0);
+        lower_finish(&session->image, session->grows ? GROW_RUNTIME_ERRORS : 0);
     return error;
 }
 

@@ -79,7 +79,7 @@ static int check_maps(struct session *session, const struct image_map *before, s
 {
     const struct image *image = &session->image;
     size_t room = (image->maps[image->control].value_size - sizeof(struct image_control)) / sizeof(uint64_t);
-    bool same = image->mishap_count <= room;
+    bool same = image->runtime_error_count <= room;
     for (size_t i = 0; i < count; i++)
         same &= before[i].key_size == image->maps[i].key_size &&
                 before[i].value_size == image->maps[i].value_size &&

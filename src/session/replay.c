@@ -320,7 +320,7 @@ static bool run_events(struct session *session, uint64_t *time, uint64_t until)
             return true;
         if (took >= LOOK_AROUND) {
             took = 0;
-            mishaps_tell(session, false);
+            runtime_errors_report(session, false);
             if (is_last ? interrupt_cuts(session) : session_interrupted(session))
                 return true;
         }

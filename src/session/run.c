@@ -92,7 +92,7 @@ static int act(void *state, const uint8_t *record, size_t length)
     if (length < action->size)
         return 0;
     session->actor.record_length = length;
-    action_count_mishaps(action, record, length, session->host->operations->control(session->host));
+    action_count_runtime_errors(action, record, length, session->host->operations->control(session->host));
     session->printer.time = session->options.shows_times ? header.time : 0;
     if (session->options.watch &&
         session->options.watch(session->options.state, &session->actor, action, record))
@@ -114,7 +114,7 @@ static int consume(struct session *session, bool drain)
     int count = session->pump
                     ? pump_consume(session, drain ? PUMP_DRAIN : PUMP_FILL, session->horizon, act, session)
                     : session->host->operations->consume(session->host, drain, act, session);
-    mishaps_tell(session, false);
+    runtime_errors_report(session, false);
     session_flush(session);
     return count;
 }
@@ -489,7 +489,7 @@ static void end(struct session *session)
     child_settle(session);
     limits_time(session, false);
     tell_stop(session);
-    mishaps_count_skipped(session);
+    runtime_errors_count_skipped(session);
     if (session->mixed)
         mixed_finish(session);
     consume(session, true);
@@ -499,7 +499,7 @@ static void end(struct session *session)
     interrupt_maps_begin(session);
     if (!session->broken_output)
         print_maps(session);
-    mishaps_tell(session, true);
+    runtime_errors_report(session, true);
     interrupt_tell(session);
     uint64_t disorder = session->host->operations->disorder(session->host);
     if (disorder && !session->options.no_warnings && !session->options.is_json)
@@ -565,7 +565,7 @@ static int prepare(struct session *session)
         .look = actor_look,
         .hurries = actor_hurries,
     };
-    return mishaps_init(session);
+    return runtime_errors_init(session);
 }
 
 /* A guest's program goes on with other things, and a script that may run commands runs them as spoor. */

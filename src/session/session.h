@@ -10,7 +10,7 @@
  *   interrupt.c signals that ask for the end, which then comes soon
  *   output.c    where the output goes: files, pipes, readers that pause
  *   limits.c    --duration, --max-memory
- *   mishaps.c   what went wrong inside programs, told when it grows
+ *   runtime_errors.c   what went wrong inside programs, told when it grows
  *   pump.c      reads on while actions are slow
  *   names.c     names for the numbers in records: symbols, stacks, users, probes
  *   processes.c which processes are traced

@@ -24,7 +24,7 @@ struct session_unit { /* one program */
     uint64_t skipped, missed; /* events until the end of the trace for which the kernel did not run it */
 };
 
-struct mishap_state { /* of one counter */
+struct runtime_error_state { /* of one counter */
     uint64_t told;
 };
 
@@ -95,8 +95,8 @@ struct session {
     bool has_unread_stacks;           /* said once */
     uint64_t *own_code;               /* names_own_code() */
     uint32_t own_code_slots;
-    struct mishap_state *mishaps;
-    uint64_t mishap_time;
+    struct runtime_error_state *runtime_errors;
+    uint64_t runtime_error_time;
     struct session_child child;
     int signals; /* signalfd */
     struct process_filter filter;
@@ -193,11 +193,11 @@ void definitions_provide(struct session *session); /* sets session->provider */
 /* A type by its name as a probe of that context knows it. context NULL: in no program. NULL: there is none. */
 const struct type *definitions_type(struct session *session, const struct probe_context *context,
                                     const char *name);
-/* mishaps.c: tells what has grown. last: everything that was not told yet. */
-int mishaps_init(struct session *session);
-void mishaps_tell(struct session *session, bool last);
+/* runtime_errors.c: tells what has grown. last: everything that was not told yet. */
+int runtime_errors_init(struct session *session);
+void runtime_errors_report(struct session *session, bool last);
 /* The trace ends now: what the kernel skips from now on is not told. */
-void mishaps_count_skipped(struct session *session);
+void runtime_errors_count_skipped(struct session *session);
 /* replay.c: what is peculiar to a host in this process */
 struct replay_event;
 int replay_open_host(struct session *session);        /* opens the recordings that the script needs */
@@ -255,7 +255,7 @@ int unwind_begin(struct session *session);                                 /* be
 void unwind_look(struct session *session); /* at what programs have asked for */
 void unwind_close(struct session *session);
 /* compile.c: units that come while the trace runs, and what they need. 0, or -errno with a diagnostic. */
-enum { GROW_MISHAPS = 256 };
+enum { GROW_RUNTIME_ERRORS = 256 };
 void compile_plan(struct session *session, struct action_block *block, const struct attach_point *only);
 int compile_more(struct session *session, size_t first);
 /* grow.c */

@@ -273,13 +273,13 @@ class Run:
 
 
 class Account:
-    """What the tracer said: lines and `<fault>`s by source, losses and mishaps by place, elements of maps."""
+    """What the tracer said: lines and `<fault>`s by source, losses and runtime errors by place, elements of maps."""
 
     def __init__(self, run):
         self.plan, self.run = run.plan, run
         self.lines, self.wrong = collections.Counter(), collections.Counter()
         self.lost = collections.Counter()  # (source or ALL, reason)
-        self.mishaps = collections.Counter()  # (source, what is done there)
+        self.runtime_errors = collections.Counter()  # (source, what is done there)
         self.counted, self.maps = {}, {}
         self.strange = []
         self.texts = collections.Counter()
@@ -320,7 +320,7 @@ class Account:
             elif kind == "lost_events":
                 self.loss(record["count"], data["probe"], data["reason"])
             elif kind in ("helper_error", "runtime_error"):
-                self.mishap(record["line"], record.get("count", 1), record["msg"])
+                self.runtime_error(record["line"], record.get("count", 1), record["msg"])
             elif kind == "warnf":
                 self.read_counted(record["msg"])
             elif kind != "attached_probes":
@@ -342,20 +342,20 @@ class Account:
         for name, count in re.findall(r"counted (\w+) (\d+)", text):
             self.counted[name] = int(count)
 
-    def mishap(self, line, count, message):
+    def runtime_error(self, line, count, message):
         if line not in self.plan.places:
             self.strange.append("%s in line %d" % (message, line))
             return
         source, deed = self.plan.places[line]
         what = {"Bad": "fault", "Mem": "fault", "Map": "full", "Div": "divide", "Can": "delete"}.get(message[:3], message)
-        self.mishaps[source, deed, what] += count
+        self.runtime_errors[source, deed, what] += count
 
     def read_messages(self, errors):
         self.read_counted(errors)
         for line, message in re.findall(r"^script\.bt:(\d+):.*?: WARNING: (.*\n(?:Additional Info.*\n)?)", errors, re.M):
             if not message.startswith("counted"):
                 times = re.search(r"(\d+) times in ", message)
-                self.mishap(int(line), int(times[1]) if times else 1, message)
+                self.runtime_error(int(line), int(times[1]) if times else 1, message)
         for line in errors.splitlines():
             found = re.match(r"Lost (\d+) events of (.*): (.*)$", line)
             if found:
@@ -434,7 +434,7 @@ class Checks:
         for (place, deed) in self.plan.places.values():
             if place != source:
                 continue
-            happened = lambda what: self.account.mishaps[source, deed, what]
+            happened = lambda what: self.account.runtime_errors[source, deed, what]
             name = "%s, %s" % (source, deed)
             if deed in ("keys", "unique", "texts") and not self.breaks():
                 elements = self.account.maps.get("@%s_%s" % (deed[0], source), {})
@@ -452,7 +452,7 @@ class Checks:
 
     def faults_in_lines(self, source, runs_for_all):
         """Of short strings programs count them, of others the reader, which does not see what was lost."""
-        told, shown = self.account.mishaps[source, "line", "fault"], self.account.wrong[source]
+        told, shown = self.account.runtime_errors[source, "line", "fault"], self.account.wrong[source]
         missing = {"unwritten": self.account.lost[ALL, "unwritten"]}
         if int(self.plan.environment["SPOOR_MAX_STRLEN"]) <= PACKED_LEAST:
             missing.update(ring=self.account.lost[source, "ring"], end=self.account.lost[ALL, "end"])
@@ -502,7 +502,7 @@ def main():
             lines += sum(account.lines.values())
             for (_, reason), count in account.lost.items():
                 lost[reason] += count
-            for (_, _, what), count in account.mishaps.items():
+            for (_, _, what), count in account.runtime_errors.items():
                 told[what] += count
         except Exception as problem:
             wrong = [repr(problem)]

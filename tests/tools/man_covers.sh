@@ -66,6 +66,6 @@ while read -r line; do
     warnings=$((warnings + 1))
     first=$(sed -E 's/%.*|[;:.].*//; s/ *$//' <<<"$line")
     grep -qF -e "$first" <<<"${text//[’‘]/\'}" || complain "warning '$first' is not explained"
-done < <(sed -nE 's/.*\[MISHAP_[A-Z_]+\] = \{"([^"]*)".*/\1/p' src/session/mishaps.c)
+done < <(sed -nE 's/.*\[RUNTIME_ERROR_[A-Z_]+\] = \{"([^"]*)".*/\1/p' src/session/runtime_errors.c)
 [ $warnings -gt 0 ] || complain "no warning found in the source: this check must follow it"
 exit $status

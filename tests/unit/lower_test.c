@@ -72,9 +72,9 @@ static void division_by_zero_is_counted(void **state)
     NEED_KERNEL();
     static struct testing t;
     start(&t, PLAIN, "BEGIN { @a = arg0 / (arg1 - 3); }");
-    assert_int_equal(testing_mishaps(&t, MISHAP_DIVIDE), 1);
+    assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_DIVIDE), 1);
     run_all(&t);
-    assert_int_equal(testing_mishaps(&t, MISHAP_DIVIDE), 2);
+    assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_DIVIDE), 2);
     testing_end(&t);
 }
 
@@ -126,7 +126,7 @@ static void structs_of_the_traced_program(void **state)
            {"@a", -5}, {"@b", -43}, {"@c", 3}, {"@d", -4}, {"@e", 77});
     static struct testing t;
     start(&t, PLAIN, "BEGIN { @a = *(int64 *)0; @j = arg11->list[arg1 + 1]; }");
-    assert_int_equal(testing_mishaps(&t, MISHAP_FAULT), 2);
+    assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_FAULT), 2);
     testing_end(&t);
 }
 
@@ -161,11 +161,11 @@ static void endless_loops_end(void **state)
     static struct testing t;
     start(&t, PLAIN, "BEGIN { $i = 0; while (1) { $i++; } @i = $i; }");
     assert_int_equal(testing_word(&t, "@i", NULL), 1 << 23);
-    assert_int_equal(testing_mishaps(&t, MISHAP_LOOP), 1);
+    assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_LOOP), 1);
     testing_end(&t);
     start(&t, OLD, "BEGIN { $i = 0; while (1) { $i++; } @i = $i; }");
     assert_int_equal(testing_word(&t, "@i", NULL), 1 << 16);
-    assert_int_equal(testing_mishaps(&t, MISHAP_LOOP), 1);
+    assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_LOOP), 1);
     testing_end(&t);
 }
 
@@ -245,15 +245,15 @@ static void a_full_map_is_counted(void **state)
     NEED_KERNEL();
     static struct testing t;
     start(&t, PLAIN, "BEGIN { for ($i : 0..70) { @m[$i] = 1; @c[$i] = count(); @after++; } }");
-    assert_int_equal(testing_mishaps(&t, MISHAP_MAP_FULL), 12);
+    assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_MAP_FULL), 12);
     assert_int_equal(testing_word(&t, "@after", NULL), 70);
-    const struct mishap *mishap = NULL;
-    for (size_t i = 0; i < t.image.mishap_count; i++)
-        if (t.image.mishaps[i].kind == MISHAP_MAP_FULL && !mishap)
-            mishap = &t.image.mishaps[i];
-    assert_non_null(mishap);
-    assert_string_equal(t.image.maps[mishap->map].name, "@m");
-    assert_string_equal(mishap->helper, "map_update_elem");
+    const struct runtime_error *runtime_error = NULL;
+    for (size_t i = 0; i < t.image.runtime_error_count; i++)
+        if (t.image.runtime_errors[i].kind == RUNTIME_ERROR_MAP_FULL && !runtime_error)
+            runtime_error = &t.image.runtime_errors[i];
+    assert_non_null(runtime_error);
+    assert_string_equal(t.image.maps[runtime_error->map].name, "@m");
+    assert_string_equal(runtime_error->helper, "map_update_elem");
     testing_end(&t);
 }
 
@@ -270,7 +270,7 @@ static const struct action *record_of(struct testing *t, uint8_t *record, uint32
     assert_true(length <= room);
     assert_true(header->action < t->actions.count);
     const struct action *action = &t->actions.items[header->action];
-    action_count_mishaps(action, record, length, &t->read.control);
+    action_count_runtime_errors(action, record, length, &t->read.control);
     return action;
 }
 
@@ -339,7 +339,7 @@ static void every_number_of_cpus_has_its_rings(void **state)
             assert_non_null(action);
             assert_text(action, 0, record, "argument ten");
             assert_int_equal(field_word(action, 1, record), 5);
-            assert_int_equal(testing_mishaps(&t, MISHAP_LOST), 0);
+            assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_LOST), 0);
             testing_end(&t);
         }
 }
@@ -388,8 +388,8 @@ static void truncated_and_unreadable_text(void **state)
         action = record_of(&t, record, sizeof record);
         assert_non_null(action);
         assert_memory_equal(record + action->fields[0].offset, "argu\0\0\0\0", 8);
-        assert_int_equal(testing_mishaps(&t, MISHAP_TRUNCATED), 3);
-        assert_int_equal(testing_mishaps(&t, MISHAP_FAULT), 1);
+        assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_TRUNCATED), 3);
+        assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_FAULT), 1);
         testing_end(&t);
     }
 }
@@ -430,7 +430,7 @@ static void senseless_records(void **state)
             assert_true(!is_inside || (size_t)(found - record) + used <= length);
             assert_true(is_inside || !used || !strcmp((const char *)found, "<fault>"));
         }
-        action_count_mishaps(&action, record, length, NULL);
+        action_count_runtime_errors(&action, record, length, NULL);
         free(record);
     }
 }
@@ -460,7 +460,7 @@ static void text_is_paged_in(void **state)
         words[10] = (uintptr_t)(text + page - 10);
         assert_int_equal(testing_run(&t, 0, words), 0);
         assert_int_equal(testing_word(&t, "@a", NULL), mode != PLAIN);
-        assert_int_equal(testing_mishaps(&t, MISHAP_FAULT), mode == PLAIN ? 2 : 0);
+        assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_FAULT), mode == PLAIN ? 2 : 0);
         testing_end(&t);
         munmap(text, (size_t)(3 * page));
         close(file);
@@ -474,7 +474,7 @@ static void lost_events_are_counted(void **state)
     start(
         &t, PLAIN,
         "BEGIN { for ($i : 0..3000) { emit($i, arg0, arg1, arg2); } for ($i : 0..3) { emit(str(arg10)); } }");
-    uint64_t lost = testing_mishaps(&t, MISHAP_LOST);
+    uint64_t lost = testing_runtime_errors(&t, RUNTIME_ERROR_LOST);
     assert_true(lost > 1000 && lost < 3003);
     testing_end(&t);
 }
@@ -497,8 +497,8 @@ static void text_at_addresses(void **state)
             }
             assert_int_equal(record_length, at);
         }
-        assert_int_equal(testing_mishaps(&t, MISHAP_FAULT), 0);
-        assert_int_equal(testing_mishaps(&t, MISHAP_TRUNCATED), 2);
+        assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_FAULT), 0);
+        assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_TRUNCATED), 2);
         testing_end(&t);
     }
 }
@@ -519,7 +519,7 @@ static void exit_ends_the_program(void **state)
         /* Scratch memory was given back: the same again, more often than there are slots. */
         for (unsigned i = 0; i < 8; i++)
             run_all(&t);
-        assert_int_equal(testing_mishaps(&t, MISHAP_SCRATCH), 0);
+        assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_SCRATCH), 0);
         testing_end(&t);
     }
 }
@@ -541,7 +541,7 @@ static void busy_scratch_drops_the_event(void **state)
         assert_int_equal(testing_bpf(BPF_MAP_UPDATE_ELEM, &attr), 0);
     }
     run_all(&t);
-    assert_int_equal(testing_mishaps(&t, MISHAP_SCRATCH), 1);
+    assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_SCRATCH), 1);
     assert_int_equal(testing_word(&t, "@n", NULL), 1);
     free(values);
     testing_end(&t);
@@ -587,7 +587,7 @@ static void stacks_are_interned(void **state)
         assert_true(head->frames[0] > UINT64_MAX / 2);
         run_all(&t);
         assert_int_equal(testing_word(&t, "@a", NULL), id); /* the same stack has the same id */
-        assert_int_equal(testing_mishaps(&t, MISHAP_STACK), 0);
+        assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_STACK), 0);
         testing_end(&t);
     }
 }

@@ -592,16 +592,16 @@ static inline int64_t testing_word(struct testing *t, const char *name, const vo
     return (int64_t)sum;
 }
 
-static inline uint64_t testing_mishaps(struct testing *t, enum mishap_kind kind)
+static inline uint64_t testing_runtime_errors(struct testing *t, enum runtime_error_kind kind)
 {
     uint64_t sum = 0;
     _Alignas(struct image_control) char value[65536];
     if (testing_lookup(t, "control", NULL, value))
         return 0;
     const struct image_control *control = (const void *)value;
-    for (size_t i = 0; i < t->image.mishap_count; i++)
-        if (t->image.mishaps[i].kind == kind)
-            sum += control->mishaps[i] + t->read.control.mishaps[i];
+    for (size_t i = 0; i < t->image.runtime_error_count; i++)
+        if (t->image.runtime_errors[i].kind == kind)
+            sum += control->runtime_errors[i] + t->read.control.runtime_errors[i];
     return sum;
 }
 

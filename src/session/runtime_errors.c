@@ -21,42 +21,44 @@ static const struct {
     const char *helper; /* of lost events: the word for the reason */
     int retcode;
 } texts[] = {
-    [MISHAP_LOST] = {"the reader could not keep up", ALWAYS, "ring", 0},
-    [MISHAP_SCRATCH] = {"no scratch memory was free", ALWAYS, "scratch", 0},
-    [MISHAP_MAP_FULL] =
+    [RUNTIME_ERROR_LOST] = {"the reader could not keep up", ALWAYS, "ring", 0},
+    [RUNTIME_ERROR_SCRATCH] = {"no scratch memory was free", ALWAYS, "scratch", 0},
+    [RUNTIME_ERROR_MAP_FULL] =
         {"Map full; can't update element. Try increasing max_map_keys config or manually setting "
          "the max entries in a map declaration e.g. `let @a = hash(5000)`",
          ALWAYS, "map_update_elem", -7},
-    [MISHAP_MAP_DELETE] = {"Can't delete map element because it does not exist.", ALWAYS, "map_delete_elem",
-                           -2},
-    [MISHAP_LOOKUP] = {"Can't lookup map element because it does not exist.", WHEN_WARNING, "map_lookup_elem",
-                       0},
-    [MISHAP_FAULT] = {"Memory could not be read", ALWAYS, "probe_read", -14},
-    [MISHAP_UNKNOWN] =
+    [RUNTIME_ERROR_MAP_DELETE] = {"Can't delete map element because it does not exist.", ALWAYS,
+                                  "map_delete_elem", -2},
+    [RUNTIME_ERROR_LOOKUP] = {"Can't lookup map element because it does not exist.", WHEN_WARNING,
+                              "map_lookup_elem", 0},
+    [RUNTIME_ERROR_FAULT] = {"Memory could not be read", ALWAYS, "probe_read", -14},
+    [RUNTIME_ERROR_UNKNOWN] =
         {"The beginning of the object, or its event before, is not in the recording: the statement "
          "was left out",
          WHEN_WARNING, NULL, 0},
-    [MISHAP_TRUNCATED] = {"A string was cut: it is longer than max_strlen allows", WHEN_WARNING, NULL, 0},
-    [MISHAP_DIVIDE] =
+    [RUNTIME_ERROR_TRUNCATED] = {"A string was cut: it is longer than max_strlen allows", WHEN_WARNING, NULL,
+                                 0},
+    [RUNTIME_ERROR_DIVIDE] =
         {"Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as "
          "the result.",
          ALWAYS, NULL, 0},
-    [MISHAP_LOOP] = {"A loop was ended: it reached the largest number of rounds that the kernel allows",
-                     ALWAYS, NULL, 0},
-    [MISHAP_STACK] =
+    [RUNTIME_ERROR_LOOP] =
+        {"A loop was ended: it reached the largest number of rounds that the kernel allows", ALWAYS, NULL, 0},
+    [RUNTIME_ERROR_STACK] =
         {"Stacks were not recorded: the stack table is full, or there was no memory for it at that moment",
          ALWAYS, NULL, 0},
-    [MISHAP_NO_CHILD] = {"cpid is 0: there is no command, run with -c", ALWAYS, NULL, 0},
-    [MISHAP_SIGNAL] = {"The signal could not be sent", ALWAYS, NULL, 0},
-    [MISHAP_PROCESSES] = {"Processes are not followed: there are more than max_map_keys of them", ALWAYS,
-                          NULL, 0},
-    [MISHAP_WRITE] = {"Memory could not be written", ALWAYS, "probe_write_user", -14},
+    [RUNTIME_ERROR_NO_CHILD] = {"cpid is 0: there is no command, run with -c", ALWAYS, NULL, 0},
+    [RUNTIME_ERROR_SIGNAL] = {"The signal could not be sent", ALWAYS, NULL, 0},
+    [RUNTIME_ERROR_PROCESSES] = {"Processes are not followed: there are more than max_map_keys of them",
+                                 ALWAYS, NULL, 0},
+    [RUNTIME_ERROR_WRITE] = {"Memory could not be written", ALWAYS, "probe_write_user", -14},
 };
 
-int mishaps_init(struct session *session)
+int runtime_errors_init(struct session *session)
 {
-    session->mishaps = calloc(session->image.mishap_count + GROW_MISHAPS + 1, sizeof *session->mishaps);
-    return session->mishaps ? 0 : -ENOMEM;
+    session->runtime_errors =
+        calloc(session->image.runtime_error_count + GROW_RUNTIME_ERRORS + 1, sizeof *session->runtime_errors);
+    return session->runtime_errors ? 0 : -ENOMEM;
 }
 
 /* In the stream of the output, if that is JSON and is written. */
@@ -76,55 +78,57 @@ static void tell_lost(struct session *session, uint64_t count, const char *probe
     session_flush(session);
 }
 
-static void tell(struct session *session, const struct mishap *mishap, uint64_t count)
+static void tell(struct session *session, const struct runtime_error *runtime_error, uint64_t count)
 {
-    const char *message = texts[mishap->kind].message;
-    const char *helper = mishap->helper ? mishap->helper : texts[mishap->kind].helper;
-    if (mishap->kind == MISHAP_LOST || mishap->kind == MISHAP_SCRATCH) {
-        tell_lost(session, count, mishap->probe, message, texts[mishap->kind].helper);
+    const char *message = texts[runtime_error->kind].message;
+    const char *helper = runtime_error->helper ? runtime_error->helper : texts[runtime_error->kind].helper;
+    if (runtime_error->kind == RUNTIME_ERROR_LOST || runtime_error->kind == RUNTIME_ERROR_SCRATCH) {
+        tell_lost(session, count, runtime_error->probe, message, texts[runtime_error->kind].helper);
         return;
     }
     struct position at = {0, 0};
-    if (mishap->span.source)
-        at = source_position(mishap->span.source, mishap->span.begin);
+    if (runtime_error->span.source)
+        at = source_position(runtime_error->span.source, runtime_error->span.begin);
     if (tells_json(session)) {
         /* Programs know a fault by the text of its error. */
-        struct record_problem problem = {.kind = helper ? "helper_error" : "runtime_error",
-                                         .message = mishap->kind == MISHAP_FAULT ? "Bad address" : message,
-                                         .helper = helper,
-                                         .return_code = texts[mishap->kind].retcode,
-                                         .file = mishap->span.source ? mishap->span.source->name : "",
-                                         .line = at.line,
-                                         .column = at.column,
-                                         .count = count,
-                                         .probe = mishap->probe};
+        struct record_problem problem = {
+            .kind = helper ? "helper_error" : "runtime_error",
+            .message = runtime_error->kind == RUNTIME_ERROR_FAULT ? "Bad address" : message,
+            .helper = helper,
+            .return_code = texts[runtime_error->kind].retcode,
+            .file = runtime_error->span.source ? runtime_error->span.source->name : "",
+            .line = at.line,
+            .column = at.column,
+            .count = count,
+            .probe = runtime_error->probe};
         record_problem(&session->out, &problem);
         session_flush(session);
         return;
     }
     struct text text = {0};
-    struct diagnostic diagnostic = {.severity = DIAGNOSTIC_WARNING, .span = mishap->span, .message = message};
+    struct diagnostic diagnostic = {
+        .severity = DIAGNOSTIC_WARNING, .span = runtime_error->span, .message = message};
     struct text more = {0};
     if (helper)
         text_printf(&more, "%s\nAdditional Info - helper: %s, retcode: %d", message, helper,
-                    texts[mishap->kind].retcode);
+                    texts[runtime_error->kind].retcode);
     else
         text_add(&more, message);
     if (count > 1)
         terminal_print(&more, "%s%llu times in %s", helper ? ", " : " ", (unsigned long long)count,
-                       mishap->probe);
+                       runtime_error->probe);
     else
-        terminal_print(&more, "%sin %s", helper ? ", " : " ", mishap->probe);
+        terminal_print(&more, "%sin %s", helper ? ", " : " ", runtime_error->probe);
     diagnostic.message = text_string(&more);
     diagnostic_render(&text, &diagnostic, session->options.colour);
-    diagnostics_render_origin(&text, &session->diagnostics, DIAGNOSTIC_WARNING, mishap->span,
+    diagnostics_render_origin(&text, &session->diagnostics, DIAGNOSTIC_WARNING, runtime_error->span,
                               session->options.colour);
     session_report_text(session, &text);
     text_free(&more);
     text_free(&text);
 }
 
-void mishaps_count_skipped(struct session *session)
+void runtime_errors_count_skipped(struct session *session)
 {
     const struct host_operations *host = session->host->operations;
     for (size_t i = 0; i < session->unit_count; i++) {
@@ -147,27 +151,28 @@ static void tell_skipped(struct session *session)
     }
 }
 
-void mishaps_tell(struct session *session, bool last)
+void runtime_errors_report(struct session *session, bool last)
 {
     const struct image_control *control = session->host->operations->control(session->host);
-    if (!control || !session->mishaps)
+    if (!control || !session->runtime_errors)
         return;
     struct timespec clock;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &clock);
     uint64_t now = (uint64_t)clock.tv_sec * 1000000000 + (uint64_t)clock.tv_nsec;
-    bool due = last || now - session->mishap_time >= TELL_INTERVAL_NS;
-    for (size_t i = 0; i < session->image.mishap_count; i++) {
-        const struct mishap *mishap = &session->image.mishaps[i];
-        struct mishap_state *state = &session->mishaps[i];
-        uint64_t value = __atomic_load_n(&control->mishaps[i], __ATOMIC_RELAXED);
+    bool due = last || now - session->runtime_error_time >= TELL_INTERVAL_NS;
+    for (size_t i = 0; i < session->image.runtime_error_count; i++) {
+        const struct runtime_error *runtime_error = &session->image.runtime_errors[i];
+        struct runtime_error_state *state = &session->runtime_errors[i];
+        uint64_t value = __atomic_load_n(&control->runtime_errors[i], __ATOMIC_RELAXED);
         if (value == state->told || (!due && state->told))
             continue;
-        if (!session->options.no_warnings && (texts[mishap->kind].when == ALWAYS || session->options.warns))
-            tell(session, mishap, value - state->told);
+        if (!session->options.no_warnings &&
+            (texts[runtime_error->kind].when == ALWAYS || session->options.warns))
+            tell(session, runtime_error, value - state->told);
         state->told = value;
     }
     if (due)
-        session->mishap_time = now;
+        session->runtime_error_time = now;
     if (last)
         tell_skipped(session);
 }
