@@ -13,7 +13,7 @@
 
 #include "base/rights.h"
 #include "bpf/lower.h"
-#include "builtin/actor.h"
+#include "builtin/event_handler.h"
 #include "builtin/all.h"
 #include "builtin/formatted.h"
 #include "print/record.h"
@@ -54,16 +54,16 @@ static void run(const char *text, int output, bool has_group)
 
 /* A group of its own makes it possible to end what it started, too. At a terminal it stays in ours: only that
  * one may read from there, and Ctrl-C reaches all of it. */
-static int start(struct actor *actor, const char *text, struct command *command)
+static int start(struct event_handler *handler, const char *text, struct command *command)
 {
     bool has_group = isatty(STDIN_FILENO) != 1;
     int ends[2] = {-1, -1};
-    if ((actor->is_json || actor->output_descriptor < 0) && pipe2(ends, O_CLOEXEC))
+    if ((handler->is_json || handler->output_descriptor < 0) && pipe2(ends, O_CLOEXEC))
         return -errno;
     command->output = ends[0];
     command->pid = fork();
     if (command->pid == 0)
-        run(text, ends[1] >= 0 ? ends[1] : actor->output_descriptor, has_group);
+        run(text, ends[1] >= 0 ? ends[1] : handler->output_descriptor, has_group);
     int error = command->pid < 0 ? -errno : 0;
     if (ends[1] >= 0)
         close(ends[1]);
@@ -92,17 +92,17 @@ static void take_output(struct command *command, struct text *output)
 }
 
 /* Until it has ended, and nobody writes to its output any more. False: it could not even be killed. */
-static bool wait_for_end(struct actor *actor, struct command *command, struct text *output)
+static bool wait_for_end(struct event_handler *handler, struct command *command, struct text *output)
 {
     enum { ENDED, OUTPUT, SIGNALS, COUNT };
     static const int steps[] = {SIGTERM, SIGKILL};
     size_t step = 0, step_count = sizeof steps / sizeof *steps;
-    unsigned asked = actor->ends_asked;
+    unsigned asked = handler->stop_signals;
     int64_t due = -1; /* the next step; -1: nobody has asked */
     while (command->ended >= 0 || command->output >= 0) {
         struct pollfd ready[COUNT] = {[ENDED] = {command->ended, POLLIN, 0},
                                       [OUTPUT] = {command->output, POLLIN, 0},
-                                      [SIGNALS] = {actor->signals, POLLIN, 0}};
+                                      [SIGNALS] = {handler->signals, POLLIN, 0}};
         int64_t left = due < 0 ? -1 : due - now_ms();
         if (due >= 0 && left <= 0) {
             if (step == step_count)
@@ -115,8 +115,8 @@ static bool wait_for_end(struct actor *actor, struct command *command, struct te
         if (poll(ready, COUNT, (int)left) < 0)
             continue;
         if (ready[SIGNALS].revents)
-            actor->look(actor);
-        if (due < 0 && actor->ends_asked > asked)
+            handler->look(handler);
+        if (due < 0 && handler->stop_signals > asked)
             due = now_ms() + GRACE_MS;
         if (ready[OUTPUT].revents)
             take_output(command, output);
@@ -128,25 +128,25 @@ static bool wait_for_end(struct actor *actor, struct command *command, struct te
     return true;
 }
 
-static void act_system(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_system(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     struct span span = action->call->span;
     struct text text = {0}, output = {0};
     struct command command = {.ended = -1, .output = -1};
-    formatted_text(actor, action, record, FORMATTED_BYTES, &text);
-    actor->flush(actor);
+    formatted_text(handler, action, record, FORMATTED_BYTES, &text);
+    handler->flush(handler);
     int status = 0;
     int error = -ENOMEM;
     if (!text.failed) /* half a command would be another one */
-        error = start(actor, text_string(&text), &command);
+        error = start(handler, text_string(&text), &command);
     if (error) {
-        actor->complain(actor, span, "cannot start a command: %s", strerror(-error));
+        handler->warn(handler, span, "cannot start a command: %s", strerror(-error));
         text_free(&text);
         return;
     }
-    bool reads = command.output >= 0, has_ended = wait_for_end(actor, &command, &output);
+    bool reads = command.output >= 0, has_ended = wait_for_end(handler, &command, &output);
     if (reads)
-        record_text(actor->printer, "syscall", &output);
+        record_text(handler->printer, "syscall", &output);
     while (has_ended && waitpid(command.pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (command.ended >= 0)
@@ -154,13 +154,13 @@ static void act_system(struct actor *actor, const struct action *action, const u
     if (command.output >= 0)
         close(command.output);
     if (!has_ended)
-        actor->complain(actor, span, "command cannot be ended (%s)", text_string(&text));
+        handler->warn(handler, span, "command cannot be ended (%s)", text_string(&text));
     else if (WIFEXITED(status) && WEXITSTATUS(status))
-        actor->complain(actor, span, "command exited with code %d (%s)", WEXITSTATUS(status),
-                        text_string(&text));
+        handler->warn(handler, span, "command exited with code %d (%s)", WEXITSTATUS(status),
+                      text_string(&text));
     else if (WIFSIGNALED(status))
-        actor->complain(actor, span, "command was ended by signal %d (%s)", WTERMSIG(status),
-                        text_string(&text));
+        handler->warn(handler, span, "command was ended by signal %d (%s)", WTERMSIG(status),
+                      text_string(&text));
     text_free(&text);
     text_free(&output);
 }
@@ -174,6 +174,6 @@ const struct builtin builtins_command[] = {
      {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
      .check = formatted_check,
      .lower = formatted_lower,
-     .act = act_system},
+     .handle = handle_system},
     {0},
 };

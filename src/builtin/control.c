@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bpf/lower.h"
-#include "builtin/actor.h"
+#include "builtin/event_handler.h"
 #include "builtin/all.h"
 
 static struct ir *lower_exit(struct lowering *l, struct node *node, struct memory *into)
@@ -17,12 +17,12 @@ static struct ir *lower_exit(struct lowering *l, struct node *node, struct memor
     return NULL;
 }
 
-static void act_exit(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_exit(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     int64_t code;
-    memcpy(&code, actor_field(actor, action, 0, record), sizeof code);
-    actor->exit_requested = true;
-    actor->exit_code = (int)code;
+    memcpy(&code, event_handler_field(handler, action, 0, record), sizeof code);
+    handler->exit_requested = true;
+    handler->exit_code = (int)code;
 }
 
 /* ---- unwatch: when the reader gets to it, so some more events may come ---- */
@@ -37,13 +37,13 @@ static struct ir *lower_unwatch(struct lowering *l, struct node *node, struct me
     return NULL;
 }
 
-static void act_unwatch(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_unwatch(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     uint64_t address;
-    memcpy(&address, actor_field(actor, action, 0, record), sizeof address);
-    if (actor->host->operations->unwatch(actor->host, address))
-        actor->complain(actor, action->call->span, "unwatch: no watchpoint is at 0x%llx",
-                        (unsigned long long)address);
+    memcpy(&address, event_handler_field(handler, action, 0, record), sizeof address);
+    if (handler->host->operations->unwatch(handler->host, address))
+        handler->warn(handler, action->call->span, "unwatch: no watchpoint is at 0x%llx",
+                      (unsigned long long)address);
 }
 
 const struct builtin builtins_control[] = {
@@ -55,7 +55,7 @@ const struct builtin builtins_control[] = {
      {PARAMETER_INTEGER},
      .result = &type_none,
      .lower = lower_exit,
-     .act = act_exit},
+     .handle = handle_exit},
     {"unwatch",
      "unwatch(address)",
      BUILTIN_CALL,
@@ -64,6 +64,6 @@ const struct builtin builtins_control[] = {
      {PARAMETER_POINTER},
      .result = &type_none,
      .lower = lower_unwatch,
-     .act = act_unwatch},
+     .handle = handle_unwatch},
     {0},
 };

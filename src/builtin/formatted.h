@@ -5,7 +5,7 @@
 #define SPOOR_BUILTIN_FORMATTED_H
 
 #include "bpf/lower.h"
-#include "builtin/actor.h"
+#include "builtin/event_handler.h"
 
 enum { FORMATTED_ARGUMENTS = 64 };
 
@@ -18,7 +18,7 @@ enum formatted_for {
     FORMATTED_OUTPUT,  /* what the output takes: on a terminal it cannot command it */
     FORMATTED_MESSAGE, /* the same, wherever it goes */
 };
-void formatted_text(struct actor *actor, const struct action *action, const uint8_t *record,
+void formatted_text(struct event_handler *handler, const struct action *action, const uint8_t *record,
                     enum formatted_for purpose, struct text *text);
 /* Constants, or a choice between them: nobody else had a part in it. */
 bool formatted_is_own(const struct node *node);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bpf/lower.h"
-#include "builtin/actor.h"
+#include "builtin/event_handler.h"
 #include "builtin/all.h"
 
 static struct ir *lower_map_action(struct lowering *l, struct node *node, struct memory *into)
@@ -31,20 +31,20 @@ static size_t map_of(const struct action *action)
     return (size_t)check_argument(action->call, 0)->map.symbol->index;
 }
 
-static void act_clear(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_clear(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     (void)record;
-    actor->zeroed[map_of(action)] = false;
-    if (actor->host->operations->map_clear(actor->host, map_of(action)))
-        actor->complain(actor, action->call->span, "the map could not be cleared");
+    handler->zeroed[map_of(action)] = false;
+    if (handler->host->operations->map_clear(handler->host, map_of(action)))
+        handler->warn(handler, action->call->span, "the map could not be cleared");
 }
 
-static void act_zero(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_zero(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     (void)record;
-    actor->zeroed[map_of(action)] = true;
-    if (actor->host->operations->map_zero(actor->host, map_of(action)))
-        actor->complain(actor, action->call->span, "the map could not be zeroed");
+    handler->zeroed[map_of(action)] = true;
+    if (handler->host->operations->map_zero(handler->host, map_of(action)))
+        handler->warn(handler, action->call->span, "the map could not be zeroed");
 }
 
 /* delete(@m, key), and the older delete(@m[key]); the same two forms for has_key. Both end as a NODE_MAP with
@@ -124,23 +124,23 @@ static struct ir *lower_delete(struct lowering *l, struct node *node, struct mem
     return ir_binary_constant(&l->b, IR_EQ, ir_extend(&l->b, result, 4, true), 0);
 }
 
-static void act_delete(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_delete(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     const struct node *element = action->call->call.data;
     size_t index = (size_t)element->map.symbol->index;
-    const struct image_map *map = &actor->image->maps[index];
+    const struct image_map *map = &handler->image->maps[index];
     size_t key_bytes = map->key_size;
     if (!map->key) {
-        actor->host->operations->map_zero(actor->host, index);
+        handler->host->operations->map_zero(handler->host, index);
         return;
     }
     uint8_t *key = calloc(1, key_bytes);
     if (!key)
         return;
-    memcpy(key, actor_field(actor, action, 0, record), key_bytes - 8);
+    memcpy(key, event_handler_field(handler, action, 0, record), key_bytes - 8);
     for (uint64_t row = 0, rows = type_histogram_rows(map->value); row < rows; row++) {
         memcpy(key + key_bytes - 8, &row, 8);
-        actor->host->operations->map_delete(actor->host, index, key);
+        handler->host->operations->map_delete(handler->host, index, key);
     }
     free(key);
 }
@@ -253,7 +253,7 @@ const struct builtin builtins_map[] = {
      {PARAMETER_MAP},
      .result = &type_none,
      .lower = lower_clear,
-     .act = act_clear},
+     .handle = handle_clear},
     {"zero",
      "zero(@map)",
      BUILTIN_CALL,
@@ -262,7 +262,7 @@ const struct builtin builtins_map[] = {
      {PARAMETER_MAP},
      .result = &type_none,
      .lower = lower_map_action,
-     .act = act_zero},
+     .handle = handle_zero},
     {"delete",
      "delete(@map, key)",
      BUILTIN_CALL | BUILTIN_VALUE_UNUSED_OK,
@@ -271,7 +271,7 @@ const struct builtin builtins_map[] = {
      {PARAMETER_ANY, PARAMETER_ANY},
      .check = check_key,
      .lower = lower_delete,
-     .act = act_delete},
+     .handle = handle_delete},
     {"has_key",
      "has_key(@map, key)",
      BUILTIN_CALL,

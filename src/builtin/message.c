@@ -9,15 +9,15 @@
 
 /* ---- while it runs ---- */
 
-static void tell(struct actor *actor, const struct action *action, enum severity severity,
+static void tell(struct event_handler *handler, const struct action *action, enum severity severity,
                  const struct text *said)
 {
     const char *text = said->failed ? "there is not enough memory for a message" : text_string(said);
     struct span span = action->call->span;
-    if (severity == DIAGNOSTIC_WARNING && actor->no_warnings)
+    if (severity == DIAGNOSTIC_WARNING && handler->no_warnings)
         return;
-    if (!actor->is_json || actor->is_broken) {
-        actor->say(actor, severity, span, text);
+    if (!handler->is_json || handler->is_broken) {
+        handler->report(handler, severity, span, text);
         return;
     }
     struct position at = {0, 0};
@@ -28,15 +28,15 @@ static void tell(struct actor *actor, const struct action *action, enum severity
                                      .file = span.source ? span.source->name : "",
                                      .line = at.line,
                                      .column = at.column};
-    record_problem(actor->out, &problem);
+    record_problem(handler->out, &problem);
 }
 
 /* data: enum severity */
-static void act_message(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_message(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     struct text text = {0};
-    formatted_text(actor, action, record, actor->is_json ? FORMATTED_BYTES : FORMATTED_MESSAGE, &text);
-    tell(actor, action, (enum severity)action->builtin->data, &text);
+    formatted_text(handler, action, record, handler->is_json ? FORMATTED_BYTES : FORMATTED_MESSAGE, &text);
+    tell(handler, action, (enum severity)action->builtin->data, &text);
     text_free(&text);
 }
 
@@ -67,21 +67,21 @@ static struct ir *lower_assert(struct lowering *l, struct node *node, struct mem
     return NULL;
 }
 
-static void act_assert(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_assert(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     struct text text = {0};
-    struct printer printer = *actor->printer;
+    struct printer printer = *handler->printer;
     printer.out = &text;
     printer.scratch = (struct text){0};
-    printer.is_terminal = !actor->is_json; /* a message */
+    printer.is_terminal = !handler->is_json; /* a message */
     printer.keeps_lines = formatted_is_own(check_argument(action->call, 1));
     text_add(&text, "assert failed: ");
-    print_text(&printer, action->fields[0].type, actor_field(actor, action, 0, record));
-    tell(actor, action, DIAGNOSTIC_ERROR, &text);
+    print_text(&printer, action->fields[0].type, event_handler_field(handler, action, 0, record));
+    tell(handler, action, DIAGNOSTIC_ERROR, &text);
     printer_free(&printer);
     text_free(&text);
-    actor->exit_requested = true;
-    actor->exit_code = 1;
+    handler->exit_requested = true;
+    handler->exit_code = 1;
 }
 
 /* ---- debugf: the kernel prints it ---- */
@@ -245,7 +245,7 @@ const struct builtin builtins_message[] = {
      {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
      .check = formatted_check,
      .lower = formatted_lower,
-     .act = act_message,
+     .handle = handle_message,
      .data = DIAGNOSTIC_ERROR},
     {"warnf",
      "warnf(format, ...)",
@@ -255,7 +255,7 @@ const struct builtin builtins_message[] = {
      {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
      .check = formatted_check,
      .lower = formatted_lower,
-     .act = act_message,
+     .handle = handle_message,
      .data = DIAGNOSTIC_WARNING},
     {"debugf",
      "debugf(format, ...)",
@@ -273,7 +273,7 @@ const struct builtin builtins_message[] = {
      {PARAMETER_ANY, PARAMETER_STRING},
      .check = check_assert,
      .lower = lower_assert,
-     .act = act_assert},
+     .handle = handle_assert},
     {"fail",
      "fail(format, ...)",
      FORMAT,

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "bpf/lower.h"
-#include "builtin/actor.h"
+#include "builtin/event_handler.h"
 #include "builtin/all.h"
 #include "builtin/formatted.h"
 #include "builtin/sequence.h"
@@ -17,10 +17,10 @@
 
 enum { JOIN_WORDS = 16 };
 
-const uint8_t *actor_field(const struct actor *actor, const struct action *action, uint32_t field,
-                           const uint8_t *record)
+const uint8_t *event_handler_field(const struct event_handler *handler, const struct action *action,
+                                   uint32_t field, const uint8_t *record)
 {
-    return action_field(action, field, record, actor->record_length);
+    return action_field(action, field, record, handler->record_length);
 }
 
 /* ---- printf, cat: a format and its arguments ---- */
@@ -79,56 +79,56 @@ bool formatted_is_own(const struct node *node)
     return node->kind == NODE_STRING || node->kind == NODE_INTEGER;
 }
 
-static void format_arguments(struct actor *actor, const struct action *action, const uint8_t *record,
-                             bool is_terminal, struct format_argument *arguments)
+static void format_arguments(struct event_handler *handler, const struct action *action,
+                             const uint8_t *record, bool is_terminal, struct format_argument *arguments)
 {
     const uint32_t before = action->call->call.arguments.count - action->field_count;
     for (uint32_t i = 0; i < action->field_count; i++)
         arguments[i] = (struct format_argument){
-            action->fields[i].type, actor_field(actor, action, i, record),
+            action->fields[i].type, event_handler_field(handler, action, i, record),
             is_terminal && formatted_is_own(check_argument(action->call, before + i))};
 }
 
-static void act_printf(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_printf(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     struct format_argument arguments[FORMATTED_ARGUMENTS];
-    format_arguments(actor, action, record, actor->printer->is_terminal, arguments);
-    record_format(actor->printer, "printf", action->call->call.data, arguments, action->field_count);
+    format_arguments(handler, action, record, handler->printer->is_terminal, arguments);
+    record_format(handler->printer, "printf", action->call->call.data, arguments, action->field_count);
 }
 
-void formatted_text(struct actor *actor, const struct action *action, const uint8_t *record,
+void formatted_text(struct event_handler *handler, const struct action *action, const uint8_t *record,
                     enum formatted_for purpose, struct text *text)
 {
     struct format_argument arguments[FORMATTED_ARGUMENTS];
-    struct printer printer = *actor->printer;
+    struct printer printer = *handler->printer;
     printer.out = text;
     printer.json = false;
     printer.is_terminal =
         purpose == FORMATTED_MESSAGE || (purpose == FORMATTED_OUTPUT && printer.is_terminal);
     printer.scratch = (struct text){0};
-    format_arguments(actor, action, record, printer.is_terminal, arguments);
+    format_arguments(handler, action, record, printer.is_terminal, arguments);
     format_print(&printer, action->call->call.data, arguments, action->field_count);
     printer_free(&printer);
 }
 
-static void act_cat(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_cat(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     struct text path = {0}, content = {0};
-    formatted_text(actor, action, record, FORMATTED_BYTES, &path);
+    formatted_text(handler, action, record, FORMATTED_BYTES, &path);
     int descriptor = -1;
     errno = ENOMEM;
     if (!path.failed) /* half a path would be another file's */
         descriptor = open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0)
-        actor->complain(actor, action->call->span, "failed to open file '%s' (%s)", text_string(&path),
-                        strerror(errno));
+        handler->warn(handler, action->call->span, "failed to open file '%s' (%s)", text_string(&path),
+                      strerror(errno));
     else {
         char part[4096];
         ssize_t got = 1;
         bool is_cut = false; /* because the trace is to end */
-        while (content.length < actor->max_cat_bytes && !content.failed && got &&
-               !(is_cut = actor->hurries(actor))) {
-            size_t room = actor->max_cat_bytes - content.length;
+        while (content.length < handler->max_cat_bytes && !content.failed && got &&
+               !(is_cut = handler->hurries(handler))) {
+            size_t room = handler->max_cat_bytes - content.length;
             got = read(descriptor, part, room < sizeof part ? room : sizeof part);
             if (got > 0)
                 text_append(&content, part, (size_t)got);
@@ -136,12 +136,12 @@ static void act_cat(struct actor *actor, const struct action *action, const uint
                 break;
         }
         if (content.failed || is_cut || (got < 0 && errno != EAGAIN)) /* again: there is no more now */
-            actor->complain(actor, action->call->span, "failed to read file '%s' (%s)", text_string(&path),
-                            strerror(content.failed ? ENOMEM
-                                     : is_cut       ? EINTR
-                                                    : errno));
+            handler->warn(handler, action->call->span, "failed to read file '%s' (%s)", text_string(&path),
+                          strerror(content.failed ? ENOMEM
+                                   : is_cut       ? EINTR
+                                                  : errno));
         close(descriptor);
-        record_foreign_text(actor->printer, "cat", &content);
+        record_foreign_text(handler->printer, "cat", &content);
     }
     text_free(&path);
     text_free(&content);
@@ -198,17 +198,18 @@ static struct ir *lower_print(struct lowering *l, struct node *node, struct memo
     return NULL;
 }
 
-static void act_print(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_print(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     const struct node *what = check_argument(action->call, 0);
     uint64_t top = print_number(action->call, 1), divisor = print_number(action->call, 2);
     if (action->field_count) {
-        actor->printer->keeps_lines = formatted_is_own(what);
-        record_value(actor->printer, action->fields[0].type, actor_field(actor, action, 0, record), divisor);
-        actor->printer->keeps_lines = false;
-    } else if (snapshot_print(actor->printer, actor->host, actor->image, (size_t)what->map.symbol->index, top,
-                              divisor, false))
-        actor->complain(actor, action->call->span, "the map %s could not be read", what->map.name);
+        handler->printer->keeps_lines = formatted_is_own(what);
+        record_value(handler->printer, action->fields[0].type,
+                     event_handler_field(handler, action, 0, record), divisor);
+        handler->printer->keeps_lines = false;
+    } else if (snapshot_print(handler->printer, handler->host, handler->image,
+                              (size_t)what->map.symbol->index, top, divisor, false))
+        handler->warn(handler, action->call->span, "the map %s could not be read", what->map.name);
 }
 
 /* ---- join: an array of strings ---- */
@@ -222,22 +223,22 @@ static struct ir *lower_join(struct lowering *l, struct node *node, struct memor
     return NULL;
 }
 
-static void act_join(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_join(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     const struct node *separator = check_argument(action->call, 1);
     struct text text = {0};
     size_t length;
-    for (size_t at = action->size; at < actor->record_length; at += length / 8 * 8 + 8) {
+    for (size_t at = action->size; at < handler->record_length; at += length / 8 * 8 + 8) {
         const char *word = (const char *)record + at;
-        length = strnlen(word, actor->record_length - at);
+        length = strnlen(word, handler->record_length - at);
         if (!length)
             break;
         if (at > action->size)
             text_add(&text, separator ? check_literal(separator) : " ");
-        record_foreign_name(actor->printer, &text, word, length);
+        record_foreign_name(handler->printer, &text, word, length);
     }
     text_char(&text, '\n');
-    record_text(actor->printer, "join", &text);
+    record_text(handler->printer, "join", &text);
     text_free(&text);
 }
 
@@ -252,7 +253,7 @@ const struct builtin builtins_output[] = {
      {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
      .check = formatted_check,
      .lower = formatted_lower,
-     .act = act_printf},
+     .handle = handle_printf},
     {"cat",
      "cat(format, ...)",
      FORMAT,
@@ -261,7 +262,7 @@ const struct builtin builtins_output[] = {
      {PARAMETER_LITERAL_STRING, PARAMETER_ANY},
      .check = formatted_check,
      .lower = formatted_lower,
-     .act = act_cat},
+     .handle = handle_cat},
     {"print",
      "print(value | @map [, top [, div]])",
      BUILTIN_CALL,
@@ -270,7 +271,7 @@ const struct builtin builtins_output[] = {
      {PARAMETER_ANY, PARAMETER_LITERAL_INTEGER, PARAMETER_LITERAL_INTEGER},
      .check = check_print,
      .lower = lower_print,
-     .act = act_print},
+     .handle = handle_print},
     {"join",
      "join(array [, separator])",
      BUILTIN_CALL | BUILTIN_READS_MEMORY,
@@ -279,6 +280,6 @@ const struct builtin builtins_output[] = {
      {PARAMETER_POINTER, PARAMETER_LITERAL_STRING},
      .result = &type_none,
      .lower = lower_join,
-     .act = act_join},
+     .handle = handle_join},
     {0},
 };

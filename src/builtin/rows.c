@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bpf/lower.h"
-#include "builtin/actor.h"
+#include "builtin/event_handler.h"
 #include "builtin/all.h"
 #include "builtin/formatted.h"
 #include "print/format.h"
@@ -181,19 +181,20 @@ static size_t map_of(const struct action *action)
     return (size_t)check_argument(action->call, 0)->map.symbol->index;
 }
 
-static void act_print_rows(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_print_rows(struct event_handler *handler, const struct action *action,
+                              const uint8_t *record)
 {
     (void)record;
     const struct node *top = check_argument(action->call, 2);
     struct text text = {0};
-    struct row_output output = {.printer = *actor->printer, .rows = action->call->call.data};
+    struct row_output output = {.printer = *handler->printer, .rows = action->call->call.data};
     output.printer.out = &text;
     output.printer.json = false;
     output.printer.scratch = (struct text){0};
-    if (snapshot_each(actor->host, actor->image, map_of(action), top ? top->integer.value : 0, print_row,
+    if (snapshot_each(handler->host, handler->image, map_of(action), top ? top->integer.value : 0, print_row,
                       &output))
-        actor->complain(actor, action->call->span, "the map could not be read");
-    record_text(actor->printer, "printf", &text);
+        handler->warn(handler, action->call->span, "the map could not be read");
+    record_text(handler->printer, "printf", &text);
     printer_free(&output.printer);
     text_free(&text);
 }
@@ -211,20 +212,21 @@ static const struct type *check_print_log2_hist(struct checker *checker, struct 
     return &type_none;
 }
 
-static void act_print_log2_hist(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_print_log2_hist(struct event_handler *handler, const struct action *action,
+                                   const uint8_t *record)
 {
     (void)record;
     const struct node *title = check_argument(action->call, 1);
-    const struct printer before = *actor->printer;
-    struct text *out = actor->printer->out;
-    actor->printer->bcc_histograms = true;
-    actor->printer->histogram_title = title ? check_literal(title) : NULL;
-    if (snapshot_print(actor->printer, actor->host, actor->image, map_of(action), 0, 0, false))
-        actor->complain(actor, action->call->span, "the map could not be read");
-    if (!actor->is_json && out->length && out->bytes[out->length - 1] == '\n')
+    const struct printer before = *handler->printer;
+    struct text *out = handler->printer->out;
+    handler->printer->bcc_histograms = true;
+    handler->printer->histogram_title = title ? check_literal(title) : NULL;
+    if (snapshot_print(handler->printer, handler->host, handler->image, map_of(action), 0, 0, false))
+        handler->warn(handler, action->call->span, "the map could not be read");
+    if (!handler->is_json && out->length && out->bytes[out->length - 1] == '\n')
         text_truncate(out, out->length - 1); /* as in BCC, what follows follows at once */
-    actor->printer->bcc_histograms = before.bcc_histograms;
-    actor->printer->histogram_title = before.histogram_title;
+    handler->printer->bcc_histograms = before.bcc_histograms;
+    handler->printer->histogram_title = before.histogram_title;
 }
 
 /* ---- printf_containing ---- */
@@ -271,7 +273,8 @@ static struct ir *lower_containing(struct lowering *l, struct node *node, struct
     return NULL;
 }
 
-static void act_containing(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_containing(struct event_handler *handler, const struct action *action,
+                              const uint8_t *record)
 {
     const struct containing *containing = action->call->call.data;
     struct node call = *action->call;
@@ -279,12 +282,12 @@ static void act_containing(struct actor *actor, const struct action *action, con
     struct text text = {0};
     call.call.data = containing->format;
     printing.call = &call;
-    formatted_text(actor, &printing, record, FORMATTED_OUTPUT, &text);
+    formatted_text(handler, &printing, record, FORMATTED_OUTPUT, &text);
     const char *line = text_string(&text);
     if (text.failed ||
         (text.length >= containing->from && strstr(line + containing->from, containing->text))) {
-        record_text(actor->printer, "printf", &text);
-        actor->exit_requested |= ++actor->contained == containing->most;
+        record_text(handler->printer, "printf", &text);
+        handler->exit_requested |= ++handler->contained == containing->most;
     }
     text_free(&text);
 }
@@ -299,7 +302,7 @@ const struct builtin builtins_rows[] = {
       PARAMETER_LITERAL_STRING, PARAMETER_ANY},
      .check = check_containing,
      .lower = lower_containing,
-     .act = act_containing},
+     .handle = handle_containing},
     {"print_rows",
      "print_rows(@map, format [, top])",
      BUILTIN_CALL,
@@ -308,7 +311,7 @@ const struct builtin builtins_rows[] = {
      {PARAMETER_MAP, PARAMETER_LITERAL_STRING, PARAMETER_LITERAL_INTEGER},
      .check = check_print_rows,
      .lower = lower_map_action,
-     .act = act_print_rows},
+     .handle = handle_print_rows},
     {"print_log2_hist",
      "print_log2_hist(@map [, title])",
      BUILTIN_CALL,
@@ -317,6 +320,6 @@ const struct builtin builtins_rows[] = {
      {PARAMETER_MAP, PARAMETER_LITERAL_STRING},
      .check = check_print_log2_hist,
      .lower = lower_map_action,
-     .act = act_print_log2_hist},
+     .handle = handle_print_log2_hist},
     {0},
 };

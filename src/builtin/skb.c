@@ -12,7 +12,7 @@
 
 #include "base/create.h"
 #include "bpf/lower.h"
-#include "builtin/actor.h"
+#include "builtin/event_handler.h"
 #include "builtin/all.h"
 #include "builtin/kernel_field.h"
 
@@ -100,27 +100,28 @@ static struct ir *lower_skboutput(struct lowering *l, struct node *node, struct 
 
 /* ---- the reader: files by name, open until the end of the trace ---- */
 
-struct actor_file {
-    struct actor_file *next;
+struct event_file {
+    struct event_file *next;
     FILE *stream; /* NULL: it could not be opened or written, which was said */
     char path[];
 };
 
-void actor_close_files(struct actor *actor)
+void event_handler_close_files(struct event_handler *handler)
 {
-    for (struct actor_file *file = actor->files, *next; file; file = next) {
+    for (struct event_file *file = handler->files, *next; file; file = next) {
         next = file->next;
         if (file->stream && fclose(file->stream))
-            actor->complain(actor, (struct span){0}, "failed to write file '%s' (%s)", file->path,
-                            strerror(errno));
+            handler->warn(handler, (struct span){0}, "failed to write file '%s' (%s)", file->path,
+                          strerror(errno));
         free(file);
     }
-    actor->files = NULL;
+    handler->files = NULL;
 }
 
-static struct actor_file *open_capture(struct actor *actor, const struct action *action, const char *path)
+static struct event_file *open_capture(struct event_handler *handler, const struct action *action,
+                                       const char *path)
 {
-    struct actor_file *file = actor->files;
+    struct event_file *file = handler->files;
     while (file && strcmp(file->path, path))
         file = file->next;
     if (file)
@@ -128,12 +129,12 @@ static struct actor_file *open_capture(struct actor *actor, const struct action 
     if (!(file = calloc(1, sizeof *file + strlen(path) + 1)))
         return NULL;
     strcpy(file->path, path);
-    file->next = actor->files;
-    actor->files = file;
+    file->next = handler->files;
+    handler->files = file;
     int descriptor = create_file(path);
     if (descriptor < 0 || !(file->stream = fdopen(descriptor, "w"))) {
-        actor->complain(actor, action->call->span, "failed to open file '%s' (%s)", path,
-                        strerror(descriptor < 0 ? -descriptor : errno));
+        handler->warn(handler, action->call->span, "failed to open file '%s' (%s)", path,
+                      strerror(descriptor < 0 ? -descriptor : errno));
         if (descriptor >= 0)
             close(descriptor);
         return file;
@@ -147,27 +148,28 @@ static struct actor_file *open_capture(struct actor *actor, const struct action 
     return file;
 }
 
-static void act_skboutput(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_skboutput(struct event_handler *handler, const struct action *action,
+                             const uint8_t *record)
 {
     uint64_t wanted, taken;
     int64_t time;
-    const uint8_t *packet = actor_field(actor, action, 2, record);
-    struct actor_file *file = open_capture(actor, action, check_literal(check_argument(action->call, 0)));
+    const uint8_t *packet = event_handler_field(handler, action, 2, record);
+    struct event_file *file = open_capture(handler, action, check_literal(check_argument(action->call, 0)));
     FILE *stream = file ? file->stream : NULL;
-    memcpy(&wanted, actor_field(actor, action, 0, record), 8);
-    memcpy(&time, actor_field(actor, action, 1, record), 8);
+    memcpy(&wanted, event_handler_field(handler, action, 0, record), 8);
+    memcpy(&time, event_handler_field(handler, action, 1, record), 8);
     memcpy(&taken, packet, 8);
     if (!stream || taken > SNAP_BYTES)
         return;
-    if (actor->printer->names && actor->printer->names->boot_to_wall)
-        time += actor->printer->names->boot_to_wall(actor->printer->names->owner);
+    if (handler->printer->names && handler->printer->names->boot_to_wall)
+        time += handler->printer->names->boot_to_wall(handler->printer->names->owner);
     const uint32_t header[] = {(uint32_t)(time / 1000000000), (uint32_t)(time % 1000000000 / 1000),
                                (uint32_t)taken, (uint32_t)wanted};
     fwrite(header, sizeof header, 1, stream);
     fwrite(packet + 8, taken, 1, stream);
     if (!ferror(stream))
         return;
-    actor->complain(actor, action->call->span, "failed to write file '%s' (%s)", file->path, strerror(errno));
+    handler->warn(handler, action->call->span, "failed to write file '%s' (%s)", file->path, strerror(errno));
     fclose(stream);
     file->stream = NULL;
 }
@@ -181,6 +183,6 @@ const struct builtin builtins_skb[] = {
      {PARAMETER_LITERAL_STRING, PARAMETER_POINTER, PARAMETER_INTEGER, PARAMETER_INTEGER},
      .check = check_skboutput,
      .lower = lower_skboutput,
-     .act = act_skboutput},
+     .handle = handle_skboutput},
     {0},
 };

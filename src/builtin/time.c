@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "bpf/lower.h"
-#include "builtin/actor.h"
+#include "builtin/event_handler.h"
 #include "builtin/all.h"
 #include "print/record.h"
 
@@ -101,16 +101,17 @@ static struct ir *lower_print_time(struct lowering *l, struct node *node, struct
     return NULL;
 }
 
-static void act_print_time(struct actor *actor, const struct action *action, const uint8_t *record)
+static void handle_print_time(struct event_handler *handler, const struct action *action,
+                              const uint8_t *record)
 {
     const struct node *format = check_argument(action->call, 0);
     int64_t now;
-    memcpy(&now, actor_field(actor, action, 0, record), sizeof now);
-    if (actor->printer->names && actor->printer->names->boot_to_wall)
-        now += actor->printer->names->boot_to_wall(actor->printer->names->owner);
+    memcpy(&now, event_handler_field(handler, action, 0, record), sizeof now);
+    if (handler->printer->names && handler->printer->names->boot_to_wall)
+        now += handler->printer->names->boot_to_wall(handler->printer->names->owner);
     struct text text = {0};
     print_time(&text, format ? check_literal(format) : "%H:%M:%S\n", now);
-    record_text(actor->printer, "time", &text);
+    record_text(handler->printer, "time", &text);
     text_free(&text);
 }
 
@@ -135,6 +136,6 @@ const struct builtin builtins_time[] = {
      {PARAMETER_LITERAL_STRING},
      .result = &type_none,
      .lower = lower_print_time,
-     .act = act_print_time},
+     .handle = handle_print_time},
     {0},
 };

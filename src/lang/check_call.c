@@ -36,7 +36,7 @@ static bool builtin_allowed(struct checker *checker, const struct node *node, co
         check_hint(checker, "run with --unsafe to allow it");
         return false;
     }
-    if (checker->unit && checker->unit->context->writes_sequence && builtin->act &&
+    if (checker->unit && checker->unit->context->writes_sequence && builtin->handle &&
         !(builtin->flags & BUILTIN_WRITES_SEQUENCE)) {
         check_error(checker, node->span, "%s%s is not available in a pinned iterator", builtin->name, call);
         check_hint(checker, "it runs when nobody is here to act: only printf() reaches who reads it");

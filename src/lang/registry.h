@@ -9,7 +9,7 @@
 #include "lang/context.h"
 
 struct action;
-struct actor;
+struct event_handler;
 struct checker;
 struct lowering;
 struct ir;
@@ -79,7 +79,7 @@ struct builtin {
     /* Aggregations: @map[key] = this(). */
     void (*update)(struct lowering *lowering, struct node *map, struct node *node);
     /* What the reader does when a record of this action arrives, or NULL. */
-    void (*act)(struct actor *actor, const struct action *action, const uint8_t *record);
+    void (*handle)(struct event_handler *handler, const struct action *action, const uint8_t *record);
     int64_t data; /* of the family: a helper's number … */
 };
 

@@ -48,15 +48,15 @@ static struct outcome test_run(struct session *session, const struct session_uni
     session->out = (struct text){0};
     session->holds_output = true;
     control->result = 0;
-    session->actor.exit_requested = false;
-    session->actor.exit_code = 0;
+    session->handler.exit_requested = false;
+    session->handler.exit_code = 0;
     uint64_t begin = session->host->operations->clock(session->host);
     int error = session->host->operations->run(session->host, unit->program);
     outcome.ns = session->host->operations->clock(session->host) - begin;
     session_consume_all(session);
     outcome.passed =
-        !error && !control->result && !session->actor.exit_code && session->complaints == complaints;
-    session->actor.exit_requested = false;
+        !error && !control->result && !session->handler.exit_code && session->complaints == complaints;
+    session->handler.exit_requested = false;
     session->holds_output = false;
     outcome.output = session->out;
     session->out = before;
@@ -148,7 +148,7 @@ static void bench_all(struct session *session)
         uint64_t runs = 0, begin = host->clock(session->host);
         struct host_runs before = host->runs(session->host, unit->program);
         while (runs < MOST_RUNS && host->clock(session->host) - begin < LEAST_NS &&
-               !session->actor.exit_requested) {
+               !session->handler.exit_requested) {
             if (host->run(session->host, unit->program))
                 break;
             if (++runs % 1024 == 0)
@@ -159,7 +159,7 @@ static void bench_all(struct session *session)
         uint64_t counted = after.count - before.count;
         uint64_t each = counted ? (after.ns - before.ns) / counted : runs ? wall / runs : 0;
         session_consume_all(session);
-        session->actor.exit_requested = false;
+        session->handler.exit_requested = false;
         if (session->options.is_json) {
             json_name(session, "benchmark_result", bench_name(unit));
             text_printf(&session->out, "\"average\": %llu, \"iters\": %llu}}}\n", (unsigned long long)each,

@@ -59,7 +59,7 @@ void session_close(struct session *session)
     text_free(&session->event_ends);
     text_free(&session->username);
     printer_free(&session->printer);
-    actor_close_files(&session->actor);
+    event_handler_close_files(&session->handler);
     free(session->runtime_errors);
     free(session->stack_frames);
     arena_free(&session->arena);

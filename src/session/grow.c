@@ -111,8 +111,8 @@ static int start(struct session *session, size_t first)
     }
     error = host->add_maps(session->host, &session->image, &session->diagnostics);
     bool *zeroed = arena_array(&session->arena, session->image.map_count + 1, sizeof *zeroed);
-    memcpy(zeroed, session->actor.zeroed, map_count * sizeof *zeroed);
-    session->actor.zeroed = zeroed;
+    memcpy(zeroed, session->handler.zeroed, map_count * sizeof *zeroed);
+    session->handler.zeroed = zeroed;
     for (size_t i = program_count; !error && i < session->image.program_count; i++)
         error = host->load(session->host, &session->image, i, &session->diagnostics);
     const size_t attached = kernel_attached(session->kernel);

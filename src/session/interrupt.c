@@ -39,7 +39,7 @@ bool session_interrupted(struct session *session)
             continue;
         }
         session->interrupted = true;
-        if (signal.ssi_signo != SIGALRM && !session->actor.ends_asked++)
+        if (signal.ssi_signo != SIGALRM && !session->handler.stop_signals++)
             session->asked_at = session_clock();
     }
     return session->interrupted || session->pauses;
@@ -57,7 +57,7 @@ static void look_now_and_then(struct session *session)
 
 static bool has_had(const struct session *session, uint64_t milliseconds, uint64_t since)
 {
-    return session->actor.ends_asked && session_clock() >= since + milliseconds * 1000000;
+    return session->handler.stop_signals && session_clock() >= since + milliseconds * 1000000;
 }
 
 /* What the end probes send waits for nobody else, and is passed over only when the end is asked for once more
@@ -65,8 +65,8 @@ static bool has_had(const struct session *session, uint64_t milliseconds, uint64
 static bool is_in_haste(const struct session *session)
 {
     if (session->at_end)
-        return session->actor.ends_asked > session->ends_before;
-    return session->actor.ends_asked > 1 || has_had(session, RECORDS_MS, session->asked_at);
+        return session->handler.stop_signals > session->ends_before;
+    return session->handler.stop_signals > 1 || has_had(session, RECORDS_MS, session->asked_at);
 }
 
 bool interrupt_drops(struct session *session, const struct action *action)
@@ -76,7 +76,7 @@ bool interrupt_drops(struct session *session, const struct action *action)
         session_interrupted(session);
     else
         look_now_and_then(session);
-    if (is_in_haste(session) || (is_command && session->actor.ends_asked && !session->at_end)) {
+    if (is_in_haste(session) || (is_command && session->handler.stop_signals && !session->at_end)) {
         session->unread++;
         return true;
     }
@@ -96,7 +96,7 @@ bool interrupt_leaves_names(void *state)
     struct session *session = state;
     look_now_and_then(session);
     uint64_t since = session->maps_at > session->asked_at ? session->maps_at : session->asked_at;
-    bool leaves = session->actor.ends_asked > 1 || has_had(session, NAMES_MS, since);
+    bool leaves = session->handler.stop_signals > 1 || has_had(session, NAMES_MS, since);
     session->unnamed += leaves;
     return leaves;
 }
@@ -104,7 +104,7 @@ bool interrupt_leaves_names(void *state)
 void interrupt_end_begins(struct session *session)
 {
     session->at_end = true;
-    session->ends_before = session->actor.ends_asked ? session->actor.ends_asked : 1;
+    session->ends_before = session->handler.stop_signals ? session->handler.stop_signals : 1;
 }
 
 void interrupt_maps_begin(struct session *session)

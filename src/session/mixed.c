@@ -111,13 +111,13 @@ static void run_event(struct session *session, const struct replay_event *at)
         event->words[which] = copy_text(session->mixed, at, which);
     }
     event->owner_name = session->image.names_owners ? copy_text(session->mixed, at, VM_TEXT_OWNER) : 0;
-    for (uint32_t i = 0; i < at->tracepoint->count && !session->actor.exit_requested; i++) {
+    for (uint32_t i = 0; i < at->tracepoint->count && !session->handler.exit_requested; i++) {
         event->site = at->tracepoint->listeners[i].site;
         int error = host->run(session->host, at->tracepoint->listeners[i].program);
         if (error) {
             diagnose_error(&session->diagnostics, (struct span){0},
                            "The kernel does not run a trace probe: %s", strerror(-error));
-            session->actor.exit_requested = true; /* it would be so again */
+            session->handler.exit_requested = true; /* it would be so again */
         }
         session_deliver_own(session);
     }
@@ -133,7 +133,7 @@ static void run_events(struct session *session, uint64_t until)
         if (event.time < session->mixed->since || event.time > until)
             continue;
         session_release(session, event.time);
-        if (session->actor.exit_requested || session->broken_output)
+        if (session->handler.exit_requested || session->broken_output)
             return;
         run_event(session, &event);
         session->mixed->is_busy = true;
@@ -146,7 +146,7 @@ static void run_events(struct session *session, uint64_t until)
     if (got < 0) {
         diagnose_error(&session->diagnostics, (struct span){0}, "A recording cannot be read: %s",
                        strerror(-got));
-        session->actor.exit_requested = true;
+        session->handler.exit_requested = true;
     }
 }
 
@@ -219,11 +219,11 @@ void mixed_finish(struct session *session)
     uint64_t end = host->clock(session->host);
     if (!session->pump)
         return; /* it did not begin */
-    while (!session->actor.exit_requested && !session->broken_output && !mixed_turn(session, end) &&
+    while (!session->handler.exit_requested && !session->broken_output && !mixed_turn(session, end) &&
            session->horizon < end && !interrupt_cuts(session) &&
            (session->mixed->is_busy || host->clock(session->host) < end + PATIENCE))
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-    if (!session->actor.exit_requested && !session->broken_output)
+    if (!session->handler.exit_requested && !session->broken_output)
         replay_pass_over(session, session->mixed->since, end);
     session->horizon = UINT64_MAX;
     replay_tell_missing(session);

@@ -39,7 +39,7 @@ static bool wait_for_reader(struct session *session)
             return true; /* then writing will say what is wrong */
         if (count > 0 && ready[0].revents)
             return true;
-        if (count == 0 || (session_interrupted(session) && session->actor.ends_asked > ENDS_MOST))
+        if (count == 0 || (session_interrupted(session) && session->handler.stop_signals > ENDS_MOST))
             return false;
     }
 }

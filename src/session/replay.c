@@ -176,7 +176,7 @@ static void run_program(struct session *session, size_t program)
     if (!error)
         return;
     diagnose_error(&session->diagnostics, span, "A block was ended: %s", vm_error(error));
-    session->actor.exit_requested = true; /* it would be so again, at the next event */
+    session->handler.exit_requested = true; /* it would be so again, at the next event */
 }
 
 void replay_run_special(struct session *session, enum probe_time time)
@@ -262,7 +262,7 @@ static void run_timers(struct session *session, uint64_t time)
 {
     const struct replay_timer *timer;
     uint64_t when;
-    while (!session->actor.exit_requested && !session->broken_output &&
+    while (!session->handler.exit_requested && !session->broken_output &&
            (timer = replay_due(session->environment.replay, time, &when))) {
         set_time(session, when);
         run_program(session, timer->program);
@@ -295,7 +295,7 @@ static uint64_t run_event(struct session *session, const struct replay_event *at
         if (vm_has_records(session->vm))
             session_deliver(session);
         took += vm_spent(session->vm) / SPENT;
-        if (session->actor.exit_requested)
+        if (session->handler.exit_requested)
             break;
     }
     return took;
@@ -314,9 +314,9 @@ static bool run_events(struct session *session, uint64_t *time, uint64_t until)
             return true;
         *time = event.time;
         run_timers(session, event.time);
-        if (!session->actor.exit_requested)
+        if (!session->handler.exit_requested)
             took += run_event(session, &event);
-        if (session->actor.exit_requested || session->broken_output || (session->interrupted && !is_last))
+        if (session->handler.exit_requested || session->broken_output || (session->interrupted && !is_last))
             return true;
         if (took >= LOOK_AROUND) {
             took = 0;
@@ -402,7 +402,7 @@ static void finish(struct session *session, uint64_t *time)
         wait_a_little();
         over = replay_refresh(replay) < 0;
     }
-    if (replay_is_live(replay) && !session->actor.exit_requested && !session->broken_output)
+    if (replay_is_live(replay) && !session->handler.exit_requested && !session->broken_output)
         replay_pass_over(session, 0, end);
 }
 
@@ -417,7 +417,7 @@ void replay_loop(struct session *session)
 {
     struct replay *replay = session->environment.replay;
     uint64_t time = session->replay_time;
-    if (!replay || session->actor.exit_requested)
+    if (!replay || session->handler.exit_requested)
         return;
     if (session->image.follows_objects && replay_follow_objects(replay)) {
         diagnose_error(&session->diagnostics, (struct span){0}, "out of memory");
@@ -435,7 +435,7 @@ void replay_loop(struct session *session)
             run_timers(session, time);
             session_consume_all(session);
         }
-        if (session->actor.exit_requested || session->broken_output || !replay_is_live(replay))
+        if (session->handler.exit_requested || session->broken_output || !replay_is_live(replay))
             break;
         wait_a_little();
         int lives = replay_refresh(replay);
@@ -445,7 +445,7 @@ void replay_loop(struct session *session)
         if (lives <= 0)
             break;
     }
-    if (session->interrupted && !session->actor.exit_requested && !session->broken_output)
+    if (session->interrupted && !session->handler.exit_requested && !session->broken_output)
         finish(session, &time);
     session->replay_time = time;
     if (session->pauses && !session->interrupted)

@@ -32,30 +32,31 @@ enum {
 
 /* ---- what actions say ---- */
 
-static struct session *session_of(struct actor *actor)
+static struct session *session_of(struct event_handler *handler)
 {
-    return (struct session *)((char *)actor - offsetof(struct session, actor));
+    return (struct session *)((char *)handler - offsetof(struct session, handler));
 }
 
-static void actor_flush(struct actor *actor)
+static void handler_flush(struct event_handler *handler)
 {
-    session_of(actor)->holds_output = false; /* somebody else is about to write there */
-    session_flush(session_of(actor));
+    session_of(handler)->holds_output = false; /* somebody else is about to write there */
+    session_flush(session_of(handler));
 }
 
-static void actor_look(struct actor *actor)
+static void handler_look(struct event_handler *handler)
 {
-    session_interrupted(session_of(actor));
+    session_interrupted(session_of(handler));
 }
 
-static bool actor_hurries(struct actor *actor)
+static bool handler_hurries(struct event_handler *handler)
 {
-    return interrupt_cuts(session_of(actor));
+    return interrupt_cuts(session_of(handler));
 }
 
-static void actor_say(struct actor *actor, enum severity severity, struct span span, const char *message)
+static void handler_report(struct event_handler *handler, enum severity severity, struct span span,
+                           const char *message)
 {
-    struct session *session = session_of(actor);
+    struct session *session = session_of(handler);
     struct diagnostic diagnostic = {.severity = severity, .span = span, .message = message};
     struct text text = {0};
     diagnostic_render(&text, &diagnostic, session->options.colour);
@@ -64,46 +65,46 @@ static void actor_say(struct actor *actor, enum severity severity, struct span s
     text_free(&text);
 }
 
-static void actor_complain(struct actor *actor, struct span span, const char *format, ...)
+static void handler_warn(struct event_handler *handler, struct span span, const char *format, ...)
 {
     struct text message = {0};
     va_list arguments;
     va_start(arguments, format);
     terminal_vprint(&message, format, arguments);
     va_end(arguments);
-    actor_say(actor, DIAGNOSTIC_ERROR, span, text_string(&message));
+    handler_report(handler, DIAGNOSTIC_ERROR, span, text_string(&message));
     text_free(&message);
 }
 
 /* ---- records ---- */
 
-static int act(void *state, const uint8_t *record, size_t length)
+static int handle_event(void *state, const uint8_t *record, size_t length)
 {
     struct session *session = state;
     struct image_record header;
     if (length < sizeof header)
         return 0;
     memcpy(&header, record, sizeof header);
-    if (header.action >= session->actions.count || (session->actor.exit_requested && !session->at_end))
+    if (header.action >= session->actions.count || (session->handler.exit_requested && !session->at_end))
         return 0;
     const struct action *action = &session->actions.items[header.action];
     if (interrupt_drops(session, action))
         return 0;
     if (length < action->size)
         return 0;
-    session->actor.record_length = length;
+    session->handler.record_length = length;
     action_count_runtime_errors(action, record, length, session->host->operations->control(session->host));
     session->printer.time = session->options.shows_times ? header.time : 0;
     if (session->options.watch &&
-        session->options.watch(session->options.state, &session->actor, action, record))
+        session->options.watch(session->options.state, &session->handler, action, record))
         return 0;
     bool was_broken = session->broken_output;
-    session->actor.is_broken = was_broken;
-    action->builtin->act(&session->actor, action, record);
+    session->handler.is_broken = was_broken;
+    action->builtin->handle(&session->handler, action, record);
     output_event(session, was_broken);
     session->printer.time = 0;
     if (++session->events == session->options.max_events)
-        session->actor.exit_requested = true;
+        session->handler.exit_requested = true;
     if (session->out.length >= FLUSH_BYTES || session->options.unbuffered)
         session_flush(session);
     return 0;
@@ -111,9 +112,10 @@ static int act(void *state, const uint8_t *record, size_t length)
 
 static int consume(struct session *session, bool drain)
 {
-    int count = session->pump
-                    ? pump_consume(session, drain ? PUMP_DRAIN : PUMP_FILL, session->horizon, act, session)
-                    : session->host->operations->consume(session->host, drain, act, session);
+    int count =
+        session->pump
+            ? pump_consume(session, drain ? PUMP_DRAIN : PUMP_FILL, session->horizon, handle_event, session)
+            : session->host->operations->consume(session->host, drain, handle_event, session);
     runtime_errors_report(session, false);
     session_flush(session);
     return count;
@@ -121,23 +123,23 @@ static int consume(struct session *session, bool drain)
 
 void session_deliver(struct session *session)
 {
-    session->host->operations->consume(session->host, true, act, session);
+    session->host->operations->consume(session->host, true, handle_event, session);
 }
 
 void session_deliver_own(struct session *session)
 {
-    session->host->operations->consume_own(session->host, act, session);
+    session->host->operations->consume_own(session->host, handle_event, session);
 }
 
 void session_release(struct session *session, uint64_t until)
 {
     if (pump_is_due(session, until))
-        pump_consume(session, PUMP_KEPT, until, act, session);
+        pump_consume(session, PUMP_KEPT, until, handle_event, session);
 }
 
 void session_collect(struct session *session)
 {
-    pump_consume(session, PUMP_FILL, 0, act, session);
+    pump_consume(session, PUMP_FILL, 0, handle_event, session);
 }
 
 void session_consume_all(struct session *session)
@@ -236,7 +238,7 @@ static void run_special(struct session *session, enum probe_time time)
         }
         consume(session, false);
         if (time == PROBE_ONCE &&
-            (session_interrupted(session) || session->actor.exit_requested || session->broken_output))
+            (session_interrupted(session) || session->handler.exit_requested || session->broken_output))
             tell_stop(session);
     }
 }
@@ -413,7 +415,7 @@ static void remember_process(struct session *session)
 
 bool session_is_over(const struct session *session)
 {
-    return session->is_over || session->interrupted || session->actor.exit_requested ||
+    return session->is_over || session->interrupted || session->handler.exit_requested ||
            session->broken_output;
 }
 
@@ -474,7 +476,7 @@ static void print_maps(struct session *session)
             break;
         last = next;
         if (snapshot_print(&session->printer, session->host, &session->image, next, 0, 0,
-                           !session->actor.zeroed[next]))
+                           !session->handler.zeroed[next]))
             session_report(session, "WARNING: the map %s could not be read\n",
                            session->image.maps[next].name);
         if (session->out.length >= FLUSH_BYTES)
@@ -548,7 +550,7 @@ static int prepare(struct session *session)
         .trunc_trailer = session->options.settings.str_trunc_trailer,
         .bcc_histograms = session->options.bcc_histograms || session->options.settings.histogram,
     };
-    session->actor = (struct actor){
+    session->handler = (struct event_handler){
         .zeroed = arena_array(&session->arena, session->image.map_count + 1, sizeof(bool)),
         .out = &session->out,
         .printer = &session->printer,
@@ -557,13 +559,13 @@ static int prepare(struct session *session)
         .is_json = session->options.is_json,
         .no_warnings = session->options.no_warnings,
         .max_cat_bytes = session->options.settings.max_cat_bytes,
-        .flush = actor_flush,
-        .complain = actor_complain,
-        .say = actor_say,
+        .flush = handler_flush,
+        .warn = handler_warn,
+        .report = handler_report,
         .output_descriptor = session->options.output,
         .signals = session->signals,
-        .look = actor_look,
-        .hurries = actor_hurries,
+        .look = handler_look,
+        .hurries = handler_hurries,
     };
     return runtime_errors_init(session);
 }
@@ -606,14 +608,14 @@ static int begin(struct session *session)
     session->holds_output = true;
     run_special(session, PROBE_AT_BEGIN);
     consume(session, true);
-    if (!session->actor.exit_requested && !(error = processes_begin(session)) && !(error = attach(session)))
+    if (!session->handler.exit_requested && !(error = processes_begin(session)) && !(error = attach(session)))
         error = processes_attached(session);
     end_progress(session);
-    if (!error && !session->actor.exit_requested)
+    if (!error && !session->handler.exit_requested)
         error = grow_begin(session);
-    if (!error && !session->actor.exit_requested && session->mixed)
+    if (!error && !session->handler.exit_requested && session->mixed)
         error = mixed_begin(session);
-    if (!error && !session->actor.exit_requested && session->options.command)
+    if (!error && !session->handler.exit_requested && session->options.command)
         error = child_release(session);
     if (error && error != -EINTR) {
         if (session->kernel)
@@ -678,7 +680,7 @@ int session_guarded(struct session *session, int (*call)(void *), void *state)
 static int leave(struct session *session, int error, int *status)
 {
     int later = session_guarded(session, clean_up, session);
-    *status = session->tests_failed && !session->actor.exit_code ? 1 : session->actor.exit_code;
+    *status = session->tests_failed && !session->handler.exit_code ? 1 : session->handler.exit_code;
     if (!error)
         error = later;
     return session->diagnostics.errors && !error ? -EIO : error;

@@ -32,7 +32,7 @@
 enum session_stage { STAGE_NONE, STAGE_AST, STAGE_TYPES, STAGE_IR_RAW, STAGE_IR, STAGE_BPF };
 
 struct action;
-struct actor;
+struct event_handler;
 struct image;
 
 struct session_options {
@@ -90,7 +90,8 @@ struct session_options {
     /* Instead of `output`; or NULL. */
     void (*write)(void *state, const char *bytes, size_t length);
     /* Sees each record before it is acted on; true: nothing else is done with it. Or NULL. */
-    bool (*watch)(void *state, const struct actor *actor, const struct action *action, const uint8_t *record);
+    bool (*watch)(void *state, const struct event_handler *handler, const struct action *action,
+                  const uint8_t *record);
 };
 
 struct session;

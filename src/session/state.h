@@ -9,7 +9,7 @@
 #include "base/table.h"
 #include "bpf/lower_processes.h"
 #include "bpf/lower.h"
-#include "builtin/actor.h"
+#include "builtin/event_handler.h"
 #include "lang/check.h"
 #include "session/command_terminal.h"
 #include "session/session.h"
@@ -82,7 +82,7 @@ struct session {
     struct text out;
     struct printer printer;
     struct print_names print_names;
-    struct actor actor;
+    struct event_handler handler;
     struct symbolizer *symbolizer;
     struct pump *pump;                   /* NULL: records are acted on where they are */
     struct mixed *mixed;                 /* the script is over recordings and over the kernel; else NULL */

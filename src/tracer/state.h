@@ -10,7 +10,7 @@
 
 #include <spoor/tracer.h>
 
-#include "builtin/actor.h"
+#include "builtin/event_handler.h"
 #include "print/map.h"
 #include "session/session.h"
 
@@ -29,7 +29,7 @@ struct spoor_tracer {
 
 struct spoor_tracer_event {
     struct spoor_tracer *tracer;
-    const struct actor *actor;
+    const struct event_handler *handler;
     const struct action *action;
     const uint8_t *record;
 };

@@ -45,12 +45,12 @@ static void on_report(void *state, const char *text)
         tracer->options.report(tracer->options.state, text);
 }
 
-static bool on_record(void *state, const struct actor *actor, const struct action *action,
+static bool on_record(void *state, const struct event_handler *handler, const struct action *action,
                       const uint8_t *record)
 {
     struct spoor_tracer *tracer = state;
     const char *name = action->builtin->name;
-    struct spoor_tracer_event event = {tracer, actor, action, record};
+    struct spoor_tracer_event event = {tracer, handler, action, record};
     if (strcmp(name, "printf") != 0 && (strcmp(name, "print") != 0 || !action->field_count))
         return false;
     return tracer->options.event(tracer->options.state, &event);
@@ -401,6 +401,6 @@ int spoor_tracer_event_value(const struct spoor_tracer_event *event, size_t inde
     if (index >= event->action->field_count)
         return -ERANGE;
     value_make(value, event->tracer, event->action->fields[index].type,
-               actor_field(event->actor, event->action, (uint32_t)index, event->record));
+               event_handler_field(event->handler, event->action, (uint32_t)index, event->record));
     return 0;
 }

@@ -21,7 +21,7 @@ awk '
             printf "%s:%d: nobody includes the recorder\n", FILENAME, FNR
             bad = 1
         }
-        if (from[1] == "session" && to[1] == "builtin" && quoted[2] != "builtin/actor.h" ||
+        if (from[1] == "session" && to[1] == "builtin" && quoted[2] != "builtin/event_handler.h" ||
             (from[1] == "session" && to[1] == "probe" && quoted[2] !~ /^probe\/(kind|point|expand)\.h$/)) {
             printf "%s:%d: the session is handed its builtins and probe kinds, it names none\n", FILENAME, FNR
             bad = 1

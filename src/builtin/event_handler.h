@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an action can do when its record arrives: write to the script's output, touch maps, ask for the end.
  * Made by the session, handed to the act callback of builtins. */
-#ifndef SPOOR_BUILTIN_ACTOR_H
-#define SPOOR_BUILTIN_ACTOR_H
+#ifndef SPOOR_BUILTIN_EVENT_HANDLER_H
+#define SPOOR_BUILTIN_EVENT_HANDLER_H
 
 #include "bpf/action.h"
 #include "bpf/host.h"
 #include "print/value.h"
 
-struct actor_file;
+struct event_file;
 
-struct actor {
+struct event_handler {
     struct text *out;        /* the script's output; the session writes it away */
     struct printer *printer; /* writes to out */
     struct host *host;
@@ -24,27 +24,28 @@ struct actor {
     bool exit_requested;
     int exit_code;
     /* Writes out what is pending: before a child process writes to the same place. */
-    void (*flush)(struct actor *actor);
+    void (*flush)(struct event_handler *handler);
     int output_descriptor; /* where a child's output goes */
     /* Signals that asked for the end, so far. More may have come when the descriptor is readable (-1: none
      * are heard); look() counts them. */
-    unsigned ends_asked;
+    unsigned stop_signals;
     int signals;
-    void (*look)(struct actor *actor);
-    bool (*hurries)(struct actor *actor); /* the end was asked for: the rest of a long work is to be left */
-    struct actor_file *files;             /* open for writing: skboutput */
+    void (*look)(struct event_handler *handler);
+    bool (*hurries)(
+        struct event_handler *handler); /* the end was asked for: the rest of a long work is to be left */
+    struct event_file *files;           /* open for writing: skboutput */
     /* A failure while acting: printed on the error stream with the place of the call. */
-    void (*complain)(struct actor *actor, struct span span, const char *format, ...)
+    void (*warn)(struct event_handler *handler, struct span span, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
     /* The same for what the script itself has to say. */
-    void (*say)(struct actor *actor, enum severity severity, struct span span, const char *text);
+    void (*report)(struct event_handler *handler, enum severity severity, struct span span, const char *text);
 };
 
 /* The bytes of a field in storage form, as the printer wants them. The record has all of its action's size; a
  * packed string that does not lie in it is empty. */
-const uint8_t *actor_field(const struct actor *actor, const struct action *action, uint32_t field,
-                           const uint8_t *record);
+const uint8_t *event_handler_field(const struct event_handler *handler, const struct action *action,
+                                   uint32_t field, const uint8_t *record);
 
-void actor_close_files(struct actor *actor);
+void event_handler_close_files(struct event_handler *handler);
 
 #endif
