@@ -142,7 +142,7 @@ struct image_control {
     int64_t result;                    /* what a test's block returned */
     uint64_t pid_level, pid_namespace; /* the tracer's PID namespace: how deep it is, and its address */
     uint64_t process_ends;             /* how many of the set of processes have ended */
-    uint64_t unwind_wishes;            /* how often something was put into the map of that name */
+    uint64_t unwind_requests;          /* how often something was put into the map of that name */
     /* Where the kernel runs programs of recordings' events: the one at hand. Away from `stop`, at which all
      * look. */
     struct image_event event __attribute__((aligned(64)));
@@ -161,7 +161,7 @@ struct image {
     int events_own;              /* a ring of the programs that the host runs for recordings' events; or -1 */
     int processes;               /* the set of those traced, by id (8 bytes); or -1 */
     bool unwinds;                /* there are the tables of unwind.h: */
-    uint32_t unwind_blocks, unwind_rows, unwind_processes, unwind_wishes;
+    uint32_t unwind_blocks, unwind_rows, unwind_processes, unwind_requests;
     bool names_owners;    /* a program reads owner_name */
     bool follows_objects; /* a program asks about an object's history: the host must follow all events */
     bool reads_lifetime, reads_since; /* and it asks for this: each costs a time of the recording */

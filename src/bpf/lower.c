@@ -377,7 +377,7 @@ bool lower_dominates(struct lowering *l, const struct ir_block *above)
     return true;
 }
 
-struct ir *lower_known(struct lowering *l, const struct lower_known *known)
+struct ir *value_cache_find(struct lowering *l, const struct value_cache *known)
 {
     for (unsigned i = 0; i < known->count; i++)
         if (lower_dominates(l, known->values[i]->block))
@@ -387,7 +387,7 @@ struct ir *lower_known(struct lowering *l, const struct lower_known *known)
 
 /* When there is no room for more, the latest takes the place of the last: a clock read at the program's
  * beginning would make records look older than those before them. */
-struct ir *lower_know(struct lower_known *known, struct ir *value)
+struct ir *value_cache_add(struct value_cache *known, struct ir *value)
 {
     if (known->count == sizeof known->values / sizeof known->values[0])
         known->count--;
@@ -399,8 +399,8 @@ struct ir *lower_time(struct lowering *l)
     struct lower_state *s = l->state;
     if (s->current->parent || s->main->shared[SHARED_TIME] || s->has_callbacks)
         return lower_shared_value(l, SHARED_TIME);
-    struct ir *known = lower_known(l, &s->times);
-    return known ? known : lower_know(&s->times, read_clock(l));
+    struct ir *known = value_cache_find(l, &s->times);
+    return known ? known : value_cache_add(&s->times, read_clock(l));
 }
 
 /* ---- runtime errors and ends ---- */
@@ -737,7 +737,7 @@ static int lower_attempt(struct arena *arena, struct image *image, struct action
         .main = arena_new(&temporary, struct lower_function),
         .return_slot = -1,
         .program_index = (uint32_t)image->program_count,
-        .is_cramped = attempt == ATTEMPT_CRAMPED,
+        .avoid_stack = attempt == ATTEMPT_CRAMPED,
         .section_size = attempt == ATTEMPT_DIVIDED ? lower_section_size(unit->body) : 0,
     };
     struct lowering lowering = {

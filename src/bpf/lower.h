@@ -59,8 +59,8 @@ struct lower_options {
     uint64_t pid_namespace_device, pid_namespace; /* of the tracer; 0: the initial one */
     /* Where the kernel's functions lie that call programs of tracepoints: NULL when nobody knows; else slots,
      * a power of two, of them: 0, the first begins, it ends, the next begins …, the rest UINT64_MAX. */
-    const uint64_t *(*own_code)(void *state, uint32_t *slots);
-    void *own_code_state;
+    const uint64_t *(*tracing_glue_ranges)(void *state, uint32_t *slots);
+    void *tracing_glue_state;
     bool times_records;  /* each has its time, also where one ring is enough */
     bool counts_lookups; /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
     int64_t wall_offset; /* what makes the boot clock the time since 1970, ns */
@@ -78,7 +78,7 @@ struct lowering {
     const struct probe_context *context;
     const struct lower_options *options;
     const char *probe; /* text, for runtime errors and actions */
-    struct held_key {
+    struct cached_key {
         const struct node *key; /* its value is in memory already: uses of this node find it there */
         struct memory memory;
     } held;

@@ -170,7 +170,7 @@ static struct ir *choose_ring(struct lowering *l, struct ir *cpu)
 
 static struct ir *ring(struct lowering *l)
 {
-    struct lower_known *known = &l->state->rings;
+    struct value_cache *known = &l->state->rings;
     unsigned cpus = l->options->features->cpus;
     if (l->context->record_in_control)
         return ir_map(&l->b, ring_map(l, &l->image->events_own, "events_own"));
@@ -181,8 +181,8 @@ static struct ir *ring(struct lowering *l)
     struct ir *cpu = ir_call(&l->b, BPF_FUNC_get_smp_processor_id, 0); /* the passes keep one */
     if (cpus > NAMED_RINGS)
         return look_up_ring(l, cpu);
-    struct ir *ring = lower_known(l, known);
-    return ring ? ring : lower_know(known, choose_ring(l, cpu));
+    struct ir *ring = value_cache_find(l, known);
+    return ring ? ring : value_cache_add(known, choose_ring(l, cpu));
 }
 
 /* Several rings are merged by time; one needs none, if nobody wants to see it. */
@@ -233,7 +233,7 @@ static bool is_harmless(const struct node *node)
         return false;
     if (node->kind == NODE_CALL && node->call.arguments.count)
         return false;
-    return node->type->kind == TYPE_STRING || node->type->kind == TYPE_NAME ||
+    return node->type->kind == TYPE_STRING || node->type->kind == TYPE_PROBE_NAME ||
            node->type->kind == TYPE_USERNAME;
 }
 
@@ -241,11 +241,11 @@ static bool is_harmless(const struct node *node)
 static struct ir *read_packed(struct lowering *l, struct memory to, uint32_t capacity, struct ir *address,
                               enum address_space space, unsigned text, struct span span)
 {
-    struct packing packing = {.base = to.base, .offset = to.offset}, *outer = l->state->packing;
-    l->state->packing = &packing;
+    struct string_sink sink = {.base = to.base, .offset = to.offset}, *outer = l->state->string_sink;
+    l->state->string_sink = &sink;
     lower_read_string(l, to, capacity, NULL, address, space, text, span);
-    l->state->packing = outer;
-    return packing.bytes;
+    l->state->string_sink = outer;
+    return sink.bytes;
 }
 
 /* On the frame each field is written where it is made, and nothing is held while that goes on. */
@@ -360,13 +360,13 @@ static struct ir *pack_string(struct lowering *l, struct node *node, struct memo
         return ir_read(b, result);
     }
     if (builtin || lower_is_stored(node)) {
-        struct packing packing = {.base = to.base, .offset = to.offset, .reader = builtin ? reader : NULL},
-                       *outer = l->state->packing;
-        l->state->packing = &packing;
+        struct string_sink sink = {.base = to.base, .offset = to.offset, .reader = builtin ? reader : NULL},
+                           *outer = l->state->string_sink;
+        l->state->string_sink = &sink;
         lower_into(l, node, to);
-        l->state->packing = outer;
-        if (packing.bytes && lower_dominates(l, packing.block))
-            return packing.bytes;
+        l->state->string_sink = outer;
+        if (sink.bytes && lower_dominates(l, sink.block))
+            return sink.bytes;
         return read_packed(l, to, capacity, lower_address(l, to), SPACE_BPF, 0, node->span);
     }
     return read_packed(l, to, capacity, lower_address(l, lower_memory(l, node)), SPACE_BPF, 0, node->span);

@@ -177,8 +177,9 @@ static void branch_on_equality(struct lowering *l, struct node *node, struct ir_
     const struct type *x_type = left->type, *y_type = right->type;
     struct memory x, y;
     struct temporary_mark mark = lower_mark(l);
-    if ((x_type->kind == TYPE_NAME && literal_of(right)) || (y_type->kind == TYPE_NAME && literal_of(left))) {
-        bool is_left = x_type->kind == TYPE_NAME;
+    if ((x_type->kind == TYPE_PROBE_NAME && literal_of(right)) ||
+        (y_type->kind == TYPE_PROBE_NAME && literal_of(left))) {
+        bool is_left = x_type->kind == TYPE_PROBE_NAME;
         branch_on_name(l, is_left ? left : right, is_left ? right : left, equal, different);
         lower_release(l, mark);
         return;
@@ -477,7 +478,7 @@ uint32_t name_list_index(struct arena *arena, struct name_list *names, const cha
 /* A text among symbols, or a literal among names. */
 static void store_name(struct lowering *l, struct ir *number, const struct type *type, struct memory to)
 {
-    if (type->kind != TYPE_NAME)
+    if (type->kind != TYPE_PROBE_NAME)
         number = ir_binary(&l->b, IR_OR, number, ir_constant(&l->b, (int64_t)SYMBOL_IS_NAME));
     ir_store(&l->b, to.base, to.offset, 8, number);
     if (type->kind == TYPE_USYM)
@@ -488,7 +489,7 @@ void lower_convert_memory(struct lowering *l, struct memory from, const struct t
                           struct memory to, const struct type *to_type)
 {
     uint32_t have = type_storage(from_type), want = type_storage(to_type);
-    if (from_type->kind == TYPE_NAME && type_is_symbol(to_type)) {
+    if (from_type->kind == TYPE_PROBE_NAME && type_is_symbol(to_type)) {
         store_name(l, ir_load(&l->b, from.base, from.offset, 8, false), to_type, to);
         return;
     }
@@ -553,7 +554,7 @@ static void cast_into(struct lowering *l, struct node *node, struct memory to)
 {
     struct node *operand = node->cast.operand;
     uint32_t want = type_storage(node->type);
-    if (operand->type->kind == TYPE_NAME) {
+    if (operand->type->kind == TYPE_PROBE_NAME) {
         name_into(l, operand, node->type, to);
         return;
     }
@@ -624,7 +625,7 @@ void lower_into_type(struct lowering *l, struct node *node, const struct type *t
         tuple_into(l, node, type, to);
     else if (node->kind == NODE_STRING && type->kind == TYPE_STRING)
         store_literal(l, node, type_storage(type), to);
-    else if (node->kind == NODE_STRING && (type->kind == TYPE_NAME || type_is_symbol(type)))
+    else if (node->kind == NODE_STRING && (type->kind == TYPE_PROBE_NAME || type_is_symbol(type)))
         store_name(
             l,
             ir_constant(&l->b, name_list_index(l->arena, l->options->names,

@@ -83,7 +83,7 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
     uint32_t most = l->options->frame_most && l->options->frame_most < FRAME_TEMPORARY_MOST
                         ? l->options->frame_most
                         : FRAME_TEMPORARY_MOST;
-    if (l->state->is_cramped)
+    if (l->state->avoid_stack)
         most = 8;
     struct ir *frame =
         bytes <= 8 || bytes <= most ? take_frame(l, bytes, frame_budget(l->state->current)) : NULL;
@@ -97,7 +97,7 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
 bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *record)
 {
     struct lower_function *function = l->state->current;
-    if (function->parent || l->state->has_callbacks || l->state->is_cramped || bytes > FRAME_RECORD_MOST)
+    if (function->parent || l->state->has_callbacks || l->state->avoid_stack || bytes > FRAME_RECORD_MOST)
         return false;
     *record = (struct memory){.base = take_frame(l, bytes, frame_budget(function) + FRAME_RECORD_MOST)};
     return record->base;
@@ -557,16 +557,16 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
                        struct ir *address, enum address_space space, unsigned text, struct span span)
 {
     struct ir_builder *b = &l->b;
-    struct packing *packing = l->state->packing;
-    if (packing && (packing->base != to.base || packing->offset != to.offset))
-        packing = NULL;
+    struct string_sink *sink = l->state->string_sink;
+    if (sink && (sink->base != to.base || sink->offset != to.offset))
+        sink = NULL;
     space = resolve(l, space);
     bool sleeps = l->is_sleepable && space == SPACE_USER, copies = sleeps && l->options->features->copy_text;
-    bool is_padded = text & TEXT_PADDED && !packing;
+    bool is_padded = text & TEXT_PADDED && !sink;
     /* In a record there is room for a NUL: what the helper writes there instead of reading on tells. */
-    uint32_t one_more = packing && text & TEXT_ENDLESS;
+    uint32_t one_more = sink && text & TEXT_ENDLESS;
     /* Then what the helper says tells all, and the reader sees it in the record. */
-    struct action_field *reader = packing && (one_more || limit) ? packing->reader : NULL;
+    struct action_field *reader = sink && (one_more || limit) ? sink->reader : NULL;
     struct string_read read = {
         .to = to,
         .size = limit ? lower_at_most(l, limit, capacity) : ir_constant(b, capacity + one_more),
@@ -615,8 +615,8 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
             limit ? -1
                   : lower_runtime_error_index(l, RUNTIME_ERROR_TRUNCATED, span, -1, text_helper_name(space));
     }
-    if (packing) {
-        packing->bytes = ir_read(b, bytes);
-        packing->block = b->block;
+    if (sink) {
+        sink->bytes = ir_read(b, bytes);
+        sink->block = b->block;
     }
 }

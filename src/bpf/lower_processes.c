@@ -129,7 +129,7 @@ void lower_test_process(struct lowering *l)
 {
     const struct process_filter *filter = &l->options->filter;
     const struct probe_context *context = l->context;
-    if (context->is_ours)
+    if (context->ignores_pid_filter)
         return;
     if (filter->cgroup)
         test_cgroup(l);
@@ -197,49 +197,49 @@ static struct ir *lower_exit(struct lowering *l, struct node *node, struct memor
     return NULL;
 }
 
-static const struct keeper {
+static const struct pid_set_body {
     const char *name;
     const char *event; /* NULL: run once */
     struct builtin body;
-} keepers[] = {
-    [KEEPER_LOCATE] = {"keep_locate", NULL, {.name = "locate", .lower = lower_locate}},
-    [KEEPER_FORK] = {"keep_fork", "sched_process_fork", {.name = "fork", .lower = lower_fork}},
-    [KEEPER_EXIT] = {"keep_exit", "sched_process_exit", {.name = "exit", .lower = lower_exit}},
+} pid_set_bodies[] = {
+    [PID_SET_LOCATE] = {"keep_locate", NULL, {.name = "locate", .lower = lower_locate}},
+    [PID_SET_FORK] = {"keep_fork", "sched_process_fork", {.name = "fork", .lower = lower_fork}},
+    [PID_SET_EXIT] = {"keep_exit", "sched_process_exit", {.name = "exit", .lower = lower_exit}},
 };
 
-static bool is_needed(const struct lower_options *options, enum keeper_kind kind)
+static bool is_needed(const struct lower_options *options, enum pid_set_program_kind kind)
 {
     const struct process_filter *filter = &options->filter;
     switch (kind) {
-    case KEEPER_LOCATE: return options->pid_namespace && filter->task;
-    case KEEPER_FORK: return filter->has_set && filter->follows;
+    case PID_SET_LOCATE: return options->pid_namespace && filter->task;
+    case PID_SET_FORK: return filter->has_set && filter->follows;
     default: return filter->has_set;
     }
 }
 
-int lower_keepers(struct arena *arena, struct image *image, struct action_table *actions,
-                  struct diagnostics *diagnostics, const struct checker *checker,
-                  const struct lower_options *options, struct process_keeper *out)
+int lower_pid_set_programs(struct arena *arena, struct image *image, struct action_table *actions,
+                           struct diagnostics *diagnostics, const struct checker *checker,
+                           const struct lower_options *options, struct pid_set_program *out)
 {
     static const struct probe_context context = {
         .kind = "set of processes",
         .program_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
         .space = SPACE_KERNEL,
-        .is_ours = true,
+        .ignores_pid_filter = true,
         .site_count = 1,
     };
-    for (enum keeper_kind kind = 0; kind < KEEPER_COUNT; kind++) {
+    for (enum pid_set_program_kind kind = 0; kind < PID_SET_COUNT; kind++) {
         struct node *body = node_new(arena, NODE_CALL, (struct span){0});
-        body->call.name = keepers[kind].name;
-        body->call.builtin = &keepers[kind].body;
+        body->call.name = pid_set_bodies[kind].name;
+        body->call.builtin = &pid_set_bodies[kind].body;
         body->type = &type_none;
         struct check_unit unit = {.body = body, .context = &context, .probe = "--follow"};
-        out[kind] = (struct process_keeper){.is_needed = is_needed(options, kind),
-                                            .program = image->program_count,
-                                            .event = keepers[kind].event};
+        out[kind] = (struct pid_set_program){.is_needed = is_needed(options, kind),
+                                             .program = image->program_count,
+                                             .event = pid_set_bodies[kind].event};
         int error = !out[kind].is_needed ? 0
                                          : lower_unit(arena, image, actions, diagnostics, checker, &unit,
-                                                      options, keepers[kind].name, NULL, false);
+                                                      options, pid_set_bodies[kind].name, NULL, false);
         if (error)
             return error;
     }

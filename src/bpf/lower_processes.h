@@ -6,8 +6,8 @@
 
 #include "bpf/lower.h"
 
-enum keeper_kind { KEEPER_LOCATE, KEEPER_FORK, KEEPER_EXIT, KEEPER_COUNT };
-struct process_keeper {
+enum pid_set_program_kind { PID_SET_LOCATE, PID_SET_FORK, PID_SET_EXIT, PID_SET_COUNT };
+struct pid_set_program {
     bool is_needed;
     size_t program;    /* in the image */
     const char *event; /* the raw tracepoint that it is for; NULL: it is run once, before all others */
@@ -17,9 +17,9 @@ struct process_keeper {
 void lower_process_map(struct arena *arena, struct image *image, const struct lower_options *options);
 /* Appends the programs that are needed to the image; out has room for KEEPER_COUNT. 0, or -errno with a
  * diagnostic. */
-int lower_keepers(struct arena *arena, struct image *image, struct action_table *actions,
-                  struct diagnostics *diagnostics, const struct checker *checker,
-                  const struct lower_options *options, struct process_keeper *out);
+int lower_pid_set_programs(struct arena *arena, struct image *image, struct action_table *actions,
+                           struct diagnostics *diagnostics, const struct checker *checker,
+                           const struct lower_options *options, struct pid_set_program *out);
 /* Leaves the program unless the event is of a process that counts. */
 void lower_test_process(struct lowering *l);
 

@@ -79,7 +79,7 @@ static void read_caller(struct lowering *l, struct memory to)
  * place of frames that were asked for, and make two keys of one stack. */
 enum { OWN_MOST = 3 };
 
-static bool has_own_code(const struct lowering *l)
+static bool has_tracing_glue(const struct lowering *l)
 {
     return l->context->program_type == BPF_PROG_TYPE_RAW_TRACEPOINT ||
            l->context->program_type == BPF_PROG_TYPE_TRACEPOINT ||
@@ -111,7 +111,7 @@ static struct ir *own_bytes(struct lowering *l, struct memory list)
 {
     struct ir_builder *b = &l->b;
     uint32_t slots = 0, skip = ir_variable(b);
-    const uint64_t *bounds = l->options->own_code(l->options->own_code_state, &slots);
+    const uint64_t *bounds = l->options->tracing_glue_ranges(l->options->tracing_glue_state, &slots);
     struct ir_block *end = ir_block_new(b);
     ir_write(b, skip, ir_constant(b, 0));
     for (int i = 0; slots && i < OWN_MOST; i++) {
@@ -159,7 +159,8 @@ struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, 
     bool user = way != STACK_OF_KERNEL;
     uint32_t most = frames && frames < STACK_FRAMES_MOST ? frames : STACK_FRAMES_MOST, map = stack_map(l);
     /* The reader leaves them out of a stack that is as long as it can be. */
-    bool drops_own = !user && most < STACK_FRAMES_MOST && l->options->own_code && has_own_code(l);
+    bool drops_own =
+        !user && most < STACK_FRAMES_MOST && l->options->tracing_glue_ranges && has_tracing_glue(l);
     /* Before Linux 5.18 those that are skipped count as given. */
     uint32_t asked = most + (drops_own ? OWN_MOST + (uint32_t)own_frames(l) : 0);
     bool has_caller =

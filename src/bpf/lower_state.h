@@ -88,7 +88,7 @@ struct lowered_variable {
 };
 
 /* A string that goes to its final place in a record: who writes it there can say how long it is. */
-struct packing {
+struct string_sink {
     struct ir *base;
     int32_t offset;
     struct action_field *reader; /* it sees what went wrong, if it is told where that is counted; or NULL */
@@ -103,7 +103,7 @@ enum lower_phase { PHASE_GATE, PHASE_PREDICATE, PHASE_BODY, PHASE_COUNT };
 enum scratch_kind { SCRATCH_CPU, SCRATCH_TASK, SCRATCH_SLOT };
 
 /* A value of which each part of the program may make its own: the clock, where it was read. */
-struct lower_known {
+struct value_cache {
     struct ir *values[8];
     unsigned count;
 };
@@ -121,11 +121,11 @@ struct lower_state {
     uint32_t scratch_top, scratch_permanent, scratch_peak;
     bool scratch_overflowed;
     int32_t return_slot; /* in the program's area; -1: no callback returns */
-    struct packing *packing;
+    struct string_sink *string_sink;
     const struct map_symbol *named[32]; /* maps of groups that the program names nevertheless */
     unsigned named_count;
     struct lowered_call *calls; /* functions of the script that were made */
-    struct lower_known times, rings;
+    struct value_cache times, rings;
     struct ir *stop;    /* the stop flag as it was read: 0 where the program goes on; or NULL */
     bool has_callbacks; /* loops: the clock is read once, before them, or their records would look older */
     const char *name_rows, *name_map; /* the probes' names as texts, or NULL; the map that has them */
@@ -140,7 +140,7 @@ struct lower_state {
     bool is_too_large, is_too_deep;
     bool is_indivisible; /* a variable must stay what the verifier knows, in all sections */
     bool has_scratch;    /* some function uses scratch memory */
-    bool is_cramped;     /* the second attempt: nothing is on the frame that can be in scratch memory */
+    bool avoid_stack;    /* the second attempt: nothing is on the frame that can be in scratch memory */
     struct table runtime_errors; /* of this program: what is counted, to its index in the image + 1 */
 };
 
@@ -171,8 +171,8 @@ void lower_give_slot(struct lowering *l, int32_t slot);
 struct ir *lower_area(struct lowering *l, struct lower_function *home);
 bool lower_dominates(struct lowering *l, const struct ir_block *above);
 /* One that was made on every way to here, or NULL; and one more, which it returns. */
-struct ir *lower_known(struct lowering *l, const struct lower_known *known);
-struct ir *lower_know(struct lower_known *known, struct ir *value);
+struct ir *value_cache_find(struct lowering *l, const struct value_cache *known);
+struct ir *value_cache_add(struct value_cache *known, struct ir *value);
 /* Counts the event that is: MISHAP_LOST or MISHAP_SCRATCH. */
 void lower_count_lost_event(struct lowering *l, enum runtime_error_kind kind);
 void lower_leave(struct lowering *l); /* ends the program from here */

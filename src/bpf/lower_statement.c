@@ -207,7 +207,7 @@ enum { PART = 8, FIRST_PART = 64 }; /* statements; a short program has but one p
 static void begin_part(struct lowering *l)
 {
     struct lower_state *s = l->state;
-    if (s->is_cramped) /* what is asked for again need not be kept on the frame */
+    if (s->avoid_stack) /* what is asked for again need not be kept on the frame */
         l->b.part++;
     if (!s->part_ends)
         s->part_ends = FIRST_PART;

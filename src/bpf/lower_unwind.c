@@ -27,7 +27,7 @@ struct walk {
     uint64_t start, size, offset;
     uint64_t words[2];
     struct unwind_key key; /* its file */
-    struct unwind_wish wish;
+    struct unwind_request wish;
     uint64_t pid;
     uint8_t registers[REGISTERS_BYTES];
 };
@@ -117,11 +117,12 @@ static void make_tables(struct lowering *l)
                                                   .value_size = sizeof(struct unwind_process),
                                                   .max_entries = UNWIND_PROCESSES,
                                                   .flags = BPF_F_NO_PREALLOC});
-    image->unwind_wishes = lower_internal_map(l, &(struct image_map){.name = wishes_name,
-                                                                     .type = BPF_MAP_TYPE_HASH,
-                                                                     .key_size = sizeof(struct unwind_key),
-                                                                     .value_size = sizeof(struct unwind_wish),
-                                                                     .max_entries = UNWIND_WISHES});
+    image->unwind_requests =
+        lower_internal_map(l, &(struct image_map){.name = wishes_name,
+                                                  .type = BPF_MAP_TYPE_HASH,
+                                                  .key_size = sizeof(struct unwind_key),
+                                                  .value_size = sizeof(struct unwind_request),
+                                                  .max_entries = UNWIND_WISHES});
 }
 
 /* ---- what is where ---- */
@@ -131,11 +132,11 @@ static void wish(struct lowering *l, const struct unwinding *u)
 {
     struct ir_builder *b = &l->b;
     struct ir_block *counted = ir_block_new(b), *end = ir_block_new(b);
-    struct ir *failed = ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, l->image->unwind_wishes),
+    struct ir *failed = ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, l->image->unwind_requests),
                                 address(l, u, AT(key)), address(l, u, AT(wish)), ir_constant(b, BPF_NOEXIST));
     ir_branch(b, failed, end, counted);
     enter(l, counted);
-    ir_atomic_add(b, lower_control(l), offsetof(struct image_control, unwind_wishes), 8, ir_constant(b, 1));
+    ir_atomic_add(b, lower_control(l), offsetof(struct image_control, unwind_requests), 8, ir_constant(b, 1));
     ir_jump(b, end);
     enter(l, end);
 }

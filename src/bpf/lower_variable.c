@@ -41,7 +41,7 @@ static struct lowered_variable *find_home(struct lowering *l, struct variable *v
     lowered->program = s->program_index;
     lowered->home = home;
     /* Pointers may be the context, which must stay what the verifier knows. */
-    bool is_crowded_out = s->section_size || (s->is_cramped && type->kind != TYPE_POINTER);
+    bool is_crowded_out = s->section_size || (s->avoid_stack && type->kind != TYPE_POINTER);
     bool is_scalar = type_is_scalar(type) && !variable->address_taken && !is_crowded_out;
     if (is_scalar && !variable->captured) {
         lowered->kind = VARIABLE_VALUE;

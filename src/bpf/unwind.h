@@ -41,7 +41,7 @@ struct unwind_block {
     uint32_t chunk, first, count, unused;
 };
 
-struct unwind_wish { /* who stumbled, and over which address */
+struct unwind_request { /* who stumbled, and over which address */
     uint64_t pid, address;
 };
 

@@ -181,7 +181,7 @@ static struct ir *lower_find_key(struct lowering *l, struct node *node, struct m
 {
     struct ir_builder *b = &l->b;
     struct node *assignment = node->call.data, *element = assignment->assign.value;
-    const struct held_key outer = l->held;
+    const struct cached_key outer = l->held;
     uint32_t result = ir_variable(b);
     struct ir_block *found = ir_block_new(b), *end = ir_block_new(b);
     (void)into;
@@ -190,7 +190,7 @@ static struct ir *lower_find_key(struct lowering *l, struct node *node, struct m
     ir_branch(b, lower_map_lookup(l, element->map.symbol, key), found, end);
     ir_seal(b, found);
     ir_enter(b, found);
-    l->held = (struct held_key){element->map.key, key}; /* it may count something up: once is enough */
+    l->held = (struct cached_key){element->map.key, key}; /* it may count something up: once is enough */
     if (type_is_scalar(assignment->type))
         lower_scalar(l, assignment);
     else

@@ -167,7 +167,7 @@ static void print_row(void *state, const struct map_snapshot *map, const struct 
         } else if (map->key->kind == TYPE_TUPLE)
             bytes += map->key->fields[column].offset;
         arguments[i] = (struct format_argument){column_type(map->key, map->value, column), bytes, false};
-        if (arguments[i].type->kind != TYPE_NAME)
+        if (arguments[i].type->kind != TYPE_PROBE_NAME)
             continue;
         const char *name = short_name(output->printer.names, value_integer(arguments[i].type, bytes));
         names[i] = (struct type){.kind = TYPE_STRING, .size = (uint32_t)strlen(name) + 1};

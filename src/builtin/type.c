@@ -17,7 +17,7 @@ static const struct type *check_question(struct checker *checker, struct node *n
     const struct type *type = argument->type;
     bool answer = false;
     switch ((enum question)node->call.builtin->data) {
-    case IS_STR: answer = type->kind == TYPE_STRING || type->kind == TYPE_NAME; break;
+    case IS_STR: answer = type->kind == TYPE_STRING || type->kind == TYPE_PROBE_NAME; break;
     case IS_PTR: answer = type->kind == TYPE_POINTER; break;
     case IS_ARRAY: answer = type->kind == TYPE_ARRAY; break;
     case IS_INTEGER: answer = type->kind == TYPE_INTEGER || type->kind == TYPE_ENUM; break;

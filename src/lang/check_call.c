@@ -193,7 +193,7 @@ static bool becomes_text(struct checker *checker, struct node *argument)
     const struct builtin *builtin = argument->kind == NODE_NAME   ? argument->name.builtin
                                     : argument->kind == NODE_CALL ? argument->call.builtin
                                                                   : NULL;
-    if (argument->type->kind != TYPE_NAME || !builtin || !(builtin->flags & BUILTIN_USES_SITE))
+    if (argument->type->kind != TYPE_PROBE_NAME || !builtin || !(builtin->flags & BUILTIN_USES_SITE))
         return false;
     struct node *name = arena_new(checker->arena, struct node);
     *name = *argument;
@@ -278,7 +278,7 @@ static const struct type *check_call_argument(struct checker *checker, const str
         return argument->type;
     check_error(checker, argument->span, "%s() expects %s as its %s argument ('%s' provided)", builtin->name,
                 parameter_facts[kind].text, ordinal, type_text(checker->arena, type));
-    if (type->kind == TYPE_NAME)
+    if (type->kind == TYPE_PROBE_NAME)
         check_hint(checker,
                    "what a variable or a map keeps of a probe's name is a number until it is printed: "
                    "write probe or func here");

@@ -196,7 +196,7 @@ static bool is_comparable(const struct type *type)
     case TYPE_USERNAME:
     case TYPE_MACADDR:
     case TYPE_CGROUP_PATH:
-    case TYPE_NAME: return true;
+    case TYPE_PROBE_NAME: return true;
     case TYPE_ARRAY:
     case TYPE_STRUCT: return true;
     default: return false;
@@ -218,13 +218,13 @@ static const struct type *comparison(struct checker *checker, struct node *node,
         return operand_error(checker, node, op, left, right);
     if (is_comparable(a) && type_common(checker->arena, a, b))
         return &type_bool;
-    bool is_name_and_text = (a->kind == TYPE_NAME && right->kind == NODE_STRING) ||
-                            (b->kind == TYPE_NAME && left->kind == NODE_STRING);
+    bool is_name_and_text = (a->kind == TYPE_PROBE_NAME && right->kind == NODE_STRING) ||
+                            (b->kind == TYPE_PROBE_NAME && left->kind == NODE_STRING);
     if (is_name_and_text && operator_classes[op] == CLASS_EQUALITY)
         return &type_bool;
     check_error(checker, node->span, "Type mismatch for '%s': comparing '%s' with '%s'", operator_text(op),
                 type_text(checker->arena, a), type_text(checker->arena, b));
-    if (a->kind == TYPE_NAME || b->kind == TYPE_NAME)
+    if (a->kind == TYPE_PROBE_NAME || b->kind == TYPE_PROBE_NAME)
         check_hint(checker,
                    "the names of probes and functions are made when they are printed: they can be keys "
                    "and values, and be compared with a constant text only");

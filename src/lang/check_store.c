@@ -102,9 +102,9 @@ static void hint_mismatch(struct checker *checker, const char *name, struct span
 static const struct type *joined_text(const struct type *old, const struct node *node)
 {
     const struct type *type = node->type;
-    if (node->kind == NODE_STRING && (old->kind == TYPE_NAME || type_is_symbol(old)))
+    if (node->kind == NODE_STRING && (old->kind == TYPE_PROBE_NAME || type_is_symbol(old)))
         return old;
-    return old->kind == TYPE_STRING && (type->kind == TYPE_NAME || type_is_symbol(type)) ? type : NULL;
+    return old->kind == TYPE_STRING && (type->kind == TYPE_PROBE_NAME || type_is_symbol(type)) ? type : NULL;
 }
 
 /* The type that holds what `old` holds and the node's value; NULL: there is none. */

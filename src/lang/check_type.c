@@ -120,7 +120,8 @@ static bool cast_is_allowed(const struct type *from, const struct type *to)
         if (type_is_number(from))
             return to->size <= 8;
         return from->size == to->size && (from->kind == TYPE_STRING || is_plain_array(from));
-    case TYPE_STRING: return (from->kind == TYPE_STRING && from->size <= to->size) || from->kind == TYPE_NAME;
+    case TYPE_STRING:
+        return (from->kind == TYPE_STRING && from->size <= to->size) || from->kind == TYPE_PROBE_NAME;
     case TYPE_STRUCT:
     case TYPE_TUPLE:
     case TYPE_BUFFER: return type_equal(from, to);
@@ -340,7 +341,7 @@ static const char *base_type(struct checker *checker, const struct type *type)
     case TYPE_BOOL: return "bool";
     case TYPE_POINTER: return "pointer";
     case TYPE_STRING:
-    case TYPE_NAME: return "string";
+    case TYPE_PROBE_NAME: return "string";
     case TYPE_BUFFER: return "buffer";
     case TYPE_ARRAY: return "array";
     case TYPE_STRUCT: return type->is_union ? "union" : "struct";

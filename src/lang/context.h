@@ -46,7 +46,7 @@ struct probe_context {
     bool ignores_stop;         /* runs also after the trace was stopped: end */
     bool is_alone;             /* runs while no other program does: begin, end */
     bool filters_pid;          /* attachment itself honours -p with one process, and -c */
-    bool is_ours;              /* it happens to us or by our clock: no filter of processes is meant */
+    bool ignores_pid_filter;   /* it happens to us or by our clock: no filter of processes is meant */
     bool is_of_command;        /* with -c, it is for the command's own process */
     bool keeps_result;         /* what the block returns is kept in the control page */
     bool has_record; /* ctx is an event of a recording (struct image_event): object, owner, lifetime … */

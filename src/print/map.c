@@ -126,7 +126,7 @@ int map_key_compare(const struct type *type, const void *a, const void *b)
     switch (type->kind) {
     case TYPE_STRING: return memcmp(a, b, type->size);
     case TYPE_MACADDR: return memcmp(a, b, type->size);
-    case TYPE_NAME: return compare_words(word_at(a, 0), word_at(b, 0));
+    case TYPE_PROBE_NAME: return compare_words(word_at(a, 0), word_at(b, 0));
     case TYPE_TUPLE:
         for (uint32_t i = 0; i < type->count; i++) {
             const struct field *field = &type->fields[i];

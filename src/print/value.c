@@ -470,7 +470,7 @@ static void write_name(struct walk *walk, const struct type *type, struct bytes 
         name = names->username(names->owner, number);
     if (names && type->kind == TYPE_CGROUP_PATH && names->cgroup_path)
         name = names->cgroup_path(names->owner, number, type->format);
-    if (names && type->kind == TYPE_NAME && names->name)
+    if (names && type->kind == TYPE_PROBE_NAME && names->name)
         name = names->name(names->owner, number);
     quote(walk);
     if (name)
@@ -482,7 +482,7 @@ static void write_name(struct walk *walk, const struct type *type, struct bytes 
 
 static void write_symbol(struct walk *walk, const struct type *type, struct bytes bytes)
 {
-    static const struct type named = {.kind = TYPE_NAME, .size = 8};
+    static const struct type named = {.kind = TYPE_PROBE_NAME, .size = 8};
     bool user = type->kind == TYPE_USYM;
     uint64_t address = load_word(bytes, 0);
     struct print_symbol symbol;
@@ -718,7 +718,7 @@ static writer *const writers[] = {
     [TYPE_INET] = write_inet,
     [TYPE_TIMESTAMP] = write_timestamp,
     [TYPE_USERNAME] = write_name,
-    [TYPE_NAME] = write_name,
+    [TYPE_PROBE_NAME] = write_name,
     [TYPE_MACADDR] = write_macaddr,
     [TYPE_CGROUP_PATH] = write_name,
     [TYPE_COUNT] = write_aggregation,

@@ -32,7 +32,7 @@ static void bench_fill(struct probe_environment *environment, const struct conte
     (void)environment, (void)uses;
     variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
     variant->context.space = SPACE_KERNEL;
-    variant->context.is_ours = true; /* it runs in our process */
+    variant->context.ignores_pid_filter = true; /* it runs in our process */
     variant->context.keeps_result = true;
     variant->context.args_missing = "nothing has happened that could have arguments";
 }

@@ -188,7 +188,7 @@ static void iter_fill(struct probe_environment *environment, const struct contex
     context->expected_attach_type = BPF_TRACE_ITER;
     context->space = SPACE_KERNEL;
     context->is_preemptible = true;
-    context->is_ours = true; /* it runs in the process that walks: ours */
+    context->ignores_pid_filter = true; /* it runs in the process that walks: ours */
     context->args_missing = "what it has at hand is in ctx";
     context->ctx = type_pointer(environment->arena, type, SPACE_KERNEL);
     context->lower_gate = iter_gate;
@@ -252,7 +252,7 @@ const struct probe_kind probe_kind_iter = {
     .aliases = (const char *const[]){"it", NULL},
     .forms = "iter:OBJECTS[:PIN]",
     .what = "for each of the kernel's objects of one sort, once",
-    .time = PROBE_ONCE,
+    .time = PROBE_ITERATE,
     .is_alone = true,
     .expand = iter_expand,
     .plan = iter_plan,

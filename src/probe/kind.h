@@ -29,7 +29,7 @@ enum probe_time {
     PROBE_EVENT,
     PROBE_AT_BEGIN,
     PROBE_AT_END,
-    PROBE_ONCE,
+    PROBE_ITERATE,
     PROBE_AT_SIGNAL,
     PROBE_TEST,
     PROBE_BENCH

@@ -15,8 +15,8 @@ static void perf_event_fill(struct probe_environment *environment, const struct 
     struct probe_context *context = &variant->context;
     context->program_type = BPF_PROG_TYPE_PERF_EVENT;
     context->space = site->of_process ? SPACE_USER : SPACE_KERNEL;
-    context->has_registers = true;       /* struct bpf_perf_event_data begins with them */
-    context->is_ours = site->on_one_cpu; /* a clock of ours: not an event of the process */
+    context->has_registers = true;                  /* struct bpf_perf_event_data begins with them */
+    context->ignores_pid_filter = site->on_one_cpu; /* a clock of ours: not an event of the process */
     context->args_missing = "it has no arguments";
     if (uses->ctx) {
         struct btf_file *btf = probe_btf(environment);

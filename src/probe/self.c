@@ -37,7 +37,7 @@ static void self_fill(struct probe_environment *environment, const struct contex
     (void)environment, (void)uses;
     variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
     variant->context.space = SPACE_KERNEL;
-    variant->context.is_ours = true; /* it happens to us, not to the traced process */
+    variant->context.ignores_pid_filter = true; /* it happens to us, not to the traced process */
     variant->context.args_missing = "a signal brings no arguments";
 }
 

@@ -202,7 +202,7 @@ static void trace_fill(struct probe_environment *environment, const struct conte
     context->has_record = true;
     context->record_in_control = environment->is_mixed;
     context->filters_pid = true; /* -p chooses the recording */
-    context->is_ours = environment->is_mixed;
+    context->ignores_pid_filter = environment->is_mixed;
     context->ignores_stop = true; /* when the trace ends, what happened before is still to be read */
     context->args = count ? args : NULL;
     context->args_missing = "it has no arguments";

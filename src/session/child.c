@@ -80,7 +80,7 @@ int child_start(struct session *session)
         return error;
     }
     struct command_terminal terminal = {.terminal = -1};
-    pid_t pid = user.is_other && !session->options.is_guest && command_terminal_is_shared()
+    pid_t pid = user.is_other && !session->options.is_embedded && command_terminal_is_shared()
                     ? command_terminal_fork(&terminal, user.uid)
                     : fork();
     if (pid == 0) {

@@ -169,7 +169,7 @@ static int compile_filter(struct session *session)
     return -EINVAL;
 }
 
-void session_miss(struct session *session, const struct diagnostics *before)
+void session_demote_missing_probe(struct session *session, const struct diagnostics *before)
 {
     struct diagnostics *diagnostics = &session->diagnostics;
     enum missing_policy policy = session->options.settings.missing_probes;
@@ -423,8 +423,8 @@ static struct lower_options options_for_lowering(struct session *session)
         .is_for_kernel = !session->vm,
         .ring_bytes = ring_bytes(session),
         .frame_most = session->options.settings.on_stack_limit,
-        .own_code = session->kernel ? names_own_code : NULL,
-        .own_code_state = session,
+        .tracing_glue_ranges = session->kernel ? names_tracing_glue : NULL,
+        .tracing_glue_state = session,
         .times_records = session->options.shows_times || session->mixed,
         .counts_lookups = session->options.warns,
         .wall_offset = names_wall_offset(),
@@ -460,8 +460,9 @@ static int lower(struct session *session)
     if (!error)
         error = lower_units(session, &options, 0);
     if (!error)
-        error = lower_keepers(&session->arena, &session->image, &session->actions, &session->diagnostics,
-                              &session->checker, &options, session->keepers);
+        error =
+            lower_pid_set_programs(&session->arena, &session->image, &session->actions, &session->diagnostics,
+                                   &session->checker, &options, session->pid_set_programs);
     if (!error && session->mixed)
         error = mixed_check(session);
     if (!error)

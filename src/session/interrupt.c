@@ -35,7 +35,7 @@ bool session_interrupted(struct session *session)
         session->pauses = true;
     while (session->signals >= 0 && read(session->signals, &signal, sizeof signal) == sizeof signal) {
         if (signal.ssi_signo == SIGUSR1) {
-            session->calls++;
+            session->pending_sigusr1++;
             continue;
         }
         session->interrupted = true;

@@ -119,26 +119,27 @@ static bool is_own_frame(struct session *session, uint64_t address)
     return false;
 }
 
-const uint64_t *names_own_code(void *state, uint32_t *slots)
+const uint64_t *names_tracing_glue(void *state, uint32_t *slots)
 {
     struct session *session = state;
     const char *prefixes[OWN_OF_TRACEPOINTS + 1] = {own_functions[0], own_functions[1], own_functions[2]};
     uint64_t *bounds = NULL;
     size_t count = 0;
-    struct kallsyms *kallsyms = session->own_code_slots ? NULL : probe_kallsyms(&session->environment);
+    struct kallsyms *kallsyms = session->tracing_glue_slots ? NULL : probe_kallsyms(&session->environment);
     if (kallsyms && !kallsyms_ranges(kallsyms, prefixes, &bounds, &count) && count) {
         uint32_t room = 4;
         while (room <= count)
             room *= 2;
-        session->own_code = arena_array(&session->arena, room, sizeof *session->own_code);
-        memset(session->own_code, 0xff, room * sizeof *session->own_code);
-        session->own_code[0] = 0;
-        memcpy(session->own_code + 1, bounds, count * sizeof *bounds);
-        session->own_code_slots = room;
+        session->tracing_glue_ranges =
+            arena_array(&session->arena, room, sizeof *session->tracing_glue_ranges);
+        memset(session->tracing_glue_ranges, 0xff, room * sizeof *session->tracing_glue_ranges);
+        session->tracing_glue_ranges[0] = 0;
+        memcpy(session->tracing_glue_ranges + 1, bounds, count * sizeof *bounds);
+        session->tracing_glue_slots = room;
     }
     free(bounds);
-    *slots = session->own_code_slots;
-    return session->own_code;
+    *slots = session->tracing_glue_slots;
+    return session->tracing_glue_ranges;
 }
 
 static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_stack *out)

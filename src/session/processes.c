@@ -259,14 +259,15 @@ static int add_child(void *state, pid_t pid)
 int processes_begin(struct session *session)
 {
     const struct session_options *options = &session->options;
-    if (session->keepers[KEEPER_LOCATE].is_needed) {
-        int error = session->host->operations->run(session->host, session->keepers[KEEPER_LOCATE].program);
+    if (session->pid_set_programs[PID_SET_LOCATE].is_needed) {
+        int error =
+            session->host->operations->run(session->host, session->pid_set_programs[PID_SET_LOCATE].program);
         if (error)
             return error;
     }
     if (!session->filter.has_set)
         return 0;
-    int error = processes_attach(session, KEEPER_FORK);
+    int error = processes_attach(session, PID_SET_FORK);
     for (size_t i = 0; !error && i < options->pid_count; i++)
         error = put(session, options->pids[i]);
     if (!error && session->child.pid)
@@ -281,16 +282,16 @@ int processes_begin(struct session *session)
     return error;
 }
 
-int processes_attach(struct session *session, enum keeper_kind kind)
+int processes_attach(struct session *session, enum pid_set_program_kind kind)
 {
-    const struct process_keeper *keeper = &session->keepers[kind];
+    const struct pid_set_program *pid_set_body = &session->pid_set_programs[kind];
     struct attach_request request = {
-        .program = keeper->program,
-        .name = keeper->event,
+        .program = pid_set_body->program,
+        .name = pid_set_body->event,
         .diagnostics = &session->diagnostics,
     };
-    return keeper->is_needed && keeper->event
-               ? kernel_attach_raw_tracepoint(session->kernel, &request, keeper->event)
+    return pid_set_body->is_needed && pid_set_body->event
+               ? kernel_attach_raw_tracepoint(session->kernel, &request, pid_set_body->event)
                : 0;
 }
 
@@ -324,7 +325,7 @@ static void look_at_all(struct session *session)
 
 int processes_attached(struct session *session)
 {
-    int error = session->filter.has_set ? processes_attach(session, KEEPER_EXIT) : 0;
+    int error = session->filter.has_set ? processes_attach(session, PID_SET_EXIT) : 0;
     if (!error && session->filter.has_set) {
         session->host->operations->map_each(session->host, (size_t)session->image.processes, drop_if_ended,
                                             session);

@@ -170,10 +170,10 @@ static void *special_thread(void *state)
 {
     struct session *session = state;
     enum probe_time time = session->special_time;
-    if (time == PROBE_ONCE && kernel_walk(session->kernel))
+    if (time == PROBE_ITERATE && kernel_walk(session->kernel))
         session->walk_failed = true;
     for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].variant->kind->time == time && time != PROBE_ONCE) {
+        if (session->units[i].variant->kind->time == time && time != PROBE_ITERATE) {
             int error = session->host->operations->run(session->host, session->units[i].program);
             if (error && !session->special_error) {
                 session->special_error = error;
@@ -237,7 +237,7 @@ static void run_special(struct session *session, enum probe_time time)
             return;
         }
         consume(session, false);
-        if (time == PROBE_ONCE &&
+        if (time == PROBE_ITERATE &&
             (session_interrupted(session) || session->handler.exit_requested || session->broken_output))
             tell_stop(session);
     }
@@ -308,7 +308,7 @@ static int attach(struct session *session)
         if (error == -EINTR || session_interrupted(session))
             return -EINTR;
         if (error && error != -EPERM && session->options.settings.missing_probes != MISSING_ERROR) {
-            session_miss(session, &before);
+            session_demote_missing_probe(session, &before);
             session->probe_count -= variant->count;
             if (session->kernel)
                 kernel_detach_from(session->kernel, attached);
@@ -325,7 +325,7 @@ static void tell_left_out(struct session *session, size_t from)
     struct diagnostics *said = &session->diagnostics;
     struct text text = {0};
     size_t kept = from;
-    if (session->options.is_guest)
+    if (session->options.is_embedded)
         return;
     for (size_t i = from; i < said->count; i++)
         if (said->items[i].severity == DIAGNOSTIC_WARNING)
@@ -349,7 +349,7 @@ static void tell_attached(struct session *session)
         session_report(session, "Attached %zu probe%s\n", session->probe_count,
                        session->probe_count == 1 ? "" : "s");
     /* For test suites written for other tracers of this language. */
-    if (!session->options.is_guest && getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
+    if (!session->options.is_embedded && getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
         text_add(&session->out, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
     session_flush(session);
     text_append(&session->out, text_string(&held), held.length);
@@ -423,7 +423,7 @@ static int turn(struct session *session, int wait_ms)
 {
     remember_process(session);
     session->is_over |= wait_for_events(session, wait_ms);
-    for (; session->calls; session->calls--)
+    for (; session->pending_sigusr1; session->pending_sigusr1--)
         run_special(session, PROBE_AT_SIGNAL);
     if (session->mixed)
         session->is_over |= mixed_turn(session, UINT64_MAX);
@@ -537,7 +537,7 @@ static int take_signals(struct session *session)
 
 static int prepare(struct session *session)
 {
-    int error = session->options.is_guest ? 0 : take_signals(session);
+    int error = session->options.is_embedded ? 0 : take_signals(session);
     if (error)
         return error;
     names_init(session);
@@ -575,7 +575,7 @@ static void give_up_privileges(struct session *session)
 {
     const struct action_table *actions = &session->actions;
     bool makes_files = session->options.rotate_bytes != 0;
-    if (session->options.is_guest || session->options.is_unsafe)
+    if (session->options.is_embedded || session->options.is_unsafe)
         return;
     for (size_t i = 0; i < actions->count; i++)
         makes_files |= actions->items[i].builtin && actions->items[i].builtin->flags & BUILTIN_MAKES_FILES;
@@ -632,7 +632,7 @@ static int begin(struct session *session)
     tell_left_out(session, told);
     tell_attached(session);
     limits_time(session, true);
-    run_special(session, PROBE_ONCE);
+    run_special(session, PROBE_ITERATE);
     bench_run(session);
     if (session->walk_failed)
         session_report(session, "WARNING: the walk over the kernel's objects ended early\n");

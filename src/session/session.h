@@ -86,7 +86,7 @@ struct session_options {
     bool colours_output; /* the output is to have colours */
     bool is_terminal;    /* the output is a terminal's */
     /* In somebody else's program (libspoortracer): no signal is taken over, the environment is not asked. */
-    bool is_guest;
+    bool is_embedded;
     /* Instead of `output`; or NULL. */
     void (*write)(void *state, const char *bytes, size_t length);
     /* Sees each record before it is acted on; true: nothing else is done with it. Or NULL. */

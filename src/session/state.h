@@ -93,8 +93,8 @@ struct session {
     struct text username;             /* the last one asked for */
     struct image_stack *stack_frames; /* of the last stack asked for */
     bool has_unread_stacks;           /* said once */
-    uint64_t *own_code;               /* names_own_code() */
-    uint32_t own_code_slots;
+    uint64_t *tracing_glue_ranges;    /* names_own_code() */
+    uint32_t tracing_glue_slots;
     struct runtime_error_state *runtime_errors;
     uint64_t runtime_error_time;
     struct session_child child;
@@ -103,7 +103,7 @@ struct session {
     bool unwinds;                                 /* the script wants stacks by call frame information */
     struct unwind *unwind;                        /* or NULL */
     uint64_t pid_namespace_device, pid_namespace; /* ours; 0: the initial one */
-    struct process_keeper keepers[KEEPER_COUNT];
+    struct pid_set_program pid_set_programs[PID_SET_COUNT];
     int *process_fds; /* pidfds of -p */
     size_t process_count;
     uint64_t process_ends; /* as last seen in the control page */
@@ -134,15 +134,15 @@ struct session {
     bool shows_progress;
     size_t complaints; /* made by actions */
     bool tests_failed;
-    unsigned calls;       /* SIGUSR1 that self probes have not heard yet */
-    bool walk_failed;     /* the kernel broke an iterator off */
-    bool broken_output;   /* nobody reads it any more, or it cannot be written */
-    bool reader_left;     /* that is why: it has what it wanted */
-    bool is_over;         /* there is nothing left to wait for */
-    uint64_t until;       /* of the monotonic clock: a turn over recordings pauses then; 0: never */
-    bool pauses;          /* it does */
-    int wait_ms;          /* of a turn */
-    uint64_t replay_time; /* reached in the recordings */
+    unsigned pending_sigusr1; /* SIGUSR1 that self probes have not heard yet */
+    bool walk_failed;         /* the kernel broke an iterator off */
+    bool broken_output;       /* nobody reads it any more, or it cannot be written */
+    bool reader_left;         /* that is why: it has what it wanted */
+    bool is_over;             /* there is nothing left to wait for */
+    uint64_t until;           /* of the monotonic clock: a turn over recordings pauses then; 0: never */
+    bool pauses;              /* it does */
+    int wait_ms;              /* of a turn */
+    uint64_t replay_time;     /* reached in the recordings */
     uint64_t remember_next, remember_pause; /* when processes are looked at again, and after how long */
     pthread_t special_thread;               /* runs begin, end and the like */
     bool has_special_thread;
@@ -154,7 +154,7 @@ struct session {
 
 /* compile.c: a probe is missing: what was said about it, since the diagnostics were `before`, becomes a
  * warning or nothing, as missing_probes wants it. */
-void session_miss(struct session *session, const struct diagnostics *before);
+void session_demote_missing_probe(struct session *session, const struct diagnostics *before);
 
 /* enum_maps.c: fills maps that are only read with the names of the enums that fit, by blocks of its own. 0, or -errno
  * with a diagnostic. */
@@ -169,8 +169,8 @@ unsigned session_script_of(void *state, const struct source *source); /* which s
 /* names.c */
 void names_init(struct session *session);
 void names_close(struct session *session);
-const uint64_t *names_own_code(void *session, uint32_t *slots); /* lower_options.own_code */
-int64_t names_wall_offset(void);                                /* since 1970 - since boot, ns */
+const uint64_t *names_tracing_glue(void *session, uint32_t *slots); /* lower_options.own_code */
+int64_t names_wall_offset(void);                                    /* since 1970 - since boot, ns */
 /* Before anything is attached: from now on it is known which code processes have mapped, also when they have
  * ended by the time that an address is printed. Nothing where no user addresses are. */
 void names_watch(struct session *session);
@@ -239,7 +239,7 @@ void child_end(struct session *session); /* SIGTERM to what still runs, and wait
 int processes_choose(
     struct session *session); /* 0, or -errno with a diagnostic; before anything is expanded */
 int processes_begin(struct session *session); /* before probes are attached: the set is filled and grows … */
-int processes_attach(struct session *session, enum keeper_kind kind);
+int processes_attach(struct session *session, enum pid_set_program_kind kind);
 int processes_attached(struct session *session); /* … and after: it shrinks */
 bool processes_ended(struct session *session);   /* all that were in the set */
 void processes_close(struct session *session);

@@ -291,7 +291,7 @@ struct wishes {
 
 static void forget(struct session *session, const struct unwind_key *key)
 {
-    session->host->operations->map_delete(session->host, session->image.unwind_wishes, key);
+    session->host->operations->map_delete(session->host, session->image.unwind_requests, key);
 }
 
 /* Of a file on an overlay the kernel's inode is that of the file below, which it shows to nobody. */
@@ -300,7 +300,8 @@ static bool is_wished(const struct proc_mapping *mapping, const struct unwind_ke
     return is_code(mapping) && (mapping->inode == key->inode || mapping->device >> 32 == 0);
 }
 
-static void grant_file(struct session *session, const struct unwind_key *key, const struct unwind_wish *wish)
+static void grant_file(struct session *session, const struct unwind_key *key,
+                       const struct unwind_request *wish)
 {
     struct proc_maps maps;
     const struct proc_mapping *mapping = NULL;
@@ -319,7 +320,7 @@ static int grant(void *state, const uint8_t *bytes, const uint8_t *value)
     struct wishes *wishes = state;
     struct session *session = wishes->session;
     struct unwind_key key;
-    struct unwind_wish wish;
+    struct unwind_request wish;
     memcpy(&key, bytes, sizeof key);
     memcpy(&wish, value, sizeof wish);
     wishes->count++;
@@ -366,14 +367,14 @@ void unwind_look(struct session *session)
         return;
     struct wishes wishes = {.session = session, .now = session->host->operations->clock(session->host)};
     end_pauses(session, wishes.now);
-    uint64_t seen = __atomic_load_n(&control->unwind_wishes, __ATOMIC_ACQUIRE);
+    uint64_t seen = __atomic_load_n(&control->unwind_requests, __ATOMIC_ACQUIRE);
     if (seen == session->unwind->wishes)
         return;
     session->unwind->wishes = seen;
     const struct host_operations *host = session->host->operations;
-    host->map_each(session->host, session->image.unwind_wishes, grant, &wishes);
+    host->map_each(session->host, session->image.unwind_requests, grant, &wishes);
     if (wishes.count > UNWIND_WISHES / 2)
-        host->map_clear(session->host, session->image.unwind_wishes);
+        host->map_clear(session->host, session->image.unwind_requests);
 }
 
 void unwind_close(struct session *session)

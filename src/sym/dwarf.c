@@ -111,7 +111,7 @@ static bool look_for_parts(struct dwarf_reader *file, bool *are_files)
     *are_files = true;
     if (!has_addresses_apart(file))
         return false;
-    DWARF_QUESTION(file);
+    DWARF_QUERY_SCOPE(file);
     const char *directory = beside(file);
     bool is_split = false;
     Dwarf_CU *unit = NULL;
@@ -510,7 +510,7 @@ int dwarf_reader_function(struct dwarf_reader *file, uint64_t address, const cha
     Dwarf_Die unit;
     struct scope scope = {.is_found = false};
     *out = (struct dwarf_function){.result = &type_none};
-    DWARF_QUESTION(file);
+    DWARF_QUERY_SCOPE(file);
     if (!dwarf_unit_at(file, address, &unit))
         return -ENOENT;
     descend(file, &unit, address, name, NULL, &scope, 0);
@@ -587,6 +587,6 @@ int dwarf_reader_each_function(struct dwarf_reader *file, const char *name, dwar
                                void *state)
 {
     struct places places = {file, visit, state};
-    DWARF_QUESTION(file);
+    DWARF_QUERY_SCOPE(file);
     return dwarf_index_each(file, DWARF_KIND_FUNCTION, name, function_places, &places);
 }

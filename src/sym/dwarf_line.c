@@ -122,7 +122,7 @@ int dwarf_reader_each_line(struct dwarf_reader *file, const char *source, unsign
                            dwarf_place_visitor *visit, void *state, unsigned *next)
 {
     struct line_search search = {.file = file, .source = source, .line = line, .column = column};
-    DWARF_QUESTION(file);
+    DWARF_QUERY_SCOPE(file);
     search_units(&search, true);
     if (!search.count)
         search_units(&search, false);

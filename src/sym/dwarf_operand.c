@@ -370,7 +370,7 @@ int dwarf_reader_operand(struct dwarf_reader *file, uint64_t address, const stru
                          struct dwarf_expression *out)
 {
     struct search search = {.file = file, .address = address, .operand = *operand};
-    DWARF_QUESTION(file);
+    DWARF_QUERY_SCOPE(file);
     bool is_found = look(&search);
     if (!is_found && !search.depth) {
         struct copies copies;

@@ -126,14 +126,14 @@ int dwarf_serve(void *service, struct apart_question *question, struct text *ans
 bool dwarf_unit_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *unit);
 /* The innermost function or inlined instance there. */
 bool dwarf_scope_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *found);
-/* Every question begins with DWARF_QUESTION and ends where its block does. One that took too long, or during
+/* Every question begins with DWARF_QUERY_SCOPE and ends where its block does. One that took too long, or during
  * which the file was cut short, is the last. */
 struct dwarf_question {
     struct dwarf_reader *file;
 };
 struct dwarf_question dwarf_ask(struct dwarf_reader *file);
 void dwarf_answered(struct dwarf_question *question);
-#define DWARF_QUESTION(of)                                                                                   \
+#define DWARF_QUERY_SCOPE(of)                                                                                \
     __attribute__((cleanup(dwarf_answered), unused)) struct dwarf_question question = dwarf_ask(of)
 /* Whether the question took too long. Tells what is waited for. */
 bool dwarf_is_late(struct dwarf_reader *file);

@@ -312,7 +312,7 @@ static void complete(struct type *type, void *provider)
 {
     struct incomplete *incomplete = provider;
     type->complete = NULL;
-    DWARF_QUESTION(incomplete->file);
+    DWARF_QUERY_SCOPE(incomplete->file);
     if (!dwarf_has(&incomplete->die, DW_AT_declaration))
         fill(incomplete->file, type, &incomplete->die);
     else if (type->name) /* this unit only knows the name */
@@ -447,7 +447,7 @@ static bool find(struct dwarf_reader *file, enum dwarf_kind kind, const char *na
 
 const struct type *dwarf_reader_type(struct dwarf_reader *file, const char *name, uint64_t near)
 {
-    DWARF_QUESTION(file);
+    DWARF_QUERY_SCOPE(file);
     static const struct {
         const char *keyword;
         enum dwarf_kind kind;
@@ -474,7 +474,7 @@ const struct type *dwarf_reader_type(struct dwarf_reader *file, const char *name
 const struct type *dwarf_reader_enumerator(struct dwarf_reader *file, const char *name, uint64_t near,
                                            int64_t *value)
 {
-    DWARF_QUESTION(file);
+    DWARF_QUERY_SCOPE(file);
     struct wanted wanted;
     if (!find(file, DWARF_KIND_ENUMERATOR, name, near, &wanted))
         return NULL;
@@ -490,7 +490,7 @@ const struct type *dwarf_reader_enumerator(struct dwarf_reader *file, const char
 int dwarf_reader_each_enum(struct dwarf_reader *file, const char *pattern, dwarf_name_visitor *visit,
                            void *state)
 {
-    DWARF_QUESTION(file);
+    DWARF_QUERY_SCOPE(file);
     return dwarf_index_names(file, DWARF_KIND_ENUM, pattern, visit, state);
 }
 
@@ -518,7 +518,7 @@ int dwarf_static_address(Dwarf_Die *die, uint64_t *address)
 int dwarf_reader_variable(struct dwarf_reader *file, const char *name, uint64_t near, uint64_t *address,
                           const struct type **type)
 {
-    DWARF_QUESTION(file);
+    DWARF_QUERY_SCOPE(file);
     struct wanted wanted;
     if (!find(file, DWARF_KIND_VARIABLE, name, near, &wanted) || dwarf_static_address(&wanted.die, address))
         return -ENOENT;

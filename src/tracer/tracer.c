@@ -252,7 +252,7 @@ static struct session_options options_for_session(struct spoor_tracer *tracer)
         .check_only = options->flags & SPOOR_TRACER_CHECK_ONLY,
         .keep_maps_quiet = !(options->flags & SPOOR_TRACER_PRINT_MAPS),
         .is_quiet = true,
-        .is_guest = true,
+        .is_embedded = true,
         .output = -1,
         .write = on_output,
         .report = on_report,

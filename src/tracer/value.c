@@ -106,7 +106,7 @@ int64_t spoor_tracer_integer(const struct spoor_tracer_value *value)
     case TYPE_USTACK:
     case TYPE_TIMESTAMP:
     case TYPE_USERNAME:
-    case TYPE_NAME:
+    case TYPE_PROBE_NAME:
     case TYPE_CGROUP_PATH: return at.left < 8 ? 0 : (int64_t)value_integer(at.type, at.bytes);
     default: break;
     }

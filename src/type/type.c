@@ -40,7 +40,7 @@ static const struct kind_facts {
     [TYPE_KSYM] = {"ksym_t", 8, 8},         [TYPE_USYM] = {"usym_t", 16, 16},
     [TYPE_KSTACK] = {"kstack_t", 8, 8},     [TYPE_USTACK] = {"ustack_t", 16, 16},
     [TYPE_INET] = {"inet", 24, 24},         [TYPE_TIMESTAMP] = {"timestamp", 8, 8},
-    [TYPE_USERNAME] = {"username_t", 8, 8}, [TYPE_NAME] = {"string", 8, 8},
+    [TYPE_USERNAME] = {"username_t", 8, 8}, [TYPE_PROBE_NAME] = {"string", 8, 8},
     [TYPE_MACADDR] = {"macaddr_t", 8, 6},   [TYPE_CGROUP_PATH] = {"cgroup_path_t", 8, 8},
     [TYPE_COUNT] = {"count_t", 8, 8},       [TYPE_SUM] = {"sum_t", 8, 8},
     [TYPE_MIN] = {"min_t", 16, 8},          [TYPE_MAX] = {"max_t", 16, 8},
@@ -442,9 +442,9 @@ static const struct type *common_within(struct arena *arena, const struct type *
         return a;
     if (type_is_number(a) && type_is_number(b))
         return common_integer(a, b);
-    if (type_is_symbol(a) && b->kind == TYPE_NAME)
+    if (type_is_symbol(a) && b->kind == TYPE_PROBE_NAME)
         return a;
-    if (type_is_symbol(b) && a->kind == TYPE_NAME)
+    if (type_is_symbol(b) && a->kind == TYPE_PROBE_NAME)
         return b;
     if (a->kind != b->kind)
         return NULL;

@@ -62,7 +62,7 @@ enum type_kind {
     TYPE_INET,
     TYPE_TIMESTAMP,
     TYPE_USERNAME,
-    TYPE_NAME,
+    TYPE_PROBE_NAME,
     TYPE_MACADDR,
     TYPE_CGROUP_PATH,
     TYPE_COUNT, /* aggregations: only as the value of a map; TYPE_COUNT is the first, TYPE_TSERIES the last */

@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .recordings = paths,
         .is_json = data[0] & 64,
         .shows_times = data[0] & 128,
-        .is_guest = true,
+        .is_embedded = true,
         .report = ignore,
         .write = ignore_output,
     };

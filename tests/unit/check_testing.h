@@ -17,7 +17,7 @@
 /* ---- a small shelf of builtins ---- */
 
 static const struct type type_comm = {.kind = TYPE_STRING, .size = 16};
-static const struct type type_probe = {.kind = TYPE_NAME, .size = 8};
+static const struct type type_probe = {.kind = TYPE_PROBE_NAME, .size = 8};
 
 static const struct type *check_arg(struct checker *checker, struct node *node)
 {

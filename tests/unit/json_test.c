@@ -301,7 +301,7 @@ static void values(void **state)
     assert_json("\"FF:01:00:00:00:00\"");
     value(type_simple(&arena, TYPE_KSYM), WORDS(0x10));
     assert_json("\"0x10\"");
-    value(type_simple(&arena, TYPE_NAME), WORDS(3));
+    value(type_simple(&arena, TYPE_PROBE_NAME), WORDS(3));
     assert_json("\"3\"");
     value(type_simple(&arena, TYPE_KSTACK), WORDS(0));
     assert_json("\"\\n\"");

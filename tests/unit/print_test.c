@@ -211,8 +211,8 @@ static void names_for_numbers(void **state)
     assert_value(simple(TYPE_KSYM), WORDS(0x4), "0x4");
     assert_value(simple(TYPE_USYM), WORDS(0x1004, 42), "main");
     assert_value(simple(TYPE_USYM), WORDS(0x1004, 1), "0x1004");
-    assert_value(simple(TYPE_NAME), WORDS(1), "tracepoint:a:b");
-    assert_value(simple(TYPE_NAME), WORDS(99), "99");
+    assert_value(simple(TYPE_PROBE_NAME), WORDS(1), "tracepoint:a:b");
+    assert_value(simple(TYPE_PROBE_NAME), WORDS(99), "99");
     assert_value(simple(TYPE_USERNAME), WORDS(0), "root");
     assert_value(simple(TYPE_USERNAME), WORDS(1000), "1000");
     assert_value(simple(TYPE_INET), WORDS(4, 0x0100007f, 0), "127.0.0.1");
@@ -223,7 +223,7 @@ static void names_for_numbers(void **state)
     struct printer nameless = {.out = &text};
     text_clear(&text);
     print_value(&nameless, simple(TYPE_KSYM), WORDS(0x1004));
-    print_value(&nameless, simple(TYPE_NAME), WORDS(1));
+    print_value(&nameless, simple(TYPE_PROBE_NAME), WORDS(1));
     print_value(&nameless, simple(TYPE_USTACK), WORDS(7, 42));
     assert_string_equal(text_string(&text), "0x10041\n        <unwind failure>\n");
 }

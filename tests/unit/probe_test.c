@@ -28,7 +28,7 @@ static void test_names_and_aliases(void **state)
         assert_non_null(probe_kinds[i]->what);
         assert_non_null(probe_kinds[i]->plan);
         assert_true((probe_kinds[i]->attach != NULL) ==
-                    (probe_kinds[i]->time == PROBE_EVENT || probe_kinds[i]->time == PROBE_ONCE));
+                    (probe_kinds[i]->time == PROBE_EVENT || probe_kinds[i]->time == PROBE_ITERATE));
     }
 }
 

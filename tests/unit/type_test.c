@@ -36,8 +36,9 @@ static void storage_is_a_multiple_of_eight(void **state)
         enum type_kind kind;
         uint32_t storage;
     } simple[] = {
-        {TYPE_KSYM, 8},      {TYPE_USYM, 16},    {TYPE_KSTACK, 8}, {TYPE_USTACK, 16}, {TYPE_INET, 24},
-        {TYPE_TIMESTAMP, 8}, {TYPE_USERNAME, 8}, {TYPE_NAME, 8},   {TYPE_MACADDR, 8}, {TYPE_CGROUP_PATH, 8},
+        {TYPE_KSYM, 8},    {TYPE_USYM, 16},       {TYPE_KSTACK, 8},   {TYPE_USTACK, 16},
+        {TYPE_INET, 24},   {TYPE_TIMESTAMP, 8},   {TYPE_USERNAME, 8}, {TYPE_PROBE_NAME, 8},
+        {TYPE_MACADDR, 8}, {TYPE_CGROUP_PATH, 8},
     };
     for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
         assert_int_equal(type_storage(type_simple(&arena, simple[i].kind)), simple[i].storage);
