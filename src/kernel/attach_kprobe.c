@@ -10,9 +10,9 @@
 #include "kernel/syscalls.h"
 #include "sym/machine.h"
 
-static const struct kprobe_site *kprobe_site_of(const struct site_ladder *ladder, size_t site)
+static const struct kprobe_site *kprobe_site_of(const struct attach_strategy *strategy, size_t site)
 {
-    return &((const struct kprobe_site *)ladder->sites)[site];
+    return &((const struct kprobe_site *)strategy->sites)[site];
 }
 
 /* "[MODULE:]SYMBOL[+OFFSET]" or an address: what tracefs and messages want. */
@@ -29,19 +29,19 @@ static void kprobe_text(const struct kprobe_site *site, struct text *out)
         text_printf(out, "+%llu", (unsigned long long)site->offset);
 }
 
-static void kprobe_spec(const struct site_ladder *ladder, size_t site, struct text *out)
+static void kprobe_spec(const struct attach_strategy *strategy, size_t site, struct text *out)
 {
-    kprobe_text(kprobe_site_of(ladder, site), out);
+    kprobe_text(kprobe_site_of(strategy, site), out);
 }
 
-static uint64_t kprobe_cookie(const struct site_ladder *ladder, size_t site)
+static uint64_t kprobe_cookie(const struct attach_strategy *strategy, size_t site)
 {
-    return kprobe_site_of(ladder, site)->cookie;
+    return kprobe_site_of(strategy, site)->cookie;
 }
 
-static int kprobe_open(const struct site_ladder *ladder, size_t index)
+static int kprobe_open(const struct attach_strategy *strategy, size_t index)
 {
-    const struct kprobe_site *site = kprobe_site_of(ladder, index);
+    const struct kprobe_site *site = kprobe_site_of(strategy, index);
     int type = features_event_source("kprobe");
     if (type < 0)
         return type;
@@ -58,35 +58,36 @@ static int kprobe_open(const struct site_ladder *ladder, size_t index)
     struct perf_event_attr event = {
         .type = (uint32_t)type,
         .size = sizeof event,
-        .config = ladder->is_return ? 1 : 0,
+        .config = strategy->is_return ? 1 : 0,
         .sample_period = 1,
         .wakeup_events = 1,
         .disabled = 1,
     };
     event.config1 = site->symbol ? (uintptr_t)symbol.bytes : 0;
     event.config2 = site->offset;
-    int fd = trace_events_stuck(ladder->kernel)
+    int fd = trace_events_stuck(strategy->kernel)
                  ? -EDEADLK
-                 : syscall_perf_event_open(&event, -1, (int)ladder->kernel->online[0]);
+                 : syscall_perf_event_open(&event, -1, (int)strategy->kernel->online[0]);
     text_free(&symbol);
     return fd;
 }
 
-static int kprobe_multi(const struct site_ladder *ladder, size_t first, size_t count)
+static int kprobe_multi(const struct attach_strategy *strategy, size_t first, size_t count)
 {
     uint64_t *words = calloc(count, 2 * sizeof *words);
     if (!words)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        const struct kprobe_site *site = kprobe_site_of(ladder, first + i);
+        const struct kprobe_site *site = kprobe_site_of(strategy, first + i);
         words[i] = (uintptr_t)site->symbol;
         words[count + i] = site->cookie;
     }
-    struct link_create link = {.program = (uint32_t)ladder->program->fd, .attach_type = ATTACH_KPROBE_MULTI};
+    struct link_create link = {.program = (uint32_t)strategy->program->fd,
+                               .attach_type = ATTACH_KPROBE_MULTI};
     link.kprobe_multi.symbols = (uintptr_t)words;
     link.kprobe_multi.cookies = (uintptr_t)(words + count);
     link.kprobe_multi.count = (uint32_t)count;
-    link.kprobe_multi.flags = ladder->is_return ? LINK_KPROBE_MULTI_RETURN : 0;
+    link.kprobe_multi.flags = strategy->is_return ? LINK_KPROBE_MULTI_RETURN : 0;
     int fd = syscall_link_create(&link);
     free(words);
     return fd;
@@ -176,7 +177,7 @@ int kernel_attach_kprobes(struct kernel *kernel, const struct attach_request *re
     bool is_multi =
         program->expected_attach_type == ATTACH_KPROBE_MULTI && kernel->host.features.kprobe_multi;
     count = kprobe_choose(request, sites, count, is_multi, chosen);
-    struct site_ladder ladder = {
+    struct attach_strategy strategy = {
         .kernel = kernel,
         .request = request,
         .program = program,
@@ -191,7 +192,7 @@ int kernel_attach_kprobes(struct kernel *kernel, const struct attach_request *re
         .multi = is_multi ? kprobe_multi : NULL,
     };
     size_t bad;
-    int error = count ? attach_sites(&ladder, &bad) : 0;
+    int error = count ? attach_sites(&strategy, &bad) : 0;
     if (error)
         kprobe_explain(request, bad < count ? &chosen[bad] : NULL, error);
     free(chosen);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ladder for uprobes and kprobes, from the cheapest rung to the one that always works:
+/* The strategy for uprobes and kprobes, from the cheapest rung to the one that always works:
  *
  *   one multi link for all sites                     closes in 30 ms, however many
  *   one event of tracefs for all with one cookie     closes in 100 ms each
@@ -32,12 +32,12 @@ static bool site_error(int error)
 /* ---- multi links ---- */
 
 /* The first site that makes a link over the sites up to it fail. */
-static int multi_bisect(const struct site_ladder *ladder, size_t first, size_t count, size_t *bad)
+static int multi_bisect(const struct attach_strategy *strategy, size_t first, size_t count, size_t *bad)
 {
     size_t good = 0, failing = count; /* prefixes of these lengths */
     while (good + 1 < failing) {
         size_t middle = good + (failing - good) / 2;
-        int fd = ladder->multi(ladder, first, middle);
+        int fd = strategy->multi(strategy, first, middle);
         if (fd >= 0)
             close(fd);
         else if (!site_error(fd))
@@ -46,7 +46,7 @@ static int multi_bisect(const struct site_ladder *ladder, size_t first, size_t c
             good = middle;
         else
             failing = middle;
-        int error = attach_progress(ladder->request, middle, count);
+        int error = attach_progress(strategy->request, middle, count);
         if (error)
             return error;
     }
@@ -54,33 +54,33 @@ static int multi_bisect(const struct site_ladder *ladder, size_t first, size_t c
     return 0;
 }
 
-static int sites_by_multi(const struct site_ladder *ladder, size_t *bad)
+static int sites_by_multi(const struct attach_strategy *strategy, size_t *bad)
 {
-    struct attachment *attachment = attachment_new(ladder->kernel);
+    struct attachment *attachment = attachment_new(strategy->kernel);
     if (!attachment)
         return -ENOMEM;
-    size_t chunk = ladder->is_kprobe ? MULTI_CHUNK_KERNEL : MULTI_CHUNK;
+    size_t chunk = strategy->is_kprobe ? MULTI_CHUNK_KERNEL : MULTI_CHUNK;
     int error = 0;
-    for (size_t first = 0; first < ladder->count && !error; first += chunk) {
-        size_t count = ladder->count - first < chunk ? ladder->count - first : chunk;
-        int fd = ladder->multi(ladder, first, count);
+    for (size_t first = 0; first < strategy->count && !error; first += chunk) {
+        size_t count = strategy->count - first < chunk ? strategy->count - first : chunk;
+        int fd = strategy->multi(strategy, first, count);
         error = fd < 0 ? fd : attachment_add(attachment, fd);
         if (fd < 0 && site_error(fd)) {
-            int other = multi_bisect(ladder, first, count, bad);
+            int other = multi_bisect(strategy, first, count, bad);
             if (other)
                 error = other;
         }
         if (!error)
-            error = attach_progress(ladder->request, first + count, ladder->count);
+            error = attach_progress(strategy->request, first + count, strategy->count);
     }
-    attachment_describe(attachment, "%s_multi %zu site%s %s", ladder->is_kprobe ? "kprobe" : "uprobe",
-                        ladder->count, ladder->count == 1 ? "" : "s", ladder->where);
+    attachment_describe(attachment, "%s_multi %zu site%s %s", strategy->is_kprobe ? "kprobe" : "uprobe",
+                        strategy->count, strategy->count == 1 ? "" : "s", strategy->where);
     return error;
 }
 
 /* ---- events ---- */
 
-static int event_of_group(const struct site_ladder *ladder, uint32_t id)
+static int event_of_group(const struct attach_strategy *strategy, uint32_t id)
 {
     struct perf_event_attr event = {
         .type = PERF_TYPE_TRACEPOINT,
@@ -90,51 +90,51 @@ static int event_of_group(const struct site_ladder *ladder, uint32_t id)
         .wakeup_events = 1,
         .disabled = 1,
     };
-    return syscall_perf_event_open(&event, ladder->pid > 0 ? ladder->pid : -1,
-                                   ladder->pid > 0 ? -1 : (int)ladder->kernel->online[0]);
+    return syscall_perf_event_open(&event, strategy->pid > 0 ? strategy->pid : -1,
+                                   strategy->pid > 0 ? -1 : (int)strategy->kernel->online[0]);
 }
 
-static int group_try(const struct site_ladder *ladder, const size_t *order, size_t count, bool has_cookie,
-                     size_t *bad)
+static int group_try(const struct attach_strategy *strategy, const size_t *order, size_t count,
+                     bool has_cookie, size_t *bad)
 {
-    struct attachment *attachment = attachment_new(ladder->kernel);
+    struct attachment *attachment = attachment_new(strategy->kernel);
     if (!attachment)
         return -ENOMEM;
     uint32_t id;
-    int error = trace_events_make(ladder, attachment, order, count, &id, bad);
+    int error = trace_events_make(strategy, attachment, order, count, &id, bad);
     if (error)
         return error;
-    int fd = event_of_group(ladder, id);
+    int fd = event_of_group(strategy, id);
     error = fd < 0 ? fd
-                   : attach_to_event(attachment, ladder->program, fd, has_cookie,
-                                     ladder->cookie(ladder, order[0]));
+                   : attach_to_event(attachment, strategy->program, fd, has_cookie,
+                                     strategy->cookie(strategy, order[0]));
     if (!error)
         error = trace_events_hold(attachment);
-    attachment_describe(attachment, "%s_events %zu site%s %s", ladder->is_kprobe ? "kprobe" : "uprobe", count,
-                        count == 1 ? "" : "s", ladder->where);
+    attachment_describe(attachment, "%s_events %zu site%s %s", strategy->is_kprobe ? "kprobe" : "uprobe",
+                        count, count == 1 ? "" : "s", strategy->where);
     return error;
 }
 
 /* Attaches the sites of one cookie under one event of tracefs. *bad: place in order. */
-static int sites_by_group(const struct site_ladder *ladder, const size_t *order, size_t count,
+static int sites_by_group(const struct attach_strategy *strategy, const size_t *order, size_t count,
                           bool has_cookie, size_t *bad)
 {
-    size_t before = ladder->kernel->attachment_count;
-    int error = group_try(ladder, order, count, has_cookie, bad);
+    size_t before = strategy->kernel->attachment_count;
+    int error = group_try(strategy, order, count, has_cookie, bad);
     if (!error || *bad < count || !site_error(error))
         return error;
     size_t good = 0, failing = count;
     while (good + 1 < failing) {
         size_t middle = good + (failing - good) / 2, unused;
-        kernel_detach_from(ladder->kernel, before);
-        int other = group_try(ladder, order, middle, has_cookie, &unused);
+        kernel_detach_from(strategy->kernel, before);
+        int other = group_try(strategy, order, middle, has_cookie, &unused);
         if (other && !site_error(other))
             return other;
         if (other)
             failing = middle;
         else
             good = middle;
-        other = attach_progress(ladder->request, middle, count);
+        other = attach_progress(strategy->request, middle, count);
         if (other)
             return other;
     }
@@ -142,25 +142,25 @@ static int sites_by_group(const struct site_ladder *ladder, const size_t *order,
     return error;
 }
 
-static int sites_by_event(const struct site_ladder *ladder, const size_t *order, size_t count,
+static int sites_by_event(const struct attach_strategy *strategy, const size_t *order, size_t count,
                           bool has_cookie, size_t *bad)
 {
-    struct attachment *attachment = attachment_new(ladder->kernel);
+    struct attachment *attachment = attachment_new(strategy->kernel);
     if (!attachment)
         return -ENOMEM;
     int error = 0;
     for (size_t i = 0; i < count && !error; i++) {
-        int fd = ladder->open(ladder, order[i]);
+        int fd = strategy->open(strategy, order[i]);
         error = fd < 0 ? fd
-                       : attach_to_event(attachment, ladder->program, fd, has_cookie,
-                                         ladder->cookie(ladder, order[i]));
+                       : attach_to_event(attachment, strategy->program, fd, has_cookie,
+                                         strategy->cookie(strategy, order[i]));
         if (site_error(error))
             *bad = i;
         if (!error)
-            error = attach_progress(ladder->request, i + 1, count);
+            error = attach_progress(strategy->request, i + 1, count);
     }
-    attachment_describe(attachment, "%s events %zu site%s %s%s", ladder->is_kprobe ? "kprobe" : "uprobe",
-                        count, count == 1 ? "" : "s", ladder->where, has_cookie ? " (links)" : "");
+    attachment_describe(attachment, "%s events %zu site%s %s%s", strategy->is_kprobe ? "kprobe" : "uprobe",
+                        count, count == 1 ? "" : "s", strategy->where, has_cookie ? " (links)" : "");
     return error;
 }
 
@@ -180,41 +180,41 @@ static int keyed_site_compare(const void *a, const void *b)
 }
 
 /* Sites of one cookie stand next to each other in *order. */
-static int sites_sorted(const struct site_ladder *ladder, bool has_cookie, struct keyed_site **keyed,
+static int sites_sorted(const struct attach_strategy *strategy, bool has_cookie, struct keyed_site **keyed,
                         size_t **order)
 {
-    *keyed = calloc(ladder->count, sizeof **keyed);
-    *order = calloc(ladder->count, sizeof **order);
+    *keyed = calloc(strategy->count, sizeof **keyed);
+    *order = calloc(strategy->count, sizeof **order);
     if (!*keyed || !*order)
         return -ENOMEM;
-    for (size_t i = 0; i < ladder->count; i++)
-        (*keyed)[i] = (struct keyed_site){has_cookie ? ladder->cookie(ladder, i) : 0, i};
-    qsort(*keyed, ladder->count, sizeof **keyed, keyed_site_compare);
-    for (size_t i = 0; i < ladder->count; i++)
+    for (size_t i = 0; i < strategy->count; i++)
+        (*keyed)[i] = (struct keyed_site){has_cookie ? strategy->cookie(strategy, i) : 0, i};
+    qsort(*keyed, strategy->count, sizeof **keyed, keyed_site_compare);
+    for (size_t i = 0; i < strategy->count; i++)
         (*order)[i] = (*keyed)[i].site;
     return 0;
 }
 
-static int sites_by_events(const struct site_ladder *ladder, size_t *bad)
+static int sites_by_events(const struct attach_strategy *strategy, size_t *bad)
 {
-    const struct features *features = &ladder->kernel->host.features;
+    const struct features *features = &strategy->kernel->host.features;
     /* A program that was loaded for multi links cannot be linked to a perf event. */
     bool has_cookie =
-        features->perf_link && features->attach_cookie && !ladder->program->expected_attach_type;
+        features->perf_link && features->attach_cookie && !strategy->program->expected_attach_type;
     bool has_pmu = features->probe_pmu, has_groups = features->trace_events;
     if (!has_pmu && !has_groups)
         return -EOPNOTSUPP;
     struct keyed_site *keyed = NULL;
     size_t *order = NULL;
-    int error = sites_sorted(ladder, has_cookie, &keyed, &order);
-    for (size_t first = 0, count; first < ladder->count && !error; first += count) {
+    int error = sites_sorted(strategy, has_cookie, &keyed, &order);
+    for (size_t first = 0, count; first < strategy->count && !error; first += count) {
         count = 1;
-        while (first + count < ladder->count && keyed[first + count].cookie == keyed[first].cookie)
+        while (first + count < strategy->count && keyed[first + count].cookie == keyed[first].cookie)
             count++;
         size_t at = count;
         bool use_group = has_groups && (count > 1 || !has_pmu);
-        error = use_group ? sites_by_group(ladder, order + first, count, has_cookie, &at)
-                          : sites_by_event(ladder, order + first, count, has_cookie, &at);
+        error = use_group ? sites_by_group(strategy, order + first, count, has_cookie, &at)
+                          : sites_by_event(strategy, order + first, count, has_cookie, &at);
         if (error && at < count)
             *bad = order[first + at];
     }
@@ -223,19 +223,19 @@ static int sites_by_events(const struct site_ladder *ladder, size_t *bad)
     return error;
 }
 
-int attach_sites(const struct site_ladder *ladder, size_t *bad)
+int attach_sites(const struct attach_strategy *strategy, size_t *bad)
 {
-    const size_t before = ladder->kernel->attachment_count;
-    *bad = ladder->count;
-    if (!ladder->count)
+    const size_t before = strategy->kernel->attachment_count;
+    *bad = strategy->count;
+    if (!strategy->count)
         return 0;
-    int error = attach_progress(ladder->request, 0, ladder->count);
+    int error = attach_progress(strategy->request, 0, strategy->count);
     if (error)
         return error;
-    error = ladder->multi ? sites_by_multi(ladder, bad) : sites_by_events(ladder, bad);
-    for (size_t i = before; i < ladder->kernel->attachment_count; i++) {
-        ladder->kernel->attachments[i].program = ladder->request->program;
-        ladder->kernel->attachments[i].is_kprobe = ladder->is_kprobe;
+    error = strategy->multi ? sites_by_multi(strategy, bad) : sites_by_events(strategy, bad);
+    for (size_t i = before; i < strategy->kernel->attachment_count; i++) {
+        strategy->kernel->attachments[i].program = strategy->request->program;
+        strategy->kernel->attachments[i].is_kprobe = strategy->is_kprobe;
     }
     return error;
 }

@@ -22,73 +22,74 @@ struct uprobe_file {
     char for_kernel[64]; /* leads to the descriptor: the very file that was looked at */
 };
 
-static const struct uprobe_site *uprobe_site_of(const struct site_ladder *ladder, size_t site)
+static const struct uprobe_site *uprobe_site_of(const struct attach_strategy *strategy, size_t site)
 {
-    return &((const struct uprobe_site *)ladder->sites)[site];
+    return &((const struct uprobe_site *)strategy->sites)[site];
 }
 
-static void uprobe_spec(const struct site_ladder *ladder, size_t index, struct text *out)
+static void uprobe_spec(const struct attach_strategy *strategy, size_t index, struct text *out)
 {
-    const struct uprobe_file *file = ladder->state;
-    const struct uprobe_site *site = uprobe_site_of(ladder, index);
+    const struct uprobe_file *file = strategy->state;
+    const struct uprobe_site *site = uprobe_site_of(strategy, index);
     text_printf(out, "%s:0x%llx", file->for_kernel, (unsigned long long)site->offset);
     if (site->semaphore)
         text_printf(out, "(0x%llx)", (unsigned long long)site->semaphore);
 }
 
-static uint64_t uprobe_cookie(const struct site_ladder *ladder, size_t site)
+static uint64_t uprobe_cookie(const struct attach_strategy *strategy, size_t site)
 {
-    return uprobe_site_of(ladder, site)->cookie;
+    return uprobe_site_of(strategy, site)->cookie;
 }
 
-static int uprobe_open(const struct site_ladder *ladder, size_t index)
+static int uprobe_open(const struct attach_strategy *strategy, size_t index)
 {
     enum { SEMAPHORE_SHIFT = 32 };
-    const struct uprobe_file *file = ladder->state;
-    const struct uprobe_site *site = uprobe_site_of(ladder, index);
+    const struct uprobe_file *file = strategy->state;
+    const struct uprobe_site *site = uprobe_site_of(strategy, index);
     int type = features_event_source("uprobe");
     if (type < 0)
         return type;
     if (site->semaphore > UINT32_MAX)
         return -ERANGE; /* the field has 32 bits */
-    if (trace_events_stuck(ladder->kernel))
+    if (trace_events_stuck(strategy->kernel))
         return -EDEADLK;
     struct perf_event_attr event = {
         .type = (uint32_t)type,
         .size = sizeof event,
-        .config = (ladder->is_return ? 1 : 0) | site->semaphore << SEMAPHORE_SHIFT,
+        .config = (strategy->is_return ? 1 : 0) | site->semaphore << SEMAPHORE_SHIFT,
         .sample_period = 1,
         .wakeup_events = 1,
         .disabled = 1,
     };
     event.config1 = (uintptr_t)file->for_kernel;
     event.config2 = site->offset;
-    return syscall_perf_event_open(&event, ladder->pid > 0 ? ladder->pid : -1,
-                                   ladder->pid > 0 ? -1 : (int)ladder->kernel->online[0]);
+    return syscall_perf_event_open(&event, strategy->pid > 0 ? strategy->pid : -1,
+                                   strategy->pid > 0 ? -1 : (int)strategy->kernel->online[0]);
 }
 
-static int uprobe_multi(const struct site_ladder *ladder, size_t first, size_t count)
+static int uprobe_multi(const struct attach_strategy *strategy, size_t first, size_t count)
 {
-    const struct uprobe_file *file = ladder->state;
+    const struct uprobe_file *file = strategy->state;
     uint64_t *words = calloc(count, 3 * sizeof *words);
     if (!words)
         return -ENOMEM;
     uint64_t *offsets = words, *semaphores = words + count, *cookies = words + 2 * count, any_semaphore = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct uprobe_site *site = uprobe_site_of(ladder, first + i);
+        const struct uprobe_site *site = uprobe_site_of(strategy, first + i);
         offsets[i] = site->offset;
         semaphores[i] = site->semaphore;
         cookies[i] = site->cookie;
         any_semaphore |= site->semaphore;
     }
-    struct link_create link = {.program = (uint32_t)ladder->program->fd, .attach_type = ATTACH_UPROBE_MULTI};
+    struct link_create link = {.program = (uint32_t)strategy->program->fd,
+                               .attach_type = ATTACH_UPROBE_MULTI};
     link.uprobe_multi.path = (uintptr_t)file->for_kernel;
     link.uprobe_multi.offsets = (uintptr_t)offsets;
     link.uprobe_multi.semaphores = any_semaphore ? (uintptr_t)semaphores : 0;
     link.uprobe_multi.cookies = (uintptr_t)cookies;
     link.uprobe_multi.count = (uint32_t)count;
-    link.uprobe_multi.flags = ladder->is_return ? LINK_UPROBE_MULTI_RETURN : 0;
-    link.uprobe_multi.pid = ladder->pid > 0 ? (uint32_t)ladder->pid : 0;
+    link.uprobe_multi.flags = strategy->is_return ? LINK_UPROBE_MULTI_RETURN : 0;
+    link.uprobe_multi.pid = strategy->pid > 0 ? (uint32_t)strategy->pid : 0;
     int fd = syscall_link_create(&link);
     free(words);
     return fd;
@@ -300,7 +301,7 @@ int kernel_attach_uprobes(struct kernel *kernel, const struct attach_request *re
     if (!error && count) {
         bool use_multi =
             program->expected_attach_type == ATTACH_UPROBE_MULTI && kernel->host.features.uprobe_multi;
-        struct site_ladder ladder = {
+        struct attach_strategy strategy = {
             .kernel = kernel,
             .request = request,
             .program = program,
@@ -316,7 +317,7 @@ int kernel_attach_uprobes(struct kernel *kernel, const struct attach_request *re
             .state = &file,
         };
         size_t bad;
-        error = attach_sites(&ladder, &bad);
+        error = attach_sites(&strategy, &bad);
         if (error)
             uprobe_explain(request, &file, bad < count ? &good[bad] : NULL, pid, error);
     }

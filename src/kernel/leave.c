@@ -150,7 +150,7 @@ static int leave_prepare(struct leaving *leaving, const struct kernel *kernel, i
     leaving->kept[leaving->kept_count++] = parent_gone;
     for (size_t i = 0; i < kernel->attachment_count; i++) {
         const struct attachment *attachment = &kernel->attachments[i];
-        const int own[] = {attachment->witness, attachment->lives[0], attachment->lives[1]};
+        const int own[] = {attachment->eof_fd, attachment->hold_fds[0], attachment->hold_fds[1]};
         for (size_t k = 0; attachment->group && k < 3; k++)
             if (own[k] >= 0)
                 leaving->kept[leaving->kept_count++] = own[k];
@@ -200,10 +200,10 @@ static void leave_forget(struct kernel *kernel)
         struct attachment *attachment = &kernel->attachments[i];
         if (!attachment->group)
             continue;
-        close(attachment->witness);
+        close(attachment->eof_fd);
         for (int k = 0; k < 2; k++)
-            if (attachment->lives[k] >= 0 && attachment_add(attachment, attachment->lives[k]))
-                attachment->lives[k] = -1; /* closed already */
+            if (attachment->hold_fds[k] >= 0 && attachment_add(attachment, attachment->hold_fds[k]))
+                attachment->hold_fds[k] = -1; /* closed already */
         free(attachment->group);
         attachment->group = NULL;
     }

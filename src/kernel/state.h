@@ -58,8 +58,8 @@ struct attachment {
     bool is_iterator; /* fds[0] is to be read to its end: kernel_walk() */
     char *group;      /* of tracefs events to be removed after; or NULL */
     bool group_is_kprobe;
-    int witness, lives[2]; /* with a group: see trace_events.c */
-    char *description;     /* one line */
+    int eof_fd, hold_fds[2]; /* with a group: see trace_events.c */
+    char *description;       /* one line */
 };
 
 struct kernel {
@@ -173,8 +173,8 @@ int attach_to_event(struct attachment *attachment, const struct kernel_program *
 int attach_progress(const struct attach_request *request, size_t done, size_t total); /* 0 or -EINTR */
 const char *attach_error(int error);                                                  /* as strerror */
 
-/* attach_sites.c: the ladder below the multi links, alike for uprobes and kprobes. */
-struct site_ladder {
+/* attach_sites.c: the strategy below the multi links, alike for uprobes and kprobes. */
+struct attach_strategy {
     struct kernel *kernel;
     const struct attach_request *request;
     const struct kernel_program *program;
@@ -183,14 +183,16 @@ struct site_ladder {
     pid_t pid;
     bool is_kprobe, is_return;
     const char *where; /* for descriptions: the path, or "kernel" */
-    void (*spec)(const struct site_ladder *ladder, size_t site, struct text *out); /* in a line of tracefs */
-    uint64_t (*cookie)(const struct site_ladder *ladder, size_t site);
-    int (*open)(const struct site_ladder *ladder, size_t site); /* one perf event for one site */
-    int (*multi)(const struct site_ladder *ladder, size_t first, size_t count); /* a link's descriptor */
+    void (*spec)(const struct attach_strategy *strategy, size_t site,
+                 struct text *out); /* in a line of tracefs */
+    uint64_t (*cookie)(const struct attach_strategy *strategy, size_t site);
+    int (*open)(const struct attach_strategy *strategy, size_t site); /* one perf event for one site */
+    int (*multi)(const struct attach_strategy *strategy, size_t first,
+                 size_t count); /* a link's descriptor */
     void *state;
 };
 /* Attaches all sites; on failure *bad is the site that the kernel refuses, or count if it is none. */
-int attach_sites(const struct site_ladder *ladder, size_t *bad);
+int attach_sites(const struct attach_strategy *strategy, size_t *bad);
 /* Events of a program that its kprobes missed, as far as the kernel tells. */
 uint64_t sites_missed(const struct kernel *kernel, size_t program);
 
@@ -200,8 +202,8 @@ int trace_events_open(struct kernel *kernel); /* -errno: not reachable */
 bool trace_events_stuck(struct kernel *kernel);
 /* Makes one event of several sites and puts the group's name into the attachment, which removes it when it is
  * dropped, also after a failure. *bad is then the place in `order` of the site that the kernel refuses. */
-int trace_events_make(const struct site_ladder *ladder, struct attachment *attachment, const size_t *order,
-                      size_t count, uint32_t *id, size_t *bad);
+int trace_events_make(const struct attach_strategy *strategy, struct attachment *attachment,
+                      const size_t *order, size_t count, uint32_t *id, size_t *bad);
 /* To be called as soon as the attachment has the perf event. */
 int trace_events_hold(struct attachment *attachment);
 /* Closes the attachment's own ends and removes the group's event as soon as nobody has it any more. Gives up

@@ -48,14 +48,14 @@ static int trace_events_write(int directory, bool is_kprobe, const char *line, s
 }
 
 /* All of our relatives have closed the perf event, or patience ends. */
-static bool trace_events_is_closed(int witness, int patience)
+static bool trace_events_is_closed(int eof_fd, int patience)
 {
-    struct pollfd poll_witness = {.fd = witness, .events = POLLIN};
+    struct pollfd poll_eof = {.fd = eof_fd, .events = POLLIN};
     int answer;
     do
-        answer = poll(&poll_witness, 1, patience);
+        answer = poll(&poll_eof, 1, patience);
     while (answer < 0 && errno == EINTR);
-    return answer == 1 && (poll_witness.revents & POLLHUP);
+    return answer == 1 && (poll_eof.revents & POLLHUP);
 }
 
 /* Neither tracefs ("echo 1 > enable" in the directory of all events does that to ours as well) nor perf has
@@ -78,10 +78,10 @@ void trace_events_remove(int directory, const struct attachment *attachment, int
     char line[128];
     int length = snprintf(line, sizeof line, "-:%s/%s\n", attachment->group, event_name);
     for (int i = 0; i < 2; i++)
-        if (attachment->lives[i] >= 0)
-            close(attachment->lives[i]);
+        if (attachment->hold_fds[i] >= 0)
+            close(attachment->hold_fds[i]);
     /* What fails is tried again: nobody else will take it away. */
-    bool is_closed = trace_events_is_closed(attachment->witness, patience);
+    bool is_closed = trace_events_is_closed(attachment->eof_fd, patience);
     for (int i = 0; is_closed && i < REMOVE_ATTEMPTS; i++) {
         if (i)
             nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
@@ -91,7 +91,7 @@ void trace_events_remove(int directory, const struct attachment *attachment, int
         if (!error || error == -ENOENT)
             break;
     }
-    close(attachment->witness);
+    close(attachment->eof_fd);
 }
 
 int trace_events_open(struct kernel *kernel)
@@ -117,20 +117,20 @@ static int trace_events_claim(struct attachment *attachment, const char *group, 
         return -ENOMEM;
     }
     attachment->group_is_kprobe = is_kprobe;
-    attachment->witness = ends[0];
-    attachment->lives[0] = ends[1];
-    attachment->lives[1] = -1;
+    attachment->eof_fd = ends[0];
+    attachment->hold_fds[0] = ends[1];
+    attachment->hold_fds[1] = -1;
     return 0;
 }
 
 int trace_events_hold(struct attachment *attachment)
 {
-    int highest = attachment->lives[0];
+    int highest = attachment->hold_fds[0];
     for (size_t i = 0; i < attachment->count; i++)
         if (attachment->fds[i] > highest)
             highest = attachment->fds[i];
-    attachment->lives[1] = fcntl(attachment->lives[0], F_DUPFD_CLOEXEC, highest + 1);
-    return attachment->lives[1] < 0 ? -errno : 0;
+    attachment->hold_fds[1] = fcntl(attachment->hold_fds[0], F_DUPFD_CLOEXEC, highest + 1);
+    return attachment->hold_fds[1] < 0 ? -errno : 0;
 }
 
 bool trace_events_stuck(struct kernel *kernel)
@@ -138,10 +138,10 @@ bool trace_events_stuck(struct kernel *kernel)
     return trace_events_open(kernel) == -EDEADLK;
 }
 
-int trace_events_make(const struct site_ladder *ladder, struct attachment *attachment, const size_t *order,
-                      size_t count, uint32_t *id, size_t *bad)
+int trace_events_make(const struct attach_strategy *strategy, struct attachment *attachment,
+                      const size_t *order, size_t count, uint32_t *id, size_t *bad)
 {
-    struct kernel *kernel = ladder->kernel;
+    struct kernel *kernel = strategy->kernel;
     *bad = count;
     int error = trace_events_open(kernel);
     if (error)
@@ -151,20 +151,20 @@ int trace_events_make(const struct site_ladder *ladder, struct attachment *attac
     snprintf(group, sizeof group, "spoor_%d_%u", (int)getpid(), kernel->group_number++);
     /* The witness first, so that its number is below all that follow. On failure the caller drops the
      * attachment, and the definitions with it. */
-    error = trace_events_claim(attachment, group, ladder->is_kprobe);
+    error = trace_events_claim(attachment, group, strategy->is_kprobe);
     if (error)
         return error;
-    int fd = openat(directory, trace_events_file(ladder->is_kprobe), O_WRONLY | O_APPEND | O_CLOEXEC);
+    int fd = openat(directory, trace_events_file(strategy->is_kprobe), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     struct text line = {0};
     for (size_t i = 0; i < count && !error; i++) {
         text_clear(&line);
-        if (ladder->is_return && ladder->is_kprobe)
+        if (strategy->is_return && strategy->is_kprobe)
             text_printf(&line, "r%d:%s/%s ", RETURNS_AT_ONCE, group, event_name);
         else
-            text_printf(&line, "%c:%s/%s ", ladder->is_return ? 'r' : 'p', group, event_name);
-        ladder->spec(ladder, order[i], &line);
+            text_printf(&line, "%c:%s/%s ", strategy->is_return ? 'r' : 'p', group, event_name);
+        strategy->spec(strategy, order[i], &line);
         text_char(&line, '\n');
         if (line.failed) {
             error = -ENOMEM;
@@ -173,7 +173,7 @@ int trace_events_make(const struct site_ladder *ladder, struct attachment *attac
             *bad = i;
         }
         if (!error && i % 256 == 255)
-            error = attach_progress(ladder->request, i, count);
+            error = attach_progress(strategy->request, i, count);
     }
     close(fd);
     text_free(&line);
