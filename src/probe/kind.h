@@ -53,7 +53,7 @@ struct probe_environment {
         *known;      /* files where a kind has looked for an attach point: each is looked at once; or NULL */
     bool has_filter; /* several processes, those they start, or a control group: programs filter */
     struct replay *replay; /* the recordings, when a script runs over them; else NULL */
-    bool is_mixed;         /* and has probes of the kernel besides */
+    bool is_live_replay;   /* and has probes of the kernel besides */
     bool is_unsafe;
     bool asks_kernel; /* false: --check, which must not */
     enum missing_policy missing;

@@ -200,9 +200,9 @@ static void trace_fill(struct probe_environment *environment, const struct conte
     context->program_type = BPF_PROG_TYPE_RAW_TRACEPOINT; /* attached to nothing: the session runs it */
     context->space = SPACE_USER;
     context->has_record = true;
-    context->record_in_control = environment->is_mixed;
+    context->record_in_control = environment->is_live_replay;
     context->filters_pid = true; /* -p chooses the recording */
-    context->ignores_pid_filter = environment->is_mixed;
+    context->ignores_pid_filter = environment->is_live_replay;
     context->ignores_stop = true; /* when the trace ends, what happened before is still to be read */
     context->args = count ? args : NULL;
     context->args_missing = "it has no arguments";

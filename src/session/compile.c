@@ -42,7 +42,7 @@ void session_close(struct session *session)
         regfree(&session->probe_filter);
     table_free(&session->enumerators);
     table_free(&session->left_out);
-    mixed_close(session);
+    live_replay_close(session);
     replay_close(session);
     c_close(session->definitions);
     checker_free(&session->checker);
@@ -111,9 +111,9 @@ static int open_host(struct session *session)
 {
     if (!replay_is_wanted(session))
         return open_kernel(session);
-    if (!replay_is_mixed(session))
+    if (!live_replay_is_needed(session))
         return replay_open_host(session);
-    int error = mixed_open(session);
+    int error = live_replay_open(session);
     return error ? error : open_kernel(session);
 }
 
@@ -425,7 +425,7 @@ static struct lower_options options_for_lowering(struct session *session)
         .frame_most = session->options.settings.on_stack_limit,
         .tracing_glue_ranges = session->kernel ? names_tracing_glue : NULL,
         .tracing_glue_state = session,
-        .times_records = session->options.shows_times || session->mixed,
+        .times_records = session->options.shows_times || session->live_replay,
         .counts_lookups = session->options.warns,
         .wall_offset = names_wall_offset(),
         .unwind = session->unwinds ? unwind_find_offsets(session) : NULL,
@@ -463,8 +463,8 @@ static int lower(struct session *session)
         error =
             lower_pid_set_programs(&session->arena, &session->image, &session->actions, &session->diagnostics,
                                    &session->checker, &options, session->pid_set_programs);
-    if (!error && session->mixed)
-        error = mixed_check(session);
+    if (!error && session->live_replay)
+        error = live_replay_check(session);
     if (!error)
         lower_finish(&session->image, session->grows ? GROW_RUNTIME_ERRORS : 0);
     return error;

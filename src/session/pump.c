@@ -4,7 +4,7 @@
  * Naming addresses can mean reading a large file, and meanwhile nobody would empty the rings. Where a
  * script's actions may do so, records are first copied into memory, and acted on from there; while that lasts
  * a thread goes on copying. The same thread hears what processes map. Where records have to wait for events
- * of recordings that come later (mixed.c), they wait here. Other scripts act on records where they are.
+ * of recordings that come later (live_replay.c), they wait here. Other scripts act on records where they are.
  *
  * Invariant: the rings and the mappings are read with the lock held; `acting` is the main thread's alone. */
 #include <errno.h>

@@ -55,7 +55,7 @@ const struct attach_point *replay_kernel_point(const struct session *session)
     return find_point(session, needs_kernel);
 }
 
-bool replay_is_mixed(const struct session *session)
+bool live_replay_is_needed(const struct session *session)
 {
     return !session->options.without_kernel && find_point(session, reads_recordings) &&
            replay_kernel_point(session);
@@ -126,7 +126,7 @@ static int open_of_command(struct session *session)
 {
     struct replay **replay = &session->environment.replay;
     struct text why = {0};
-    int error = replay_open(NULL, &session->child.pid, 1, session->environment.is_mixed, replay, &why);
+    int error = replay_open(NULL, &session->child.pid, 1, session->environment.is_live_replay, replay, &why);
     if (!error && !recording_model(replay_recording(*replay, 0))->tracepoint_room)
         replay_close(session);
     text_free(&why);
@@ -149,8 +149,8 @@ int replay_open_recordings(struct session *session)
     }
     if (options->command)
         return child_run_until(session, open_of_command);
-    error = replay_open(options->recordings, options->pids, options->pid_count, session->environment.is_mixed,
-                        &session->environment.replay, &why);
+    error = replay_open(options->recordings, options->pids, options->pid_count,
+                        session->environment.is_live_replay, &session->environment.replay, &why);
     if (error) {
         diagnose_error(&session->diagnostics, reader ? reader->span : (struct span){0}, "%s",
                        why.length ? text_string(&why) : strerror(-error));

@@ -425,8 +425,8 @@ static int turn(struct session *session, int wait_ms)
     session->is_over |= wait_for_events(session, wait_ms);
     for (; session->pending_sigusr1; session->pending_sigusr1--)
         run_special(session, PROBE_AT_SIGNAL);
-    if (session->mixed)
-        session->is_over |= mixed_turn(session, UINT64_MAX);
+    if (session->live_replay)
+        session->is_over |= live_replay_step(session, UINT64_MAX);
     int count = consume(session, false);
     grow_look(session);
     unwind_look(session);
@@ -438,7 +438,7 @@ static void loop(struct session *session)
     int wait_ms = WAIT_SHORTEST_MS;
     while (!session_is_over(session)) {
         int count = turn(session, wait_ms);
-        if (count > 0 || (session->mixed && mixed_is_busy(session)))
+        if (count > 0 || (session->live_replay && live_replay_is_busy(session)))
             wait_ms = WAIT_SHORTEST_MS;
         else if (wait_ms < WAIT_LONGEST_MS)
             wait_ms *= 2;
@@ -492,8 +492,8 @@ static void end(struct session *session)
     limits_time(session, false);
     tell_stop(session);
     runtime_errors_count_skipped(session);
-    if (session->mixed)
-        mixed_finish(session);
+    if (session->live_replay)
+        live_replay_finish(session);
     consume(session, true);
     interrupt_end_begins(session);
     run_special(session, PROBE_AT_END);
@@ -613,8 +613,8 @@ static int begin(struct session *session)
     end_progress(session);
     if (!error && !session->handler.exit_requested)
         error = grow_begin(session);
-    if (!error && !session->handler.exit_requested && session->mixed)
-        error = mixed_begin(session);
+    if (!error && !session->handler.exit_requested && session->live_replay)
+        error = live_replay_begin(session);
     if (!error && !session->handler.exit_requested && session->options.command)
         error = child_release(session);
     if (error && error != -EINTR) {

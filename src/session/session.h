@@ -16,7 +16,7 @@
  *   processes.c which processes are traced
  *   grow.c      probes in libraries that are loaded while the trace runs
  *   replay.c    the loop of a script over recordings, on the user-space host
- *   mixed.c     recordings and the kernel in one script
+ *   live_replay.c   recordings and the kernel in one script
  *   child.c     the command of -c
  *   unwind.c    tables for stacks by call frame information
  *   bench.c     --test and --bench

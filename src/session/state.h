@@ -85,7 +85,7 @@ struct session {
     struct event_handler handler;
     struct symbolizer *symbolizer;
     struct pump *pump;                   /* NULL: records are acted on where they are */
-    struct mixed *mixed;                 /* the script is over recordings and over the kernel; else NULL */
+    struct live_replay *live_replay;     /* the script is over recordings and over the kernel; else NULL */
     uint64_t *overwritten;               /* of each recording, before it mattered; or NULL */
     uint64_t monotonic_ahead, tai_ahead; /* clocks, of the boot clock */
     uint64_t horizon;                    /* records up to this time may be acted on; UINT64_MAX: all */
@@ -203,8 +203,8 @@ struct replay_event;
 int replay_open_host(struct session *session);        /* opens the recordings that the script needs */
 bool replay_is_wanted(const struct session *session); /* by the script, or by the options */
 const struct attach_point *replay_kernel_point(const struct session *session); /* the first; or NULL */
-bool replay_is_mixed(const struct session *session); /* the script needs recordings and the kernel */
-int replay_open_recordings(struct session *session); /* of the options, or of the processes */
+bool live_replay_is_needed(const struct session *session); /* the script needs recordings and the kernel */
+int replay_open_recordings(struct session *session);       /* of the options, or of the processes */
 /* What a program gets of an event, but for texts. */
 void replay_fill(const struct session *session, struct image_event *to, const struct replay_event *at);
 bool replay_text(const struct replay_event *at, unsigned which, struct vm_text *text);
@@ -216,15 +216,15 @@ void replay_tell_missing(struct session *session); /* what the recordings have l
 /* At the end: counts the events that are still there, of that time, and that there is no time for. */
 void replay_pass_over(struct session *session, uint64_t since, uint64_t until);
 void replay_close(struct session *session);
-/* mixed.c: a script over recordings and the kernel at once */
-int mixed_open(struct session *session);  /* before the kernel is asked for anything */
-int mixed_check(struct session *session); /* the compiled programs */
-int mixed_begin(struct session *session); /* all is attached */
-bool mixed_turn(struct session *session,
-                uint64_t until);                   /* true: the last recorder has ended, and all was read */
-bool mixed_is_busy(const struct session *session); /* the last turn had events */
-void mixed_finish(struct session *session);
-void mixed_close(struct session *session);
+/* live_replay.c: a script over recordings and the kernel at once */
+int live_replay_open(struct session *session);  /* before the kernel is asked for anything */
+int live_replay_check(struct session *session); /* the compiled programs */
+int live_replay_begin(struct session *session); /* all is attached */
+bool live_replay_step(struct session *session,
+                      uint64_t until); /* true: the last recorder has ended, and all was read */
+bool live_replay_is_busy(const struct session *session); /* the last turn had events */
+void live_replay_finish(struct session *session);
+void live_replay_close(struct session *session);
 /* child.c */
 const char *child_program(struct session *session); /* the command's first word; NULL: it has none */
 int child_start(struct session *session);           /* forks; the command waits */

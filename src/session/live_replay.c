@@ -21,7 +21,7 @@ enum { TEXT_MOST = 1024, COLLECT_AFTER = 256 /* events */, PAUSE_NS = 2000000 };
 static const uint64_t PATIENCE =
     1000000000; /* ns: at the end, for recorders that stand still in the middle */
 
-struct mixed {
+struct live_replay {
     bool is_busy;
     uint64_t since; /* when all was attached: what happened before is history. 0: nothing is */
     char texts[EVENT_WORDS + 1][TEXT_MOST + 8];
@@ -57,21 +57,21 @@ static int check_recordings(struct session *session)
     return 0;
 }
 
-int mixed_open(struct session *session)
+int live_replay_open(struct session *session)
 {
     if (session->options.cgroup)
         return refuse(session,
                       "--cgroup does not go with trace probes: recordings do not say who is in a group",
                       "-p chooses processes");
-    session->mixed = calloc(1, sizeof *session->mixed);
-    if (!session->mixed)
+    session->live_replay = calloc(1, sizeof *session->live_replay);
+    if (!session->live_replay)
         return -ENOMEM;
-    session->environment.is_mixed = true;
+    session->environment.is_live_replay = true;
     int error = replay_open_recordings(session);
     return error ? error : check_recordings(session);
 }
 
-int mixed_check(struct session *session)
+int live_replay_check(struct session *session)
 {
     int error = 0;
     for (size_t i = 0; !error && i < session->unit_count; i++)
@@ -82,22 +82,22 @@ int mixed_check(struct session *session)
     return error;
 }
 
-void mixed_close(struct session *session)
+void live_replay_close(struct session *session)
 {
-    free(session->mixed);
-    session->mixed = NULL;
+    free(session->live_replay);
+    session->live_replay = NULL;
 }
 
 /* ---- events ---- */
 
-static uint64_t copy_text(struct mixed *mixed, const struct replay_event *at, unsigned which)
+static uint64_t copy_text(struct live_replay *live_replay, const struct replay_event *at, unsigned which)
 {
     struct vm_text text = {"", 0};
-    char *copy = mixed->texts[which];
+    char *copy = live_replay->texts[which];
     replay_text(at, which, &text);
     size_t length = text.length < TEXT_MOST ? text.length : TEXT_MOST;
     memcpy(copy, text.bytes, length);
-    memset(copy + length, 0, sizeof mixed->texts[which] - length);
+    memset(copy + length, 0, sizeof live_replay->texts[which] - length);
     return (uintptr_t)copy;
 }
 
@@ -108,9 +108,9 @@ static void run_event(struct session *session, const struct replay_event *at)
     replay_fill(session, event, at);
     for (unsigned texts = at->tracepoint->texts; texts; texts &= texts - 1) {
         unsigned which = (unsigned)__builtin_ctz(texts);
-        event->words[which] = copy_text(session->mixed, at, which);
+        event->words[which] = copy_text(session->live_replay, at, which);
     }
-    event->owner_name = session->image.names_owners ? copy_text(session->mixed, at, VM_TEXT_OWNER) : 0;
+    event->owner_name = session->image.names_owners ? copy_text(session->live_replay, at, VM_TEXT_OWNER) : 0;
     for (uint32_t i = 0; i < at->tracepoint->count && !session->handler.exit_requested; i++) {
         event->site = at->tracepoint->listeners[i].site;
         int error = host->run(session->host, at->tracepoint->listeners[i].program);
@@ -130,13 +130,13 @@ static void run_events(struct session *session, uint64_t until)
     struct replay_event event;
     int got = 0;
     for (unsigned count = 0; replay_horizon(replay) <= until && (got = replay_next(replay, &event)) == 1;) {
-        if (event.time < session->mixed->since || event.time > until)
+        if (event.time < session->live_replay->since || event.time > until)
             continue;
         session_release(session, event.time);
         if (session->handler.exit_requested || session->broken_output)
             return;
         run_event(session, &event);
-        session->mixed->is_busy = true;
+        session->live_replay->is_busy = true;
         if (++count % COLLECT_AFTER)
             continue;
         session_collect(session);
@@ -155,16 +155,16 @@ static void run_events(struct session *session, uint64_t until)
 static int read_history(struct session *session)
 {
     struct replay *replay = session->environment.replay;
-    session->mixed->since = session->host->operations->clock(session->host);
+    session->live_replay->since = session->host->operations->clock(session->host);
     int lives = replay_refresh(replay);
-    run_events(session, session->mixed->since);
+    run_events(session, session->live_replay->since);
     session->overwritten = arena_array(&session->arena, replay_count(replay), sizeof *session->overwritten);
     for (size_t i = 0; i < replay_count(replay); i++)
         session->overwritten[i] = recording_counts(replay_recording(replay, i)).overwritten;
     return lives < 0 ? lives : 0;
 }
 
-int mixed_begin(struct session *session)
+int live_replay_begin(struct session *session)
 {
     int error = pump_start(session, NULL);
     if (!error && session->image.follows_objects)
@@ -173,7 +173,7 @@ int mixed_begin(struct session *session)
     return error || session->options.command ? error : read_history(session);
 }
 
-bool mixed_turn(struct session *session, uint64_t until)
+bool live_replay_step(struct session *session, uint64_t until)
 {
     struct replay *replay = session->environment.replay;
     int lives = replay_refresh(replay);
@@ -182,7 +182,7 @@ bool mixed_turn(struct session *session, uint64_t until)
                        strerror(-lives));
         return true;
     }
-    session->mixed->is_busy = false;
+    session->live_replay->is_busy = false;
     session_collect(session); /* after the refresh: what is older than what it brought is in the pump now */
     run_events(session, until);
     uint64_t horizon = replay_horizon(replay);
@@ -191,9 +191,9 @@ bool mixed_turn(struct session *session, uint64_t until)
     return !lives;
 }
 
-bool mixed_is_busy(const struct session *session)
+bool live_replay_is_busy(const struct session *session)
 {
-    return session->mixed->is_busy;
+    return session->live_replay->is_busy;
 }
 
 /* How exact is the order of what was recorded and the rest? */
@@ -213,18 +213,18 @@ static void tell_relations(struct session *session)
 
 /* What happened until now is still to be read: programs of the kernel have been stopped, trace probes have
  * not. */
-void mixed_finish(struct session *session)
+void live_replay_finish(struct session *session)
 {
     const struct host_operations *host = session->host->operations;
     uint64_t end = host->clock(session->host);
     if (!session->pump)
         return; /* it did not begin */
-    while (!session->handler.exit_requested && !session->broken_output && !mixed_turn(session, end) &&
+    while (!session->handler.exit_requested && !session->broken_output && !live_replay_step(session, end) &&
            session->horizon < end && !interrupt_cuts(session) &&
-           (session->mixed->is_busy || host->clock(session->host) < end + PATIENCE))
+           (session->live_replay->is_busy || host->clock(session->host) < end + PATIENCE))
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     if (!session->handler.exit_requested && !session->broken_output)
-        replay_pass_over(session, session->mixed->since, end);
+        replay_pass_over(session, session->live_replay->since, end);
     session->horizon = UINT64_MAX;
     replay_tell_missing(session);
     tell_relations(session);
