@@ -16,7 +16,7 @@
 
 #include "target.h"
 
-enum { CLIENTS_MOST = 16, LINE_MOST = 1024, WORDS_MOST = 5 };
+enum { CLIENTS_MAX = 16, LINE_BYTES_MAX = 1024, WORDS_MAX = 5 };
 
 struct control {
     struct target *target;
@@ -30,7 +30,7 @@ struct client {
     struct source source;
     bool busy, closed;
     unsigned length;
-    char line[LINE_MOST];
+    char line[LINE_BYTES_MAX];
     TAILQ_ENTRY(client) link;
 };
 
@@ -57,7 +57,7 @@ static void client_close(struct client *client)
 /* A client that does not read its answers is given up. */
 __attribute__((format(printf, 2, 3))) static void say(struct client *client, const char *format, ...)
 {
-    char text[LINE_MOST];
+    char text[LINE_BYTES_MAX];
     va_list arguments;
     if (client->closed)
         return;
@@ -111,7 +111,7 @@ static void command_add(struct client *client, char *words[])
     if (!bdev_find_kind(words[1])) {
         say(client, "error: no kind of device is called %s\n", words[1]);
     } else if (!export_name_good(words[2])) {
-        say(client, "error: a name has 1 to %d letters, digits and signs, no colon\n", EXPORT_NAME_MOST);
+        say(client, "error: a name has 1 to %d letters, digits and signs, no colon\n", EXPORT_NAME_MAX);
     } else if (options_parse_size(words[3], &size) < 0) {
         say(client, "error: %s: a size is a number of bytes, or of K, M, G, T\n", words[3]);
     } else {
@@ -177,9 +177,9 @@ static const struct {
 
 static void client_command(struct client *client, char *line)
 {
-    char *words[WORDS_MOST], *rest = NULL;
+    char *words[WORDS_MAX], *rest = NULL;
     unsigned count = 0;
-    for (char *word = strtok_r(line, " \t\r", &rest); word && count < WORDS_MOST;
+    for (char *word = strtok_r(line, " \t\r", &rest); word && count < WORDS_MAX;
          word = strtok_r(NULL, " \t\r", &rest))
         words[count++] = word;
     if (count == 0)
@@ -203,7 +203,7 @@ static void client_lines(struct client *client)
 {
     char *end;
     while (!client->busy && !client->closed && (end = memchr(client->line, '\n', client->length))) {
-        char line[LINE_MOST];
+        char line[LINE_BYTES_MAX];
         const unsigned length = (unsigned)(end - client->line);
         memcpy(line, client->line, length);
         line[length] = '\0';
@@ -211,8 +211,8 @@ static void client_lines(struct client *client)
         memmove(client->line, end + 1, client->length);
         client_command(client, line);
     }
-    if (!client->busy && !client->closed && client->length == LINE_MOST) {
-        say(client, "error: a command has less than %d characters\n", LINE_MOST);
+    if (!client->busy && !client->closed && client->length == LINE_BYTES_MAX) {
+        say(client, "error: a command has less than %d characters\n", LINE_BYTES_MAX);
         client_close(client);
     }
 }
@@ -226,7 +226,7 @@ static void client_ready(void *context, uint32_t events)
         return;
     }
     const ssize_t count =
-        recv(client->source.fd, client->line + client->length, LINE_MOST - client->length, 0);
+        recv(client->source.fd, client->line + client->length, LINE_BYTES_MAX - client->length, 0);
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (count <= 0) {
@@ -243,7 +243,7 @@ static void client_accepted(void *context, int fd, const char *peer)
 {
     struct control *control = context;
     (void)peer;
-    if (control->count >= CLIENTS_MOST) {
+    if (control->count >= CLIENTS_MAX) {
         close(fd);
         return;
     }

@@ -29,7 +29,7 @@ bool export_name_good(const char *name)
     for (size_t i = 0; i < length; i++)
         if (name[i] <= ' ' || name[i] > '~' || name[i] == ':')
             return false;
-    return length > 0 && length <= EXPORT_NAME_MOST;
+    return length > 0 && length <= EXPORT_NAME_MAX;
 }
 
 const char *export_state_name(enum export_state state)

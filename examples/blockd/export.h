@@ -11,7 +11,7 @@
 #include "bdev.h"
 
 enum export_state { EXPORT_INACTIVE, EXPORT_ACTIVE, EXPORT_PAUSED };
-enum { EXPORT_NAME_MOST = 255 };
+enum { EXPORT_NAME_MAX = 255 };
 
 struct poll_group;
 struct request;
@@ -19,7 +19,7 @@ struct request;
 /* Belongs to the thread that made it. */
 struct export
 {
-    char name[EXPORT_NAME_MOST + 1];
+    char name[EXPORT_NAME_MAX + 1];
     struct bdev *bdev;
     enum export_state state;
     bool changing;

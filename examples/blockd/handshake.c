@@ -11,7 +11,7 @@
 
 #include "nbd.h"
 
-enum { OPTION_MOST = 8192 };
+enum { OPTION_MAX = 8192 };
 
 void handshake_greet(struct connection *connection)
 {
@@ -116,7 +116,7 @@ static void option_list(struct connection *connection, uint32_t option, const ui
     {
         if (export->state == EXPORT_INACTIVE) /* on its way out */
             continue;
-        uint8_t entry[4 + EXPORT_NAME_MOST];
+        uint8_t entry[4 + EXPORT_NAME_MAX];
         const uint32_t name_length = (uint32_t)strlen(export->export->name), wire = htobe32(name_length);
         memcpy(entry, &wire, 4);
         memcpy(entry + 4, export->export->name, name_length);
@@ -127,7 +127,7 @@ static void option_list(struct connection *connection, uint32_t option, const ui
 
 static void info_text(struct connection *connection, uint32_t option, uint16_t type, const char *text)
 {
-    uint8_t info[2 + EXPORT_NAME_MOST];
+    uint8_t info[2 + EXPORT_NAME_MAX];
     const size_t length = strlen(text);
     const uint16_t wire = htobe16(type);
     memcpy(info, &wire, 2);
@@ -148,7 +148,7 @@ static void info_answer(struct connection *connection, uint32_t option, const st
         uint16_t type;
         uint32_t least, preferred, most;
     } __attribute__((packed))
-    block = {htobe16(NBD_INFO_BLOCK_SIZE), htobe32(1), htobe32(4096), htobe32(NBD_LENGTH_MOST)};
+    block = {htobe16(NBD_INFO_BLOCK_SIZE), htobe32(1), htobe32(4096), htobe32(NBD_LENGTH_MAX)};
     bool name = false, description = false;
 
     option_reply(connection, option, NBD_REP_INFO, &general, sizeof general);
@@ -239,7 +239,7 @@ static enum step option_step(struct connection *connection)
         refuse(connection, option, NBD_REP_ERR_INVALID, "what it sent is not an option of the protocol");
         return STEP_AGAIN;
     }
-    if (length > OPTION_MOST) {
+    if (length > OPTION_MAX) {
         refuse(connection, option, NBD_REP_ERR_TOO_BIG, "it sent an option that is too large");
         return STEP_AGAIN;
     }

@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, ACCEPTS_MOST = 16 };
+enum { BACKLOG = 128, ACCEPTS_MAX = 16 };
 
 static void describe(char *text, size_t size, const struct sockaddr *address, socklen_t length)
 {
@@ -90,7 +90,7 @@ static void listener_ready(void *context, uint32_t events)
 {
     struct listener *listener = context;
     (void)events;
-    for (unsigned i = 0; i < ACCEPTS_MOST; i++) {
+    for (unsigned i = 0; i < ACCEPTS_MAX; i++) {
         struct sockaddr_storage address;
         socklen_t length = sizeof address;
         const int fd =

@@ -11,7 +11,7 @@
 #define NBD_REQUEST_MAGIC UINT32_C(0x25609513)
 #define NBD_SIMPLE_MAGIC UINT32_C(0x67446698) /* before an answer to a request */
 
-enum { NBD_NAME_MOST = 4096, NBD_LENGTH_MOST = 32 << 20 };
+enum { NBD_NAME_MAX = 4096, NBD_LENGTH_MAX = 32 << 20 };
 
 /* Of the handshake: the server's, and the client's, which are alike. */
 enum { NBD_FLAG_FIXED_NEWSTYLE = 1, NBD_FLAG_NO_ZEROES = 2 };

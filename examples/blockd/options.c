@@ -45,8 +45,8 @@ static int parse_export(struct options *options, const char *kind, const char *t
 {
     struct export_option *export = &options->exports[options->export_count];
     const char *colon = strchr(text, ':');
-    if (options->export_count == EXPORTS_MOST) {
-        fprintf(stderr, "blockd: at most %d exports\n", EXPORTS_MOST);
+    if (options->export_count == EXPORTS_MAX) {
+        fprintf(stderr, "blockd: at most %d exports\n", EXPORTS_MAX);
         return -EINVAL;
     }
     if (colon && (size_t)(colon - text) < sizeof export->name) {
@@ -103,7 +103,7 @@ int options_parse(struct options *options, int argc, char **argv)
         case 'n': error = parse_export(options, "null", optarg); break;
         case 'f': error = parse_export(options, "file", optarg); break;
         case 'c': options->control = optarg; break;
-        case 't': error = parse_number("threads", optarg, 1, THREAD_MOST - 1, &options->threads); break;
+        case 't': error = parse_number("threads", optarg, 1, THREAD_MAX - 1, &options->threads); break;
         case 'e': options->trace = optarg; break;
         case 'h': fputs(help, stdout); return 1;
         default: return -EINVAL; /* getopt has said it */

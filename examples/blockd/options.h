@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { EXPORTS_MOST = 256 };
+enum { EXPORTS_MAX = 256 };
 
 struct export_option {
     const char *kind;
@@ -20,7 +20,7 @@ struct options {
     unsigned port, threads; /* threads: 0, one per core */
     char *const *command;   /* words for the control socket of a server that runs; NULL: be a server */
     unsigned export_count;
-    struct export_option exports[EXPORTS_MOST];
+    struct export_option exports[EXPORTS_MAX];
 };
 
 /* "64M" and the like: K, M, G, T are powers of 1024. 0 or -EINVAL. */

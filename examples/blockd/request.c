@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, from header to answer. A connection has as many under way as REQUESTS_MOST and BUFFERED_MOST
+/* Requests, from header to answer. A connection has as many under way as REQUESTS_MAX and BUFFERED_MAX
  * allow; then it is not read until some were answered, and other connections do not notice. */
 #include "request.h"
 
@@ -25,7 +25,7 @@ SPOOR_TRACEPOINT_HERE(TCP_REQ_COMPLETED);
 SPOOR_RELATION(BDEV_IO_START, ctx, tcp_request);
 SPOOR_RELATION(BDEV_IO_DONE, ctx, tcp_request);
 
-enum { REQUESTS_MOST = 128, BUFFERED_MOST = NBD_LENGTH_MOST + (1 << 20) };
+enum { REQUESTS_MAX = 128, BUFFERED_MAX = NBD_LENGTH_MAX + (1 << 20) };
 
 #define RECORD(name, request)                                                                                \
     SPOOR_RECORD(name, (request)->connection->owner, (request), (const void *)(request)->connection)
@@ -188,7 +188,7 @@ static uint32_t request_check(const struct request *request)
         return NBD_EINVAL;
     if (!command->ranged)
         return 0;
-    if (request->length == 0 || ((command->sends || command->receives) && request->length > NBD_LENGTH_MOST))
+    if (request->length == 0 || ((command->sends || command->receives) && request->length > NBD_LENGTH_MAX))
         return NBD_EINVAL;
     return request->offset > size || request->length > size - request->offset ? command->beyond : 0;
 }
@@ -208,7 +208,7 @@ static enum step header_step(struct connection *connection)
     struct nbd_request header;
     if (connection_available(connection) < sizeof header)
         return STEP_NEEDS_INPUT;
-    if (connection->requests >= REQUESTS_MOST)
+    if (connection->requests >= REQUESTS_MAX)
         return STEP_BLOCKED;
     memcpy(&header, connection_peek(connection), sizeof header);
     connection_take(connection, sizeof header);
@@ -233,7 +233,7 @@ static enum step header_step(struct connection *connection)
         return STEP_AGAIN;
     }
     const struct command *command = request_command(request);
-    if (command->sends && request->length > NBD_LENGTH_MOST) {
+    if (command->sends && request->length > NBD_LENGTH_MAX) {
         request_refuse(request, "it wants to write more at once than allowed");
         return STEP_AGAIN;
     }
@@ -254,7 +254,7 @@ static enum step buffer_step(struct connection *connection)
     struct request *request = connection->receiving;
     const bool sends = request_command(request)->sends;
     if (!request->error) {
-        if (connection->buffered > 0 && connection->buffered + request->length > BUFFERED_MOST)
+        if (connection->buffered > 0 && connection->buffered + request->length > BUFFERED_MAX)
             return STEP_BLOCKED;
         request->data = malloc(request->length);
         if (request->data)

@@ -20,7 +20,7 @@
 #include "connection.h"
 #include "control.h"
 
-enum { CONNECTIONS_MOST = 4096, DESCRIPTORS_KEPT = 128 };
+enum { CONNECTIONS_MAX = 4096, DESCRIPTORS_KEPT = 128 };
 
 static void target_set_state(struct target *target, enum target_state state)
 {
@@ -176,7 +176,7 @@ void target_add_export(struct target *target, const char *kind_name, const char 
     struct export *export;
     int error = !kind || !export_name_good(name)   ? -EINVAL
                 : target_find_export(target, name) ? -EEXIST
-                : target->export_count >= EXPORTS_MOST
+                : target->export_count >= EXPORTS_MAX
                     ? -E2BIG
                     : export_create(&export, name, kind, size, &target->set);
     if (error) {
@@ -325,8 +325,8 @@ static unsigned connections_most(void)
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
     getrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur >= CONNECTIONS_MOST + DESCRIPTORS_KEPT)
-        return CONNECTIONS_MOST;
+    if (limit.rlim_cur >= CONNECTIONS_MAX + DESCRIPTORS_KEPT)
+        return CONNECTIONS_MAX;
     return limit.rlim_cur > 2 * DESCRIPTORS_KEPT ? (unsigned)limit.rlim_cur - DESCRIPTORS_KEPT
                                                  : DESCRIPTORS_KEPT / 2;
 }
@@ -337,8 +337,8 @@ static int create_threads(struct target *target)
     cpu_set_t cpus;
     const unsigned cores = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus) : 0;
     unsigned count = target->options->threads ? target->options->threads : cores ? cores : 1;
-    if (count > THREAD_MOST - 1)
-        count = THREAD_MOST - 1;
+    if (count > THREAD_MAX - 1)
+        count = THREAD_MAX - 1;
     int error = thread_create(&target->set, "app_thread", -1);
     for (unsigned i = 0, core = 0; i < count && !error; i++, core++) {
         char name[16];

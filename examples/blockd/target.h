@@ -44,7 +44,7 @@ struct target {
     struct control *control;
     struct source signals;
     unsigned connections_most;
-    struct thread_share shares[THREAD_MOST]; /* of the threads from the second on */
+    struct thread_share shares[THREAD_MAX]; /* of the threads from the second on */
     _Atomic unsigned connections, groups_created;
 };
 

@@ -199,7 +199,7 @@ static int pollers_run(struct thread *thread)
 
 int thread_create(struct thread_set *set, const char *name, int core)
 {
-    if (set->count == THREAD_MOST)
+    if (set->count == THREAD_MAX)
         return -E2BIG;
     struct thread *thread = memory_get(sizeof *thread);
     thread->epoll = epoll_create1(EPOLL_CLOEXEC);

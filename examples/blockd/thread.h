@@ -7,14 +7,14 @@
 
 #include <stdint.h>
 
-enum { THREAD_MOST = 64 };
+enum { THREAD_MAX = 64 };
 
 struct thread;
 struct io_channel;
 
 /* All threads of the program. The first is the one that made the set. It is complete before thread_run. */
 struct thread_set {
-    struct thread *threads[THREAD_MOST];
+    struct thread *threads[THREAD_MAX];
     unsigned count;
 };
 

@@ -18,7 +18,7 @@
 
 static void add(struct call_filter *filter, uint16_t code, uint8_t yes, uint8_t no, uint32_t value)
 {
-    if (filter->count < CALL_FILTER_MOST) /* else install says so */
+    if (filter->count < CALL_FILTER_MAX) /* else install says so */
         filter->code[filter->count] = (struct sock_filter){code, yes, no, value};
     filter->count++;
 }
@@ -74,7 +74,7 @@ void call_filter_allow_without(struct call_filter *filter, uint32_t number, unsi
 int call_filter_install(struct call_filter *filter, int error)
 {
     answer(filter, error ? refusal(error) : SECCOMP_RET_ALLOW);
-    if (filter->count > CALL_FILTER_MOST)
+    if (filter->count > CALL_FILTER_MAX)
         return -E2BIG;
     struct sock_fprog program = {filter->count, filter->code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))

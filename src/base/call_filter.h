@@ -7,9 +7,9 @@
 #include <linux/filter.h>
 #include <stdint.h>
 
-enum { CALL_FILTER_MOST = 256 };
+enum { CALL_FILTER_MAX = 256 };
 struct call_filter {
-    struct sock_filter code[CALL_FILTER_MOST];
+    struct sock_filter code[CALL_FILTER_MAX];
     unsigned short count;
 };
 

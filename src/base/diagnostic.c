@@ -37,14 +37,14 @@ const struct source *source_copy(struct diagnostics *diagnostics, const struct s
     return copy;
 }
 
-enum { REPORTS_MOST = 100 };
+enum { REPORTS_MAX = 100 };
 
 static void diagnose(struct diagnostics *diagnostics, enum severity severity, struct span span,
                      const char *format, va_list arguments)
 {
     diagnostics->is_open = false;
     diagnostics->errors += severity == DIAGNOSTIC_ERROR;
-    if (diagnostics->reports[severity] > REPORTS_MOST)
+    if (diagnostics->reports[severity] > REPORTS_MAX)
         return;
     struct text text = {0};
     terminal_vprint(&text, format, arguments);
@@ -55,7 +55,7 @@ static void diagnose(struct diagnostics *diagnostics, enum severity severity, st
             old->span.end == span.end && !strcmp(old->message, message))
             return;
     }
-    if (diagnostics->reports[severity]++ == REPORTS_MOST) {
+    if (diagnostics->reports[severity]++ == REPORTS_MAX) {
         span = (struct span){0};
         message = severity == DIAGNOSTIC_ERROR ? "Too many errors: the others are not shown"
                                                : "Too many warnings: the others are not shown";
@@ -137,7 +137,7 @@ bool diagnostics_are_open(const struct diagnostics *diagnostics)
 
 bool diagnostics_are_full(const struct diagnostics *diagnostics)
 {
-    return diagnostics->reports[DIAGNOSTIC_ERROR] > REPORTS_MOST;
+    return diagnostics->reports[DIAGNOSTIC_ERROR] > REPORTS_MAX;
 }
 
 struct position source_position_from(struct source_cursor *cursor, const struct source *source,
@@ -174,7 +174,7 @@ struct span span_between(struct span first, struct span last)
     return (struct span){first.source, first.begin, last.end > first.begin ? last.end : first.end};
 }
 
-enum { LINES_MOST = 20, LINE_LONGEST = 1000, BEFORE_PLACE = 200 };
+enum { LINES_MAX = 20, LINE_BYTES_MAX = 1000, BEFORE_PLACE = 200 };
 
 /* One byte of the text, as it is but for tabs, and for what would colour the rest. */
 static const char *show(char c, char byte[2])
@@ -193,14 +193,14 @@ static void diagnostic_line(struct text *out, const struct source *source, struc
         begin--;
     for (end = begin; end < source->length && source->text[end] != '\n'; end++)
         ;
-    bool is_cut = end - begin > LINE_LONGEST;
+    bool is_cut = end - begin > LINE_BYTES_MAX;
     if (is_cut && span.begin - begin > BEFORE_PLACE) {
         begin = span.begin - BEFORE_PLACE;
         while (begin < span.begin && (source->text[begin] & 0xc0) == 0x80)
             begin++;
     }
-    if (is_cut && end - begin > LINE_LONGEST)
-        for (end = begin + LINE_LONGEST; (source->text[end] & 0xc0) == 0x80;)
+    if (is_cut && end - begin > LINE_BYTES_MAX)
+        for (end = begin + LINE_BYTES_MAX; (source->text[end] & 0xc0) == 0x80;)
             end--;
     struct text marker = {0};
     char byte[2];
@@ -224,7 +224,7 @@ static void diagnostic_lines(struct text *out, const struct source *source, stru
         at--;
     for (; at < source->length && (at < span.end || source->text[at] != '\n'); at++) {
         text_add(out, show(source->text[at], byte));
-        if (source->text[at] == '\n' && lines++ == LINES_MOST) {
+        if (source->text[at] == '\n' && lines++ == LINES_MAX) {
             text_add(out, "...");
             break;
         }
@@ -283,16 +283,16 @@ void diagnostics_render(struct text *out, const struct diagnostics *diagnostics,
 
 void nearest_offer(struct nearest *nearest, const char *candidate)
 {
-    enum { LONGEST = 64 };
+    enum { QUOTED_MAX = 64 };
     size_t n = strlen(nearest->name), m = strlen(candidate);
     unsigned limit = n < 4 ? 1 : (unsigned)n / 3;
     if (nearest->best && !nearest->distance)
         return;
     if (nearest->best)
         limit = nearest->distance - 1; /* the first of equals stays */
-    if (n == 0 || n > LONGEST || m > LONGEST || (n > m ? n - m : m - n) > limit)
+    if (n == 0 || n > QUOTED_MAX || m > QUOTED_MAX || (n > m ? n - m : m - n) > limit)
         return;
-    unsigned row[LONGEST + 1];
+    unsigned row[QUOTED_MAX + 1];
     for (size_t j = 0; j <= m; j++)
         row[j] = (unsigned)j;
     for (size_t i = 1; i <= n; i++) {

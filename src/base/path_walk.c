@@ -9,12 +9,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { DEPTH_MOST = 256, LINKS_MOST = 40 };
+enum { DEPTH_MAX = 256, LINKS_MAX = 40 };
 
 /* The directories from the root to where the walk is, so that ".." never asks the file system, in which
  * somebody may have moved a directory meanwhile. */
 struct walk {
-    int levels[DEPTH_MOST];
+    int levels[DEPTH_MAX];
     int depth, links;
     const struct path_guard *guard; /* or NULL */
     char rest[PATH_MAX];            /* of the path, not walked yet */
@@ -31,7 +31,7 @@ static int walk_link(struct walk *walk, int link)
 {
     char text[PATH_MAX];
     struct statfs system;
-    if (++walk->links > LINKS_MOST || (!fstatfs(link, &system) && system.f_type == PROC_SUPER_MAGIC))
+    if (++walk->links > LINKS_MAX || (!fstatfs(link, &system) && system.f_type == PROC_SUPER_MAGIC))
         return -ELOOP; /* what /proc calls a link may lead anywhere */
     const ssize_t length = readlinkat(link, "", text, sizeof text);
     const size_t rest = strlen(walk->rest);
@@ -61,7 +61,7 @@ static int walk_name(struct walk *walk, const char *name, const struct stat *dir
         close(fd);
         return error;
     }
-    if (!error && walk->depth == DEPTH_MOST)
+    if (!error && walk->depth == DEPTH_MAX)
         error = -ENAMETOOLONG;
     if (error)
         close(fd);

@@ -11,13 +11,7 @@
 #include <linux/btf.h>
 #include <string.h>
 
-enum {
-    STRINGS_LIMIT = 8 << 20,
-    LINE_LIMIT = 400,
-    MOST_PARAMETERS = 5,
-    NAME_LIMIT = 100,
-    COLUMN_LIMIT = 1023
-};
+enum { STRINGS_LIMIT = 8 << 20, LINE_LIMIT = 400, PARAMETERS_MAX = 5, NAME_LIMIT = 100, COLUMN_LIMIT = 1023 };
 
 struct writer {
     struct arena *arena;
@@ -173,13 +167,13 @@ static void tag_context(struct writer *w, uint32_t function)
 int btf_write(struct arena *arena, const struct image_program *program, struct btf_blob *out)
 {
     struct writer w = {.arena = arena};
-    uint32_t prototypes[MOST_PARAMETERS + 1] = {0}, with_context = 0;
+    uint32_t prototypes[PARAMETERS_MAX + 1] = {0}, with_context = 0;
     *out = (struct btf_blob){0};
     string(&w, "", 0);
     uint32_t integer = type(&w, string(&w, "u64", 3), BTF_KIND_INT, 0, 8);
     word(&w, 64); /* bits; no sign, offset 0 */
-    uint32_t parameter_names[MOST_PARAMETERS];
-    for (unsigned i = 0; i < MOST_PARAMETERS; i++) {
+    uint32_t parameter_names[PARAMETERS_MAX];
+    for (unsigned i = 0; i < PARAMETERS_MAX; i++) {
         const char name[2] = {'a', (char)('0' + i)};
         parameter_names[i] = string(&w, name, sizeof name);
     }
@@ -187,7 +181,7 @@ int btf_write(struct arena *arena, const struct image_program *program, struct b
     out->function_count = program->function_count;
     for (uint32_t i = 0; i < program->function_count; i++) {
         const struct image_function *function = &program->functions[i];
-        unsigned count = function->parameters < MOST_PARAMETERS ? function->parameters : MOST_PARAMETERS;
+        unsigned count = function->parameters < PARAMETERS_MAX ? function->parameters : PARAMETERS_MAX;
         bool takes_context = function->is_global && count == 1;
         if (takes_context && !with_context)
             with_context = context_prototype(&w, program->type, parameter_names[0], integer);

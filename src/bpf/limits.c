@@ -4,7 +4,7 @@
 
 #include "bpf/limits.h"
 
-enum { MAPS_MOST = 64 }; /* that the kernel lets a program use; rings are maps, too */
+enum { MAPS_MAX = 64 }; /* that the kernel lets a program use; rings are maps, too */
 
 static struct span span_of(const struct image_program *program, uint32_t instruction)
 {
@@ -18,7 +18,7 @@ static struct span span_of(const struct image_program *program, uint32_t instruc
 /* Where a program names a map more than it may use; NULL: it does not. */
 static const struct image_relocation *map_too_many(const struct image_program *program)
 {
-    uint64_t known[MAPS_MOST];
+    uint64_t known[MAPS_MAX];
     size_t count = 0;
     for (uint32_t i = 0; i < program->relocation_count; i++) {
         const struct image_relocation *relocation = &program->relocations[i];
@@ -30,7 +30,7 @@ static const struct image_relocation *map_too_many(const struct image_program *p
         size_t at = 0;
         while (at < count && known[at] != map)
             at++;
-        if (at == MAPS_MOST)
+        if (at == MAPS_MAX)
             return relocation;
         if (at == count)
             known[count++] = map;
@@ -46,7 +46,7 @@ int limits_check(struct diagnostics *diagnostics, const struct image_program *pr
     diagnose_error(diagnostics, span_of(program, map->instruction),
                    "This block uses more maps than the kernel lets a program use: %d with those of the "
                    "tracer itself",
-                   MAPS_MOST);
+                   MAPS_MAX);
     diagnose_hint(diagnostics, "Use one map with a key for several: @total[\"reads\"]. Or split the block.");
     return -EINVAL;
 }

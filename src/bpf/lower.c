@@ -45,15 +45,15 @@ void lower_enter_function(struct lowering *l, struct lower_function *function, c
 
 bool lower_is_too_deep(struct lowering *l)
 {
-    enum { FRAMES_MOST = 8 };
+    enum { FRAMES_MAX = 8 };
     struct lower_state *s = l->state;
-    if (s->current->depth + 1 < FRAMES_MOST)
+    if (s->current->depth + 1 < FRAMES_MAX)
         return false;
     if (s->is_too_deep)
         return true;
     s->is_too_deep = true;
     diagnose_error(l->diagnostics, l->b.span, "Calls and loops are nested too deeply: at most %d",
-                   FRAMES_MOST - 1);
+                   FRAMES_MAX - 1);
     diagnose_hint(l->diagnostics, "a search in a text is a loop, too; unroll() is none");
     return true;
 }

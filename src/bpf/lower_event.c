@@ -15,8 +15,8 @@
 enum {
     NO_WAKEUP = 1, /* BPF_RB_NO_WAKEUP */
     RECORD_HEADER = sizeof(struct image_record),
-    NAMED_RINGS = 4,    /* of more CPUs than this the rings are looked up */
-    RESERVED_MOST = 64, /* bytes; larger records are made on the frame */
+    NAMED_RINGS = 4,   /* of more CPUs than this the rings are looked up */
+    RESERVED_MAX = 64, /* bytes; larger records are made on the frame */
 };
 
 static uint32_t round8(uint32_t bytes)
@@ -322,7 +322,7 @@ static void send_constant(struct lowering *l, const struct action *action, uint3
                           const struct event_field *fields)
 {
     struct memory record;
-    bool is_large = action->size > RESERVED_MOST || l->context->is_alone;
+    bool is_large = action->size > RESERVED_MAX || l->context->is_alone;
     if (is_large && lower_frame_record(l, action->size, &record))
         send_from_frame(l, action, number, fields, record);
     else

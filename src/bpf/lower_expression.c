@@ -458,7 +458,7 @@ static void store_literal(struct lowering *l, const struct node *literal, uint32
         if (i < literal->string.length)
             memcpy(&word, literal->string.text + i,
                    literal->string.length - i < 8 ? literal->string.length - i : 8);
-        else if (storage - i > COPY_INLINE_MOST) {
+        else if (storage - i > COPY_INLINE_MAX) {
             lower_zero(l, (struct memory){to.base, to.offset + (int32_t)i}, storage - i);
             return;
         }

@@ -123,7 +123,7 @@ static struct ir *loop_over_array(struct lowering *l, const struct lower_functio
                                                              .type = BPF_MAP_TYPE_ARRAY,
                                                              .key_size = 4,
                                                              .value_size = 8,
-                                                             .max_entries = LOOP_ARRAY_MOST});
+                                                             .max_entries = LOOP_ARRAY_MAX});
     return ir_call(b, BPF_FUNC_for_each_map_elem, 4, ir_map(b, map),
                    ir_function_address(b, callback->function), area_argument(l), ir_constant(b, 0));
 }
@@ -171,10 +171,10 @@ static void call_loop(struct lowering *l, struct ir *turns, const struct lower_f
 {
     struct ir_builder *b = &l->b;
     bool is_endless = !turns;
-    uint32_t most = has_loop(l)         ? LOOP_MOST
-                    : has_for_each(l)   ? LOOP_ARRAY_MOST
-                    : is_inside_loop(l) ? LOOP_PLAIN_INNER_MOST
-                                        : LOOP_PLAIN_MOST;
+    uint32_t most = has_loop(l)         ? LOOP_MAX
+                    : has_for_each(l)   ? LOOP_ARRAY_MAX
+                    : is_inside_loop(l) ? LOOP_PLAIN_INNER_MAX
+                                        : LOOP_PLAIN_MAX;
     if (is_endless)
         turns = ir_constant(b, most);
     struct ir *done;

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { PER_CPU_VALUE_MOST = 32768, KEY_WORD = 8 };
+enum { PER_CPU_VALUE_MAX = 32768, KEY_WORD = 8 };
 
 /* The kernel lets a program name 64 maps. In a script of more than so many, each block names the first ones,
  * and finds the others in maps of maps: those of one shape are in one. */
@@ -119,10 +119,10 @@ int lower_more_maps(struct arena *arena, struct image *image, struct diagnostics
                                symbol->name);
             continue;
         }
-        if (type_is_per_cpu(symbol->value) && map.value_size > PER_CPU_VALUE_MOST) {
+        if (type_is_per_cpu(symbol->value) && map.value_size > PER_CPU_VALUE_MAX) {
             diagnose_error(diagnostics, symbol->first,
                            "%s needs %u bytes per CPU; the kernel has room for %d", symbol->name,
-                           map.value_size, PER_CPU_VALUE_MOST);
+                           map.value_size, PER_CPU_VALUE_MAX);
             diagnose_hint(diagnostics, "use fewer rows");
         }
         symbol->index = (int)image->map_count;

@@ -56,11 +56,11 @@ struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent)
     struct lower_state *s = l->state;
     bytes = round8(bytes);
     struct memory memory = {.base = lower_shared_value(l, SHARED_SCRATCH), .offset = (int32_t)s->scratch_top};
-    if (bytes > SCRATCH_MOST || s->scratch_top + bytes > SCRATCH_MOST) {
+    if (bytes > SCRATCH_MAX || s->scratch_top + bytes > SCRATCH_MAX) {
         if (!s->scratch_overflowed) {
             diagnose_error(l->diagnostics, l->b.span,
                            "the values of this statement need more than %d bytes of memory at once",
-                           SCRATCH_MOST);
+                           SCRATCH_MAX);
             diagnose_hint(
                 l->diagnostics,
                 "give strings a smaller limit: str(p, 64), or set a smaller max_strlen; read members "
@@ -80,9 +80,9 @@ struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent)
 struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
 {
     bytes = bytes ? round8(bytes) : 8;
-    uint32_t most = l->options->frame_most && l->options->frame_most < FRAME_TEMPORARY_MOST
+    uint32_t most = l->options->frame_most && l->options->frame_most < FRAME_TEMPORARY_MAX
                         ? l->options->frame_most
-                        : FRAME_TEMPORARY_MOST;
+                        : FRAME_TEMPORARY_MAX;
     if (l->state->avoid_stack)
         most = 8;
     struct ir *frame =
@@ -97,9 +97,9 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
 bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *record)
 {
     struct lower_function *function = l->state->current;
-    if (function->parent || l->state->has_callbacks || l->state->avoid_stack || bytes > FRAME_RECORD_MOST)
+    if (function->parent || l->state->has_callbacks || l->state->avoid_stack || bytes > FRAME_RECORD_MAX)
         return false;
-    *record = (struct memory){.base = take_frame(l, bytes, frame_budget(function) + FRAME_RECORD_MOST)};
+    *record = (struct memory){.base = take_frame(l, bytes, frame_budget(function) + FRAME_RECORD_MAX)};
     return record->base;
 }
 
@@ -136,7 +136,7 @@ void lower_copy(struct lowering *l, struct memory to, struct memory from, uint32
     bytes = round8(bytes);
     if (to.base == from.base && to.offset == from.offset)
         return;
-    if (bytes <= COPY_INLINE_MOST || !l->options->features->read_kernel)
+    if (bytes <= COPY_INLINE_MAX || !l->options->features->read_kernel)
         ir_copy(&l->b, to.base, to.offset, from.base, from.offset, bytes);
     else
         ir_call(&l->b, BPF_FUNC_probe_read_kernel, 3, lower_address(l, to), ir_constant(&l->b, bytes),
@@ -146,7 +146,7 @@ void lower_copy(struct lowering *l, struct memory to, struct memory from, uint32
 void lower_zero(struct lowering *l, struct memory at, uint32_t bytes)
 {
     bytes = round8(bytes);
-    if (bytes <= COPY_INLINE_MOST)
+    if (bytes <= COPY_INLINE_MAX)
         ir_zero(&l->b, at.base, at.offset, bytes);
     else if (l->options->features->read_kernel)
         /* There is no helper that fills; one that cannot read at address 0 zeroes what it was given. */

@@ -13,7 +13,7 @@
 
 #include "bpf/lower_state.h"
 
-enum { UPID_BYTES = 16, CGROUP_LEVELS_MOST = 16 };
+enum { UPID_BYTES = 16, CGROUP_LEVELS_MAX = 16 };
 
 static void go_if(struct lowering *l, struct ir *condition)
 {
@@ -89,7 +89,7 @@ static void test_cgroup(struct lowering *l)
     const struct process_filter *filter = &l->options->filter;
     struct ir_block *ours = ir_block_new(b);
     b->comment = "cgroup filter";
-    uint32_t levels = filter->cgroup_levels < CGROUP_LEVELS_MOST ? filter->cgroup_levels : CGROUP_LEVELS_MOST;
+    uint32_t levels = filter->cgroup_levels < CGROUP_LEVELS_MAX ? filter->cgroup_levels : CGROUP_LEVELS_MAX;
     for (uint32_t i = 0; i < levels; i++) {
         struct ir_block *next = i + 1 < levels ? ir_block_new(b) : l->state->leave[PHASE_GATE];
         struct ir *group =

@@ -17,7 +17,7 @@ static uint32_t stack_map(struct lowering *l)
             .name = "stacks",
             .type = BPF_MAP_TYPE_HASH,
             .key_size = 8,
-            .value_size = sizeof(struct image_stack) + 8 + 8 * STACK_FRAMES_MOST,
+            .value_size = sizeof(struct image_stack) + 8 + 8 * STACK_FRAMES_MAX,
             /* Memory as it is needed, or for few of them at once. */
             .max_entries = l->options->features->growing_maps ? STACK_ENTRIES : STACK_ENTRIES_RESERVED,
             .flags = l->options->features->growing_maps ? BPF_F_NO_PREALLOC : 0,
@@ -77,7 +77,7 @@ static void read_caller(struct lowering *l, struct memory to)
 /* The kernel's functions between an event and the program: from none to three, as the kernel was compiled and
  * as many as trace the event. They are known by where they lie, and left out here: they would take the
  * place of frames that were asked for, and make two keys of one stack. */
-enum { OWN_MOST = 3 };
+enum { OWN_MAX = 3 };
 
 static bool has_tracing_glue(const struct lowering *l)
 {
@@ -114,7 +114,7 @@ static struct ir *own_bytes(struct lowering *l, struct memory list)
     const uint64_t *bounds = l->options->tracing_glue_ranges(l->options->tracing_glue_state, &slots);
     struct ir_block *end = ir_block_new(b);
     ir_write(b, skip, ir_constant(b, 0));
-    for (int i = 0; slots && i < OWN_MOST; i++) {
+    for (int i = 0; slots && i < OWN_MAX; i++) {
         struct ir *own =
             own_frame_bytes(l, bounds, slots, ir_load(b, list.base, list.offset + 8 * i, 8, false));
         struct ir_block *next = ir_block_new(b);
@@ -157,16 +157,16 @@ struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, 
 {
     struct ir_builder *b = &l->b;
     bool user = way != STACK_OF_KERNEL;
-    uint32_t most = frames && frames < STACK_FRAMES_MOST ? frames : STACK_FRAMES_MOST, map = stack_map(l);
+    uint32_t most = frames && frames < STACK_FRAMES_MAX ? frames : STACK_FRAMES_MAX, map = stack_map(l);
     /* The reader leaves them out of a stack that is as long as it can be. */
     bool drops_own =
-        !user && most < STACK_FRAMES_MOST && l->options->tracing_glue_ranges && has_tracing_glue(l);
+        !user && most < STACK_FRAMES_MAX && l->options->tracing_glue_ranges && has_tracing_glue(l);
     /* Before Linux 5.18 those that are skipped count as given. */
-    uint32_t asked = most + (drops_own ? OWN_MOST + (uint32_t)own_frames(l) : 0);
+    uint32_t asked = most + (drops_own ? OWN_MAX + (uint32_t)own_frames(l) : 0);
     bool has_caller =
         way == STACK_OF_USER && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
     struct memory record =
-        lower_scratch(l, sizeof(struct image_stack) + 8 + 8 * (STACK_FRAMES_MOST + OWN_MOST), false);
+        lower_scratch(l, sizeof(struct image_stack) + 8 + 8 * (STACK_FRAMES_MAX + OWN_MAX), false);
     struct memory list = {.base = record.base, .offset = record.offset + (int32_t)sizeof(struct image_stack)};
     struct memory walked = {.base = list.base, .offset = list.offset + (has_caller ? 8 : 0)};
     uint32_t id = ir_variable(b);

@@ -16,19 +16,19 @@
 #include "bpf/lower.h"
 
 enum {
-    FRAME_TEMPORARY_MOST = 64, /* larger temporaries go to scratch memory */
-    FRAME_RECORD_MOST = 128,   /* larger records are not made on the frame */
-    COPY_INLINE_MOST = 128,    /* larger copies and fills go through a helper */
-    SCRATCH_MOST = 32000,      /* what a per-CPU map's value can be, nearly */
+    FRAME_TEMPORARY_MAX = 64, /* larger temporaries go to scratch memory */
+    FRAME_RECORD_MAX = 128,   /* larger records are not made on the frame */
+    COPY_INLINE_MAX = 128,    /* larger copies and fills go through a helper */
+    SCRATCH_MAX = 32000,      /* what a per-CPU map's value can be, nearly */
     SCRATCH_SLOTS = 4,
     PACKED_LEAST = 32, /* strings of more bytes are packed into records */
     UNROLLED_CPUS = 4,
     UNROLLED_WORDS = 16,
-    LOOP_MOST = 1 << 23,       /* what bpf_loop takes */
-    LOOP_ARRAY_MOST = 1 << 16, /* turns over the elements of an array */
-    LOOP_PLAIN_MOST = 1024,    /* the same where the verifier walks every turn; inside of another one: */
-    LOOP_PLAIN_INNER_MOST = 32,
-    STACK_FRAMES_MOST = 127,
+    LOOP_MAX = 1 << 23,       /* what bpf_loop takes */
+    LOOP_ARRAY_MAX = 1 << 16, /* turns over the elements of an array */
+    LOOP_PLAIN_MAX = 1024,    /* the same where the verifier walks every turn; inside of another one: */
+    LOOP_PLAIN_INNER_MAX = 32,
+    STACK_FRAMES_MAX = 127,
 };
 
 /* Values of the program that callbacks may need too. */

@@ -180,7 +180,7 @@ void lower_statement(struct lowering *l, struct node *node)
 
 /* The kernel takes 256 functions and a million instructions of one program. What is far beyond that is
  * refused before it takes long. */
-enum { FUNCTIONS_MOST = 256, OPERATIONS_MOST = 500000 };
+enum { FUNCTIONS_MAX = 256, OPERATIONS_MAX = 500000 };
 
 static bool is_too_large(struct lowering *l, const struct node *node)
 {
@@ -191,12 +191,12 @@ static bool is_too_large(struct lowering *l, const struct node *node)
         functions++;
         operations += function->value_count;
     }
-    if (functions <= FUNCTIONS_MOST && operations <= OPERATIONS_MOST)
+    if (functions <= FUNCTIONS_MAX && operations <= OPERATIONS_MAX)
         return false;
     l->state->is_too_large = true;
     diagnose_error(l->diagnostics, node->span, "The block of %s is too large from here on: more than %d %s",
-                   l->probe, functions > FUNCTIONS_MOST ? FUNCTIONS_MOST - 1 : OPERATIONS_MOST,
-                   functions > FUNCTIONS_MOST ? "loops and functions" : "operations");
+                   l->probe, functions > FUNCTIONS_MAX ? FUNCTIONS_MAX - 1 : OPERATIONS_MAX,
+                   functions > FUNCTIONS_MAX ? "loops and functions" : "operations");
     diagnose_hint(l->diagnostics,
                   "divide it among several probes; a loop takes less than its rounds one by one");
     return true;

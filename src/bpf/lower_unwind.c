@@ -15,7 +15,7 @@ enum { /* struct pt_regs of x86-64 */
        REGISTERS_SP = 152,
        REGISTERS_BYTES = 168,
        USER_MODE = 3,
-       FRAME_MOST = 1 << 20, /* bytes of a frame that a frame pointer is believed */
+       FRAME_MAX = 1 << 20, /* bytes of a frame that a frame pointer is believed */
 };
 
 struct walk {
@@ -313,7 +313,7 @@ static void step_by_pointer(struct lowering *l, const struct unwinding *u, struc
     set_constant(l, u, AT(end), UNWIND_NO_RULE);
     set_constant(l, u, AT(is_guess), UNWIND_BY_RULES);
     struct ir *distance = ir_binary(b, IR_SUB, bp, get(l, u, AT(sp)));
-    go_if(l, ir_binary_constant(b, IR_ULT, distance, FRAME_MOST), stop);
+    go_if(l, ir_binary_constant(b, IR_ULT, distance, FRAME_MAX), stop);
     go_if(l, ir_binary_constant(b, IR_EQ, ir_binary_constant(b, IR_AND, bp, 7), 0), stop);
     read_words(l, u, bp, 2, stop);
     struct ir *ip = get(l, u, AT(words[1]));
@@ -391,7 +391,7 @@ static void step_by_rule(struct lowering *l, const struct unwinding *u, struct i
     enter(l, other);
     ir_branch(b, ir_binary_constant(b, IR_EQ, saved, CFI_BP_SAME), got, is_saved);
     enter(l, is_saved);
-    ir_branch(b, ir_binary_constant(b, IR_ULE, saved, CFI_BP_MOST), below, differs);
+    ir_branch(b, ir_binary_constant(b, IR_ULE, saved, CFI_BP_MAX), below, differs);
     enter(l, below);
     read_words(l, u, ir_binary(b, IR_SUB, cfa, ir_binary_constant(b, IR_SHL, saved, 3)), 1, stop);
     ir_write(b, bp_variable, get(l, u, AT(words[0])));
@@ -426,7 +426,7 @@ static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *c
     set_constant(l, u, AT(end), UNWIND_WHOLE);
     go_if(l, ip, stop); /* whoever calls nobody returns to 0 */
     /* Not by the index: older verifiers forget its bounds when it is kept on the stack. */
-    struct ir *count = ir_binary_constant(b, IR_AND, get(l, u, AT(count)), STACK_FRAMES_MOST);
+    struct ir *count = ir_binary_constant(b, IR_AND, get(l, u, AT(count)), STACK_FRAMES_MAX);
     struct ir *slot = ir_binary(b, IR_ADD, base(l), ir_binary_constant(b, IR_SHL, count, 3));
     ir_store(b, slot, u->frames, 8, ip);
     set(l, u, AT(count), ir_binary_constant(b, IR_ADD, count, 1));

@@ -52,7 +52,7 @@ static struct lowered_variable *find_home(struct lowering *l, struct variable *v
     } else if (is_scalar) {
         lowered->kind = VARIABLE_SLOT;
         lowered->offset = lower_area_slot(l, home);
-    } else if (bytes <= FRAME_TEMPORARY_MOST && !variable->captured && !variable->address_taken &&
+    } else if (bytes <= FRAME_TEMPORARY_MAX && !variable->captured && !variable->address_taken &&
                !is_crowded_out && !home->parent && home->frame_bytes + bytes <= 128) {
         lowered->kind = VARIABLE_FRAME;
         lowered->frame = ir_frame(&l->b, bytes ? bytes : 8);

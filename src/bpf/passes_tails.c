@@ -7,7 +7,7 @@
  * an address of its own, which is made again. */
 #include "bpf/passes.h"
 
-enum { LONGEST = 24, SEARCHED = 256, SHORTEST = 4 };
+enum { TAIL_MAX = 24, SEARCHED = 256, SHORTEST = 4 };
 
 static bool is_repeatable(const struct ir *ir)
 {
@@ -20,13 +20,13 @@ static bool same_leaf(const struct ir *x, const struct ir *y)
 }
 
 /* Instructions without the leaves, which stand anywhere. */
-static unsigned shape_of(const struct ir_block *block, struct ir *shape[LONGEST])
+static unsigned shape_of(const struct ir_block *block, struct ir *shape[TAIL_MAX])
 {
     unsigned count = 0;
     for (struct ir *ir = block->first; ir; ir = ir->next) {
         if (is_repeatable(ir))
             continue;
-        if (count == LONGEST)
+        if (count == TAIL_MAX)
             return 0;
         shape[count++] = ir;
     }
@@ -73,7 +73,7 @@ static bool same_instruction(const struct ir *x, const struct ir *y)
 
 static bool same_block(struct ir_block *x, struct ir_block *y)
 {
-    struct ir *xs[LONGEST], *ys[LONGEST];
+    struct ir *xs[TAIL_MAX], *ys[TAIL_MAX];
     unsigned count = shape_of(x, xs);
     if (!count || count != shape_of(y, ys))
         return false;
@@ -209,7 +209,7 @@ static bool share_end(struct ir_function *function)
 /* ---- ends of blocks ---- */
 
 struct suffix {
-    struct ir *x[LONGEST], *y[LONGEST]; /* the last first, without leaves */
+    struct ir *x[TAIL_MAX], *y[TAIL_MAX]; /* the last first, without leaves */
     unsigned count;
 };
 
@@ -245,7 +245,7 @@ static void find_suffix(struct suffix *suffix, struct ir_block *x, struct ir_blo
 {
     struct ir *a = x->last, *b = y->last;
     suffix->count = 0;
-    for (; a && b && suffix->count < LONGEST && same_instruction(a, b); a = before(a), b = before(b)) {
+    for (; a && b && suffix->count < TAIL_MAX && same_instruction(a, b); a = before(a), b = before(b)) {
         if (a->op == IR_PHI || a->op == IR_FRAME || ir_operand_count(a) != ir_operand_count(b))
             break;
         suffix->x[suffix->count] = a;
@@ -328,7 +328,7 @@ static bool share_suffixes(struct ir_function *function)
 /* Equal for blocks that are the same; 0: not a candidate. */
 static uint32_t signature(struct ir_block *block)
 {
-    struct ir *shape[LONGEST];
+    struct ir *shape[TAIL_MAX];
     unsigned count = is_candidate(block) ? shape_of(block, shape) : 0;
     uint64_t hash = count;
     for (unsigned i = 0; i < count; i++) {

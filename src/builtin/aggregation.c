@@ -241,8 +241,8 @@ static const struct type *check_hist(struct checker *checker, struct node *node)
     if (bits) {
         if (bits->kind != NODE_INTEGER)
             return type; /* not folded yet */
-        if (bits->integer.value > HISTOGRAM_BITS_MOST) {
-            check_error(checker, bits->span, "hist(): bits must be 0 to %d, found %lld", HISTOGRAM_BITS_MOST,
+        if (bits->integer.value > HISTOGRAM_BITS_MAX) {
+            check_error(checker, bits->span, "hist(): bits must be 0 to %d, found %lld", HISTOGRAM_BITS_MAX,
                         (long long)bits->integer.value);
             return NULL;
         }
@@ -251,7 +251,7 @@ static const struct type *check_hist(struct checker *checker, struct node *node)
     return type;
 }
 
-enum { LHIST_ROWS_MOST = 1000 };
+enum { LHIST_ROWS_MAX = 1000 };
 
 static const struct type *check_lhist(struct checker *checker, struct node *node)
 {
@@ -272,8 +272,8 @@ static const struct type *check_lhist(struct checker *checker, struct node *node
                     (long long)bounds[0], (long long)bounds[1]);
         return NULL;
     }
-    if (((uint64_t)bounds[1] - (uint64_t)bounds[0]) / (uint64_t)bounds[2] > LHIST_ROWS_MOST) {
-        check_error(checker, node->span, "lhist(): more than %d rows", LHIST_ROWS_MOST);
+    if (((uint64_t)bounds[1] - (uint64_t)bounds[0]) / (uint64_t)bounds[2] > LHIST_ROWS_MAX) {
+        check_error(checker, node->span, "lhist(): more than %d rows", LHIST_ROWS_MAX);
         check_hint(checker, "use a larger step, or hist()");
         return NULL;
     }

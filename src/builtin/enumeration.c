@@ -7,7 +7,7 @@
 #include "bpf/lower.h"
 #include "builtin/all.h"
 
-enum { ENUMERATORS_MOST = 512 };
+enum { ENUMERATORS_MAX = 512 };
 
 struct filling {
     struct node **assignments;
@@ -49,7 +49,7 @@ static const struct type *find_enum(struct checker *checker, struct node *node)
     }
     if (type)
         type_complete(type);
-    if (type && type->kind == TYPE_ENUM && type->count && type->count <= ENUMERATORS_MOST)
+    if (type && type->kind == TYPE_ENUM && type->count && type->count <= ENUMERATORS_MAX)
         return type;
     if (name && !type)
         check_error(checker, argument->span, "Unknown enum: %s", name);
@@ -58,7 +58,7 @@ static const struct type *find_enum(struct checker *checker, struct node *node)
                     type_text(checker->arena, type));
     else
         check_error(checker, argument->span, "enum_map() takes enums of 1 to %d values; this one has %u",
-                    ENUMERATORS_MOST, type->count);
+                    ENUMERATORS_MAX, type->count);
     check_hint(checker, "name the enum, as in \"pid_type\", or give one of its values");
     return NULL;
 }

@@ -59,7 +59,7 @@ enum {
     STATE_ROOT_MOUNT = 32,
     STATE_BYTES = 40,
 };
-enum { NAME_MOST = 255, TURNS = 512, DIGITS_MOST = 20 };
+enum { NAME_BYTES_MAX = 255, TURNS = 512, DIGITS_MAX = 20 };
 
 struct walk {
     const uint32_t *at;
@@ -149,7 +149,7 @@ static void put_name(struct lowering *l, const struct walk *walk, struct ir *ent
     struct ir_builder *b = &l->b;
     struct ir_block *fits = ir_block_new(b);
     struct ir *name = field(l, walk, entry, ENTRY_NAME);
-    struct ir *length = ir_binary_constant(b, IR_AND, field(l, walk, entry, ENTRY_LENGTH), NAME_MOST);
+    struct ir *length = ir_binary_constant(b, IR_AND, field(l, walk, entry, ENTRY_LENGTH), NAME_BYTES_MAX);
     struct ir *position = ir_binary(b, IR_SUB, kept(l, walk, STATE_POSITION), length);
     ir_branch(b, ir_binary_constant(b, IR_SGT, position, walk->front), fits, full);
     ir_seal(b, fits);
@@ -163,7 +163,7 @@ static void put_number(struct lowering *l, const struct walk *walk, struct ir *n
 {
     struct ir_builder *b = &l->b;
     struct ir_block *end = ir_block_new(b);
-    for (unsigned i = 0; i < DIGITS_MOST; i++) {
+    for (unsigned i = 0; i < DIGITS_MAX; i++) {
         struct ir_block *more = ir_block_new(b);
         struct ir *rest = ir_binary_constant(b, IR_UDIV, number, 10);
         struct ir *digit = ir_binary(b, IR_SUB, number, ir_binary_constant(b, IR_MUL, rest, 10));
@@ -336,7 +336,7 @@ static struct ir *lower_path(struct lowering *l, struct node *node, struct memor
     if (!into)
         return NULL;
     struct ir *path = lower_pointer(l, check_argument(node, 0), &space);
-    struct memory scratch = lower_scratch(l, STATE_BYTES + walk.room + NAME_MOST + 9, false);
+    struct memory scratch = lower_scratch(l, STATE_BYTES + walk.room + NAME_BYTES_MAX + 9, false);
     walk.state = ir_offset(b, scratch.base, scratch.offset);
     struct ir_block *some = ir_block_new(b), *linked = ir_block_new(b), *empty = ir_block_new(b);
     struct ir_block *none = ir_block_new(b), *nameless = ir_block_new(b), *root = ir_block_new(b);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-    MOST_ARGUMENTS = 12, /* that the kernel takes */
-    LAST_WORD = 8        /* zeros behind a string that fills its room */
+    ARGUMENTS_MAX = 12, /* that the kernel takes */
+    LAST_WORD = 8       /* zeros behind a string that fills its room */
 };
 
 /* What the kernel prints the value as: 's' text, 'd' signed, 'u' unsigned, 'x', 'X', 'c', 'p'; 0: it cannot.
@@ -35,9 +35,9 @@ static char sequence_conversion(const struct format_segment *segment, const stru
 
 bool sequence_check(struct checker *checker, struct node *call, const struct format *format)
 {
-    if (format->arguments > MOST_ARGUMENTS) {
+    if (format->arguments > ARGUMENTS_MAX) {
         check_error(checker, call->span, "printf in a pinned iterator takes at most %d values",
-                    MOST_ARGUMENTS);
+                    ARGUMENTS_MAX);
         check_hint(checker, "split it into several");
         return false;
     }

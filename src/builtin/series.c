@@ -11,7 +11,7 @@
 #include "builtin/aggregation.h"
 #include "builtin/all.h"
 
-enum { INTERVALS_MOST = 1000000, EPOCH = 0, VALUE = 8, MARK = 16 };
+enum { INTERVALS_MAX = 1000000, EPOCH = 0, VALUE = 8, MARK = 16 };
 
 static const char *const series_names[] = {[SERIES_LAST] = "",
                                            [SERIES_AVG] = "avg",
@@ -52,7 +52,7 @@ static const struct type *check_tseries(struct checker *checker, struct node *no
     struct type *type = arena_new(checker->arena, struct type);
     *type = *type_aggregation(checker->arena, TYPE_TSERIES, is_signed ? &type_i64 : &type_u64);
     if (!check_number(checker, node, 1, "the interval", INT64_MAX, &type->step) ||
-        !check_number(checker, node, 2, "the number of intervals", INTERVALS_MOST, &type->maximum))
+        !check_number(checker, node, 2, "the number of intervals", INTERVALS_MAX, &type->maximum))
         return NULL;
     if (name && !find_series(check_literal(name), &type->series)) {
         check_error(checker, name->span, "tseries(): unknown aggregation '%s'", check_literal(name));

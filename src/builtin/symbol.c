@@ -84,7 +84,7 @@ static struct ir *lower_uaddr(struct lowering *l, struct node *node, struct memo
 
 /* ---- stacks ---- */
 
-enum { STACK_FRAMES_MOST = 127 };
+enum { STACK_FRAMES_MAX = 127 };
 static const char *const stack_modes[] = {"bpftrace", "perf", "raw", "build_id"}; /* enum stack_mode */
 enum { STACK_MODES = sizeof stack_modes / sizeof *stack_modes };
 
@@ -95,15 +95,15 @@ static const struct type *check_stack(struct checker *checker, struct node *node
     const struct builtin *builtin = is_call ? node->call.builtin : node->name.builtin;
     struct type *type = arena_new(checker->arena, struct type);
     *type = *type_simple(checker->arena, (enum type_kind)builtin->data);
-    type->stack_frames = STACK_FRAMES_MOST;
+    type->stack_frames = STACK_FRAMES_MAX;
     type->stack_mode = checker->stack_mode;
     for (unsigned i = 0; is_call && i < node->call.arguments.count; i++) {
         struct node *argument = check_argument(node, i);
         if (argument->kind == NODE_INTEGER && i + 1 == node->call.arguments.count) {
             uint64_t frames = argument->integer.value;
-            if (frames == 0 || frames > STACK_FRAMES_MOST) {
+            if (frames == 0 || frames > STACK_FRAMES_MAX) {
                 check_error(checker, argument->span, "%s(): the number of frames must be 1 to %d, found %lld",
-                            builtin->name, STACK_FRAMES_MOST, (long long)frames);
+                            builtin->name, STACK_FRAMES_MAX, (long long)frames);
                 return NULL;
             }
             type->stack_frames = (uint32_t)frames;

@@ -9,14 +9,14 @@
 
 /* ---- signal, signal_thread ---- */
 
-enum { SIGNAL_MOST = 64 };
+enum { SIGNAL_MAX = 64 };
 
 /* 0: no such signal. With or without its SIG. */
 static int signal_number(const char *name)
 {
     if (!strncmp(name, "SIG", 3))
         name += 3;
-    for (int i = 1; i <= SIGNAL_MOST; i++) {
+    for (int i = 1; i <= SIGNAL_MAX; i++) {
         const char *known = sigabbrev_np(i);
         if (known && !strcmp(known, name))
             return i;
@@ -58,9 +58,9 @@ static const struct type *check_signal(struct checker *checker, struct node *nod
     }
     if (!name && signal->kind == NODE_INTEGER)
         number = (int64_t)signal->integer.value;
-    if (number < 1 || number > SIGNAL_MOST) {
+    if (number < 1 || number > SIGNAL_MAX) {
         check_error(checker, signal->span, "%s() expects a signal from 1 to %d, found %lld", node->call.name,
-                    SIGNAL_MOST, (long long)number);
+                    SIGNAL_MAX, (long long)number);
         return NULL;
     }
     return &type_none;

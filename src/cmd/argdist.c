@@ -335,7 +335,7 @@ static void write_interval(struct text *script, const struct arguments *argument
 static int parse(struct arguments *arguments, struct arena *arena, struct options *options, int argc,
                  char **argv)
 {
-    enum { LONGEST = 1 << 30 };
+    enum { SPECIFIER_MAX = 1 << 30 };
     static const struct option names[] = {
         {"pid", 1, NULL, 'p'},
         {"tid", 1, NULL, 't'},
@@ -363,10 +363,10 @@ static int parse(struct arguments *arguments, struct arena *arena, struct option
         case 'p': error = bcc_number("-p", optarg, 1, INT32_MAX, &arguments->pid); break;
         case 't': error = bcc_number("-t", optarg, 1, INT32_MAX, &arguments->tid); break;
         case 'z': error = bcc_number("-z", optarg, 1, 1 << 14, &arguments->string_size); break;
-        case 'i': error = bcc_number("-i", optarg, 1, LONGEST, &arguments->interval); break;
-        case 'd': error = bcc_number("-d", optarg, 1, LONGEST, &arguments->duration); break;
-        case 'n': error = bcc_number("-n", optarg, 1, LONGEST, &arguments->outputs); break;
-        case 'T': error = bcc_number("-T", optarg, 1, LONGEST, &arguments->top); break;
+        case 'i': error = bcc_number("-i", optarg, 1, SPECIFIER_MAX, &arguments->interval); break;
+        case 'd': error = bcc_number("-d", optarg, 1, SPECIFIER_MAX, &arguments->duration); break;
+        case 'n': error = bcc_number("-n", optarg, 1, SPECIFIER_MAX, &arguments->outputs); break;
+        case 'T': error = bcc_number("-T", optarg, 1, SPECIFIER_MAX, &arguments->top); break;
         case 'c': arguments->cumulative = true; break;
         case 'v': arguments->verbose = true; break;
         case 'I': error = options_append(&options->session.headers, optarg); break;

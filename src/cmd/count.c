@@ -47,7 +47,7 @@ static int complain(const char *what, const char *value)
 
 static int parse(struct arguments *arguments, struct options *options, int argc, char **argv)
 {
-    enum { LONGEST = 1 << 30 };
+    enum { PATTERN_MAX = 1 << 30 };
     static const struct option names[] = {
         {"pid", 1, NULL, 'p'},
         {"cpu", 1, NULL, 'c'},
@@ -70,8 +70,8 @@ static int parse(struct arguments *arguments, struct options *options, int argc,
             error = bcc_number("-c", optarg, 0, UINT16_MAX, &arguments->cpu);
             arguments->has_cpu = true;
             break;
-        case 'i': error = bcc_number("-i", optarg, 1, LONGEST, &arguments->interval); break;
-        case 'd': error = bcc_number("-d", optarg, 1, LONGEST, &arguments->duration); break;
+        case 'i': error = bcc_number("-i", optarg, 1, PATTERN_MAX, &arguments->interval); break;
+        case 'd': error = bcc_number("-d", optarg, 1, PATTERN_MAX, &arguments->duration); break;
         case 'T': arguments->timestamp = true; break;
         case 'r': arguments->regular = true; break;
         case 'D': arguments->verbose = true; break;

@@ -13,7 +13,7 @@
 #include "print/event.h"
 #include "reader/story.h"
 
-enum { LINES_MOST = 10000 };
+enum { LINES_MAX = 10000 };
 
 struct chapter { /* one story as it is told */
     struct text lines;
@@ -54,7 +54,7 @@ static int tell(void *context, size_t story)
     chapter->before = now;
     chapter->has_events = true;
     snprintf(chapter->before_name, sizeof chapter->before_name, "%s", telling->event->tracepoint->name);
-    if (++chapter->line_count > LINES_MOST)
+    if (++chapter->line_count > LINES_MAX)
         return 0;
     text_printf(&chapter->lines, "%5.1f%% ", share(chapter, step));
     event_print(&chapter->printer, &chapter->lines, telling->event, telling->step);
@@ -79,8 +79,8 @@ static void print_chapter(struct report *report, const struct object *object, co
                     share(chapter, chapter->longest));
     text_char(&report->out, '\n');
     text_append(&report->out, text_string(&chapter->lines), chapter->lines.length);
-    if (chapter->line_count > LINES_MOST)
-        text_printf(&report->out, "… and %zu events more\n", chapter->line_count - LINES_MOST);
+    if (chapter->line_count > LINES_MAX)
+        text_printf(&report->out, "… and %zu events more\n", chapter->line_count - LINES_MAX);
     report_flush(report, false);
 }
 

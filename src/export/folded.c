@@ -15,9 +15,9 @@
 #include "export/living.h"
 
 enum {
-    DEPTH_MOST = 16, /* deeper ones begin at their owner again: relations may go round in circles */
-    NODES_MOST = 1 << 16,
-    COVERS_MOST = 8,
+    DEPTH_MAX = 16, /* deeper ones begin at their owner again: relations may go round in circles */
+    NODES_MAX = 1 << 16,
+    COVERS_MAX = 8,
 };
 
 struct node {
@@ -35,11 +35,11 @@ struct cover { /* a time in which related objects were in stages of theirs */
 
 struct life {
     struct living living;
-    struct node *node;                /* of its stage */
-    uint64_t begun, since;            /* ns: the object, its stage */
-    int16_t parent_type;              /* -1: none */
-    uint64_t parent;                  /* id */
-    struct cover covers[COVERS_MOST]; /* of this stage, apart from each other, in order of time */
+    struct node *node;               /* of its stage */
+    uint64_t begun, since;           /* ns: the object, its stage */
+    int16_t parent_type;             /* -1: none */
+    uint64_t parent;                 /* id */
+    struct cover covers[COVERS_MAX]; /* of this stage, apart from each other, in order of time */
     unsigned cover_count;
 };
 
@@ -66,7 +66,7 @@ static struct node *find_node(struct folded *folded, struct table *table, const 
     struct node *node = table_get(table, key, length);
     if (node)
         return node;
-    if (table->count >= NODES_MOST)
+    if (table->count >= NODES_MAX)
         return &folded->other;
     if (!(node = malloc(sizeof *node)))
         return NULL;
@@ -104,7 +104,7 @@ static struct node *stage_node(struct folded *folded, const struct life *life,
 {
     const struct life *parent = parent_of(folded, life);
     const struct node *above = parent ? parent->node : NULL;
-    if (!above || above->depth >= DEPTH_MOST)
+    if (!above || above->depth >= DEPTH_MAX)
         above = owner_node(folded, event);
     if (!above || above == &folded->other)
         return (struct node *)(uintptr_t)above;
@@ -128,9 +128,9 @@ static void cover(struct life *life, uint64_t from, uint64_t to)
         const uint64_t earlier = life->covers[--life->cover_count].from;
         from = earlier < from ? earlier : from;
     }
-    if (life->cover_count == COVERS_MOST) { /* the gap between the two oldest is given up */
+    if (life->cover_count == COVERS_MAX) { /* the gap between the two oldest is given up */
         life->covers[1].from = life->covers[0].from;
-        memmove(life->covers, life->covers + 1, (COVERS_MOST - 1) * sizeof *life->covers);
+        memmove(life->covers, life->covers + 1, (COVERS_MAX - 1) * sizeof *life->covers);
         life->cover_count--;
     }
     life->covers[life->cover_count++] = (struct cover){from, to};

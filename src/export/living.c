@@ -42,7 +42,7 @@ void living_touch(struct living_table *table, struct living *living)
 
 struct living *living_surplus(const struct living_table *table)
 {
-    return table->count >= LIVING_MOST ? table->oldest : NULL;
+    return table->count >= LIVING_MAX ? table->oldest : NULL;
 }
 
 int living_add(struct living_table *table, struct living *living, int16_t type, uint64_t id)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LIVING_MOST = 1 << 18 };
+enum { LIVING_MAX = 1 << 18 };
 
 struct living { /* first member of a format's own struct */
     uint64_t id;

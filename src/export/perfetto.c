@@ -77,8 +77,8 @@ enum flags { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
 enum { CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6, SEQUENCE = 1 };
 
 enum {
-    TRACKS_MOST = 16384, /* of threads, and of owners; further ones share the process's */
-    ROOT = 1,            /* uuid of the process's track */
+    TRACKS_MAX = 16384, /* of threads, and of owners; further ones share the process's */
+    ROOT = 1,           /* uuid of the process's track */
 };
 
 struct lane {
@@ -304,7 +304,7 @@ static struct place *thread_place(struct perfetto *perfetto, struct text *out,
     struct place *place = table_get(&perfetto->threads, &event->thread, sizeof event->thread);
     if (place)
         return place;
-    if (perfetto->threads.count >= TRACKS_MOST)
+    if (perfetto->threads.count >= TRACKS_MAX)
         return &perfetto->root;
     place = make_place(perfetto, &perfetto->threads, &event->thread, sizeof event->thread);
     if (!place)
@@ -346,7 +346,7 @@ static struct place *owner_place(struct perfetto *perfetto, struct text *out,
     struct place *place = table_get(&perfetto->owners, key, sizeof key);
     if (place)
         return place;
-    if (perfetto->owners.count >= TRACKS_MOST)
+    if (perfetto->owners.count >= TRACKS_MAX)
         return &perfetto->root;
     place = make_place(perfetto, &perfetto->owners, key, sizeof key);
     if (place)
@@ -427,7 +427,7 @@ static int put_object_event(struct perfetto *perfetto, struct text *out, const s
 {
     const struct object_step *step = at->step;
     struct life *life = (struct life *)living_find(&perfetto->living, step->own.type, step->own.id);
-    const struct life *related[RECORDING_RELATIONS_MOST];
+    const struct life *related[RECORDING_RELATIONS_MAX];
     unsigned related_count = 0;
     if (life && step->is_first) { /* its end is not in the export */
         end_life(perfetto, out, life, life->last);

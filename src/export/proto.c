@@ -6,7 +6,7 @@
 #include "print/json.h"
 
 enum wire { WIRE_NUMBER = 0, WIRE_FIXED = 1, WIRE_BYTES = 2 };
-enum { NUMBER_MOST = 10 };
+enum { NUMBER_MAX = 10 };
 
 static size_t encode(char *to, uint64_t value)
 {
@@ -19,7 +19,7 @@ static size_t encode(char *to, uint64_t value)
 
 static void put(struct text *out, uint64_t value)
 {
-    char bytes[NUMBER_MOST];
+    char bytes[NUMBER_MAX];
     text_append(out, bytes, encode(bytes, value));
 }
 
@@ -85,7 +85,7 @@ void proto_close(struct text *out, size_t opened)
     if (out->failed)
         return;
     const size_t length = out->length - opened;
-    char bytes[NUMBER_MOST];
+    char bytes[NUMBER_MAX];
     const size_t taken = encode(bytes, length);
     text_fill(out, 0, taken - 1);
     if (out->failed)

@@ -12,8 +12,8 @@ enum {
     MAIN_BYTES = 512,
     TYPES = 256,
     MASKS = TO_IDS / SPDK_IN_GROUP,
-    STRING_MOST = 255, /* bytes of an argument, with the NUL */
-    REAL_BYTES = 25,   /* -1.7976931348623157e+308 */
+    STRING_MAX = 255, /* bytes of an argument, with the NUL */
+    REAL_BYTES = 25,  /* -1.7976931348623157e+308 */
 };
 
 /* ---- ids ---- */
@@ -171,9 +171,9 @@ static unsigned argument_size(const struct recording_argument *argument, uint32_
     if (argument->kind == RECORDING_REAL)
         return REAL_BYTES;
     if (argument->type[0] || !argument->size || (!is_string && argument->size > sizeof(uint64_t)))
-        return !is_string ? sizeof(uint64_t) : longest < STRING_MOST ? longest + 1 : STRING_MOST;
+        return !is_string ? sizeof(uint64_t) : longest < STRING_MAX ? longest + 1 : STRING_MAX;
     if (is_string && longest > argument->size)
-        return longest < STRING_MOST ? longest : STRING_MOST;
+        return longest < STRING_MAX ? longest : STRING_MAX;
     return argument->size;
 }
 

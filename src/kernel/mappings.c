@@ -16,8 +16,8 @@
 
 enum {
     RING_BYTES = 512 << 10, /* of each CPU: some thousand records */
-    RECORD_MOST = 8192,     /* a path has 4096 bytes at most */
-    CPUS_MOST = 8192,
+    RECORD_MAX = 8192,      /* a path has 4096 bytes at most */
+    CPUS_MAX = 8192,
 };
 
 struct ring_of_cpu {
@@ -36,7 +36,7 @@ struct mappings {
     size_t count;
     struct fork *forks;
     size_t fork_count, fork_room;
-    _Alignas(8) uint8_t record[RECORD_MOST + 1];
+    _Alignas(8) uint8_t record[RECORD_MAX + 1];
 };
 
 static int ring_open_on(struct ring_of_cpu *ring, int cpu)
@@ -72,7 +72,7 @@ int mappings_open(struct mappings **out)
 {
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     struct mappings *mappings = calloc(1, sizeof *mappings);
-    if (!mappings || cpus < 1 || cpus > CPUS_MOST ||
+    if (!mappings || cpus < 1 || cpus > CPUS_MAX ||
         !(mappings->rings = calloc((size_t)cpus, sizeof *mappings->rings))) {
         free(mappings);
         return -ENOMEM;
@@ -193,7 +193,7 @@ uint64_t mappings_consume(struct mappings *mappings, mapping_visitor *visit, voi
                 at = head; /* cannot be */
                 break;
             }
-            size_t size = header.size < RECORD_MOST ? header.size : 0;
+            size_t size = header.size < RECORD_MAX ? header.size : 0;
             copy_out(ring, at, mappings->record, size);
             mappings->record[size] = 0;
             if (size && header.type == PERF_RECORD_MMAP2)

@@ -7,12 +7,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_CHILDREN = 4, NODE_KINDS = NODE_RETURN + 1 };
+enum { CHILDREN_MAX = 4, NODE_KINDS = NODE_RETURN + 1 };
 
 /* The children of a kind, in the order of evaluation: offsets of pointers, then of a list; 0 is none. */
 static const struct shape {
     const char *name;
-    uint16_t children[MOST_CHILDREN];
+    uint16_t children[CHILDREN_MAX];
     uint16_t list;
 } shapes[NODE_KINDS] = {
 #define CHILD(member) offsetof(struct node, member)
@@ -96,7 +96,7 @@ void node_append(struct node_list *list, struct node *node)
 /* The address of child number i, or NULL when the kind has fewer. */
 static struct node **node_child(struct node *node, unsigned i)
 {
-    unsigned offset = i < MOST_CHILDREN ? shapes[node->kind].children[i] : 0;
+    unsigned offset = i < CHILDREN_MAX ? shapes[node->kind].children[i] : 0;
     return offset ? (struct node **)((char *)node + offset) : NULL;
 }
 

@@ -232,7 +232,7 @@ static bool array_modifier(struct c_definitions *c, struct modifiers *modifiers)
     c_attributes(c, &ignored);
     if (!c_is(c_peek(c), "]") && !c_accept(c, "*") && !c_evaluate_next(c, &length))
         return false;
-    if (length.bits > C_SIZE_MOST)
+    if (length.bits > C_SIZE_MAX)
         return c_fail(c, "An array is too long"), false;
     return c_expect(c, "]") && modifier_add(c, modifiers, (int64_t)length.bits);
 }
@@ -303,7 +303,7 @@ bool c_declarator(struct c_definitions *c, struct c_typed *typed, const char **n
                 return c_fail(c, "An array of elements whose size is not known"), false;
             uint32_t align = typed->align ? typed->align : c_align_of(typed->type);
             *typed = (struct c_typed){type_array(c->arena, typed->type, (uint32_t)modifier), align};
-            if (typed->type->size > C_SIZE_MOST)
+            if (typed->type->size > C_SIZE_MAX)
                 return c_fail(c, "An array is too long"), false;
         }
     }

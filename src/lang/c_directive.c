@@ -11,8 +11,8 @@
 
 bool c_file_push(struct c_definitions *c, const char *name, const char *text, size_t length)
 {
-    if (c->include_depth >= C_INCLUDE_DEPTH || c->files_opened >= C_FILES_MOST ||
-        c->bytes_read > C_BYTES_MOST || c->bytes_gone_through + length > C_BYTES_AGAIN_MOST ||
+    if (c->include_depth >= C_INCLUDE_DEPTH || c->files_opened >= C_FILES_MAX ||
+        c->bytes_read > C_BYTES_MAX || c->bytes_gone_through + length > C_BYTES_AGAIN_MAX ||
         length >= UINT32_MAX) {
         if (c->include_depth >= C_INCLUDE_DEPTH) {
             c_fail(c, "'%s' is not included: headers include each other too deeply", name);
@@ -22,7 +22,7 @@ bool c_file_push(struct c_definitions *c, const char *name, const char *text, si
             c_hint(c,
                    "a script may include %d headers, and have %d MiB of them gone through; #pragma once or a "
                    "guard in a header counts it once",
-                   C_FILES_MOST, C_BYTES_AGAIN_MOST >> 20);
+                   C_FILES_MAX, C_BYTES_AGAIN_MAX >> 20);
         }
         return false;
     }
@@ -79,7 +79,7 @@ static struct c_header *header_at(struct c_definitions *c, const char *path)
     header = arena_new(c->arena, struct c_header);
     header->path = arena_strdup(c->arena, path);
     header->error = -ENOENT;
-    if (c->bytes_read > C_BYTES_MOST || c->headers.count >= C_PATHS_MOST)
+    if (c->bytes_read > C_BYTES_MAX || c->headers.count >= C_PATHS_MAX)
         header->error = -E2BIG;
     else if (c->options.read)
         header->error = c->options.read(c->options.state, path, &header->text, &header->length);

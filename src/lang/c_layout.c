@@ -93,7 +93,7 @@ static void add_bit_field(struct arena *arena, struct c_layout *layout, const st
 
 void c_layout_add(struct arena *arena, struct c_layout *layout, const struct c_member *member)
 {
-    if (layout->bits / 8 > C_SIZE_MOST)
+    if (layout->bits / 8 > C_SIZE_MAX)
         return;
     if (member->is_bit_field) {
         add_bit_field(arena, layout, member);
@@ -105,7 +105,7 @@ void c_layout_add(struct arena *arena, struct c_layout *layout, const struct c_m
     layout->bits = !layout->is_union || end > layout->bits ? end : layout->bits;
     if (align > layout->align)
         layout->align = align;
-    if (begin / 8 <= C_SIZE_MOST)
+    if (begin / 8 <= C_SIZE_MAX)
         add_field(arena, layout, member, begin);
 }
 
@@ -114,6 +114,6 @@ bool c_layout_end(struct c_layout *layout, uint32_t *size)
     if (layout->attributes.align > layout->align)
         layout->align = layout->attributes.align;
     uint64_t bytes = round_up((layout->bits + 7) / 8, layout->align);
-    *size = bytes > C_SIZE_MOST ? 0 : (uint32_t)bytes;
-    return bytes <= C_SIZE_MOST;
+    *size = bytes > C_SIZE_MAX ? 0 : (uint32_t)bytes;
+    return bytes <= C_SIZE_MAX;
 }

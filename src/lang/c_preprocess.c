@@ -28,7 +28,7 @@ static unsigned line_of(struct c_definitions *c, const struct c_file *file)
 
 static void note_vadd(struct c_definitions *c, const char *format, va_list arguments)
 {
-    if (c->note_count >= C_NOTES_MOST)
+    if (c->note_count >= C_NOTES_MAX)
         return;
     struct text text = {0};
     if (c->file)
@@ -48,9 +48,9 @@ void c_note_add(struct c_definitions *c, const char *format, ...)
 /* Whether one more error is told: a hopeless text is not to flood the user. */
 static bool may_report(struct c_definitions *c)
 {
-    if (++c->reports == C_REPORTS_MOST)
+    if (++c->reports == C_REPORTS_MAX)
         diagnose_error(c->options.diagnostics, c->span, "Too many errors in the C definitions");
-    return c->reports < C_REPORTS_MOST;
+    return c->reports < C_REPORTS_MAX;
 }
 
 void c_fail(struct c_definitions *c, const char *format, ...)
@@ -70,7 +70,7 @@ void c_fail(struct c_definitions *c, const char *format, ...)
 
 void c_hint(struct c_definitions *c, const char *format, ...)
 {
-    if (!c_in_script(c) || c->reports >= C_REPORTS_MOST)
+    if (!c_in_script(c) || c->reports >= C_REPORTS_MAX)
         return;
     va_list arguments;
     struct text text = {0};
@@ -99,10 +99,10 @@ bool c_spend(struct c_definitions *c, size_t tokens)
     c->tokens_made += tokens;
     if (c->is_exhausted)
         return false;
-    if (c->tokens_made > C_TOKENS_MOST)
-        return exhausted(c, "are too long", C_TOKENS_MOST, "tokens");
-    if (c->arena->total > C_MEMORY_MOST)
-        return exhausted(c, "take too much memory", C_MEMORY_MOST >> 20, "MiB");
+    if (c->tokens_made > C_TOKENS_MAX)
+        return exhausted(c, "are too long", C_TOKENS_MAX, "tokens");
+    if (c->arena->total > C_MEMORY_MAX)
+        return exhausted(c, "take too much memory", C_MEMORY_MAX >> 20, "MiB");
     return true;
 }
 
@@ -468,7 +468,7 @@ static bool expand_use(struct c_definitions *c, struct text *text)
             text_char(text, ' ');
             text_append(text, token.text, token.length);
         }
-        if (text->length > C_USE_BYTES_MOST)
+        if (text->length > C_USE_BYTES_MAX)
             return false;
     }
     while (c->layer)

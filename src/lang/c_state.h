@@ -11,18 +11,18 @@
 
 enum {
     C_INCLUDE_DEPTH = 64,
-    C_DEPTH = 200,                /* of nested expressions, declarators, structs, macro calls */
-    C_FILES_MOST = 4000,          /* opened, over all */
-    C_PATHS_MOST = 1 << 16,       /* looked for, over all */
-    C_BYTES_MOST = 64 << 20,      /* read and kept, over all */
-    C_BYTES_AGAIN_MOST = 1 << 29, /* gone through, over all: a header may be included many times */
-    C_TOKENS_MOST = 2 << 20,      /* made, over all */
-    C_MEMORY_MOST = 256 << 20,    /* of the script's tree and everything that is made of C */
-    C_USE_BYTES_MOST = 256 << 10, /* of one use of a macro in a block */
-    C_NOTES_MOST = 200,
-    C_REPORTS_MOST = 20,
-    C_SIZE_MOST = 1 << 30, /* of a type */
-    C_ENUMERATORS_MOST = 1 << 16,
+    C_DEPTH = 200,               /* of nested expressions, declarators, structs, macro calls */
+    C_FILES_MAX = 4000,          /* opened, over all */
+    C_PATHS_MAX = 1 << 16,       /* looked for, over all */
+    C_BYTES_MAX = 64 << 20,      /* read and kept, over all */
+    C_BYTES_AGAIN_MAX = 1 << 29, /* gone through, over all: a header may be included many times */
+    C_TOKENS_MAX = 2 << 20,      /* made, over all */
+    C_MEMORY_MAX = 256 << 20,    /* of the script's tree and everything that is made of C */
+    C_USE_BYTES_MAX = 256 << 10, /* of one use of a macro in a block */
+    C_NOTES_MAX = 200,
+    C_REPORTS_MAX = 20,
+    C_SIZE_MAX = 1 << 30, /* of a type */
+    C_ENUMERATORS_MAX = 1 << 16,
 };
 
 enum c_token_kind { C_END, C_NAME, C_NUMBER, C_STRING, C_CHARACTER, C_MARK, C_OTHER, C_EMPTY };

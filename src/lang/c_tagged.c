@@ -18,7 +18,7 @@ static bool enumerators(struct c_definitions *c, struct type *type)
     while (!c_is(c_peek(c), "}")) {
         struct c_token token = *c_peek(c);
         struct c_attributes ignored = {0};
-        if (token.kind != C_NAME || count >= C_ENUMERATORS_MOST)
+        if (token.kind != C_NAME || count >= C_ENUMERATORS_MAX)
             return c_fail_expected(c, "an enumerator");
         c_take(c);
         c_attributes(c, &ignored);

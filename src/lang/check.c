@@ -4,7 +4,7 @@
 #include "lang/check_state.h"
 
 /* Each pass carries types one assignment further against the order of the script. */
-enum { PASSES_MOST = 100 };
+enum { PASSES_MAX = 100 };
 
 /* ---- messages ---- */
 
@@ -303,7 +303,7 @@ static void check_for_map(struct checker *checker, struct node *node)
 
 static void check_unroll(struct checker *checker, struct node *node)
 {
-    enum { UNROLL_MOST = 100 };
+    enum { UNROLL_MAX = 100 };
     struct node *count = node->loop.from;
     int64_t value;
     if (!check_value(checker, count)) {
@@ -313,8 +313,8 @@ static void check_unroll(struct checker *checker, struct node *node)
         check_hint(checker, "for ($i : 0..n) takes any number");
     } else if (value < 1) {
         check_error(checker, count->span, "unroll minimum value is 1");
-    } else if (value > UNROLL_MOST) {
-        check_error(checker, count->span, "unroll maximum value is %d", UNROLL_MOST);
+    } else if (value > UNROLL_MAX) {
+        check_error(checker, count->span, "unroll maximum value is %d", UNROLL_MAX);
     } else if (count->kind != NODE_INTEGER && count->kind != NODE_SIZEOF) {
         fold_to_integer(count, (uint64_t)value, false, NULL);
         check_expression(checker, count);
@@ -411,7 +411,7 @@ static bool check_settle(struct checker *checker, struct check_unit *units, size
     for (int phase = PHASE_OPEN; phase <= PHASE_DEFAULTS; phase++) {
         checker->state->phase = (enum check_phase)phase;
         do {
-            if (passes++ == PASSES_MOST)
+            if (passes++ == PASSES_MAX)
                 return false;
             check_pass(checker, units, count);
         } while (checker->changed);

@@ -9,7 +9,7 @@
 
 #include "lang/check.h"
 
-enum { MAP_ENTRIES_MOST = 16 << 20 };
+enum { MAP_ENTRIES_MAX = 16 << 20 };
 
 enum check_phase { PHASE_OPEN, PHASE_LITERALS, PHASE_DEFAULTS };
 

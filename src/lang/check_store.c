@@ -338,9 +338,9 @@ static bool declaration_is_sound(struct checker *checker, const struct map_decla
     if (!is_known) {
         check_error(checker, declaration->span, "Invalid bpf map type: %s", declaration->kind);
         check_hint(checker, "Valid map types: hash, lruhash, percpuhash, percpulruhash");
-    } else if (!declaration->entries || declaration->entries > MAP_ENTRIES_MOST) {
-        check_error(checker, declaration->span, "A map has from 1 to %d entries, found %llu",
-                    MAP_ENTRIES_MOST, (unsigned long long)declaration->entries);
+    } else if (!declaration->entries || declaration->entries > MAP_ENTRIES_MAX) {
+        check_error(checker, declaration->span, "A map has from 1 to %d entries, found %llu", MAP_ENTRIES_MAX,
+                    (unsigned long long)declaration->entries);
         is_known = false;
     }
     return is_known;
@@ -376,7 +376,7 @@ static struct map_state *map_symbol(struct checker *checker, struct node *node)
         map->symbol.first = node->span;
         map->symbol.index = -1;
         map->symbol.declaration = declaration_of(checker, node->map.name, node->span);
-        if (map->symbol.declaration && map->symbol.declaration->entries <= MAP_ENTRIES_MOST)
+        if (map->symbol.declaration && map->symbol.declaration->entries <= MAP_ENTRIES_MAX)
             map->symbol.max_entries = (uint32_t)map->symbol.declaration->entries;
         check_put(checker, &checker->map_table, identity, map);
         *arena_push(checker->arena, checker->maps, checker->map_count, checker->map_room) = &map->symbol;

@@ -5,7 +5,7 @@
 
 #include "lang/check_state.h"
 
-enum { PARAMETERS_MOST = 5 };
+enum { PARAMETERS_MAX = 5 };
 
 /* Of the script in which the call stands. */
 static struct subprogram *find(const struct checker *checker, struct subprogram *list,
@@ -186,9 +186,9 @@ static void refuse_declaration(struct checker *checker, const struct subprogram 
 {
     if (builtin_find(checker->builtins, subprogram->name, NULL))
         check_error(checker, subprogram->span, "'%s' is the name of a builtin", subprogram->name);
-    if (subprogram->parameters.count > PARAMETERS_MOST) {
+    if (subprogram->parameters.count > PARAMETERS_MAX) {
         check_error(checker, subprogram->span, "A function has at most %d parameters, found %u",
-                    PARAMETERS_MOST, subprogram->parameters.count);
+                    PARAMETERS_MAX, subprogram->parameters.count);
         check_hint(checker, "a macro can have more");
     }
 }

@@ -14,9 +14,9 @@
 #include "lang/registry.h"
 
 enum {
-    MOST_ERRORS = 20,
-    MOST_NODES = 200000,
-    MOST_EXPANSIONS = 20000,
+    ERRORS_MAX = 20,
+    NODES_MAX = 200000,
+    EXPANSIONS_MAX = 20000,
     DEEPEST = 4 * (TREE_NESTING + TREE_CHAIN),
     DEEPEST_CALLS = 64
 };
@@ -263,7 +263,7 @@ static void expand_call(struct expansion *around, struct node *node, const char 
     static const struct node_list nothing;
     struct expander *expander = around->expander;
     const struct node_list *arguments = node->kind == NODE_CALL ? &node->call.arguments : &nothing;
-    if (expander->diagnostics->errors > MOST_ERRORS)
+    if (expander->diagnostics->errors > ERRORS_MAX)
         return;
     const struct macro *closest;
     struct macro *macro = macro_find(expander->script, name, arguments, &closest);
@@ -276,7 +276,7 @@ static void expand_call(struct expansion *around, struct node *node, const char 
     }
     if (is_recursive(around, macro, node->span))
         return;
-    if (around->depth + 1 == DEEPEST_CALLS || expander->expansions == MOST_EXPANSIONS) {
+    if (around->depth + 1 == DEEPEST_CALLS || expander->expansions == EXPANSIONS_MAX) {
         give_up(expander, node->span);
         return;
     }
@@ -307,14 +307,14 @@ static bool count_visit(struct node *node, void *state)
 {
     struct expander *expander = state;
     (void)node;
-    return ++expander->nodes <= MOST_NODES;
+    return ++expander->nodes <= NODES_MAX;
 }
 
 static bool expand_visit(struct node *node, void *state)
 {
     struct expansion *expansion = state;
     struct expander *expander = expansion->expander;
-    if (expander->gave_up || ++expander->nodes > MOST_NODES)
+    if (expander->gave_up || ++expander->nodes > NODES_MAX)
         return give_up(expander, node->span);
     bind_span(expansion, &node->span);
     switch (node->kind) {
@@ -363,7 +363,7 @@ static bool expand_visit(struct node *node, void *state)
         }
         struct node *next = node->next;
         node_walk((struct node *)argument, count_visit, expander);
-        if (expander->nodes > MOST_NODES)
+        if (expander->nodes > NODES_MAX)
             return give_up(expander, node->span);
         *node = *node_clone(expander->arena, argument);
         node->next = next;

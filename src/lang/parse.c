@@ -11,7 +11,7 @@
 
 #include "lang/c_definitions.h"
 
-enum { LARGEST_SOURCE = 1 << 20, MOST_REPORTS = 20, LONGEST_QUOTE = 40 };
+enum { LARGEST_SOURCE = 1 << 20, REPORTS_MAX = 20, QUOTE_MAX = 40 };
 
 bool parser_failed(const struct parser *parser)
 {
@@ -24,7 +24,7 @@ static bool parser_may_report(struct parser *parser, enum severity severity, str
 {
     if (parser->gave_up)
         return false;
-    if (parser->reports < MOST_REPORTS)
+    if (parser->reports < REPORTS_MAX)
         return parser->reports++, true;
     if (severity == DIAGNOSTIC_WARNING)
         return false;
@@ -86,9 +86,9 @@ static const char *parser_quote(struct parser *parser, struct span span)
 {
     const char *text = parser->source->text + span.begin;
     size_t length = span.end - span.begin;
-    bool is_cut = length > LONGEST_QUOTE;
+    bool is_cut = length > QUOTE_MAX;
     if (is_cut)
-        for (length = LONGEST_QUOTE; length && (text[length] & 0xc0) == 0x80;)
+        for (length = QUOTE_MAX; length && (text[length] & 0xc0) == 0x80;)
             length--;
     char *quote = arena_alloc(parser->arena, length + 4);
     for (size_t i = 0; i < length; i++)

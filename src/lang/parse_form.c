@@ -8,7 +8,7 @@
 
 #include "lang/parser.h"
 
-enum { MOST_FORMS = 1000 }; /* they are sought by their names, one after the other */
+enum { FORMS_MAX = 1000 }; /* they are sought by their names, one after the other */
 
 /* The list's end: *last is where the next one goes. */
 #define LIST_END(last)                                                                                       \
@@ -86,7 +86,7 @@ static void parse_import(struct parser *parser, struct script *script)
 
 /* ---- macro ---- */
 
-enum { PARAMETERS_MOST = 64 };
+enum { PARAMETERS_MAX = 64 };
 
 /* parameter: name | variable | map */
 static void parse_macro_parameter(struct parser *parser, struct macro *macro)
@@ -100,8 +100,8 @@ static void parse_macro_parameter(struct parser *parser, struct macro *macro)
         parser_hint(parser, "a parameter is a name for any value, $name for a variable, or @name for a map");
         return;
     }
-    if (macro->parameters.count == PARAMETERS_MOST) {
-        parser_fail(parser, token.span, "A macro has at most %d parameters", PARAMETERS_MOST);
+    if (macro->parameters.count == PARAMETERS_MAX) {
+        parser_fail(parser, token.span, "A macro has at most %d parameters", PARAMETERS_MAX);
         return;
     }
     struct node *node = node_new(parser->arena, kind, token.span);
@@ -263,11 +263,11 @@ bool parse_form(struct parser *parser, struct script *script)
         parser->token = word;
         parser->nesting = parser->chain = 0;
         parser_advance(parser);
-        if (script->form_count++ < MOST_FORMS) {
+        if (script->form_count++ < FORMS_MAX) {
             forms[i].parse(parser, script);
         } else {
             parser_fail(parser, word.span, "More than %d imports, macros, functions and declarations of maps",
-                        MOST_FORMS);
+                        FORMS_MAX);
             parser->gave_up = true;
         }
         return true;

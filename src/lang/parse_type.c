@@ -11,15 +11,15 @@
 #include "lang/c_definitions.h"
 #include "lang/type_word.h"
 
-enum { MOST_SUFFIXES = 16, LONGEST_TYPE_WORD = 24, MOST_ELEMENTS = TYPE_NAME_OPEN - 1 };
+enum { SUFFIXES_MAX = 16, TYPE_WORD_MAX = 24, ELEMENTS_MAX = TYPE_NAME_OPEN - 1 };
 
 /* Whether a word, alone or behind the words of a type before it, can only name a type; any other name may
  * name one too. */
 static bool token_is_type_word(const struct token *token, const char *before)
 {
-    char words[2 * LONGEST_TYPE_WORD + 2];
+    char words[2 * TYPE_WORD_MAX + 2];
     size_t length = token->length;
-    if (token->kind != TOKEN_NAME || length > LONGEST_TYPE_WORD || strlen(before) > LONGEST_TYPE_WORD)
+    if (token->kind != TOKEN_NAME || length > TYPE_WORD_MAX || strlen(before) > TYPE_WORD_MAX)
         return false;
     snprintf(words, sizeof words, "%s%s%.*s", before, *before ? " " : "", (int)length, token->text);
     return type_word_find(words) != NULL;
@@ -50,7 +50,7 @@ static bool parse_length(struct parser *parser, uint32_t *count)
     if (parser->token.kind != TOKEN_BRACKET_CLOSE) {
         if (!parser_plain_number(parser, count))
             return parser_fail_expected(parser, "the number of elements"), false;
-        if (!*count || *count > MOST_ELEMENTS)
+        if (!*count || *count > ELEMENTS_MAX)
             parser_report(parser, DIAGNOSTIC_ERROR, length,
                           *count ? "An array cannot be that large" : "An array needs at least one element");
         if (!*count)
@@ -62,9 +62,9 @@ static bool parse_length(struct parser *parser, uint32_t *count)
 /* suffixes: ('*' | '[' number? ']')* */
 static bool parse_suffixes(struct parser *parser, struct type_name *name)
 {
-    uint32_t suffixes[MOST_SUFFIXES] = {0}, count = 0;
+    uint32_t suffixes[SUFFIXES_MAX] = {0}, count = 0;
     while (parser->token.kind == TOKEN_MUL || parser->token.kind == TOKEN_BRACKET_OPEN) {
-        if (count == MOST_SUFFIXES)
+        if (count == SUFFIXES_MAX)
             return parser_fail(parser, parser_since(parser, name->span), "Too many * or [ ] in a type"),
                    false;
         suffixes[count] = 0;

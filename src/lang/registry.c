@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { NUMBER_MOST = 9999 }; /* far above any argument that a probe has */
+enum { NUMBER_MAX = 9999 }; /* far above any argument that a probe has */
 
 /* The digits behind a numbered builtin's name, as in arg12. */
 static bool builtin_number(const char *digits, uint32_t *number)
@@ -16,7 +16,7 @@ static bool builtin_number(const char *digits, uint32_t *number)
         if (*digits < '0' || *digits > '9')
             return false;
         value = value * 10 + (uint32_t)(*digits - '0');
-        if (value > NUMBER_MOST)
+        if (value > NUMBER_MAX)
             return false;
     }
     *number = value;

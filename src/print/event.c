@@ -9,7 +9,7 @@
 enum {
     CELL_NAME = 7,
     CELL_VALUE = 16,
-    NAME_MOST = 64, /* what is longer is cut */
+    NAME_BYTES_MAX = 64, /* what is longer is cut */
 };
 
 struct pen { /* one line; flushed before anything long */
@@ -68,8 +68,8 @@ static void put_bytes(struct pen *pen, const char *bytes, size_t length)
 
 static void put_name(struct pen *pen, const char *name)
 {
-    const size_t length = strnlen(name, NAME_MOST);
-    pen_need(pen, NAME_MOST);
+    const size_t length = strnlen(name, NAME_BYTES_MAX);
+    pen_need(pen, NAME_BYTES_MAX);
     memcpy(pen->at, name, length);
     pen->at += length;
 }
@@ -403,8 +403,8 @@ void event_print(struct event_printer *printer, struct text *out, const struct r
         put_name(&pen, ") ");
     }
     /* On a terminal these two leave room for the rest. */
-    enum { OWNER_MOST = 28 };
-    const unsigned owner_most = at_most(printer->width / 4, OWNER_MOST),
+    enum { OWNER_MAX = 28 };
+    const unsigned owner_most = at_most(printer->width / 4, OWNER_MAX),
                    owner_width = at_most(printer->owner_width, printer->width ? owner_most : UINT_MAX),
                    name_width = at_most(printer->name_width, printer->width ? printer->width / 3 : UINT_MAX);
     const unsigned owner_begin = pen_column(&pen);
@@ -450,7 +450,7 @@ static unsigned digits(uint64_t value)
 void event_printer_init(struct event_printer *printer, const struct recording *recording)
 {
     const struct recording_model *model = recording_model(recording);
-    enum { OWNER_COLUMNS = 72, LONGEST_NAME = 40, SPDK_NAME = 24 };
+    enum { OWNER_COLUMNS = 72, NAME_BYTES_MAX = 40, SPDK_NAME = 24 };
     *printer = (struct event_printer){
         .recording = recording,
         .origin = recording_start(recording),
@@ -472,7 +472,7 @@ void event_printer_init(struct event_printer *printer, const struct recording *r
     }
     for (size_t i = 0; i < model->tracepoint_room; i++)
         if (model->tracepoints[i]) {
-            const unsigned width = at_most(strlen(model->tracepoints[i]->name), LONGEST_NAME);
+            const unsigned width = at_most(strlen(model->tracepoints[i]->name), NAME_BYTES_MAX);
             printer->name_width = width > printer->name_width ? width : printer->name_width;
         }
 }

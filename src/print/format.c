@@ -12,7 +12,7 @@
 #include "print/json.h"
 #include "base/terminal.h"
 
-enum { FORMAT_WIDTH_MOST = 1 << 16 };
+enum { FORMAT_WIDTH_MAX = 1 << 16 };
 
 static const struct length_modifier {
     const char *text; /* longer ones first */
@@ -34,8 +34,8 @@ static uint32_t parse_digits(struct cursor *cursor)
     uint32_t value = 0;
     for (; peek(cursor) >= '0' && peek(cursor) <= '9'; cursor->at++) {
         value = value * 10 + (uint32_t)(peek(cursor) - '0');
-        if (value > FORMAT_WIDTH_MOST)
-            value = FORMAT_WIDTH_MOST;
+        if (value > FORMAT_WIDTH_MAX)
+            value = FORMAT_WIDTH_MAX;
     }
     return value;
 }

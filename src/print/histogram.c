@@ -10,7 +10,7 @@ enum { LABEL_WIDTH = 16, COUNT_WIDTH = 8, BAR_WIDTH = 52 };
 
 static unsigned type_bits(const struct type *type)
 {
-    return type->step < 0 ? 0 : type->step > HISTOGRAM_BITS_MOST ? HISTOGRAM_BITS_MOST : (unsigned)type->step;
+    return type->step < 0 ? 0 : type->step > HISTOGRAM_BITS_MAX ? HISTOGRAM_BITS_MAX : (unsigned)type->step;
 }
 
 uint32_t histogram_row(unsigned bits, int64_t value)

@@ -26,7 +26,7 @@
 #include "print/value.h"
 #include "type/type.h"
 
-enum { HISTOGRAM_BITS_MOST = 5 };
+enum { HISTOGRAM_BITS_MAX = 5 };
 
 uint32_t histogram_row(unsigned bits, int64_t value);
 uint32_t lhist_row(int64_t minimum, int64_t maximum, int64_t step, int64_t value);

@@ -7,7 +7,7 @@
 
 #include "print/json.h"
 
-enum { GRAPH_WIDTH = 53, LEAST_WIDTH = 21, EPOCH = 0, VALUE = 1, MARK = 2, WORDS = 3 };
+enum { GRAPH_WIDTH = 53, WIDTH_MIN = 21, EPOCH = 0, VALUE = 1, MARK = 2, WORDS = 3 };
 
 static bool is_less(const struct type *type, uint64_t a, uint64_t b)
 {
@@ -108,7 +108,7 @@ static void put_bounds(const struct graph *graph)
     text_fill(out, ' ', graph->unit->width + 1);
     size_t begin = out->length;
     put_number(graph, graph->least);
-    pad_to(out, begin, LEAST_WIDTH);
+    pad_to(out, begin, WIDTH_MIN);
     put_number(&aside, graph->most);
     if (out->length - begin + most.length < GRAPH_WIDTH)
         text_fill(out, ' ', GRAPH_WIDTH - (out->length - begin) - most.length);

@@ -13,7 +13,7 @@
 #include "probe/point.h"
 #include "reader/replay.h"
 
-enum { TEXT_MOST = 1024, TEXT_MOST_SPDK = 256 };
+enum { TEXT_MAX = 1024, TEXT_MOST_SPDK = 256 };
 
 struct trace_site {                                  /* detail of a site */
     const struct recording_tracepoint **tracepoints; /* one for each recording; NULL: not in it */
@@ -127,7 +127,7 @@ static const struct type *argument_type(struct arena *arena, const struct trace_
     const struct recording_argument *argument = &site->any->arguments[number];
     unsigned size = argument->size == 1 || argument->size == 2 || argument->size == 4 ? argument->size : 8;
     switch (argument->kind) {
-    case RECORDING_STRING: return type_string(arena, site->is_spdk ? TEXT_MOST_SPDK : TEXT_MOST);
+    case RECORDING_STRING: return type_string(arena, site->is_spdk ? TEXT_MOST_SPDK : TEXT_MAX);
     case RECORDING_POINTER: return type_pointer(arena, &type_none, SPACE_USER);
     case RECORDING_BOOL: return &type_bool;
     case RECORDING_REAL: return &type_i64; /* the language has no such values: towards zero */

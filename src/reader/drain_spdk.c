@@ -17,7 +17,7 @@ enum {
     WORTH = 512,                /* slots that make a chunk worth writing */
     MAIN_BYTES = 512,           /* of the first section */
     WAIT_ROUNDS = 50,           /* until fewer are written */
-    DESCRIPTION_MOST = 4096,    /* of an owner; more is damage */
+    DESCRIPTION_MAX = 4096,     /* of an owner; more is damage */
     SECTIONS_BYTES = 512 << 20, /* all of them; more is damage */
 };
 
@@ -40,9 +40,9 @@ struct state {
     struct spdk_stream stream;
     bool is_related;
     struct relation relation;     /* then, to the boot clock */
-    struct drained_lcore *lcores; /* SPDK_LCORES_MOST of them */
+    struct drained_lcore *lcores; /* SPDK_LCORES_MAX of them */
     unsigned lcore_count;         /* those that there are are before this one */
-    uint64_t offsets[SPDK_LCORES_MOST];
+    uint64_t offsets[SPDK_LCORES_MAX];
     struct {
         struct spdk_chunk head;
         struct spdk_slot slots[BATCH];
@@ -69,7 +69,7 @@ static void find_lcores(struct drain *drain)
     const uint64_t file_bytes = drain->source->file_bytes;
     uint64_t at = 0;
     unsigned count = spdk_section_count(drain->source, SPDK_SECTION_LCORES, &at);
-    count = count < SPDK_LCORES_MOST ? count : SPDK_LCORES_MOST;
+    count = count < SPDK_LCORES_MAX ? count : SPDK_LCORES_MAX;
     count = (unsigned)(recording_read(drain->source, state->offsets, count * sizeof *state->offsets, at) /
                        sizeof *state->offsets);
     for (unsigned i = 0; i < count; i++) {
@@ -111,7 +111,7 @@ static uint64_t section_bytes(const struct drain *drain, int section)
     if (section == SPDK_SECTION_MAIN)
         return MAIN_BYTES;
     const uint64_t item = section == SPDK_SECTION_OWNERS
-                              ? sizeof(struct spdk_owner) + (head[1] <= DESCRIPTION_MOST ? head[1] : 0)
+                              ? sizeof(struct spdk_owner) + (head[1] <= DESCRIPTION_MAX ? head[1] : 0)
                               : item_bytes[section];
     return SPDK_SECTION_HEADER + head[0] * item;
 }
@@ -452,7 +452,7 @@ static int open_spdk(struct drain *drain, struct text *why)
     struct state *state = drain->state = calloc(1, sizeof *state);
     if (!state)
         return -ENOMEM;
-    state->lcores = calloc(SPDK_LCORES_MOST, sizeof *state->lcores);
+    state->lcores = calloc(SPDK_LCORES_MAX, sizeof *state->lcores);
     state->batch = malloc(sizeof *state->batch);
     if (!state->lcores || !state->batch)
         return -ENOMEM;

@@ -251,7 +251,7 @@ static int open_spoor(struct drain *drain, struct text *why)
         return -EINVAL;
     }
     if (header->rings_offset < sizeof(struct layout_header) ||
-        header->rings_offset > SPOOR_SECTIONS_MOST * 2ull) {
+        header->rings_offset > SPOOR_SECTIONS_MAX * 2ull) {
         text_printf(why, "%s is damaged: its declarations are too large", recording_path(drain->source));
         return -EINVAL;
     }

@@ -96,7 +96,7 @@ static int look(struct follower *follower, size_t rings)
     struct recording *recording = follower->drain.source;
     struct text ignored = {0};
     const uint64_t time = now();
-    const size_t share = FOLLOWER_BYTES_MOST / 2 / (rings + 1);
+    const size_t share = FOLLOWER_BYTES_MAX / 2 / (rings + 1);
     if (!follower->has_thread || time - follower->asked > ASK_AFTER) {
         follower->lives = recording->format->is_live(recording);
         follower->asked = time;
@@ -134,7 +134,7 @@ static void *keep_up(void *context)
         if (over)
             return NULL;
         const size_t bytes = __atomic_load_n(&follower->bytes, __ATOMIC_RELAXED);
-        is_full = !is_wanted && bytes > (is_full ? FOLLOWER_BYTES_MOST / 2 : FOLLOWER_BYTES_MOST);
+        is_full = !is_wanted && bytes > (is_full ? FOLLOWER_BYTES_MAX / 2 : FOLLOWER_BYTES_MAX);
         const uint64_t given = follower->drain.written;
         const int result = is_full ? 0 : look(follower, rings);
         idle = is_full || follower->drain.written != given ? 0 : idle + 1;

@@ -3,7 +3,7 @@
  * then, or waits for its own output.
  *
  * The copies come in pieces that are as a drained file has them (drain.h): some slots of one lcore behind their
- * struct spdk_chunk, or blocks of one ring. When there are as many as FOLLOWER_BYTES_MOST says, nothing is copied
+ * struct spdk_chunk, or blocks of one ring. When there are as many as FOLLOWER_BYTES_MAX says, nothing is copied
  * until half of them are used, and of what is new by then the newest, as much as there is room for; unless the reader
  * has used all that it may use, because the newest may still be incomplete. So a reader that cannot keep up has few and
  * large gaps, and all between them.
@@ -18,7 +18,7 @@
 
 #include "base/text.h"
 
-enum { FOLLOWER_BYTES_MOST = 64 << 20 };
+enum { FOLLOWER_BYTES_MAX = 64 << 20 };
 
 struct follower;
 struct recording;

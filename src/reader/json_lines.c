@@ -13,7 +13,7 @@
 enum {
     WINDOW_LINES = 4096,
     WINDOW_BYTES = 16 << 20,
-    LINE_MOST = 16 << 20,
+    LINE_BYTES_MAX = 16 << 20,
     PART = 1 << 16,
 };
 
@@ -97,7 +97,7 @@ static int read_line(struct json_lines *lines)
         const size_t left = lines->part_length - lines->part_at;
         const char *end = memchr(begin, '\n', left);
         const size_t length = end ? (size_t)(end - begin) : left;
-        const size_t room = LINE_MOST - lines->line.length;
+        const size_t room = LINE_BYTES_MAX - lines->line.length;
         text_append(&lines->line, begin, length < room ? length : room);
         lines->part_at += length + (end != NULL);
         if (lines->line.failed)

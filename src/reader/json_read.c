@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { DEPTH_MOST = 64 };
+enum { DEPTH_MAX = 64 };
 
 struct scan {
     const char *at, *end;
@@ -165,7 +165,7 @@ static bool scan_array(struct scan *scan)
 static bool scan_value(struct scan *scan)
 {
     bool is_right;
-    if (scan->at >= scan->end || scan->depth == DEPTH_MOST)
+    if (scan->at >= scan->end || scan->depth == DEPTH_MAX)
         return false;
     scan->depth++;
     switch (*scan->at) {

@@ -89,7 +89,7 @@ static int add_pair(struct latency_table *table, struct latency_pair **chain, in
     while (pair && (pair->from != from || pair->object != object))
         pair = pair->next;
     if (!pair) {
-        if (table->pair_count == LATENCY_PAIRS_MOST) {
+        if (table->pair_count == LATENCY_PAIRS_MAX) {
             table->left_out++;
             return 0;
         }

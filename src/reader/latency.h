@@ -8,7 +8,7 @@
 #include "reader/objects.h"
 #include "reader/reader.h"
 
-enum { LATENCY_BITS = 6, LATENCY_OCTAVES = 64 - LATENCY_BITS + 1, LATENCY_PAIRS_MOST = 65536 };
+enum { LATENCY_BITS = 6, LATENCY_OCTAVES = 64 - LATENCY_BITS + 1, LATENCY_PAIRS_MAX = 65536 };
 
 struct latency { /* a histogram */
     uint64_t count, largest;

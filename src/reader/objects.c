@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    YOUNG_MOST = 1 << 18,
+    YOUNG_MAX = 1 << 18,
     FIRST_SLOTS = 1 << 10,
     SORTED_SLOTS = 1 << 15, /* from here on those that have ended make room for others */
 };
@@ -108,10 +108,10 @@ static int make_room(struct objects *objects)
     if (young->slot_count >= SORTED_SLOTS) {
         size_t ended = count_ended(young);
         size_t living_most = young->count - ended + objects->old.count - count_ended(&objects->old);
-        if (ended >= young->count / 2 && living_most <= YOUNG_MOST / 2)
+        if (ended >= young->count / 2 && living_most <= YOUNG_MAX / 2)
             return sort_ended(objects, living_most, ended);
     }
-    if (young->count >= YOUNG_MOST) {
+    if (young->count >= YOUNG_MAX) {
         if (generation_make(&next, FIRST_SLOTS))
             return -ENOMEM;
         free(objects->old.slots);

@@ -44,7 +44,7 @@ struct object_step {   /* what one event means */
     struct {
         int16_t type;
         uint64_t number, id;
-    } related[RECORDING_RELATIONS_MOST];
+    } related[RECORDING_RELATIONS_MAX];
 };
 
 /* For the events of a recording, in its order. NULL: no memory. */

@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 
-enum { RECORDING_ARGUMENTS_MOST = 12, RECORDING_RELATIONS_MOST = 16 };
+enum { RECORDING_ARGUMENTS_MAX = 12, RECORDING_RELATIONS_MAX = 16 };
 
 /* ---- the model: what the program declared ---- */
 
@@ -73,8 +73,8 @@ struct recording_tracepoint {
     int16_t object, owner;               /* indexes of types, -1: none, or not told */
     uint8_t life;
     uint8_t argument_count, relation_count;
-    struct recording_argument arguments[RECORDING_ARGUMENTS_MOST];
-    struct recording_relation relations[RECORDING_RELATIONS_MOST];
+    struct recording_argument arguments[RECORDING_ARGUMENTS_MAX];
+    struct recording_relation relations[RECORDING_RELATIONS_MAX];
 };
 
 struct recording_model {

@@ -15,8 +15,8 @@
 #include "sym/mapped_file.h"
 
 enum {
-    CHUNK = 2048,    /* slots that are copied at once */
-    RUNS_MOST = 256, /* of one lcore of a copy */
+    CHUNK = 2048,   /* slots that are copied at once */
+    RUNS_MAX = 256, /* of one lcore of a copy */
     TMPFS = 0x01021994,
 };
 
@@ -385,7 +385,7 @@ static int split_runs(struct recording *recording, struct run *run, uint64_t nex
             oldest = slot->tsc;
         if (!slot->tsc || current)
             continue;
-        if (runs++ == RUNS_MOST) {
+        if (runs++ == RUNS_MAX) {
             recording->counts.damaged++;
             break;
         }
@@ -487,7 +487,7 @@ static int read_stream(struct recording *recording)
         struct spdk_chunk chunk;
         const uint64_t room = (recording->file_bytes - at - sizeof chunk) / sizeof(struct spdk_slot);
         if (!recording_read_all(recording, &chunk, sizeof chunk, at) ||
-            chunk.check != spdk_chunk_check(&chunk) || chunk.index >= SPDK_LCORES_MOST || chunk.first >> 62 ||
+            chunk.check != spdk_chunk_check(&chunk) || chunk.index >= SPDK_LCORES_MAX || chunk.first >> 62 ||
             chunk.count >> 58) {
             recording->counts.damaged++;
             break;
@@ -566,7 +566,7 @@ static int read_slots(struct recording *recording, uint64_t *covered)
     uint64_t at = 0;
     int error = 0;
     const unsigned lcores = spdk_section_count(recording, SPDK_SECTION_LCORES, &at);
-    for (unsigned i = 0; i < lcores && i < SPDK_LCORES_MOST && !error; i++) {
+    for (unsigned i = 0; i < lcores && i < SPDK_LCORES_MAX && !error; i++) {
         uint64_t offset;
         if (!recording_read_all(recording, &offset, sizeof offset, at + i * sizeof offset))
             break;
@@ -677,7 +677,7 @@ static int spdk_open(struct recording *recording, struct text *why)
     if (!state)
         return -ENOMEM;
     recording->state = state;
-    if (!(state->runs = calloc(SPDK_LCORES_MOST, sizeof *state->runs)))
+    if (!(state->runs = calloc(SPDK_LCORES_MAX, sizeof *state->runs)))
         return -ENOMEM;
     recording->model.name = recording->model.command = "";
     if (!recording_read_all(recording, &state->header, sizeof state->header, 0) ||
@@ -717,7 +717,7 @@ static unsigned spdk_rings(const struct recording *recording)
     uint64_t at = 0, offset;
     unsigned count = 0;
     const unsigned lcores = spdk_section_count(recording, SPDK_SECTION_LCORES, &at);
-    for (unsigned i = 0; i < lcores && i < SPDK_LCORES_MOST; i++)
+    for (unsigned i = 0; i < lcores && i < SPDK_LCORES_MAX; i++)
         count += recording_read_all(recording, &offset, sizeof offset, at + i * sizeof offset) && offset;
     return count;
 }

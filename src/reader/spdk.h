@@ -25,7 +25,7 @@ enum {
     SPDK_CONTINUATION_BYTES = 22,
     SPDK_EVENT_SLOTS = 96,    /* the longest event: 8 arguments of 255 bytes */
     SPDK_CONTINUATION = 1280, /* the id of slots that go on with the event before */
-    SPDK_LCORES_MOST = 4096,
+    SPDK_LCORES_MAX = 4096,
     SPDK_ARGUMENTS = 8,
     SPDK_RELATIONS = 16,
     SPDK_IN_GROUP = 64, /* tracepoints of a group: id = group * 64 + index */

@@ -38,7 +38,7 @@ static uint64_t newest_of_rings(const struct recording *recording)
 {
     uint64_t at = 0, offset, newest = 0;
     const unsigned lcores = spdk_section_count(recording, SPDK_SECTION_LCORES, &at);
-    for (unsigned i = 0; i < lcores && i < SPDK_LCORES_MOST; i++) {
+    for (unsigned i = 0; i < lcores && i < SPDK_LCORES_MAX; i++) {
         struct spdk_history history;
         struct spdk_slot slot;
         if (!recording_read_all(recording, &offset, sizeof offset, at + i * sizeof offset) || !offset ||

@@ -12,7 +12,7 @@ struct spdk_state {
     struct spdk_stream stream;
     uint64_t relation_since; /* stamps below are not related to the boot clock; 0: all are, or none is */
     uint64_t slot_count;     /* of all lcores: they do not overlap */
-    struct run **runs;       /* of chunks: by the index of the lcore, SPDK_LCORES_MOST of them */
+    struct run **runs;       /* of chunks: by the index of the lcore, SPDK_LCORES_MAX of them */
     bool has_origin;         /* times have something to count from */
     struct recording_tracepoint *tracepoints[65536];
     uint16_t sizes[65536]; /* of all arguments, bytes */

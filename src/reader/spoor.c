@@ -68,8 +68,8 @@ static const char *check_header(const struct recording *recording, const struct 
         !fits(recording, header->control_offset, header->control_bytes))
         return "its control page is not there";
     if (header->owner_count &&
-        (header->owner_count > SPOOR_OWNERS_MOST || header->owner_bytes < sizeof(struct layout_owner) ||
-         header->owner_bytes > SPOOR_ITEM_MOST ||
+        (header->owner_count > SPOOR_OWNERS_MAX || header->owner_bytes < sizeof(struct layout_owner) ||
+         header->owner_bytes > SPOOR_ITEM_MAX ||
          !fits(recording, header->owners_offset, header->owner_count * header->owner_bytes)))
         return "its table of owners is not there";
     if (!fits(recording, header->sections_offset, header->sections_bytes))
@@ -81,7 +81,7 @@ static const char *check_header(const struct recording *recording, const struct 
         if (header->ring_limit > LAYOUT_MAX_RINGS)
             return "it has too many rings";
         if (ring < 2 * LAYOUT_BLOCK_BYTES || ring & (ring - 1) ||
-            ring / LAYOUT_BLOCK_BYTES > SPOOR_BLOCKS_MOST || header->ring_stride % 8 ||
+            ring / LAYOUT_BLOCK_BYTES > SPOOR_BLOCKS_MAX || header->ring_stride % 8 ||
             header->ring_stride < ring + 2 * LAYOUT_PAGE || header->ring_stride > UINT64_MAX / 8192)
             return "its rings have an impossible size";
     }

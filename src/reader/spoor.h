@@ -7,10 +7,10 @@
 #include "recorder/layout.h"
 
 enum {
-    SPOOR_SECTIONS_MOST = 64 << 20, /* bytes; more is damage */
-    SPOOR_OWNERS_MOST = 65536,
-    SPOOR_ITEM_MOST = 4096,
-    SPOOR_BLOCKS_MOST = 1 << 20, /* in one ring of a file with rings: 4 GiB */
+    SPOOR_SECTIONS_MAX = 64 << 20, /* bytes; more is damage */
+    SPOOR_OWNERS_MAX = 65536,
+    SPOOR_ITEM_MAX = 4096,
+    SPOOR_BLOCKS_MAX = 1 << 20, /* in one ring of a file with rings: 4 GiB */
 };
 
 struct spoor_place { /* of a block */

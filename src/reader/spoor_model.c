@@ -14,7 +14,7 @@ struct section { /* a table in our copy of the area */
     struct layout_section head;
 };
 
-enum { GROUPS_MOST = 4096, TYPES_MOST = 255 };
+enum { GROUPS_MAX = 4096, TYPES_MAX = 255 };
 
 static const struct recording_group no_group = {0, "", ""};
 
@@ -58,12 +58,12 @@ static void read_process(struct recording *recording, const struct section *sect
 static void read_groups(struct recording *recording, const struct section *section)
 {
     struct recording_model *model = &recording->model;
-    const uint32_t more = section->head.count < GROUPS_MOST ? section->head.count : GROUPS_MOST;
+    const uint32_t more = section->head.count < GROUPS_MAX ? section->head.count : GROUPS_MAX;
     struct recording_group *groups =
         arena_array(&recording->arena, model->group_count + more, sizeof *groups);
     if (model->group_count)
         memcpy(groups, model->groups, model->group_count * sizeof *groups);
-    for (uint32_t i = 0; i < more && model->group_count < GROUPS_MOST; i++) {
+    for (uint32_t i = 0; i < more && model->group_count < GROUPS_MAX; i++) {
         struct layout_group group;
         item(section, i, &group, sizeof group);
         groups[model->group_count++] =
@@ -77,11 +77,11 @@ static_assert(sizeof(struct layout_object) == sizeof(struct layout_owner_type), 
 static void read_types(struct recording *recording, const struct section *section,
                        const struct recording_type **types, size_t *count)
 {
-    const uint32_t more = section->head.count < TYPES_MOST ? section->head.count : TYPES_MOST;
+    const uint32_t more = section->head.count < TYPES_MAX ? section->head.count : TYPES_MAX;
     struct recording_type *all = arena_array(&recording->arena, *count + more, sizeof *all);
     if (*count)
         memcpy(all, *types, *count * sizeof *all);
-    for (uint32_t i = 0; i < more && *count < TYPES_MOST; i++) {
+    for (uint32_t i = 0; i < more && *count < TYPES_MAX; i++) {
         struct layout_object object;
         item(section, i, &object, sizeof object);
         const char letter = (char)object.letter;
@@ -107,7 +107,7 @@ static void read_tracepoints(struct recording *recording, const struct section *
         struct layout_tracepoint layout;
         item(section, i, &layout, sizeof layout);
         if (layout.id == 0 || layout.id >= LAYOUT_ID_PADDING || state->tracepoints[layout.id] ||
-            layout.argument_count > RECORDING_ARGUMENTS_MOST || layout.life > LAYOUT_LIFE_ENDS) {
+            layout.argument_count > RECORDING_ARGUMENTS_MAX || layout.life > LAYOUT_LIFE_ENDS) {
             recording->counts.damaged++;
             continue;
         }
@@ -228,7 +228,7 @@ static void read_relations(struct recording *recording, const struct section *se
         const int object =
             recording_type_index(recording->model.objects, recording->model.object_count, layout.object);
         if (!tracepoint || layout.argument >= tracepoint->argument_count || object < 0 ||
-            tracepoint->relation_count == RECORDING_RELATIONS_MOST ||
+            tracepoint->relation_count == RECORDING_RELATIONS_MAX ||
             tracepoint->arguments[layout.argument].kind == RECORDING_STRING) {
             recording->counts.damaged++;
             continue;
@@ -253,10 +253,10 @@ static const uint32_t item_sizes[] = {
 /* The sections in the copy; those that cannot be are counted and end the walk. */
 static size_t split(struct recording *recording, uint8_t *bytes, uint64_t length, struct section **sections)
 {
-    enum { SECTIONS_MOST = 65536 };
+    enum { SECTIONS_MAX = 65536 };
     size_t count = 0, room = 0;
     *sections = NULL;
-    for (uint64_t at = 0; length - at >= sizeof(struct layout_section) && count < SECTIONS_MOST;) {
+    for (uint64_t at = 0; length - at >= sizeof(struct layout_section) && count < SECTIONS_MAX;) {
         struct section section = {.bytes = bytes + at};
         memcpy(&section.head, bytes + at, sizeof section.head);
         section.length = section.head.bytes;
@@ -264,7 +264,7 @@ static size_t split(struct recording *recording, uint8_t *bytes, uint64_t length
         const bool known = type > 0 && type < sizeof item_sizes / sizeof item_sizes[0];
         if (section.length < sizeof section.head || section.length > length - at || section.length % 8 ||
             (known && section.head.count && section.head.item_bytes < item_sizes[type]) ||
-            section.head.item_bytes > SPOOR_ITEM_MOST ||
+            section.head.item_bytes > SPOOR_ITEM_MAX ||
             (uint64_t)section.head.count * section.head.item_bytes > section.length - sizeof section.head) {
             recording->counts.damaged++;
             break;
@@ -312,7 +312,7 @@ int spoor_model_read(struct recording *recording, struct text *why)
     struct spoor_state *state = recording->state;
     const struct layout_header *header = &state->header;
     uint64_t used = state->control.sections_used;
-    if (used > header->sections_bytes || used > SPOOR_SECTIONS_MOST) {
+    if (used > header->sections_bytes || used > SPOOR_SECTIONS_MAX) {
         text_printf(why, "%s is damaged: its declarations would take %llu bytes", recording->path,
                     (unsigned long long)used);
         return -EINVAL;

@@ -21,7 +21,7 @@ struct member {
 
 int stories_make(struct stories *stories, size_t most, int16_t type)
 {
-    *stories = (struct stories){.type = type, .most = most < STORIES_MOST ? most : STORIES_MOST};
+    *stories = (struct stories){.type = type, .most = most < STORIES_MAX ? most : STORIES_MAX};
     stories->objects = calloc(stories->most + 1, sizeof *stories->objects);
     return stories->objects ? 0 : -ENOMEM;
 }

@@ -7,7 +7,7 @@
 #include "base/table.h"
 #include "reader/objects.h"
 
-enum { STORIES_MOST = 1000 };
+enum { STORIES_MAX = 1000 };
 
 struct stories {
     int16_t type;           /* only of this type; -1: of all */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { POINTS_MOST = 65536 };
+enum { POINTS_MAX = 65536 };
 
 void timeline_init(struct timeline *timeline, uint64_t rate)
 {
@@ -51,9 +51,9 @@ int timeline_add(struct timeline *timeline, uint64_t counter, uint64_t time, uin
     /* Blocks repeat their thread's newest triple. */
     if (timeline->count && timeline->points[timeline->count - 1].counter == counter)
         return 0;
-    if (timeline->count == POINTS_MOST) {
+    if (timeline->count == POINTS_MAX) {
         thin(timeline);
-        while (timeline->count > POINTS_MOST / 2) {
+        while (timeline->count > POINTS_MAX / 2) {
             timeline->apart = timeline->apart > UINT64_MAX / 4 ? UINT64_MAX / 2 : timeline->apart * 2;
             thin(timeline);
         }

@@ -9,7 +9,7 @@
 #include "print/json.h"
 #include "session/state.h"
 
-enum { LEAST_NS = 100000000, MOST_RUNS = 10000000 };
+enum { NS_MIN = 100000000, RUNS_MAX = 10000000 };
 
 static const char *bench_name(const struct session_unit *unit)
 {
@@ -147,7 +147,7 @@ static void bench_all(struct session *session)
             continue;
         uint64_t runs = 0, begin = host->clock(session->host);
         struct host_runs before = host->runs(session->host, unit->program);
-        while (runs < MOST_RUNS && host->clock(session->host) - begin < LEAST_NS &&
+        while (runs < RUNS_MAX && host->clock(session->host) - begin < NS_MIN &&
                !session->handler.exit_requested) {
             if (host->run(session->host, unit->program))
                 break;

@@ -16,7 +16,7 @@
 #include "session/command_user.h"
 #include "session/state.h"
 
-enum { WORDS_MOST = 4096, RECORDING_MS = 10000 /* until a command must have begun to record */ };
+enum { WORDS_MAX = 4096, RECORDING_MS = 10000 /* until a command must have begun to record */ };
 
 /* Words as a shell would see them, without its expansions: blanks, '…', "…" and \c. */
 static char **split(struct arena *arena, const char *command)
@@ -26,7 +26,7 @@ static char **split(struct arena *arena, const char *command)
     struct text word = {0};
     bool inside = false;
     char quote = 0;
-    for (const char *at = command; count < WORDS_MOST; at++) {
+    for (const char *at = command; count < WORDS_MAX; at++) {
         bool blank = strchr(" \t\n", *at) != NULL; /* also the NUL at the end */
         if (!*at || (!quote && blank)) {
             if (inside)

@@ -116,9 +116,9 @@ static const struct type *find_kernel_enumerator(struct session *session, const 
  */
 static const struct type *kernel_enumerator(struct session *session, const char *name, int64_t *value)
 {
-    enum { MISSES_MOST = 1000 };
+    enum { MISSES_MAX = 1000 };
     struct kernel_enumerator *known = table_find(&session->enumerators, name);
-    if (!known && session->enumerators_missed == MISSES_MOST)
+    if (!known && session->enumerators_missed == MISSES_MAX)
         return NULL;
     if (!known) {
         known = arena_new(&session->arena, struct kernel_enumerator);

@@ -105,12 +105,12 @@ static void find_maps(struct enum_search *search)
 
 /* ---- words ---- */
 
-enum { WORDS_MOST = 64 };
+enum { WORDS_MAX = 64 };
 struct words { /* of names: what stands between underscores */
     struct {
         const char *text;
         size_t length;
-    } items[WORDS_MOST];
+    } items[WORDS_MAX];
     size_t count;
 };
 
@@ -124,7 +124,7 @@ static bool has_word(const struct words *words, const char *text, size_t length)
 
 static void add_words(struct words *words, const char *name)
 {
-    while (*name && words->count < WORDS_MOST) {
+    while (*name && words->count < WORDS_MAX) {
         const size_t length = strcspn(name, "_");
         if (length && !has_word(words, name, length)) {
             words->items[words->count].text = name;
@@ -136,11 +136,11 @@ static void add_words(struct words *words, const char *name)
 
 /* ---- which enum ---- */
 
-enum { CANDIDATES_MOST = 8 };
+enum { CANDIDATES_MAX = 8 };
 struct candidates {
     struct arena *arena;
     struct words map, all; /* all: of the map and of the probes */
-    const char *names[CANDIDATES_MOST];
+    const char *names[CANDIDATES_MAX];
     size_t count;
     unsigned unexplained; /* words of these names that are neither the map's nor the probes' */
 };
@@ -167,7 +167,7 @@ static int judge(void *state, const char *name)
     if (unexplained < candidates->unexplained)
         candidates->count = 0;
     candidates->unexplained = unexplained;
-    if (candidates->count < CANDIDATES_MOST)
+    if (candidates->count < CANDIDATES_MAX)
         candidates->names[candidates->count++] = arena_strdup(candidates->arena, name);
     return 0;
 }

@@ -15,7 +15,7 @@
 
 enum {
     PAUSE_NS = 20000000,
-    FAILURES_MOST = 64, /* probes that were left out, each of which took memory that stays */
+    FAILURES_MAX = 64, /* probes that were left out, each of which took memory that stays */
 };
 
 /* Can it mean files that are not known yet? Those with a path cannot, unless it is a pattern. */
@@ -156,11 +156,11 @@ static void grow_at(struct session *session, struct action_block *block, const s
     if (session->unit_count > first && start(session, first)) {
         tell(session, first, count);
         session->unit_count = first;
-        if (++session->grow_failures == FAILURES_MOST) {
+        if (++session->grow_failures == FAILURES_MAX) {
             session_report(session,
                            "WARNING: files that come later are not looked at any more: probes in %d of "
                            "them were left out\n",
-                           FAILURES_MOST);
+                           FAILURES_MAX);
             session->grows = false;
         }
     }

@@ -17,7 +17,7 @@
 #include "lang/c_definitions.h"
 #include "session/state.h"
 
-enum { LARGEST_FILE = 2 << 20, MOST_FILES = 1000 };
+enum { LARGEST_FILE = 2 << 20, FILES_MAX = 1000 };
 
 struct importing {
     struct importer importer; /* the first member: the parser knows only this */
@@ -156,8 +156,8 @@ static void import_file(struct importing *importing, struct script *script, cons
     }
     if (!is_new(importing, path))
         return;
-    if (importing->done_count > MOST_FILES) {
-        diagnose_error(&session->diagnostics, import->span, "More than %d files are imported", MOST_FILES);
+    if (importing->done_count > FILES_MAX) {
+        diagnose_error(&session->diagnostics, import->span, "More than %d files are imported", FILES_MAX);
         return;
     }
     if (is_header) {

@@ -17,14 +17,14 @@
 #include "reader/replay.h"
 #include "session/state.h"
 
-enum { TEXT_MOST = 1024, COLLECT_AFTER = 256 /* events */, PAUSE_NS = 2000000 };
+enum { TEXT_MAX = 1024, COLLECT_AFTER = 256 /* events */, PAUSE_NS = 2000000 };
 static const uint64_t PATIENCE =
     1000000000; /* ns: at the end, for recorders that stand still in the middle */
 
 struct live_replay {
     bool is_busy;
     uint64_t since; /* when all was attached: what happened before is history. 0: nothing is */
-    char texts[EVENT_WORDS + 1][TEXT_MOST + 8];
+    char texts[EVENT_WORDS + 1][TEXT_MAX + 8];
 };
 
 static int refuse(struct session *session, const char *why, const char *hint)
@@ -95,7 +95,7 @@ static uint64_t copy_text(struct live_replay *live_replay, const struct replay_e
     struct vm_text text = {"", 0};
     char *copy = live_replay->texts[which];
     replay_text(at, which, &text);
-    size_t length = text.length < TEXT_MOST ? text.length : TEXT_MOST;
+    size_t length = text.length < TEXT_MAX ? text.length : TEXT_MAX;
     memcpy(copy, text.bytes, length);
     memset(copy + length, 0, sizeof live_replay->texts[which] - length);
     return (uintptr_t)copy;

@@ -20,7 +20,7 @@ enum {
     HELD_BYTES = 1 << 20,
     PART_BYTES = 4096, /* what a pipe that can be written takes without waiting */
     PATIENCE_MS = 600, /* with a reader that does not read, once the end is asked for */
-    ENDS_MOST = 2,     /* the second time passes over what is not printed, the third over the reader */
+    ENDS_MAX = 2,      /* the second time passes over what is not printed, the third over the reader */
 };
 
 static void fail(struct session *session, const char *format, const char *what)
@@ -39,7 +39,7 @@ static bool wait_for_reader(struct session *session)
             return true; /* then writing will say what is wrong */
         if (count > 0 && ready[0].revents)
             return true;
-        if (count == 0 || (session_interrupted(session) && session->handler.stop_signals > ENDS_MOST))
+        if (count == 0 || (session_interrupted(session) && session->handler.stop_signals > ENDS_MAX))
             return false;
     }
 }

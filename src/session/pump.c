@@ -21,7 +21,7 @@ enum {
     PAUSE_NS = 2000000,
     WAITING_LEAST = 64 << 10,
     WAITING_KEPT = 1 << 20, /* more goes back when it has been acted on */
-    WAITING_MOST = 8 << 20, /* then the rings fill up, and what is lost is counted there; all of it is still
+    WAITING_MAX = 8 << 20,  /* then the rings fill up, and what is lost is counted there; all of it is still
                                to be printed when the end is asked for */
 };
 
@@ -51,7 +51,7 @@ static int keep(void *state, const uint8_t *record, size_t length)
         size_t room = batch->room ? batch->room : WAITING_LEAST;
         while (room - batch->size < need)
             room *= 2;
-        uint8_t *grown = room <= WAITING_MOST ? realloc(batch->bytes, room) : NULL;
+        uint8_t *grown = room <= WAITING_MAX ? realloc(batch->bytes, room) : NULL;
         if (!grown)
             return -ENOBUFS;
         batch->bytes = grown;

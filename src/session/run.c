@@ -26,7 +26,7 @@
 enum {
     FLUSH_BYTES = 64 << 10,
     WAIT_SHORTEST_MS = 1, /* between looks at the rings: doubles while nothing comes */
-    WAIT_LONGEST_MS = 20,
+    WAIT_MAX_MS = 20,
     PROGRESS_NS = 300000000, /* what is done sooner needs no words */
 };
 
@@ -400,7 +400,7 @@ static bool wait_for_events(struct session *session, int wait_ms)
  * mean is looked at while it lives, soon after the start and then ever less often. */
 static void remember_process(struct session *session)
 {
-    enum { FIRST_PAUSE = 500000, LONGEST_PAUSE = 1000000000 };
+    enum { FIRST_PAUSE = 500000, PAUSE_MAX = 1000000000 };
     uint64_t now = session->host->operations->clock(session->host);
     if ((!session->child.pid && !session->options.pid_count) || now < session->remember_next)
         return;
@@ -409,7 +409,7 @@ static void remember_process(struct session *session)
     for (size_t i = 0; i < session->options.pid_count; i++)
         names_remember(session, session->options.pids[i]);
     uint64_t pause = session->remember_pause ? session->remember_pause * 2 : FIRST_PAUSE * 2;
-    session->remember_pause = pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE;
+    session->remember_pause = pause < PAUSE_MAX ? pause : PAUSE_MAX;
     session->remember_next = now + session->remember_pause;
 }
 
@@ -440,7 +440,7 @@ static void loop(struct session *session)
         int count = turn(session, wait_ms);
         if (count > 0 || (session->live_replay && live_replay_is_busy(session)))
             wait_ms = WAIT_SHORTEST_MS;
-        else if (wait_ms < WAIT_LONGEST_MS)
+        else if (wait_ms < WAIT_MAX_MS)
             wait_ms *= 2;
     }
 }

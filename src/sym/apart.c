@@ -21,12 +21,12 @@
 #include "base/whole.h"
 
 enum {
-    LOOK_MS = 50,   /* how often it is asked whether the answer is still wanted */
-    STREAMS = 3,    /* the standard ones */
-    TOLD_MOST = 64, /* before an answer */
-    KEPT_MOST = 8,  /* descriptors that are given to it at its start */
+    LOOK_MS = 50,  /* how often it is asked whether the answer is still wanted */
+    STREAMS = 3,   /* the standard ones */
+    TOLD_MAX = 64, /* before an answer */
+    KEPT_MAX = 8,  /* descriptors that are given to it at its start */
 };
-#define MESSAGE_MOST ((uint64_t)512 << 20)
+#define MESSAGE_MAX ((uint64_t)512 << 20)
 
 enum frame { FRAME_QUESTION, FRAME_ANSWER, FRAME_TOLD };
 struct head {
@@ -121,7 +121,7 @@ static void serve(const struct apart_options *options)
         int status = options->serve(options->state, &question, &answer);
         if (change_answer)
             change_answer(&answer);
-        if (answer.failed || answer.length > MESSAGE_MOST)
+        if (answer.failed || answer.length > MESSAGE_MAX)
             _exit(1);
         if (question.fd >= 0)
             close(question.fd);
@@ -137,7 +137,7 @@ static void serve(const struct apart_options *options)
 /* It has the socket, what it is to keep, and nothing else of ours. The standard streams lead nowhere. */
 static bool close_others(const int *keep)
 {
-    int kept[STREAMS + 1 + KEPT_MOST], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int kept[STREAMS + 1 + KEPT_MAX], null = open("/dev/null", O_RDWR | O_CLOEXEC);
     size_t count = 0;
     for (int fd = 0; fd < STREAMS; fd++) {
         if (null < 0 || dup2(null, fd) < 0)
@@ -317,7 +317,7 @@ static bool give_question(const struct apart *apart, uint32_t kind, const struct
 static char *take_frame(const struct apart *apart, struct head *head)
 {
     const uint64_t deadline = now_ms() + (uint64_t)apart->options.patience_ms;
-    if (!take(apart, head, sizeof *head, deadline) || head->size > MESSAGE_MOST || head->status > 0 ||
+    if (!take(apart, head, sizeof *head, deadline) || head->size > MESSAGE_MAX || head->status > 0 ||
         head->status < -4095 || (head->frame != FRAME_ANSWER && head->frame != FRAME_TOLD))
         return NULL;
     char *bytes = malloc(head->size + 1);
@@ -358,7 +358,7 @@ int apart_ask(struct apart *apart, uint32_t kind, const struct text *question, i
     if (is_pretended)
         return ask_ourselves(apart, kind, question, fd, out);
     bool is_sent = give_question(apart, kind, question, fd);
-    for (unsigned told_count = 0; is_sent && told_count <= TOLD_MOST; told_count++) {
+    for (unsigned told_count = 0; is_sent && told_count <= TOLD_MAX; told_count++) {
         if (!(bytes = take_frame(apart, &head)) || head.frame != FRAME_TOLD)
             break;
         struct wire told = {.at = bytes, .end = bytes + head.size};

@@ -12,7 +12,7 @@
 
 #include "sym/tables.h"
 
-enum { END = 22, ENTRY = 46, HEADER = 30, COMMENT_MOST = 65535, DIRECTORY_MOST = 64 << 20, ENCRYPTED = 1 };
+enum { END = 22, ENTRY = 46, HEADER = 30, COMMENT_MAX = 65535, DIRECTORY_MAX = 64 << 20, ENCRYPTED = 1 };
 static const uint32_t end_magic = 0x06054b50, entry_magic = 0x02014b50, header_magic = 0x04034b50;
 
 static uint32_t half(const uint8_t *at)
@@ -42,7 +42,7 @@ static int read_at(int fd, uint64_t offset, void *bytes, size_t size)
 static int directory_read(int fd, uint64_t file_size, uint8_t **directory, size_t *size)
 {
     static const uint32_t in_64_bit_form = UINT32_MAX;
-    size_t length = file_size < END + COMMENT_MOST ? (size_t)file_size : END + COMMENT_MOST;
+    size_t length = file_size < END + COMMENT_MAX ? (size_t)file_size : END + COMMENT_MAX;
     uint8_t *tail = length >= END ? malloc(length) : NULL;
     if (!tail)
         return length >= END ? -ENOMEM : -ENOEXEC;
@@ -56,7 +56,7 @@ static int directory_read(int fd, uint64_t file_size, uint8_t **directory, size_
     free(tail);
     if (error || !end)
         return error ? error : -ENOEXEC;
-    if (offset == in_64_bit_form || *size > DIRECTORY_MOST)
+    if (offset == in_64_bit_form || *size > DIRECTORY_MAX)
         return -EFBIG;
     *directory = malloc(*size + 1);
     if (!*directory)

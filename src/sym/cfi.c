@@ -18,9 +18,9 @@ enum {
     REGISTER_BP = 6,
     REGISTER_SP = 7,
     REGISTER_RETURN = 16,
-    REMEMBERED_MOST = 16,
+    REMEMBERED_MAX = 16,
     STEPS_A_BYTE = 64, /* a common entry's program runs for each function that names it */
-    SECTION_MOST = 256 << 20,
+    SECTION_MAX = 256 << 20,
 };
 
 struct cursor {
@@ -170,7 +170,7 @@ static uint32_t bp_of(const struct state *state)
     switch (state->bp.saved) {
     case SAVED_SAME: return CFI_BP_SAME;
     case SAVED_AT:
-        return offset < 0 && offset % CFI_WORD == 0 && offset >= -(int64_t)CFI_BP_MOST * CFI_WORD
+        return offset < 0 && offset % CFI_WORD == 0 && offset >= -(int64_t)CFI_BP_MAX * CFI_WORD
                    ? (uint32_t)(-offset / CFI_WORD)
                    : CFI_BP_LOST;
     case SAVED_AT_BP: return CFI_BP_AT_BP;
@@ -294,7 +294,7 @@ static int64_t times(uint64_t factor, int64_t with)
 static void run(struct reader *reader, struct cursor program, struct state *state, uint64_t from, uint64_t to)
 {
     const struct common *common = &reader->common;
-    struct state remembered[REMEMBERED_MOST];
+    struct state remembered[REMEMBERED_MAX];
     unsigned depth = 0;
     uint64_t at = from, next = from;
     while (!program.failed && program.at < program.end && !reader->error) {
@@ -338,7 +338,7 @@ static void run(struct reader *reader, struct cursor program, struct state *stat
             set_register(state, number, SAVED_LOST, 0);
             break;
         case DW_CFA_remember_state:
-            if (depth < REMEMBERED_MOST)
+            if (depth < REMEMBERED_MAX)
                 remembered[depth++] = *state;
             else
                 program.failed = true;
@@ -556,7 +556,7 @@ static int read_named(struct elf_file *file, const char *name, bool is_debug, st
     if (!elf_file_section_named(file, name, &section) || section.type == SHT_NOBITS ||
         section.flags & SHF_COMPRESSED)
         return -ENOENT;
-    if (section.size > SECTION_MOST)
+    if (section.size > SECTION_MAX)
         return -EFBIG;
     void *bytes = NULL;
     size_t size = 0;

@@ -26,10 +26,10 @@ enum cfi_kind {
 };
 
 enum {
-    CFI_KIND_BITS = 4,   /* the lowest of a rule; then */
-    CFI_BP_BITS = 12,    /* the caller's rbp: */
-    CFI_BP_SAME = 0,     /* it has not changed, */
-    CFI_BP_MOST = 0xffd, /* up to here: it is so many words below the CFA, */
+    CFI_KIND_BITS = 4,  /* the lowest of a rule; then */
+    CFI_BP_BITS = 12,   /* the caller's rbp: */
+    CFI_BP_SAME = 0,    /* it has not changed, */
+    CFI_BP_MAX = 0xffd, /* up to here: it is so many words below the CFA, */
     CFI_BP_LOST = 0xffe,
     CFI_BP_AT_BP = 0xfff,                           /* it is where rbp points to */
     CFI_OFFSET_SHIFT = CFI_KIND_BITS + CFI_BP_BITS, /* signed, in words */

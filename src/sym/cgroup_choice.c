@@ -19,7 +19,7 @@
 #include "sym/cgroup.h"
 #include "sym/proc.h"
 
-enum { DEPTH_MOST = 64, HIDDEN_LEVELS = 16 };
+enum { DEPTH_MAX = 64, HIDDEN_LEVELS = 16 };
 #define INITIAL_CGROUP_NAMESPACE 0xeffffffbu /* its inode, in every kernel */
 
 struct hierarchy { /* a mount of version 2 */
@@ -180,5 +180,5 @@ static int each_below(int directory, cgroup_process_visitor *visit, void *state,
 int cgroup_each_process(const char *path, cgroup_process_visitor *visit, void *state)
 {
     int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return directory < 0 ? -errno : each_below(directory, visit, state, DEPTH_MOST);
+    return directory < 0 ? -errno : each_below(directory, visit, state, DEPTH_MAX);
 }

@@ -17,11 +17,11 @@
 #include "sym/tables.h"
 
 enum {
-    COMPRESSED_MOST = 16 << 20,
-    UNPACKED_MOST = 128 << 20,
-    LINK_MOST = 512, /* bytes of .gnu_debuglink */
+    COMPRESSED_MAX = 16 << 20,
+    UNPACKED_MAX = 128 << 20,
+    LINK_BYTES_MAX = 512, /* bytes of .gnu_debuglink */
 };
-#define CHECKSUM_MOST ((uint64_t)1 << 30)
+#define CHECKSUM_MAX ((uint64_t)1 << 30)
 #define LZMA_MEMORY ((uint64_t)64 << 20)
 
 /* ---- a file of its own ---- */
@@ -51,7 +51,7 @@ static bool has_checksum(const struct elf_file *file, uint32_t wanted)
     uint64_t size = elf_file_size(file);
     uint32_t value = UINT32_MAX;
     uint8_t chunk[16 << 10];
-    if (size > CHECKSUM_MOST)
+    if (size > CHECKSUM_MAX)
         return false;
     pthread_once(&once, checksum_prepare);
     for (uint64_t at = 0; at < size;) {
@@ -77,7 +77,7 @@ static void link_parse(const struct elf_file *file, struct debug_link *link)
     size_t size;
     *link = (struct debug_link){0};
     if (!elf_file_section_named(file, ".gnu_debuglink", &section) || section.size < 8 ||
-        section.size > LINK_MOST || elf_file_section_read(file, &section, &bytes, &size))
+        section.size > LINK_BYTES_MAX || elf_file_section_read(file, &section, &bytes, &size))
         return;
     memcpy(&link->checksum, (char *)bytes + size - 4, 4);
     link->name = bytes;
@@ -93,11 +93,11 @@ static void put_alternative(const struct elf_file *file, struct text *out)
     struct elf_section section;
     void *bytes = NULL;
     size_t size = 0;
-    if (!elf_file_section_named(file, ".gnu_debugaltlink", &section) || section.size > LINK_MOST + PATH_MAX ||
-        elf_file_section_read(file, &section, &bytes, &size))
+    if (!elf_file_section_named(file, ".gnu_debugaltlink", &section) ||
+        section.size > LINK_BYTES_MAX + PATH_MAX || elf_file_section_read(file, &section, &bytes, &size))
         size = 0;
     size_t length = size ? strnlen(bytes, size) : 0;
-    if (length && length < size && size - length - 1 <= DEBUG_ID_MOST) {
+    if (length && length < size && size - length - 1 <= DEBUG_ID_MAX) {
         wire_put_text(out, bytes);
         wire_put_bytes(out, (char *)bytes + length + 1, size - length - 1);
     } else {
@@ -166,7 +166,7 @@ static int try_build_id(const struct elf_file *file, const char *directory, cons
     char name[PATH_MAX + 1024];
     size_t size;
     const uint8_t *id = elf_file_build_id(file, &size);
-    if (!id || size < 2 || size > DEBUG_ID_MOST || strlen(directory) > PATH_MAX)
+    if (!id || size < 2 || size > DEBUG_ID_MAX || strlen(directory) > PATH_MAX)
         return -ENOENT;
     int length = snprintf(name, sizeof name, "%s/.build-id/%02x/", directory, id[0]);
     for (size_t i = 1; i < size; i++)
@@ -287,7 +287,7 @@ static int try_beside(const struct elf_file *file, const char *name, const uint8
 
 static int try_by_id(const uint8_t *id, size_t size, struct elf_file **out)
 {
-    char path[64 + 2 * DEBUG_ID_MOST];
+    char path[64 + 2 * DEBUG_ID_MAX];
     int length = snprintf(path, sizeof path, "/usr/lib/debug/.build-id/%02x/", id[0]);
     for (size_t i = 1; i < size; i++)
         length += snprintf(path + length, sizeof path - (size_t)length, "%02x", id[i]);
@@ -302,7 +302,7 @@ static int find_alternative(const struct elf_file *file, struct wire *in, uint8_
     wire_take(in);
     const char *name = wire_take_text(in);
     const void *bytes = wire_take_bytes(in, id_size);
-    if (!name || !bytes || *id_size < 2 || *id_size > DEBUG_ID_MOST) {
+    if (!name || !bytes || *id_size < 2 || *id_size > DEBUG_ID_MAX) {
         *id_size = 0;
         return -ENOENT;
     }
@@ -353,7 +353,7 @@ static int unpack(const uint8_t *packed, size_t packed_size, void **out, size_t 
     if (!unpack_with)
         return -ENOTSUP;
     size_t room = packed_size < (64 << 10) ? 256 << 10 : packed_size * 4;
-    for (; room <= UNPACKED_MOST; room *= 2) {
+    for (; room <= UNPACKED_MAX; room *= 2) {
         uint64_t memory = LZMA_MEMORY;
         size_t in_at = 0, out_at = 0;
         uint8_t *bytes = malloc(room);
@@ -380,7 +380,7 @@ static int data_unpack(const struct elf_file *file, void **bytes, struct elf_fil
     *bytes = NULL;
     if (!elf_file_section_named(file, ".gnu_debugdata", &section))
         return -ENOENT;
-    if (section.size > COMPRESSED_MOST)
+    if (section.size > COMPRESSED_MAX)
         return -EFBIG;
     int error = elf_file_section_read(file, &section, &packed, &packed_size);
     if (error)

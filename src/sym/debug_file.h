@@ -17,9 +17,9 @@ int debug_file_open(const struct elf_file *file, const char *path, pid_t pid, co
 /* Directories that are looked into before the usual ones; one that is no absolute path is meant from where the file is.
  * NULL-terminated, or NULL; it must live as long as files are looked for. Before the first question. */
 void debug_file_directories(const char *const *directories);
-enum { DEBUG_ID_MOST = 64 };
+enum { DEBUG_ID_MAX = 64 };
 /* What dwz has taken out of a file because others have it too: the file that .gnu_debugaltlink names and whose build
- * id it says. id, of DEBUG_ID_MOST bytes, and *id_size are set also when it is not found; size 0: the file names
+ * id it says. id, of DEBUG_ID_MAX bytes, and *id_size are set also when it is not found; size 0: the file names
  * none. 0 or -ENOENT. */
 int debug_alternative_open(const struct elf_file *file, uint8_t *id, size_t *id_size, struct elf_file **out);
 /* The ELF file in .gnu_debugdata; *bytes (or NULL) must live as long as it, and is the caller's to free. -ENOENT: the

@@ -289,10 +289,10 @@ int dwarf_file_each_line(struct dwarf_file *file, const char *source, unsigned l
 
 static struct machine_register take_register(struct wire *in)
 {
-    enum { REGISTERS_MOST = 512 /* bytes of struct pt_regs, of any machine */ };
+    enum { REGISTERS_MAX = 512 /* bytes of struct pt_regs, of any machine */ };
     uint64_t word = wire_take_within(in, UINT32_MAX);
     struct machine_register taken = {.offset = (uint16_t)word, .width = (uint8_t)(word >> 16)};
-    in->is_bad |= taken.offset > REGISTERS_MOST || taken.width > 8;
+    in->is_bad |= taken.offset > REGISTERS_MAX || taken.width > 8;
     return taken;
 }
 

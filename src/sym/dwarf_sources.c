@@ -103,7 +103,7 @@ static struct elf_file *find_debug(const struct elf_file *program, const char *p
 static void find_alternative(const struct elf_file *of, struct dwarf_source *out)
 {
     struct elf_file *alternative;
-    uint8_t build_id[DEBUG_ID_MOST];
+    uint8_t build_id[DEBUG_ID_MAX];
     size_t size = 0;
     if (!debug_alternative_open(of, build_id, &size, &alternative)) {
         out->alternative = keep_descriptor(elf_file_descriptor(alternative));

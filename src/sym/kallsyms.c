@@ -326,8 +326,8 @@ static void names_index(struct kallsyms *kallsyms)
 static const struct entry *entry_named(struct kallsyms *kallsyms, const char *module, size_t module_length,
                                        const char *symbol)
 {
-    enum { WALKS_MOST = 4 };
-    if (!kallsyms->by_name && kallsyms->count && kallsyms->walks++ >= WALKS_MOST)
+    enum { WALKS_MAX = 4 };
+    if (!kallsyms->by_name && kallsyms->count && kallsyms->walks++ >= WALKS_MAX)
         names_index(kallsyms);
     if (kallsyms->by_name) {
         size_t slot = name_slot(kallsyms, symbol);

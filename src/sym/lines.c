@@ -12,7 +12,7 @@
 
 enum {
     PATIENCE_MS = 5000, /* the first question about a file reads what leads to its units */
-    CHILDREN_MOST = 8,  /* that failed, then no more */
+    CHILDREN_MAX = 8,   /* that failed, then no more */
 };
 
 struct lines {
@@ -22,7 +22,7 @@ struct lines {
     void *leaves_state;
     uint64_t keys[LINES_PLACES], used[LINES_PLACES], clock; /* key 0: the place is free */
     struct apart_answer answer;                             /* what `frames` points into */
-    struct line_frame frames[LINES_FRAMES_MOST];
+    struct line_frame frames[LINES_FRAMES_MAX];
 };
 
 struct lines *lines_open(void)
@@ -68,7 +68,7 @@ static int child_start(struct lines *lines)
     if (lines->child && !apart_is_gone(lines->child))
         return 0;
     child_end(lines);
-    if (lines->failures >= CHILDREN_MOST)
+    if (lines->failures >= CHILDREN_MAX)
         return -EIO;
     int error = apart_start(&options, &lines->child);
     if (error)
@@ -100,7 +100,7 @@ static int take_frames(struct lines *lines)
 {
     struct wire *in = &lines->answer.in;
     int count = 0;
-    for (; count < LINES_FRAMES_MOST && in->at < in->end; count++) {
+    for (; count < LINES_FRAMES_MAX && in->at < in->end; count++) {
         unsigned line = (unsigned)wire_take_within(in, UINT32_MAX);
         const char *function = wire_take_text(in), *file = wire_take_text(in);
         if (!function || !file)

@@ -12,7 +12,7 @@
 
 #include "sym/elf.h"
 
-enum { LINES_FRAMES_MOST = 32 };
+enum { LINES_FRAMES_MAX = 32 };
 
 struct lines;
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SCOPES_MOST = 64, FRAMES_MOST = 32 };
+enum { SCOPES_MAX = 64, FRAMES_MAX = 32 };
 
 struct unit_range {
     uint64_t start, end, unit; /* unit: offset of its first entry */
@@ -91,7 +91,7 @@ struct answer {
 
 static void answer_add(struct answer *answer, const char *function, const char *file, uint32_t line)
 {
-    if (answer->count++ >= FRAMES_MOST)
+    if (answer->count++ >= FRAMES_MAX)
         return;
     wire_put(answer->out, line);
     wire_put_text(answer->out, function);
@@ -133,7 +133,7 @@ static void find(const struct place *place, uint64_t address, struct answer *ans
     int count = dwarf_getscopes(&unit, address, &innermost);
     if (count > 0)
         count = dwarf_getscopes_die(&innermost[0], &scopes);
-    for (int i = 0; i < count && i < SCOPES_MOST; i++) {
+    for (int i = 0; i < count && i < SCOPES_MAX; i++) {
         int tag = dwarf_tag(&scopes[i]);
         if (tag == DW_TAG_subprogram)
             break;

@@ -15,7 +15,7 @@
 
 #include "sym/tables.h"
 
-enum { FILE_MOST = 64 << 20, ENTRIES_MOST = 1 << 20, NAME_MOST = 1024 };
+enum { FILE_MAX = 64 << 20, ENTRIES_MAX = 1 << 20, NAME_BYTES_MAX = 1024 };
 
 struct entry {
     uint64_t start, end;
@@ -65,8 +65,8 @@ static int perf_map_make(char *text, size_t size, struct perf_map **out)
     size_t lines = 0, count = 0;
     for (size_t i = 0; i < size; i++)
         lines += text[i] == '\n';
-    if (lines > ENTRIES_MOST)
-        lines = ENTRIES_MOST;
+    if (lines > ENTRIES_MAX)
+        lines = ENTRIES_MAX;
     struct perf_map *map = malloc(sizeof *map);
     struct entry *entries = malloc((lines + 1) * sizeof *entries);
     if (!map || !entries) {
@@ -83,8 +83,8 @@ static int perf_map_make(char *text, size_t size, struct perf_map **out)
         if (!take_number(&at, end, &start) || !take_number(&at, end, &length) || !length ||
             start + length < start || at == end)
             continue;
-        if (end - at > NAME_MOST)
-            text[at - text + NAME_MOST] = '\0';
+        if (end - at > NAME_BYTES_MAX)
+            text[at - text + NAME_BYTES_MAX] = '\0';
         entries[count] = (struct entry){start, start + length, 0, (uint32_t)(at - text), (uint32_t)count};
         count++;
     }
@@ -98,9 +98,9 @@ static int perf_map_make(char *text, size_t size, struct perf_map **out)
 
 int perf_map_parse(const char *text, size_t size, struct perf_map **out)
 {
-    char *copy = size <= FILE_MOST ? malloc(size + 1) : NULL;
+    char *copy = size <= FILE_MAX ? malloc(size + 1) : NULL;
     if (!copy)
-        return size <= FILE_MOST ? -ENOMEM : -EFBIG;
+        return size <= FILE_MAX ? -ENOMEM : -EFBIG;
     memcpy(copy, text, size);
     copy[size] = '\0';
     int error = perf_map_make(copy, size, out);
@@ -201,7 +201,7 @@ int perf_map_serve(void *state, struct apart_question *question, struct text *an
     (void)state;
     if (fstat(question->fd, &status))
         return -errno;
-    if (status.st_size > FILE_MOST)
+    if (status.st_size > FILE_MAX)
         return -EFBIG;
     int size = read_all(question->fd, (size_t)status.st_size, &text);
     int error = size < 0 ? size : perf_map_make(text, (size_t)size, &map);
@@ -273,7 +273,7 @@ int perf_map_read(pid_t pid, struct perf_map **out)
         error = -ENOENT;
     else if (status.st_uid != user && status.st_uid != 0)
         error = -EPERM;
-    else if (status.st_size > FILE_MOST)
+    else if (status.st_size > FILE_MAX)
         error = -EFBIG;
     else
         error = ask(fd, out);

@@ -16,10 +16,10 @@
 
 enum {
     BUCKETS = 4096,
-    MAPPINGS_MOST = 2048, /* of one process, and of a shared list; the oldest quarter goes */
-    READS_A_SECOND = 8,   /* of one process: a stack full of nonsense does not cost a read each */
-    BYTES_MOST = 6 << 20, /* of all: some thirty thousand short-lived processes, then the oldest go */
-    GOES = 8,             /* the part that goes then, of the time since the oldest was used */
+    MAPPINGS_MAX = 2048, /* of one process, and of a shared list; the oldest quarter goes */
+    READS_A_SECOND = 8,  /* of one process: a stack full of nonsense does not cost a read each */
+    BYTES_MAX = 6 << 20, /* of all: some thirty thousand short-lived processes, then the oldest go */
+    GOES = 8,            /* the part that goes then, of the time since the oldest was used */
     PAGE_SHIFT = 12,
     HEAP = 16, /* what an allocation takes besides */
 };
@@ -143,8 +143,8 @@ static void process_add(struct processes *processes, struct process *process, st
             return;
         }
     }
-    if (process->count == MAPPINGS_MOST) {
-        enum { GONE = MAPPINGS_MOST / 4 };
+    if (process->count == MAPPINGS_MAX) {
+        enum { GONE = MAPPINGS_MAX / 4 };
         entries_drop(processes, process->items, GONE);
         process->count -= GONE;
         memmove(process->items, process->items + GONE, process->count * sizeof *process->items);
@@ -171,7 +171,7 @@ static struct shared *process_share(struct processes *processes, struct process 
     uint32_t old = process->shared ? process->shared->count : 0, count = old + process->count;
     if (!process->count)
         return process->shared;
-    uint32_t left_out = count > MAPPINGS_MOST ? count - MAPPINGS_MOST : 0;
+    uint32_t left_out = count > MAPPINGS_MAX ? count - MAPPINGS_MAX : 0;
     struct shared *shared = malloc(sizeof *shared + (count - left_out) * sizeof *shared->items);
     if (!shared)
         return NULL;
@@ -269,7 +269,7 @@ static struct process *process_get(struct processes *processes, pid_t pid)
         processes->bytes += sizeof *process + HEAP;
     }
     process->used = ++processes->clock;
-    if (processes->bytes + segments_bytes(processes->segments) > BYTES_MOST)
+    if (processes->bytes + segments_bytes(processes->segments) > BYTES_MAX)
         processes_shrink(processes, process);
     return process;
 }

@@ -113,7 +113,7 @@ static uint32_t segment_place(struct segments *segments)
     }
     if (segments->count == segments->room) {
         uint32_t room = segments->room ? segments->room + segments->room / 2 : ROOM_FIRST;
-        struct segment *grown = room <= SEGMENTS_MOST ? realloc(segments->items, room * sizeof *grown) : NULL;
+        struct segment *grown = room <= SEGMENTS_MAX ? realloc(segments->items, room * sizeof *grown) : NULL;
         if (!grown)
             return 0;
         segments->items = grown;

@@ -28,7 +28,7 @@ struct segments;
 struct segments *segments_make(void); /* NULL: no memory */
 void segments_free(struct segments *segments);
 
-enum { SEGMENTS_MOST = 1 << 24 }; /* numbers are below it */
+enum { SEGMENTS_MAX = 1 << 24 }; /* numbers are below it */
 /* Refers to the segment. key says which file. False: no memory. */
 bool segment_take(struct segments *segments, const struct module *key, const char *path, uint64_t offset,
                   uint64_t size, uint32_t *number);

@@ -29,21 +29,21 @@
 #include "sym/proc.h"
 
 enum {
-    FILES_MOST = 1024, /* open: each has a descriptor */
+    FILES_MAX = 1024, /* open: each has a descriptor */
     FILES_MOST_IDLE =
         64, /* of which nothing was asked for IDLE seconds: they may have been deleted long ago */
     IDLE = 60,
     VDSO_LARGEST = 64 << 10,
-    ANCESTORS_MOST = 8,
+    ANCESTORS_MAX = 8,
     TRIES_A_SECOND = 16, /* to open one that could not be opened */
 };
-#define BYTES_MOST ((size_t)256 << 20)
+#define BYTES_MAX ((size_t)256 << 20)
 #define BYTES_MOST_IDLE ((size_t)32 << 20)
 #define VDSO_DEVICE UINT64_MAX /* no file has it; the inode is the size */
 
 struct symbol_files {
     struct processes *processes;
-    struct symbol_file *items[FILES_MOST];
+    struct symbol_file *items[FILES_MAX];
     size_t count;
     uint64_t clock, keys;
     const char *const *given;
@@ -111,7 +111,7 @@ static void files_shrink(struct symbol_files *files)
             if (files->items[i]->used < files->items[oldest]->used)
                 oldest = i;
         if (!files->count ||
-            (files->count < FILES_MOST && bytes <= BYTES_MOST && files->items[oldest]->asked + IDLE > now))
+            (files->count < FILES_MAX && bytes <= BYTES_MAX && files->items[oldest]->asked + IDLE > now))
             return;
         bytes -= file_memory(files->items[oldest]);
         file_free(files->items[oldest]);
@@ -231,7 +231,7 @@ static int mapped_open(struct symbol_files *files, pid_t pid, const struct code_
     }
     if (mapping->module->is_deleted)
         return -ENOENT;
-    for (int i = 0; pid > 0 && i < ANCESTORS_MOST; i++) {
+    for (int i = 0; pid > 0 && i < ANCESTORS_MAX; i++) {
         snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
         if (!try_root(path, mapping, file))
             return 0;

@@ -29,7 +29,7 @@ enum {
     MANGLED_MAX = 4096,
     DEMANGLED_MAX = 16 << 10,
     ANSWERS_BYTES = 8 << 20, /* of each half */
-    JITS_MOST = 64,
+    JITS_MAX = 64,
     IDLE = 60, /* seconds: maps that nothing was asked of for so long have less room */
 };
 #define JIT_BYTES ((size_t)256 << 20)
@@ -69,7 +69,7 @@ struct symbolizer {
     struct table young, old;
     size_t young_bytes;
     struct answer *passing; /* the last one that could not be kept */
-    struct jit jits[JITS_MOST];
+    struct jit jits[JITS_MAX];
     uint64_t clock;
     char *demangled;       /* the last answer's */
     struct module *module; /* the last answer's */
@@ -110,7 +110,7 @@ void symbolizer_close(struct symbolizer *symbolizer)
         process_release(symbolizer->processes, symbolizer->module);
     answers_free(&symbolizer->young);
     answers_free(&symbolizer->old);
-    for (size_t i = 0; i < JITS_MOST; i++)
+    for (size_t i = 0; i < JITS_MAX; i++)
         perf_map_close(symbolizer->jits[i].map);
     lines_close(symbolizer->lines);
     symbol_files_close(symbolizer->files);
@@ -269,8 +269,8 @@ static struct answer *answer_find(struct symbolizer *symbolizer, pid_t pid, stru
 {
     struct answer facts = {0};
     struct elf_symbol symbol;
-    struct line_frame frames[LINES_FRAMES_MOST] = {0};
-    char *made[LINES_FRAMES_MOST];
+    struct line_frame frames[LINES_FRAMES_MAX] = {0};
+    char *made[LINES_FRAMES_MAX];
     size_t made_count = 0;
     int count = 0;
     facts.build_id = elf_file_build_id(file->elf, &facts.build_id_size);
@@ -306,7 +306,7 @@ static struct answer *answer_find(struct symbolizer *symbolizer, pid_t pid, stru
 static struct jit *jit_oldest(struct symbolizer *symbolizer, const struct jit *keep)
 {
     struct jit *oldest = NULL;
-    for (size_t i = 0; i < JITS_MOST; i++) {
+    for (size_t i = 0; i < JITS_MAX; i++) {
         struct jit *jit = &symbolizer->jits[i];
         if (jit->map && jit != keep && (!oldest || jit->used < oldest->used))
             oldest = jit;
@@ -317,7 +317,7 @@ static struct jit *jit_oldest(struct symbolizer *symbolizer, const struct jit *k
 static void jits_shrink(struct symbolizer *symbolizer, const struct jit *keep)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < JITS_MOST; i++)
+    for (size_t i = 0; i < JITS_MAX; i++)
         bytes += symbolizer->jits[i].map ? perf_map_bytes(symbolizer->jits[i].map) : 0;
     for (struct jit *oldest; bytes > JIT_BYTES_IDLE && (oldest = jit_oldest(symbolizer, keep));) {
         if (bytes <= JIT_BYTES && oldest->asked + IDLE > keep->asked)
@@ -333,7 +333,7 @@ static void jits_shrink(struct symbolizer *symbolizer, const struct jit *keep)
 static const char *jit_find(struct symbolizer *symbolizer, pid_t pid, uint64_t address, uint64_t *start)
 {
     struct jit *jit = symbolizer->jits;
-    for (size_t i = 0; i < JITS_MOST && jit->pid != pid; i++)
+    for (size_t i = 0; i < JITS_MAX && jit->pid != pid; i++)
         if (symbolizer->jits[i].pid == pid || symbolizer->jits[i].used < jit->used)
             jit = &symbolizer->jits[i];
     if (jit->pid != pid) {

@@ -19,7 +19,7 @@ enum {
     SITES_MAX = 1 << 20,
     DECLARED_MAX = USDT_ARGUMENTS_MAX,
     SECTIONS_WITH_NOTES = 64,
-    NAME_LONGEST = 512,
+    NAME_BYTES_MAX = 512,
     NOTES_MAX = 64 << 20
 };
 
@@ -102,8 +102,8 @@ static bool note_head_read(struct note_reader *reader, const char *content, size
                               .semaphore = words[2] ? words[2] + moved : 0,
                               .rest = content + sizeof words,
                               .end = content + size};
-    out->provider = note_text(&out->rest, out->end, NAME_LONGEST);
-    out->name = out->provider ? note_text(&out->rest, out->end, NAME_LONGEST) : NULL;
+    out->provider = note_text(&out->rest, out->end, NAME_BYTES_MAX);
+    out->name = out->provider ? note_text(&out->rest, out->end, NAME_BYTES_MAX) : NULL;
     return out->name && *out->provider && *out->name;
 }
 
@@ -244,8 +244,8 @@ static int reader_join(struct note_reader *reader)
         unsigned count = 0;
         out->sites[i].is_declared = note != NULL;
         for (const char *at = note ? note->texts : NULL; note && count < DECLARED_MAX; count++) {
-            const char *type = note_text(&at, note->end, NAME_LONGEST);
-            const char *name = type ? note_text(&at, note->end, NAME_LONGEST) : NULL;
+            const char *type = note_text(&at, note->end, NAME_BYTES_MAX);
+            const char *name = type ? note_text(&at, note->end, NAME_BYTES_MAX) : NULL;
             if (!name)
                 break;
             pairs[count] = (struct usdt_declared){type, name};

@@ -13,7 +13,7 @@
 #include "tracer/state.h"
 #include "sym/apart.h"
 
-enum { WAIT_SHORTEST_MS = 1, WAIT_LONGEST_MS = 20, SCRIPT_MOST = 2 << 20 };
+enum { WAIT_SHORTEST_MS = 1, WAIT_MAX_MS = 20, SCRIPT_MAX = 2 << 20 };
 
 static __thread char open_error[256];
 
@@ -202,8 +202,8 @@ static int may_add(struct spoor_tracer *tracer, size_t length)
     if (tracer->stage != TRACER_OPEN)
         return tracer_fail(tracer, -EBUSY,
                            "the script is compiled already; open another tracer for what comes later");
-    if (length > SCRIPT_MOST || tracer->script.length + length > SCRIPT_MOST)
-        return tracer_fail(tracer, -E2BIG, "the script is longer than %d bytes", SCRIPT_MOST);
+    if (length > SCRIPT_MAX || tracer->script.length + length > SCRIPT_MAX)
+        return tracer_fail(tracer, -E2BIG, "the script is longer than %d bytes", SCRIPT_MAX);
     return 0;
 }
 
@@ -330,7 +330,7 @@ int spoor_tracer_poll(struct spoor_tracer *tracer, int milliseconds)
         count = session_turn(tracer->session, left < wait ? (int)left : wait);
         if (count || session_is_over(tracer->session) || (now = milliseconds_now()) >= end)
             break;
-        wait = wait * 2 < WAIT_LONGEST_MS ? wait * 2 : WAIT_LONGEST_MS;
+        wait = wait * 2 < WAIT_MAX_MS ? wait * 2 : WAIT_MAX_MS;
     }
     tracer->is_busy = false;
     return finish(tracer, session_diagnostics(tracer->session)->errors && count >= 0 ? -EIO : count,

@@ -11,7 +11,7 @@
 #include "print/series.h"
 #include "tracer/state.h"
 
-enum { IS_INLINE = 1, IS_CHARACTERS = 2, DEPTH_MOST = 32 };
+enum { IS_INLINE = 1, IS_CHARACTERS = 2, DEPTH_MAX = 32 };
 
 /* The private words by name. */
 struct view {
@@ -205,7 +205,7 @@ static bool find_member(const struct type *type, size_t base, size_t *index, str
 
 static bool member_of(const struct type *type, size_t index, struct member *out)
 {
-    return find_member(type, 0, &index, out, DEPTH_MOST);
+    return find_member(type, 0, &index, out, DEPTH_MAX);
 }
 
 size_t spoor_tracer_items(const struct spoor_tracer_value *value)
@@ -217,7 +217,7 @@ size_t spoor_tracer_items(const struct spoor_tracer_value *value)
         return 0;
     if (at.type->kind != TYPE_STRUCT)
         return at.type->count;
-    find_member(at.type, 0, &wanted, &member, DEPTH_MOST);
+    find_member(at.type, 0, &wanted, &member, DEPTH_MAX);
     return SIZE_MAX - wanted;
 }
 

@@ -11,7 +11,7 @@
 enum {
     TYPE_DEPTH = 32,    /* nesting that any walk follows */
     TYPE_BUDGET = 4096, /* steps of one comparison or search */
-    HISTOGRAM_ROWS_MOST = 1 << 20,
+    HISTOGRAM_ROWS_MAX = 1 << 20,
 };
 
 const struct type type_none = {.kind = TYPE_NONE};
@@ -505,12 +505,12 @@ uint32_t type_histogram_rows(const struct type *type)
         return ((64 - bits) << bits) + 1;
     }
     if (type->kind == TYPE_TSERIES)
-        return type->maximum > 0 && type->maximum <= HISTOGRAM_ROWS_MOST ? (uint32_t)type->maximum : 1;
+        return type->maximum > 0 && type->maximum <= HISTOGRAM_ROWS_MAX ? (uint32_t)type->maximum : 1;
     if (type->step <= 0 || type->maximum <= type->minimum)
         return 2;
     uint64_t range = (uint64_t)type->maximum - (uint64_t)type->minimum;
     uint64_t rows = (range - 1) / (uint64_t)type->step + 1;
-    return rows > HISTOGRAM_ROWS_MOST - 2 ? HISTOGRAM_ROWS_MOST : (uint32_t)rows + 2;
+    return rows > HISTOGRAM_ROWS_MAX - 2 ? HISTOGRAM_ROWS_MAX : (uint32_t)rows + 2;
 }
 
 void type_complete(const struct type *type)

@@ -12,7 +12,7 @@
 
 #include "vm/state.h"
 
-enum { COMM = 16, LOOP_MOST = 1 << 23, RING_HEADER = 8 };
+enum { COMM = 16, LOOP_MAX = 1 << 23, RING_HEADER = 8 };
 
 static uint64_t refuse(struct vm *vm)
 {
@@ -91,7 +91,7 @@ static uint64_t loop(struct vm *vm, uint64_t turns, uint64_t code, uint64_t cont
         return refuse(vm);
     if (flags)
         return answer(-EINVAL);
-    if ((uint32_t)turns > LOOP_MOST)
+    if ((uint32_t)turns > LOOP_MAX)
         return answer(-E2BIG);
     for (uint32_t i = 0; i < (uint32_t)turns; i++)
         if (!call_back(vm, first, (const uint64_t[VM_ARGUMENTS]){i, context}))

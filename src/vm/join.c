@@ -46,9 +46,9 @@ static void join_load(struct vm_step *step)
 
 void vm_join(struct vm_step *steps, uint32_t count)
 {
-    enum { LONGEST = 4 };
+    enum { JOINED_MAX = 4 };
     /* In this direction: a step is looked at before it becomes the first of a sequence itself. */
-    for (uint32_t i = 0; i + LONGEST <= count; i++) {
+    for (uint32_t i = 0; i + JOINED_MAX <= count; i++) {
         struct vm_step *step = &steps[i];
         switch (step->code) {
         case VM_WIDE: join_wide(step); break;

@@ -22,8 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                      &probe_kind_interval, &probe_kind_profile,
                                                      &probe_kind_software, NULL};
     static const char *const values[] = {"12", "word", "-1", "--a=1", "--b"};
-    enum { LONGEST = 4096 };
-    if (size > LONGEST)
+    enum { LENGTH_MAX = 4096 };
+    if (size > LENGTH_MAX)
         return 0;
     char *text = malloc(size + 1); /* of exactly its size, so that every read too far is seen */
     if (!text)

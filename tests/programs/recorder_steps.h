@@ -20,13 +20,13 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-enum { STEPS_MOST = 20000 };
+enum { STEPS_MAX = 20000 };
 
 struct steps_trace {
     unsigned count;
-    uintptr_t at[STEPS_MOST];
-    unsigned times[STEPS_MOST]; /* executions of this instruction so far, this one included */
-    void (*each)(void);         /* called before every instruction of the program itself, if not NULL: not of
+    uintptr_t at[STEPS_MAX];
+    unsigned times[STEPS_MAX]; /* executions of this instruction so far, this one included */
+    void (*each)(void);        /* called before every instruction of the program itself, if not NULL: not of
                                    libraries; the kernel's code for clocks would never end. Only x86-64 */
 };
 
@@ -72,7 +72,7 @@ static void steps_on_trap(int number, siginfo_t *information, void *context)
     struct steps *steps = steps_now;
     struct steps_trace *trace = steps_traced;
     if (trace != NULL) {
-        if (trace->count < STEPS_MOST)
+        if (trace->count < STEPS_MAX)
             trace->at[trace->count++] = (uintptr_t)registers[REG_RIP];
         if (trace->each != NULL && registers[REG_RIP] >= (greg_t)__executable_start &&
             registers[REG_RIP] < (greg_t)etext)
@@ -139,7 +139,7 @@ enum { STEPS_BREAKPOINT = (int)0xd4200000 };
 extern uint32_t __start_steps_text[], __stop_steps_text[]; /* the linker's */
 
 static struct steps_trace *volatile steps_traced;
-static uint32_t steps_originals[STEPS_MOST]; /* while it is traced: of the whole section */
+static uint32_t steps_originals[STEPS_MAX]; /* while it is traced: of the whole section */
 
 static uint32_t steps_put(uintptr_t at, uint32_t instruction)
 {
@@ -190,8 +190,8 @@ static bool steps_may_change(uintptr_t at)
 static void steps_trace(struct steps_trace *trace, void (*run)(void *), void *context)
 {
     size_t count = (size_t)(__stop_steps_text - __start_steps_text);
-    if (count > STEPS_MOST)
-        count = STEPS_MOST;
+    if (count > STEPS_MAX)
+        count = STEPS_MAX;
     for (size_t i = 0; i < count; i++) {
         steps_originals[i] = __start_steps_text[i];
         __start_steps_text[i] = (uint32_t)STEPS_BREAKPOINT;

@@ -19,7 +19,7 @@ SPOOR_GROUP(steps, "the recorder step by step");
 SPOOR_TRACEPOINT(steps, STEP, none, SPOOR_USES, (uint64_t, serial), (const char *, text), (uint64_t, again));
 SPOOR_TRACEPOINT_HERE(STEP);
 
-enum { LEVELS = 3, TEXT = 20, RECORD_WORDS = SPOOR_RECORD_WORDS_ + 3, LONGEST = 3800 };
+enum { LEVELS = 3, TEXT = 20, RECORD_WORDS = SPOOR_RECORD_WORDS_ + 3, LENGTH_MAX = 3800 };
 
 static unsigned failures;
 static struct recording_view view;
@@ -59,7 +59,7 @@ static STEPS_CODE __attribute__((noinline)) void write_record(void *context)
 /* One record; traced or interrupted if asked for. */
 static void record_traced(unsigned level, unsigned length, struct steps_trace *trace, struct steps *steps)
 {
-    char text[LONGEST + 1];
+    char text[LENGTH_MAX + 1];
     const struct wanted wanted = {level, length, text};
     void *const context = (void *)(uintptr_t)&wanted;
     for (unsigned i = 0; i < length; i++)

@@ -29,7 +29,7 @@ SPOOR_TRACEPOINT(stress, SIGNAL, stress_thing, SPOOR_USES, (uint64_t, sequence),
 SPOOR_TRACEPOINT_HERE(LOOP);
 SPOOR_TRACEPOINT_HERE(SIGNAL);
 
-enum { WRITERS = 3, LONGEST = 1800 };
+enum { WRITERS = 3, LENGTH_MAX = 1800 };
 
 static unsigned failures;
 
@@ -48,7 +48,7 @@ static unsigned text_length(uint64_t sequence, bool loop)
 {
     if (!loop)
         return (unsigned)(sequence % 30);
-    return sequence % 97 == 0 ? LONGEST - (unsigned)(sequence % 64) : (unsigned)(sequence * 7 % 50);
+    return sequence % 97 == 0 ? LENGTH_MAX - (unsigned)(sequence % 64) : (unsigned)(sequence * 7 % 50);
 }
 
 static char text_at(uint64_t sequence, unsigned i, bool loop)
@@ -80,7 +80,7 @@ static _Thread_local bool in_loop;            /* the ring is made, and the count
 
 static void record(bool loop)
 {
-    char text[LONGEST + 1];
+    char text[LENGTH_MAX + 1];
     const uint64_t sequence = sequences[!loop];
     const unsigned length = text_length(sequence, loop);
     for (unsigned i = 0; i < length; i++)

@@ -38,12 +38,12 @@ static void *work(void *number)
 
 int main(int argc, char **argv)
 {
-    enum { THREADS_MOST = 64 };
-    pthread_t threads[THREADS_MOST];
+    enum { THREADS_MAX = 64 };
+    pthread_t threads[THREADS_MAX];
     count = argc > 1 ? atol(argv[1]) : 1;
     long number = argc > 2 ? atol(argv[2]) : 1;
     burst = argc > 3 ? atol(argv[3]) : 0;
-    if (number < 1 || number > THREADS_MOST)
+    if (number < 1 || number > THREADS_MAX)
         return 2;
     for (long i = 0; i < number; i++)
         pthread_create(&threads[i], NULL, work, (void *)i);

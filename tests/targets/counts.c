@@ -31,7 +31,7 @@ SPOOR_GROUP(counts, "what was fired");
 SPOOR_TRACEPOINT(counts, COUNTS_EVENT, none, SPOOR_USES, (uint64_t, number), (const char *, text));
 SPOOR_TRACEPOINT_HERE(COUNTS_EVENT);
 
-enum { THREADS_MOST = 32 };
+enum { THREADS_MAX = 32 };
 
 struct source {
     _Alignas(64) uint64_t fired;
@@ -41,7 +41,7 @@ struct source {
     pthread_t thread;
 };
 
-static struct source sources[THREADS_MOST];
+static struct source sources[THREADS_MAX];
 static unsigned source_count, faults;
 static bool runs;
 
@@ -101,7 +101,7 @@ static bool read_source(const char *text, struct source *source)
 int main(int argc, char **argv)
 {
     char line[16];
-    if (argc < 4 || argc - 3 > THREADS_MOST)
+    if (argc < 4 || argc - 3 > THREADS_MAX)
         return 2;
     const struct spoor_trace_options options = {.size = sizeof options,
                                                 .name = "counts",

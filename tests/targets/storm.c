@@ -19,13 +19,13 @@
 
 SPOOR_PROBE_DECLARE(storm, tick, (uint64_t, number), (const char *, text));
 
-enum { THREADS_MOST = 64 };
+enum { THREADS_MAX = 64 };
 
 static char kind;
 static bool runs;
 static struct { /* of each thread */
     _Alignas(64) uint64_t hits;
-} counts[THREADS_MOST];
+} counts[THREADS_MAX];
 
 __attribute__((noinline, noclone, noipa, used)) void storm_call(uint64_t number)
 {
@@ -66,11 +66,11 @@ static void wait_for_hits(int count)
 
 int main(int argc, char **argv)
 {
-    pthread_t threads[THREADS_MOST];
+    pthread_t threads[THREADS_MAX];
     int count = argc > 2 ? atoi(argv[2]) : 1;
     char line[16];
     kind = argc > 1 ? *argv[1] : 'u';
-    if (count < 1 || count > THREADS_MOST)
+    if (count < 1 || count > THREADS_MAX)
         return 2;
     setlinebuf(stdout);
     while (fgets(line, sizeof line, stdin)) {

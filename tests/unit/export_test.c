@@ -178,11 +178,11 @@ static void test_living_is_bounded(void **state)
 {
     (void)state;
     struct living_table table = {0};
-    for (uint64_t id = 0; id < LIVING_MOST + 1000; id++) {
+    for (uint64_t id = 0; id < LIVING_MAX + 1000; id++) {
         struct living *surplus = living_surplus(&table);
-        assert_int_equal(surplus != NULL, id >= LIVING_MOST);
+        assert_int_equal(surplus != NULL, id >= LIVING_MAX);
         if (surplus) {
-            assert_true(surplus->id == id - LIVING_MOST + 1); /* not 0, which is touched each time */
+            assert_true(surplus->id == id - LIVING_MAX + 1); /* not 0, which is touched each time */
             living_remove(&table, surplus);
         }
         assert_int_equal(living_add(&table, malloc(sizeof(struct living)), (int16_t)(id % 2), id), 0);
@@ -191,9 +191,9 @@ static void test_living_is_bounded(void **state)
         living_touch(&table, first);
         assert_null(living_find(&table, 1, 0));
     }
-    assert_int_equal(table.count, LIVING_MOST);
+    assert_int_equal(table.count, LIVING_MAX);
     assert_null(living_find(&table, 1, 1));
-    assert_non_null(living_find(&table, 1, LIVING_MOST + 1));
+    assert_non_null(living_find(&table, 1, LIVING_MAX + 1));
     living_free(&table);
     assert_null(living_find(&table, 0, 0));
 }

@@ -69,7 +69,7 @@ static const int64_t edges[] = {INT64_MIN,
 static void every_value_is_within_its_row(void **state)
 {
     (void)state;
-    for (unsigned bits = 0; bits <= HISTOGRAM_BITS_MOST; bits++) {
+    for (unsigned bits = 0; bits <= HISTOGRAM_BITS_MAX; bits++) {
         struct type type = hist_type(bits);
         for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
             assert_within(&type, edges[i]);
@@ -86,7 +86,7 @@ static void every_value_is_within_its_row(void **state)
 static void rows_are_contiguous(void **state)
 {
     (void)state;
-    for (unsigned bits = 0; bits <= HISTOGRAM_BITS_MOST; bits++) {
+    for (unsigned bits = 0; bits <= HISTOGRAM_BITS_MAX; bits++) {
         struct type type = hist_type(bits);
         for (uint32_t row = 1; row < type_histogram_rows(&type); row++) {
             struct histogram_bounds bounds = histogram_bounds(&type, row);

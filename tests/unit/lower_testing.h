@@ -20,7 +20,7 @@
 #include "bpf/lower.h"
 #include "lang/parse.h"
 
-enum { WORDS = 12, MAPS_MOST = 128, PROGRAMS_MOST = 8, RING_BYTES = 1 << 16 };
+enum { WORDS = 12, MAPS_MAX = 128, PROGRAMS_MAX = 8, RING_BYTES = 1 << 16 };
 
 /* ---- the registry ---- */
 
@@ -297,10 +297,10 @@ struct testing {
     const struct check_unit *unit; /* the first */
     struct text dump;
     bool may_sleep, wants_dump;
-    int maps[MAPS_MOST];
+    int maps[MAPS_MAX];
     int rings[64];
     unsigned ring_count;
-    int programs[PROGRAMS_MOST];
+    int programs[PROGRAMS_MAX];
     char log[1 << 16];
     union { /* what the reader of records counted */
         struct image_control control;
@@ -379,9 +379,9 @@ static inline void testing_init(struct testing *t)
     t->diagnostics.arena = &t->arena;
     t->features = testing_features();
     t->options = (struct lower_options){.max_strlen = 64, .max_map_keys = 64, .ring_bytes = RING_BYTES};
-    for (unsigned i = 0; i < MAPS_MOST; i++)
+    for (unsigned i = 0; i < MAPS_MAX; i++)
         t->maps[i] = -1;
-    for (unsigned i = 0; i < PROGRAMS_MOST; i++)
+    for (unsigned i = 0; i < PROGRAMS_MAX; i++)
         t->programs[i] = -1;
     const struct type *types[WORDS] = {&type_i64, &type_i64, &type_u64, &type_u64, &type_i32,
                                        &type_u32, &type_i16, &type_u16, &type_i8,  &type_u8};
@@ -631,12 +631,12 @@ static inline uint32_t testing_record(struct testing *t, uint8_t *record, uint32
 
 static inline void testing_end(struct testing *t)
 {
-    for (unsigned i = 0; i < PROGRAMS_MOST; i++)
+    for (unsigned i = 0; i < PROGRAMS_MAX; i++)
         if (t->programs[i] >= 0)
             close(t->programs[i]);
     for (unsigned i = 0; i < t->ring_count; i++)
         close(t->rings[i]);
-    for (unsigned i = 0; i < MAPS_MOST; i++)
+    for (unsigned i = 0; i < MAPS_MAX; i++)
         if (t->maps[i] >= 0 && t->image.maps[i].type != BPF_MAP_TYPE_RINGBUF)
             close(t->maps[i]);
     text_free(&t->dump);

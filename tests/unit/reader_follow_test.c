@@ -5,7 +5,7 @@
 #include "reader/objects.h"
 #include "reader/reader.h"
 
-enum { BURSTS = 300, BURST_MOST = 5000, PATIENCE = 2000 /* looks, a millisecond apart */ };
+enum { BURSTS = 300, BURST_MAX = 5000, PATIENCE = 2000 /* looks, a millisecond apart */ };
 
 static struct recording *follow(void)
 {
@@ -46,7 +46,7 @@ static void bursts(bool has_thread, int count)
         assert_int_equal(recording_keep_up(recording), 0);
     for (int i = 0; i < count; i++) {
         random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-        for (uint64_t end = number + 1 + random % (i % 2 ? 10 : BURST_MOST); number < end; number++)
+        for (uint64_t end = number + 1 + random % (i % 2 ? 10 : BURST_MAX); number < end; number++)
             SPOOR_RECORD(TCP_REQ_NEW, 0, number);
         if (!take_until(recording, number - 1, &next, &lost))
             fail_msg("burst %d: %llu of %llu came", i, (unsigned long long)next, (unsigned long long)number);
@@ -100,7 +100,7 @@ static void a_gap_makes_unknown(void **state)
     SPOOR_RECORD(BDEV_IO_DONE, 0, 7, NULL);
     SPOOR_RECORD(BDEV_IO_START, 0, 7, IO_READ, NULL, 0, 0);
     expect_io(recording, objects, "BkB");
-    for (uint64_t i = 0; i < BURST_MOST; i++) /* many times round the ring */
+    for (uint64_t i = 0; i < BURST_MAX; i++) /* many times round the ring */
         SPOOR_RECORD(TCP_REQ_NEW, 0, i);
     SPOOR_RECORD(BDEV_IO_DONE, 0, 7, NULL);
     SPOOR_RECORD(BDEV_IO_START, 0, 7, IO_READ, NULL, 0, 0);

@@ -25,7 +25,7 @@
 #include "sym/tables.h"
 #include "sym/usdt.h"
 
-enum { ROUNDS = 3000, CHANGES_MOST = 8 };
+enum { ROUNDS = 3000, CHANGES_MAX = 8 };
 
 /* There. */
 static uint64_t seed = 1;
@@ -39,7 +39,7 @@ static uint64_t chance(uint64_t below)
 static void lie(struct text *answer)
 {
     static const uint64_t borders[] = {0, 1, 7, 255, 4096, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX};
-    uint64_t changes = chance(CHANGES_MOST), how = chance(16);
+    uint64_t changes = chance(CHANGES_MAX), how = chance(16);
     for (uint64_t i = 0; i < changes && answer->length >= 8; i++) {
         /* Half of it at the front, where counts and sizes are. */
         size_t at = chance(chance(2) || answer->length < 512 ? answer->length - 7 : 505);
