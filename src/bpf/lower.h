@@ -211,8 +211,8 @@ enum address_space lower_args_space(const struct lowering *l);   /* of args' fie
 struct ir *lower_event_word(struct lowering *l, size_t offset);  /* of struct image_event, 8 bytes */
 struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
 /* Interns the current stack; returns its id, 0 when it could not be taken. */
-enum stack_way { STACK_OF_KERNEL, STACK_OF_USER, STACK_UNWOUND };
-struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, struct span span);
+enum stack_method { STACK_OF_KERNEL, STACK_OF_USER, STACK_UNWOUND };
+struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t frames, struct span span);
 
 /* ---- loops for builtins ---- */
 
@@ -221,7 +221,7 @@ struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, 
  * were given. */
 enum { LOWER_GO_ON, LOWER_FOUND, LOWER_STOP, LOWER_CARRIED = 4 };
 typedef struct ir *lower_test(struct lowering *l, struct ir *index, struct ir *const *carried, void *state);
-struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carried, unsigned count,
+struct ir *lower_find(struct lowering *l, uint32_t iterations, struct ir *const *carried, unsigned count,
                       lower_test *test, void *state, struct span span);
 /* How many elements a hash map has. */
 struct ir *lower_map_length(struct lowering *l, struct map_symbol *map, struct span span);

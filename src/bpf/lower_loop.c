@@ -87,23 +87,23 @@ static struct ir *area_argument(struct lowering *l)
 }
 
 /* A callback of call_loop, which has `turns` turns (NULL: until it stops itself), and which turn it is in. */
-static struct lower_function *turn_begin(struct lowering *l, struct lower_statement *statement,
-                                         const char *name, struct ir *turns, struct ir **index)
+static struct lower_function *iteration_begin(struct lowering *l, struct lower_statement *statement,
+                                              const char *name, struct ir *iterations, struct ir **index)
 {
     struct ir_builder *b = &l->b;
     struct lower_function *around = l->state->current;
     bool is_over_array = !has_loop(l) && has_for_each(l);
     int32_t slot = -1;
-    if (is_over_array && turns && turns->op != IR_CONSTANT) {
+    if (is_over_array && iterations && iterations->op != IR_CONSTANT) {
         slot = lower_area_slot(l, around);
-        ir_store(b, around->area, slot, 8, lower_unknown(l, turns));
+        ir_store(b, around->area, slot, 8, lower_unknown(l, iterations));
     }
     struct lower_function *callback = lower_callback_begin(l, statement, name, is_over_array ? 4 : 2);
     *index = is_over_array ? ir_load(b, ir_parameter(b, 1), 0, 4, false) : ir_parameter(b, 0);
-    if (!is_over_array || !turns)
+    if (!is_over_array || !iterations)
         return callback;
     struct ir *most =
-        slot < 0 ? ir_constant(b, turns->immediate) : ir_load(b, lower_area(l, around), slot, 8, false);
+        slot < 0 ? ir_constant(b, iterations->immediate) : ir_load(b, lower_area(l, around), slot, 8, false);
     struct ir_block *inside = ir_block_new(b), *outside = ir_block_new(b);
     ir_branch(b, ir_binary(b, IR_ULT, *index, most), inside, outside);
     ir_seal(b, inside);
@@ -130,7 +130,7 @@ static struct ir *loop_over_array(struct lowering *l, const struct lower_functio
 
 /* The loop itself, where the kernel has none: index = 0 … turns - 1, or until the callback returns not 0. The
  * value is how often it was called. */
-static struct ir *loop_plainly(struct lowering *l, struct ir *turns, uint32_t most,
+static struct ir *loop_plainly(struct lowering *l, struct ir *iterations, uint32_t most,
                                const struct lower_function *callback)
 {
     struct ir_builder *b = &l->b;
@@ -144,7 +144,7 @@ static struct ir *loop_plainly(struct lowering *l, struct ir *turns, uint32_t mo
     ir_branch(b, ir_binary_constant(b, IR_ULT, at, most), test, end);
     ir_seal(b, test);
     ir_enter(b, test);
-    ir_branch(b, ir_binary(b, IR_ULT, at, turns), body, end);
+    ir_branch(b, ir_binary(b, IR_ULT, at, iterations), body, end);
     ir_seal(b, body);
     ir_enter(b, body);
     struct ir *stop = ir_call_local(b, callback->function, 2, at, area_argument(l));
@@ -166,22 +166,22 @@ static bool is_inside_loop(const struct lowering *l)
 }
 
 /* Calls back `turns` times (unsigned; NULL: until it stops itself). More than is possible is counted. */
-static void call_loop(struct lowering *l, struct ir *turns, const struct lower_function *callback,
+static void call_loop(struct lowering *l, struct ir *iterations, const struct lower_function *callback,
                       struct span span)
 {
     struct ir_builder *b = &l->b;
-    bool is_endless = !turns;
+    bool is_endless = !iterations;
     uint32_t most = has_loop(l)         ? LOOP_MAX
                     : has_for_each(l)   ? LOOP_ARRAY_MAX
                     : is_inside_loop(l) ? LOOP_PLAIN_INNER_MAX
                                         : LOOP_PLAIN_MAX;
     if (is_endless)
-        turns = ir_constant(b, most);
+        iterations = ir_constant(b, most);
     struct ir *done;
     uint32_t bounded = ir_variable(b);
     struct ir_block *large = ir_block_new(b), *call = ir_block_new(b);
-    ir_write(b, bounded, turns);
-    ir_branch(b, ir_binary_constant(b, IR_UGT, turns, most), large, call);
+    ir_write(b, bounded, iterations);
+    ir_branch(b, ir_binary_constant(b, IR_UGT, iterations, most), large, call);
     ir_seal(b, large);
     ir_enter(b, large);
     ir_write(b, bounded, ir_constant(b, most));
@@ -197,12 +197,12 @@ static void call_loop(struct lowering *l, struct ir *turns, const struct lower_f
     else
         /* Unknown, or the verifier would walk what follows once for each number of turns. */
         done = lower_unknown(l, loop_plainly(l, wanted, most, callback));
-    if (!is_endless && turns->op == IR_CONSTANT && (uint64_t)turns->immediate <= most)
+    if (!is_endless && iterations->op == IR_CONSTANT && (uint64_t)iterations->immediate <= most)
         return;
     struct ir_block *end = ir_block_new(b);
     struct ir *reached = ir_binary_constant(b, IR_UGE, done, most);
     if (!is_endless)
-        reached = ir_binary(b, IR_AND, reached, ir_binary_constant(b, IR_UGT, turns, most));
+        reached = ir_binary(b, IR_AND, reached, ir_binary_constant(b, IR_UGT, iterations, most));
     struct ir_block *bound = lower_unlikely(l, reached);
     ir_jump(b, end);
     ir_enter(b, bound);
@@ -217,7 +217,7 @@ static void lower_while(struct lowering *l, struct node *node)
     struct ir_builder *b = &l->b;
     struct lower_statement statement, *outer = l->state->statement;
     struct ir *index;
-    struct lower_function *callback = turn_begin(l, &statement, "while_body", NULL, &index);
+    struct lower_function *callback = iteration_begin(l, &statement, "while_body", NULL, &index);
     struct temporary_mark mark = lower_mark(l);
     struct ir_block *yes = ir_block_new(b), *no = ir_block_new(b);
     lower_branch(l, node->loop.condition, yes, no);
@@ -246,8 +246,8 @@ static void lower_for_range(struct lowering *l, struct node *node)
         slot = lower_take_slot(l);
         ir_store(b, around->area, slot, 8, from);
     }
-    struct ir *index, *turns = ir_binary(b, IR_SUB, to, from);
-    struct lower_function *callback = turn_begin(l, &statement, "for_body", turns, &index);
+    struct ir *index, *iterations = ir_binary(b, IR_SUB, to, from);
+    struct lower_function *callback = iteration_begin(l, &statement, "for_body", iterations, &index);
     struct ir *first =
         is_constant ? ir_constant(b, from->immediate) : ir_load(b, lower_area(l, around), slot, 8, false);
     lower_variable_write(l, variable, ir_binary(b, IR_ADD, first, index));
@@ -258,7 +258,7 @@ static void lower_for_range(struct lowering *l, struct node *node)
     ir_branch(b, ir_binary(b, IR_SLT, from, to), some, end);
     ir_seal(b, some);
     ir_enter(b, some);
-    call_loop(l, turns, callback, node->span);
+    call_loop(l, iterations, callback, node->span);
     after_loop(l, callback);
     if (!is_constant)
         lower_give_slot(l, slot);
@@ -312,7 +312,7 @@ static void lower_for_map(struct lowering *l, struct node *node)
 
 /* ---- for builtins ---- */
 
-struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carried, unsigned count,
+struct ir *lower_find(struct lowering *l, uint32_t iterations, struct ir *const *carried, unsigned count,
                       lower_test *test, void *state, struct span span)
 {
     struct ir_builder *b = &l->b;
@@ -327,14 +327,14 @@ struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carr
     }
     ir_store_constant(b, around->area, result, 8, -1);
     struct ir *index;
-    struct lower_function *callback = turn_begin(l, &statement, "find", NULL, &index);
+    struct lower_function *callback = iteration_begin(l, &statement, "find", NULL, &index);
     struct ir *area = lower_area(l, around);
     for (unsigned i = 0; i < count; i++)
         values[i] = ir_load(b, area, slots[i], 8, false);
     struct ir_block *inside = ir_block_new(b), *outside = ir_block_new(b);
     struct ir_block *found = ir_block_new(b), *not_found = ir_block_new(b);
     /* The kernel keeps the index below `turns`, but its verifier does not know that. */
-    ir_branch(b, ir_binary_constant(b, IR_ULT, index, turns), inside, outside);
+    ir_branch(b, ir_binary_constant(b, IR_ULT, index, iterations), inside, outside);
     ir_seal(b, inside);
     ir_seal(b, outside);
     ir_enter(b, outside);
@@ -350,7 +350,7 @@ struct ir *lower_find(struct lowering *l, uint32_t turns, struct ir *const *carr
     ir_enter(b, not_found);
     ir_return(b, ir_binary_constant(b, IR_NE, answer, LOWER_GO_ON));
     lower_callback_end(l, callback, &statement, outer);
-    call_loop(l, ir_constant(b, turns), callback, span);
+    call_loop(l, ir_constant(b, iterations), callback, span);
     struct ir *at = ir_load(b, around->area, result, 8, false);
     at->is_volatile = true;
     for (unsigned i = 0; i < count; i++)

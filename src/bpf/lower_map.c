@@ -234,15 +234,15 @@ static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struc
         ir_enter(b, present);
         return found;
     }
-    enum { MAKE = 1, TURNS = 3 };
-    uint32_t turn = ir_variable(b);
+    enum { MAKE = 1, ITERATIONS_MAX = 3 };
+    uint32_t iteration = ir_variable(b);
     struct ir_block *loop = ir_block_new(b), *make = ir_block_new(b), *look = ir_block_new(b);
     struct ir_block *next = ir_block_new(b), *present = ir_block_new(b), *full = ir_block_new(b);
     make->unlikely = next->unlikely = full->unlikely = true;
-    ir_write(b, turn, is_short(l) ? l->state->stop : ir_constant(b, 0));
+    ir_write(b, iteration, is_short(l) ? l->state->stop : ir_constant(b, 0));
     ir_jump(b, loop);
     ir_enter(b, loop);
-    ir_branch(b, ir_binary_constant(b, IR_EQ, ir_read(b, turn), MAKE), make, look);
+    ir_branch(b, ir_binary_constant(b, IR_EQ, ir_read(b, iteration), MAKE), make, look);
     ir_seal(b, look);
     ir_seal(b, make);
     ir_enter(b, look);
@@ -256,8 +256,8 @@ static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struc
     ir_jump(b, next);
     ir_seal(b, next);
     ir_enter(b, next);
-    ir_write(b, turn, ir_binary_constant(b, IR_ADD, ir_read(b, turn), 1));
-    ir_branch(b, ir_binary_constant(b, IR_NE, ir_read(b, turn), TURNS), loop, full);
+    ir_write(b, iteration, ir_binary_constant(b, IR_ADD, ir_read(b, iteration), 1));
+    ir_branch(b, ir_binary_constant(b, IR_NE, ir_read(b, iteration), ITERATIONS_MAX), loop, full);
     ir_seal(b, loop);
     ir_seal(b, full);
     ir_enter(b, full);

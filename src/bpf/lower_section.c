@@ -43,8 +43,8 @@ static bool visit_weight(struct node *node, void *state)
     *weight += node->kind >= NODE_EXPRESSION;
     if (node->kind != NODE_UNROLL)
         return true;
-    uint64_t turns = node->loop.from->integer.value, turn = weigh(node->loop.body);
-    *weight += turns > UINT32_MAX / turn ? UINT32_MAX : turns * turn;
+    uint64_t iterations = node->loop.from->integer.value, iteration = weigh(node->loop.body);
+    *weight += iterations > UINT32_MAX / iteration ? UINT32_MAX : iterations * iteration;
     return false;
 }
 
@@ -118,11 +118,11 @@ static void pass_on(struct lowering *l, const struct lower_section *section, str
     ir_seal(b, stay);
     ir_enter(b, left_block);
     if (section->leaves_turn) {
-        struct ir_block *turn = ir_block_new(b), *program = ir_block_new(b);
-        ir_branch(b, ir_binary_constant(b, IR_EQ, left, SECTION_LEAVES), program, turn);
-        ir_seal(b, turn);
+        struct ir_block *iteration = ir_block_new(b), *program = ir_block_new(b);
+        ir_branch(b, ir_binary_constant(b, IR_EQ, left, SECTION_LEAVES), program, iteration);
+        ir_seal(b, iteration);
         ir_seal(b, program);
-        ir_enter(b, turn);
+        ir_enter(b, iteration);
         ir_return(b, ir_binary_constant(b, IR_EQ, left, SECTION_BREAKS));
         ir_enter(b, program);
     }
@@ -189,17 +189,17 @@ void lower_in_sections(struct lowering *l, const struct node_list *list)
     }
 }
 
-void lower_turns_in_sections(struct lowering *l, struct node *body, uint64_t turns)
+void lower_turns_in_sections(struct lowering *l, struct node *body, uint64_t iterations)
 {
     uint64_t weight = weigh(body),
              together = weight < l->state->section_size ? l->state->section_size / weight : 0;
-    while (turns && !ir_ended(&l->b) && !l->state->is_too_large) {
+    while (iterations && !ir_ended(&l->b) && !l->state->is_too_large) {
         struct lower_section *section = together ? begin_section(l) : NULL;
-        uint64_t some = together && together < turns ? together : together ? turns : 1;
+        uint64_t some = together && together < iterations ? together : together ? iterations : 1;
         for (uint64_t i = 0; i < some && !ir_ended(&l->b); i++)
             lower_statement(l, body);
         if (section)
             end_section(l, section);
-        turns -= some;
+        iterations -= some;
     }
 }

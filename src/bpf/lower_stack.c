@@ -153,10 +153,10 @@ static struct ir *without_own(struct lowering *l, struct memory *list, uint32_t 
     return ir_read(b, size);
 }
 
-struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, struct span span)
+struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t frames, struct span span)
 {
     struct ir_builder *b = &l->b;
-    bool user = way != STACK_OF_KERNEL;
+    bool user = method != STACK_OF_KERNEL;
     uint32_t most = frames && frames < STACK_FRAMES_MAX ? frames : STACK_FRAMES_MAX, map = stack_map(l);
     /* The reader leaves them out of a stack that is as long as it can be. */
     bool drops_own =
@@ -164,7 +164,7 @@ struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, 
     /* Before Linux 5.18 those that are skipped count as given. */
     uint32_t asked = most + (drops_own ? OWN_MAX + (uint32_t)own_frames(l) : 0);
     bool has_caller =
-        way == STACK_OF_USER && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
+        method == STACK_OF_USER && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
     struct memory record =
         lower_scratch(l, sizeof(struct image_stack) + 8 + 8 * (STACK_FRAMES_MAX + OWN_MAX), false);
     struct memory list = {.base = record.base, .offset = record.offset + (int32_t)sizeof(struct image_stack)};
@@ -173,7 +173,7 @@ struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, 
     struct ir_block *end = ir_block_new(b), *taken = ir_block_new(b), *none = ir_block_new(b);
     none->unlikely = true;
     struct ir *bytes, *kind = ir_constant(b, has_caller ? most : 0);
-    if (way == STACK_UNWOUND)
+    if (method == STACK_UNWOUND)
         bytes = lower_unwind(l, walked, most, span, none, &kind);
     else
         bytes = ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, walked),
@@ -188,7 +188,7 @@ struct ir *lower_stack(struct lowering *l, enum stack_way way, uint32_t frames, 
         record =
             (struct memory){.base = list.base, .offset = list.offset - (int32_t)sizeof(struct image_stack)};
     }
-    struct ir *seed = way == STACK_UNWOUND ? ir_binary(b, IR_XOR, bytes, kind) : bytes;
+    struct ir *seed = method == STACK_UNWOUND ? ir_binary(b, IR_XOR, bytes, kind) : bytes;
     struct ir *hash = hash_frames(l, list, bytes, seed, has_caller);
     struct memory key = lower_temporary(l, 8, false);
     ir_store(b, key.base, key.offset, 8, hash);

@@ -264,7 +264,7 @@ uint32_t lower_section_size(struct node *body);
 bool lower_is_divided(const struct lowering *l);
 void lower_in_sections(struct lowering *l, const struct node_list *list);
 void lower_leave_turn_from_section(struct lowering *l, bool is_break);
-void lower_turns_in_sections(struct lowering *l, struct node *body, uint64_t turns);
+void lower_turns_in_sections(struct lowering *l, struct node *body, uint64_t iterations);
 
 /* ---- lower_call.c ---- */
 bool lower_forget_variable(struct node *node, void *state);   /* where it was in another copy of the body */

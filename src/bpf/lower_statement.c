@@ -117,7 +117,7 @@ static void statement_unroll(struct lowering *l, struct node *node)
 }
 
 /* Out of a callback by its return value: 1 stops the loop. */
-static void leave_turn(struct lowering *l, bool is_break)
+static void leave_iteration(struct lowering *l, bool is_break)
 {
     if (l->state->current->parent)
         ir_return(&l->b, ir_constant(&l->b, is_break));
@@ -128,13 +128,13 @@ static void leave_turn(struct lowering *l, bool is_break)
 static void statement_break(struct lowering *l, struct node *node)
 {
     (void)node;
-    leave_turn(l, true);
+    leave_iteration(l, true);
 }
 
 static void statement_continue(struct lowering *l, struct node *node)
 {
     (void)node;
-    leave_turn(l, false);
+    leave_iteration(l, false);
 }
 
 static void statement_return(struct lowering *l, struct node *node)

@@ -59,7 +59,7 @@ enum {
     STATE_ROOT_MOUNT = 32,
     STATE_BYTES = 40,
 };
-enum { NAME_BYTES_MAX = 255, TURNS = 512, DIGITS_MAX = 20 };
+enum { NAME_BYTES_MAX = 255, ITERATIONS_MAX = 512, DIGITS_MAX = 20 };
 
 struct walk {
     const uint32_t *at;
@@ -349,8 +349,8 @@ static struct ir *lower_path(struct lowering *l, struct node *node, struct memor
     ir_seal(b, linked);
     ir_enter(b, linked);
     struct ir *carried[] = {walk.state};
-    struct ir *turns = lower_find(l, TURNS, carried, 1, step, &walk, node->span);
-    ir_branch(b, turns, end, empty); /* at the end in the first turn: nothing was written */
+    struct ir *iterations = lower_find(l, ITERATIONS_MAX, carried, 1, step, &walk, node->span);
+    ir_branch(b, iterations, end, empty); /* at the end in the first turn: nothing was written */
     ir_seal(b, empty);
     ir_enter(b, empty);
     struct ir *entry = kept(l, &walk, STATE_ENTRY);

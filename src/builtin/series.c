@@ -83,10 +83,10 @@ static struct ir *wall_time(struct lowering *l)
 static void begin_interval(struct lowering *l, struct ir *at, struct ir *epoch)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *turn = ir_block_new(b), *same = ir_block_new(b);
-    ir_branch(b, ir_binary(b, IR_EQ, ir_load(b, at, EPOCH, 8, false), epoch), same, turn);
-    ir_seal(b, turn);
-    ir_enter(b, turn);
+    struct ir_block *iteration = ir_block_new(b), *same = ir_block_new(b);
+    ir_branch(b, ir_binary(b, IR_EQ, ir_load(b, at, EPOCH, 8, false), epoch), same, iteration);
+    ir_seal(b, iteration);
+    ir_enter(b, iteration);
     ir_store_constant(b, at, MARK, 8, 0);
     ir_store_constant(b, at, VALUE, 8, 0);
     ir_store(b, at, EPOCH, 8, epoch);

@@ -130,12 +130,13 @@ static const struct type *check_stack(struct checker *checker, struct node *node
     return type;
 }
 
-static void lower_stack_by(struct lowering *l, struct node *node, enum stack_way way, struct memory *into)
+static void lower_stack_by(struct lowering *l, struct node *node, enum stack_method method,
+                           struct memory *into)
 {
-    struct ir *id = lower_stack(l, way, node->type->stack_frames, node->span);
+    struct ir *id = lower_stack(l, method, node->type->stack_frames, node->span);
     if (into)
         ir_store(&l->b, into->base, into->offset, 8, id);
-    if (into && way != STACK_OF_KERNEL)
+    if (into && method != STACK_OF_KERNEL)
         ir_store(&l->b, into->base, into->offset + 8, 8, user_pid(l));
 }
 

@@ -229,10 +229,11 @@ static struct ir *perf_field(struct lowering *l, const struct probe_context *con
 }
 
 static struct tracepoint_detail *tracepoint_detail_new(struct probe_environment *environment,
-                                                       struct probe_variant *variant, enum tracepoint_way way)
+                                                       struct probe_variant *variant,
+                                                       enum tracepoint_method method)
 {
     struct tracepoint_detail *detail = arena_new(environment->arena, struct tracepoint_detail);
-    detail->way = way;
+    detail->method = method;
     variant->detail = detail;
     return detail;
 }
@@ -350,13 +351,13 @@ static int tracepoint_attach(struct probe_environment *environment, struct kerne
                              const struct probe_variant *variant, struct attach_request *request)
 {
     const struct tracepoint_detail *detail = variant->detail;
-    if (detail->way == TRACEPOINT_DISPATCH)
+    if (detail->method == TRACEPOINT_DISPATCH)
         return kernel_attach_raw_tracepoint(kernel, request, tracepoint_dispatch_event(variant));
     for (size_t i = 0; i < variant->count; i++) {
         const struct tracepoint_site *site = variant->sites[i].detail;
         request->name = variant->sites[i].name;
         request->span = variant->sites[i].span;
-        int error = detail->way == TRACEPOINT_RAW
+        int error = detail->method == TRACEPOINT_RAW
                         ? kernel_attach_raw_tracepoint(kernel, request, site->event)
                         : tracepoint_attach_perf(environment, kernel, site, request);
         if (error)

@@ -14,13 +14,13 @@ struct tracepoint_site { /* detail of a site */
 };
 
 /* How the program of a variant is attached; a variant's detail. */
-enum tracepoint_way {
+enum tracepoint_method {
     TRACEPOINT_PERF,     /* the event's perf tracepoint: the record is the context */
     TRACEPOINT_RAW,      /* the hook itself, without args */
     TRACEPOINT_DISPATCH, /* raw_syscalls' hooks and a table by number */
 };
 struct tracepoint_detail {
-    enum tracepoint_way way;
+    enum tracepoint_method method;
     uint32_t map;    /* dispatch: the table's map in the image, set when lowering begins */
     uint32_t status; /* dispatch: offset in task_struct of the word that tells 32-bit calls … */
     uint32_t compat; /* … and its bit; 0: there are none */

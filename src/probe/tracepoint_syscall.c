@@ -216,7 +216,7 @@ void tracepoint_dispatch_fill(struct probe_environment *environment, const struc
     struct probe_context *context = &variant->context;
     struct btf_prototype prototype;
     (void)uses;
-    detail->way = TRACEPOINT_DISPATCH;
+    detail->method = TRACEPOINT_DISPATCH;
     if (status_offset(environment, &detail->status))
         detail->compat = syscall_machine_here()->compat;
     variant->detail = detail;

@@ -183,10 +183,11 @@ bool pump_is_due(const struct session *session, uint64_t until)
 
 /* As the host's own: what is there goes to the actions, as far as it is not younger than `until`; the number
  * of records, or an action's non-zero answer. */
-int pump_consume(struct session *session, enum pump_way way, uint64_t until, host_record *record, void *state)
+int pump_consume(struct session *session, enum pump_mode mode, uint64_t until, host_record *record,
+                 void *state)
 {
     struct pump *pump = session->pump;
-    bool drain = way == PUMP_DRAIN, fills = way != PUMP_KEPT;
+    bool drain = mode == PUMP_DRAIN, fills = mode != PUMP_KEPT;
     int total = 0, answer = 0;
     for (;;) {
         pthread_mutex_lock(&pump->lock);

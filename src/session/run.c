@@ -419,7 +419,7 @@ bool session_is_over(const struct session *session)
            session->broken_output;
 }
 
-static int turn(struct session *session, int wait_ms)
+static int iterate(struct session *session, int wait_ms)
 {
     remember_process(session);
     session->is_over |= wait_for_events(session, wait_ms);
@@ -437,7 +437,7 @@ static void loop(struct session *session)
 {
     int wait_ms = WAIT_SHORTEST_MS;
     while (!session_is_over(session)) {
-        int count = turn(session, wait_ms);
+        int count = iterate(session, wait_ms);
         if (count > 0 || (session->live_replay && live_replay_is_busy(session)))
             wait_ms = WAIT_SHORTEST_MS;
         else if (wait_ms < WAIT_MAX_MS)
@@ -704,11 +704,11 @@ int session_begin(struct session *session)
     return session->diagnostics.errors && !error ? -EIO : error;
 }
 
-static int turn_guarded(void *state)
+static int iterate_guarded(void *state)
 {
     struct session *session = state;
     if (!session->vm)
-        return turn(session, session->wait_ms);
+        return iterate(session, session->wait_ms);
     session->until = session_clock() + (uint64_t)session->wait_ms * 1000000;
     replay_loop(session);
     session->is_over |= !session->pauses;
@@ -717,10 +717,10 @@ static int turn_guarded(void *state)
     return 0;
 }
 
-int session_turn(struct session *session, int wait_ms)
+int session_iterate(struct session *session, int wait_ms)
 {
     session->wait_ms = wait_ms;
-    int count = session_is_over(session) ? 0 : session_guarded(session, turn_guarded, session);
+    int count = session_is_over(session) ? 0 : session_guarded(session, iterate_guarded, session);
     session->is_over |= count == -ENOMEM;
     return count;
 }

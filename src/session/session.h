@@ -107,7 +107,7 @@ int session_run(struct session *session, int *status);
 int session_begin(struct session *session); /* loads, attaches. After an error: only diagnostics and close */
 /* Waits at most so long for something to happen, and acts on it: the number of records. Over recordings it
  * goes on until that time has passed. */
-int session_turn(struct session *session, int wait_ms);
+int session_iterate(struct session *session, int wait_ms);
 bool session_is_over(const struct session *session);
 int session_end(struct session *session, int *status); /* maps can still be read */
 /* Without end probes: what runs stops, what is attached goes. */

@@ -181,8 +181,8 @@ int pump_start(struct session *session, struct processes *processes); /* process
 /* Until then, and without a thread, who acts on records takes them out of the rings, too. The thread has the rights that
  * this one has. */
 void pump_run(struct session *session);
-enum pump_way { PUMP_FILL, PUMP_DRAIN, PUMP_KEPT }; /* KEPT: only what was taken out of the rings before */
-int pump_consume(struct session *session, enum pump_way way, uint64_t until, host_record *record,
+enum pump_mode { PUMP_FILL, PUMP_DRAIN, PUMP_KEPT }; /* KEPT: only what was taken out of the rings before */
+int pump_consume(struct session *session, enum pump_mode mode, uint64_t until, host_record *record,
                  void *state);
 bool pump_is_due(const struct session *session, uint64_t until); /* pump_consume() could find something */
 void pump_stop(struct session *session);

@@ -156,7 +156,7 @@ void dwarf_cache_find(struct dwarf_source *source, const uint8_t *build_id, size
 static void make_room(int directory, off_t wanted)
 {
     enum { FILES_MAX = 4096 };
-    for (unsigned turns = 0; turns < FILES_MAX; turns++) {
+    for (unsigned iterations = 0; iterations < FILES_MAX; iterations++) {
         int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
         char oldest[NAME_MAX_BYTES] = "";

@@ -105,7 +105,7 @@ static int gdb_each(struct ask *ask, const struct bytes *index)
     for (const char *c = ask->name; *c; c++)
         hash = hash * 67 + (uint32_t)tolower((unsigned char)*c) - 113;
     uint64_t at = hash & (count - 1), step = ((hash * 17) & (count - 1)) | 1;
-    for (uint64_t turns = 0; turns < count; turns++, at = (at + step) & (count - 1)) {
+    for (uint64_t iterations = 0; iterations < count; iterations++, at = (at + step) & (count - 1)) {
         uint64_t name = number(index, slots + at * SLOT, 4), vector = number(index, slots + at * SLOT + 4, 4);
         if (!name && !vector)
             return 0;

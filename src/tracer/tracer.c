@@ -327,7 +327,7 @@ int spoor_tracer_poll(struct spoor_tracer *tracer, int milliseconds)
     /* Buffers that are not full wake nobody: they are looked at, ever less often. */
     for (int wait = milliseconds ? WAIT_SHORTEST_MS : 0;;) {
         int64_t left = end - now;
-        count = session_turn(tracer->session, left < wait ? (int)left : wait);
+        count = session_iterate(tracer->session, left < wait ? (int)left : wait);
         if (count || session_is_over(tracer->session) || (now = milliseconds_now()) >= end)
             break;
         wait = wait * 2 < WAIT_MAX_MS ? wait * 2 : WAIT_MAX_MS;

@@ -82,7 +82,7 @@ static bool call_back(struct vm *vm, uint32_t first, const uint64_t arguments[VM
     return !vm_execute(vm, first, arguments) && !vm->stopped;
 }
 
-static uint64_t loop(struct vm *vm, uint64_t turns, uint64_t code, uint64_t context, uint64_t flags,
+static uint64_t loop(struct vm *vm, uint64_t iterations, uint64_t code, uint64_t context, uint64_t flags,
                      uint64_t e)
 {
     (void)e;
@@ -91,12 +91,12 @@ static uint64_t loop(struct vm *vm, uint64_t turns, uint64_t code, uint64_t cont
         return refuse(vm);
     if (flags)
         return answer(-EINVAL);
-    if ((uint32_t)turns > LOOP_MAX)
+    if ((uint32_t)iterations > LOOP_MAX)
         return answer(-E2BIG);
-    for (uint32_t i = 0; i < (uint32_t)turns; i++)
+    for (uint32_t i = 0; i < (uint32_t)iterations; i++)
         if (!call_back(vm, first, (const uint64_t[VM_ARGUMENTS]){i, context}))
             return i + 1;
-    return (uint32_t)turns;
+    return (uint32_t)iterations;
 }
 
 static uint64_t for_each(struct vm *vm, uint64_t handle, uint64_t code, uint64_t context, uint64_t flags,

@@ -173,7 +173,7 @@ static void hash_remove(struct vm_map *map, uint32_t *link)
 /* The hand goes round and takes the first that was not touched since it came by. */
 static void lru_evict(struct vm_map *map)
 {
-    for (uint64_t turns = 0; turns <= 2 * (uint64_t)map->max_entries; turns++) {
+    for (uint64_t iterations = 0; iterations <= 2 * (uint64_t)map->max_entries; iterations++) {
         uint32_t slot = map->hand;
         map->hand = map->hand + 1 < map->max_entries ? map->hand + 1 : 0;
         if (!(map->slots[slot].hash & USED))

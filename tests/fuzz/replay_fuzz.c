@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { TURN_MS = 50 }; /* a recording can say that its program lives and will go on */
+enum { ITERATION_MS = 50 }; /* a recording can say that its program lives and will go on */
 
 static const char *const scripts[] = {
     "trace:*:* { @[probe, comm, owner_name] = count(); @living = hist(lifetime); @since[tid] = stats(since); "
@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int status;
     if (!session_open(&options, &session)) {
         if (!session_compile(session) && !session_begin(session)) {
-            session_turn(session, TURN_MS);
+            session_iterate(session, ITERATION_MS);
             session_end(session, &status);
         }
         session_close(session);

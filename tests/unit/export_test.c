@@ -58,7 +58,7 @@ static void release(struct written *written)
 
 /* Parents r and children i: `r` is named by each event of `i`; with a circle, `i` by the events of `r` too.
  */
-static struct spdk_file *make_file(bool circle)
+static struct spdk_file *make_file(bool cycle)
 {
     struct spdk_file *file = spdk_file_make(1000000000);
     spdk_add_types(file);
@@ -74,7 +74,7 @@ static struct spdk_file *make_file(bool circle)
         struct spdk_tracepoint *tracepoint =
             spdk_add_tracepoint(file, all[i].name, all[i].id, all[i].type, all[i].type, all[i].is_new);
         spdk_add_argument(tracepoint, "ctx", 1, 8);
-        if (all[i].type == 1 || circle)
+        if (all[i].type == 1 || cycle)
             tracepoint->relations[0].object_type = all[i].type == 1 ? 2 : 1;
     }
     return file;

@@ -48,7 +48,7 @@ static void test_tracepoint_syscalls(void **state)
     /* many: one program on the hook that all pass */
     assert_int_equal(plan(&f, "tracepoint:syscalls:sys_enter_*", &uses), 1);
     const struct probe_variant *variant = &f.variants.items[0];
-    assert_int_equal(((const struct tracepoint_detail *)variant->detail)->way, TRACEPOINT_DISPATCH);
+    assert_int_equal(((const struct tracepoint_detail *)variant->detail)->method, TRACEPOINT_DISPATCH);
     assert_int_equal(variant->context.program_type, BPF_PROG_TYPE_TRACING);
     assert_int_not_equal(variant->context.attach_btf_id, 0);
     assert_non_null(variant->context.lower_gate);
@@ -63,7 +63,7 @@ static void test_tracepoint_syscalls(void **state)
     /* one: its perf tracepoint */
     assert_int_equal(plan(&f, "tracepoint:syscalls:sys_enter_openat", &uses), 1);
     variant = &f.variants.items[0];
-    assert_int_equal(((const struct tracepoint_detail *)variant->detail)->way, TRACEPOINT_PERF);
+    assert_int_equal(((const struct tracepoint_detail *)variant->detail)->method, TRACEPOINT_PERF);
     assert_int_equal(variant->context.program_type, BPF_PROG_TYPE_TRACEPOINT);
     /* return values: all alike */
     uses.args = true;

@@ -356,10 +356,10 @@ static void test_no_end(void **state)
 {
     (void)state;
     struct vm_fixture f = {.options.budget = 1000};
-    const struct bpf_insn circle[] = {R(BPF_JMP | BPF_JA, 0, 0, -1, 0), EXIT};
+    const struct bpf_insn cycle[] = {R(BPF_JMP | BPF_JA, 0, 0, -1, 0), EXIT};
     const struct bpf_insn calls[] = {R(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1), EXIT};
     fixture_open(&f, NULL, 0);
-    fixture_program(&f, circle, 2, NULL, 0);
+    fixture_program(&f, cycle, 2, NULL, 0);
     assert_int_equal(vm_run(f.vm, 0, NULL), -ELOOP);
     assert_int_equal(vm_run(f.vm, 0, NULL), -ELOOP);
     fixture_close(&f);
