@@ -49,7 +49,7 @@ bool trusted_is_shared(const struct stat *directory)
     return !is_trusted(directory->st_uid) || others_write(directory);
 }
 
-static void say(struct text *why, int fd, const char *what, long user)
+static void explain(struct text *why, int fd, const char *what, long user)
 {
     char link[40], path[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -67,16 +67,17 @@ static int may(void *state, const struct stat *directory, int fd, const struct s
     struct text *why = state;
     const bool is_shared = others_write(directory), is_link = S_ISLNK(found->st_mode);
     if ((!is_link || is_shared) && !is_trusted(found->st_uid)) {
-        say(why, fd, " belongs to user", (long)found->st_uid);
+        explain(why, fd, " belongs to user", (long)found->st_uid);
         return -EPERM;
     }
     if (!is_link && others_write(found) && !(S_ISDIR(found->st_mode) && found->st_mode & S_ISVTX)) {
-        say(why, fd, found->st_mode & S_IWOTH ? " may be written by everybody" : " may be written by group",
-            found->st_mode & S_IWOTH ? -1 : (long)found->st_gid);
+        explain(why, fd,
+                found->st_mode & S_IWOTH ? " may be written by everybody" : " may be written by group",
+                found->st_mode & S_IWOTH ? -1 : (long)found->st_gid);
         return -EPERM;
     }
     if (is_shared && S_ISREG(found->st_mode) && found->st_nlink > 1) {
-        say(why, fd, " lies where everybody may write, and has another name somewhere", -1);
+        explain(why, fd, " lies where everybody may write, and has another name somewhere", -1);
         return -EPERM;
     }
     return 0;

@@ -33,7 +33,7 @@ struct check {
     uint32_t *at; /* by value number: ordinal in its block, from 1 */
 };
 
-static const char *complain(struct check *check, const struct ir *ir, const char *what)
+static const char *violation(struct check *check, const struct ir *ir, const char *what)
 {
     return arena_printf(check->arena, "%s: v%" PRIu32 " (%s) in b%" PRIu32 ": %s", check->function->name,
                         ir->number, ir_op_name(ir->op), ir->block ? ir->block->number : 0, what);
@@ -54,33 +54,33 @@ static const char *check_form(struct check *check, struct ir *ir)
     const bool listed = ir->op == IR_PHI || ir->op == IR_CALL || ir->op == IR_CALL_LOCAL;
     const struct ir_block *block = ir->block;
     if (ir->number >= check->function->value_count)
-        return complain(check, ir, "number out of range");
+        return violation(check, ir, "number out of range");
     if (!listed && ir_operand_count(ir) != shape.operands)
-        return complain(check, ir, "wrong number of operands");
+        return violation(check, ir, "wrong number of operands");
     if (shape.sized && ir->size != 1 && ir->size != 2 && ir->size != 4 && ir->size != 8)
-        return complain(check, ir, "size is not 1, 2, 4 or 8");
+        return violation(check, ir, "size is not 1, 2, 4 or 8");
     if (ir->op == IR_BSWAP && ir->size == 1)
-        return complain(check, ir, "swap of one byte");
+        return violation(check, ir, "swap of one byte");
     if (ir->op == IR_ATOMIC_ADD || ir->op == IR_ATOMIC_EXCHANGE || ir->op == IR_ATOMIC_COMPARE)
         if (ir->size < 4)
-            return complain(check, ir, "atomic of less than 4 bytes");
+            return violation(check, ir, "atomic of less than 4 bytes");
     if ((ir->op == IR_CALL || ir->op == IR_CALL_LOCAL) && ir->argument_count > 5)
-        return complain(check, ir, "more than five arguments");
+        return violation(check, ir, "more than five arguments");
     if (ir->op == IR_CALL_LOCAL && ir->callee && ir->argument_count != ir->callee->parameters)
-        return complain(check, ir, "not as many arguments as the function has parameters");
+        return violation(check, ir, "not as many arguments as the function has parameters");
     if ((ir->op == IR_CALL_LOCAL || ir->op == IR_FUNCTION) && !ir->callee)
-        return complain(check, ir, "no function");
+        return violation(check, ir, "no function");
     if (ir->op == IR_PHI && ir->argument_count != block->predecessor_count)
-        return complain(check, ir, "not one argument per predecessor");
+        return violation(check, ir, "not one argument per predecessor");
     if (ir->op == IR_PHI && ir->previous && ir->previous->op != IR_PHI)
-        return complain(check, ir, "phi after other instructions");
+        return violation(check, ir, "phi after other instructions");
     if ((ir->op == IR_FRAME || ir->op == IR_CONTEXT || ir->op == IR_PARAMETER) &&
         block != check->function->first)
-        return complain(check, ir, "belongs in the entry block");
+        return violation(check, ir, "belongs in the entry block");
     if (ir->op == IR_FRAME && (ir->immediate <= 0 || ir->immediate % 8))
-        return complain(check, ir, "frame size is not a positive multiple of 8");
+        return violation(check, ir, "frame size is not a positive multiple of 8");
     if (ir_is_terminator(ir->op) != !ir->next)
-        return complain(check, ir, ir->next ? "code after the end of the block" : "block does not end");
+        return violation(check, ir, ir->next ? "code after the end of the block" : "block does not end");
     return NULL;
 }
 
@@ -88,13 +88,13 @@ static const char *check_operand(struct check *check, struct ir *ir, unsigned in
 {
     const struct ir *value = ir_resolve(*ir_operand(ir, index));
     if (!value)
-        return complain(check, ir, "operand missing");
+        return violation(check, ir, "operand missing");
     if (!value->block)
-        return complain(check, ir, "operand is in no block");
+        return violation(check, ir, "operand is in no block");
     if (value->block->function != check->function)
-        return complain(check, ir, "operand belongs to another function");
+        return violation(check, ir, "operand belongs to another function");
     if (!ir_has_value(value))
-        return complain(check, ir, "operand has no value");
+        return violation(check, ir, "operand has no value");
     uint32_t user = check->flow.position[ir->block->number];
     if (ir->op == IR_PHI)
         user = check->flow.position[ir->block->predecessors[index]->number];
@@ -102,11 +102,11 @@ static const char *check_operand(struct check *check, struct ir *ir, unsigned in
     if (user == BLOCK_NONE)
         return NULL;
     if (maker == BLOCK_NONE || !flow_dominates(&check->flow, maker, user))
-        return complain(check, ir,
-                        arena_printf(check->arena, "v%" PRIu32 " does not dominate its use", value->number));
+        return violation(check, ir,
+                         arena_printf(check->arena, "v%" PRIu32 " does not dominate its use", value->number));
     if (maker == user && ir->op != IR_PHI && check->at[value->number] >= check->at[ir->number])
-        return complain(check, ir,
-                        arena_printf(check->arena, "v%" PRIu32 " is used before it is made", value->number));
+        return violation(check, ir,
+                         arena_printf(check->arena, "v%" PRIu32 " is used before it is made", value->number));
     return NULL;
 }
 
@@ -116,12 +116,12 @@ static const char *check_edges(struct check *check, const struct ir_block *block
     unsigned count = ir_successors(block, to);
     for (unsigned i = 0; i < count; i++) {
         if (to[i]->function != check->function)
-            return complain(check, block->last, "jumps into another function");
+            return violation(check, block->last, "jumps into another function");
         if (!has_predecessor(to[i], block))
-            return complain(check, block->last, "successor does not know this predecessor, or twice");
+            return violation(check, block->last, "successor does not know this predecessor, or twice");
     }
     if (count == 2 && to[0] == to[1])
-        return complain(check, block->last, "both ways lead to the same block");
+        return violation(check, block->last, "both ways lead to the same block");
     for (size_t i = 0; i < block->predecessor_count; i++) {
         count = ir_successors(block->predecessors[i], to);
         if (!(count > 0 && to[0] == block) && !(count > 1 && to[1] == block))
@@ -147,7 +147,7 @@ static const char *check_function(struct check *check)
         uint32_t ordinal = 0;
         for (struct ir *ir = block->first; ir; ir = ir->next) {
             if (ir->block != block)
-                return complain(check, ir, "is in the list of another block");
+                return violation(check, ir, "is in the list of another block");
             if ((wrong = check_form(check, ir)))
                 return wrong;
             check->at[ir->number] = ++ordinal;

@@ -9,8 +9,8 @@
 
 /* ---- while it runs ---- */
 
-static void tell(struct event_handler *handler, const struct action *action, enum severity severity,
-                 const struct text *said)
+static void report(struct event_handler *handler, const struct action *action, enum severity severity,
+                   const struct text *said)
 {
     const char *text = said->failed ? "there is not enough memory for a message" : text_string(said);
     struct span span = action->call->span;
@@ -36,7 +36,7 @@ static void handle_message(struct event_handler *handler, const struct action *a
 {
     struct text text = {0};
     formatted_text(handler, action, record, handler->is_json ? FORMATTED_BYTES : FORMATTED_MESSAGE, &text);
-    tell(handler, action, (enum severity)action->builtin->data, &text);
+    report(handler, action, (enum severity)action->builtin->data, &text);
     text_free(&text);
 }
 
@@ -77,7 +77,7 @@ static void handle_assert(struct event_handler *handler, const struct action *ac
     printer.keeps_lines = formatted_is_own(check_argument(action->call, 1));
     text_add(&text, "assert failed: ");
     print_text(&printer, action->fields[0].type, event_handler_field(handler, action, 0, record));
-    tell(handler, action, DIAGNOSTIC_ERROR, &text);
+    report(handler, action, DIAGNOSTIC_ERROR, &text);
     printer_free(&printer);
     text_free(&text);
     handler->exit_requested = true;

@@ -67,8 +67,8 @@ static const struct type *check_signal(struct checker *checker, struct node *nod
 }
 
 /* In the rare case that the helper says no. */
-static void tell_failure(struct lowering *l, struct ir *result, enum runtime_error_kind kind,
-                         const char *helper, struct span span)
+static void report_failure(struct lowering *l, struct ir *result, enum runtime_error_kind kind,
+                           const char *helper, struct span span)
 {
     struct ir_block *failed = ir_block_new(&l->b), *end = ir_block_new(&l->b);
     failed->unlikely = true;
@@ -88,8 +88,8 @@ static struct ir *lower_signal(struct lowering *l, struct node *node, struct mem
     enum bpf_func_id helper = (enum bpf_func_id)node->call.builtin->data;
     struct ir *number = name ? ir_constant(&l->b, signal_number(name)) : lower_scalar(l, signal);
     (void)into;
-    tell_failure(l, ir_call(&l->b, helper, 1, ir_extend(&l->b, number, 4, false)), RUNTIME_ERROR_SIGNAL, NULL,
-                 node->span);
+    report_failure(l, ir_call(&l->b, helper, 1, ir_extend(&l->b, number, 4, false)), RUNTIME_ERROR_SIGNAL,
+                   NULL, node->span);
     return NULL;
 }
 
@@ -181,7 +181,7 @@ static struct ir *lower_write(struct lowering *l, struct node *node, struct memo
     ir_seal(b, end);
     ir_enter(b, end);
     if (is_unused)
-        tell_failure(l, ir_read(b, result), RUNTIME_ERROR_WRITE, "probe_write_user", node->span);
+        report_failure(l, ir_read(b, result), RUNTIME_ERROR_WRITE, "probe_write_user", node->span);
     return ir_read(b, result);
 }
 

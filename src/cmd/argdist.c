@@ -62,9 +62,9 @@ struct arguments {
     unsigned count;
 };
 
-static int complain(const char *what, const char *value)
+static int report_error(const char *what, const char *value)
 {
-    return command_complain("argdist", what, value);
+    return command_report_error("argdist", what, value);
 }
 
 /* ---- specifications ---- */
@@ -374,7 +374,7 @@ static int parse(struct arguments *arguments, struct arena *arena, struct option
         case 'C': {
             unsigned which = letter == 'H';
             if (counts[which] == SPECS)
-                return complain("too many specifications:", optarg);
+                return report_error("too many specifications:", optarg);
             specs[which][counts[which]++] = optarg;
             break;
         }
@@ -386,9 +386,9 @@ static int parse(struct arguments *arguments, struct arena *arena, struct option
     if (error)
         return 1;
     if (optind < argc)
-        return complain("what is", argv[optind]);
+        return report_error("what is", argv[optind]);
     if (!counts[0] && !counts[1])
-        return complain("at least one specifier is required: -C SPEC or -H SPEC", NULL);
+        return report_error("at least one specifier is required: -C SPEC or -H SPEC", NULL);
     arguments->items = arena_array(arena, (size_t)counts[0] + counts[1], sizeof *arguments->items);
     for (unsigned which = 0; which < 2; which++)
         for (unsigned i = 0; i < counts[which]; i++) {
@@ -409,7 +409,7 @@ int command_argdist(int argc, char **argv)
     struct text script = {0};
     jmp_buf out_of_memory;
     if (arena_guard(&arena, out_of_memory))
-        return complain("out of memory", NULL);
+        return report_error("out of memory", NULL);
     int status = options_parse(&options, 1, argv) || parse(&arguments, &arena, &options, argc, argv);
     text_add(&script, BCC_SETTINGS);
     for (unsigned i = 0; !status && i < arguments.count; i++)
@@ -417,7 +417,7 @@ int command_argdist(int argc, char **argv)
     if (!status) {
         write_interval(&script, &arguments, options.session.command != NULL);
         if (arguments.verbose && !arguments.shows)
-            command_say(stderr, text_string(&script));
+            command_write(stderr, text_string(&script));
         status = bcc_run(&options, &script, arguments.shows);
     }
     text_free(&script);

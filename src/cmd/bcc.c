@@ -451,7 +451,7 @@ int bcc_expression(struct text *out, const struct bcc_spec *spec, const struct b
 int bcc_run(struct options *options, const struct text *script, bool shows)
 {
     if (shows) {
-        command_say(stdout, text_string(script));
+        command_write(stdout, text_string(script));
         return 0;
     }
     options->session.is_quiet = true;

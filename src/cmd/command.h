@@ -49,18 +49,18 @@ int command_probes(struct options *options, const char *name, const struct text 
  * a terminal. As printf() does; what %s and %c bring ends no line there, and none in a message (stderr). */
 void command_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Lines that are made already; on stderr: a message, which has colours. */
-void command_say(FILE *out, const char *text);
+void command_write(FILE *out, const char *text);
 /* As getopt_long() does, whose own messages show what is given as it is. */
 struct option;
 int command_option(int argc, char **argv, const char *letters, const struct option *names);
 
 /* The same on the error stream of a trace, which must go on: part after part, while somebody takes them
  * within so many milliseconds. False: nobody does, and the rest is lost. */
-bool command_say_in_time(const char *text, int milliseconds);
+bool command_write_in_time(const char *text, int milliseconds);
 
 /* What is wrong with a command's arguments, and where they are explained; value: that was given, or NULL. 1.
  */
-int command_complain(const char *command, const char *what, const char *value);
+int command_report_error(const char *command, const char *what, const char *value);
 
 /* Errors first, then warnings, on the error stream. */
 void command_diagnose(const struct options *options, const struct diagnostics *diagnostics);

@@ -41,19 +41,19 @@ void command_list_all(FILE *out)
 
 static void print_menu(void)
 {
-    command_say(stdout, "spoor: what is this system doing?\n\nUsage: spoor COMMAND | TOOL | FILE | -e "
-                        "PROGRAM\n\nCommands:\n");
+    command_write(stdout, "spoor: what is this system doing?\n\nUsage: spoor COMMAND | TOOL | FILE | -e "
+                          "PROGRAM\n\nCommands:\n");
     command_list_all(stdout);
     fputs("\nTools, by the question that they answer:\n", stdout);
     tools_list(stdout);
-    command_say(stdout,
-                "\nExamples:\n"
-                "  spoor -e 'tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", comm, "
-                "str(args.filename)); }'\n"
-                "  spoor biolatency --duration 10s\n"
-                "  spoor report --slowest 3\n\n"
-                "spoor --help lists the options of a trace, spoor help COMMAND or TOOL what these say of "
-                "themselves.\n");
+    command_write(stdout,
+                  "\nExamples:\n"
+                  "  spoor -e 'tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", comm, "
+                  "str(args.filename)); }'\n"
+                  "  spoor biolatency --duration 10s\n"
+                  "  spoor report --slowest 3\n\n"
+                  "spoor --help lists the options of a trace, spoor help COMMAND or TOOL what these say of "
+                  "themselves.\n");
 }
 
 static int unknown_word(const char *word)

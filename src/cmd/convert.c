@@ -42,9 +42,9 @@ static void stop(int signal)
     stopped = 1;
 }
 
-static int complain(const char *what, const char *value)
+static int report_error(const char *what, const char *value)
 {
-    return command_complain("convert", what, value);
+    return command_report_error("convert", what, value);
 }
 
 static int parse(struct arguments *arguments, int argc, char **argv)
@@ -63,23 +63,23 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         default: fputs("HINT: spoor convert -h lists the options\n", stderr); return 1;
         }
     if (!arguments->format)
-        return complain("to which format? --to spdk or --to spoor", NULL);
+        return report_error("to which format? --to spdk or --to spoor", NULL);
     arguments->convert = !strcmp(arguments->format, "spdk")    ? convert_to_spdk
                          : !strcmp(arguments->format, "spoor") ? convert_to_spoor
                                                                : NULL;
     if (!arguments->convert)
-        return complain("--to takes spdk or spoor, not", arguments->format);
+        return report_error("--to takes spdk or spoor, not", arguments->format);
     if (argc - optind != 2)
-        return argc - optind < 2 ? complain("two files are needed, IN and OUT", NULL)
-                                 : complain("one recording at a time; what is", argv[optind + 2]);
+        return argc - optind < 2 ? report_error("two files are needed, IN and OUT", NULL)
+                                 : report_error("one recording at a time; what is", argv[optind + 2]);
     arguments->from = argv[optind];
     arguments->to = argv[optind + 1];
     if (!strcmp(arguments->to, "-"))
-        return complain("OUT must be a file, for its parts are not written in their order; not", "-");
+        return report_error("OUT must be a file, for its parts are not written in their order; not", "-");
     return 0;
 }
 
-static void say(const struct convert_result *result)
+static void print_result(const struct convert_result *result)
 {
     for (int i = 0; i < CONVERT_NOTES; i++) {
         bool is_alone;
@@ -126,7 +126,7 @@ int command_convert(int argc, char **argv)
             recordings_fail(&why, error);
         output_close(&output, !error);
         if (!error && !arguments.quiet)
-            say(&result);
+            print_result(&result);
     }
     recording_close(recording);
     text_free(&why);

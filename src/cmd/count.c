@@ -40,9 +40,9 @@ struct arguments {
     int count;
 };
 
-static int complain(const char *what, const char *value)
+static int report_error(const char *what, const char *value)
 {
-    return command_complain("count", what, value);
+    return command_report_error("count", what, value);
 }
 
 static int parse(struct arguments *arguments, struct options *options, int argc, char **argv)
@@ -85,7 +85,7 @@ static int parse(struct arguments *arguments, struct options *options, int argc,
     arguments->patterns = argv + optind;
     arguments->count = argc - optind;
     if (!arguments->count)
-        return complain("what is to be counted? give a PATTERN", NULL);
+        return report_error("what is to be counted? give a PATTERN", NULL);
     if (arguments->duration && (!arguments->interval || arguments->interval > arguments->duration))
         arguments->interval = arguments->duration;
     options_process(options, (pid_t)arguments->pid);
@@ -216,7 +216,7 @@ int command_count(int argc, char **argv)
     if (options_parse(&options, 1, argv) || parse(&arguments, &options, argc, argv))
         return 1;
     if (arena_guard(&arena, out_of_memory))
-        return complain("out of memory", NULL);
+        return report_error("out of memory", NULL);
     int status = write_probes(&arena, &arguments, &options, &probes);
     int count = status ? -1 : bcc_count_probes(&options, &probes);
     if (count >= 0) {
@@ -229,7 +229,7 @@ int command_count(int argc, char **argv)
         text_add(&script, text_string(&probes));
         write_ends(&script, &arguments);
         if (arguments.verbose && !arguments.shows)
-            command_say(stderr, text_string(&script));
+            command_write(stderr, text_string(&script));
         status = bcc_run(&options, &script, arguments.shows);
     } else
         status = 1;

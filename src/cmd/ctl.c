@@ -33,12 +33,12 @@ struct arguments {
     struct find_choice choice;
     const char *file;
     const char *owners, *objects; /* of filter */
-    bool only_says;               /* of clean */
+    bool only_reports;            /* of clean */
     int count;                    /* words after the command */
     char **words;
 };
 
-static int complain(const char *what, const char *value)
+static int report_error(const char *what, const char *value)
 {
     command_print(stderr, "ERROR: %s%s%s\nHINT: spoor ctl -h lists the commands\n", what, value ? " " : "",
                   value ? value : "");
@@ -121,12 +121,12 @@ static int command_clean(const struct arguments *arguments)
         unsigned rings;
         if (find_state(&list.items[i], &rings) != STATE_ENDED)
             continue;
-        if (!arguments->only_says && unlink(list.items[i].path)) {
+        if (!arguments->only_reports && unlink(list.items[i].path)) {
             command_print(stderr, "ERROR: cannot remove %s: %s\n", list.items[i].path, strerror(errno));
             error = error ? error : -errno;
             continue;
         }
-        command_print(stdout, "%s %s\n", arguments->only_says ? "would remove" : "removed",
+        command_print(stdout, "%s %s\n", arguments->only_reports ? "would remove" : "removed",
                       list.items[i].path);
         bytes += list.items[i].allocated;
         removed++;
@@ -276,7 +276,7 @@ int command_ctl(int argc, char **argv)
         switch (letter) {
         case 'p':
             if (!recordings_number(optarg, INT32_MAX, &number) || !number)
-                return complain("-p takes the id of a process, not", optarg);
+                return report_error("-p takes the id of a process, not", optarg);
             arguments.choice.pid = (uint32_t)number;
             break;
         case 's': arguments.choice.name = optarg; break;
@@ -288,7 +288,7 @@ int command_ctl(int argc, char **argv)
         case 'f': arguments.file = optarg; break;
         case 'O': arguments.owners = optarg; break;
         case 'J': arguments.objects = optarg; break;
-        case 'n': arguments.only_says = true; break;
+        case 'n': arguments.only_reports = true; break;
         case 'h': fputs(help, stdout); return 0;
         default: fputs("HINT: spoor ctl -h lists the commands\n", stderr); return 1;
         }
@@ -307,12 +307,12 @@ int command_ctl(int argc, char **argv)
         if (strcmp(command->name, arguments.words[0]))
             continue;
         if (arguments.count < command->least || arguments.count > command->most)
-            return complain(arguments.count < command->least ? "something is missing after"
-                                                             : "there is too much after",
-                            command->name);
+            return report_error(arguments.count < command->least ? "something is missing after"
+                                                                 : "there is too much after",
+                                command->name);
         if ((arguments.owners || arguments.objects) && command->on_one != command_filter)
-            return complain("--owner and --object go with filter, not with", command->name);
+            return report_error("--owner and --object go with filter, not with", command->name);
         return command->on_all ? command->on_all(&arguments) : run_on_one(command, &arguments);
     }
-    return complain("there is no command", arguments.words[0]);
+    return report_error("there is no command", arguments.words[0]);
 }

@@ -18,7 +18,7 @@ int command_format(const struct options *options, const struct source *source)
     bool is_right = script_layout(&text, &arena, &diagnostics, source, &options->session.parameters);
     command_diagnose(options, &diagnostics);
     if (is_right)
-        command_say(stdout, text_string(&text));
+        command_write(stdout, text_string(&text));
     text_free(&text);
     arena_free(&arena);
     return !is_right;

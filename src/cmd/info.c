@@ -44,7 +44,7 @@ int command_info(struct options *options)
         struct text text = {0};
         kernel_describe(kernel, &text);
         describe_kinds(kernel, &text);
-        command_say(stdout, text_string(&text));
+        command_write(stdout, text_string(&text));
         text_free(&text);
         kernel_host(kernel)->operations->close(kernel_host(kernel));
     }

@@ -12,7 +12,7 @@
 #include "sym/glob.h"
 
 /* Types come as C writes them, "char * name"; bpftrace writes the stars where the type is: "char* name". */
-static void say_details(const char *details)
+static void print_details(const char *details)
 {
     struct text text = {0};
     for (const char *at = details; *at;) {
@@ -27,7 +27,7 @@ static void say_details(const char *details)
             text_char(&text, ' ');
     }
     if (!text.failed)
-        command_say(stdout, text_string(&text));
+        command_write(stdout, text_string(&text));
     text_free(&text);
 }
 
@@ -37,7 +37,7 @@ static int print_probe(void *state, const char *name, const char *details)
     ++*count;
     command_print(stdout, "%s\n", name);
     if (details)
-        say_details(details);
+        print_details(details);
     return ferror(stdout) ? -EPIPE : 0;
 }
 
@@ -109,7 +109,7 @@ static int list_types(struct probe_environment *environment, const char *pattern
             btf_file_define(line->btf, line->id, &text);
         else
             text_printf(&text, "%s\n", line->name);
-        command_say(stdout, text_string(&text));
+        command_write(stdout, text_string(&text));
     }
     text_free(&text);
     if (listing.count)

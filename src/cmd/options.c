@@ -162,7 +162,7 @@ void options_help(FILE *out)
           out);
 }
 
-static int complain(const char *format, const char *what)
+static int report_error(const char *format, const char *what)
 {
     command_print(stderr, "ERROR: ");
     command_print(stderr, format, what);
@@ -196,13 +196,13 @@ static int parse_pids(struct options *options, const char *text)
         errno = 0;
         long value = strtol(at, &end, 10);
         if (errno || (*end && *end != ',') || end == at || value <= 0 || value > 0x7fffffff)
-            return complain(
+            return report_error(
                 "-p needs the number of a process, or several with commas between them, found '%s'", text);
         size_t i = 0;
         while (i < session->pid_count && options->pids[i] != value)
             i++;
         if (i == OPTIONS_PIDS)
-            return complain("-p takes at most 1024 processes; --cgroup takes all of a group%s", "");
+            return report_error("-p takes at most 1024 processes; --cgroup takes all of a group%s", "");
         options->pids[i] = (pid_t)value;
         session->pid_count += i == session->pid_count;
         at = end;
@@ -237,11 +237,12 @@ static int parse_mode(const char *text, struct options *options)
     case 0: options->formats = true; return 0;
     case 1: session->runs = PROBE_TEST; return 0;
     case 2: session->runs = PROBE_BENCH; return 0;
-    case 3: return complain("--mode %s is about LLVM, which is not used here: -d bpf prints the code", text);
+    case 3:
+        return report_error("--mode %s is about LLVM, which is not used here: -d bpf prints the code", text);
     case 4:
-        return complain("--mode %s is about LLVM, which is not used here: scripts compile in milliseconds",
-                        text);
-    default: return complain("--mode needs test, bench or format, found '%s'", text);
+        return report_error(
+            "--mode %s is about LLVM, which is not used here: scripts compile in milliseconds", text);
+    default: return report_error("--mode needs test, bench or format, found '%s'", text);
     }
 }
 
@@ -253,7 +254,7 @@ int options_append(const char *const **list, const char *item)
         count++;
     const char **longer = realloc((void *)*list, (count + 2) * sizeof *longer);
     if (!longer)
-        return complain("no memory for '%s'", item);
+        return report_error("no memory for '%s'", item);
     longer[count] = item;
     longer[count + 1] = NULL;
     *list = longer;
@@ -263,7 +264,7 @@ int options_append(const char *const **list, const char *item)
 static int add_script(struct options *options, struct script_option script)
 {
     if (options->script_count == OPTIONS_SCRIPTS)
-        return complain("at most 64 scripts run together%s", "");
+        return report_error("at most 64 scripts run together%s", "");
     options->scripts[options->script_count++] = script;
     return 0;
 }
@@ -273,7 +274,7 @@ static int add_debug_directories(struct session_options *session, const char *ar
 {
     char *list = strdup(argument), *one; /* lives as long as the process */
     if (!list)
-        return complain("no memory for '%s'", argument);
+        return report_error("no memory for '%s'", argument);
     while ((one = strsep(&list, ":"))) {
         one += *one == '+';
         if (*one && options_append(&session->debug_directories, one))
@@ -287,7 +288,7 @@ static int add_enum(struct session_options *session, const char *argument)
 {
     const size_t at = argument[0] == '@', length = strcspn(argument + at, "=");
     if (!length || !argument[at + length] || !argument[at + length + 1])
-        return complain("--enum takes a map and an enum, as @state=job_state; not '%s'", argument);
+        return report_error("--enum takes a map and an enum, as @state=job_state; not '%s'", argument);
     return options_append(&session->enums, argument);
 }
 
@@ -345,51 +346,53 @@ static int apply(struct options *options, int letter, const char *argument)
     case OPTION_DURATION:
         return filter_parse_time(argument, &session->duration_ns) && session->duration_ns >= 1000
                    ? 0
-                   : complain("--duration takes a time, such as 10s; not '%s'", argument);
+                   : report_error("--duration takes a time, such as 10s; not '%s'", argument);
     case OPTION_EVENTS:
         return recordings_number(argument, UINT64_MAX, &session->max_events) && session->max_events
                    ? 0
-                   : complain("--max-events takes a number, not '%s'", argument);
+                   : report_error("--max-events takes a number, not '%s'", argument);
     case OPTION_MEMORY:
         return recordings_size(argument, &session->max_memory)
                    ? 0
-                   : complain("--max-memory takes a number of bytes, which may end in K, M or G; not '%s'",
-                              argument);
+                   : report_error(
+                         "--max-memory takes a number of bytes, which may end in K, M or G; not '%s'",
+                         argument);
     case OPTION_ROTATE:
         return recordings_size(argument, &session->rotate_bytes)
                    ? 0
-                   : complain("--rotate-size takes a number of bytes, which may end in K, M or G; not '%s'",
-                              argument);
+                   : report_error(
+                         "--rotate-size takes a number of bytes, which may end in K, M or G; not '%s'",
+                         argument);
     case OPTION_KEEP: {
         uint64_t files;
         if (!recordings_number(argument, 1000000, &files) || !files)
-            return complain("--keep takes a number of files, not '%s'", argument);
+            return report_error("--keep takes a number of files, not '%s'", argument);
         session->keep_files = (unsigned)files;
         return 0;
     }
     case OPTION_RECORDING: return options_append(&session->recordings, argument);
     case OPTION_HOST:
         if ((choice = word(argument, hosts)) < 0)
-            return complain("--host needs kernel or vm, found '%s'", argument);
+            return report_error("--host needs kernel or vm, found '%s'", argument);
         session->without_kernel = choice == 1;
         return 0;
     case 'f':
         if ((choice = word(argument, formats)) < 0 && !access(argument, F_OK))
             return options_append(&session->recordings, argument);
         if (choice < 0 && errno != ENOENT)
-            return complain("'%s' is no format, and no recording that could be opened", argument);
+            return report_error("'%s' is no format, and no recording that could be opened", argument);
         if (choice < 0)
-            return complain("Invalid output format \"%s\": valid formats are text and json", argument);
+            return report_error("Invalid output format \"%s\": valid formats are text and json", argument);
         session->is_json = choice == 1;
         return 0;
     case OPTION_HISTOGRAM:
         if ((choice = word(argument, layouts)) < 0)
-            return complain("--histogram needs bpftrace or bcc, found '%s'", argument);
+            return report_error("--histogram needs bpftrace or bcc, found '%s'", argument);
         session->bcc_histograms = choice == 1;
         return 0;
     case 'B':
         if ((choice = word(argument, buffers)) < 0)
-            return complain("-B needs line, full or none, found '%s'", argument);
+            return report_error("-B needs line, full or none, found '%s'", argument);
         session->unbuffered = choice != 0;
         return 0;
     case 'd':
@@ -397,7 +400,7 @@ static int apply(struct options *options, int letter, const char *argument)
             if (!strcmp(argument, stage_names[i].theirs))
                 argument = stage_names[i].ours;
         if ((choice = word(argument, stages)) <= 0)
-            return complain("-d needs ast, types, ir-raw, ir or bpf, found '%s'", argument);
+            return report_error("-d needs ast, types, ir-raw, ir or bpf, found '%s'", argument);
         session->dump = (enum session_stage)choice;
         return 0;
     default: return 1;
@@ -429,7 +432,7 @@ static int read_environment(struct session_options *session)
     session->without_kernel = host && !strcmp(host, "vm");
     bool is_right = settings_from_environment(&session->settings, &diagnostics);
     diagnostics_render(&text, &diagnostics, DIAGNOSTIC_ERROR, session->colour);
-    command_say(stderr, text_string(&text));
+    command_write(stderr, text_string(&text));
     text_free(&text);
     arena_free(&arena);
     return !is_right;
@@ -499,7 +502,7 @@ int options_parse(struct options *options, int argc, char **argv)
         if (letter == '?')
             return unknown_option(argv[optind - 1]);
         if (letter == ':')
-            return complain("option '%s' needs an argument", argv[optind - 1]);
+            return report_error("option '%s' needs an argument", argv[optind - 1]);
         if (apply(options, letter, optarg))
             return 1;
     }
@@ -511,13 +514,13 @@ int options_parse(struct options *options, int argc, char **argv)
     if (!options->output && getenv("BPF_OUTFILE") && *getenv("BPF_OUTFILE"))
         options->output = getenv("BPF_OUTFILE");
     if (options->session.rotate_bytes && !options->output)
-        return complain("--rotate-size needs the name of a file%s: -o FILE", "");
+        return report_error("--rotate-size needs the name of a file%s: -o FILE", "");
     if (options->session.keep_files && !options->session.rotate_bytes)
-        return complain("--keep needs --rotate-size%s", "");
+        return report_error("--keep needs --rotate-size%s", "");
     if (options->session.shows_times && !options->session.is_json)
-        return complain("--times is for lines of JSON: -f json%s", "");
+        return report_error("--times is for lines of JSON: -f json%s", "");
     if (options->is_peer && options->session.command && options->session.pid_count)
-        return complain("USAGE: Cannot use both -c and -p.%s", "");
+        return report_error("USAGE: Cannot use both -c and -p.%s", "");
     int next = optind;
     if (options->lists && !options->script_count && next < argc) {
         if (is_script(argv[next]))

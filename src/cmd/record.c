@@ -51,9 +51,9 @@ static void stop(int signal)
     stopped = 1;
 }
 
-static int complain(const char *what, const char *value)
+static int report_error(const char *what, const char *value)
 {
-    return command_complain("record", what, value);
+    return command_report_error("record", what, value);
 }
 
 static int parse(struct arguments *arguments, int argc, char **argv)
@@ -72,7 +72,7 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         switch (letter) {
         case 'p':
             if (!recordings_number(optarg, INT32_MAX, &number) || !number)
-                return complain("-p takes the id of a process, not", optarg);
+                return report_error("-p takes the id of a process, not", optarg);
             arguments->choice.pid = (uint32_t)number;
             arguments->drain.pid = (pid_t)number;
             break;
@@ -87,34 +87,35 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         case 'q': arguments->quiet = true; break;
         case OPTION_SIZE:
             if (!recordings_size(optarg, &arguments->drain.rotate_bytes))
-                return complain("--rotate-size takes a number of bytes, which may end in K, M or G; not",
-                                optarg);
+                return report_error("--rotate-size takes a number of bytes, which may end in K, M or G; not",
+                                    optarg);
             break;
         case OPTION_TIME:
             if (!filter_parse_time(optarg, &number) || number < 1000000000)
-                return complain("--rotate-time takes a time of a second or more, such as 10s; not", optarg);
+                return report_error("--rotate-time takes a time of a second or more, such as 10s; not",
+                                    optarg);
             arguments->drain.rotate_seconds = number / 1000000000;
             break;
         case OPTION_KEEP:
             if (!recordings_number(optarg, 1000000, &number) || !number)
-                return complain("--keep takes a number of files, not", optarg);
+                return report_error("--keep takes a number of files, not", optarg);
             arguments->drain.keep = (unsigned)number;
             break;
         case OPTION_DURATION:
             if (!filter_parse_time(optarg, &arguments->duration) || !arguments->duration)
-                return complain("--duration takes a time, such as 10s; not", optarg);
+                return report_error("--duration takes a time, such as 10s; not", optarg);
             break;
         case 'h': fputs(help, stdout); exit(0);
         default: fputs("HINT: spoor record -h lists the options\n", stderr); return 1;
         }
     if (optind < argc)
-        return complain("what is", argv[optind]);
+        return report_error("what is", argv[optind]);
     if (recordings_check("record", arguments->file, &arguments->choice, true))
         return 1;
     if (!arguments->drain.output)
-        return complain("where to? -o FILE", NULL);
+        return report_error("where to? -o FILE", NULL);
     if (arguments->drain.keep && !arguments->drain.rotate_bytes && !arguments->drain.rotate_seconds)
-        return complain("--keep needs --rotate-size or --rotate-time", NULL);
+        return report_error("--keep needs --rotate-size or --rotate-time", NULL);
     return 0;
 }
 

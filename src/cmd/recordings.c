@@ -44,7 +44,7 @@ char *recordings_id(const char *command, const char *text)
     uint64_t number;
     char *id = NULL;
     if (text[strspn(text, "0123456789")] || !recordings_number(text, INT32_MAX, &number))
-        command_complain(command, "-i takes a shared memory id, a number from 0 on, not", text);
+        command_report_error(command, "-i takes a shared memory id, a number from 0 on, not", text);
     else if (asprintf(&id, "%" PRIu64, number) < 0)
         id = NULL;
     return id;
@@ -58,12 +58,13 @@ int recordings_check(const char *command, const char *file, const struct find_ch
                                : choice->pid && !may_confirm ? "-p"
                                                              : NULL;
     if (file && option)
-        return command_complain(command, "the file is named already, which does not go with", option);
+        return command_report_error(command, "the file is named already, which does not go with", option);
     if (choice->id && choice->pid)
-        return command_complain(command,
-                                "-i and -p each say which recording of a program: give one of them, as with "
-                                "SPDK's reader",
-                                NULL);
+        return command_report_error(
+            command,
+            "-i and -p each say which recording of a program: give one of them, as with "
+            "SPDK's reader",
+            NULL);
     return 0;
 }
 
@@ -93,7 +94,7 @@ void recordings_only_read(bool makes_files)
                       strerror(-error));
 }
 
-void recordings_tell_relation(const struct recording *recording)
+void recordings_report_relation(const struct recording *recording)
 {
     struct text note = {0};
     recording_describe_relation(recording, &note);

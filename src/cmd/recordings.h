@@ -36,6 +36,6 @@ int recordings_fail(const struct text *why, int error);
 void recordings_only_read(bool makes_files);
 
 /* Of SPDK's format: how exactly its times are those of the boot clock. */
-void recordings_tell_relation(const struct recording *recording);
+void recordings_report_relation(const struct recording *recording);
 
 #endif

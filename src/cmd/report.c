@@ -158,7 +158,7 @@ static void print_lost(const struct recording_counts *counts)
     command_print(stderr, "\n");
 }
 
-void report_tell_unread(struct report *report)
+void report_unread(struct report *report)
 {
     const int error = recording_counts(report->recording).read_error;
     if (!error)
@@ -197,7 +197,7 @@ static void print_counts(const struct report *report)
 
 /* ---- arguments ---- */
 
-static int complain(const char *what, const char *value)
+static int report_error(const char *what, const char *value)
 {
     command_print(stderr, "ERROR: %s '%s'\nHINT: spoor report -h lists the options\n", what, value);
     return 1;
@@ -218,17 +218,17 @@ static int check_together(const struct report_options *report)
                                 : report->format  ? "--export"
                                                   : NULL;
     if (report->follow && instead && !report->stats)
-        return complain("--follow prints events or --stats; it does not go with", instead);
+        return report_error("--follow prints events or --stats; it does not go with", instead);
     if (report->merged && (instead || report->follow))
-        return complain("--merge is for a listing of what has ended; it does not go with",
-                        instead ? instead : "--follow");
+        return report_error("--merge is for a listing of what has ended; it does not go with",
+                            instead ? instead : "--follow");
     if (report->format && (report->stats || report->slowest || report->json))
-        return complain("--export does not go with", report->json ? "-j" : instead);
+        return report_error("--export does not go with", report->json ? "-j" : instead);
     if (report->format && report->format->is_directory && (!report->output || !strcmp(report->output, "-")))
-        return complain("where to? -o DIRECTORY, for --export", report->format->name);
+        return report_error("where to? -o DIRECTORY, for --export", report->format->name);
     if (report->format && report->format->is_binary && isatty(STDOUT_FILENO) &&
         (!report->output || !strcmp(report->output, "-")))
-        return complain("nothing for a terminal: -o FILE, for --export", report->format->name);
+        return report_error("nothing for a terminal: -o FILE, for --export", report->format->name);
     return 0;
 }
 
@@ -270,12 +270,12 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         case 'f': arguments->file = optarg; break;
         case 'p':
             if (!recordings_number(optarg, INT32_MAX, &number) || !number)
-                return complain("-p takes the id of a process, not", optarg);
+                return report_error("-p takes the id of a process, not", optarg);
             arguments->choice.pid = (uint32_t)number;
             break;
         case 'c':
             if (!recordings_number(optarg, INT32_MAX, &number))
-                return complain("-c takes the number of an lcore, not", optarg);
+                return report_error("-c takes the number of an lcore, not", optarg);
             arguments->recording.only_cpu = (int64_t)number;
             break;
         case 't': report->with_counter = true; break;
@@ -287,7 +287,7 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         case OPTION_PROGRAM: report->program = optarg; break;
         case OPTION_EXPORT:
             if (!(report->format = export_format_find(optarg)))
-                return complain("--export takes perfetto, ctf or folded, not", optarg);
+                return report_error("--export takes perfetto, ctf or folded, not", optarg);
             break;
         case OPTION_THREAD:
         case OPTION_GROUP:
@@ -295,25 +295,25 @@ static int parse(struct arguments *arguments, int argc, char **argv)
         case OPTION_OWNER:
         case OPTION_OBJECT:
             if (filter_add(&report->filter, (enum filter_kind)(letter - OPTION_THREAD), optarg))
-                return complain("no memory for", optarg);
+                return report_error("no memory for", optarg);
             break;
         case OPTION_FROM:
         case OPTION_TO:
             if (!filter_parse_time(optarg, letter == OPTION_FROM ? &report->filter.from : &report->filter.to))
-                return complain("a time is microseconds since the start, or has a unit (1.5ms, 2s); not",
-                                optarg);
+                return report_error("a time is microseconds since the start, or has a unit (1.5ms, 2s); not",
+                                    optarg);
             break;
         case OPTION_FOLLOW: arguments->recording.follow = report->follow = true; break;
         case OPTION_STATS: report->stats = true; break;
         case OPTION_SLOWEST:
             if (!recordings_number(optarg, 1000, &number) || !number)
-                return complain("--slowest takes a number from 1 to 1000, not", optarg);
+                return report_error("--slowest takes a number from 1 to 1000, not", optarg);
             report->slowest = (long)number;
             break;
         case OPTION_WHOLE: arguments->recording.whole = true; break;
         case OPTION_WIDTH:
             if (!recordings_number(optarg, 100000, &number))
-                return complain("--width takes a number of columns, not", optarg);
+                return report_error("--width takes a number of columns, not", optarg);
             report->width = (unsigned)number;
             report->has_width = true;
             break;
@@ -325,7 +325,7 @@ static int parse(struct arguments *arguments, int argc, char **argv)
     if (optind < argc && !arguments->file)
         arguments->file = argv[optind++];
     if (optind < argc)
-        return complain("one recording at a time; what is", argv[optind]);
+        return report_error("one recording at a time; what is", argv[optind]);
     return recordings_check("report", arguments->file, &arguments->choice, false) || check_together(report);
 }
 
@@ -410,7 +410,7 @@ int command_report(int argc, char **argv)
     report_flush(&report, true);
     status |= output_close(&report.output, status == 0);
     print_counts(&report);
-    report_tell_unread(&report);
+    report_unread(&report);
     if (report.has_failed)
         status = 1;
 out:

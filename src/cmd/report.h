@@ -50,7 +50,7 @@ void report_progress_end(struct report *report);
 int report_names(struct report *report, pid_t pid, struct text *why);
 int report_stats(struct report *report); /* exit status, here and below */
 /* Says that some of the recording could not be read, if so; then the report has failed. */
-void report_tell_unread(struct report *report);
+void report_unread(struct report *report);
 int report_slowest(struct report *report);
 int report_export(struct report *report);
 int report_list(struct report *report);

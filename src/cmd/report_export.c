@@ -51,7 +51,7 @@ int report_export(struct report *report)
         got = export_end(&export);
     report_progress_end(report);
     if (!got && !recording_unrelated(report->recording) && recording_is_spdk(report->recording))
-        recordings_tell_relation(report->recording);
+        recordings_report_relation(report->recording);
     export_free(&export);
     free(filter.tracepoints != report->options->filter.tracepoints ? filter.tracepoints : NULL);
     if (got < 0 && !report->output.error) /* that is told when the output is closed */

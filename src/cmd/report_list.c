@@ -78,7 +78,7 @@ static int print_events(struct listing *listing, bool *over)
     return got < 0 ? got : 0;
 }
 
-static void tell_of_lines(const struct listing *listing)
+static void explain_lines(const struct listing *listing)
 {
     const struct json_lines_counts counts = json_lines_counts(listing->lines);
     const char *name = listing->report->options->merged;
@@ -143,9 +143,9 @@ int report_list(struct report *report)
         event_json_tail(&report->out, report->recording);
     free(listing.filter.tracepoints != options->filter.tracepoints ? listing.filter.tracepoints : NULL);
     if (listing.lines && got >= 0)
-        tell_of_lines(&listing);
+        explain_lines(&listing);
     if (listing.lines && recording_is_spdk(report->recording))
-        recordings_tell_relation(report->recording);
+        recordings_report_relation(report->recording);
     json_lines_close(listing.lines);
     if (got < 0)
         command_print(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording),

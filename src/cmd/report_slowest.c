@@ -27,7 +27,7 @@ struct chapter { /* one story as it is told */
     bool has_events;
 };
 
-struct telling {
+struct visit_state {
     struct report *report;
     struct chapter *chapters;
     const struct recording_event *event;
@@ -40,24 +40,24 @@ static double share(const struct chapter *chapter, uint64_t step)
                                            : 0;
 }
 
-static int tell(void *context, size_t story)
+static int visit_story(void *context, size_t story)
 {
-    const struct telling *telling = context;
-    struct chapter *chapter = &telling->chapters[story];
-    const uint64_t now = recording_time(telling->report->recording, telling->event->stamp);
+    const struct visit_state *visit_state = context;
+    struct chapter *chapter = &visit_state->chapters[story];
+    const uint64_t now = recording_time(visit_state->report->recording, visit_state->event->stamp);
     const uint64_t step = chapter->has_events && now > chapter->before ? now - chapter->before : 0;
     if (step > chapter->longest) {
         chapter->longest = step;
         snprintf(chapter->longest_name, sizeof chapter->longest_name, "%s -> %.64s", chapter->before_name,
-                 telling->event->tracepoint->name);
+                 visit_state->event->tracepoint->name);
     }
     chapter->before = now;
     chapter->has_events = true;
-    snprintf(chapter->before_name, sizeof chapter->before_name, "%s", telling->event->tracepoint->name);
+    snprintf(chapter->before_name, sizeof chapter->before_name, "%s", visit_state->event->tracepoint->name);
     if (++chapter->line_count > LINES_MAX)
         return 0;
     text_printf(&chapter->lines, "%5.1f%% ", share(chapter, step));
-    event_print(&chapter->printer, &chapter->lines, telling->event, telling->step);
+    event_print(&chapter->printer, &chapter->lines, visit_state->event, visit_state->step);
     return chapter->lines.failed ? -ENOMEM : 0;
 }
 
@@ -97,7 +97,7 @@ static int reopen(struct report *report)
     text_free(&why);
     if (error)
         return error;
-    report_tell_unread(report); /* of the first time that it was read */
+    report_unread(report); /* of the first time that it was read */
     recording_close(report->recording);
     report->recording = again;
     objects_free(report->objects);
@@ -129,13 +129,14 @@ static int write_stories(struct report *report, struct stories *stories)
 {
     struct recording_event event;
     struct object_step step;
-    struct telling telling = {report, calloc(stories->count + 1, sizeof *telling.chapters), &event, &step};
-    if (!telling.chapters)
+    struct visit_state visit_state = {report, calloc(stories->count + 1, sizeof *visit_state.chapters),
+                                      &event, &step};
+    if (!visit_state.chapters)
         return -ENOMEM;
     int got = stories_begin(stories);
     uint64_t last = 0;
     for (size_t i = 0; i < stories->count; i++) {
-        struct chapter *chapter = &telling.chapters[i];
+        struct chapter *chapter = &visit_state.chapters[i];
         const struct object *object = &stories->objects[i];
         chapter->begun = recording_time(report->recording, object->begun);
         chapter->ended = recording_time(report->recording, object->last);
@@ -147,13 +148,13 @@ static int write_stories(struct report *report, struct stories *stories)
         chapter->printer.width = report->options->width > 20 ? report->options->width - 7 : 0;
     }
     while (!got && !report_stop && (got = report_next(report, &event, &step)) == 1)
-        got = event.stamp > last ? 0 : stories_tell(stories, &event, &step, tell, &telling);
+        got = event.stamp > last ? 0 : stories_visit(stories, &event, &step, visit_story, &visit_state);
     for (size_t i = 0; i < stories->count; i++) {
         if (got >= 0)
-            print_chapter(report, &stories->objects[i], &telling.chapters[i], i);
-        text_free(&telling.chapters[i].lines);
+            print_chapter(report, &stories->objects[i], &visit_state.chapters[i], i);
+        text_free(&visit_state.chapters[i].lines);
     }
-    free(telling.chapters);
+    free(visit_state.chapters);
     return got;
 }
 

@@ -31,7 +31,7 @@ void command_diagnose(const struct options *options, const struct diagnostics *d
 {
     struct text text = {0};
     render(options, diagnostics, &text);
-    command_say(stderr, rendered(&text));
+    command_write(stderr, rendered(&text));
     text_free(&text);
 }
 
@@ -75,7 +75,7 @@ struct messages {
 static void report(void *state, const char *text)
 {
     struct messages *messages = state;
-    messages->is_stuck = !command_say_in_time(text, messages->is_stuck ? 0 : PATIENCE_MS);
+    messages->is_stuck = !command_write_in_time(text, messages->is_stuck ? 0 : PATIENCE_MS);
     messages->lost += messages->is_stuck;
 }
 
@@ -89,7 +89,7 @@ static void report_end(const struct options *options, const struct diagnostics *
     if (messages->lost)
         text_printf(&text, "WARNING: %zu message%s not printed: nobody read the error output\n",
                     messages->lost, messages->lost == 1 ? " was" : "s were");
-    command_say_in_time(rendered(&text), PATIENCE_AT_END_MS);
+    command_write_in_time(rendered(&text), PATIENCE_AT_END_MS);
     text_free(&text);
 }
 
@@ -164,7 +164,7 @@ static int run(struct options *options, const struct source *source)
     if (error || compiled_only)
         command_diagnose(options, session_diagnostics(session));
     if (!error && options->session.dump)
-        command_say(stdout, session_dump(session));
+        command_write(stdout, session_dump(session));
     else if (!error && options->dry_run)
         session_probes(session, print_would, NULL);
     else if (!error && options->lists)

@@ -106,7 +106,7 @@ static void print_head(const char *script)
     while (!strncmp(script, "//", 2)) {
         size_t length = strcspn(script, "\n"), skip = script[2] == ' ' ? 3 : 2;
         command_print(stdout, "%.*s", (int)(length - skip), script + skip);
-        command_say(stdout, "\n");
+        command_write(stdout, "\n");
         script += length + (script[length] == '\n');
     }
 }

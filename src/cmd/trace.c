@@ -63,9 +63,9 @@ struct event {
     struct text message, values; /* the format; ", value" for each */
 };
 
-static int complain(const char *what, const char *value)
+static int report_error(const char *what, const char *value)
 {
-    return command_complain("trace", what, value);
+    return command_report_error("trace", what, value);
 }
 
 /* FILE,FILE,… of -s. The texts live as long as the program. */
@@ -73,7 +73,7 @@ static int append_files(struct options *options, char *list)
 {
     for (char *rest, *file = strtok_r(list, ",", &rest); file; file = strtok_r(NULL, ",", &rest)) {
         if (access(file, R_OK))
-            return complain("-s: this file cannot be read:", file);
+            return report_error("-s: this file cannot be read:", file);
         if (options_append(&options->session.symbol_files, file))
             return 1;
     }
@@ -151,15 +151,15 @@ static int parse(struct arguments *arguments, struct options *options, int argc,
     arguments->specs = argv + optind;
     arguments->count = argc - optind;
     if (!arguments->count)
-        return complain("what is to be traced? give a SPEC", NULL);
+        return report_error("what is to be traced? give a SPEC", NULL);
     if (arguments->pid && arguments->tid)
-        return complain("-p and -L: only one of them", NULL);
+        return report_error("-p and -L: only one of them", NULL);
     if (arguments->unix_time && !arguments->timestamp)
-        return complain("-u needs -t", NULL);
+        return report_error("-u needs -t", NULL);
     if (arguments->aggregates && (arguments->time || arguments->timestamp))
-        return complain("-A counts events that are alike, and no two times are: not with -T or -t", NULL);
+        return report_error("-A counts events that are alike, and no two times are: not with -T or -t", NULL);
     if (arguments->aggregates && arguments->contains)
-        return complain("-A counts before there are messages: instead of -f give a predicate", NULL);
+        return report_error("-A counts before there are messages: instead of -f give a predicate", NULL);
     options_process(options, (pid_t)arguments->pid);
     return 0;
 }
@@ -460,10 +460,10 @@ int command_trace(int argc, char **argv)
     if (options_parse(&options, 1, argv) || parse(&arguments, &options, argc, argv))
         return 1;
     if (arena_guard(&arena, out_of_memory))
-        return complain("out of memory", NULL);
+        return report_error("out of memory", NULL);
     int status = write_script(&arena, &arguments, &script);
     if (!status && arguments.verbose && !arguments.shows)
-        command_say(stderr, text_string(&script));
+        command_write(stderr, text_string(&script));
     if (!status)
         status = bcc_run(&options, &script, arguments.shows);
     text_free(&script);

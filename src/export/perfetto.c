@@ -112,8 +112,8 @@ struct perfetto {
     struct place root;
     uint64_t uuids, flows; /* given so far */
     uint8_t interned[65536 / 8];
-    bool ends_are_told[256]; /* by type of object */
-    struct text label;       /* scratch */
+    bool has_explicit_ends[256]; /* by type of object */
+    struct text label;           /* scratch */
 };
 
 /* ---- packets ---- */
@@ -513,7 +513,7 @@ static int begin(struct export *export)
     perfetto->model = recording_model(export->recording);
     perfetto->root.uuid = perfetto->uuids = ROOT;
     for (size_t i = 0; i < perfetto->model->object_count; i++)
-        perfetto->ends_are_told[i] = recording_ends_are_told(perfetto->model, (int16_t)i);
+        perfetto->has_explicit_ends[i] = recording_has_explicit_ends(perfetto->model, (int16_t)i);
     put_head(perfetto, &export->out);
     return 0;
 }
@@ -549,7 +549,7 @@ static int end(struct export *export)
     struct perfetto *perfetto = export->state;
     for (struct living *at = perfetto->living.oldest, *next; at; at = next) {
         next = at->newer;
-        if (!perfetto->ends_are_told[at->type])
+        if (!perfetto->has_explicit_ends[at->type])
             end_life(perfetto, &export->out, (struct life *)at, ((struct life *)at)->last);
     }
     return 0;

@@ -92,8 +92,8 @@ struct program_bytes {
     size_t size;
 };
 
-static int program_tell(const struct program_bytes *program, uint32_t function, struct arena *arena,
-                        kernel_program_visitor *visit, void *state)
+static int program_report(const struct program_bytes *program, uint32_t function, struct arena *arena,
+                          kernel_program_visitor *visit, void *state)
 {
     struct btf_file *file;
     struct program_names names = {.id = function};
@@ -116,7 +116,7 @@ static int program_guarded(const struct program_bytes *program, uint32_t functio
         arena_free(&arena);
         return -ENOMEM;
     }
-    int result = program_tell(program, function, &arena, visit, state);
+    int result = program_report(program, function, &arena, visit, state);
     arena_free(&arena);
     return result;
 }

@@ -69,8 +69,8 @@ struct probe_environment {
     struct probe_program *programs; /* program.h */
     struct table origins;           /* of user.h, by what they are */
     size_t program_count, program_room;
-    void (*tell)(void *state, const char *line, bool is_problem); /* what takes long; or NULL */
-    void *tell_state;
+    void (*report)(void *state, const char *line, bool is_problem); /* what takes long; or NULL */
+    void *report_state;
 };
 struct btf_file *probe_btf(struct probe_environment *environment);      /* NULL: the kernel has none */
 struct tracefs *probe_tracefs(struct probe_environment *environment);   /* NULL: not reachable */

@@ -25,13 +25,13 @@ struct kprobe_detail {       /* of a site */
 };
 
 /* How the sites of a variant are told apart; the variant's detail. */
-enum kprobe_tell { TELL_NOTHING, TELL_COOKIE, TELL_ADDRESS };
+enum kprobe_distinction { DISTINGUISH_BY_NOTHING, DISTINGUISH_BY_COOKIE, DISTINGUISH_BY_ADDRESS };
 struct kprobe_address {
     uint64_t address;
     uint32_t site;
 };
 struct kprobe_group {
-    enum kprobe_tell tell;
+    enum kprobe_distinction distinction;
     struct kprobe_address *addresses; /* TELL_ADDRESS: sorted */
     size_t count;
 };
@@ -253,28 +253,29 @@ static bool goes_multi(const struct probe_environment *environment, const struct
     return takes;
 }
 
-static enum kprobe_tell kprobe_tell(const struct probe_environment *environment,
-                                    const struct context_uses *uses, const struct probe_sites *sites)
+static enum kprobe_distinction kprobe_distinguish(const struct probe_environment *environment,
+                                                  const struct context_uses *uses,
+                                                  const struct probe_sites *sites)
 {
     const struct features *features = &environment->features;
     if (!uses->site || sites->count < 2)
-        return TELL_NOTHING;
+        return DISTINGUISH_BY_NOTHING;
     if (features->attach_cookie &&
         (goes_multi(environment, sites) || (features->perf_link && sites->count <= BY_LINK)))
-        return TELL_COOKIE;
+        return DISTINGUISH_BY_COOKIE;
     for (size_t i = 0; i < sites->count; i++)
         if (!((const struct kprobe_detail *)sites->items[i].detail)->address)
-            return TELL_NOTHING;
-    return features->func_ip ? TELL_ADDRESS : TELL_NOTHING;
+            return DISTINGUISH_BY_NOTHING;
+    return features->func_ip ? DISTINGUISH_BY_ADDRESS : DISTINGUISH_BY_NOTHING;
 }
 
-static void kprobe_tell_fill(struct probe_environment *environment, const struct context_uses *uses,
-                             struct probe_variant *variant)
+static void kprobe_distinction_fill(struct probe_environment *environment, const struct context_uses *uses,
+                                    struct probe_variant *variant)
 {
     const struct probe_sites sites = {variant->sites, variant->count, variant->count};
     struct kprobe_group *group = arena_new(environment->arena, struct kprobe_group);
-    group->tell = kprobe_tell(environment, uses, &sites);
-    if (group->tell == TELL_ADDRESS) {
+    group->distinction = kprobe_distinguish(environment, uses, &sites);
+    if (group->distinction == DISTINGUISH_BY_ADDRESS) {
         group->addresses = arena_array(environment->arena, variant->count, sizeof *group->addresses);
         for (size_t i = 0; i < variant->count; i++)
             group->addresses[group->count++] = (struct kprobe_address){
@@ -283,7 +284,8 @@ static void kprobe_tell_fill(struct probe_environment *environment, const struct
     }
     variant->detail = group;
     variant->context.data = group;
-    variant->context.lower_site = group->tell == TELL_ADDRESS ? kprobe_site_by_address : kprobe_cookie;
+    variant->context.lower_site =
+        group->distinction == DISTINGUISH_BY_ADDRESS ? kprobe_site_by_address : kprobe_cookie;
     variant->context.expected_attach_type = goes_multi(environment, &sites) ? BPF_TRACE_KPROBE_MULTI : 0;
 }
 
@@ -291,7 +293,7 @@ static void kprobe_fill(struct probe_environment *environment, const struct cont
                         struct probe_variant *variant)
 {
     struct probe_context *context = &variant->context;
-    kprobe_tell_fill(environment, uses, variant);
+    kprobe_distinction_fill(environment, uses, variant);
     context->program_type = BPF_PROG_TYPE_KPROBE;
     context->space = SPACE_NONE; /* arguments are of either kind */
     call_registers(environment, uses, context);
@@ -303,7 +305,8 @@ static int kprobe_plan(const struct probe_kind *kind, struct probe_environment *
                        const struct context_uses *uses, const struct probe_sites *sites,
                        struct probe_variants *variants)
 {
-    bool apart = uses->site && sites->count > 1 && kprobe_tell(environment, uses, sites) == TELL_NOTHING;
+    bool apart = uses->site && sites->count > 1 &&
+                 kprobe_distinguish(environment, uses, sites) == DISTINGUISH_BY_NOTHING;
     return probe_plan_grouped(kind, environment, uses, sites, variants, apart, call_key, kprobe_fill);
 }
 
@@ -333,7 +336,8 @@ static int kprobe_attach(struct probe_environment *environment, struct kernel *k
             if (!first)
                 table_put(&cookies, site->name, (void *)(first = site)); /* without memory they stay apart */
             sites[taken] = ((const struct kprobe_detail *)site->detail)->site;
-            sites[taken++].cookie = group->tell == TELL_COOKIE ? (uint64_t)(first - variant->sites) + 1 : 0;
+            sites[taken++].cookie =
+                group->distinction == DISTINGUISH_BY_COOKIE ? (uint64_t)(first - variant->sites) + 1 : 0;
         }
         table_free(&taken_names);
         error = kernel_attach_kprobes(kernel, request, sites, taken, is_return(variant->kind));

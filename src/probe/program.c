@@ -38,8 +38,8 @@ static struct dwarf_file *program_dwarf(struct probe_environment *environment, s
         struct dwarf_options options = {
             .arena = environment->arena,
             .origin = program->origin,
-            .tell = environment->tell,
-            .state = environment->tell_state,
+            .report = environment->report,
+            .state = environment->report_state,
         };
         program->dwarf_tried = true;
         if (dwarf_file_open(program->path, &options, &program->dwarf))

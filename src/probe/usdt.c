@@ -23,8 +23,8 @@ struct usdt_detail {
     struct usdt_arguments arguments;
     const struct usdt_declared *declared; /* arguments.count of them, or NULL */
     /* What the program's debug information says of them; a type of NULL: nothing. NULL: it has none. */
-    const struct dwarf_expression *told;
-    bool is_told;
+    const struct dwarf_expression *debug_types;
+    bool types_read;
 };
 
 struct usdt_search {
@@ -250,21 +250,22 @@ static bool usdt_expression(struct dwarf_file *file, const struct usdt_detail *d
 }
 
 /* Asked when args is read: a declared probe knows better. */
-static const struct dwarf_expression *usdt_told(struct probe_environment *environment,
-                                                const struct usdt_detail *asked)
+static const struct dwarf_expression *usdt_debug_types(struct probe_environment *environment,
+                                                       const struct usdt_detail *asked)
 {
     struct usdt_detail *detail = (struct usdt_detail *)asked;
-    struct dwarf_file *file = detail->is_told || detail->declared || !detail->arguments.count
+    struct dwarf_file *file = detail->types_read || detail->declared || !detail->arguments.count
                                   ? NULL
                                   : probe_dwarf(environment, detail->user.path, detail->user.origin);
-    detail->is_told = true;
+    detail->types_read = true;
     if (!file)
-        return detail->told;
-    struct dwarf_expression *told = arena_array(environment->arena, detail->arguments.count, sizeof *told);
+        return detail->debug_types;
+    struct dwarf_expression *debug_types =
+        arena_array(environment->arena, detail->arguments.count, sizeof *debug_types);
     for (unsigned i = 0; i < detail->arguments.count; i++)
-        if (!usdt_expression(file, detail, &detail->arguments.items[i], &told[i]))
-            told[i] = (struct dwarf_expression){0};
-    return detail->told = told;
+        if (!usdt_expression(file, detail, &detail->arguments.items[i], &debug_types[i]))
+            debug_types[i] = (struct dwarf_expression){0};
+    return detail->debug_types = debug_types;
 }
 
 /* The field of args. */
@@ -312,11 +313,11 @@ static void usdt_key(struct probe_environment *environment, const struct context
                      const struct probe_site *site, struct text *key)
 {
     const struct usdt_detail *detail = site->detail;
-    const struct dwarf_expression *told = uses->args ? usdt_told(environment, detail) : NULL;
+    const struct dwarf_expression *debug_types = uses->args ? usdt_debug_types(environment, detail) : NULL;
     if (user_sites_apart(environment, uses))
         text_printf(key, "%s ", site->name);
     if (uses->arguments || uses->args)
-        text_printf(key, "%u%s", detail->arguments.count, detail->declared ? "+" : told ? "*" : "-");
+        text_printf(key, "%u%s", detail->arguments.count, detail->declared ? "+" : debug_types ? "*" : "-");
     for (unsigned i = 0; i < detail->arguments.count; i++) {
         const struct usdt_argument *a = &detail->arguments.items[i];
         if (!usdt_reads(uses, detail, i))
@@ -324,8 +325,8 @@ static void usdt_key(struct probe_environment *environment, const struct context
         text_printf(key, "|%u:%d:%u:%d:%d:", i, (int)a->kind, a->size, a->is_signed, a->is_float);
         if (detail->declared)
             text_printf(key, "%s %s:", detail->declared[i].type, detail->declared[i].name);
-        if (told)
-            text_printf(key, "%p:", (const void *)told[i].type);
+        if (debug_types)
+            text_printf(key, "%p:", (const void *)debug_types[i].type);
         if (a->kind == USDT_CONSTANT)
             text_printf(key, "%lld", (long long)a->constant);
         else if (a->kind == USDT_REGISTER)
@@ -399,10 +400,11 @@ static const struct type *usdt_args(struct arena *arena, const struct probe_site
     args->fields = fields;
     for (unsigned i = 0; i < detail->arguments.count; i++)
         if (types[i])
-            fields[args->count++] =
-                (struct field){.name = usdt_name(detail, i),
-                               .type = detail->told && detail->told[i].type ? detail->told[i].type : types[i],
-                               .offset = 8 * i};
+            fields[args->count++] = (struct field){.name = usdt_name(detail, i),
+                                                   .type = detail->debug_types && detail->debug_types[i].type
+                                                               ? detail->debug_types[i].type
+                                                               : types[i],
+                                                   .offset = 8 * i};
     args->size = 8 * detail->arguments.count;
     return args;
 }
@@ -424,7 +426,7 @@ static void usdt_fill(struct probe_environment *environment, const struct contex
     context->arguments = types;
     context->argument_count = count;
     context->lower_argument = usdt_argument;
-    if (detail->declared || (uses->args && usdt_told(environment, detail))) {
+    if (detail->declared || (uses->args && usdt_debug_types(environment, detail))) {
         context->args = usdt_args(environment->arena, &variant->sites[0], types);
         context->lower_args_field = usdt_field;
     } else {
@@ -511,14 +513,14 @@ static int usdt_list_flush(struct usdt_listing *listing)
     const struct usdt_detail *detail = listing->detail;
     for (unsigned i = 0; listing->verbose && i < detail->arguments.count; i++) {
         const struct type *type = usdt_type(arena, detail, i);
-        const struct dwarf_expression *told = usdt_told(environment, detail);
-        bool is_told = told && told[i].type;
+        const struct dwarf_expression *debug_types = usdt_debug_types(environment, detail);
+        bool has_type = debug_types && debug_types[i].type;
         usdt_list_argument(&listing->details,
                            detail->declared ? detail->declared[i].type
-                           : is_told        ? told[i].spelling
+                           : has_type       ? debug_types[i].spelling
                            : type           ? type_text(arena, type)
                                             : "unreadable",
-                           usdt_name(detail, i), is_told ? told[i].text : NULL);
+                           usdt_name(detail, i), has_type ? debug_types[i].text : NULL);
     }
     if (listing->verbose) {
         const char *pad = usdt_list_pad(listing);

@@ -195,7 +195,7 @@ static void find_mapped(struct mapped *mapped)
 }
 
 /* Why nothing of a process was found, as far as that is known. */
-static void tell_of_process(const struct mapped *mapped, struct text *why)
+static void explain_process(const struct mapped *mapped, struct text *why)
 {
     const bool is_refused = mapped->error == -EACCES || mapped->error == -EPERM;
     if (mapped->error == -ESRCH)
@@ -210,7 +210,7 @@ static void tell_of_process(const struct mapped *mapped, struct text *why)
 }
 
 /* What is no name of a program, but of its file. */
-static void tell_of_name(const char *name, struct text *why)
+static void explain_name(const char *name, struct text *why)
 {
     struct find_entry entry = {0};
     const char *file = name ? strrchr(name, '/') : NULL;
@@ -248,9 +248,9 @@ char *find_recording(const struct find_choice *choice, struct text *why)
         text_add(why, list.count ? " in /dev/shm; `spoor ctl list` shows what is there" : " in /dev/shm");
         if (getenv("SPOOR_TRACE_DIR"))
             text_printf(why, ", nor in %s", getenv("SPOOR_TRACE_DIR"));
-        tell_of_name(choice->name, why);
+        explain_name(choice->name, why);
         if (choice->pid)
-            tell_of_process(&mapped, why);
+            explain_process(&mapped, why);
     }
     free(mapped.unread);
     find_free(&list);

@@ -138,7 +138,7 @@ int latency_table_add(struct latency_table *table, const struct recording_event 
                          time_between(table, step->before, event->stamp));
     if (!error && tracepoint->life == RECORDING_ENDS)
         error = add_life(table, &step->own);
-    if (!error && step->ended.type >= 0 && !recording_ends_are_told(table->model, step->ended.type))
+    if (!error && step->ended.type >= 0 && !recording_has_explicit_ends(table->model, step->ended.type))
         error = add_life(table, &step->ended);
     return error;
 }
@@ -152,7 +152,7 @@ static void see_living(void *context, const struct object *object)
 {
     struct finish *finish = context;
     if (!finish->error && object->last > object->begun &&
-        !recording_ends_are_told(finish->table->model, object->type))
+        !recording_has_explicit_ends(finish->table->model, object->type))
         finish->error = add_life(finish->table, object);
 }
 

@@ -533,7 +533,7 @@ const char *recording_enumerator(const struct recording_enumeration *enumeration
                : NULL;
 }
 
-bool recording_ends_are_told(const struct recording_model *model, int16_t type)
+bool recording_has_explicit_ends(const struct recording_model *model, int16_t type)
 {
     for (size_t i = 0; i < model->tracepoint_room; i++)
         if (model->tracepoints[i] && model->tracepoints[i]->object == type &&

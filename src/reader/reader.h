@@ -105,7 +105,7 @@ struct recording;
 int recording_name_values(struct recording *recording, const char *tracepoint, const char *argument,
                           const struct recording_enumerator *values, size_t count, unsigned *named);
 /* Do events of this type ever say that an object ends? Those of SPDK's format never do. */
-bool recording_ends_are_told(const struct recording_model *model, int16_t type);
+bool recording_has_explicit_ends(const struct recording_model *model, int16_t type);
 
 /* ---- events ---- */
 

@@ -107,27 +107,27 @@ int stories_begin(struct stories *stories)
     return error;
 }
 
-int stories_tell(struct stories *stories, const struct recording_event *event, const struct object_step *step,
-                 int (*tell)(void *context, size_t story), void *context)
+int stories_visit(struct stories *stories, const struct recording_event *event,
+                  const struct object_step *step, int (*visit)(void *context, size_t story), void *context)
 {
     int error = 0;
     const struct member *own = find(stories, step->own.type, step->own.number);
     for (const struct member *member = own; member && !error; member = member->next) {
         const struct object *root = &stories->objects[member->story];
         if (!member->is_parent || (event->stamp >= root->begun && event->stamp <= root->last))
-            error = tell(context, member->story);
+            error = visit(context, member->story);
     }
     for (unsigned i = 0; i < step->related_count && !error; i++)
         for (const struct member *member = find(stories, step->related[i].type, step->related[i].number);
              member && !error; member = member->next) {
             if (member->is_parent)
                 continue;
-            bool is_told = false;
-            for (const struct member *known = own; known && !is_told; known = known->next)
-                is_told = known->story == member->story;
-            if (is_told)
+            bool is_listed = false;
+            for (const struct member *known = own; known && !is_listed; known = known->next)
+                is_listed = known->story == member->story;
+            if (is_listed)
                 continue;
-            error = tell(context, member->story);
+            error = visit(context, member->story);
             if (!error && step->own.type >= 0)
                 error = add(stories, step->own.type, step->own.number, member->story, false);
         }

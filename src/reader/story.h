@@ -26,7 +26,7 @@ void stories_see_living(struct stories *stories, const struct objects *objects);
 
 /* Second reading: to which stories does the event belong? Calls `tell` for each. 0 or -errno. */
 int stories_begin(struct stories *stories);
-int stories_tell(struct stories *stories, const struct recording_event *event, const struct object_step *step,
-                 int (*tell)(void *context, size_t story), void *context);
+int stories_visit(struct stories *stories, const struct recording_event *event,
+                  const struct object_step *step, int (*visit)(void *context, size_t story), void *context);
 
 #endif

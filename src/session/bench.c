@@ -44,7 +44,7 @@ static struct outcome test_run(struct session *session, const struct session_uni
     struct image_control *control = session->host->operations->control(session->host);
     struct outcome outcome = {0};
     struct text before = session->out;
-    size_t complaints = session->complaints;
+    size_t reported_count = session->reported_count;
     session->out = (struct text){0};
     session->holds_output = true;
     control->result = 0;
@@ -54,8 +54,8 @@ static struct outcome test_run(struct session *session, const struct session_uni
     int error = session->host->operations->run(session->host, unit->program);
     outcome.ns = session->host->operations->clock(session->host) - begin;
     session_consume_all(session);
-    outcome.passed =
-        !error && !control->result && !session->handler.exit_code && session->complaints == complaints;
+    outcome.passed = !error && !control->result && !session->handler.exit_code &&
+                     session->reported_count == reported_count;
     session->handler.exit_requested = false;
     session->holds_output = false;
     outcome.output = session->out;

@@ -20,7 +20,7 @@ struct monitor {
     bool is_foreground, has_ended;
 };
 
-static void tell(const struct monitor *monitor, char what)
+static void notify(const struct monitor *monitor, char what)
 {
     if (monitor->relay >= 0 && send(monitor->relay, &what, 1, MSG_NOSIGNAL) < 0)
         return; /* it has ended, which is seen where it is read from */
@@ -34,7 +34,7 @@ static void look(struct monitor *monitor)
     if (!monitor->has_ended && !waitid(P_PID, (id_t)monitor->command, &what, WEXITED | WNOHANG | WNOWAIT) &&
         what.si_pid) {
         monitor->has_ended = true;
-        tell(monitor, MONITOR_ENDED);
+        notify(monitor, MONITOR_ENDED);
         return;
     }
     what.si_pid = 0;
@@ -42,9 +42,9 @@ static void look(struct monitor *monitor)
         return;
     bool reads = what.si_status == SIGTTIN || what.si_status == SIGTTOU;
     if (reads && !monitor->is_foreground)
-        tell(monitor, MONITOR_WANTS_TERMINAL);
+        notify(monitor, MONITOR_WANTS_TERMINAL);
     else if (reads || what.si_status == SIGTSTP)
-        tell(monitor, MONITOR_STOPPED);
+        notify(monitor, MONITOR_STOPPED);
 }
 
 static void signal_command(const struct monitor *monitor, int number)
@@ -108,7 +108,7 @@ void command_monitor(int slave, int relay, int number, int life, pid_t command)
     sigaddset(&heard, SIGHUP);
     prctl(PR_SET_NAME, "spoor-monitor");
     rights_close_others((int[]){slave, relay, number, life}, 4);
-    tell(&monitor, MONITOR_GROUP);
+    notify(&monitor, MONITOR_GROUP);
     if (send(relay, &command, sizeof command, MSG_NOSIGNAL) != sizeof command)
         _exit(126);
     monitor.signals = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -34,7 +34,7 @@ static bool is_foreground(const struct relay *relay)
     return group < 0 ? errno == ENOTTY : group == getpgrp();
 }
 
-static void tell(const struct relay *relay, char what)
+static void notify(const struct relay *relay, char what)
 {
     if (send(relay->monitor, &what, 1, MSG_NOSIGNAL) < 0)
         return; /* it has ended, which is seen where it is read from */
@@ -75,7 +75,7 @@ static void take(struct relay *relay)
     copy_size(relay);
     set_mode(relay);
     relay->is_taken = true;
-    tell(relay, MONITOR_FOREGROUND);
+    notify(relay, MONITOR_FOREGROUND);
 }
 
 /* Who has the foreground may have set a mode of their own. Without that it is given back even when the tracer
@@ -102,8 +102,8 @@ static void stop(struct relay *relay, int number)
     if (relay->is_wanted)
         take(relay);
     if (!relay->is_taken) {
-        tell(relay, MONITOR_BACKGROUND);
-        tell(relay, MONITOR_GO_ON);
+        notify(relay, MONITOR_BACKGROUND);
+        notify(relay, MONITOR_GO_ON);
     }
 }
 
@@ -204,7 +204,7 @@ static void hear_signal(struct relay *relay)
     else if (number == SIGCONT && relay->is_wanted && !relay->is_taken)
         take(relay); /* perhaps we are in the foreground now */
     else if (number != SIGCONT && !relay->is_taken)
-        tell(relay, number == SIGINT ? MONITOR_INTERRUPT : number == SIGQUIT ? MONITOR_QUIT : MONITOR_STOP);
+        notify(relay, number == SIGINT ? MONITOR_INTERRUPT : number == SIGQUIT ? MONITOR_QUIT : MONITOR_STOP);
 }
 
 void command_relay(int terminal, int master, int monitor, int shown, bool takes)
@@ -226,7 +226,7 @@ void command_relay(int terminal, int master, int monitor, int shown, bool takes)
     if (takes)
         take(&relay);
     if (!relay.is_taken)
-        tell(&relay, MONITOR_BACKGROUND);
+        notify(&relay, MONITOR_BACKGROUND);
     while (!relay.is_over) {
         struct pollfd ready[COUNT] = {[SIGNALS] = {relay.signals, POLLIN, 0},
                                       [MONITOR] = {monitor, POLLIN, 0},

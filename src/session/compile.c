@@ -513,7 +513,7 @@ static int compile(struct session *session)
     features_without(&session->environment.features, session->options.without, &unused);
     definitions_open(session);
     session_parse(session);
-    definitions_tell(session);
+    definitions_report(session);
     if (!session->diagnostics.errors)
         settings_from_script(&session->options.settings, session->script, &session->diagnostics);
     if (!session->diagnostics.errors)

@@ -182,7 +182,7 @@ static bool provide_kernel_function_allowed(void *state, const char *name,
 }
 
 /* What takes long is for somebody who waits and looks on. */
-static void tell_waiting(void *state, const char *line, bool is_problem)
+static void report_waiting(void *state, const char *line, bool is_problem)
 {
     if (is_problem || isatty(STDERR_FILENO))
         session_report(state, "%s\n", line);
@@ -216,13 +216,13 @@ void definitions_open(struct session *session)
         .type = kernel_type,
     };
     session->definitions = c_open(&options);
-    session->environment.tell = tell_waiting;
-    session->environment.tell_state = session;
+    session->environment.report = report_waiting;
+    session->environment.report_state = session;
     for (const char *const *header = session->options.headers; header && *header; header++)
         c_include(session->definitions, *header, (struct span){0});
 }
 
-void definitions_tell(struct session *session)
+void definitions_report(struct session *session)
 {
     const char *note;
     for (size_t n = 0; session->options.is_verbose && (note = c_note(session->definitions, n)); n++)

@@ -127,7 +127,7 @@ static int start(struct session *session, size_t first)
 }
 
 /* What was said about it becomes a warning: the trace goes on. */
-static void tell(struct session *session, size_t first, size_t from)
+static void report_grown(struct session *session, size_t first, size_t from)
 {
     struct diagnostics *said = &session->diagnostics;
     for (size_t i = from; i < said->count && first < session->unit_count; i++)
@@ -154,7 +154,7 @@ static void grow_at(struct session *session, struct action_block *block, const s
     compile_plan(session, block, point);
     bool keeps = has_learnt(session, first, files, items);
     if (session->unit_count > first && start(session, first)) {
-        tell(session, first, count);
+        report_grown(session, first, count);
         session->unit_count = first;
         if (++session->grow_failures == FAILURES_MAX) {
             session_report(session,

@@ -112,7 +112,7 @@ void interrupt_maps_begin(struct session *session)
     session->maps_at = session_clock();
 }
 
-static void tell_passed_over(struct session *session, uint64_t count, const char *probes, const char *what)
+static void report_passed_over(struct session *session, uint64_t count, const char *probes, const char *what)
 {
     if (count && session->options.is_json && !session->broken_output) {
         record_lost_events(&session->out, count, probes, "end");
@@ -122,17 +122,17 @@ static void tell_passed_over(struct session *session, uint64_t count, const char
                        what);
 }
 
-void interrupt_tell(struct session *session)
+void interrupt_report(struct session *session)
 {
     if (session->options.no_warnings)
         return;
     if (session->unwritten)
         session_report(session, "Lost %llu events that could not be written\n",
                        (unsigned long long)session->unwritten);
-    tell_passed_over(session, session->unplayed, "trace probes, before the end",
-                     "of recordings that were waiting to be read");
-    tell_passed_over(session, session->unread, "all probes, before the end",
-                     "that were waiting to be printed or acted on");
+    report_passed_over(session, session->unplayed, "trace probes, before the end",
+                       "of recordings that were waiting to be read");
+    report_passed_over(session, session->unread, "all probes, before the end",
+                       "that were waiting to be printed or acted on");
     if (session->unnamed && !session->options.is_json)
         session_report(session,
                        "WARNING: %llu names were not looked up: that takes long, and the trace "

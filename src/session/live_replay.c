@@ -197,7 +197,7 @@ bool live_replay_is_busy(const struct session *session)
 }
 
 /* How exact is the order of what was recorded and the rest? */
-static void tell_relations(struct session *session)
+static void report_relations(struct session *session)
 {
     const struct replay *replay = session->environment.replay;
     for (size_t i = 0; i < replay_count(replay); i++) {
@@ -226,6 +226,6 @@ void live_replay_finish(struct session *session)
     if (!session->handler.exit_requested && !session->broken_output)
         replay_pass_over(session, session->live_replay->since, end);
     session->horizon = UINT64_MAX;
-    replay_tell_missing(session);
-    tell_relations(session);
+    replay_report_missing(session);
+    report_relations(session);
 }

@@ -20,7 +20,7 @@
 #include "sym/cgroup.h"
 #include "sym/proc.h"
 
-static int complain_process(struct session *session, pid_t pid, int error)
+static int report_process(struct session *session, pid_t pid, int error)
 {
     if (error == -ESRCH || error == -EINVAL)
         diagnose_error(&session->diagnostics, (struct span){0}, "there is no process %d", (int)pid);
@@ -36,7 +36,7 @@ static int open_processes(struct session *session)
     for (size_t i = 0; i < options->pid_count; i++) {
         int fd = (int)syscall(SYS_pidfd_open, options->pids[i], 0);
         if (fd < 0)
-            return complain_process(session, options->pids[i], -errno);
+            return report_process(session, options->pids[i], -errno);
         session->process_fds[session->process_count++] = fd;
     }
     return 0;

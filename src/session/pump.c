@@ -126,7 +126,7 @@ int pump_start(struct session *session, struct processes *processes)
     pthread_mutex_init(&pump->lock, NULL);
     pthread_cond_init(&pump->changed, NULL);
     if (processes && !mappings_open(&pump->mappings))
-        processes_are_told(processes);
+        processes_follow_events(processes);
     session->pump = pump;
     return 0;
 }

@@ -331,7 +331,7 @@ static bool run_events(struct session *session, uint64_t *time, uint64_t until)
     return got < 0;
 }
 
-void replay_tell_missing(struct session *session)
+void replay_report_missing(struct session *session)
 {
     const struct replay *replay = session->environment.replay;
     for (size_t i = 0; i < replay_count(replay); i++) {
@@ -450,7 +450,7 @@ void replay_loop(struct session *session)
     session->replay_time = time;
     if (session->pauses && !session->interrupted)
         return;
-    replay_tell_missing(session);
+    replay_report_missing(session);
     if (time)
         set_time(session, time);
 }

@@ -61,7 +61,7 @@ static void handler_report(struct event_handler *handler, enum severity severity
     struct text text = {0};
     diagnostic_render(&text, &diagnostic, session->options.colour);
     session_report_text(session, &text);
-    session->complaints += severity == DIAGNOSTIC_ERROR;
+    session->reported_count += severity == DIAGNOSTIC_ERROR;
     text_free(&text);
 }
 
@@ -184,7 +184,7 @@ static void *special_thread(void *state)
 }
 
 /* What the thread could not do is told by the one that owns the diagnostics. */
-static void tell_special(struct session *session)
+static void report_special(struct session *session)
 {
     if (!session->special_error)
         return;
@@ -195,7 +195,7 @@ static void tell_special(struct session *session)
 }
 
 /* From now on programs return at once. */
-static void tell_stop(struct session *session)
+static void report_stop(struct session *session)
 {
     struct image_control *control = session->host->operations->control(session->host);
     if (control)
@@ -219,7 +219,7 @@ static void run_special(struct session *session, enum probe_time time)
         return;
     if (thread_start(&session->special_thread, special_thread, session)) {
         special_thread(session);
-        tell_special(session);
+        report_special(session);
         return;
     }
     session->has_special_thread = true;
@@ -233,13 +233,13 @@ static void run_special(struct session *session, enum probe_time time)
         }
         if (pthread_clockjoin_np(session->special_thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
             session->has_special_thread = false;
-            tell_special(session);
+            report_special(session);
             return;
         }
         consume(session, false);
         if (time == PROBE_ITERATE &&
             (session_interrupted(session) || session->handler.exit_requested || session->broken_output))
-            tell_stop(session);
+            report_stop(session);
     }
 }
 
@@ -320,7 +320,7 @@ static int attach(struct session *session)
 
 /* What was left out while all was attached, from the given diagnostic on: told before the trace, and so not
  * after it. A guest's program is told by its own. */
-static void tell_left_out(struct session *session, size_t from)
+static void report_left_out(struct session *session, size_t from)
 {
     struct diagnostics *said = &session->diagnostics;
     struct text text = {0};
@@ -338,7 +338,7 @@ static void tell_left_out(struct session *session, size_t from)
     text_free(&text);
 }
 
-static void tell_attached(struct session *session)
+static void report_attached(struct session *session)
 {
     struct text held = session->out, ends = session->event_ends;
     session->out = session->event_ends = (struct text){0};
@@ -490,7 +490,7 @@ static void end(struct session *session)
     session->holds_output = false;
     child_settle(session);
     limits_time(session, false);
-    tell_stop(session);
+    report_stop(session);
     runtime_errors_count_skipped(session);
     if (session->live_replay)
         live_replay_finish(session);
@@ -502,7 +502,7 @@ static void end(struct session *session)
     if (!session->broken_output)
         print_maps(session);
     runtime_errors_report(session, true);
-    interrupt_tell(session);
+    interrupt_report(session);
     uint64_t disorder = session->host->operations->disorder(session->host);
     if (disorder && !session->options.no_warnings && !session->options.is_json)
         session_report(session, "WARNING: %llu records came too late to be printed in the order of time\n",
@@ -587,7 +587,7 @@ static void give_up_privileges(struct session *session)
 
 static int begin(struct session *session)
 {
-    size_t told = session->diagnostics.count;
+    size_t reported = session->diagnostics.count;
     int error = prepare(session);
     if (!error)
         error = limits_memory(session);
@@ -629,8 +629,8 @@ static int begin(struct session *session)
     give_up_privileges(session);
     pump_run(session);
     replay_begin(session);
-    tell_left_out(session, told);
-    tell_attached(session);
+    report_left_out(session, reported);
+    report_attached(session);
     limits_time(session, true);
     run_special(session, PROBE_ITERATE);
     bench_run(session);
@@ -659,7 +659,7 @@ static int clean_up(void *state)
 {
     struct session *session = state;
     if (session->has_special_thread) {
-        tell_stop(session);
+        report_stop(session);
         pthread_join(session->special_thread, NULL);
         session->has_special_thread = false;
     }
@@ -741,7 +741,7 @@ void session_leave(struct session *session)
     if (!session->host)
         return;
     session->broken_output = true; /* nobody wants it */
-    tell_stop(session);
+    report_stop(session);
     session_guarded(session, clean_up, session);
     if (session->kernel)
         kernel_leave(session->kernel);

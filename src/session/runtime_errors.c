@@ -67,8 +67,8 @@ static bool tells_json(const struct session *session)
     return session->options.is_json && !session->broken_output;
 }
 
-static void tell_lost(struct session *session, uint64_t count, const char *probe, const char *message,
-                      const char *reason)
+static void report_lost(struct session *session, uint64_t count, const char *probe, const char *message,
+                        const char *reason)
 {
     if (!tells_json(session)) {
         session_report(session, "Lost %llu events of %s: %s\n", (unsigned long long)count, probe, message);
@@ -78,12 +78,12 @@ static void tell_lost(struct session *session, uint64_t count, const char *probe
     session_flush(session);
 }
 
-static void tell(struct session *session, const struct runtime_error *runtime_error, uint64_t count)
+static void report(struct session *session, const struct runtime_error *runtime_error, uint64_t count)
 {
     const char *message = texts[runtime_error->kind].message;
     const char *helper = runtime_error->helper ? runtime_error->helper : texts[runtime_error->kind].helper;
     if (runtime_error->kind == RUNTIME_ERROR_LOST || runtime_error->kind == RUNTIME_ERROR_SCRATCH) {
-        tell_lost(session, count, runtime_error->probe, message, texts[runtime_error->kind].helper);
+        report_lost(session, count, runtime_error->probe, message, texts[runtime_error->kind].helper);
         return;
     }
     struct position at = {0, 0};
@@ -138,16 +138,16 @@ void runtime_errors_count_skipped(struct session *session)
     }
 }
 
-static void tell_skipped(struct session *session)
+static void report_skipped(struct session *session)
 {
     for (size_t i = 0; i < session->unit_count && !session->options.no_warnings; i++) {
         const struct session_unit *unit = &session->units[i];
         const char *name = unit->variant->sites[0].name;
         if (unit->skipped)
-            tell_lost(session, unit->skipped, name, "the CPU was running a BPF program already", "nested");
+            report_lost(session, unit->skipped, name, "the CPU was running a BPF program already", "nested");
         if (unit->missed)
-            tell_lost(session, unit->missed, name,
-                      "the CPU was handling a probe already, or too many calls were under way", "missed");
+            report_lost(session, unit->missed, name,
+                        "the CPU was handling a probe already, or too many calls were under way", "missed");
     }
 }
 
@@ -164,15 +164,15 @@ void runtime_errors_report(struct session *session, bool last)
         const struct runtime_error *runtime_error = &session->image.runtime_errors[i];
         struct runtime_error_state *state = &session->runtime_errors[i];
         uint64_t value = __atomic_load_n(&control->runtime_errors[i], __ATOMIC_RELAXED);
-        if (value == state->told || (!due && state->told))
+        if (value == state->reported || (!due && state->reported))
             continue;
         if (!session->options.no_warnings &&
             (texts[runtime_error->kind].when == ALWAYS || session->options.warns))
-            tell(session, runtime_error, value - state->told);
-        state->told = value;
+            report(session, runtime_error, value - state->reported);
+        state->reported = value;
     }
     if (due)
         session->runtime_error_time = now;
     if (last)
-        tell_skipped(session);
+        report_skipped(session);
 }

@@ -25,7 +25,7 @@ struct session_unit { /* one program */
 };
 
 struct runtime_error_state { /* of one counter */
-    uint64_t told;
+    uint64_t reported;
 };
 
 struct session_child {
@@ -132,7 +132,7 @@ struct session {
     bool has_data_limit;
     uint64_t progress_time; /* when attaching began, or was last told of */
     bool shows_progress;
-    size_t complaints; /* made by actions */
+    size_t reported_count; /* made by actions */
     bool tests_failed;
     unsigned pending_sigusr1; /* SIGUSR1 that self probes have not heard yet */
     bool walk_failed;         /* the kernel broke an iterator off */
@@ -188,7 +188,7 @@ bool pump_is_due(const struct session *session, uint64_t until); /* pump_consume
 void pump_stop(struct session *session);
 /* definitions.c: C definitions, before the script is parsed; and names from outside the script. */
 void definitions_open(struct session *session);
-void definitions_tell(struct session *session);    /* -v: what of the headers was passed over */
+void definitions_report(struct session *session);  /* -v: what of the headers was passed over */
 void definitions_provide(struct session *session); /* sets session->provider */
 /* A type by its name as a probe of that context knows it. context NULL: in no program. NULL: there is none. */
 const struct type *definitions_type(struct session *session, const struct probe_context *context,
@@ -212,7 +212,7 @@ void replay_run_special(struct session *session, enum probe_time time);
 /* Threads copy what living programs record, with the rights that this one has. */
 void replay_begin(struct session *session);
 void replay_loop(struct session *session);
-void replay_tell_missing(struct session *session); /* what the recordings have lost */
+void replay_report_missing(struct session *session); /* what the recordings have lost */
 /* At the end: counts the events that are still there, of that time, and that there is no time for. */
 void replay_pass_over(struct session *session, uint64_t since, uint64_t until);
 void replay_close(struct session *session);
@@ -284,7 +284,7 @@ bool interrupt_cuts(struct session *session); /* nor is there time for the rest 
 bool interrupt_leaves_names(void *session); /* nor for a name that has to be read from a file; counts them */
 void interrupt_end_begins(struct session *session); /* from now on records are those of the end probes */
 void interrupt_maps_begin(struct session *session);
-void interrupt_tell(struct session *session); /* at the end: what was passed over */
+void interrupt_report(struct session *session); /* at the end: what was passed over */
 /* limits.c */
 int limits_memory(struct session *session);            /* before maps are made; -errno with a diagnostic */
 void limits_of_command(const struct session *session); /* in a child: the limits that we found */

@@ -21,14 +21,14 @@
 #include "base/whole.h"
 
 enum {
-    LOOK_MS = 50,  /* how often it is asked whether the answer is still wanted */
-    STREAMS = 3,   /* the standard ones */
-    TOLD_MAX = 64, /* before an answer */
-    KEPT_MAX = 8,  /* descriptors that are given to it at its start */
+    LOOK_MS = 50,     /* how often it is asked whether the answer is still wanted */
+    STREAMS = 3,      /* the standard ones */
+    NOTICES_MAX = 64, /* before an answer */
+    KEPT_MAX = 8,     /* descriptors that are given to it at its start */
 };
 #define MESSAGE_MAX ((uint64_t)512 << 20)
 
-enum frame { FRAME_QUESTION, FRAME_ANSWER, FRAME_TOLD };
+enum frame { FRAME_QUESTION, FRAME_ANSWER, FRAME_NOTICE };
 struct head {
     uint32_t frame; /* enum frame */
     uint32_t kind;
@@ -74,15 +74,16 @@ void apart_pretend(void)
 
 /* ---- the child ---- */
 
-void apart_tell(uint32_t kind, const struct text *told)
+void apart_notify(uint32_t kind, const struct text *notice)
 {
-    if (is_pretended && listener && listener->hear && !told->failed) {
-        struct wire wire = {.at = told->bytes, .end = told->bytes + told->length};
+    if (is_pretended && listener && listener->hear && !notice->failed) {
+        struct wire wire = {.at = notice->bytes, .end = notice->bytes + notice->length};
         listener->hear(listener->hear_state, kind, &wire);
     }
-    struct head head = {.frame = FRAME_TOLD, .kind = kind, .size = told->length};
-    if (inside >= 0 && !told->failed &&
-        (whole_write(inside, &head, sizeof head, -1) || whole_write(inside, told->bytes, told->length, -1)))
+    struct head head = {.frame = FRAME_NOTICE, .kind = kind, .size = notice->length};
+    if (inside >= 0 && !notice->failed &&
+        (whole_write(inside, &head, sizeof head, -1) ||
+         whole_write(inside, notice->bytes, notice->length, -1)))
         _exit(1);
 }
 
@@ -318,7 +319,7 @@ static char *take_frame(const struct apart *apart, struct head *head)
 {
     const uint64_t deadline = now_ms() + (uint64_t)apart->options.patience_ms;
     if (!take(apart, head, sizeof *head, deadline) || head->size > MESSAGE_MAX || head->status > 0 ||
-        head->status < -4095 || (head->frame != FRAME_ANSWER && head->frame != FRAME_TOLD))
+        head->status < -4095 || (head->frame != FRAME_ANSWER && head->frame != FRAME_NOTICE))
         return NULL;
     char *bytes = malloc(head->size + 1);
     if (bytes && !take(apart, bytes, head->size, deadline)) {
@@ -348,7 +349,7 @@ static int ask_ourselves(const struct apart *apart, uint32_t kind, const struct 
 int apart_ask(struct apart *apart, uint32_t kind, const struct text *question, int fd,
               struct apart_answer *out)
 {
-    struct head head = {.frame = FRAME_TOLD};
+    struct head head = {.frame = FRAME_NOTICE};
     char *bytes = NULL;
     *out = (struct apart_answer){.bytes = NULL};
     if (question && question->failed)
@@ -358,12 +359,12 @@ int apart_ask(struct apart *apart, uint32_t kind, const struct text *question, i
     if (is_pretended)
         return ask_ourselves(apart, kind, question, fd, out);
     bool is_sent = give_question(apart, kind, question, fd);
-    for (unsigned told_count = 0; is_sent && told_count <= TOLD_MAX; told_count++) {
-        if (!(bytes = take_frame(apart, &head)) || head.frame != FRAME_TOLD)
+    for (unsigned notice_count = 0; is_sent && notice_count <= NOTICES_MAX; notice_count++) {
+        if (!(bytes = take_frame(apart, &head)) || head.frame != FRAME_NOTICE)
             break;
-        struct wire told = {.at = bytes, .end = bytes + head.size};
+        struct wire notice = {.at = bytes, .end = bytes + head.size};
         if (apart->options.hear)
-            apart->options.hear(apart->options.hear_state, head.kind, &told);
+            apart->options.hear(apart->options.hear_state, head.kind, &notice);
         free(bytes);
         bytes = NULL;
     }

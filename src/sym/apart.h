@@ -39,7 +39,7 @@ struct apart_options {
     int owned;        /* … this file; see struct sandbox */
     int patience_ms;  /* for an answer, or a sign of life (apart_tell) */
     /* In the parent: what the child tells meanwhile; NULL: nobody listens. */
-    void (*hear)(void *state, uint32_t kind, struct wire *told);
+    void (*hear)(void *state, uint32_t kind, struct wire *notice);
     void *hear_state;
 };
 
@@ -75,6 +75,6 @@ void apart_pretend(void);
 /* For tests of who asks: what is done to each answer before it leaves the child. */
 void apart_answers_change(void (*change)(struct text *answer));
 /* Something for the parent's `hear`, before the answer. */
-void apart_tell(uint32_t kind, const struct text *told);
+void apart_notify(uint32_t kind, const struct text *notice);
 
 #endif

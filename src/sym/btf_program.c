@@ -24,7 +24,7 @@ struct service {
     struct arena arena;
     void *bytes;
     struct btf_file *btf; /* NULL: not open */
-    struct type_teller teller;
+    struct type_writer writer;
 };
 
 static int open_btf(struct service *service)
@@ -67,7 +67,7 @@ static int serve(void *state, struct apart_question *question, struct text *answ
     if (!service->btf)
         return -ENOENT;
     if (question->kind == ASK_FIELDS)
-        return type_put_fields(&service->teller, answer, wire_take(&question->in));
+        return type_put_fields(&service->writer, answer, wire_take(&question->in));
     const char *name = wire_take_text(&question->in);
     if (!name)
         return -EINVAL;
@@ -79,7 +79,7 @@ static int serve(void *state, struct apart_question *question, struct text *answ
     type = question->kind == ASK_TYPE ? btf_file_type(service->btf, name)
                                       : btf_file_enumerator_type(service->btf, name, &value);
     wire_put(answer, (uint64_t)value);
-    type_put(&service->teller, answer, type);
+    type_put(&service->writer, answer, type);
     return 0;
 }
 
@@ -87,7 +87,7 @@ static void service_free(struct service *service)
 {
     if (service->btf)
         btf_file_close(service->btf);
-    type_teller_free(&service->teller);
+    type_writer_free(&service->writer);
     arena_free(&service->arena);
     free(service->bytes);
 }

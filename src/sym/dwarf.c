@@ -76,12 +76,12 @@ static bool has_addresses_apart(struct dwarf_reader *file)
 }
 
 /* What takes long, went wrong or is missing. */
-static void tell(enum dwarf_told kind, const char *what)
+static void notify(enum dwarf_notice kind, const char *what)
 {
-    struct text told = {0};
-    wire_put_text(&told, what);
-    apart_tell(kind, &told);
-    text_free(&told);
+    struct text notice = {0};
+    wire_put_text(&notice, what);
+    apart_notify(kind, &notice);
+    text_free(&notice);
 }
 
 /* Reports the first unit whose other half libdw did not find, with the number of all such units. */
@@ -98,11 +98,11 @@ static void look_for_missing(struct dwarf_reader *file)
     }
     if (!missing)
         return;
-    struct text told = {0};
-    wire_put_text(&told, first);
-    wire_put(&told, missing);
-    apart_tell(DWARF_TOLD_MISSING, &told);
-    text_free(&told);
+    struct text notice = {0};
+    wire_put_text(&notice, first);
+    wire_put(&notice, missing);
+    apart_notify(DWARF_NOTICE_MISSING, &notice);
+    text_free(&notice);
 }
 
 /* Does the compiler say that it has split something off? *are_files: all that can be seen are files. */
@@ -229,17 +229,17 @@ void dwarf_answered(struct dwarf_question *question)
     if (!mapped_end() || file->is_cut)
         return;
     file->is_cut = file->is_late = true;
-    tell(DWARF_TOLD_PROBLEM, "cut short");
+    notify(DWARF_NOTICE_PROBLEM, "cut short");
 }
 
 bool dwarf_is_late(struct dwarf_reader *file)
 {
     time_t left = file->deadline - now();
     file->is_late |= left < 0 || mapped_is_cut();
-    if (file->is_late || !file->tells_wait || left > DWARF_SECONDS_MAX - 2)
+    if (file->is_late || !file->reports_wait || left > DWARF_SECONDS_MAX - 2)
         return file->is_late;
-    tell(DWARF_TOLD_WAIT, "names");
-    file->tells_wait = false;
+    notify(DWARF_NOTICE_WAIT, "names");
+    file->reports_wait = false;
     return false;
 }
 

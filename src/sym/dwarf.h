@@ -28,8 +28,8 @@ struct elf_origin;
 struct dwarf_options {
     struct arena *arena;
     const struct elf_origin *origin; /* what must be there; NULL: anything */
-    void (*tell)(void *state, const char *line,
-                 bool is_problem); /* what takes long, or went wrong; or NULL */
+    void (*report)(void *state, const char *line,
+                   bool is_problem); /* what takes long, or went wrong; or NULL */
     void *state;
 };
 

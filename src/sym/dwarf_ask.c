@@ -27,22 +27,23 @@ struct dwarf_file {
 
 /* ---- what it tells meanwhile ---- */
 
-static void say(struct dwarf_file *file, const char *line, bool is_problem)
+static void report_progress(struct dwarf_file *file, const char *line, bool is_problem)
 {
-    if (file->options.tell)
-        file->options.tell(file->options.state, line, is_problem);
+    if (file->options.report)
+        file->options.report(file->options.state, line, is_problem);
 }
 
-static void say_missing(struct dwarf_file *file, struct wire *told)
+static void report_missing(struct dwarf_file *file, struct wire *notice)
 {
     struct arena *arena = file->options.arena;
-    const char *name = wire_take_text(told);
-    uint64_t count = wire_take(told);
-    if (told->is_bad || !name || !count)
+    const char *name = wire_take_text(notice);
+    uint64_t count = wire_take(notice);
+    if (notice->is_bad || !name || !count)
         return;
     const char *others =
         count > 1 ? arena_printf(arena, " and %llu others", (unsigned long long)count - 1) : "";
-    say(file,
+    report_progress(
+        file,
         arena_printf(
             arena,
             "WARNING: the compiler split debug information of %s off to %s%s, which cannot be read: names "
@@ -51,19 +52,21 @@ static void say_missing(struct dwarf_file *file, struct wire *told)
         true);
 }
 
-static void hear(void *state, uint32_t kind, struct wire *told)
+static void hear(void *state, uint32_t kind, struct wire *notice)
 {
     struct dwarf_file *file = state;
     struct arena *arena = file->options.arena;
     size_t size;
     switch (kind) {
-    case DWARF_TOLD_WAIT:
-        say(file,
+    case DWARF_NOTICE_WAIT:
+        report_progress(
+            file,
             arena_printf(arena, "Reading the names in the debug information of %s, once", file->source.path),
             false);
         break;
-    case DWARF_TOLD_PROBLEM:
-        say(file,
+    case DWARF_NOTICE_PROBLEM:
+        report_progress(
+            file,
             arena_printf(
                 arena,
                 "WARNING: %s, or its debug information, was cut short while it was read: what is missing "
@@ -71,9 +74,9 @@ static void hear(void *state, uint32_t kind, struct wire *told)
                 file->source.path),
             true);
         break;
-    case DWARF_TOLD_MISSING: say_missing(file, told); break;
-    case DWARF_TOLD_INDEX: {
-        const void *entries = wire_take_bytes(told, &size);
+    case DWARF_NOTICE_MISSING: report_missing(file, notice); break;
+    case DWARF_NOTICE_INDEX: {
+        const void *entries = wire_take_bytes(notice, &size);
         if (entries && size % sizeof(struct dwarf_entry) == 0)
             dwarf_cache_write(&file->source, entries, size);
         break;
@@ -94,7 +97,8 @@ static int ask(struct dwarf_file *file, enum dwarf_question_kind kind, struct wi
     *in = &file->answer.in;
     if (apart_is_gone(file->child) && !file->is_lost) {
         file->is_lost = true;
-        say(file,
+        report_progress(
+            file,
             arena_printf(
                 file->options.arena,
                 "WARNING: the debug information of %s could not be read to its end: names are missing",

@@ -186,15 +186,15 @@ static void make_room(int directory, off_t wanted)
 }
 
 /* There: what was read goes to who may write. */
-void dwarf_cache_tell(const struct dwarf_source *source, const struct dwarf_index *index)
+void dwarf_cache_send(const struct dwarf_source *source, const struct dwarf_index *index)
 {
-    struct text told = {0};
+    struct text notice = {0};
     size_t bytes = index->count * sizeof *index->entries;
     if (!source->key || index->count < WORTH_ENTRIES || (off_t)bytes > CACHE_BYTES_MAX / 2)
         return;
-    wire_put_bytes(&told, index->entries, bytes);
-    apart_tell(DWARF_TOLD_INDEX, &told);
-    text_free(&told);
+    wire_put_bytes(&notice, index->entries, bytes);
+    apart_notify(DWARF_NOTICE_INDEX, &notice);
+    text_free(&notice);
 }
 
 /* What a process told that was taken over by this program leads astray who asks about this program, no one

@@ -169,14 +169,14 @@ static void make_index(struct dwarf_reader *file)
     file->index_read = true;
     if (dwarf_cache_read(file->source, &file->index))
         return;
-    file->tells_wait = true;
+    file->reports_wait = true;
     int stop = walk_units(&walk, file->dwarf, false);
     if (!stop && alternate)
         stop = walk_units(&walk, alternate, true);
     index_sort(&file->index);
-    file->tells_wait = false;
+    file->reports_wait = false;
     if (!stop && !file->is_late)
-        dwarf_cache_tell(file->source, &file->index);
+        dwarf_cache_send(file->source, &file->index);
 }
 
 /* ---- looking up ---- */

@@ -75,7 +75,7 @@ struct dwarf_reader {
     uint64_t entries; /* looked at */
     time_t deadline;  /* of the question that is answered now */
     bool is_late, is_cut;
-    bool tells_wait; /* it is told once when it takes longer than a second */
+    bool reports_wait; /* it is told once when it takes longer than a second */
 };
 
 /* 0, or -ENOENT: there is no debug information; -EBADMSG: a file was cut short; -ENOMEM. *is_split: some of it is
@@ -114,7 +114,7 @@ enum dwarf_question_kind {
     DWARF_ASK_FIELDS,
     DWARF_ASK_COUNT
 };
-enum dwarf_told { DWARF_TOLD_WAIT, DWARF_TOLD_PROBLEM, DWARF_TOLD_MISSING, DWARF_TOLD_INDEX };
+enum dwarf_notice { DWARF_NOTICE_WAIT, DWARF_NOTICE_PROBLEM, DWARF_NOTICE_MISSING, DWARF_NOTICE_INDEX };
 struct dwarf_service;
 struct dwarf_service *dwarf_service_new(const struct dwarf_source *source); /* NULL: no memory */
 void dwarf_service_free(struct dwarf_service *service);                     /* where it was made */
@@ -166,7 +166,7 @@ int dwarf_fast_each(struct dwarf_reader *file, enum dwarf_kind kind, const char 
 
 /* dwarf_cache.c. There: index is left as it is when there is none, or a damaged one. */
 bool dwarf_cache_read(const struct dwarf_source *source, struct dwarf_index *index);
-void dwarf_cache_tell(const struct dwarf_source *source, const struct dwarf_index *index);
+void dwarf_cache_send(const struct dwarf_source *source, const struct dwarf_index *index);
 /* Here: which file of the cache is for these very files; the program's build id. Sets key and index. */
 void dwarf_cache_find(struct dwarf_source *source, const uint8_t *build_id, size_t size);
 void dwarf_cache_write(const struct dwarf_source *source, const void *entries, size_t size);

@@ -11,7 +11,7 @@ struct dwarf_service {
     const struct dwarf_source *source;
     struct arena arena;
     struct dwarf_reader *reader; /* NULL: not open */
-    struct type_teller teller;
+    struct type_writer writer;
 };
 
 struct dwarf_service *dwarf_service_new(const struct dwarf_source *source)
@@ -28,7 +28,7 @@ void dwarf_service_free(struct dwarf_service *service)
     if (!service)
         return;
     dwarf_reader_close(service->reader);
-    type_teller_free(&service->teller);
+    type_writer_free(&service->writer);
     arena_free(&service->arena);
     free(service);
 }
@@ -65,7 +65,7 @@ static int answer_type(struct dwarf_service *service, struct wire *in, struct te
 {
     const char *name = wire_take_text(in);
     uint64_t near = wire_take(in);
-    type_put(&service->teller, answer, name ? dwarf_reader_type(service->reader, name, near) : NULL);
+    type_put(&service->writer, answer, name ? dwarf_reader_type(service->reader, name, near) : NULL);
     return 0;
 }
 
@@ -76,7 +76,7 @@ static int answer_enumerator(struct dwarf_service *service, struct wire *in, str
     int64_t value = 0;
     const struct type *type = name ? dwarf_reader_enumerator(service->reader, name, near, &value) : NULL;
     wire_put(answer, (uint64_t)value);
-    type_put(&service->teller, answer, type);
+    type_put(&service->writer, answer, type);
     return 0;
 }
 
@@ -104,7 +104,7 @@ static int answer_variable(struct dwarf_service *service, struct wire *in, struc
     if (error)
         return error;
     wire_put(answer, address);
-    type_put(&service->teller, answer, type);
+    type_put(&service->writer, answer, type);
     return 0;
 }
 
@@ -151,13 +151,13 @@ static int answer_function(struct dwarf_service *service, struct wire *in, struc
     wire_put_text(answer, function.name);
     wire_put(answer, (function.is_inlined ? 1u : 0u) | (function.is_entry ? 2u : 0u));
     wire_put_text(answer, function.result_spelling);
-    type_put(&service->teller, answer, function.result);
+    type_put(&service->writer, answer, function.result);
     put_location(answer, &function.result_at);
     wire_put(answer, function.count);
     for (uint32_t i = 0; i < function.count; i++) {
         wire_put_text(answer, function.parameters[i].name);
         wire_put_text(answer, function.parameters[i].spelling);
-        type_put(&service->teller, answer, function.parameters[i].type);
+        type_put(&service->writer, answer, function.parameters[i].type);
         put_location(answer, &function.parameters[i].location);
     }
     return 0;
@@ -176,13 +176,13 @@ static int answer_operand(struct dwarf_service *service, struct wire *in, struct
         return error;
     wire_put_text(answer, expression.text);
     wire_put_text(answer, expression.spelling);
-    type_put(&service->teller, answer, expression.type);
+    type_put(&service->writer, answer, expression.type);
     return 0;
 }
 
 static int answer_fields(struct dwarf_service *service, struct wire *in, struct text *answer)
 {
-    return type_put_fields(&service->teller, answer, wire_take(in));
+    return type_put_fields(&service->writer, answer, wire_take(in));
 }
 
 int dwarf_serve(void *state, struct apart_question *question, struct text *answer)

@@ -62,9 +62,9 @@ static void prepare_servers(const struct dwarf_options *options, const char *pat
 {
     setenv("DEBUGINFOD_TIMEOUT", "20", 0);
     setenv("DEBUGINFOD_MAXTIME", "120", 0);
-    if (options->tell)
-        options->tell(options->state,
-                      arena_printf(options->arena, "Asking debuginfod for what describes %s", path), false);
+    if (options->report)
+        options->report(options->state,
+                        arena_printf(options->arena, "Asking debuginfod for what describes %s", path), false);
 }
 
 /* By elfutils' client, which keeps what it fetched. The servers are asked only when the user names some. */

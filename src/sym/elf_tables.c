@@ -9,7 +9,7 @@
 #include "sym/elf_private.h"
 #include "sym/tables.h"
 
-struct told_symbol {
+struct wire_symbol {
     uint64_t address, size, offset;
     uint64_t name;  /* in its table */
     uint64_t flags; /* enum flag */
@@ -44,12 +44,12 @@ int elf_put_symbols(struct elf_file *file, struct text *out)
         return error;
     for (size_t i = 0; i < 2; i++)
         wire_put_bytes(out, symbols->names[i], symbols->names_size[i]);
-    wire_put(out, symbols->count * sizeof(struct told_symbol));
+    wire_put(out, symbols->count * sizeof(struct wire_symbol));
     for (size_t i = 0; i < symbols->count; i++) {
         const struct elf_symbol *symbol = &symbols->items[i];
         bool is_second =
             symbol->name < symbols->names[0] || symbol->name > symbols->names[0] + symbols->names_size[0];
-        const struct told_symbol told = {
+        const struct wire_symbol sent = {
             .address = symbol->address,
             .size = symbol->size,
             .offset = symbol->offset,
@@ -57,7 +57,7 @@ int elf_put_symbols(struct elf_file *file, struct text *out)
             .flags = (is_second ? FLAG_SECOND : 0u) | (symbol->has_offset ? FLAG_OFFSET : 0u) |
                      (symbol->is_function ? FLAG_FUNCTION : 0u) | (symbol->is_ifunc ? FLAG_IFUNC : 0u) |
                      (symbol->is_global ? FLAG_GLOBAL : 0u) | (symbol->is_old_version ? FLAG_OLD : 0u)};
-        text_append(out, (const char *)&told, sizeof told);
+        text_append(out, (const char *)&sent, sizeof sent);
     }
     return 0;
 }
@@ -101,21 +101,21 @@ int elf_take_tables(struct elf_file *file, struct wire *in)
     return 0;
 }
 
-static bool take_symbol(const struct elf_symbols *symbols, const struct told_symbol *told,
+static bool take_symbol(const struct elf_symbols *symbols, const struct wire_symbol *sent,
                         struct elf_symbol *out)
 {
-    const char *names = symbols->names[told->flags & FLAG_SECOND ? 1 : 0];
-    if (told->name >= symbols->names_size[told->flags & FLAG_SECOND ? 1 : 0])
+    const char *names = symbols->names[sent->flags & FLAG_SECOND ? 1 : 0];
+    if (sent->name >= symbols->names_size[sent->flags & FLAG_SECOND ? 1 : 0])
         return false;
-    *out = (struct elf_symbol){.name = names + told->name,
-                               .address = told->address,
-                               .size = told->size,
-                               .offset = told->offset,
-                               .has_offset = told->flags & FLAG_OFFSET,
-                               .is_function = told->flags & FLAG_FUNCTION,
-                               .is_ifunc = told->flags & FLAG_IFUNC,
-                               .is_global = told->flags & FLAG_GLOBAL,
-                               .is_old_version = told->flags & FLAG_OLD};
+    *out = (struct elf_symbol){.name = names + sent->name,
+                               .address = sent->address,
+                               .size = sent->size,
+                               .offset = sent->offset,
+                               .has_offset = sent->flags & FLAG_OFFSET,
+                               .is_function = sent->flags & FLAG_FUNCTION,
+                               .is_ifunc = sent->flags & FLAG_IFUNC,
+                               .is_global = sent->flags & FLAG_GLOBAL,
+                               .is_old_version = sent->flags & FLAG_OLD};
     return true;
 }
 
@@ -129,14 +129,14 @@ int elf_take_symbols(struct elf_file *file, struct wire *in)
         if (names && !symbols->names[i])
             return -ENOMEM;
     }
-    const struct told_symbol *told = wire_take_array(in, sizeof *told, &count);
-    if (!told)
+    const struct wire_symbol *sent = wire_take_array(in, sizeof *sent, &count);
+    if (!sent)
         return -EBADMSG;
     symbols->items = malloc((count + 1) * sizeof *symbols->items);
     if (!symbols->items)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++)
-        symbols->count += take_symbol(symbols, &told[i], &symbols->items[symbols->count]);
+        symbols->count += take_symbol(symbols, &sent[i], &symbols->items[symbols->count]);
     symbols->memory = symbols->names_size[0] + symbols->names_size[1] + count * sizeof *symbols->items;
     return 0;
 }

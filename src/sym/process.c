@@ -53,7 +53,7 @@ struct processes {
     struct segments *segments;
     uint64_t clock;
     size_t bytes; /* without those of segments */
-    bool are_told, have_forgotten, misses, has_missed;
+    bool follow_events, have_forgotten, misses, has_missed;
 };
 
 struct processes *processes_make(void)
@@ -274,9 +274,9 @@ static struct process *process_get(struct processes *processes, pid_t pid)
     return process;
 }
 
-void processes_are_told(struct processes *processes)
+void processes_follow_events(struct processes *processes)
 {
-    processes->are_told = true;
+    processes->follow_events = true;
 }
 
 /* Whether it holds the address, and is the youngest so far; then it is what is looked for. */
@@ -326,8 +326,8 @@ static uint32_t entries_learn(struct processes *processes, struct entry *items, 
                              *fresh = segment_at(processes->segments, number);
         if (!is_same_unaged(known, fresh))
             continue;
-        const bool is_known = known->module->generation, is_told = fresh->module->generation;
-        if (is_known == is_told)
+        const bool is_known = known->module->generation, is_new = fresh->module->generation;
+        if (is_known == is_new)
             continue; /* two generations: a file in the place of another */
         const uint32_t better = is_known ? items[i].segment : number,
                        other = is_known ? number : items[i].segment;
@@ -452,7 +452,7 @@ int process_find(struct processes *processes, pid_t pid, uint64_t address, struc
         struct process *process = process_get(processes, pid); /* also what is not there is remembered */
         bool found = process && process_lookup(processes, process, address, out);
         bool has_code = process && (process->count || process->shared);
-        bool is_known = has_code && (!error || processes->are_told);
+        bool is_known = has_code && (!error || processes->follow_events);
         bool read = !again && process && should_read(process, !found);
         if (found && !read)
             out->module->references++;

@@ -28,7 +28,7 @@ struct processes *processes_make(void); /* NULL: no memory */
 void processes_free(struct processes *processes);
 
 /* ---- what the kernel tells ---- */
-void processes_are_told(struct processes *processes); /* from now on everything is */
+void processes_follow_events(struct processes *processes); /* from now on everything is */
 void process_mapped(struct processes *processes, pid_t pid, const struct code_mapping *mapping,
                     const struct module *module, const char *path);
 /* The child begins with what its parent has. */

@@ -27,33 +27,33 @@ static_assert(NUMBER_FIXED + FIXED_COUNT <= NUMBER_FIRST,
 
 /* ---- there ---- */
 
-static uint64_t number_of(struct type_teller *teller, const struct type *type, bool *is_new)
+static uint64_t number_of(struct type_writer *writer, const struct type *type, bool *is_new)
 {
     *is_new = false;
     for (size_t i = 0; i < FIXED_COUNT; i++)
         if (type == fixed[i])
             return NUMBER_FIXED + i;
-    uint64_t known = (uint64_t)(uintptr_t)table_get(&teller->numbers, &type, sizeof type);
+    uint64_t known = (uint64_t)(uintptr_t)table_get(&writer->numbers, &type, sizeof type);
     if (known)
         return known;
-    if (teller->count == teller->room) {
-        size_t room = teller->room ? 2 * teller->room : 64;
-        const struct type **grown = realloc(teller->items, room * sizeof *grown);
+    if (writer->count == writer->room) {
+        size_t room = writer->room ? 2 * writer->room : 64;
+        const struct type **grown = realloc(writer->items, room * sizeof *grown);
         if (!grown)
             return NUMBER_NULL;
-        teller->items = grown;
-        teller->room = room;
+        writer->items = grown;
+        writer->room = room;
     }
-    uint64_t number = NUMBER_FIRST + teller->count;
-    if (table_set(&teller->numbers, &type, sizeof type,
+    uint64_t number = NUMBER_FIRST + writer->count;
+    if (table_set(&writer->numbers, &type, sizeof type,
                   (void *)(uintptr_t)number)) // NOLINT(performance-no-int-to-ptr)
         return NUMBER_NULL;
-    teller->items[teller->count++] = type;
+    writer->items[writer->count++] = type;
     *is_new = true;
     return number;
 }
 
-static void put_fields(struct type_teller *teller, struct text *out, const struct type *type)
+static void put_fields(struct type_writer *writer, struct text *out, const struct type *type)
 {
     wire_put(out, type->count);
     for (uint32_t i = 0; i < type->count; i++) {
@@ -61,14 +61,14 @@ static void put_fields(struct type_teller *teller, struct text *out, const struc
         wire_put_text(out, field->name);
         wire_put(out, field->offset);
         wire_put(out, (uint64_t)field->bit_offset | (uint64_t)field->bit_size << 8);
-        type_put(teller, out, field->type);
+        type_put(writer, out, field->type);
     }
 }
 
-void type_put(struct type_teller *teller, struct text *out, const struct type *type)
+void type_put(struct type_writer *writer, struct text *out, const struct type *type)
 {
     bool is_new = false;
-    uint64_t number = type ? number_of(teller, type, &is_new) : NUMBER_NULL;
+    uint64_t number = type ? number_of(writer, type, &is_new) : NUMBER_NULL;
     wire_put(out, number);
     if (!is_new)
         return;
@@ -89,33 +89,33 @@ void type_put(struct type_teller *teller, struct text *out, const struct type *t
         break;
     case TYPE_ARRAY:
         wire_put(out, type->count);
-        type_put(teller, out, type->target);
+        type_put(writer, out, type->target);
         break;
-    case TYPE_POINTER: type_put(teller, out, type->target); break;
+    case TYPE_POINTER: type_put(writer, out, type->target); break;
     case TYPE_STRUCT:
         if (!is_closed)
-            put_fields(teller, out, type);
+            put_fields(writer, out, type);
         break;
     default: break;
     }
 }
 
-int type_put_fields(struct type_teller *teller, struct text *out, uint64_t number)
+int type_put_fields(struct type_writer *writer, struct text *out, uint64_t number)
 {
-    if (number < NUMBER_FIRST || number - NUMBER_FIRST >= teller->count)
+    if (number < NUMBER_FIRST || number - NUMBER_FIRST >= writer->count)
         return -ENOENT;
-    const struct type *type = teller->items[number - NUMBER_FIRST];
+    const struct type *type = writer->items[number - NUMBER_FIRST];
     type_complete(type);
     wire_put(out, type->size);
-    put_fields(teller, out, type);
+    put_fields(writer, out, type);
     return 0;
 }
 
-void type_teller_free(struct type_teller *teller)
+void type_writer_free(struct type_writer *writer)
 {
-    table_free(&teller->numbers);
-    free(teller->items);
-    *teller = (struct type_teller){.items = NULL};
+    table_free(&writer->numbers);
+    free(writer->items);
+    *writer = (struct type_writer){.items = NULL};
 }
 
 /* ---- here ---- */

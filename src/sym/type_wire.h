@@ -11,17 +11,17 @@
 
 /* ---- there ---- */
 
-struct type_teller {
+struct type_writer {
     struct table numbers; /* by the type's address */
     const struct type **items;
     size_t count, room;
 };
 
 /* NULL arrives as NULL. */
-void type_put(struct type_teller *teller, struct text *out, const struct type *type);
+void type_put(struct type_writer *writer, struct text *out, const struct type *type);
 /* Answers the question for the fields of the type with that number: 0 or -errno. */
-int type_put_fields(struct type_teller *teller, struct text *out, uint64_t number);
-void type_teller_free(struct type_teller *teller);
+int type_put_fields(struct type_writer *writer, struct text *out, uint64_t number);
+void type_writer_free(struct type_writer *writer);
 
 /* ---- here ---- */
 

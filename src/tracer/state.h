@@ -24,7 +24,7 @@ struct spoor_tracer {
     struct text script, error, warnings;
     struct source source;
     struct session *session; /* from the compiler on */
-    size_t told;             /* of its diagnostics: in error and warnings */
+    size_t reported;         /* of its diagnostics: in error and warnings */
 };
 
 struct spoor_tracer_event {

@@ -60,8 +60,8 @@ static bool on_record(void *state, const struct event_handler *handler, const st
 static void gather(struct spoor_tracer *tracer)
 {
     const struct diagnostics *diagnostics = session_diagnostics(tracer->session);
-    for (; tracer->told < diagnostics->count; tracer->told++) {
-        const struct diagnostic *item = &diagnostics->items[tracer->told];
+    for (; tracer->reported < diagnostics->count; tracer->reported++) {
+        const struct diagnostic *item = &diagnostics->items[tracer->reported];
         diagnostic_render(item->severity == DIAGNOSTIC_ERROR ? &tracer->error : &tracer->warnings, item,
                           false);
     }

@@ -79,7 +79,7 @@ static int serve(void *state, struct apart_question *question, struct text *answ
         for (;;) {
             text_clear(&told);
             wire_put(&told, 1);
-            apart_tell(7, &told);
+            apart_notify(7, &told);
         }
     case LIE: /* a text without its end, and more bytes than there are */
         wire_put_bytes(answer, "lie", 3);
@@ -87,7 +87,7 @@ static int serve(void *state, struct apart_question *question, struct text *answ
         break;
     case TELL:
         wire_put_text(&told, "half");
-        apart_tell(3, &told);
+        apart_notify(3, &told);
         text_free(&told);
         break;
     case FAIL: return -ENOTSUP;

@@ -50,7 +50,7 @@ static void what_was_told(void **state)
 {
     (void)state;
     struct processes *processes = processes_make();
-    processes_are_told(processes);
+    processes_follow_events(processes);
     assert_string_equal(find(processes, NOBODY, 0x1000), "unknown");
     map(processes, NOBODY, 0x1000, 10, 7, "/bin/old");
     assert_string_equal(find(processes, NOBODY, 0x1fff), "/bin/old");
@@ -108,7 +108,7 @@ static void numbers_used_again(void **state)
 {
     (void)state;
     struct processes *processes = processes_make();
-    processes_are_told(processes);
+    processes_follow_events(processes);
     map(processes, NOBODY, 0x1000, 1, 7, "/bin/parent");
     map(processes, NOBODY - 1, 0x1000, 10, 8, "/bin/first");
     map(processes, NOBODY - 1, 0x9000, 10, 8, "/bin/first");
@@ -149,7 +149,7 @@ static void many_of_one_program(void **state)
     enum { FIRST = 1000000, KNOWN = 15000, ALL = 60000, MAPPED = 5 };
     (void)state;
     struct processes *processes = processes_make();
-    processes_are_told(processes);
+    processes_follow_events(processes);
     map(processes, NOBODY, 0x1000, 1, 1, "/bin/shell");
     for (int i = 0; i < ALL; i++) {
         uint64_t time = 10 + (uint64_t)i * 10;

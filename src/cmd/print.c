@@ -23,7 +23,7 @@ void command_print(FILE *out, const char *format, ...)
     text_free(&text);
 }
 
-void command_say(FILE *out, const char *text)
+void command_write(FILE *out, const char *text)
 {
     struct text safe = {0};
     if (isatty(fileno(out)) == 1) {
@@ -34,7 +34,7 @@ void command_say(FILE *out, const char *text)
     text_free(&safe);
 }
 
-bool command_say_in_time(const char *text, int milliseconds)
+bool command_write_in_time(const char *text, int milliseconds)
 {
     enum { PART_BYTES = 4096 }; /* what a pipe that can be written takes without waiting */
     struct text safe = {0};
@@ -58,7 +58,7 @@ bool command_say_in_time(const char *text, int milliseconds)
     return done == length;
 }
 
-int command_complain(const char *command, const char *what, const char *value)
+int command_report_error(const char *command, const char *what, const char *value)
 {
     command_print(stderr, "ERROR: %s%s%s\nHINT: spoor %s -h lists the options\n", what, value ? " " : "",
                   value ? value : "", command);
