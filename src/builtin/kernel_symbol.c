@@ -7,7 +7,7 @@
 #include "bpf/lower.h"
 #include "builtin/all.h"
 #include "builtin/kernel_field.h"
-#include "builtin/made.h"
+#include "builtin/desugar.h"
 
 static bool address_of(struct checker *checker, const char *name, uint64_t *address)
 {
@@ -123,7 +123,7 @@ static const struct type *check_kfunc(struct checker *checker, struct node *node
         answer = provider->kernel_function(provider->state, name);
     else if (provider && node->call.builtin->data == KFUNC_ALLOWED && provider->kernel_function_allowed)
         answer = provider->kernel_function_allowed(provider->state, name, context);
-    return made_bool(node, answer);
+    return desugar_bool(node, answer);
 }
 
 /* ---- kptr, uptr ---- */

@@ -6,7 +6,7 @@
 
 #include "bpf/lower.h"
 #include "builtin/all.h"
-#include "builtin/made.h"
+#include "builtin/desugar.h"
 
 /* ---- arguments that are like a string ---- */
 
@@ -33,7 +33,7 @@ static bool check_text(struct checker *checker, struct node *call, unsigned numb
     struct node *address = node_new(checker->arena, text->kind, text->span), *next = text->next;
     *address = *text;
     address->next = NULL;
-    *text = *made_call_of(checker, text, "str", address);
+    *text = *desugar_call_of(checker, text, "str", address);
     text->next = next;
     return check_made(checker, text) != NULL;
 }

@@ -6,7 +6,7 @@
 #include "bpf/lower.h"
 #include "builtin/all.h"
 #include "builtin/kernel_field.h"
-#include "builtin/made.h"
+#include "builtin/desugar.h"
 #include "sym/machine.h"
 
 /* ---- relatives: curtask.real_parent.tgid and the like ---- */
@@ -29,7 +29,7 @@ static bool is_task(const struct type *type)
 
 static const struct type *check_relative(struct checker *checker, struct node *node)
 {
-    made_call(node);
+    desugar_call(node);
     const struct builtin *builtin = node->call.builtin;
     struct node *task = check_argument(node, 0);
     if (task && !is_task(task->type)) {
@@ -40,9 +40,9 @@ static const struct type *check_relative(struct checker *checker, struct node *n
     }
     if (!node->call.data) {
         const char *cast = relatives[builtin->data].cast;
-        struct node *made = made_path(checker, task ? task : made_name(checker, node, "curtask"),
-                                      relatives[builtin->data].path);
-        node->call.data = cast ? made_cast(checker, made, cast) : made;
+        struct node *made = desugar_path(checker, task ? task : desugar_name(checker, node, "curtask"),
+                                         relatives[builtin->data].path);
+        node->call.data = cast ? desugar_cast(checker, made, cast) : made;
     }
     return check_made(checker, node->call.data);
 }
@@ -266,12 +266,12 @@ static struct ir *lower_tid(struct lowering *l, struct node *node, struct memory
 
 static const struct type *check_has_child(struct checker *checker, struct node *node)
 {
-    return made_bool(node, checker->has_command);
+    return desugar_bool(node, checker->has_command);
 }
 
 static const struct type *check_child(struct checker *checker, struct node *node)
 {
-    made_call(node);
+    desugar_call(node);
     node->call.data = checker->has_command ? node : NULL;
     return &type_u32;
 }
@@ -315,7 +315,7 @@ const struct builtin builtins_task[] = {
      1,
      {PARAMETER_POINTER},
      .check = check_relative,
-     .lower = made_lower,
+     .lower = desugar_lower,
      .data = PARENT_PID},
     {"pcomm",
      "pcomm([task])",
@@ -324,7 +324,7 @@ const struct builtin builtins_task[] = {
      1,
      {PARAMETER_POINTER},
      .check = check_relative,
-     .lower = made_lower,
+     .lower = desugar_lower,
      .data = PARENT_COMM},
     {"leader_comm",
      "leader_comm([task])",
@@ -333,7 +333,7 @@ const struct builtin builtins_task[] = {
      1,
      {PARAMETER_POINTER},
      .check = check_relative,
-     .lower = made_lower,
+     .lower = desugar_lower,
      .data = LEADER_COMM},
     {"leader_tid",
      "leader_tid([task])",
@@ -342,7 +342,7 @@ const struct builtin builtins_task[] = {
      1,
      {PARAMETER_POINTER},
      .check = check_relative,
-     .lower = made_lower,
+     .lower = desugar_lower,
      .data = LEADER_TID},
     {"pid",
      "pid([init | curr_ns | own_ns])",

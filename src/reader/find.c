@@ -133,7 +133,7 @@ static bool is_chosen(const struct find_choice *choice, const struct find_entry 
 }
 
 /* What a process has mapped. */
-struct mapped {
+struct sigbus_guard {
     const struct find_choice *choice;
     pid_t inner; /* the id that it has for itself, which stands in names of files */
     char *path;  /* of the newest that fits, NULL: none */
@@ -143,7 +143,7 @@ struct mapped {
 };
 
 /* A file with SPDK's shared memory id in its name does not say whose it is; here it is known. */
-static bool is_chosen_mapping(const struct mapped *mapped, const struct proc_mapping *mapping)
+static bool is_chosen_mapping(const struct sigbus_guard *mapped, const struct proc_mapping *mapping)
 {
     const char *file = strrchr(mapping->path, '/');
     struct find_entry entry = {0};
@@ -154,7 +154,7 @@ static bool is_chosen_mapping(const struct mapped *mapped, const struct proc_map
     return is_chosen(mapped->choice, &entry);
 }
 
-static void look_at_mapping(struct mapped *mapped, const struct proc_mapping *mapping)
+static void look_at_mapping(struct sigbus_guard *mapped, const struct proc_mapping *mapping)
 {
     struct text opened = {0};
     struct stat status;
@@ -179,7 +179,7 @@ static void look_at_mapping(struct mapped *mapped, const struct proc_mapping *ma
 }
 
 /* What a running process has mapped is found wherever it lies, in whatever namespaces that is. */
-static void find_mapped(struct mapped *mapped)
+static void find_mapped(struct sigbus_guard *mapped)
 {
     struct proc_maps maps;
     mapped->inner = (pid_t)mapped->choice->pid;
@@ -195,7 +195,7 @@ static void find_mapped(struct mapped *mapped)
 }
 
 /* Why nothing of a process was found, as far as that is known. */
-static void explain_process(const struct mapped *mapped, struct text *why)
+static void explain_process(const struct sigbus_guard *mapped, struct text *why)
 {
     const bool is_refused = mapped->error == -EACCES || mapped->error == -EPERM;
     if (mapped->error == -ESRCH)
@@ -225,7 +225,7 @@ char *find_recording(const struct find_choice *choice, struct text *why)
     struct find_list list;
     char *path = NULL;
     const int error = find_recordings(&list);
-    struct mapped mapped = {.choice = choice};
+    struct sigbus_guard mapped = {.choice = choice};
     if (choice->pid)
         find_mapped(&mapped);
     path = mapped.path;

@@ -11,7 +11,7 @@
 
 #include "sym/apart.h"
 #include "sym/dwarf_private.h"
-#include "sym/mapped.h"
+#include "sym/sigbus_guard.h"
 
 /* ---- opening ---- */
 
@@ -177,11 +177,11 @@ int dwarf_reader_open(const struct dwarf_source *source, struct arena *arena, st
     file->session = dwfl_begin(&callbacks);
     if (!file->session)
         return -ENOMEM;
-    mapped_begin();
+    sigbus_guard_begin();
     report_program(file);
     file->dwarf = file->module ? dwfl_module_getdwarf(file->module, &bias) : NULL;
     add_alternative(file);
-    bool is_there = has_sections(file->dwarf), is_cut = mapped_end();
+    bool is_there = has_sections(file->dwarf), is_cut = sigbus_guard_end();
     if (is_there && !is_cut)
         *is_split = look_for_parts(file, &are_files);
     if (!is_there || is_cut || !are_files || (*is_split && !source->may_open)) {
@@ -217,7 +217,7 @@ static time_t now(void)
 
 struct dwarf_question dwarf_ask(struct dwarf_reader *file)
 {
-    mapped_begin();
+    sigbus_guard_begin();
     if (!file->is_late)
         file->deadline = now() + DWARF_SECONDS_MAX;
     return (struct dwarf_question){file};
@@ -226,7 +226,7 @@ struct dwarf_question dwarf_ask(struct dwarf_reader *file)
 void dwarf_answered(struct dwarf_question *question)
 {
     struct dwarf_reader *file = question->file;
-    if (!mapped_end() || file->is_cut)
+    if (!sigbus_guard_end() || file->is_cut)
         return;
     file->is_cut = file->is_late = true;
     notify(DWARF_NOTICE_PROBLEM, "cut short");

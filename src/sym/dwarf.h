@@ -9,7 +9,7 @@
  *
  * The bytes are untrusted. libdw checks its bounds; we bound the size of files, the number of entries looked
  * at and the depth, so wrong bytes give missing names, and so does a file that is cut short while it is read
- * (mapped.h). What neither can stop: bytes that are changed at just the moment when libdw has checked them.
+ * (sigbus_guard.h). What neither can stop: bytes that are changed at just the moment when libdw has checked them.
  * Addresses are those of the file's symbols. */
 #ifndef SPOOR_SYM_DWARF_H
 #define SPOOR_SYM_DWARF_H

@@ -19,7 +19,7 @@
 
 #include "base/table.h"
 #include "base/text.h"
-#include "sym/call.h"
+#include "sym/return_address.h"
 #include "sym/elf.h"
 #include "sym/perf_map.h"
 #include "sym/proc.h"

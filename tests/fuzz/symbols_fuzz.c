@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sym/apart.h"
-#include "sym/call.h"
+#include "sym/return_address.h"
 #include "sym/debug_file.h"
 #include "sym/perf_map.h"
 

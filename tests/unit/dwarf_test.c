@@ -299,7 +299,7 @@ static void test_cut_short(void **state)
         char path[64];
         struct arena arena = {0};
         unsigned told = 0;
-        struct dwarf_options options = {.arena = &arena, .tell = count_line, .state = &told};
+        struct dwarf_options options = {.arena = &arena, .report = count_line, .state = &told};
         struct dwarf_file *file;
         struct dwarf_function function;
         struct sigaction before, after;

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "kernel/mappings.h"
-#include "sym/call.h"
+#include "sym/return_address.h"
 #include "sym/debug_file.h"
 #include "sym/perf_map.h"
 #include "sym/process.h"

@@ -3,13 +3,13 @@
  * with SIGBUS, whose default ends the tracer. Between begin and end, in the thread that called them, a page
  * that is gone reads as zeros, which such libraries take for nonsense. Faults of others go where they went
  * before. */
-#ifndef SPOOR_SYM_MAPPED_H
-#define SPOOR_SYM_MAPPED_H
+#ifndef SPOOR_SYM_SIGBUS_GUARD_H
+#define SPOOR_SYM_SIGBUS_GUARD_H
 
 #include <stdbool.h>
 
-void mapped_begin(void);  /* may be nested */
-bool mapped_is_cut(void); /* a page was missing since the outermost begin */
-bool mapped_end(void);    /* the same */
+void sigbus_guard_begin(void); /* may be nested */
+bool mapped_is_cut(void);      /* a page was missing since the outermost begin */
+bool sigbus_guard_end(void);   /* the same */
 
 #endif

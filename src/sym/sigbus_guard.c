@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See mapped.h. The handler is installed while some thread is between begin and end. It asks the kernel
+/* See sigbus_guard.h. The handler is installed while some thread is between begin and end. It asks the kernel
  * alone: nothing that may not be called from a signal handler. */
-#include "sym/mapped.h"
+#include "sym/sigbus_guard.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static void on_missing_page(int number, siginfo_t *info, void *context)
         pass_on(number, info, context);
 }
 
-void mapped_begin(void)
+void sigbus_guard_begin(void)
 {
     if (depth++)
         return;
@@ -57,7 +57,7 @@ bool mapped_is_cut(void)
     return is_cut;
 }
 
-bool mapped_end(void)
+bool sigbus_guard_end(void)
 {
     if (--depth)
         return is_cut;

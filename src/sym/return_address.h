@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Can an address be one that a call returns to? Tells frames from what a walk over a stack takes for frames
  * when a function has used the frame pointer for something else. */
-#ifndef SPOOR_SYM_CALL_H
-#define SPOOR_SYM_CALL_H
+#ifndef SPOOR_SYM_RETURN_ADDRESS_H
+#define SPOOR_SYM_RETURN_ADDRESS_H
 
 #include <stdint.h>
 

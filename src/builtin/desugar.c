@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See made.h. */
-#include "builtin/made.h"
+/* See desugar.h. */
+#include "builtin/desugar.h"
 
 #include <string.h>
 
-void made_call(struct node *node)
+void desugar_call(struct node *node)
 {
     if (node->kind != NODE_NAME)
         return;
@@ -16,14 +16,14 @@ void made_call(struct node *node)
     node->call.builtin = builtin;
 }
 
-struct node *made_name(struct checker *checker, const struct node *at, const char *name)
+struct node *desugar_name(struct checker *checker, const struct node *at, const char *name)
 {
     struct node *node = node_new(checker->arena, NODE_NAME, at->span);
     node->name.name = name;
     return node;
 }
 
-struct node *made_path(struct checker *checker, struct node *object, const char *path)
+struct node *desugar_path(struct checker *checker, struct node *object, const char *path)
 {
     while (*path) {
         size_t length = strcspn(path, ".");
@@ -36,7 +36,7 @@ struct node *made_path(struct checker *checker, struct node *object, const char 
     return object;
 }
 
-struct node *made_cast(struct checker *checker, struct node *operand, const char *type)
+struct node *desugar_cast(struct checker *checker, struct node *operand, const char *type)
 {
     struct node *node = node_new(checker->arena, NODE_CAST, operand->span);
     node->cast.name = (struct type_name){.name = type, .span = operand->span};
@@ -44,8 +44,8 @@ struct node *made_cast(struct checker *checker, struct node *operand, const char
     return node;
 }
 
-struct node *made_call_of(struct checker *checker, const struct node *at, const char *name,
-                          struct node *argument)
+struct node *desugar_call_of(struct checker *checker, const struct node *at, const char *name,
+                             struct node *argument)
 {
     struct node *node = node_new(checker->arena, NODE_CALL, at->span);
     node->call.name = name;
@@ -53,7 +53,7 @@ struct node *made_call_of(struct checker *checker, const struct node *at, const 
     return node;
 }
 
-const struct type *made_bool(struct node *node, bool value)
+const struct type *desugar_bool(struct node *node, bool value)
 {
     node->kind = NODE_BOOL;
     memset(&node->integer, 0, sizeof node->integer); /* what the node was before lies there */
@@ -61,7 +61,7 @@ const struct type *made_bool(struct node *node, bool value)
     return &type_bool;
 }
 
-struct ir *made_lower(struct lowering *l, struct node *node, struct memory *into)
+struct ir *desugar_lower(struct lowering *l, struct node *node, struct memory *into)
 {
     struct node *made = node->call.data;
     if (type_is_scalar(node->type))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See call.h. Errs on the side of "it was a call": bytes are looked at without knowing where instructions
  * begin. */
-#include "sym/call.h"
+#include "sym/return_address.h"
 
 #include <string.h>
 
