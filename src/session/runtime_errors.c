@@ -62,7 +62,7 @@ int runtime_errors_init(struct session *session)
 }
 
 /* In the stream of the output, if that is JSON and is written. */
-static bool tells_json(const struct session *session)
+static bool is_json(const struct session *session)
 {
     return session->options.is_json && !session->broken_output;
 }
@@ -70,7 +70,7 @@ static bool tells_json(const struct session *session)
 static void report_lost(struct session *session, uint64_t count, const char *probe, const char *message,
                         const char *reason)
 {
-    if (!tells_json(session)) {
+    if (!is_json(session)) {
         session_report(session, "Lost %llu events of %s: %s\n", (unsigned long long)count, probe, message);
         return;
     }
@@ -89,7 +89,7 @@ static void report(struct session *session, const struct runtime_error *runtime_
     struct position at = {0, 0};
     if (runtime_error->span.source)
         at = source_position(runtime_error->span.source, runtime_error->span.begin);
-    if (tells_json(session)) {
+    if (is_json(session)) {
         /* Programs know a fault by the text of its error. */
         struct record_problem problem = {
             .kind = helper ? "helper_error" : "runtime_error",
