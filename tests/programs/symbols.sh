@@ -152,7 +152,7 @@ sed -n '/fires_leaf/,$p' stack | head -n 2 | tail -n 1 | grep -qx '        fires
 python=$(ls /usr/bin/python3 2>/dev/null)
 if [ -n "$python" ]; then
     cat >jit.py <<'PYTHON'
-import ctypes, mmap, os, sys
+import ctypes, mmap, os, sys, time
 code = bytes([0x55, 0x48, 0x89, 0xe5, 0xb8, 121, 0, 0, 0, 0xbf, 0x67, 0x12, 0, 0, 0x0f, 0x05, 0x5d, 0xc3])
 memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 memory.write(code)
@@ -163,8 +163,10 @@ with open(path, "w") as file:
 if len(sys.argv) > 1:
     os.chown(path, int(sys.argv[1]), 0)
 ctypes.CFUNCTYPE(ctypes.c_long)(address)()
-import time
-time.sleep(0.5)
+# Names are looked up while the process is there: until something was printed.
+printed = os.open("stack", os.O_RDONLY) if os.path.exists("stack") else 3
+while os.fstat(printed).st_size == 0:
+    time.sleep(0.02)
 os.unlink(path)
 PYTHON
     trace "" "$python" jit.py >stack
@@ -173,7 +175,7 @@ PYTHON
     grep -q 'made at run time' stack && not_ok "somebody else's perf-PID.map" "$(cat stack)" || ok "somebody else's perf-PID.map is not believed"
     if unshare -m -p -f --mount-proc true 2>/dev/null; then
         cp jit.py /var/tmp/spoor-jit.$$.py
-        trace "" unshare -m -p -f --mount-proc sh -c "'cd / && mount -t tmpfs none /tmp && $python /var/tmp/spoor-jit.$$.py'" >stack
+        trace "" unshare -m -p -f --mount-proc sh -c "'exec 3<stack; cd / && mount -t tmpfs none /tmp && $python /var/tmp/spoor-jit.$$.py'" >stack
         grep -qx '        made at run time+16' stack && ok "perf-PID.map inside of a mount and pid namespace" || not_ok "perf-PID.map in a namespace" "$(cat stack errors)"
         rm -f /var/tmp/spoor-jit.$$.py
     fi
