@@ -33,7 +33,8 @@ struct host_operations {
     int (*create_maps)(struct host *host, const struct image *image, struct diagnostics *diagnostics);
     /* Makes those that were added to the image since. */
     int (*add_maps)(struct host *host, const struct image *image, struct diagnostics *diagnostics);
-    /* Loads one program. A refusal is explained with the script's line. */
+    /* Loads one program. A refusal is explained with the script's line. -E2BIG: it is right, as far as the
+     * host got, and too much to look at; of a divisible program this need not be explained. */
     int (*load)(struct host *host, const struct image *image, size_t program,
                 struct diagnostics *diagnostics);
     /* Runs a loaded program once, now, in this process (begin, end). */

@@ -83,6 +83,7 @@ struct image_program {
     struct image_line *lines;
     uint32_t line_count;
     uint32_t stack_bytes; /* used by the deepest function, for -v */
+    bool is_divisible; /* there is another way to compile it when the verifier gives it up for its length */
 };
 
 /* A thing that can go wrong while a program runs, counted in the counters map at its index. The reader

@@ -698,6 +698,7 @@ static int emit(struct lowering *l, const char *name, struct text *dump_ir, bool
         .attach_btf_id = l->context->attach_btf_id,
         .attach_module = l->context->attach_module,
         .attach_program = l->context->attach_program,
+        .is_divisible = !l->options->divides,
     };
     if (dump_ir && dump_raw)
         ir_print(dump_ir, ir);
@@ -738,7 +739,7 @@ static int lower_attempt(struct arena *arena, struct image *image, struct action
         .return_slot = -1,
         .program_index = (uint32_t)image->program_count,
         .avoid_stack = attempt == ATTEMPT_CRAMPED,
-        .section_size = attempt == ATTEMPT_DIVIDED ? lower_section_size(unit->body) : 0,
+        .section_size = attempt == ATTEMPT_DIVIDED ? lower_section_size(unit->body, options->divides) : 0,
     };
     struct lowering lowering = {
         .arena = arena,
@@ -779,7 +780,9 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
     const struct diagnostics before = *diagnostics;
     size_t dumped = dump_ir ? dump_ir->length : 0;
     int result = -EAGAIN;
-    enum attempt attempt = lower_section_size(unit->body) ? ATTEMPT_DIVIDED : ATTEMPT_PLAIN;
+    enum attempt attempt = lower_section_size(unit->body, options->divides) ? ATTEMPT_DIVIDED : ATTEMPT_PLAIN;
+    if (options->divides && attempt == ATTEMPT_PLAIN)
+        return -E2BIG;
     for (; attempt <= ATTEMPT_CRAMPED; attempt++) {
         /* What an attempt said and made is forgotten; maps and counters that it made stay, unused. */
         *diagnostics = before;
@@ -788,9 +791,9 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
         node_walk(unit->body, lower_forget_variable, NULL);
         result = lower_attempt(arena, image, actions, diagnostics, checker, unit, options, program_name,
                                dump_ir, dump_raw, attempt);
-        bool is_over = attempt == ATTEMPT_DIVIDED ? !result : result != -E2BIG;
+        bool is_over = attempt == ATTEMPT_DIVIDED ? !result || options->divides : result != -E2BIG;
         if (is_over)
             break;
     }
-    return result;
+    return result == -EAGAIN ? -E2BIG : result;
 }

@@ -66,6 +66,7 @@ struct lower_options {
     int64_t wall_offset; /* what makes the boot clock the time since 1970, ns */
     const struct unwind_offsets *unwind; /* NULL: not known */
     const char *clock_map;               /* tests: this map of the script is tseries' clock; or NULL */
+    bool divides; /* short blocks, too, are divided into functions that are verified one by one, or -E2BIG */
     unsigned registers_for_tests;
 };
 

@@ -18,8 +18,9 @@
 
 enum {
     LONG = 512,         /* statements: shorter blocks are not divided */
-    SECTION_LEAST = 64, /* statements in a section */
-    SECTIONS = 128,     /* about; the kernel takes 256 functions */
+    SECTION_LEAST = 64, /* statements in a section; and where the verifier needs small ones: */
+    SECTION_SMALL = 4,
+    SECTIONS = 128, /* about; the kernel takes 256 functions */
 };
 
 /* How a section was left: 0: by its end. */
@@ -56,12 +57,12 @@ static uint64_t weigh(struct node *node)
     return weight;
 }
 
-uint32_t lower_section_size(struct node *body)
+uint32_t lower_section_size(struct node *body, bool is_small)
 {
-    uint64_t weight = weigh(body);
-    if (weight <= LONG)
+    uint64_t weight = weigh(body), least = is_small ? SECTION_SMALL : SECTION_LEAST;
+    if (weight <= (is_small ? SECTION_SMALL : LONG))
         return 0;
-    return weight / SECTIONS > SECTION_LEAST ? (uint32_t)(weight / SECTIONS) : SECTION_LEAST;
+    return weight / SECTIONS > least ? (uint32_t)(weight / SECTIONS) : (uint32_t)least;
 }
 
 bool lower_is_divided(const struct lowering *l)

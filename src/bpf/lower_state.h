@@ -259,7 +259,7 @@ void lower_one_of_many(struct lowering *l, struct node *node);
 
 /* ---- lower_section.c ---- */
 /* How many statements a section of this program has; 0: it needs none. */
-uint32_t lower_section_size(struct node *body);
+uint32_t lower_section_size(struct node *body, bool is_small);
 /* Whether the statements here belong into sections. */
 bool lower_is_divided(const struct lowering *l);
 void lower_in_sections(struct lowering *l, const struct node_list *list);

@@ -200,14 +200,16 @@ int load_program(struct host *host, const struct image *image, size_t index, str
 
     int fd = kernel->verbose ? load_with_log(&attributes, kernel->log_size, &log)
                              : syscall_program_load(&attributes);
-    if (fd < 0)
+    /* The log would take as long again. */
+    bool is_silent = fd == -E2BIG && program->is_divisible && !log;
+    if (fd < 0 && !is_silent)
         fd = load_again(kernel, &attributes, fd, &log);
     if (btf >= 0)
         close(btf);
     if (object >= 0)
         close(object);
-    if (fd < 0)
-        refusal_explain(diagnostics, program, fd, log ? log : "");
+    if (fd < 0 && !is_silent)
+        fd = refusal_explain(diagnostics, program, fd, log ? log : "");
     arena_free(&arena);
     if (kernel->verbose) {
         free(loaded->log);

@@ -140,13 +140,13 @@ static void refusal_without_log(struct diagnostics *diagnostics, const struct im
     }
 }
 
-void refusal_explain(struct diagnostics *diagnostics, const struct image_program *program, int error,
-                     const char *log)
+int refusal_explain(struct diagnostics *diagnostics, const struct image_program *program, int error,
+                    const char *log)
 {
     struct refusal refusal = refusal_find(log);
     if (!refusal.sentence) {
         refusal_without_log(diagnostics, program, refusal_span(program, refusal.instruction), error);
-        return;
+        return error;
     }
     char sentence[256];
     size_t length = refusal.length < sizeof sentence ? refusal.length : sizeof sentence - 1;
@@ -160,4 +160,7 @@ void refusal_explain(struct diagnostics *diagnostics, const struct image_program
             hint = refusal_hints[i].hint;
     diagnose_error(diagnostics, span, "The kernel's verifier refuses this: %s", sentence);
     diagnose_hint(diagnostics, "%s", hint);
+    /* Not every kernel has one number for it. */
+    return strstr(sentence, "too large. Processed") || strstr(sentence, "jumps is too complex") ? -E2BIG
+                                                                                                : error;
 }

@@ -151,8 +151,8 @@ int object_open_program(uint32_t id);
 int object_open_module(const char *module); /* its BTF */
 
 /* refusal.c: what the verifier wrote, in the script's terms. */
-void refusal_explain(struct diagnostics *diagnostics, const struct image_program *program, int error,
-                     const char *log);
+int refusal_explain(struct diagnostics *diagnostics, const struct image_program *program, int error,
+                    const char *log);
 
 /* attach.c: the books, and what has a single site. */
 struct attachment *attachment_new(struct kernel *kernel);  /* NULL: out of memory */

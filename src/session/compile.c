@@ -465,8 +465,11 @@ static int lower(struct session *session)
                                    &session->checker, &options, session->pid_set_programs);
     if (!error && session->live_replay)
         error = live_replay_check(session);
+    /* Blocks that are compiled once more count all of theirs anew. */
+    uint32_t spare =
+        (uint32_t)session->image.runtime_error_count + (session->grows ? GROW_RUNTIME_ERRORS : 64);
     if (!error)
-        lower_finish(&session->image, session->grows ? GROW_RUNTIME_ERRORS : 0);
+        lower_finish(&session->image, spare);
     return error;
 }
 
@@ -479,6 +482,17 @@ int compile_more(struct session *session, size_t first)
     int error =
         lower_more_maps(&session->arena, &session->image, &session->diagnostics, &session->checker, &options);
     return error ? error : lower_units(session, &options, first);
+}
+
+int compile_divided(struct session *session, size_t index)
+{
+    struct session_unit *unit = &session->units[index];
+    struct lower_options options = options_for_lowering(session);
+    options.name_base = unit->name_base;
+    options.divides = true;
+    return lower_unit(&session->arena, &session->image, &session->actions, &session->diagnostics,
+                      &session->checker, &session->checks[index], &options, program_name(session, index),
+                      NULL, false);
 }
 
 void compile_plan(struct session *session, struct action_block *block, const struct attach_point *only)

@@ -77,14 +77,7 @@ static void find_members(struct session *session)
 /* Maps that programs use already must not have become others. */
 static int check_maps(struct session *session, const struct image_map *before, size_t count)
 {
-    const struct image *image = &session->image;
-    size_t room = (image->maps[image->control].value_size - sizeof(struct image_control)) / sizeof(uint64_t);
-    bool same = image->runtime_error_count <= room;
-    for (size_t i = 0; i < count; i++)
-        same &= before[i].key_size == image->maps[i].key_size &&
-                before[i].value_size == image->maps[i].value_size &&
-                before[i].max_entries == image->maps[i].max_entries;
-    if (same)
+    if (session_maps_unchanged(session, before, count))
         return 0;
     diagnose_error(&session->diagnostics, (struct span){0},
                    "it needs more memory than the programs that run already");
@@ -113,8 +106,9 @@ static int start(struct session *session, size_t first)
     bool *zeroed = arena_array(&session->arena, session->image.map_count + 1, sizeof *zeroed);
     memcpy(zeroed, session->handler.zeroed, map_count * sizeof *zeroed);
     session->handler.zeroed = zeroed;
-    for (size_t i = program_count; !error && i < session->image.program_count; i++)
-        error = host->load(session->host, &session->image, i, &session->diagnostics);
+    const size_t program_end = session->image.program_count; /* of those that are known now */
+    for (size_t i = program_count; !error && i < program_end; i++)
+        error = session_load_program(session, i);
     const size_t attached = kernel_attached(session->kernel);
     for (size_t i = first; !error && i < session->unit_count; i++) {
         error = session_attach_unit(session, &session->units[i]);

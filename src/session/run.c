@@ -153,8 +153,9 @@ static int load(struct session *session)
 {
     const struct host_operations *host = session->host->operations;
     int error = host->create_maps(session->host, &session->image, &session->diagnostics);
-    for (size_t i = 0; !error && i < session->image.program_count; i++) {
-        error = host->load(session->host, &session->image, i, &session->diagnostics);
+    const size_t count = session->image.program_count; /* more may be added */
+    for (size_t i = 0; !error && i < count; i++) {
+        error = session_load_program(session, i);
         if (session->options.is_verbose && session->kernel && kernel_log(session->kernel, i)) {
             struct text log = {0};
             text_add(&log, kernel_log(session->kernel, i));

@@ -54,10 +54,17 @@ static const struct {
     [RUNTIME_ERROR_WRITE] = {"Memory could not be written", ALWAYS, "probe_write_user", -14},
 };
 
+size_t runtime_errors_room(const struct session *session)
+{
+    const struct image *image = &session->image;
+    if (image->control < 0)
+        return image->runtime_error_count;
+    return (image->maps[image->control].value_size - sizeof(struct image_control)) / sizeof(uint64_t);
+}
+
 int runtime_errors_init(struct session *session)
 {
-    session->runtime_errors =
-        calloc(session->image.runtime_error_count + GROW_RUNTIME_ERRORS + 1, sizeof *session->runtime_errors);
+    session->runtime_errors = calloc(runtime_errors_room(session) + 1, sizeof *session->runtime_errors);
     return session->runtime_errors ? 0 : -ENOMEM;
 }
 

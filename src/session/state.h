@@ -194,6 +194,8 @@ void definitions_provide(struct session *session); /* sets session->provider */
 const struct type *definitions_type(struct session *session, const struct probe_context *context,
                                     const char *name);
 /* runtime_errors.c: tells what has grown. last: everything that was not told yet. */
+/* How many counters there is memory for. */
+size_t runtime_errors_room(const struct session *session);
 int runtime_errors_init(struct session *session);
 void runtime_errors_report(struct session *session, bool last);
 /* The trace ends now: what the kernel skips from now on is not told. */
@@ -258,6 +260,12 @@ void unwind_close(struct session *session);
 enum { GROW_RUNTIME_ERRORS = 256 };
 void compile_plan(struct session *session, struct action_block *block, const struct attach_point *only);
 int compile_more(struct session *session, size_t first);
+int compile_divided(struct session *session, size_t unit); /* once more, in small functions */
+/* ---- divide.c ---- */
+/* Loads it, or instead of it another one for its unit, whose `program` then is that one. */
+int session_load_program(struct session *session, size_t program);
+/* Whether the maps of the image are as before, those aside that were added; the counters have room, too. */
+bool session_maps_unchanged(const struct session *session, const struct image_map *before, size_t count);
 /* grow.c */
 void grow_choose(struct session *session); /* whether there is something to wait for */
 int grow_begin(struct session *session);
