@@ -228,6 +228,9 @@ const struct builtin *lower_builtin(const struct node *node);
 struct ir *lower_variable_read(struct lowering *l, struct variable *variable);
 void lower_variable_write(struct lowering *l, struct variable *variable, struct ir *value);
 struct memory lower_variable_memory(struct lowering *l, struct variable *variable);
+/* Whether nothing points to the variables that were made in the block, in scratch memory from `bottom` on: they
+ * are forgotten. */
+bool lower_end_scope(struct lowering *l, struct node *block, uint32_t bottom);
 struct ir *lower_assign(struct lowering *l, struct node *node, bool wanted);
 struct ir *lower_step(struct lowering *l, struct node *node, bool wanted);
 

@@ -77,9 +77,16 @@ static void statement_let(struct lowering *l, struct node *node)
     lower_variable_write(l, variable, result);
 }
 
+/* Scratch memory of variables that end with the block is free then; but what a function has that was made in
+ * the block it keeps for later calls. */
 static void statement_block(struct lowering *l, struct node *node)
 {
+    struct lower_state *s = l->state;
+    const struct lowered_call *calls = s->calls;
+    const uint32_t top = s->scratch_top, permanent = s->scratch_permanent;
     lower_statements(l, &node->list);
+    if (s->calls == calls && lower_end_scope(l, node, top))
+        s->scratch_permanent = permanent;
 }
 
 static void statement_if(struct lowering *l, struct node *node)

@@ -68,6 +68,37 @@ static struct lowered_variable *find_home(struct lowering *l, struct variable *v
     return lowered;
 }
 
+struct scope {
+    uint32_t program, bottom;
+    bool is_kept, ends;
+};
+
+static bool visit_scope(struct node *node, void *state)
+{
+    struct scope *scope = state;
+    struct variable *variable = node->kind == NODE_VARIABLE ? node->variable.symbol : NULL;
+    const struct lowered_variable *lowered = variable ? variable->lowered : NULL;
+    if (!lowered || lowered->program != scope->program || lowered->kind != VARIABLE_SCRATCH ||
+        lowered->offset < (int32_t)scope->bottom)
+        return true;
+    scope->is_kept |= variable->address_taken;
+    if (scope->ends)
+        variable->lowered = NULL;
+    return true;
+}
+
+bool lower_end_scope(struct lowering *l, struct node *block, uint32_t bottom)
+{
+    struct scope scope = {.program = l->state->program_index, .bottom = bottom};
+    if (l->state->scratch_permanent <= bottom) /* there is nothing to free */
+        return false;
+    node_walk(block, visit_scope, &scope);
+    scope.ends = !scope.is_kept;
+    if (scope.ends)
+        node_walk(block, visit_scope, &scope);
+    return scope.ends;
+}
+
 struct ir *lower_variable_read(struct lowering *l, struct variable *variable)
 {
     const struct lowered_variable *lowered = find_home(l, variable);
