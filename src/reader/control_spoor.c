@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steering spoor's own format: see "from outside" in recorder/layout.h. */
+/* Steering spoor's own format: see "What others may write" in recorder/layout.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

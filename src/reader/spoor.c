@@ -402,7 +402,7 @@ static int spoor_read(struct recording *recording)
 
 /* ---- blocks and records ---- */
 
-/* The position up to which all records of a ring in a file are certain. See "rings" in layout.h. */
+/* The position up to which all records of a ring in a file are certain. See "Reading a ring" in layout.h. */
 static uint64_t whole_before(const struct recording *recording, const struct spoor_ring *ring)
 {
     const struct spoor_state *state = recording->state;
