@@ -739,7 +739,7 @@ static int lower_attempt(struct arena *arena, struct image *image, struct action
         .return_slot = -1,
         .program_index = (uint32_t)image->program_count,
         .avoid_stack = attempt == ATTEMPT_CRAMPED,
-        .section_size = attempt == ATTEMPT_DIVIDED ? lower_section_size(unit->body, options->divides) : 0,
+        .section_size = attempt == ATTEMPT_DIVIDED ? lower_section_size(unit, options->divides) : 0,
     };
     struct lowering lowering = {
         .arena = arena,
@@ -780,7 +780,7 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
     const struct diagnostics before = *diagnostics;
     size_t dumped = dump_ir ? dump_ir->length : 0;
     int result = -EAGAIN;
-    enum attempt attempt = lower_section_size(unit->body, options->divides) ? ATTEMPT_DIVIDED : ATTEMPT_PLAIN;
+    enum attempt attempt = lower_section_size(unit, options->divides) ? ATTEMPT_DIVIDED : ATTEMPT_PLAIN;
     if (options->divides && attempt == ATTEMPT_PLAIN)
         return -E2BIG;
     for (; attempt <= ATTEMPT_CRAMPED; attempt++) {

@@ -16,7 +16,7 @@ struct lowered_call {
     struct lowered_call *next;
 };
 
-static struct lower_function *enclosing(const struct lowering *l)
+struct lower_function *lower_enclosing(const struct lowering *l)
 {
     struct lower_function *function = l->state->current;
     while (function && !function->subprogram)
@@ -122,7 +122,7 @@ struct ir *lower_call(struct lowering *l, struct node *node)
 /* return in a function; false: we are in none. */
 bool lower_return_from_subprogram(struct lowering *l, struct node *value)
 {
-    struct lower_function *function = enclosing(l);
+    struct lower_function *function = lower_enclosing(l);
     struct ir_builder *b = &l->b;
     if (!function)
         return false;
@@ -131,9 +131,20 @@ bool lower_return_from_subprogram(struct lowering *l, struct node *value)
         result = lower_convert(l, lower_scalar(l, value), value->type, function->subprogram->type);
     if (ir_ended(b))
         return true;
+    lower_return_result(l, result);
+    return true;
+}
+
+void lower_return_result(struct lowering *l, struct ir *result)
+{
+    struct lower_function *function = lower_enclosing(l);
+    struct ir_builder *b = &l->b;
     if (l->state->current == function) {
-        ir_return(b, result);
-        return true;
+        if (function->caller)
+            lower_return_from_section(l, result);
+        else
+            ir_return(b, result);
+        return;
     }
     if (function->returned_slot < 0) {
         function->returned_slot = lower_area_slot(l, function);
@@ -144,14 +155,13 @@ bool lower_return_from_subprogram(struct lowering *l, struct node *value)
     ir_store(b, area, function->returned_slot, 8, lower_captured(l, ir_constant(b, 1)));
     l->state->current->leaves_subprogram = true;
     ir_return(b, ir_constant(b, 1));
-    return true;
 }
 
 /* Behind a loop in which there was such a return. */
 void lower_pass_on_result(struct lowering *l, const struct lower_function *callback)
 {
     struct ir_builder *b = &l->b;
-    struct lower_function *function = enclosing(l);
+    struct lower_function *function = lower_enclosing(l);
     if (!callback->leaves_subprogram || !function)
         return;
     struct ir *flag = ir_load(b, lower_area(l, function), function->returned_slot, 8, false);
@@ -163,7 +173,7 @@ void lower_pass_on_result(struct lowering *l, const struct lower_function *callb
     if (l->state->current == function) {
         struct ir *result = ir_load(b, lower_area(l, function), function->result_slot, 8, false);
         result->is_volatile = true;
-        ir_return(b, result);
+        lower_return_result(l, result);
     } else {
         l->state->current->leaves_subprogram = true;
         ir_return(b, ir_constant(b, 1));

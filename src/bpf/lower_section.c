@@ -10,7 +10,7 @@
  * A section is a program of its own in most respects, with setup and ends. It takes the context, if it wants
  * it, and nothing else; variables are in scratch memory, which each section looks up. What it returns says
  * how it was left. Sections stand one after another in the program's own function and in the bodies of loops,
- * in whatever conditions are around them; in functions of the script there are none. */
+ * in whatever conditions are around them; and so do those of a long function of the script. */
 #include "bpf/btf_write.h"
 #include "bpf/lower_state.h"
 
@@ -24,15 +24,17 @@ enum {
 };
 
 /* How a section was left: 0: by its end. */
-enum { SECTION_LEAVES = 1, SECTION_BREAKS, SECTION_CONTINUES };
+enum { SECTION_LEAVES = 1, SECTION_BREAKS, SECTION_CONTINUES, SECTION_RETURNS };
 
 struct lower_section {
     struct lower_function function;
     struct lower_function *main;
+    struct lower_section *outer; /* that calls the function of the script which this one is in; or NULL */
     struct ir_block *leave, *leave_early;
     struct ir *stop;
     struct lower_statement *statement;
     int32_t return_slot;
+    int32_t result;   /* in scratch memory: of the function around it, where it returns; -1: it does not */
     bool leaves_turn; /* `break` or `continue` of the loop around it */
 };
 
@@ -57,9 +59,11 @@ static uint64_t weigh(struct node *node)
     return weight;
 }
 
-uint32_t lower_section_size(struct node *body, bool is_small)
+uint32_t lower_section_size(const struct check_unit *unit, bool is_small)
 {
-    uint64_t weight = weigh(body), least = is_small ? SECTION_SMALL : SECTION_LEAST;
+    uint64_t weight = weigh(unit->body), least = is_small ? SECTION_SMALL : SECTION_LEAST;
+    for (const struct subprogram *called = unit->subprograms; called; called = called->next)
+        weight += weigh(called->body);
     if (weight <= (is_small ? SECTION_SMALL : LONG))
         return 0;
     return weight / SECTIONS > least ? (uint32_t)(weight / SECTIONS) : (uint32_t)least;
@@ -70,23 +74,26 @@ bool lower_is_divided(const struct lowering *l)
     const struct lower_state *s = l->state;
     if (!s->section_size || s->section || s->phase != PHASE_BODY)
         return false;
-    for (const struct lower_function *at = s->current; at; at = at->parent)
-        if (at->subprogram)
-            return false;
-    return true;
+    const struct lower_function *function = lower_enclosing(l);
+    return !function || weigh(function->subprogram->body) > s->section_size;
 }
 
 static struct lower_section *begin_section(struct lowering *l)
 {
     struct lower_state *s = l->state;
     struct lower_section *section = arena_new(s->temporary, struct lower_section);
+    const struct lower_function *function = lower_enclosing(l);
     section->main = s->main;
     section->leave = s->leave[PHASE_BODY];
     section->leave_early = s->leave_early;
     section->stop = s->stop;
     section->statement = s->statement;
     section->return_slot = s->return_slot;
+    section->outer = s->section;
+    section->result = -1;
     section->function.caller = s->current;
+    section->function.subprogram = function ? function->subprogram : NULL;
+    section->function.result_slot = section->function.returned_slot = -1;
     s->current = NULL; /* it is inside of no other */
     lower_enter_function(l, &section->function, "section", 1);
     s->main = &section->function;
@@ -108,6 +115,27 @@ void lower_leave_turn_from_section(struct lowering *l, bool is_break)
     ir_return(&l->b, ir_constant(&l->b, is_break ? SECTION_BREAKS : SECTION_CONTINUES));
 }
 
+void lower_return_from_section(struct lowering *l, struct ir *result)
+{
+    struct lower_section *section = l->state->section;
+    if (section->result < 0)
+        section->result = lower_scratch(l, 8, true).offset;
+    ir_store(&l->b, lower_shared_value(l, SHARED_SCRATCH), section->result, 8, result);
+    ir_return(&l->b, ir_constant(&l->b, SECTION_RETURNS));
+}
+
+/* Enters the code for one of the ways to leave a section, and gives the block for the others. */
+static struct ir_block *left_as(struct lowering *l, struct ir *left, int64_t way)
+{
+    struct ir_builder *b = &l->b;
+    struct ir_block *as = ir_block_new(b), *others = ir_block_new(b);
+    ir_branch(b, ir_binary_constant(b, IR_EQ, left, way), as, others);
+    ir_seal(b, as);
+    ir_seal(b, others);
+    ir_enter(b, as);
+    return others;
+}
+
 /* Behind the call of a section. */
 static void pass_on(struct lowering *l, const struct lower_section *section, struct ir *left)
 {
@@ -118,16 +146,19 @@ static void pass_on(struct lowering *l, const struct lower_section *section, str
     ir_seal(b, left_block);
     ir_seal(b, stay);
     ir_enter(b, left_block);
-    if (section->leaves_turn) {
-        struct ir_block *iteration = ir_block_new(b), *program = ir_block_new(b);
-        ir_branch(b, ir_binary_constant(b, IR_EQ, left, SECTION_LEAVES), program, iteration);
-        ir_seal(b, iteration);
-        ir_seal(b, program);
-        ir_enter(b, iteration);
-        ir_return(b, ir_binary_constant(b, IR_EQ, left, SECTION_BREAKS));
-        ir_enter(b, program);
+    if (section->result >= 0) {
+        struct ir_block *others = left_as(l, left, SECTION_RETURNS);
+        lower_return_result(l, ir_load(b, lower_shared_value(l, SHARED_SCRATCH), section->result, 8, false));
+        ir_enter(b, others);
     }
-    lower_leave(l);
+    if (section->leaves_turn) {
+        struct ir_block *others = left_as(l, left, SECTION_LEAVES);
+        lower_leave(l);
+        ir_enter(b, others);
+        ir_return(b, ir_binary_constant(b, IR_EQ, left, SECTION_BREAKS));
+    } else {
+        lower_leave(l);
+    }
     ir_enter(b, stay);
 }
 
@@ -153,7 +184,7 @@ static void end_section(struct lowering *l, struct lower_section *section)
     s->stop = section->stop;
     s->statement = section->statement;
     s->return_slot = section->return_slot;
-    s->section = NULL;
+    s->section = section->outer;
     *b = section->function.saved;
     struct ir *argument = function->parameters ? lower_shared_value(l, SHARED_CTX) : NULL;
     pass_on(l, section, ir_call_local(b, function, function->parameters, argument));

@@ -262,16 +262,21 @@ void lower_one_of_many(struct lowering *l, struct node *node);
 
 /* ---- lower_section.c ---- */
 /* How many statements a section of this program has; 0: it needs none. */
-uint32_t lower_section_size(struct node *body, bool is_small);
+uint32_t lower_section_size(const struct check_unit *unit, bool is_small);
 /* Whether the statements here belong into sections. */
 bool lower_is_divided(const struct lowering *l);
 void lower_in_sections(struct lowering *l, const struct node_list *list);
+void lower_return_from_section(struct lowering *l, struct ir *result); /* of a function of the script */
 void lower_leave_turn_from_section(struct lowering *l, bool is_break);
 void lower_turns_in_sections(struct lowering *l, struct node *body, uint64_t iterations);
 
 /* ---- lower_call.c ---- */
 bool lower_forget_variable(struct node *node, void *state);   /* where it was in another copy of the body */
 struct ir *lower_call(struct lowering *l, struct node *node); /* of a function of the script */
+/* The function of the script that the current place is in, or the section of one, which stands for it; or
+ * NULL. */
+struct lower_function *lower_enclosing(const struct lowering *l);
+void lower_return_result(struct lowering *l, struct ir *result); /* from it, with that value */
 bool lower_return_from_subprogram(struct lowering *l, struct node *value);
 void lower_pass_on_result(struct lowering *l, const struct lower_function *callback);
 
