@@ -2,7 +2,7 @@
 /* Gives registers to the values of a selected function (machine.h).
  *
  * Linear scan over exact live ranges: values in the order of their first position, each into the first
- * register of its wish list that holds nothing at any of its positions. A value that is live across a call
+ * register of its hints that holds nothing at any of its positions. A value that is live across a call
  * can only live in r6 to r9. Where there is none free, the cheapest of the competitors is spilled: its uses
  * become leaves (machine.h: reloaded from a slot, or made again), the function is scanned anew.
  *
@@ -19,7 +19,7 @@
 
 enum { READ = 0, CLOBBER = 1, RESULT = 2, HELD = 3, STEP = 4 };
 enum {
-    WISHES = 8
+    HINTS_MAX = 8
 }; /* users looked at when a register is chosen: enough to be good, few enough to be quick */
 
 /* The first `limit` of these are used in tests; so some of both kinds are there. */
@@ -368,7 +368,7 @@ static unsigned argument_register(const struct scan *scan, const struct value *v
 {
     if (value->crosses_call)
         return REGISTER_NONE;
-    for (uint32_t i = 0; i < value->use_count && i < WISHES; i++) {
+    for (uint32_t i = 0; i < value->use_count && i < HINTS_MAX; i++) {
         const struct ir *user = value->uses[i].user;
         if (is_call(user))
             return 1 + value->uses[i].index;
@@ -376,7 +376,7 @@ static unsigned argument_register(const struct scan *scan, const struct value *v
             (!ir_is_binary(user->op) && user->op != IR_EXTEND && user->op != IR_NEG && user->op != IR_BSWAP))
             continue;
         const struct value *made = &scan->values[user->number];
-        for (uint32_t k = 0; k < made->use_count && k < WISHES; k++)
+        for (uint32_t k = 0; k < made->use_count && k < HINTS_MAX; k++)
             if (is_call(made->uses[k].user))
                 return 1 + made->uses[k].index;
     }
@@ -390,7 +390,7 @@ static bool wish_with_phi(struct scan *scan, struct value *value, const struct v
     if (wanted < REGISTER_COUNT && may_use(scan, phi, wanted) && is_free(&scan->out->occupied[wanted], phi) &&
         try_register(scan, value, wanted))
         return true;
-    for (uint32_t i = 0; i < phi->ir->argument_count && i < WISHES; i++) {
+    for (uint32_t i = 0; i < phi->ir->argument_count && i < HINTS_MAX; i++) {
         unsigned other = register_of(scan, phi->ir->arguments[i]);
         if (other < REGISTER_COUNT && may_use(scan, phi, other) &&
             is_free(&scan->out->occupied[other], phi) && try_register(scan, value, other))
@@ -421,25 +421,25 @@ static bool try_wishes(struct scan *scan, struct value *value)
 {
     const struct ir *ir = value->ir;
     if (ir->op == IR_PHI) {
-        for (uint32_t i = 0; i < ir->argument_count && i < WISHES; i++)
+        for (uint32_t i = 0; i < ir->argument_count && i < HINTS_MAX; i++)
             if (try_register(scan, value, register_of(scan, ir->arguments[i])))
                 return true;
-        for (uint32_t i = 0; i < ir->argument_count && i < WISHES; i++)
+        for (uint32_t i = 0; i < ir->argument_count && i < HINTS_MAX; i++)
             if (wish_with_later(scan, value, ir->arguments[i]))
                 return true;
     }
-    for (uint32_t i = 0; i < value->use_count && i < WISHES; i++) {
+    for (uint32_t i = 0; i < value->use_count && i < HINTS_MAX; i++) {
         const struct ir *user = value->uses[i].user;
-        unsigned wish = REGISTER_NONE;
+        unsigned hint = REGISTER_NONE;
         if (user->op == IR_PHI)
-            wish = register_of(scan, user);
+            hint = register_of(scan, user);
         else if (is_call(user) && !value->crosses_call)
-            wish = 1 + value->uses[i].index;
+            hint = 1 + value->uses[i].index;
         else if (user->op == IR_RETURN || (user->op == IR_ATOMIC_COMPARE && value->uses[i].index == 1))
-            wish = 0;
-        if (try_register(scan, value, wish))
+            hint = 0;
+        if (try_register(scan, value, hint))
             return true;
-        if (user->op == IR_PHI && wish == REGISTER_NONE &&
+        if (user->op == IR_PHI && hint == REGISTER_NONE &&
             wish_with_phi(scan, value, &scan->values[user->number]))
             return true;
     }

@@ -109,7 +109,7 @@ struct runtime_error {
     enum runtime_error_kind kind;
     struct span span;
     const char *probe;  /* text of the probe whose block holds the place */
-    int map;            /* MISHAP_MAP_FULL: index of the map; else -1 */
+    int map;            /* RUNTIME_ERROR_MAP_FULL: index of the map; else -1 */
     const char *helper; /* "probe_read_user_str", "map_update_elem" …, or NULL */
 };
 

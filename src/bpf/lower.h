@@ -62,7 +62,7 @@ struct lower_options {
     const uint64_t *(*tracing_glue_ranges)(void *state, uint32_t *slots);
     void *tracing_glue_state;
     bool times_records;  /* each has its time, also where one ring is enough */
-    bool counts_lookups; /* -k: MISHAP_LOOKUP is counted (a counter that all CPUs share is not free) */
+    bool counts_lookups; /* -k: RUNTIME_ERROR_LOOKUP is counted (a counter that all CPUs share is not free) */
     int64_t wall_offset; /* what makes the boot clock the time since 1970, ns */
     const struct unwind_offsets *unwind; /* NULL: not known */
     const char *clock_map;               /* tests: this map of the script is tseries' clock; or NULL */

@@ -94,7 +94,7 @@ static struct ir *own_frame_bytes(struct lowering *l, const uint64_t *bounds, ui
                                   struct ir *frame)
 {
     struct ir_builder *b = &l->b;
-    struct ir *table = lower_constants(l, "own_code", bounds, slots * (uint32_t)sizeof *bounds);
+    struct ir *table = lower_constants(l, "tracing_glue", bounds, slots * (uint32_t)sizeof *bounds);
     struct ir *place = ir_constant(b, 0);
     for (int64_t step = slots / 2; step; step /= 2) {
         struct ir *bound = ir_load(b, ir_binary(b, IR_ADD, table, place), (int32_t)(8 * step), 8, false);

@@ -145,7 +145,7 @@ struct lower_state {
 };
 
 /* ---- lower.c: functions, areas, shared values, runtime errors, ends ---- */
-/* The index of what lower_mishap() counts, for who counts it instead. */
+/* The index of what lower_runtime_error() counts, for who counts it instead. */
 int lower_runtime_error_index(struct lowering *l, enum runtime_error_kind kind, struct span span, int map,
                               const char *helper);
 void lower_enter_function(struct lowering *l, struct lower_function *function, const char *name,
@@ -173,7 +173,7 @@ bool lower_dominates(struct lowering *l, const struct ir_block *above);
 /* One that was made on every way to here, or NULL; and one more, which it returns. */
 struct ir *value_cache_find(struct lowering *l, const struct value_cache *known);
 struct ir *value_cache_add(struct value_cache *known, struct ir *value);
-/* Counts the event that is: MISHAP_LOST or MISHAP_SCRATCH. */
+/* Counts the event that is: RUNTIME_ERROR_LOST or RUNTIME_ERROR_SCRATCH. */
 void lower_count_lost_event(struct lowering *l, enum runtime_error_kind kind);
 void lower_leave(struct lowering *l); /* ends the program from here */
 /* The condition of a branch whose other way is rare: enters the likely way, returns the unlikely block. */

@@ -27,7 +27,7 @@ struct walk {
     uint64_t start, size, offset;
     uint64_t words[2];
     struct unwind_key key; /* its file */
-    struct unwind_request wish;
+    struct unwind_request request;
     uint64_t pid;
     uint8_t registers[REGISTERS_BYTES];
 };
@@ -87,7 +87,7 @@ static void go_if(struct lowering *l, struct ir *condition, struct ir_block *oth
 }
 
 static const char blocks_name[] = "unwind_blocks", rows_name[] = "unwind_rows",
-                  processes_name[] = "unwind_processes", wishes_name[] = "unwind_wishes";
+                  processes_name[] = "unwind_processes", requests_name[] = "unwind_requests";
 
 /* Maps of all these programs, made by the first. */
 static void make_tables(struct lowering *l)
@@ -118,7 +118,7 @@ static void make_tables(struct lowering *l)
                                                   .max_entries = UNWIND_PROCESSES,
                                                   .flags = BPF_F_NO_PREALLOC});
     image->unwind_requests =
-        lower_internal_map(l, &(struct image_map){.name = wishes_name,
+        lower_internal_map(l, &(struct image_map){.name = requests_name,
                                                   .type = BPF_MAP_TYPE_HASH,
                                                   .key_size = sizeof(struct unwind_key),
                                                   .value_size = sizeof(struct unwind_request),
@@ -127,13 +127,14 @@ static void make_tables(struct lowering *l)
 
 /* ---- what is where ---- */
 
-/* What is in the key and in the wish; asked for once. */
-static void wish(struct lowering *l, const struct unwinding *u)
+/* Asks user space for what the key and the request name, unless that was asked for already. */
+static void request_tables(struct lowering *l, const struct unwinding *u)
 {
     struct ir_builder *b = &l->b;
     struct ir_block *counted = ir_block_new(b), *end = ir_block_new(b);
-    struct ir *failed = ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, l->image->unwind_requests),
-                                address(l, u, AT(key)), address(l, u, AT(wish)), ir_constant(b, BPF_NOEXIST));
+    struct ir *failed =
+        ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, l->image->unwind_requests), address(l, u, AT(key)),
+                address(l, u, AT(request)), ir_constant(b, BPF_NOEXIST));
     ir_branch(b, failed, end, counted);
     enter(l, counted);
     ir_atomic_add(b, lower_control(l), offsetof(struct image_control, unwind_requests), 8, ir_constant(b, 1));
@@ -207,7 +208,7 @@ static void look_in_process(struct lowering *l, const struct unwinding *u, struc
     enter(l, missing);
     set(l, u, AT(key.inode), get(l, u, AT(pid)));
     set_constant(l, u, AT(key.device), UNWIND_DEVICE_PROCESS);
-    wish(l, u);
+    request_tables(l, u);
     ir_jump(b, end);
     enter(l, end);
 }
@@ -281,7 +282,7 @@ static struct ir *find_rule(struct lowering *l, const struct unwinding *u, struc
     ir_jump(b, end);
     enter(l, none);
     ir_store_constant(b, base(l), u->walk + AT(key.block), 4, 0);
-    wish(l, u);
+    request_tables(l, u);
     ir_jump(b, unmapped);
     enter(l, unmapped);
     ir_jump(b, end);
@@ -431,7 +432,7 @@ static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *c
     ir_store(b, slot, u->frames, 8, ip);
     set(l, u, AT(count), ir_binary_constant(b, IR_ADD, count, 1));
     struct ir *pc = ir_binary(b, IR_SUB, ip, get(l, u, AT(back)));
-    set(l, u, AT(wish.address), pc);
+    set(l, u, AT(request.address), pc);
     find_mapping(l, u, pc);
     struct ir *rule = find_rule(l, u, pc);
     struct ir *kind = ir_binary_constant(b, IR_AND, rule, (1 << CFI_KIND_BITS) - 1);
@@ -508,7 +509,7 @@ struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most,
         set_constant(l, &u, zeros[i], 0);
     struct ir *pid = ir_binary_constant(b, IR_LSHR, lower_pid_tgid(l), 32);
     set(l, &u, AT(pid), pid);
-    set(l, &u, AT(wish.pid), pid);
+    set(l, &u, AT(request.pid), pid);
     lower_find(l, most, NULL, 0, step, &u, span);
     struct ir *count = get(l, &u, AT(count));
     go_if(l, count, none);

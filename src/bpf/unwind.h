@@ -6,7 +6,7 @@
  * (sym/cfi.h): in one chunk of the array "unwind_rows", one after another, the first of them the one that
  * holds where the block begins. Blocks of a file are found by its inode, so that a file's rows serve every
  * process. What code a process has where is asked of the kernel (bpf_find_vma); where it may not be asked
- * twice, as in an interrupt, "unwind_processes" has it. What is missing is asked for in "unwind_wishes". */
+ * twice, as in an interrupt, "unwind_processes" has it. What is missing is asked for in "unwind_requests". */
 #ifndef SPOOR_BPF_UNWIND_H
 #define SPOOR_BPF_UNWIND_H
 
@@ -27,14 +27,14 @@ enum {
     UNWIND_MAPPINGS = 1 << UNWIND_MAPPING_STEPS,
 };
 #define UNWIND_DEVICE_PROCESS                                                                                \
-    UINT32_MAX                   /* of a wish: the inode is a process id, whose mappings are wanted          \
+    UINT32_MAX /* of a request: the inode is a process id, whose mappings are wanted          \
                                   */
 #define UNWIND_NOWHERE INT64_MAX /* where no mapping begins */
 
 struct unwind_key {
     uint64_t inode;
     uint32_t device; /* as the kernel keeps it: major << 20 | minor */
-    uint32_t block;  /* offset in the file >> UNWIND_BLOCK_SHIFT; of a wish: 0 */
+    uint32_t block;  /* offset in the file >> UNWIND_BLOCK_SHIFT; of a request: 0 */
 };
 
 struct unwind_block {

@@ -22,7 +22,7 @@ struct replay;
 struct tracefs;
 struct probe_kind;
 
-/* PROBE_ONCE: attaching prepares a walk, which the session runs once, and then the trace is over.
+/* PROBE_ITERATE: attaching prepares a walk, which the session runs once, and then the trace is over.
  * PROBE_AT_SIGNAL: the session runs it whenever SIGUSR1 comes. PROBE_TEST and PROBE_BENCH: only when asked
  * to. */
 enum probe_time {

@@ -93,7 +93,7 @@ struct session {
     struct text username;             /* the last one asked for */
     struct image_stack *stack_frames; /* of the last stack asked for */
     bool has_unread_stacks;           /* said once */
-    uint64_t *tracing_glue_ranges;    /* names_own_code() */
+    uint64_t *tracing_glue_ranges;    /* names_tracing_glue() */
     uint32_t tracing_glue_slots;
     struct runtime_error_state *runtime_errors;
     uint64_t runtime_error_time;
@@ -169,7 +169,7 @@ unsigned session_script_of(void *state, const struct source *source); /* which s
 /* names.c */
 void names_init(struct session *session);
 void names_close(struct session *session);
-const uint64_t *names_tracing_glue(void *session, uint32_t *slots); /* lower_options.own_code */
+const uint64_t *names_tracing_glue(void *session, uint32_t *slots); /* lower_options.tracing_glue_ranges */
 int64_t names_wall_offset(void);                                    /* since 1970 - since boot, ns */
 /* Before anything is attached: from now on it is known which code processes have mapped, also when they have
  * ended by the time that an address is printed. Nothing where no user addresses are. */

@@ -39,7 +39,7 @@ struct unwind {
     uint32_t chunk_count, filled; /* rows in the last */
     struct table files;           /* by key: those that were looked at */
     struct look *looks;
-    uint64_t wishes; /* as last seen in the control page */
+    uint64_t requests; /* as last seen in the control page */
     bool is_full;
 };
 
@@ -281,9 +281,9 @@ int unwind_begin(struct session *session)
     return 0;
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
-struct wishes {
+struct requests {
     struct session *session;
     uint64_t now;
     size_t count;
@@ -295,20 +295,20 @@ static void forget(struct session *session, const struct unwind_key *key)
 }
 
 /* Of a file on an overlay the kernel's inode is that of the file below, which it shows to nobody. */
-static bool is_wished(const struct proc_mapping *mapping, const struct unwind_key *key)
+static bool is_requested(const struct proc_mapping *mapping, const struct unwind_key *key)
 {
     return is_code(mapping) && (mapping->inode == key->inode || mapping->device >> 32 == 0);
 }
 
 static void grant_file(struct session *session, const struct unwind_key *key,
-                       const struct unwind_request *wish)
+                       const struct unwind_request *request)
 {
     struct proc_maps maps;
     const struct proc_mapping *mapping = NULL;
-    if (!proc_maps_read((pid_t)wish->pid, &maps)) {
-        mapping = proc_maps_find(&maps, wish->address);
-        if (mapping && is_wished(mapping, key))
-            add_mapping(session, (pid_t)wish->pid, mapping, *key);
+    if (!proc_maps_read((pid_t)request->pid, &maps)) {
+        mapping = proc_maps_find(&maps, request->address);
+        if (mapping && is_requested(mapping, key))
+            add_mapping(session, (pid_t)request->pid, mapping, *key);
         proc_maps_free(&maps);
     }
     if (!mapping)
@@ -317,17 +317,17 @@ static void grant_file(struct session *session, const struct unwind_key *key,
 
 static int grant(void *state, const uint8_t *bytes, const uint8_t *value)
 {
-    struct wishes *wishes = state;
-    struct session *session = wishes->session;
+    struct requests *requests = state;
+    struct session *session = requests->session;
     struct unwind_key key;
-    struct unwind_request wish;
+    struct unwind_request request;
     memcpy(&key, bytes, sizeof key);
-    memcpy(&wish, value, sizeof wish);
-    wishes->count++;
+    memcpy(&request, value, sizeof request);
+    requests->count++;
     if (key.device != UNWIND_DEVICE_PROCESS) {
         struct unwind *unwind = session->unwind;
         if (!table_get(&unwind->files, &key, sizeof key))
-            grant_file(session, &key, &wish);
+            grant_file(session, &key, &request);
         return 0;
     }
     for (const struct look *look = session->unwind->looks; look; look = look->next)
@@ -337,7 +337,7 @@ static int grant(void *state, const uint8_t *bytes, const uint8_t *value)
     struct look *look = malloc(sizeof *look);
     if (!look)
         return 0; /* it is not looked at again */
-    *look = (struct look){session->unwind->looks, key, wishes->now + PAUSE_NS};
+    *look = (struct look){session->unwind->looks, key, requests->now + PAUSE_NS};
     session->unwind->looks = look;
     return 0;
 }
@@ -365,15 +365,15 @@ void unwind_look(struct session *session)
         session->unwind ? session->host->operations->control(session->host) : NULL;
     if (!control)
         return;
-    struct wishes wishes = {.session = session, .now = session->host->operations->clock(session->host)};
-    end_pauses(session, wishes.now);
+    struct requests requests = {.session = session, .now = session->host->operations->clock(session->host)};
+    end_pauses(session, requests.now);
     uint64_t seen = __atomic_load_n(&control->unwind_requests, __ATOMIC_ACQUIRE);
-    if (seen == session->unwind->wishes)
+    if (seen == session->unwind->requests)
         return;
-    session->unwind->wishes = seen;
+    session->unwind->requests = seen;
     const struct host_operations *host = session->host->operations;
-    host->map_each(session->host, session->image.unwind_requests, grant, &wishes);
-    if (wishes.count > UNWIND_WISHES / 2)
+    host->map_each(session->host, session->image.unwind_requests, grant, &requests);
+    if (requests.count > UNWIND_WISHES / 2)
         host->map_clear(session->host, session->image.unwind_requests);
 }
 
