@@ -25,21 +25,22 @@ struct arena {
  * The macro is an expression that is 0 at first, and 1 when memory ran out later. */
 #define arena_guard(arena, buffer) ((arena)->out_of_memory = &(buffer), setjmp(buffer))
 
+/* `size` zeroed bytes, aligned to 16. Does not return when there is no memory. */
 void *arena_alloc(struct arena *arena, size_t size);
-/* count * size bytes; an overflow counts as out of memory. */
+/* count * size bytes, zeroed; a product that overflows counts as no memory. */
 void *arena_array(struct arena *arena, size_t count, size_t size);
 char *arena_copy(struct arena *arena, const char *text, size_t length); /* adds a NUL */
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *arena);
-/* What was handed out since the mark is given back: nothing that is kept may point there. */
+/* arena_rewind() frees what was handed out since arena_mark() was called. Nothing that stays may point there. */
 struct arena_mark {
     struct arena_chunk *chunk;
     size_t used, room, total;
 };
 struct arena_mark arena_mark(const struct arena *arena);
 void arena_rewind(struct arena *arena, const struct arena_mark *mark);
-/* As if memory had run out here: for those who have no better way to tell it. */
+/* Acts as arena_alloc() does when there is no memory, for callers that have no other way to report a failure. */
 void arena_give_up(struct arena *arena) __attribute__((noreturn));
 
 #define arena_new(arena, type) ((type *)arena_alloc((arena), sizeof(type)))

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that a privileged tracer writes for its user, in directories that others may write, too. */
+/* Makes files that a privileged tracer writes for its user, also in directories that other users may write. */
 #ifndef SPOOR_BASE_CREATE_H
 #define SPOOR_BASE_CREATE_H
 
-/* Opens a file for writing, made or emptied; a descriptor or -errno. A new one is readable by its owner only,
- * who under sudo is the user that called it: what is traced may be anybody's secret. In a directory
- * where others may put something (as /tmp, or theirs), a link is not followed, and a file that is neither
- * ours nor the directory's owner's, or has other names, is refused: -EPERM; so are pipes and devices that are
- * not ours. Elsewhere pipes and devices are opened as they are. */
+/* Opens a file for writing, and makes it or empties it. Returns a descriptor or -errno. A new file can be read by its
+ * owner only, since what is traced may be anybody's secret; under sudo its owner is the user who called sudo.
+ *
+ * In a directory where other users may put files, such as /tmp, links are not followed. There a file is refused with
+ * -EPERM if it has a second name, or belongs neither to the caller nor to the directory's owner; so are pipes and
+ * devices that do not belong to the caller. In other directories pipes and devices are opened as they are. */
 int create_file(const char *path);
 
-/* The same where a file that exists, whoever's, is none of ours to touch: -EEXIST. `at`: a directory, or
- * AT_FDCWD. */
+/* The same, but fails with -EEXIST if there is such a file already. `at` is a directory, or AT_FDCWD. */
 int create_new_file(int at, const char *name);
-/* A directory that did not exist, as open as such a file; its descriptor or -errno. */
+/* Makes a directory that did not exist, with the owner and mode of a new file. Returns its descriptor or -errno. */
 int create_new_directory(const char *path);
 
-/* Who called sudo: 1 and the ids, or 0. Only root is told. */
+/* Stores the ids of the user who called sudo and returns 1; returns 0 if sudo was not used or the caller is not
+ * root. */
 int create_invoker(unsigned *uid, unsigned *gid);
 
 #endif

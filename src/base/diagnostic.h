@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What we say to the user about a script: where, what, and what to do.
+/* Errors and warnings about a script: where, what, and what to do.
  *
  * A diagnostic is collected, not printed: several are reported per run, errors first, then warnings, each
  * with FILE:LINE:COLUMNS, the source line and a marker. Only src/cmd prints. Form and texts follow
@@ -15,20 +15,21 @@
 #include "base/arena.h"
 #include "base/text.h"
 
-struct source {       /* one script text; lives as long as the places in it */
+struct source {       /* the text of one script; it lives as long as the spans in it */
     const char *name; /* "stdin" for -e and -, else the path as given */
     const char *text; /* NUL-terminated */
     size_t length;
 };
 
-struct span { /* bytes begin (inclusive) to end (exclusive) of a source; source NULL: nowhere */
+/* A piece of a source: the bytes from `begin` on, up to but without `end`. With a source of NULL it is nowhere. */
+struct span {
     const struct source *source;
     uint32_t begin, end;
 };
 
 enum severity { DIAGNOSTIC_ERROR, DIAGNOSTIC_WARNING };
 
-struct diagnostic_context { /* another place that belongs to it */
+struct diagnostic_context { /* another span that belongs to the diagnostic */
     struct span span;
     const char *message;
     struct diagnostic_context *next;
@@ -42,8 +43,8 @@ struct diagnostic {
     struct diagnostic_context *contexts;
 };
 
-/* Text that stands for a copy of itself, made where a macro was called: places in the copy have `copy` as
- * their source. */
+/* A source that was copied because a macro was called: spans in the expansion have `copy` as their source, and
+ * `from` is the span of the call. */
 struct source_copy {
     const struct source *copy;
     struct span from;
@@ -53,36 +54,36 @@ struct diagnostics {
     struct arena *arena;
     struct diagnostic *items;
     size_t count, room;
-    size_t errors;     /* also those that were not kept */
-    size_t reports[2]; /* kept so far, by severity: a bound keeps a hopeless script from flooding the user */
-    bool is_open;      /* the latest report was kept: hints and contexts belong to the newest item */
+    size_t errors;     /* reported so far, with those that were not kept */
+    size_t reports[2]; /* kept so far, by severity; they are limited, so that no script floods its user */
+    bool is_open;      /* the latest report was kept, so that hints and contexts belong to the last item */
     struct source_copy *copies;
     size_t copy_count, copy_room;
 };
 
-/* Reports. Of reports with the same place and message, as copies of a block make them, one is kept, and of
- * each severity as many as somebody may want to read. */
+/* Report an error or a warning. Of reports with the same span and message, which copies of a block make, one is kept.
+ * Only so many of each severity are kept as somebody may want to read. What %s and %c insert, here and below, is
+ * taken for a name, in which control characters are escaped. */
 void diagnose_error(struct diagnostics *diagnostics, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void diagnose_warning(struct diagnostics *diagnostics, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* In all of these what %s and %c bring is a name, which ends no line. */
-/* A hint for the latest report; nothing if that was not kept. */
+/* Adds a hint to the latest report, if that was kept. */
 void diagnose_hint(struct diagnostics *diagnostics, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Lines that we made; nothing is left of the text. */
+/* Adds a hint of several lines, and frees `lines`. */
 void diagnose_hint_lines(struct diagnostics *diagnostics, struct text *lines);
 
-/* Another place that belongs to the latest report, shown behind it with its severity. */
+/* Adds another span to the latest report; it is shown behind the report, with the same severity. */
 void diagnose_context(struct diagnostics *diagnostics, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Reports once more what was reported elsewhere. */
+/* Reports all of `from` again. */
 void diagnostics_repeat(struct diagnostics *diagnostics, const struct diagnostics *from, bool as_warnings);
 /* Whether the latest report was kept: only then is it worth looking for a hint that takes long to find. */
 bool diagnostics_are_open(const struct diagnostics *diagnostics);
-/* No further error will be kept: there is no use in looking for more. */
+/* Whether no further error will be kept, so that it is useless to look for more. */
 bool diagnostics_are_full(const struct diagnostics *diagnostics);
-/* A copy of a source whose places are shown together with the place that they were expanded from. */
+/* Makes a copy of a source for an expansion: spans in the copy are shown together with `from`. */
 const struct source *source_copy(struct diagnostics *diagnostics, const struct source *source,
                                  struct span from);
 
@@ -92,15 +93,16 @@ struct position {
 };
 struct position source_position(const struct source *source, uint32_t offset);
 
-/* For many questions about one text: the way from the place before is gone, and not from the beginning. */
+/* Speeds up many questions about one text: each search begins at the last position found. Zero-initialise it. */
 struct source_cursor {
-    const char *text; /* NULL: no place yet */
+    const char *text; /* NULL: nothing was asked yet */
     uint32_t offset, line_begin;
     unsigned line;
 };
 struct position source_position_from(struct source_cursor *cursor, const struct source *source,
                                      uint32_t offset);
 
+/* From the beginning of the first span to the end of the last. */
 struct span span_between(struct span first, struct span last);
 
 /* Writes one diagnostic, or all of one severity. Colour: ANSI red and yellow around the severity word. */
@@ -108,7 +110,7 @@ void diagnostic_render(struct text *out, const struct diagnostic *diagnostic, bo
 void diagnostics_render(struct text *out, const struct diagnostics *diagnostics, enum severity severity,
                         bool colour);
 
-/* The places that a place was expanded from, for what is told of it later than in a report. */
+/* Writes the spans of the macro calls that a span was expanded from, for messages that are no diagnostics. */
 void diagnostics_render_origin(struct text *out, const struct diagnostics *diagnostics,
                                enum severity severity, struct span span, bool colour);
 

@@ -17,21 +17,21 @@
 /* A regular file by its name: a descriptor to look at (O_PATH), or -errno. A path /proc/PID/root/… is looked
  * up as that process would: links in it count from its root, and none leads out. */
 int foreign_find(const char *path);
-/* The same below a directory that is the root for all of the path. */
+/* The same, with the directory `root` as the root for all of the path. */
 int foreign_find_in_root(int root, const char *path);
-/* Is that error the answer to a directory, a FIFO, a device? */
+/* Whether foreign_find() failed because the path leads to a directory, a FIFO or a device. */
 static inline bool foreign_is_not_regular(int error)
 {
     return error == -EISDIR || error == -EMEDIUMTYPE;
 }
-/* Whatever has the name, and what stat says of it. */
+/* As foreign_find(), for anything that has the name; and stat(2) of it. */
 int foreign_find_any(const char *path);
 int foreign_status(const char *path, struct stat *out);
 /* Opens the very file that a descriptor leads to, O_RDONLY or O_RDWR; never waits. */
 int foreign_reopen(int file, int access);
-/* Both: for reading. */
+/* foreign_find() and foreign_reopen() for reading. */
 int foreign_open(const char *path);
-/* A directory for readdir; -errno. */
+/* Opens a directory for reading its entries; -errno. */
 int foreign_open_directory(const char *path);
 
 enum foreign_check {
@@ -44,7 +44,8 @@ enum foreign_check {
 /* Is it a regular file and, as far as `what` (enum foreign_check) asks, as expected? 0 or -errno. */
 int foreign_check(int file, unsigned what, const struct stat *expected);
 
-/* Of "/proc/PID/root" in front of a path; 0: it has none. pid: left alone then; may be NULL. */
+/* The length of "/proc/PID/root" in front of a path, and the process in *pid, which may be NULL. Without such a
+ * beginning 0, and *pid stays as it is. */
 size_t foreign_root_length(const char *path, pid_t *pid);
 
 #endif

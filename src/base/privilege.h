@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A tracer that is attached has done what needs most of its privileges, and who only reads recordings needs none. */
+/* Gives up privileges of the tracer itself: after attaching it needs few, and to read recordings hardly any. */
 #ifndef SPOOR_BASE_PRIVILEGE_H
 #define SPOOR_BASE_PRIVILEGE_H
 
 #include <stdbool.h>
 
-/* For a process that runs no command any more. Keeps of its capabilities those by which it attaches to what
- * appears later, reads what tells names, and ends what it started (makes_files: also those by which it makes files
- * of others, in their directories); nobody whom it starts can have more. Gives up, for itself and its children,
- * the system calls that run programs and change the machine: execve, ptrace, mount, kernel modules, clocks and the
- * like answer EPERM. There is no way back. 0 or -errno; what could be given up is given up all the same. */
+/* To be called by a process that will run no further command. It keeps the capabilities that it takes to attach to
+ * what appears later, to read files for names, and to end what it started; with makes_files also those that it takes
+ * to make files for other users. Its children can have no more. For it and its children the system calls that run
+ * programs and change the machine (execve, ptrace, mount, kernel modules, clocks and the like) fail with EPERM. None
+ * of this can be undone. Returns 0 or -errno; after an error everything else was given up all the same. */
 int privilege_keep_tracing(bool makes_files);
-/* The same for who reads recordings: no capability is kept but those to read files and to look at processes of
- * others. */
+/* The same for a process that reads recordings: it keeps only the capabilities to read files and to look at other
+ * users' processes. */
 int privilege_keep_reading(bool makes_files);
 
 #endif

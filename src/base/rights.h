@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a process gives up: before it runs or reads what others wrote, and when it needs it no more. May be called
- * between fork() and exec(). */
+/* Gives up rights of this process. All functions here may be called between fork() and exec(). */
 #ifndef SPOOR_BASE_RIGHTS_H
 #define SPOOR_BASE_RIGHTS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of its capabilities the process keeps those in the mask (bit N: capability N), and hands none on to what it
- * executes: no ambient and no inheritable ones. 0 or -errno. */
+/* Keeps only the capabilities in the mask, in which bit N stands for capability N, and clears the ambient and
+ * inheritable ones, so that what is executed gets none. 0 or -errno. */
 #define RIGHTS_ALL UINT64_MAX
 int rights_keep(uint64_t capabilities);
-/* What it and its children can ever have: the bounding set. Without the right to change that one (CAP_SETPCAP) it
- * stays as it is, and rights_fix() is what counts. 0 or -errno. */
+/* Reduces the bounding set, which limits what the process and its children can ever have. Without CAP_SETPCAP the set
+ * stays as it is; then only rights_fix() keeps children from getting more. 0 or -errno. */
 int rights_bound(uint64_t capabilities);
-/* Nothing that is executed gives more rights than there are: no set-user-ID, no capabilities of files. 0 or -errno. */
+/* Sets no_new_privs: no program that is executed gains rights by set-user-ID or by capabilities of its file. 0 or
+ * -errno. */
 int rights_fix(void);
-/* exec() closes all descriptors from this one on. */
+/* Marks all descriptors from `first` on to be closed by exec(). */
 void rights_close_from(int first);
-/* Closes all but these at once; they are sorted. */
+/* Closes all descriptors but these, which are sorted in place. */
 void rights_close_others(int *kept, size_t count);
 
 #endif

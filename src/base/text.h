@@ -26,8 +26,8 @@ void text_clear(struct text *text);                   /* keeps the memory */
 void text_truncate(struct text *text, size_t length); /* to at most so many bytes */
 void text_free(struct text *text);
 
-/* The text in an arena, and nothing left of it here. When memory ran out for it, the arena gives up: a name
- * that is silently shorter would be another name. */
+/* Moves the text into an arena and frees it here. If memory had run out for the text, arena_give_up() is called,
+ * since a name that is silently shorter would be another name. */
 struct arena;
 char *text_keep(struct text *text, struct arena *arena);
 

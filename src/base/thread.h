@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of the tracer's own. They have the rights that their maker has at that moment, and keep them when it gives up
- * some: to be made after that. */
+/* Starts threads of the tracer. A thread keeps the rights that its maker had when it was started: start it after rights
+ * were given up. */
 #ifndef SPOOR_BASE_THREAD_H
 #define SPOOR_BASE_THREAD_H
 
 #include <pthread.h>
 
-/* One that hears no signals: they are for who waits for them, and in another program for that one. 0 or -errno. */
+/* Starts a thread in which all signals are blocked, so that they reach the threads that wait for them, and in an
+ * embedding program that program's. 0 or -errno. */
 int thread_start(pthread_t *thread, void *(*run)(void *), void *state);
 
 #endif

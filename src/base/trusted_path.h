@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that only root and the caller can have put where they are. What they say is done with our power.
+/* Finds files that only root or the caller can have put where they are, because their content is executed with the
+ * tracer's privileges.
  *
  * The caller is who we act as, who started us, and who called sudo. The file, and each directory and link on
  * the way from the root of the file system, must belong to root or the caller, and nobody else may write to
@@ -15,10 +16,10 @@
 
 #include "base/text.h"
 
-/* A regular file, or a directory: a descriptor to look at (O_PATH), to be opened by foreign_reopen; or
- * -errno; -EPERM: it is not so, and who could have put it there. */
+/* Looks up a regular file or a directory. Returns a descriptor (O_PATH) for foreign_reopen(), or -errno. With -EPERM
+ * somebody else could have put it there, and `why` says who. */
 int trusted_find(const char *path, struct text *why);
-/* May others put something into this directory? */
+/* Whether other users may put files into this directory. */
 bool trusted_is_shared(const struct stat *directory);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading and writing all of something: calls that were interrupted, or did a part, go on. */
+/* Read and write everything that is asked for: a call that was interrupted, or did a part, is continued. */
 #ifndef SPOOR_BASE_WHOLE_H
 #define SPOOR_BASE_WHOLE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* 0 or -errno. A descriptor that does not wait is waited for, up to so many milliseconds at a time (-1: for ever),
- * else -EAGAIN. */
+/* Writes all bytes: 0 or -errno. On a non-blocking descriptor it waits until it can go on, at most patience_ms
+ * milliseconds at a time (-1: without limit), and fails with -EAGAIN after that. */
 int whole_write(int fd, const void *bytes, size_t size, int patience_ms);
-/* The same at a place of a file. */
+/* The same at an offset of a file. */
 int whole_write_at(int fd, const void *bytes, size_t size, uint64_t offset);
-/* So many bytes from where the descriptor is: 0, -ENODATA when it ends before, or -errno. */
+/* Reads `size` bytes from the descriptor's position on: 0, -ENODATA if the file ends before, or -errno. */
 int whole_read(int fd, void *bytes, size_t size);
 
 #endif

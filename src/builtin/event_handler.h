@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an action can do when its record arrives: write to the script's output, touch maps, ask for the end.
- * Made by the session, handed to the act callback of builtins. */
+/* What a builtin can do when the record of its event arrives: write to the script's output, change maps, ask for the
+ * end. The session makes it, and hands it to the `handle` callback of builtins. */
 #ifndef SPOOR_BUILTIN_EVENT_HANDLER_H
 #define SPOOR_BUILTIN_EVENT_HANDLER_H
 
@@ -11,38 +11,38 @@
 struct event_file;
 
 struct event_handler {
-    struct text *out;        /* the script's output; the session writes it away */
-    struct printer *printer; /* writes to out */
+    struct text *out;        /* the script's output, which the session writes away */
+    struct printer *printer; /* it writes to `out` */
     struct host *host;
     const struct image *image;
     bool is_json, no_warnings;
-    bool is_broken; /* nothing can be written to the output any more: what is told goes among the messages */
+    bool is_broken; /* writing to the output has failed: messages go to the error stream instead */
     uint32_t max_cat_bytes;
-    size_t record_length; /* of the record being acted on */
-    bool *zeroed;       /* for each map: its values were made 0, and are printed although they are nothing */
-    uint64_t contained; /* lines that printf_containing() let through */
+    size_t record_length; /* bytes of the record that is being handled */
+    bool *zeroed;         /* for each map: zero() was called, so that values of 0 are printed */
+    uint64_t contained;   /* lines that printf_containing() printed */
     bool exit_requested;
     int exit_code;
-    /* Writes out what is pending: before a child process writes to the same place. */
+    /* Writes out what is pending. To be called before a child writes to the same output. */
     void (*flush)(struct event_handler *handler);
     int output_descriptor; /* where a child's output goes */
-    /* Signals that asked for the end, so far. More may have come when the descriptor is readable (-1: none
-     * are heard); look() counts them. */
+    /* How many signals have asked for the end. When the descriptor `signals` is readable, more may have come, and
+     * look() counts them; -1: no signals are taken over. */
     unsigned stop_signals;
     int signals;
     void (*look)(struct event_handler *handler);
-    bool (*hurries)(
-        struct event_handler *handler); /* the end was asked for: the rest of a long work is to be left */
-    struct event_file *files;           /* open for writing: skboutput */
-    /* A failure while acting: printed on the error stream with the place of the call. */
+    /* Whether the end was asked for, so that the rest of long work should be left. */
+    bool (*hurries)(struct event_handler *handler);
+    struct event_file *files; /* open files of skboutput() */
+    /* Reports a failure on the error stream, with the span of the call. */
     void (*warn)(struct event_handler *handler, struct span span, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
-    /* The same for what the script itself has to say. */
+    /* The same for what the script itself reports with warnf() and errorf(). */
     void (*report)(struct event_handler *handler, enum severity severity, struct span span, const char *text);
 };
 
-/* The bytes of a field in storage form, as the printer wants them. The record has all of its action's size; a
- * packed string that does not lie in it is empty. */
+/* The bytes of a field in storage form, as the printer takes them. The caller has checked that the record has the size
+ * of its action. A packed string that does not lie within the record is empty. */
 const uint8_t *event_handler_field(const struct event_handler *handler, const struct action *action,
                                    uint32_t field, const uint8_t *record);
 

@@ -2,24 +2,24 @@
 /* One running trace: compile, load, attach, poll, act, leave. On any host, with any builtins and probe kinds:
  * both are handed in as tables.
  *
- *   settings.c  what the environment and config = { } say
- *   import.c    files that the script imports
- *   compile.c   text → tree → variants → typed tree → image
- *   definitions.c   C headers; names from outside the script
- *   run.c       load, begin, attach, the loop, end
- *   interrupt.c signals that ask for the end, which then comes soon
- *   output.c    where the output goes: files, pipes, readers that pause
- *   limits.c    --duration, --max-memory
- *   runtime_errors.c   what went wrong inside programs, told when it grows
- *   pump.c      reads on while actions are slow
- *   names.c     names for the numbers in records: symbols, stacks, users, probes
- *   processes.c which processes are traced
- *   grow.c      probes in libraries that are loaded while the trace runs
- *   replay.c    the loop of a script over recordings, on the user-space host
- *   live_replay.c   recordings and the kernel in one script
- *   child.c     the command of -c
- *   unwind.c    tables for stacks by call frame information
- *   bench.c     --test and --bench
+ *   settings.c        what the environment and config = { } say
+ *   import.c          files that the script imports
+ *   compile.c         text → tree → variants → typed tree → image
+ *   definitions.c     C headers; names from outside the script
+ *   run.c             load, begin, attach, the loop, end
+ *   interrupt.c       signals that ask for the end, which then comes soon
+ *   output.c          where the output goes: files, pipes, readers that pause
+ *   limits.c          --duration, --max-memory
+ *   runtime_errors.c  what went wrong inside programs, reported when it grows
+ *   pump.c            goes on reading while handlers of events are slow
+ *   names.c           names for the numbers in records: symbols, stacks, users, probes
+ *   processes.c       which processes are traced
+ *   grow.c            probes in libraries that are loaded while the trace runs
+ *   replay.c          the loop of a script over recordings, on the user-space host
+ *   live_replay.c     recordings and the kernel in one script
+ *   child.c           the command of -c
+ *   unwind.c          tables for stacks by call frame information
+ *   bench.c           --test and --bench
  */
 #ifndef SPOOR_SESSION_SESSION_H
 #define SPOOR_SESSION_SESSION_H
