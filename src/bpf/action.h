@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The action table: what the reader does with each kind of event record. Made by lowering, one entry for
- * each asynchronous call of each program; the record's `action` is the index. */
+/* The action table says what user space does for an event. Lowering makes one entry for each call of a builtin that has
+ * a handler; an event record holds the index of its entry in `action`. */
 #ifndef SPOOR_BPF_ACTION_H
 #define SPOOR_BPF_ACTION_H
 
@@ -10,10 +10,12 @@
 struct action_field {
     const struct type *type;
     uint32_t offset; /* in the record */
-    bool is_packed;  /* a string: struct image_string at offset, its text behind the fixed part */
-    int fault,
-        truncated; /* is_packed: the runtime errors that the reader sees and counts; -1: the program does */
-    const uint8_t *constant; /* not in the record: what the script says it is, in storage form; or NULL */
+    bool is_packed;  /* it is a string: struct image_string at `offset`, and its text behind the fixed part */
+    /* For a packed string: indexes of the runtime errors that user space finds in it and counts; -1 if the program
+     * counts them. */
+    int fault, truncated;
+    const uint8_t
+        *constant; /* a constant of the script in storage form, which is not in the record; or NULL */
 };
 
 struct action {
@@ -21,8 +23,8 @@ struct action {
     const struct node *call;
     struct action_field *fields;
     uint32_t field_count;
-    uint32_t size;     /* of a record without packed strings */
-    const char *probe; /* text of the probe, for messages */
+    uint32_t size;     /* bytes of a record, without the texts of packed strings */
+    const char *probe; /* the probe as the script writes it, for messages */
 };
 
 struct action_table {
@@ -30,11 +32,11 @@ struct action_table {
     size_t count, room;
 };
 
-/* What a field holds in a record of `length` bytes, in storage form; a packed string ends at its NUL or fills
- * its capacity. Zeros where the record is senseless. */
+/* The value of a field in a record of `length` bytes, in storage form. A packed string ends with its NUL, or fills its
+ * capacity. Where the record makes no sense the value is zeros. */
 const uint8_t *action_field(const struct action *action, uint32_t field, const uint8_t *record,
                             size_t length);
-/* Counts what its strings say that programs leave to the reader. */
+/* Counts the runtime errors in the record's packed strings that programs leave to user space. */
 void action_count_runtime_errors(const struct action *action, const uint8_t *record, size_t length,
                                  struct image_control *control);
 

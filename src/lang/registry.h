@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shelf of builtins as the language sees it: a table of entries filled in src/builtin and handed in by
- * src/cmd. The checker reads names, parameters and result types here; lowering calls `lower`; the session
- * calls `act` when a record arrives. Nobody below src/builtin names a builtin. */
+/* Builtins as the language sees them: a table that src/builtin fills and src/cmd hands in. The checker reads names,
+ * parameters and result types, lowering calls `lower`, and the session calls `handle` when the record of an event
+ * arrives. No folder below src/builtin names a builtin. */
 #ifndef SPOOR_LANG_REGISTRY_H
 #define SPOOR_LANG_REGISTRY_H
 
@@ -23,42 +23,41 @@ enum parameter_kind {
     PARAMETER_LITERAL_STRING,  /* a string constant (also a string parameter $N) */
     PARAMETER_LITERAL_INTEGER, /* an integer constant after folding */
     PARAMETER_MAP,             /* a whole map: @m */
-    PARAMETER_WORD, /* a bare word that is not looked up (perf), or an integer constant: for kstack and ustack
-                     */
-    PARAMETER_ANY,  /* any value; a builtin that is not variadic also gets a whole map here: see
-                       check_is_whole_map() */
+    PARAMETER_WORD, /* a bare word that is no name (perf), or an integer constant: kstack, ustack */
+    /* Any value. A builtin that is not variadic may get a whole map here; see check_is_whole_map(). */
+    PARAMETER_ANY,
     PARAMETER_BYTES,   /* anything that is in memory: a pointer, integer, string, array, struct or buffer */
-    PARAMETER_OUT,     /* a scratch variable that the builtin assigns: not evaluated */
-    PARAMETER_OUT_MAP, /* a whole map whose elements it assigns */
-    PARAMETER_TEXT,    /* a pointer, integer or array (its address) where text is, or a string;
-                          a parameter $N is its text: str($1) */
+    PARAMETER_OUT,     /* a scratch variable that the builtin assigns; it is not evaluated */
+    PARAMETER_OUT_MAP, /* a whole map whose elements the builtin assigns */
+    /* A string, or a pointer, integer or array at whose address a text is. A parameter $N is its text: str($1). */
+    PARAMETER_TEXT,
 };
 
 enum builtin_flags {
-    BUILTIN_BARE = 1,           /* usable without parentheses: pid */
-    BUILTIN_CALL = 2,           /* usable with parentheses: pid(), str(x) */
-    BUILTIN_NUMBERED = 4,       /* name is a prefix, digits follow: arg0 */
-    BUILTIN_UNSAFE = 8,         /* needs --unsafe */
-    BUILTIN_AGGREGATION = 16,   /* only as the right side of an assignment to a map */
-    BUILTIN_VARIADIC = 32,      /* the last parameter kind repeats */
-    BUILTIN_NO_LOOP = 64,       /* refused inside loops: exit */
-    BUILTIN_READS_MEMORY = 128, /* follows a pointer: makes programs sleepable where that helps */
-    BUILTIN_USES_ARGS = 256,
-    BUILTIN_USES_ARGUMENT = 512,
-    BUILTIN_USES_RETVAL = 1024,
-    BUILTIN_USES_CTX = 2048,
-    BUILTIN_USES_SITE = 4096,
-    BUILTIN_USES_REGISTERS = 8192,    /* what of the context it reads */
-    BUILTIN_ENDS = 16384,             /* control does not come back: exit */
-    BUILTIN_USES_KSTACK = 65536,      /* takes the kernel's stack */
-    BUILTIN_USES_SYMBOLS = 131072,    /* of the probed program */
-    BUILTIN_READS_KERNEL = 262144,    /* follows pointers of the kernel's own: no reason to sleep */
-    BUILTIN_WRITES_SEQUENCE = 524288, /* can be written to whoever reads a pinned iterator */
-    BUILTIN_UNWINDS = 1048576,        /* takes a user stack by call frame information */
-    BUILTIN_RUNS_COMMAND = 2097152,   /* acting on it is somebody else's work and can take any time */
-    BUILTIN_MAKES_FILES = 4194304,    /* acting on it makes files */
-    BUILTIN_KEEPS_TEXT = 8388608,     /* of a literal it is that literal: str("x") */
-    BUILTIN_VALUE_UNUSED_OK = 32768,  /* discarding the value draws no warning */
+    BUILTIN_BARE = 1 << 0,             /* it can be used without parentheses: pid */
+    BUILTIN_CALL = 1 << 1,             /* it can be used with parentheses: pid(), str(x) */
+    BUILTIN_NUMBERED = 1 << 2,         /* digits follow the name: arg0 */
+    BUILTIN_UNSAFE = 1 << 3,           /* it needs --unsafe */
+    BUILTIN_AGGREGATION = 1 << 4,      /* it stands only on the right side of an assignment to a map */
+    BUILTIN_VARIADIC = 1 << 5,         /* the last kind of parameter repeats */
+    BUILTIN_NO_LOOP = 1 << 6,          /* it is refused inside loops: exit() */
+    BUILTIN_READS_MEMORY = 1 << 7,     /* it follows a pointer: makes programs sleepable where that helps */
+    BUILTIN_USES_ARGS = 1 << 8,        /* it reads arguments of the event by name */
+    BUILTIN_USES_ARGUMENT = 1 << 9,    /* it reads an argument by its number */
+    BUILTIN_USES_RETVAL = 1 << 10,     /* it reads the return value */
+    BUILTIN_USES_CTX = 1 << 11,        /* it reads the context itself */
+    BUILTIN_USES_SITE = 1 << 12,       /* it asks at which site the program runs */
+    BUILTIN_USES_REGISTERS = 1 << 13,  /* it reads registers */
+    BUILTIN_ENDS = 1 << 14,            /* control does not come back: exit() */
+    BUILTIN_VALUE_UNUSED_OK = 1 << 15, /* there is no warning if its value is not used */
+    BUILTIN_USES_KSTACK = 1 << 16,     /* it takes the kernel's stack */
+    BUILTIN_USES_SYMBOLS = 1 << 17,    /* it reads symbols of the probed program */
+    BUILTIN_READS_KERNEL = 1 << 18,    /* it follows pointers of the kernel: no reason to be sleepable */
+    BUILTIN_WRITES_SEQUENCE = 1 << 19, /* its output can go to the reader of a pinned iterator */
+    BUILTIN_UNWINDS = 1 << 20,         /* it takes a user stack by call frame information */
+    BUILTIN_RUNS_COMMAND = 1 << 21,    /* its handler runs a command, which can take any time */
+    BUILTIN_MAKES_FILES = 1 << 22,     /* its handler makes files */
+    BUILTIN_KEEPS_TEXT = 1 << 23,      /* called with a literal it is that literal: str("x") */
 };
 
 enum { BUILTIN_PARAMETERS = 6 };
@@ -67,31 +66,32 @@ struct builtin {
     const char *name;
     const char *synopsis; /* "str(pointer [, length])": for messages and help */
     unsigned flags;
-    uint8_t least, most;                    /* number of arguments; most is ignored when variadic */
+    uint8_t least, most;                    /* number of arguments; `most` is ignored when it is variadic */
     uint8_t parameters[BUILTIN_PARAMETERS]; /* enum parameter_kind */
-    const struct type *result;              /* fixed result type, or NULL: check gives it */
-    /* After the parameters were checked. Returns the result type, or NULL after a diagnostic. May be NULL
-     * when result is set. May set call.data. Called several times until types settle: must not accumulate. */
+    const struct type *result;              /* the type of the result, or NULL if `check` returns it */
+    /* Called after the parameters were checked. Returns the type of the result, or NULL after a diagnostic. It may set
+     * call.data. It is called again until all types are settled, so it must not add up. NULL if `result` says all. */
     const struct type *(*check)(struct checker *checker, struct node *node);
-    /* A scalar result: returns the value, `into` is NULL. Anything else: writes the storage form to *into
-     * (NULL: nobody wants it) and returns NULL. */
+    /* Makes the code. A scalar result is returned, and `into` is NULL. Any other result is written to *into in storage
+     * form, unless `into` is NULL because the result is not used; then NULL is returned. */
     struct ir *(*lower)(struct lowering *lowering, struct node *node, struct memory *into);
-    /* Aggregations: @map[key] = this(). */
+    /* For aggregations: makes the code of @map[key] = NAME(…). */
     void (*update)(struct lowering *lowering, struct node *map, struct node *node);
-    /* What the reader does when a record of this action arrives, or NULL. */
+    /* Called in user space when the record of an event with this action arrives. NULL if it makes no records. */
     void (*handle)(struct event_handler *handler, const struct action *action, const uint8_t *record);
-    int64_t data; /* of the family: a helper's number … */
+    int64_t data; /* for the callbacks: the number of a helper and the like */
 };
 
-struct builtin_table { /* families side by side; each array ends with name == NULL */
-    const struct builtin *const *families;
+struct builtin_table {
+    const struct builtin *const *families; /* `count` arrays, each of which ends with a name of NULL */
     size_t count;
-    const char *const
-        *parts; /* of bpftrace's standard library, all of which is built in; NULL-terminated, or NULL */
+    /* Names of the parts of bpftrace's standard library, which are all built in; NULL-terminated, or NULL. */
+    const char *const *parts;
 };
 
-/* By name: exact, or a numbered one (then *number is set). NULL: none. */
+/* Finds a builtin by its name; for one that is numbered *number is set. NULL if there is none. */
 const struct builtin *builtin_find(const struct builtin_table *table, const char *name, uint32_t *number);
+/* Offers the names of builtins that have one of the flags. */
 void builtin_suggest(const struct builtin_table *table, struct nearest *nearest, unsigned flags);
 
 #endif
