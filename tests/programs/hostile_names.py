@@ -3,7 +3,7 @@
 hostile_names.py ROOT SPOOR PROGRAM SPDK_RECORDING, in an empty directory. Prints "ok …" and "not ok …".
 
 A row says what is run, and which names must be seen, so that none is left out in silence. What there is to run is read from
-the source (commands, their options, builtins that act): each must be in a row, or say here why it shows no names.
+the source (commands, their options, builtins with handlers): each must be in a row, or say here why it shows no names.
 """
 import os, pty, re, select, shutil, signal, subprocess, sys, termios, time, tty
 
@@ -263,12 +263,12 @@ complete("options", re.findall(r"^    \{(?:OPTION_\w+|'.'), \"([a-z-]+)\"", sour
 reports = {"follow": "lines as those of report", "to": "as --from", "width": "a number", "output": "as -o", "help": "ours"}
 complete("options of report", re.findall(r'\{"([a-z]+)", [01], NULL', source("cmd/report.c")),
          [word[2:] for arguments, _ in rows.values() if arguments[0] == "report" for word in arguments if word.startswith("--")] + list(reports))
-acting = []
+handling = []
 for name in sorted(os.listdir(root + "/src/builtin")):
     if name.endswith(".c"):
-        for entry in re.findall(r'\n    \{"([a-z_0-9]+)",((?:(?!\n    \{).)*?\.act = )', source("builtin/" + name), re.S):
-            acting.append(entry[0])
-complete("builtins that act", acting, list(shown) + list(quiet_builtins))
+        for entry in re.findall(r'\n    \{"([a-z_0-9]+)",((?:(?!\n    \{).)*?\.handle = )', source("builtin/" + name), re.S):
+            handling.append(entry[0])
+complete("builtins with handlers", handling, list(shown) + list(quiet_builtins))
 
 running.stdin.close()
 running.wait()
