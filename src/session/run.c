@@ -195,8 +195,8 @@ static void report_special(struct session *session)
     session->special_error = 0;
 }
 
-/* From now on programs return at once. */
-static void report_stop(struct session *session)
+/* Makes programs return at their first instruction from now on. */
+static void stop_programs(struct session *session)
 {
     struct image_control *control = session->host->operations->control(session->host);
     if (control)
@@ -240,7 +240,7 @@ static void run_special(struct session *session, enum probe_time time)
         consume(session, false);
         if (time == PROBE_ITERATE &&
             (session_interrupted(session) || session->handler.exit_requested || session->broken_output))
-            report_stop(session);
+            stop_programs(session);
     }
 }
 
@@ -491,7 +491,7 @@ static void end(struct session *session)
     session->holds_output = false;
     child_settle(session);
     limits_time(session, false);
-    report_stop(session);
+    stop_programs(session);
     runtime_errors_count_skipped(session);
     if (session->live_replay)
         live_replay_finish(session);
@@ -660,7 +660,7 @@ static int clean_up(void *state)
 {
     struct session *session = state;
     if (session->has_special_thread) {
-        report_stop(session);
+        stop_programs(session);
         pthread_join(session->special_thread, NULL);
         session->has_special_thread = false;
     }
@@ -742,7 +742,7 @@ void session_leave(struct session *session)
     if (!session->host)
         return;
     session->broken_output = true; /* nobody wants it */
-    report_stop(session);
+    stop_programs(session);
     session_guarded(session, clean_up, session);
     if (session->kernel)
         kernel_leave(session->kernel);
