@@ -45,7 +45,6 @@ static int map_storage_btf(uint32_t value_size)
         struct btf_array array_data;
         char names[10];
     } __attribute__((packed)) blob = {
-        .header = {.magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof blob.header},
         .integer = {.name_off = 1, .info = BTF_KIND_INT << 24, .size = 4},
         .integer_encoding = (BTF_INT_SIGNED << 24) | 32,
         .word = {.name_off = 5, .info = BTF_KIND_INT << 24, .size = 8},
@@ -54,14 +53,7 @@ static int map_storage_btf(uint32_t value_size)
         .array_data = {.type = 2, .index_type = 1, .nelems = value_size / 8},
         .names = "\0int\0word",
     };
-    blob.header.type_len = sizeof blob - sizeof blob.header - sizeof blob.names;
-    blob.header.str_off = blob.header.type_len;
-    blob.header.str_len = sizeof blob.names;
-    union bpf_attr attributes;
-    memset(&attributes, 0, sizeof attributes);
-    attributes.btf = (uintptr_t)&blob;
-    attributes.btf_size = sizeof blob;
-    return syscall_bpf(BPF_BTF_LOAD, &attributes, sizeof attributes);
+    return syscall_load_btf(&blob, sizeof blob, sizeof blob.names);
 }
 
 static int map_create(union bpf_attr *attributes)

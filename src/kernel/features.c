@@ -417,21 +417,13 @@ static int feature_program_btf(void)
         struct btf_type prototype, function;
         char names[10];
     } __attribute__((packed)) blob = {
-        .header = {.magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof blob.header},
         .integer = {.name_off = 1, .info = BTF_KIND_INT << 24, .size = 4},
         .encoding = (BTF_INT_SIGNED << 24) | 32,
         .prototype = {.info = BTF_KIND_FUNC_PROTO << 24, .type = 1},
         .function = {.name_off = 5, .info = BTF_KIND_FUNC << 24, .type = 2},
         .names = "\0int\0main",
     };
-    blob.header.type_len = sizeof blob - sizeof blob.header - sizeof blob.names;
-    blob.header.str_off = blob.header.type_len;
-    blob.header.str_len = sizeof blob.names;
-    union bpf_attr attributes;
-    memset(&attributes, 0, sizeof attributes);
-    attributes.btf = (uintptr_t)&blob;
-    attributes.btf_size = sizeof blob;
-    return closed(syscall_bpf(BPF_BTF_LOAD, &attributes, sizeof attributes));
+    return closed(syscall_load_btf(&blob, sizeof blob, sizeof blob.names));
 }
 
 /* A function that is verified on its own and reads a context which only a tag makes one. */
@@ -447,7 +439,6 @@ static int feature_tagged_context(void)
         uint32_t argument;
         char names[27];
     } __attribute__((packed)) blob = {
-        .header = {.magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof blob.header},
         .integer = {.name_off = 1, .info = BTF_KIND_INT << 24, .size = 8},
         .encoding = 64,
         .pointer = {.info = BTF_KIND_PTR << 24, .type = 1},
@@ -459,14 +450,7 @@ static int feature_tagged_context(void)
         .tag = {.name_off = 19, .info = (uint32_t)BTF_KIND_DECL_TAG << 24, .type = 6},
         .names = "\0u64\0main\0ctx\0part\0arg:ctx",
     };
-    blob.header.type_len = sizeof blob - sizeof blob.header - sizeof blob.names;
-    blob.header.str_off = blob.header.type_len;
-    blob.header.str_len = sizeof blob.names;
-    union bpf_attr attributes;
-    memset(&attributes, 0, sizeof attributes);
-    attributes.btf = (uintptr_t)&blob;
-    attributes.btf_size = sizeof blob;
-    int btf = syscall_bpf(BPF_BTF_LOAD, &attributes, sizeof attributes);
+    int btf = syscall_load_btf(&blob, sizeof blob, sizeof blob.names);
     if (btf < 0)
         return btf;
     const struct bpf_insn instructions[] = {

@@ -62,6 +62,19 @@ int syscall_bpf(enum bpf_cmd command, union bpf_attr *attributes, size_t size)
     return (int)bpf((int)command, attributes, size);
 }
 
+int syscall_load_btf(void *blob, size_t size, size_t names_size)
+{
+    struct btf_header header = {
+        .magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof header, .str_len = (uint32_t)names_size};
+    header.str_off = header.type_len = (uint32_t)(size - sizeof header - names_size);
+    memcpy(blob, &header, sizeof header);
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.btf = address(blob);
+    attributes.btf_size = (uint32_t)size;
+    return syscall_bpf(BPF_BTF_LOAD, &attributes, sizeof attributes);
+}
+
 int syscall_perf_event_open(struct perf_event_attr *attributes, pid_t pid, int cpu)
 {
     long answer = syscall(SYS_perf_event_open, attributes, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);

@@ -6,6 +6,7 @@
 #define SPOOR_KERNEL_SYSCALLS_H
 
 #include <linux/bpf.h>
+#include <linux/btf.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,6 +60,9 @@ struct link_info {
 
 /* All return a descriptor or 0, or -errno. Descriptors are close-on-exec. */
 int syscall_bpf(enum bpf_cmd command, union bpf_attr *attributes, size_t size);
+/* Loads type information of `size` bytes: a struct btf_header, which is
+ * filled in here, types, and `names_size` bytes of names. */
+int syscall_load_btf(void *blob, size_t size, size_t names_size);
 int syscall_perf_event_open(struct perf_event_attr *attributes, pid_t pid, int cpu);
 /* Whether there may be more descriptors from now on: for what is opened in other ways and meets the limit. */
 bool syscall_more_descriptors(void);
