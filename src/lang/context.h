@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an action block can read at its probe, told by the probe kind to the checker and to lowering.
+/* What a block can read at its probe. The probe kind says it; the checker and lowering go by it.
  *
- * A probe kind expands an attach point to sites and groups sites whose contexts are alike into variants;
- * each variant is one program, compiled from a copy of the block with this context. */
+ * A probe kind expands an attach point to sites, and groups those with the same context into variants. A copy of the
+ * block is compiled for each variant, with its context, to one program. */
 #ifndef SPOOR_LANG_CONTEXT_H
 #define SPOOR_LANG_CONTEXT_H
 
@@ -15,76 +15,80 @@
 struct ir;
 struct lowering;
 
-/* What a block reads of its context: found by scanning the tree before sites are grouped. */
+/* What a block reads of its context, as found in its tree before sites are grouped. */
 struct context_uses {
-    uint32_t arguments;        /* bit N: argN (bit 31: any above) */
+    uint32_t arguments;        /* bit N stands for argN, bit 31 for all above it, too */
     bool args;                 /* args, or a field of it */
-    const char *const *fields; /* names of the fields of args that are read; NULL-terminated; */
-    bool all_fields;           /* args is used as a whole */
-    bool retval, ctx, site;    /* site: probe or func */
-    bool registers;            /* reg() */
-    bool kstack;               /* the kernel's stack */
-    bool unwinds;              /* the stack of user space by call frame information */
-    bool symbols;              /* uaddr() */
-    bool user_memory;          /* something reads text or memory through a pointer: str, buf, *p, p->f */
+    const char *const *fields; /* names of the fields of args that it reads, NULL-terminated */
+    bool all_fields;           /* args as a whole */
+    bool retval, ctx;
+    bool site;        /* probe or func */
+    bool registers;   /* reg() */
+    bool kstack;      /* the kernel's stack */
+    bool unwinds;     /* the user stack by call frame information */
+    bool symbols;     /* uaddr() */
+    bool user_memory; /* memory behind a pointer: str(), buf(), *p, p->f */
 };
 
 struct probe_context {
-    const char *kind; /* "uprobe": for messages */
+    const char *kind; /* name of the probe kind, for messages */
     enum bpf_prog_type program_type;
     uint32_t expected_attach_type;
     uint32_t attach_btf_id;
-    const char *attach_module; /* whose BTF has that id; NULL: the kernel itself, or */
-    uint32_t attach_program;   /* the BPF program of this id; 0: none */
-    enum address_space space;  /* of integers and untyped pointers that are followed */
-    bool is_preemptible;       /* program can be preempted or stopped in a fault: uprobe, uretprobe, usdt */
-    bool may_sleep;            /* may be loaded as sleepable */
-    bool reads_memory;         /* its arguments are in traced memory, which may have to be paged in */
-    bool has_registers;        /* ctx is a struct pt_regs: reg() works */
-    bool is_return;            /* retval exists in principle */
-    bool is_entry;             /* it is the first instruction of a function of a program */
-    bool ignores_stop;         /* runs also after the trace was stopped: end */
-    bool is_alone;             /* runs while no other program does: begin, end */
-    bool filters_pid;          /* attachment itself honours -p with one process, and -c */
-    bool ignores_pid_filter;   /* it happens to us or by our clock: no filter of processes is meant */
-    bool is_of_command;        /* with -c, it is for the command's own process */
-    bool keeps_result;         /* what the block returns is kept in the control page */
-    bool has_record; /* ctx is an event of a recording (struct image_event): object, owner, lifetime … */
-    bool record_in_control;  /* and lies in the control page: the kernel runs the program */
-    bool writes_sequence;    /* what is printed goes to whoever reads the pinned iterator */
-    const struct type *ctx;  /* type of `ctx`; NULL: none */
-    const struct type *args; /* struct of the arguments by name; NULL: none, and args_missing says why */
+    /* Whose BTF has attach_btf_id: this module, or the BPF program with this id; NULL and 0: the kernel. */
+    const char *attach_module;
+    uint32_t attach_program;
+    enum address_space space; /* in which integers and untyped pointers are addresses */
+    bool is_preemptible;      /* a program can be preempted or wait in a fault: uprobe, uretprobe, usdt */
+    bool may_sleep;           /* the program may be loaded as sleepable */
+    bool reads_memory;        /* arguments are in traced memory, which may have to be paged in */
+    bool has_registers;       /* ctx is a struct pt_regs, so that reg() works */
+    bool is_return;           /* it is a return, which has a retval if its type is known */
+    bool is_entry;            /* it is the first instruction of a function of a program */
+    bool ignores_stop;        /* it runs after the trace was stopped, too: end */
+    bool is_alone;            /* no other program runs at the same time: begin, end */
+    bool filters_pid;         /* the attachment itself is restricted to the process of -p or -c */
+    bool ignores_pid_filter;  /* it is an event of the tracer or of its clock, and of no traced process */
+    bool is_of_command;       /* with -c it is for the process of the command */
+    bool keeps_result;        /* the block's result is stored in the control page */
+    bool has_record;          /* ctx is the event of a recording, struct image_event */
+    bool record_in_control;   /* that event lies in the control page, since the kernel runs the program */
+    bool writes_sequence;     /* output goes to the reader of the pinned iterator */
+    const struct type *ctx;   /* type of `ctx`; NULL if there is none */
+    const struct type
+        *args; /* struct of the arguments by name; NULL if there is none: args_missing says why */
     const char *args_missing;
-    /* Why a name that the probe knows is no field of args; NULL: it is not known. May be NULL. */
+    /* Says why `name` is no field of args although the probe has an argument of that name; NULL if it has none. May
+     * be NULL. */
     const char *(*args_absent)(const struct probe_context *context, const char *name);
-    const struct type *const *arguments; /* types of arg0…; NULL elements: that one cannot be read */
+    const struct type *const *arguments; /* types of arg0 and so on; NULL for one that cannot be read */
     uint32_t argument_count;
-    const struct type *retval; /* NULL: none, and retval_missing may say why */
+    const struct type *retval; /* NULL if there is none: retval_missing may say why */
     const char *retval_missing;
-    uint32_t site_count;       /* sites of the variant; 1: the site is a constant */
-    const char *site_function; /* not NULL: `func` of the only site */
+    uint32_t site_count;       /* sites of the variant; with 1 the site is a constant */
+    const char *site_function; /* `func` of the only site, or NULL */
 
-    /* Lowering. Each emits code into the current block. NULL where the matching type above is NULL. */
-    void (*lower_gate)(struct lowering *l,
-                       const struct probe_context *context); /* first thing: return 0 unless
-                                                                the event is ours; optional */
-    struct ir *(*lower_site)(struct lowering *l,
-                             const struct probe_context *context); /* 0 … site_count - 1 */
+    /* Each of these makes code in the current block. It is NULL if the type above that belongs to it is NULL. */
+
+    /* Makes code for the beginning of the program that returns 0 from it unless the event is meant. May be NULL. */
+    void (*lower_gate)(struct lowering *l, const struct probe_context *context);
+    /* The index of the site, from 0 to site_count - 1. */
+    struct ir *(*lower_site)(struct lowering *l, const struct probe_context *context);
     struct ir *(*lower_argument)(struct lowering *l, const struct probe_context *context, unsigned number);
     struct ir *(*lower_retval)(struct lowering *l, const struct probe_context *context);
-    /* A scalar field of args: its value. Any other field: the address of its bytes, readable directly. */
+    /* The value of a scalar field of args. Of any other field the address of its bytes, which can be read directly. */
     struct ir *(*lower_args_field)(struct lowering *l, const struct probe_context *context,
                                    const struct field *field);
-    /* Symbols of the probed program, for uaddr(): is there one, and how large; its address at run time. NULL:
-     * the probe is not in a program. */
+    /* Symbols of the probed program, for uaddr(). find_symbol() says whether there is one and how large it is, and
+     * lower_symbol() makes code for its address. Both are NULL if the probe is not in a program. */
     bool (*find_symbol)(const struct probe_context *context, const char *name, uint32_t *size);
     struct ir *(*lower_symbol)(struct lowering *l, const struct probe_context *context, const char *name);
-    /* What it points to, where the program says so; NULL: not known. May be NULL. */
+    /* The type of the symbol, or NULL if the program does not say it. May be NULL. */
     const struct type *(*symbol_type)(const struct probe_context *context, const char *name);
-    const void *program;      /* of these three */
-    const char *program_path; /* whose types the block can name; NULL: the probe is in no program */
-    uint64_t program_address; /* of the first site in it */
-    const void *data;         /* of the probe kind */
+    const void *program;      /* what these three know of the program */
+    const char *program_path; /* the program, whose types the block can name; NULL if the probe is in none */
+    uint64_t program_address; /* address of the first site in it */
+    const void *data;         /* what the probe kind keeps about it */
 };
 
 #endif
