@@ -694,26 +694,29 @@ static void test_removal_waits(void **state)
     assert_int_equal(events_left(), 0);
 }
 
-/* As bpftool does: whoever asks for the links by their numbers has them, and the perf events with them. */
+/* Takes the newest links of the system, as bpftool does: whoever asks for links by their numbers holds them, and their perf
+ * events with them. */
 static size_t take_links(int *fds, size_t most)
 {
     size_t count = 0;
     union bpf_attr attr = {0};
-    while (count < most && !syscall(SYS_bpf, BPF_LINK_GET_NEXT_ID, &attr, sizeof attr)) {
+    while (!syscall(SYS_bpf, BPF_LINK_GET_NEXT_ID, &attr, sizeof attr)) {
         uint32_t id = attr.next_id;
         attr = (union bpf_attr){.link_id = id};
         int fd = (int)syscall(SYS_bpf, BPF_LINK_GET_FD_BY_ID, &attr, sizeof attr);
+        if (fd >= 0 && count >= most)
+            close(fds[count % most]);
         if (fd >= 0)
-            fds[count++] = fd;
+            fds[count++ % most] = fd;
         attr = (union bpf_attr){.start_id = id};
     }
-    return count;
+    return count < most ? count : most;
 }
 
 /* No relative of ours: it was there before the event, and inherits nothing. */
 static void stranger(int begin, int tell)
 {
-    int fds[64];
+    int fds[512];
     char byte;
     if (read(begin, &byte, 1) != 1)
         _exit(1);
