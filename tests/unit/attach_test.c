@@ -694,33 +694,33 @@ static void test_removal_waits(void **state)
     assert_int_equal(events_left(), 0);
 }
 
-/* Takes the newest links of the system, as bpftool does: whoever asks for links by their numbers holds them, and their perf
- * events with them. */
-static size_t take_links(int *fds, size_t most)
+/* Takes links that are newer than *last, as bpftool does: whoever asks for links by their numbers holds them, and their
+ * perf events with them. Then *last is the newest of all. */
+static size_t take_links(uint32_t *last, int *fds, size_t most)
 {
     size_t count = 0;
-    union bpf_attr attr = {0};
+    union bpf_attr attr = {.start_id = *last};
     while (!syscall(SYS_bpf, BPF_LINK_GET_NEXT_ID, &attr, sizeof attr)) {
-        uint32_t id = attr.next_id;
-        attr = (union bpf_attr){.link_id = id};
-        int fd = (int)syscall(SYS_bpf, BPF_LINK_GET_FD_BY_ID, &attr, sizeof attr);
-        if (fd >= 0 && count >= most)
-            close(fds[count % most]);
+        *last = attr.next_id;
+        attr = (union bpf_attr){.link_id = *last};
+        int fd = count < most ? (int)syscall(SYS_bpf, BPF_LINK_GET_FD_BY_ID, &attr, sizeof attr) : -1;
         if (fd >= 0)
-            fds[count++ % most] = fd;
-        attr = (union bpf_attr){.start_id = id};
+            fds[count++] = fd;
+        attr = (union bpf_attr){.start_id = *last};
     }
-    return count < most ? count : most;
+    return count;
 }
 
 /* No relative of ours: it was there before the event, and inherits nothing. */
 static void stranger(int begin, int tell)
 {
-    int fds[512];
+    int fds[64];
     char byte;
-    if (read(begin, &byte, 1) != 1)
+    uint32_t last = 0;
+    take_links(&last, NULL, 0);
+    if (write(tell, "x", 1) != 1 || read(begin, &byte, 1) != 1)
         _exit(1);
-    size_t count = take_links(fds, COUNT_OF(fds));
+    size_t count = take_links(&last, fds, COUNT_OF(fds));
     if (!count || write(tell, "x", 1) != 1)
         _exit(2);
     for (double until = milliseconds() + 200; milliseconds() < until;) {
@@ -753,6 +753,7 @@ static void test_removal_waits_for_strangers(void **state)
     pid_t child = fork();
     if (!child)
         stranger(begin[0], tell[1]);
+    assert_int_equal(read(tell[0], &byte, 1), 1);
     struct fixture f;
     struct uprobe_site sites[TARGETS];
     sites_of_self(sites);
