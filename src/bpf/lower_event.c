@@ -28,7 +28,7 @@ static uint32_t round8(uint32_t bytes)
 
 static bool is_packed(const struct type *type)
 {
-    return type->kind == TYPE_STRING && type->size > PACKED_LEAST;
+    return type->kind == TYPE_STRING && type->size > PACKED_MIN;
 }
 
 static const struct type *type_of(const struct event_field *field)

@@ -17,8 +17,8 @@
 #include <assert.h>
 
 enum {
-    LONG = 512,         /* statements: shorter blocks are not divided */
-    SECTION_LEAST = 64, /* statements in a section; and where the verifier needs small ones: */
+    LONG = 512,       /* statements: shorter blocks are not divided */
+    SECTION_MIN = 64, /* statements in a section; and where the verifier needs small ones: */
     SECTION_SMALL = 4,
     SECTIONS = 128, /* about; the kernel takes 256 functions */
 };
@@ -34,8 +34,8 @@ struct lower_section {
     struct ir *stop;
     struct lower_statement *statement;
     int32_t return_slot;
-    int32_t result;   /* in scratch memory: of the function around it, where it returns; -1: it does not */
-    bool leaves_turn; /* `break` or `continue` of the loop around it */
+    int32_t result; /* in scratch memory: of the function around it, where it returns; -1: it does not */
+    bool leaves_iteration; /* `break` or `continue` of the loop around it */
 };
 
 static uint64_t weigh(struct node *node);
@@ -61,7 +61,7 @@ static uint64_t weigh(struct node *node)
 
 uint32_t lower_section_size(const struct check_unit *unit, bool is_small)
 {
-    uint64_t weight = weigh(unit->body), least = is_small ? SECTION_SMALL : SECTION_LEAST;
+    uint64_t weight = weigh(unit->body), least = is_small ? SECTION_SMALL : SECTION_MIN;
     for (const struct subprogram *called = unit->subprograms; called; called = called->next)
         weight += weigh(called->body);
     if (weight <= (is_small ? SECTION_SMALL : LONG))
@@ -109,9 +109,9 @@ static struct lower_section *begin_section(struct lowering *l)
     return section;
 }
 
-void lower_leave_turn_from_section(struct lowering *l, bool is_break)
+void lower_leave_iteration_from_section(struct lowering *l, bool is_break)
 {
-    l->state->section->leaves_turn = true;
+    l->state->section->leaves_iteration = true;
     ir_return(&l->b, ir_constant(&l->b, is_break ? SECTION_BREAKS : SECTION_CONTINUES));
 }
 
@@ -124,12 +124,12 @@ void lower_return_from_section(struct lowering *l, struct ir *result)
     ir_return(&l->b, ir_constant(&l->b, SECTION_RETURNS));
 }
 
-/* Enters the code for one of the ways to leave a section, and gives the block for the others. */
-static struct ir_block *left_as(struct lowering *l, struct ir *left, int64_t way)
+/* Enters the code for one way of leaving a section, SECTION_LEAVES and so on, and returns the block for the others. */
+static struct ir_block *left_as(struct lowering *l, struct ir *left, int64_t how)
 {
     struct ir_builder *b = &l->b;
     struct ir_block *as = ir_block_new(b), *others = ir_block_new(b);
-    ir_branch(b, ir_binary_constant(b, IR_EQ, left, way), as, others);
+    ir_branch(b, ir_binary_constant(b, IR_EQ, left, how), as, others);
     ir_seal(b, as);
     ir_seal(b, others);
     ir_enter(b, as);
@@ -151,7 +151,7 @@ static void pass_on(struct lowering *l, const struct lower_section *section, str
         lower_return_result(l, ir_load(b, lower_shared_value(l, SHARED_SCRATCH), section->result, 8, false));
         ir_enter(b, others);
     }
-    if (section->leaves_turn) {
+    if (section->leaves_iteration) {
         struct ir_block *others = left_as(l, left, SECTION_LEAVES);
         lower_leave(l);
         ir_enter(b, others);
@@ -221,7 +221,7 @@ void lower_in_sections(struct lowering *l, const struct node_list *list)
     }
 }
 
-void lower_turns_in_sections(struct lowering *l, struct node *body, uint64_t iterations)
+void lower_iterations_in_sections(struct lowering *l, struct node *body, uint64_t iterations)
 {
     uint64_t weight = weigh(body),
              together = weight < l->state->section_size ? l->state->section_size / weight : 0;

@@ -21,7 +21,7 @@ enum {
     COPY_INLINE_MAX = 128,    /* larger copies and fills go through a helper */
     SCRATCH_MAX = 32000,      /* what a per-CPU map's value can be, nearly */
     SCRATCH_SLOTS = 4,
-    PACKED_LEAST = 32, /* strings of more bytes are packed into records */
+    PACKED_MIN = 32, /* strings of more bytes are packed into records */
     UNROLLED_CPUS = 4,
     UNROLLED_WORDS = 16,
     LOOP_MAX = 1 << 23,       /* what bpf_loop takes */
@@ -267,8 +267,8 @@ uint32_t lower_section_size(const struct check_unit *unit, bool is_small);
 bool lower_is_divided(const struct lowering *l);
 void lower_in_sections(struct lowering *l, const struct node_list *list);
 void lower_return_from_section(struct lowering *l, struct ir *result); /* of a function of the script */
-void lower_leave_turn_from_section(struct lowering *l, bool is_break);
-void lower_turns_in_sections(struct lowering *l, struct node *body, uint64_t iterations);
+void lower_leave_iteration_from_section(struct lowering *l, bool is_break);
+void lower_iterations_in_sections(struct lowering *l, struct node *body, uint64_t iterations);
 
 /* ---- lower_call.c ---- */
 bool lower_forget_variable(struct node *node, void *state);   /* where it was in another copy of the body */

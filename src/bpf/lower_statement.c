@@ -116,7 +116,7 @@ static void statement_unroll(struct lowering *l, struct node *node)
 {
     uint64_t count = node->loop.from->integer.value;
     if (lower_is_divided(l)) {
-        lower_turns_in_sections(l, node->loop.body, count);
+        lower_iterations_in_sections(l, node->loop.body, count);
         return;
     }
     for (uint64_t i = 0; i < count && !ir_ended(&l->b) && !l->state->is_too_large; i++)
@@ -129,7 +129,7 @@ static void leave_iteration(struct lowering *l, bool is_break)
     if (l->state->current->parent)
         ir_return(&l->b, ir_constant(&l->b, is_break));
     else /* the checker knows where loops are */
-        lower_leave_turn_from_section(l, is_break);
+        lower_leave_iteration_from_section(l, is_break);
 }
 
 static void statement_break(struct lowering *l, struct node *node)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The strategy for uprobes and kprobes, from the cheapest rung to the one that always works:
+/* How many sites of uprobes and kprobes are attached, from the cheapest way to the one that always works:
  *
  *   one multi link for all sites                     closes in 30 ms, however many
  *   one event of tracefs for all with one cookie     closes in 100 ms each
@@ -8,7 +8,7 @@
  * Cookies go through links to perf events, where the kernel has them; without, sites share an event whatever
  * their cookies say, because no program will read them.
  *
- * A rung takes all sites or none, and the kernel does not say which one it dislikes: bisection finds out. */
+ * Each way takes all sites or none, and the kernel does not say which one it refuses: bisection finds out. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

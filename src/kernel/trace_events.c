@@ -6,7 +6,7 @@
  * does not guard this: it answers EBUSY for an event with a single site, but of an event with several it
  * frees those that are still registered, and crashes at the next hit (5.10 to 6.18). Closing our descriptor
  * is not enough to know, because a process that we forked holds it, too, until it calls exec. So a pipe is
- * the witness: its writing ends are inherited and closed with the perf event's descriptor, one with a number
+ * held as well (eof_fd): its writing ends (hold_fds) are inherited and closed with the perf event's descriptor, one with a number
  * below it and one above, because the kernel promises no order; when its reading end shows the end of the
  * file, no relative of ours has the event any more. A stranger may: who asks for a link of BPF by its number,
  * as bpftool does, holds the event with it. So the kernel itself is asked as well: it does not let tracefs
@@ -149,7 +149,7 @@ int trace_events_make(const struct attach_strategy *strategy, struct attachment 
     int directory = tracefs_directory(kernel->tracefs);
     char group[48];
     snprintf(group, sizeof group, "spoor_%d_%u", (int)getpid(), kernel->group_number++);
-    /* The witness first, so that its number is below all that follow. On failure the caller drops the
+    /* The pipe first, so that its number is below all that follow. On failure the caller drops the
      * attachment, and the definitions with it. */
     error = trace_events_claim(attachment, group, strategy->is_kprobe);
     if (error)

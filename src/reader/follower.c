@@ -15,7 +15,7 @@ enum {
     MILLISECOND = 1000000,
     ASK_AFTER = 100 * MILLISECOND, /* whether the program lives: a few ms of /proc */
     IDLE_ROUNDS = 64,              /* without anything new, after which pauses are longer */
-    SHARE_LEAST = 16 << 10, /* bytes of each ring that a round may copy, however many rings there are */
+    SHARE_MIN = 16 << 10, /* bytes of each ring that a round may copy, however many rings there are */
 };
 
 struct follower {
@@ -101,7 +101,7 @@ static int look(struct follower *follower, size_t rings)
         follower->lives = recording->format->is_live(recording);
         follower->asked = time;
     }
-    follower->drain.share = share > SHARE_LEAST ? share : SHARE_LEAST;
+    follower->drain.share = share > SHARE_MIN ? share : SHARE_MIN;
     const uint64_t seen = recording_counter_now(); /* first the instant, then the rings */
     const int result =
         follower->drain.format->round(&follower->drain, follower->lives ? DRAIN_NEW : DRAIN_LAST, &ignored);

@@ -9,7 +9,7 @@
 
 #include "session/state.h"
 
-enum { OWN_LEAST = 32 << 20, HASH_NODE = 48, HASH_BUCKET = 16 };
+enum { OWN_MIN = 32 << 20, HASH_NODE = 48, HASH_BUCKET = 16 };
 
 static uint64_t whole_words(uint64_t bytes)
 {
@@ -50,11 +50,11 @@ int limits_memory(struct session *session)
         }
         sum += bytes;
     }
-    if (sum > most || most - sum < OWN_LEAST) {
+    if (sum > most || most - sum < OWN_MIN) {
         diagnose_error(
             &session->diagnostics, (struct span){0},
             "the maps of this script need up to %llu KB and spoor %d KB, and --max-memory allows %llu KB",
-            (unsigned long long)(sum >> 10), OWN_LEAST >> 10, (unsigned long long)(most >> 10));
+            (unsigned long long)(sum >> 10), OWN_MIN >> 10, (unsigned long long)(most >> 10));
         diagnose_hint(
             &session->diagnostics,
             "most of it is for '%s', with %llu KB: the settings max_map_keys and perf_rb_pages make maps and "

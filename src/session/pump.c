@@ -19,7 +19,7 @@
 
 enum {
     PAUSE_NS = 2000000,
-    WAITING_LEAST = 64 << 10,
+    WAITING_MIN = 64 << 10,
     WAITING_KEPT = 1 << 20, /* more goes back when it has been acted on */
     WAITING_MAX = 8 << 20,  /* then the rings fill up, and what is lost is counted there; all of it is still
                                to be printed when the end is asked for */
@@ -48,7 +48,7 @@ static int keep(void *state, const uint8_t *record, size_t length)
     struct batch *batch = state;
     size_t need = sizeof(uint64_t) + ((length + 7) & ~(size_t)7);
     if (need > batch->room - batch->size) {
-        size_t room = batch->room ? batch->room : WAITING_LEAST;
+        size_t room = batch->room ? batch->room : WAITING_MIN;
         while (room - batch->size < need)
             room *= 2;
         uint8_t *grown = room <= WAITING_MAX ? realloc(batch->bytes, room) : NULL;

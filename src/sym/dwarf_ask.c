@@ -338,7 +338,7 @@ static const struct type *take_type(struct dwarf_file *file, struct wire *in)
 int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *name,
                         struct dwarf_function *out)
 {
-    enum { PARAMETER_LEAST = 10 * 8 }; /* bytes in the message */
+    enum { PARAMETER_MIN = 10 * 8 }; /* bytes in the message */
     struct wire *in;
     *out = (struct dwarf_function){.result = &type_none};
     wire_put(&file->question, address);
@@ -353,7 +353,7 @@ int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *n
     out->result_spelling = take_some(file, in);
     out->result = take_type(file, in);
     take_location(file, in, &out->result_at);
-    size_t count = wire_take_count(in, PARAMETER_LEAST);
+    size_t count = wire_take_count(in, PARAMETER_MIN);
     struct dwarf_parameter *parameters = arena_array(file->options.arena, count + 1, sizeof *parameters);
     for (size_t i = 0; i < count && !in->is_bad; i++) {
         parameters[i].name = take_some(file, in);

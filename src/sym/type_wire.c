@@ -135,8 +135,8 @@ static bool fits(const struct field *field, uint32_t size)
 
 static void take_fields(struct type_hearer *hearer, struct wire *in, struct type *type)
 {
-    enum { FIELD_LEAST = 4 * 8 }; /* bytes in the message */
-    size_t count = wire_take_count(in, FIELD_LEAST);
+    enum { FIELD_MIN = 4 * 8 }; /* bytes in the message */
+    size_t count = wire_take_count(in, FIELD_MIN);
     struct field *fields = arena_array(hearer->arena, count + 1, sizeof *fields);
     for (size_t i = 0; i < count && !in->is_bad; i++) {
         const char *name = wire_take_text(in);
@@ -157,8 +157,8 @@ static void take_fields(struct type_hearer *hearer, struct wire *in, struct type
 
 static void take_enumerators(struct type_hearer *hearer, struct wire *in, struct type *type)
 {
-    enum { ENUMERATOR_LEAST = 2 * 8 };
-    size_t count = wire_take_count(in, ENUMERATOR_LEAST);
+    enum { ENUMERATOR_MIN = 2 * 8 };
+    size_t count = wire_take_count(in, ENUMERATOR_MIN);
     struct enumerator *items = arena_array(hearer->arena, count + 1, sizeof *items);
     in->is_bad |= !is_word(type->size);
     for (size_t i = 0; i < count && !in->is_bad; i++) {

@@ -367,7 +367,7 @@ static bool take_site(struct wire *in, struct note_reader *reader, struct usdt_s
 
 static int ask(const struct elf_file *file, struct usdt_probes *out)
 {
-    enum { SITE_LEAST = 96 }; /* bytes in a message */
+    enum { SITE_MIN = 96 }; /* bytes in a message */
     struct apart_answer answer;
     struct note_reader reader = {.out = out};
     int error = tables_ask_elf(TABLES_USDT, file, &answer);
@@ -378,7 +378,7 @@ static int ask(const struct elf_file *file, struct usdt_probes *out)
     if (reader_keep(&reader, answer.bytes))
         return -ENOMEM;
     out->damaged = wire_take(&answer.in);
-    size_t count = wire_take_count(&answer.in, SITE_LEAST);
+    size_t count = wire_take_count(&answer.in, SITE_MIN);
     out->sites = calloc(count + 1, sizeof *out->sites);
     if (!out->sites)
         error = -ENOMEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attaching and leaving, against the running kernel: every rung of the ladders, on this very test. */
+/* Attaching and leaving, against the running kernel: every strategy, on this very test. */
 #include "kernel_fixture.h"
 
 #include <dirent.h>
@@ -273,7 +273,8 @@ static void call_targets(size_t count)
         targets[i]();
 }
 
-static void try_rung(const char *without, size_t count, size_t program, bool is_return, const char *rung)
+static void try_strategy(const char *without, size_t count, size_t program, bool is_return,
+                         const char *strategy)
 {
     struct fixture f;
     struct uprobe_site sites[TARGETS];
@@ -300,11 +301,11 @@ static void try_rung(const char *without, size_t count, size_t program, bool is_
     assert_int_equal(counted(&f, 0), count);
     struct text text = {0};
     kernel_describe_attachments(f.kernel, &text);
-    assert_non_null(strstr(text_string(&text), rung));
+    assert_non_null(strstr(text_string(&text), strategy));
     text_free(&text);
     double closing = milliseconds();
     fixture_close(&f);
-    printf("          %-14s %2zu site%s%s: attached in %6.2f ms, closed in %7.2f ms\n", rung, count,
+    printf("          %-14s %2zu site%s%s: attached in %6.2f ms, closed in %7.2f ms\n", strategy, count,
            count == 1 ? " " : "s", is_return ? " (return)" : "", attached - start, milliseconds() - closing);
     assert_int_equal(semaphores[0], 0);
     assert_int_equal(semaphores[1], 0);
@@ -341,32 +342,33 @@ static void test_uprobe_multi(void **state)
         print_message("SKIPPED: this kernel has no uprobe_multi\n");
         skip();
     }
-    try_rung(NULL, 1, PROGRAM_PROBE, false, "uprobe_multi");
-    try_rung(NULL, TARGETS, PROGRAM_PROBE, false, "uprobe_multi");
-    try_rung(NULL, TARGETS, PROGRAM_PROBE_SLEEPABLE, false, "uprobe_multi");
-    try_rung(NULL, TARGETS, PROGRAM_PROBE, true, "uprobe_multi");
+    try_strategy(NULL, 1, PROGRAM_PROBE, false, "uprobe_multi");
+    try_strategy(NULL, TARGETS, PROGRAM_PROBE, false, "uprobe_multi");
+    try_strategy(NULL, TARGETS, PROGRAM_PROBE_SLEEPABLE, false, "uprobe_multi");
+    try_strategy(NULL, TARGETS, PROGRAM_PROBE, true, "uprobe_multi");
 }
 
-static void test_uprobe_rungs(void **state)
+static void test_uprobe_strategies(void **state)
 {
     need_own_machine();
     (void)state;
     NEED_ROOT();
     struct features features;
     assert_int_equal(features_probe(&features, (int[FEATURES]){0}), 0);
-    try_rung("uprobe_multi", 1, PROGRAM_PROBE, false, "uprobe events");
-    try_rung("uprobe_multi,trace_events", 5, PROGRAM_PROBE, true, "uprobe events");
-    try_rung("uprobe_multi,trace_events,perf_link", 3, PROGRAM_PROBE_SLEEPABLE, false, "uprobe events");
-    try_rung("uprobe_multi", TARGETS, PROGRAM_PROBE, false,
-             features.attach_cookie ? "uprobe_events 25 sites" : "uprobe_events 50 sites");
-    try_rung("uprobe_multi,attach_cookie", TARGETS, PROGRAM_PROBE, false, "uprobe_events 50 sites");
-    try_rung("uprobe_multi,attach_cookie", TARGETS, PROGRAM_PROBE_SLEEPABLE, true, "uprobe_events 50 sites");
-    try_rung("uprobe_multi,perf_link,probe_pmu", 1, PROGRAM_PROBE, false, "uprobe_events 1 site");
+    try_strategy("uprobe_multi", 1, PROGRAM_PROBE, false, "uprobe events");
+    try_strategy("uprobe_multi,trace_events", 5, PROGRAM_PROBE, true, "uprobe events");
+    try_strategy("uprobe_multi,trace_events,perf_link", 3, PROGRAM_PROBE_SLEEPABLE, false, "uprobe events");
+    try_strategy("uprobe_multi", TARGETS, PROGRAM_PROBE, false,
+                 features.attach_cookie ? "uprobe_events 25 sites" : "uprobe_events 50 sites");
+    try_strategy("uprobe_multi,attach_cookie", TARGETS, PROGRAM_PROBE, false, "uprobe_events 50 sites");
+    try_strategy("uprobe_multi,attach_cookie", TARGETS, PROGRAM_PROBE_SLEEPABLE, true,
+                 "uprobe_events 50 sites");
+    try_strategy("uprobe_multi,perf_link,probe_pmu", 1, PROGRAM_PROBE, false, "uprobe_events 1 site");
     assert_int_equal(events_left(), 0);
 }
 
-/* 50 separate events take seconds to close: that is why the rung is the last. Only on request. */
-static void test_uprobe_slow_rung(void **state)
+/* 50 separate events take seconds to close: that is why this way is the last. Only on request. */
+static void test_uprobe_slow_strategy(void **state)
 {
     need_own_machine();
     (void)state;
@@ -375,7 +377,7 @@ static void test_uprobe_slow_rung(void **state)
         printf("          (skipped: takes 6 s; set SLOW=1)\n");
         skip();
     }
-    try_rung("uprobe_multi,trace_events", TARGETS, PROGRAM_PROBE, false, "uprobe events");
+    try_strategy("uprobe_multi,trace_events", TARGETS, PROGRAM_PROBE, false, "uprobe events");
 }
 
 static void test_uprobe_pid(void **state)
@@ -383,12 +385,12 @@ static void test_uprobe_pid(void **state)
     need_own_machine();
     (void)state;
     NEED_ROOT();
-    static const char *const rungs[] = {NULL, "uprobe_multi", "uprobe_multi,probe_pmu"};
+    static const char *const strategies[] = {NULL, "uprobe_multi", "uprobe_multi,probe_pmu"};
     struct uprobe_site sites[TARGETS];
     sites_of_self(sites);
-    for (size_t i = 0; i < COUNT_OF(rungs); i++) {
+    for (size_t i = 0; i < COUNT_OF(strategies); i++) {
         struct fixture f;
-        fixture_open(&f, rungs[i]);
+        fixture_open(&f, strategies[i]);
         load(&f, PROGRAM_PROBE);
         int go[2];
         assert_int_equal(pipe(go), 0);
@@ -459,13 +461,13 @@ static void test_uprobe_bad(void **state)
     need_own_machine();
     (void)state;
     NEED_ROOT();
-    static const char *const rungs[] = {NULL, "uprobe_multi", "uprobe_multi,attach_cookie",
-                                        "uprobe_multi,trace_events"};
-    for (size_t i = 0; i < COUNT_OF(rungs); i++) {
+    static const char *const strategies[] = {NULL, "uprobe_multi", "uprobe_multi,attach_cookie",
+                                             "uprobe_multi,trace_events"};
+    for (size_t i = 0; i < COUNT_OF(strategies); i++) {
         struct fixture f;
         struct uprobe_site sites[TARGETS];
         sites_of_self(sites);
-        fixture_open(&f, rungs[i]);
+        fixture_open(&f, strategies[i]);
         load(&f, PROGRAM_PROBE);
         struct attach_request request = request_of(&f, PROGRAM_PROBE);
         size_t count = i == 3 ? 3 : 6;
@@ -518,7 +520,8 @@ static void test_uprobe_bad(void **state)
 #define SYSTEM_CALL(name) "__x64_sys_" name
 #endif
 
-static void try_kprobes(const char *without, size_t count, size_t program, bool is_return, const char *rung)
+static void try_kprobes(const char *without, size_t count, size_t program, bool is_return,
+                        const char *strategy)
 {
     static const struct kprobe_site sites[] = {{.symbol = SYSTEM_CALL("getppid"), .cookie = 1},
                                                {.symbol = SYSTEM_CALL("getuid"), .cookie = 1},
@@ -542,12 +545,12 @@ static void try_kprobes(const char *without, size_t count, size_t program, bool 
     assert_true(counted(&f, 0) >= 10 * count && counted(&f, 0) < 10 * count + 50);
     struct text text = {0};
     kernel_describe_attachments(f.kernel, &text);
-    if (!strstr(text_string(&text), rung))
-        fail_msg("not %s: %s", rung, text_string(&text));
+    if (!strstr(text_string(&text), strategy))
+        fail_msg("not %s: %s", strategy, text_string(&text));
     text_free(&text);
     double closing = milliseconds();
     fixture_close(&f);
-    printf("          %s: attached in %.2f ms, closed in %.2f ms\n", rung, attached - start,
+    printf("          %s: attached in %.2f ms, closed in %.2f ms\n", strategy, attached - start,
            milliseconds() - closing);
 }
 
@@ -783,8 +786,8 @@ int main(void)
         cmocka_unit_test(test_tracepoint),
         cmocka_unit_test(test_perf_event),
         cmocka_unit_test(test_uprobe_multi),
-        cmocka_unit_test(test_uprobe_rungs),
-        cmocka_unit_test(test_uprobe_slow_rung),
+        cmocka_unit_test(test_uprobe_strategies),
+        cmocka_unit_test(test_uprobe_slow_strategy),
         cmocka_unit_test(test_uprobe_pid),
         cmocka_unit_test(test_uprobe_path),
         cmocka_unit_test(test_uprobe_bad),

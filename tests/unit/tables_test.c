@@ -299,13 +299,13 @@ static bool see_lies(unsigned round, size_t *seen)
 
 static void test_lies_of_types(void **state)
 {
-    enum { ROUNDS_OF_TYPES = 600, TRUTH_LEAST = 100 };
+    enum { ROUNDS_OF_TYPES = 600, TRUTH_MIN = 100 };
     size_t seen = 0;
     unsigned opened = 0;
     (void)state;
     setenv("XDG_CACHE_HOME", "/nonexistent", 1);
     assert_true(see_lies(0, &seen)); /* that one is none */
-    assert_in_range(seen, TRUTH_LEAST, 100000);
+    assert_in_range(seen, TRUTH_MIN, 100000);
     for (unsigned round = 1; round < ROUNDS_OF_TYPES; round++)
         opened += see_lies(round, &seen);
     assert_in_range(opened, ROUNDS_OF_TYPES / 10, ROUNDS_OF_TYPES);
