@@ -9,7 +9,9 @@ while read -r word instead; do
 done <<'LIST'
 \b[Mm]ishaps?\b|_mishap|mishap_|MISHAP_ runtime error
 \bactors?\b|actor_ event handler
-\bsite_ladder\b attach_strategy
+\bsite_ladder\b|\bladders?\b|\brungs?\b attach_strategy
+\bwitness\b eof_fd
+_turns?\b|\bturns?_|_turns?_ iteration
 \bunwind_wish|\bwish(es)?\b unwind_request
 \bheld_key\b cached_key
 \blower_knowne?\b value_cache
@@ -19,6 +21,7 @@ done <<'LIST'
 \bPROBE_ONCE\b PROBE_ITERATE
 \bDWARF_QUESTION\b DWARF_QUERY_SCOPE
 \b[A-Z]+_MOST\b|\bMOST_[A-Z]+\b|\bLONGEST a name that ends with _MAX
+\b[A-Z]+_LEAST\b|\bLEAST_[A-Z]+\b a name that ends with _MIN
 LIST
 # A source position is a span; places are where something lies in memory or in a file.
 grep -rnE "\bstruct place\b" src/base src/lang src/bpf src/builtin src/probe src/session src/kernel src/tracer src/cmd &&
