@@ -721,7 +721,7 @@ static int emit(struct lowering *l, const char *name, struct text *dump_ir, bool
 enum attempt {
     ATTEMPT_DIVIDED, /* in sections, when it is long */
     ATTEMPT_PLAIN,
-    ATTEMPT_CRAMPED, /* nothing is on the frame that can be in scratch memory */
+    ATTEMPT_AVOID_STACK, /* nothing is on the frame that can be in scratch memory */
 };
 
 /* -E2BIG: it does not fit in the stack. -EAGAIN: it cannot be done in this way. */
@@ -738,7 +738,7 @@ static int lower_attempt(struct arena *arena, struct image *image, struct action
         .main = arena_new(&temporary, struct lower_function),
         .return_slot = -1,
         .program_index = (uint32_t)image->program_count,
-        .avoid_stack = attempt == ATTEMPT_CRAMPED,
+        .avoid_stack = attempt == ATTEMPT_AVOID_STACK,
         .section_size = attempt == ATTEMPT_DIVIDED ? lower_section_size(unit, options->divides) : 0,
     };
     struct lowering lowering = {
@@ -783,7 +783,7 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
     enum attempt attempt = lower_section_size(unit, options->divides) ? ATTEMPT_DIVIDED : ATTEMPT_PLAIN;
     if (options->divides && attempt == ATTEMPT_PLAIN)
         return -E2BIG;
-    for (; attempt <= ATTEMPT_CRAMPED; attempt++) {
+    for (; attempt <= ATTEMPT_AVOID_STACK; attempt++) {
         /* What an attempt said and made is forgotten; maps and counters that it made stay, unused. */
         *diagnostics = before;
         if (dump_ir)

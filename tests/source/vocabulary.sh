@@ -16,7 +16,7 @@ _turns?\b|\bturns?_|_turns?_ iteration
 \bheld_key\b cached_key
 \blower_knowne?\b value_cache
 \bown_code\b tracing_glue
-\bis_cramped\b avoid_stack
+[Cc]ramped|CRAMPED avoid_stack
 \bsession_miss\b session_demote_missing_probe
 \bPROBE_ONCE\b PROBE_ITERATE
 \bDWARF_QUESTION\b DWARF_QUERY_SCOPE
