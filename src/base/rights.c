@@ -17,6 +17,13 @@
 #define CLOSE_RANGE_CLOEXEC 4
 #endif
 
+bool rights_are_privileged(void)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+    return geteuid() == 0 || syscall(SYS_capget, &header, data) || data[0].permitted || data[1].permitted;
+}
+
 int rights_keep(uint64_t capabilities)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};

@@ -3,8 +3,12 @@
 #ifndef SPOOR_BASE_RIGHTS_H
 #define SPOOR_BASE_RIGHTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Whether this process is root or has any capability, so that others could want its power. */
+bool rights_are_privileged(void);
 
 /* Keeps only the capabilities in the mask, in which bit N stands for capability N, and clears the ambient and
  * inheritable ones, so that what is executed gets none. 0 or -errno. */

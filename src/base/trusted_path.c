@@ -74,6 +74,7 @@ static int may(void *state, const struct stat *directory, int fd, const struct s
         explain(why, fd,
                 found->st_mode & S_IWOTH ? " may be written by everybody" : " may be written by group",
                 found->st_mode & S_IWOTH ? -1 : (long)found->st_gid);
+        text_printf(why, " (mode %o)", found->st_mode & 07777);
         return -EPERM;
     }
     if (is_shared && S_ISREG(found->st_mode) && found->st_nlink > 1) {

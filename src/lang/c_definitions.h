@@ -28,8 +28,9 @@ struct c_options {
     const char *script_directory;   /* NULL: there is none */
     bool have_btf;                  /* defines BPFTRACE_HAVE_BTF */
     void *state;                    /* of these two; either may be NULL */
-    /* The text of a regular file, in the arena, with a NUL behind it. 0 or -errno; -ENOENT: look elsewhere.
-     */
+    /* Stores the text of a regular file, in the arena, with a NUL behind it, and returns 0; or returns -errno. With
+     * -ENOENT the header is looked for elsewhere. With -EPERM the file is there and must not be taken: *text is
+     * then the reason. */
     int (*read)(void *state, const char *path, const char **text, size_t *length);
     /* Types that C code refers to and does not define: "struct task_struct", "pid_t". NULL: unknown. */
     const struct type *(*type)(void *state, const char *name);

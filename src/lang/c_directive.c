@@ -90,8 +90,9 @@ static struct c_header *header_at(struct c_definitions *c, const char *path)
     return header;
 }
 
+/* *reason is stored with the error -EPERM. */
 static bool open_path(struct c_definitions *c, const char *directory, const char *name, size_t searched,
-                      int *error)
+                      int *error, const char **reason)
 {
     char path[PATH_MAX];
     size_t length = strlen(directory);
@@ -100,6 +101,8 @@ static bool open_path(struct c_definitions *c, const char *directory, const char
         return *error = -ENAMETOOLONG, false;
     struct c_header *header = header_at(c, path);
     *error = header->error;
+    if (header->error == -EPERM)
+        *reason = header->text;
     if (header->error)
         return false;
     if (header->once || (header->guard && header->guard->macro))
@@ -111,11 +114,29 @@ static bool open_path(struct c_definitions *c, const char *directory, const char
     return true;
 }
 
-static const char *read_error(int error)
+static const char *read_error(int error, const char *reason)
 {
-    return error == -EINVAL  ? "it is no text file"
-           : error == -E2BIG ? "too many headers, or too large ones"
-                             : strerror(-error);
+    return error == -EPERM && reason ? reason
+           : error == -EINVAL        ? "it is no text file"
+           : error == -E2BIG         ? "too many headers, or too large ones"
+                                     : strerror(-error);
+}
+
+static void hint_trust(struct c_definitions *c)
+{
+    diagnose_hint(
+        c->options.diagnostics,
+        "what it says is done with your privileges: it, its directory and those above must be yours or "
+        "root's, and nobody else may write there");
+}
+
+/* Somebody may have put the file there for us, so this is an error in a header, too, and no other file is taken. */
+static bool refuse_header(struct c_definitions *c, const char *name, const char *reason)
+{
+    diagnose_error(c->options.diagnostics, c->span, "'%s' cannot be read: %s", name,
+                   read_error(-EPERM, reason));
+    hint_trust(c);
+    return false;
 }
 
 static bool open_embedded(struct c_definitions *c, const char *name)
@@ -128,27 +149,31 @@ static bool open_embedded(struct c_definitions *c, const char *name)
 static bool find_header(struct c_definitions *c, const char *name, bool is_quoted, bool is_next)
 {
     int error = -ENOENT, first = 0;
+    const char *reason = NULL;
     if (!is_quoted && open_embedded(c, name))
         return true;
     if (name[0] == '/') {
-        if (open_path(c, "", name, 0, &error))
+        if (open_path(c, "", name, 0, &error, &reason))
             return true;
     } else {
         const char *own = c->file ? c->file->directory : NULL;
         if (own && !strcmp(own, "."))
             own = NULL;
-        if (is_quoted && !is_next && open_path(c, !own ? "" : *own ? own : "/", name, 0, &error))
+        if (is_quoted && !is_next && open_path(c, !own ? "" : *own ? own : "/", name, 0, &error, &reason))
             return true;
         const char *directory;
-        for (size_t n = is_next && c->file ? c->file->searched : 0; search_directory(c, n, &directory); n++) {
+        size_t n = is_next && c->file ? c->file->searched : 0;
+        for (; error != -EPERM && search_directory(c, n, &directory); n++) {
             if (error != -ENOENT && !first)
                 first = error;
-            if (open_path(c, directory, name, n + 1, &error))
+            if (open_path(c, directory, name, n + 1, &error, &reason))
                 return true;
         }
-        if (open_embedded(c, name))
+        if (error != -EPERM && open_embedded(c, name))
             return true;
     }
+    if (error == -EPERM)
+        return refuse_header(c, name, reason);
     error = first ? first : error;
     if (error == -ENOENT && c_is_kernel_header(name)) {
         if (!c->missing)
@@ -157,7 +182,7 @@ static bool find_header(struct c_definitions *c, const char *name, bool is_quote
         return true;
     }
     if (error != -ENOENT) {
-        c_fail(c, "'%s' cannot be read: %s", name, read_error(error));
+        c_fail(c, "'%s' cannot be read: %s", name, read_error(error, NULL));
         return false;
     }
     c_fail(c, "'%s' file not found", name);
@@ -194,12 +219,15 @@ void c_read_files(struct c_definitions *c, const struct c_file *down_to)
 bool c_include(struct c_definitions *c, const char *path, struct span span)
 {
     int error = -ENOENT;
+    const char *reason = NULL;
     struct c_file *before = c->file;
     c->span = (struct span){0};
-    if (!open_path(c, "", path, 0, &error)) {
+    if (!open_path(c, "", path, 0, &error, &reason)) {
         if (error != -ENOENT || path[0] == '/' || !open_header(c, path, false, false) || c->file == before) {
             diagnose_error(c->options.diagnostics, span, "%s '%s': %s",
-                           span.source ? "cannot import" : "--include", path, read_error(error));
+                           span.source ? "cannot import" : "--include", path, read_error(error, reason));
+            if (error == -EPERM)
+                hint_trust(c);
             return false;
         }
     }
@@ -258,8 +286,10 @@ static bool header_exists(struct c_definitions *c, const char *name)
 {
     const char *directory;
     bool found = c_embedded_header(name) != NULL;
-    for (size_t n = 0; !found && search_directory(c, n, &directory); n++)
-        found = !header_at(c, arena_printf(c->arena, "%s/%s", directory, name))->error;
+    for (size_t n = 0; !found && search_directory(c, n, &directory); n++) {
+        const int error = header_at(c, arena_printf(c->arena, "%s/%s", directory, name))->error;
+        found = !error || error == -EPERM; /* what must not be taken is there: #include says so */
+    }
     return found;
 }
 

@@ -100,8 +100,8 @@ struct c_layer { /* tokens to be read before anything below */
     bool is_barrier;       /* the stream ends with it */
 };
 
-struct c_header { /* one per path that was looked for */
-    const char *path, *text;
+struct c_header {            /* one per path that was looked for */
+    const char *path, *text; /* with the error -EPERM, the text is the reason why it must not be taken */
     size_t length;
     int error;              /* not 0: it cannot be read, and why: -errno */
     bool once;              /* it says #pragma once */

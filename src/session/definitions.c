@@ -3,22 +3,48 @@
  * program that the probe is in, then the kernel's BTF; where a probe is in no program, the programs come
  * last. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/open_foreign.h"
+#include "base/rights.h"
 #include "base/table.h"
+#include "base/trusted_path.h"
 #include "lang/c_definitions.h"
 #include "session/state.h"
 #include "sym/btf.h"
+
+/* Opens a header to read. With privileges only what root and the caller alone can have put there is taken; else -EPERM,
+ * and *why. The search for headers tries directories of others, too: they count only when the file is there. */
+static int open_header(struct session *session, const char *path, const char **why)
+{
+    struct text reason = {0};
+    if (!rights_are_privileged())
+        return foreign_open(path);
+    int file = trusted_find(path, &reason);
+    if (reason.length)
+        *why = arena_copy(&session->arena, text_string(&reason), reason.length);
+    text_free(&reason);
+    if (file == -EPERM && (file = foreign_find(path)) >= 0) {
+        close(file);
+        return -EPERM;
+    }
+    int answer = file < 0 ? file : foreign_check(file, 0, NULL);
+    if (!answer)
+        answer = foreign_reopen(file, O_RDONLY);
+    if (file >= 0)
+        close(file);
+    return answer;
+}
 
 /* Of a regular file only, so that no pipe or device makes us wait. */
 static int read_header(void *state, const char *path, const char **text, size_t *length)
 {
     enum { LARGEST = 16 << 20 };
     struct session *session = state;
-    int descriptor = foreign_open(path);
+    int descriptor = open_header(session, path, text);
     if (descriptor < 0)
         return descriptor == -ENOTDIR || descriptor == -EISDIR ? -ENOENT
                : foreign_is_not_regular(descriptor)            ? -EINVAL

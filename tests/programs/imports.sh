@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What a script imports is done with the caller's power: only what root and the caller alone can have put there is taken.
+# What a script imports or includes is done with the caller's power: only what root and the caller alone can have put there is
+# taken.
 #   tests/programs/imports.sh BUILD
 set -u
 build=$(cd "${1:?usage: imports.sh BUILD}" && pwd) || exit 1
@@ -104,3 +105,76 @@ taken "who may take root's, too" own/a.bt as_nobody
 mkfifo own/pipe.bt
 refused "a FIFO, at once" "" own/pipe.bt
 check "that says that it is none" grep -q "'own/pipe.bt': " errors
+
+# ---- headers ----
+headers=0
+header() { # LINE [COMMAND…]: checks a script that begins with this line and needs what the header defines
+    local line=$1
+    shift
+    printf '%s\nbegin { print(INCLUDED); }\n' "$line" >script.bt
+    "$@" timeout 20 ./spoor "${options[@]}" --check script.bt >out 2>errors </dev/null
+}
+options=()
+taken_header() { # NAME LINE [COMMAND…]
+    local name=$1
+    shift
+    header "$@"
+    check "$name" test $? = 0
+}
+refused_header() { # NAME WORDS LINE [COMMAND…]
+    local name=$1 words=$2
+    shift 2
+    header "$@"
+    check "$name" test $? = 1
+    check "$name: and why" grep -q "ERROR: .*$words" errors
+    check "$name: and what helps" grep -q "^HINT: what it says is done with your privileges" errors
+}
+defines() { # PATH [COMMAND…]
+    local path=$1
+    shift
+    "$@" sh -c 'echo "#define INCLUDED $2" >"$1"' sh "$path" $((++headers))
+}
+rm -rf own/* their/* && chmod 755 their
+defines own/a.h
+taken_header "a header of the caller's own" '#include "own/a.h"'
+taken_header "by its whole path" "#include \"$dir/own/a.h\""
+options=(-I own)
+taken_header "in a directory of -I" '#include <a.h>'
+options=(--include own/a.h)
+taken_header "by --include" ''
+options=()
+chmod 666 own/a.h
+refused_header "a header that all may write" "'own/a.h' cannot be read: $dir/own/a.h may be written by everybody (mode 666)" '#include "own/a.h"'
+options=(--include own/a.h)
+refused_header "such a one by --include" "own/a.h': $dir/own/a.h may be written by everybody" ''
+options=()
+echo '#include "a.h"' >own/outer.h
+refused_header "such a one that a header includes" "'a.h' cannot be read: $dir/own/a.h may be written by everybody" '#include "own/outer.h"'
+printf '#if __has_include("own/a.h")\n#include "own/a.h"\n#endif\n' >own/asks.h
+refused_header "such a one that is asked for before" "$dir/own/a.h may be written by everybody" '#include "own/asks.h"'
+chmod 644 own/a.h
+defines their/a.h
+chown $nobody their/a.h
+chown root their
+refused_header "a header of somebody else's" "'their/a.h' cannot be read: $dir/their/a.h belongs to user $nobody" '#include "their/a.h"'
+chown root their/a.h && chown $nobody their
+refused_header "a header of root's in a directory of somebody else's" "$dir/their belongs to user $nobody" '#include "their/a.h"'
+refused_header "by its whole path" "$dir/their belongs to user $nobody" "#include \"$dir/their/a.h\""
+options=(-I their -I own)
+refused_header "in a directory of -I that stands before another" "$dir/their belongs to user $nobody" '#include <a.h>'
+mv their/a.h their/b.h
+taken_header "which counts only where the header is there" '#include <a.h>'
+options=()
+rm their/b.h
+ln -s ../their/a.h own/leads.h && as_nobody sh -c 'echo "#define INCLUDED 1" >their/a.h'
+refused_header "a link that leads to somebody else" "$dir/their belongs to user $nobody" '#include "own/leads.h"'
+chmod 777 open
+defines open/below/a.h
+refused_header "a header with a directory further up that all may write" "$dir/open may be written by everybody" '#include "open/below/a.h"'
+echo 'begin { print(sizeof(size_t)); }' >their/script.bt
+(printf '#include <stddef.h>\n#include <errno.h>\n' && cat their/script.bt) >their/with.bt
+chown $nobody their/*.bt
+timeout 20 ./spoor --check their/with.bt 2>errors
+check "a script in such a directory includes headers of the system" test $? = 0
+taken_header "without privileges a header can do no harm" "#include \"$dir/open/below/a.h\"" as_nobody
+taken_header "the caller's own under sudo" "#include \"$dir/their/a.h\"" env SUDO_UID=$nobody SUDO_GID=$nobody
