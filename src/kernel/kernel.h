@@ -19,6 +19,7 @@
  *   trace_events.c   many sites under one event of tracefs
  *   pad.c            which nop of a declared USDT probe is the fastest that is safe
  *   watch.c          notices that programs map code
+ *   quiesce.c        waits until programs that were running have returned
  *   leave.c          the end: a child closes what is slow to close
  *   state.h          what these files share
  */
@@ -150,6 +151,12 @@ size_t kernel_attached(const struct kernel *kernel);
 void kernel_detach_from(struct kernel *kernel, size_t count);
 /* Writes a line for each attachment with the strategy that was used, such as "uprobe_multi 34 sites /usr/bin/x". */
 void kernel_describe_attachments(const struct kernel *kernel, struct text *out);
+
+/* Waits until every program that the kernel was running has returned, which takes about as long as an RCU grace period:
+ * tens of milliseconds. After it, what programs that did not see the stop flag wrote is in the rings and maps. A
+ * sleepable program that waits for a page of memory is not waited for. Returns at once where nothing is attached. 0 or
+ * -errno, after which programs may still run. */
+int kernel_await_programs(const struct kernel *kernel);
 
 /* Hands the descriptors of all attachments to a child in a session of its own, which closes them, so that the caller
  * need not wait for it. The stop flag must be set before. After it only close() may be called. */

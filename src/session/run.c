@@ -492,6 +492,8 @@ static void end(struct session *session)
     child_settle(session);
     limits_time(session, false);
     stop_programs(session);
+    if (session->kernel)
+        kernel_await_programs(session->kernel);
     runtime_errors_count_skipped(session);
     if (session->live_replay)
         live_replay_finish(session);
