@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor argdist -H SPEC -C SPEC`: distributions of arguments and results, as BCC's argdist prints them.
  * Writes a script; the session runs it. */
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,35 +8,7 @@
 #include "cmd/bcc.h"
 #include "cmd/command.h"
 
-static const char help[] =
-    "Usage: spoor argdist [options] -C SPEC | -H SPEC …\n"
-    "Counts values (-C) or shows how they are distributed (-H), as BCC's argdist does.\n\n"
-    "  SPEC               PROBE(parameters)[:type,…:expression,…[:filter]][#label]\n"
-    "  PROBE              p:LIBRARY:FUNCTION, r:LIBRARY:FUNCTION (return), t:CATEGORY:EVENT,\n"
-    "                     u:LIBRARY:PROBE; no LIBRARY: the kernel\n"
-    "                     Values are named as the parameters, or arg1, arg2 …; args->FIELD; $PID;\n"
-    "                     at a return also $retval, $latency (ns), $entry(PARAMETER)\n\n"
-    "  -C SPEC            how often each value came; several are printed one after the other\n"
-    "  -H SPEC            a histogram of powers of two\n"
-    "  -p PID             trace only this process\n"
-    "  --cmd COMMAND      run a command and trace; its end ends the trace\n"
-    "  -t TID             trace only this thread\n"
-    "  -z N               read at most N bytes of strings (80)\n"
-    "  -i SECONDS         print after each interval (1)\n"
-    "  -d SECONDS         end after this time\n"
-    "  -n N               end after N outputs\n"
-    "  -c                 go on counting from one output to the next\n"
-    "  -T N               with -C: only the N most frequent values\n"
-    "  -I HEADER          include a header\n"
-    "  -v                 print the script before it runs\n"
-    "  --show-script      print the script, and do nothing else\n"
-    "  -h                 this\n\n"
-    "Examples:\n"
-    "  spoor argdist -H 'p:c:write(int fd, void *buf, size_t count):size_t:count'\n"
-    "  spoor argdist -C 'r:c:getenv(char *name):char*:$entry(name):$retval == 0#not set'\n"
-    "  spoor argdist -H 't:net:net_dev_queue():u32:args->len'\n";
-
-enum { OPTION_SCRIPT = 256, OPTION_COMMAND, SPECS = 64, EXPRESSIONS = 16, PARTS = 6 };
+enum { SPECS = 64, EXPRESSIONS = 16, PARTS = 6 };
 
 struct piece {
     const char *text;
@@ -57,15 +28,39 @@ struct distribution {
 
 struct arguments {
     uint64_t pid, tid, string_size, interval, duration, outputs, top;
+    const char *command;
+    const char *const *headers, *const *counts, *const *histograms; /* -I, -C, -H */
     bool cumulative, shows, verbose;
     struct distribution *items;
     unsigned count;
 };
 
-static int report_error(const char *what, const char *value)
-{
-    return command_report_error("argdist", what, value);
-}
+static const struct option_row rows[] = {
+    {'C', "count", "SPEC", "how often each value came; several are printed one after the other",
+     OPTION_STORES(LIST, struct arguments, counts), .completes = COMPLETE_PATTERNS},
+    {'H', "histogram", "SPEC", "a histogram of powers of two",
+     OPTION_STORES(LIST, struct arguments, histograms), .completes = COMPLETE_PATTERNS},
+    {'p', "pid", "PID", "trace only this process", OPTION_STORES(NUMBER, struct arguments, pid),
+     OPTION_A_PROCESS},
+    BCC_ROW_COMMAND(struct arguments),
+    {'t', "tid", "TID", "trace only this thread", OPTION_STORES(NUMBER, struct arguments, tid), .min = 1,
+     .max = INT32_MAX},
+    {'z', "string-size", "N", "read at most N bytes of strings (80)",
+     OPTION_STORES(NUMBER, struct arguments, string_size), .min = 1, .max = BCC_STRING_MAX},
+    {'i', "interval", "SECONDS", "print after each interval (1)",
+     OPTION_STORES(NUMBER, struct arguments, interval), BCC_RANGE},
+    {'d', "duration", "SECONDS", "end after this time", OPTION_STORES(NUMBER, struct arguments, duration),
+     BCC_RANGE},
+    {'n', "number", "N", "end after N outputs", OPTION_STORES(NUMBER, struct arguments, outputs), BCC_RANGE},
+    {'c', "cumulative", NULL, "go on counting from one output to the next",
+     OPTION_STORES(FLAG, struct arguments, cumulative)},
+    {'T', "top", "N", "with -C: only the N most frequent values",
+     OPTION_STORES(NUMBER, struct arguments, top), BCC_RANGE},
+    BCC_ROW_HEADERS(struct arguments),
+    {'v', "verbose", NULL, "print the script before it runs", OPTION_STORES(FLAG, struct arguments, verbose)},
+    BCC_ROW_SCRIPT(struct arguments),
+    OPTION_ROW_HELP,
+};
 
 /* ---- specifications ---- */
 
@@ -332,95 +327,95 @@ static void write_interval(struct text *script, const struct arguments *argument
 
 /* ---- the command line ---- */
 
-static int parse(struct arguments *arguments, struct arena *arena, struct options *options, int argc,
-                 char **argv)
+static int add_distributions(struct arguments *arguments, struct arena *arena, const char *const *specs,
+                             bool are_histograms)
 {
-    enum { SPECIFIER_MAX = 1 << 30 };
-    static const struct option names[] = {
-        {"pid", 1, NULL, 'p'},
-        {"tid", 1, NULL, 't'},
-        {"string-size", 1, NULL, 'z'},
-        {"interval", 1, NULL, 'i'},
-        {"duration", 1, NULL, 'd'},
-        {"number", 1, NULL, 'n'},
-        {"verbose", 0, NULL, 'v'},
-        {"cumulative", 0, NULL, 'c'},
-        {"top", 1, NULL, 'T'},
-        {"histogram", 1, NULL, 'H'},
-        {"count", 1, NULL, 'C'},
-        {"include", 1, NULL, 'I'},
-        {"help", 0, NULL, 'h'},
-        {"show-script", 0, NULL, OPTION_SCRIPT},
-        {"cmd", 1, NULL, OPTION_COMMAND},
-        {0},
-    };
-    const char *specs[2][SPECS]; /* counts are printed before histograms */
-    unsigned counts[2] = {0};
-    int letter, error = 0;
-    optind = 0;
-    while (!error && (letter = command_option(argc, argv, "p:t:z:i:d:n:vcT:H:C:I:h", names)) != -1)
-        switch (letter) {
-        case 'p': error = bcc_number("-p", optarg, 1, INT32_MAX, &arguments->pid); break;
-        case 't': error = bcc_number("-t", optarg, 1, INT32_MAX, &arguments->tid); break;
-        case 'z': error = bcc_number("-z", optarg, 1, 1 << 14, &arguments->string_size); break;
-        case 'i': error = bcc_number("-i", optarg, 1, SPECIFIER_MAX, &arguments->interval); break;
-        case 'd': error = bcc_number("-d", optarg, 1, SPECIFIER_MAX, &arguments->duration); break;
-        case 'n': error = bcc_number("-n", optarg, 1, SPECIFIER_MAX, &arguments->outputs); break;
-        case 'T': error = bcc_number("-T", optarg, 1, SPECIFIER_MAX, &arguments->top); break;
-        case 'c': arguments->cumulative = true; break;
-        case 'v': arguments->verbose = true; break;
-        case 'I': error = options_append(&options->session.headers, optarg); break;
-        case 'H':
-        case 'C': {
-            unsigned which = letter == 'H';
-            if (counts[which] == SPECS)
-                return report_error("too many specifications:", optarg);
-            specs[which][counts[which]++] = optarg;
-            break;
-        }
-        case OPTION_COMMAND: options->session.command = optarg; break;
-        case OPTION_SCRIPT: arguments->shows = true; break;
-        case 'h': fputs(help, stdout); exit(0);
-        default: fputs("HINT: spoor argdist -h lists the options\n", stderr); return 1;
-        }
-    if (error)
-        return 1;
-    if (optind < argc)
-        return report_error("what is", argv[optind]);
-    if (!counts[0] && !counts[1])
-        return report_error("at least one specifier is required: -C SPEC or -H SPEC", NULL);
-    arguments->items = arena_array(arena, (size_t)counts[0] + counts[1], sizeof *arguments->items);
-    for (unsigned which = 0; which < 2; which++)
-        for (unsigned i = 0; i < counts[which]; i++) {
-            struct distribution *item = &arguments->items[arguments->count++];
-            if (parse_distribution(arena, specs[which][i], which == 1, item))
-                return 1;
-            item->number = arguments->count;
-        }
-    options_process(options, (pid_t)arguments->pid);
+    for (; specs && *specs; specs++) {
+        struct distribution *item = &arguments->items[arguments->count++];
+        if (parse_distribution(arena, *specs, are_histograms, item))
+            return 1;
+        item->number = arguments->count;
+    }
     return 0;
 }
 
-int command_argdist(int argc, char **argv)
+static size_t count_specs(const char *const *specs)
+{
+    size_t count = 0;
+    while (specs && specs[count])
+        count++;
+    return count;
+}
+
+/* False: the command is over, with *status. */
+static bool parse(struct arguments *arguments, struct arena *arena, struct options *options, int argc,
+                  char **argv, int *status)
+{
+    struct command_arguments given;
+    if (!command_line_parse(&argdist_line, argc, argv, arguments, &given, status))
+        return false;
+    const size_t specs = count_specs(arguments->counts) + count_specs(arguments->histograms);
+    if (given.count)
+        *status = command_line_fail(&argdist_line, "what is %s", given.words[0]);
+    else if (!specs)
+        *status = command_line_fail(&argdist_line, "at least one specifier is required: -C SPEC or -H SPEC");
+    else if (specs > SPECS)
+        *status = command_line_fail(&argdist_line, "at most %d specifiers", SPECS);
+    else {
+        arguments->items = arena_array(arena, specs, sizeof *arguments->items);
+        *status =
+            add_distributions(arguments, arena, arguments->counts, false) || /* counts are printed first */
+            add_distributions(arguments, arena, arguments->histograms, true);
+    }
+    options->session.command = arguments->command;
+    options->session.headers = arguments->headers;
+    options_process(options, (pid_t)arguments->pid);
+    return !*status;
+}
+
+static int write_script(struct arguments *arguments, const struct options *options, struct text *script)
+{
+    text_add(script, BCC_SETTINGS);
+    for (unsigned i = 0; i < arguments->count; i++)
+        if (write_probe(script, arguments, &arguments->items[i]))
+            return 1;
+    write_interval(script, arguments, options->session.command != NULL);
+    if (arguments->verbose && !arguments->shows)
+        command_write(stderr, text_string(script));
+    return 0;
+}
+
+static int command_argdist(int argc, char **argv)
 {
     static struct options options; /* its lists live as long as the process */
-    struct arguments arguments = {.string_size = 80, .interval = 1};
+    static struct arguments arguments = {.string_size = 80, .interval = 1};
     struct arena arena = {0};
     struct text script = {0};
     jmp_buf out_of_memory;
+    int status = 1;
     if (arena_guard(&arena, out_of_memory))
-        return report_error("out of memory", NULL);
-    int status = options_parse(&options, 1, argv) || parse(&arguments, &arena, &options, argc, argv);
-    text_add(&script, BCC_SETTINGS);
-    for (unsigned i = 0; !status && i < arguments.count; i++)
-        status = write_probe(&script, &arguments, &arguments.items[i]);
-    if (!status) {
-        write_interval(&script, &arguments, options.session.command != NULL);
-        if (arguments.verbose && !arguments.shows)
-            command_write(stderr, text_string(&script));
-        status = bcc_run(&options, &script, arguments.shows);
-    }
+        return bcc_fail(NULL, "out of memory");
+    if (!options_begin(&options) && parse(&arguments, &arena, &options, argc, argv, &status))
+        status = write_script(&arguments, &options, &script) || bcc_run(&options, &script, arguments.shows);
     text_free(&script);
     arena_free(&arena);
     return status;
 }
+
+const struct command_line argdist_line = {
+    .name = "argdist",
+    .summary = "how arguments and return values are distributed (BCC's argdist)",
+    .run = command_argdist,
+    .usage = "[options] -C SPEC | -H SPEC …",
+    .about = "Counts values (-C) or shows how they are distributed (-H), as BCC's argdist does.\n\n"
+             "  SPEC               PROBE(parameters)[:type,…:expression,…[:filter]][#label]\n"
+             "  PROBE              p:LIBRARY:FUNCTION, r:LIBRARY:FUNCTION (return), t:CATEGORY:EVENT,\n"
+             "                     u:LIBRARY:PROBE; no LIBRARY: the kernel\n"
+             "                     Values are named as the parameters, or arg1, arg2 …; args->FIELD; $PID;\n"
+             "                     at a return also $retval, $latency (ns), $entry(PARAMETER)\n",
+    COMMAND_ROWS(rows),
+    .examples = "Examples:\n"
+                "  spoor argdist -H 'p:c:write(int fd, void *buf, size_t count):size_t:count'\n"
+                "  spoor argdist -C 'r:c:getenv(char *name):char*:$entry(name):$retval == 0#not set'\n"
+                "  spoor argdist -H 't:net:net_dev_queue():u32:args->len'\n",
+};

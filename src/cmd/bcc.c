@@ -27,17 +27,6 @@ int bcc_fail(const char *spec, const char *format, ...)
     return 1;
 }
 
-int bcc_number(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *number)
-{
-    char *end;
-    errno = 0;
-    *number = strtoull(text, &end, 10);
-    if (errno || end == text || *end || !isdigit((unsigned char)*text) || *number < least || *number > most)
-        return bcc_fail(NULL, "%s takes a number from %llu to %llu, not '%s'", option,
-                        (unsigned long long)least, (unsigned long long)most, text);
-    return 0;
-}
-
 /* ---- specifications ---- */
 
 static bool is_word(char c)

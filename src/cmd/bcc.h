@@ -9,9 +9,10 @@
 #define SPOOR_CMD_BCC_H
 
 #include "base/arena.h"
+#include "cmd/command_line.h"
 #include "cmd/options.h"
 
-enum { BCC_PARAMETERS = 12 };
+enum { BCC_PARAMETERS = 12, BCC_STRING_MAX = 1 << 14 };
 
 struct bcc_parameter {
     const char *name, *type; /* "buf", "const void *"; "" when it was not given */
@@ -55,8 +56,22 @@ void bcc_attach_point(struct text *out, const struct bcc_spec *spec, bool is_ret
 /* Text that stands within quotes of the script; percent: and is a format. */
 void bcc_quoted(struct text *out, const char *text, bool percent);
 
-/* A whole argument as a number from least to most; 1 after a message that names the option. */
-int bcc_number(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *number);
+/* What the commands' tables have in common, stored in a type with these fields. */
+#define BCC_ROW_COMMAND(type)                                                                                \
+    {                                                                                                        \
+        0, "cmd", "COMMAND", "run a command and trace; its end ends the trace",                              \
+            OPTION_STORES(TEXT, type, command), .completes = COMPLETE_COMMANDS                               \
+    }
+#define BCC_ROW_HEADERS(type)                                                                                \
+    {                                                                                                        \
+        'I', "include", "HEADER", "include a header; may be given several times",                            \
+            OPTION_STORES(LIST, type, headers), .completes = COMPLETE_FILES                                  \
+    }
+#define BCC_ROW_SCRIPT(type)                                                                                 \
+    {                                                                                                        \
+        0, "show-script", NULL, "print the script, and do nothing else", OPTION_STORES(FLAG, type, shows)    \
+    }
+#define BCC_RANGE .min = 1, .max = 1 << 30 /* of numbers that become part of a script */
 
 /* What every script begins with: what is to be seen of maps it prints itself. */
 #define BCC_SETTINGS "config = { print_maps_on_exit = false }\n"

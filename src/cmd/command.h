@@ -3,18 +3,16 @@
 #ifndef SPOOR_CMD_COMMAND_H
 #define SPOOR_CMD_COMMAND_H
 
+#include "cmd/command_line.h"
 #include "cmd/options.h"
 
-struct spoor_command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *summary;
-};
+extern const struct command_line report_line, record_line, convert_line, ctl_line, trace_line, count_line,
+    argdist_line, list_line, help_line;
 /* NULL: no command is called so. */
-const struct spoor_command *command_find(const char *name);
+const struct command_line *command_find(const char *name);
 void command_list_all(FILE *out); /* a line each */
-/* spoor help, spoor without arguments: what one can begin with; or what a command or a tool says of itself. */
-int command_help(int argc, char **argv);
+/* The menu: what one can begin with. */
+void command_print_menu(void);
 /* A hint on the error stream: what may have been meant by a word that is no command, no tool and no file. */
 void command_guess(const char *word);
 
@@ -28,12 +26,6 @@ bool peer_is_called(int argc, char **argv);
 void peer_version(void);
 void peer_usage(FILE *out);
 void peer_info(struct kernel *kernel);
-
-/* The commands of BCC's users. */
-int command_trace(int argc, char **argv);
-int command_count(int argc, char **argv);
-int command_argdist(int argc, char **argv);
-int command_tplist(int argc, char **argv); /* spoor list */
 
 /* All of a file, or of the standard input ("-"); 0 or errno. */
 int command_read_text(const char *name, struct text *text);
@@ -50,17 +42,9 @@ int command_probes(struct options *options, const char *name, const struct text 
 void command_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Lines that are made already; on stderr: a message, which has colours. */
 void command_write(FILE *out, const char *text);
-/* As getopt_long() does, whose own messages show what is given as it is. */
-struct option;
-int command_option(int argc, char **argv, const char *letters, const struct option *names);
-
 /* The same on the error stream of a trace, which must go on: part after part, while somebody takes them
  * within so many milliseconds. False: nobody does, and the rest is lost. */
 bool command_write_in_time(const char *text, int milliseconds);
-
-/* What is wrong with a command's arguments, and where they are explained; value: that was given, or NULL. 1.
- */
-int command_report_error(const char *command, const char *what, const char *value);
 
 /* Errors first, then warnings, on the error stream. */
 void command_diagnose(const struct options *options, const struct diagnostics *diagnostics);

@@ -10,36 +10,28 @@
 #include "cmd/recordings.h"
 #include "cmd/tools.h"
 
-/* A first word that stands here is a command; a script of that name is ./NAME. */
-static const struct spoor_command commands[] = {
-    {"report", command_report,
-     "what programs recorded, spoor's recordings and SPDK's: events, objects, statistics"},
-    {"record", command_record, "write what a program records to a file, until it ends"},
-    {"convert", command_convert, "a recording in SPDK's format, or one of SPDK's in spoor's"},
-    {"ctl", command_ctl, "recordings of running programs: list, show, enable tracepoints, dump"},
-    {"trace", command_trace, "a line for every call, system call or tracepoint (BCC's trace)"},
-    {"count", command_count, "how often functions and tracepoints are reached (BCC's funccount)"},
-    {"argdist", command_argdist, "how arguments and return values are distributed (BCC's argdist)"},
-    {"list", command_tplist, "which tracepoints and USDT probes there are (BCC's tplist)"},
-    {"help", command_help, "this, or what a COMMAND or TOOL says of itself"},
+/* A first word that is the name of one of these is a command; a script of that name is ./NAME. */
+static const struct command_line *const commands[] = {
+    &report_line, &record_line,  &convert_line, &ctl_line,  &trace_line,
+    &count_line,  &argdist_line, &list_line,    &help_line,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-const struct spoor_command *command_find(const char *name)
+const struct command_line *command_find(const char *name)
 {
     for (size_t i = 0; i < COMMANDS; i++)
-        if (!strcmp(name, commands[i].name))
-            return &commands[i];
+        if (!strcmp(name, commands[i]->name))
+            return commands[i];
     return NULL;
 }
 
 void command_list_all(FILE *out)
 {
     for (size_t i = 0; i < COMMANDS; i++)
-        command_print(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        command_print(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
 }
 
-static void print_menu(void)
+void command_print_menu(void)
 {
     command_write(stdout, "spoor: what is this system doing?\n\nUsage: spoor COMMAND | TOOL | FILE | -e "
                           "PROGRAM\n\nCommands:\n");
@@ -56,27 +48,40 @@ static void print_menu(void)
                   "themselves.\n");
 }
 
-static int unknown_word(const char *word)
+static int report_unknown_word(const char *word)
 {
     command_print(stderr, "ERROR: '%s' is no command and no tool\n", word);
     command_guess(word);
     return 1;
 }
 
-int command_help(int argc, char **argv)
+static int command_help(int argc, char **argv)
 {
-    const char *word = argc > 1 ? argv[1] : NULL;
-    const struct spoor_command *command = word ? command_find(word) : NULL;
-    if (!word || (command && command->run == command_help)) {
-        print_menu();
-        return 0;
-    }
-    if (command) {
-        char *arguments[] = {argv[1], "--help", NULL};
-        return command->run(2, arguments);
-    }
-    return tool_help(word) ? unknown_word(word) : 0;
+    struct command_arguments given;
+    int status;
+    if (!command_line_parse(&help_line, argc, argv, NULL, &given, &status))
+        return status;
+    const char *word = given.count ? given.words[0] : NULL;
+    const struct command_line *command = word ? command_find(word) : NULL;
+    if (!word)
+        command_print_menu();
+    else if (command)
+        command_line_help(command, stdout);
+    else
+        return tool_help(word) ? report_unknown_word(word) : 0;
+    return 0;
 }
+
+static const struct option_row rows[] = {OPTION_ROW_HELP};
+const struct command_line help_line = {
+    .name = "help",
+    .summary = "this, or what a COMMAND or TOOL says of itself",
+    .run = command_help,
+    .usage = "[COMMAND | TOOL]",
+    .about = "Prints the menu of commands and tools, or what one of them says of itself.\n",
+    COMMAND_ROWS(rows),
+    .completes = COMPLETE_HELP,
+};
 
 void command_guess(const char *word)
 {
@@ -88,7 +93,7 @@ void command_guess(const char *word)
         return;
     struct nearest nearest = {.name = word};
     for (size_t i = 0; i < COMMANDS; i++)
-        nearest_offer(&nearest, commands[i].name);
+        nearest_offer(&nearest, commands[i]->name);
     tools_offer(&nearest);
     if (nearest.best)
         command_print(stderr, "HINT: did you mean 'spoor %s'?\n", nearest.best);

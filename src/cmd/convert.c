@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor convert`: a recording in the other format, as a new file. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,25 +12,23 @@
 #include "cmd/recordings.h"
 #include "export/convert.h"
 
-static const char help[] =
-    "Usage: spoor convert --to spdk|spoor [options] IN OUT\n"
-    "Writes a recording anew in another format: what spoor's programs recorded for SPDK's tools, what SPDK's "
-    "recorded "
-    "for spoor's.\n\n"
-    "  --to spdk          SPDK's trace file, as spdk_trace reads it: of a recording of spoor's, of what "
-    "`spoor "
-    "record` and\n"
-    "                     `spoor ctl dump` made of a program of SPDK's, or of the memory of such a program\n"
-    "  --to spoor         spoor's recording, of an SPDK trace file\n"
-    "  -q                 do not say what the format has no place for\n"
-    "  -h                 this\n\n"
-    "OUT must not exist.\n";
-
 struct arguments {
-    const char *format;
+    unsigned format; /* which of --to */
     convert_function *convert;
     bool quiet;
     const char *from, *to;
+};
+
+static const struct option_row rows[] = {
+    {0, "to", "spdk|spoor",
+     "spdk: SPDK's trace file, as spdk_trace reads it, of a recording of spoor's, of what `spoor record` and "
+     "`spoor ctl dump` made of a program of SPDK's, or of the memory of such a program; spoor: spoor's "
+     "recording, of an "
+     "SPDK trace file",
+     OPTION_STORES(CHOICE, struct arguments, format)},
+    {'q', NULL, NULL, "do not say what the format has no place for",
+     OPTION_STORES(FLAG, struct arguments, quiet)},
+    OPTION_ROW_HELP,
 };
 
 static volatile int stopped;
@@ -42,41 +39,30 @@ static void stop(int signal)
     stopped = 1;
 }
 
-static int report_error(const char *what, const char *value)
+/* False: the command is over, with *status. */
+static bool parse(struct arguments *arguments, int argc, char **argv, int *status)
 {
-    return command_report_error("convert", what, value);
-}
-
-static int parse(struct arguments *arguments, int argc, char **argv)
-{
-    static const struct option names[] = {
-        {"to", 1, NULL, 't'},
-        {"help", 0, NULL, 'h'},
-        {0},
-    };
-    int letter;
-    while ((letter = command_option(argc, argv, "qh", names)) != -1)
-        switch (letter) {
-        case 't': arguments->format = optarg; break;
-        case 'q': arguments->quiet = true; break;
-        case 'h': fputs(help, stdout); exit(0);
-        default: fputs("HINT: spoor convert -h lists the options\n", stderr); return 1;
-        }
-    if (!arguments->format)
-        return report_error("to which format? --to spdk or --to spoor", NULL);
-    arguments->convert = !strcmp(arguments->format, "spdk")    ? convert_to_spdk
-                         : !strcmp(arguments->format, "spoor") ? convert_to_spoor
-                                                               : NULL;
-    if (!arguments->convert)
-        return report_error("--to takes spdk or spoor, not", arguments->format);
-    if (argc - optind != 2)
-        return argc - optind < 2 ? report_error("two files are needed, IN and OUT", NULL)
-                                 : report_error("one recording at a time; what is", argv[optind + 2]);
-    arguments->from = argv[optind];
-    arguments->to = argv[optind + 1];
-    if (!strcmp(arguments->to, "-"))
-        return report_error("OUT must be a file, for its parts are not written in their order; not", "-");
-    return 0;
+    static convert_function *const functions[] = {convert_to_spdk, convert_to_spoor};
+    struct command_arguments given;
+    if (!command_line_parse(&convert_line, argc, argv, arguments, &given, status))
+        return false;
+    *status = 1;
+    if (!command_line_has(&given, "--to"))
+        command_line_fail(&convert_line, "to which format? --to spdk or --to spoor");
+    else if (given.count < 2)
+        command_line_fail(&convert_line, "two files are needed, IN and OUT");
+    else if (given.count > 2)
+        command_line_fail(&convert_line, "one recording at a time; what is '%s'", given.words[2]);
+    else if (!strcmp(given.words[1], "-"))
+        command_line_fail(&convert_line,
+                          "OUT must be a file, for its parts are not written in their order; not '-'");
+    else {
+        arguments->convert = functions[arguments->format];
+        arguments->from = given.words[0];
+        arguments->to = given.words[1];
+        *status = 0;
+    }
+    return !*status;
 }
 
 static void print_result(const struct convert_result *result)
@@ -93,7 +79,7 @@ static void print_result(const struct convert_result *result)
     }
 }
 
-int command_convert(int argc, char **argv)
+static int command_convert(int argc, char **argv)
 {
     struct recording_options options = {.only_cpu = -1, .whole = true};
     struct arguments arguments = {0};
@@ -101,8 +87,9 @@ int command_convert(int argc, char **argv)
     struct recording *recording = NULL;
     struct output output;
     struct text why = {0};
-    if (parse(&arguments, argc, argv))
-        return 1;
+    int status;
+    if (!parse(&arguments, argc, argv, &status))
+        return status;
     options.relate = arguments.convert == convert_to_spoor;
     recordings_only_read(true);
     int error = recording_open(arguments.from, &options, &recording, &why);
@@ -132,3 +119,15 @@ int command_convert(int argc, char **argv)
     text_free(&why);
     return error != 0;
 }
+
+const struct command_line convert_line = {
+    .name = "convert",
+    .summary = "a recording in SPDK's format, or one of SPDK's in spoor's",
+    .run = command_convert,
+    .usage = "--to spdk|spoor [options] IN OUT",
+    .about = "Writes a recording anew in another format: what spoor's programs recorded for SPDK's tools, "
+             "what SPDK's\n"
+             "recorded for spoor's. OUT must not exist.\n",
+    COMMAND_ROWS(rows),
+    .completes = COMPLETE_FILES,
+};

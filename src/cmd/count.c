@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor count PATTERN…`: how often functions, tracepoints and USDT probes were passed, as BCC's funccount
  * prints it. Writes a script; the session runs it. */
-#include <getopt.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,86 +9,50 @@
 #include "cmd/bcc.h"
 #include "cmd/command.h"
 
-static const char help[] =
-    "Usage: spoor count [options] PATTERN…\n"
-    "Counts calls of functions, tracepoints and USDT probes, as BCC's funccount does.\n\n"
-    "  PATTERN            FUNCTION (of the kernel), LIBRARY:FUNCTION, t:CATEGORY:EVENT,\n"
-    "                     u:LIBRARY:PROBE; with wildcards\n\n"
-    "  -p PID             trace only this process\n"
-    "  --cmd COMMAND      run a command and trace; its end ends the trace\n"
-    "  -c CPU             trace only this CPU\n"
-    "  -i SECONDS         print and begin anew after each interval\n"
-    "  -d SECONDS         end after this time\n"
-    "  -T                 print the time of day too\n"
-    "  -r                 PATTERN's last part is a regular expression (POSIX, extended)\n"
-    "  -D                 print the script before it runs\n"
-    "  --show-script      print the script, and do nothing else\n"
-    "  -h                 this\n\n"
-    "Examples:\n"
-    "  spoor count 'c:str*'\n"
-    "  spoor count -i 1 -d 10 't:block:*'\n"
-    "  spoor count -p 181 'u:./server:*'\n"
-    "  spoor count -r 'c:^(m|c)alloc$'\n";
-
-enum { OPTION_SCRIPT = 256, OPTION_COMMAND };
-
 struct arguments {
     uint64_t pid, cpu, interval, duration;
+    const char *command;
     bool has_cpu, timestamp, regular, shows, verbose;
     char **patterns;
     int count;
 };
 
-static int report_error(const char *what, const char *value)
-{
-    return command_report_error("count", what, value);
-}
+static const struct option_row rows[] = {
+    {'p', "pid", "PID", "trace only this process", OPTION_STORES(NUMBER, struct arguments, pid),
+     OPTION_A_PROCESS},
+    BCC_ROW_COMMAND(struct arguments),
+    {'c', "cpu", "CPU", "trace only this CPU", OPTION_STORES(NUMBER, struct arguments, cpu),
+     .max = UINT16_MAX},
+    {'i', "interval", "SECONDS", "print and begin anew after each interval",
+     OPTION_STORES(NUMBER, struct arguments, interval), BCC_RANGE},
+    {'d', "duration", "SECONDS", "end after this time", OPTION_STORES(NUMBER, struct arguments, duration),
+     BCC_RANGE},
+    {'T', "timestamp", NULL, "print the time of day too", OPTION_STORES(FLAG, struct arguments, timestamp)},
+    {'r', "regexp", NULL, "PATTERN's last part is a regular expression (POSIX, extended)",
+     OPTION_STORES(FLAG, struct arguments, regular)},
+    {'D', "debug", NULL, "print the script before it runs", OPTION_STORES(FLAG, struct arguments, verbose)},
+    BCC_ROW_SCRIPT(struct arguments),
+    OPTION_ROW_HELP,
+};
 
-static int parse(struct arguments *arguments, struct options *options, int argc, char **argv)
+/* False: the command is over, with *status. */
+static bool parse(struct arguments *arguments, struct options *options, int argc, char **argv, int *status)
 {
-    enum { PATTERN_MAX = 1 << 30 };
-    static const struct option names[] = {
-        {"pid", 1, NULL, 'p'},
-        {"cpu", 1, NULL, 'c'},
-        {"interval", 1, NULL, 'i'},
-        {"duration", 1, NULL, 'd'},
-        {"timestamp", 0, NULL, 'T'},
-        {"regexp", 0, NULL, 'r'},
-        {"debug", 0, NULL, 'D'},
-        {"help", 0, NULL, 'h'},
-        {"show-script", 0, NULL, OPTION_SCRIPT},
-        {"cmd", 1, NULL, OPTION_COMMAND},
-        {0},
-    };
-    int letter, error = 0;
-    optind = 0;
-    while (!error && (letter = command_option(argc, argv, "p:c:i:d:TrDh", names)) != -1)
-        switch (letter) {
-        case 'p': error = bcc_number("-p", optarg, 1, INT32_MAX, &arguments->pid); break;
-        case 'c':
-            error = bcc_number("-c", optarg, 0, UINT16_MAX, &arguments->cpu);
-            arguments->has_cpu = true;
-            break;
-        case 'i': error = bcc_number("-i", optarg, 1, PATTERN_MAX, &arguments->interval); break;
-        case 'd': error = bcc_number("-d", optarg, 1, PATTERN_MAX, &arguments->duration); break;
-        case 'T': arguments->timestamp = true; break;
-        case 'r': arguments->regular = true; break;
-        case 'D': arguments->verbose = true; break;
-        case OPTION_COMMAND: options->session.command = optarg; break;
-        case OPTION_SCRIPT: arguments->shows = true; break;
-        case 'h': fputs(help, stdout); exit(0);
-        default: fputs("HINT: spoor count -h lists the options\n", stderr); return 1;
-        }
-    if (error)
-        return 1;
-    arguments->patterns = argv + optind;
-    arguments->count = argc - optind;
-    if (!arguments->count)
-        return report_error("what is to be counted? give a PATTERN", NULL);
+    struct command_arguments given;
+    if (!command_line_parse(&count_line, argc, argv, arguments, &given, status))
+        return false;
+    arguments->has_cpu = command_line_has(&given, "-c");
+    arguments->patterns = given.words;
+    arguments->count = given.count;
+    if (!arguments->count) {
+        *status = command_line_fail(&count_line, "what is to be counted? give a PATTERN");
+        return false;
+    }
     if (arguments->duration && (!arguments->interval || arguments->interval > arguments->duration))
         arguments->interval = arguments->duration;
+    options->session.command = arguments->command;
     options_process(options, (pid_t)arguments->pid);
-    return 0;
+    return true;
 }
 
 /* ---- regular expressions ---- */
@@ -206,18 +169,19 @@ static void write_ends(struct text *script, const struct arguments *arguments)
     text_add(script, "    printf(\"Detaching...\\n\");\n}\n");
 }
 
-int command_count(int argc, char **argv)
+static int command_count(int argc, char **argv)
 {
     static struct options options; /* its lists live as long as the process */
     struct arguments arguments = {0};
     struct arena arena = {0};
     struct text probes = {0}, script = {0};
     jmp_buf out_of_memory;
-    if (options_parse(&options, 1, argv) || parse(&arguments, &options, argc, argv))
-        return 1;
+    int status = 1;
+    if (options_begin(&options) || !parse(&arguments, &options, argc, argv, &status))
+        return status;
     if (arena_guard(&arena, out_of_memory))
-        return report_error("out of memory", NULL);
-    int status = write_probes(&arena, &arguments, &options, &probes);
+        return bcc_fail(NULL, "out of memory");
+    status = write_probes(&arena, &arguments, &options, &probes);
     int count = status ? -1 : bcc_count_probes(&options, &probes);
     if (count >= 0) {
         text_printf(&script, BCC_SETTINGS "\nbegin\n{\n    printf(\"Tracing %d functions for \\\"", count);
@@ -238,3 +202,20 @@ int command_count(int argc, char **argv)
     arena_free(&arena);
     return status;
 }
+
+const struct command_line count_line = {
+    .name = "count",
+    .summary = "how often functions and tracepoints are reached (BCC's funccount)",
+    .run = command_count,
+    .usage = "[options] PATTERN…",
+    .about = "Counts calls of functions, tracepoints and USDT probes, as BCC's funccount does.\n\n"
+             "  PATTERN            FUNCTION (of the kernel), LIBRARY:FUNCTION, t:CATEGORY:EVENT,\n"
+             "                     u:LIBRARY:PROBE; with wildcards\n",
+    COMMAND_ROWS(rows),
+    .completes = COMPLETE_PATTERNS,
+    .examples = "Examples:\n"
+                "  spoor count 'c:str*'\n"
+                "  spoor count -i 1 -d 10 't:block:*'\n"
+                "  spoor count -p 181 'u:./server:*'\n"
+                "  spoor count -r 'c:^(m|c)alloc$'\n",
+};

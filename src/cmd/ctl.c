@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor ctl`: which recordings there are, and steering those of running programs. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -11,23 +10,9 @@
 
 #include "cmd/command.h"
 #include "cmd/recordings.h"
+#include "cmd/values.h"
 #include "reader/control.h"
-#include "reader/filter.h"
 #include "reader/find.h"
-
-static const char help[] =
-    "Usage: spoor ctl [-p PID | -s NAME [-i ID] | -f FILE] COMMAND\n"
-    "Commands on all recordings:\n"
-    "  list                          those in /dev/shm and $SPOOR_TRACE_DIR, of running and ended programs\n"
-    "  clean [-n]                    removes those of ended programs; -n: only says which\n"
-    "Commands on one recording (default: the newest):\n"
-    "  show                          groups and tracepoints (+ on, f filtered, - off), threads, owners\n"
-    "  enable WHAT, disable WHAT     WHAT: group, group:NAME, group:mask, all; separated by commas\n"
-    "  filter [--owner LIST] [--object LIST]\n"
-    "                                records only what these owners do to these objects; without any: "
-    "everything\n"
-    "  clear                         forgets what was recorded so far\n"
-    "  dump [TIME] FILE              copies the newest TIME (5s, 200ms; default: everything) to a file\n";
 
 struct arguments {
     struct find_choice choice;
@@ -38,12 +23,20 @@ struct arguments {
     char **words;
 };
 
-static int report_error(const char *what, const char *value)
-{
-    command_print(stderr, "ERROR: %s%s%s\nHINT: spoor ctl -h lists the commands\n", what, value ? " " : "",
-                  value ? value : "");
-    return 1;
-}
+static const struct option_row rows[] = {
+    OPTION_ROW_HEADING("Which recording (default: the newest):"),
+    RECORDING_ROWS(struct arguments),
+    OPTION_ROW_HEADING("Of single commands:"),
+    {'n', "dry-run", NULL, "clean: only says what would be removed",
+     OPTION_STORES(FLAG, struct arguments, only_reports), .word = "clean"},
+    {0, "owner", "LIST", "filter: only what these owners do", OPTION_STORES(TEXT, struct arguments, owners),
+     .word = "filter"},
+    {0, "object", "LIST", "filter: only what is done to these objects",
+     OPTION_STORES(TEXT, struct arguments, objects), .word = "filter"},
+    OPTION_ROW_HELP,
+};
+
+static const struct option_rule rules[] = {RECORDING_RULES};
 
 static int report(int error, const struct text *why)
 {
@@ -214,31 +207,53 @@ static int command_clear(struct control *control, const struct arguments *argume
 
 static int command_dump(struct control *control, const struct arguments *arguments, struct text *why)
 {
-    uint64_t nanoseconds = 0, seconds;
-    if (arguments->count == 3) { /* a bare number is seconds here */
-        if (recordings_number(arguments->words[1], UINT64_MAX / 1000000000, &seconds)) {
-            nanoseconds = seconds * 1000000000;
-        } else if (!filter_parse_time(arguments->words[1], &nanoseconds)) {
-            text_printf(why, "a time is a number of seconds, or has a unit (200ms); not '%s'",
-                        arguments->words[1]);
-            return -EINVAL;
-        }
+    uint64_t nanoseconds = 0;
+    if (arguments->count == 3 && !value_time(arguments->words[1], VALUE_SECOND, &nanoseconds)) {
+        text_printf(why, "a time is a number of seconds, or has a unit (200ms); not '%s'",
+                    arguments->words[1]);
+        return -EINVAL;
     }
     return control_dump(control, nanoseconds, arguments->words[arguments->count - 1], why);
 }
 
 static const struct command {
-    const char *name;
-    int least, most; /* words, its own included */
+    struct command_word word;
     int (*on_all)(const struct arguments *arguments);
     int (*on_one)(struct control *control, const struct arguments *arguments, struct text *why);
     bool steers; /* it writes into the program's memory; the others only read */
 } commands[] = {
-    {"list", 1, 1, list_all, NULL, false},          {"clean", 1, 1, command_clean, NULL, false},
-    {"show", 1, 1, NULL, command_show, false},      {"enable", 2, 2, NULL, command_enable, true},
-    {"disable", 2, 2, NULL, command_disable, true}, {"filter", 1, 1, NULL, command_filter, true},
-    {"clear", 1, 1, NULL, command_clear, true},     {"dump", 2, 3, NULL, command_dump, false},
+    {{"list", "", "the recordings in /dev/shm and $SPOOR_TRACE_DIR, of running and ended programs", 1, 1},
+     list_all,
+     NULL,
+     false},
+    {{"clean", "[-n]", "removes those of ended programs", 1, 1}, command_clean, NULL, false},
+    {{"show", "", "groups and tracepoints (+ on, f filtered, - off), threads, owners", 1, 1},
+     NULL,
+     command_show,
+     false},
+    {{"enable", "WHAT", "records these again: group, group:NAME, group:mask, all; separated by commas", 2, 2},
+     NULL,
+     command_enable,
+     true},
+    {{"disable", "WHAT", "records these no more", 2, 2}, NULL, command_disable, true},
+    {{"filter", "[options]", "records only what these owners do to these objects; without any: everything", 1,
+      1},
+     NULL,
+     command_filter,
+     true},
+    {{"clear", "", "forgets what was recorded so far", 1, 1}, NULL, command_clear, true},
+    {{"dump", "[TIME] FILE", "copies the newest TIME (5s, 200ms; default: everything) to a file", 2, 3},
+     NULL,
+     command_dump,
+     false},
 };
+enum { COMMANDS = sizeof commands / sizeof *commands };
+static const struct command_word *const words[] = {
+    &commands[0].word, &commands[1].word, &commands[2].word,
+    &commands[3].word, &commands[4].word, &commands[5].word,
+    &commands[6].word, &commands[7].word, NULL,
+};
+_Static_assert(sizeof words / sizeof *words == COMMANDS + 1, "each command has its word");
 
 static int run_on_one(const struct command *command, const struct arguments *arguments)
 {
@@ -260,59 +275,42 @@ static int run_on_one(const struct command *command, const struct arguments *arg
     return status;
 }
 
-int command_ctl(int argc, char **argv)
+static int command_ctl(int argc, char **argv)
 {
-    static char *id; /* -i, which the choice has too */
-    static const struct option names[] = {
-        {"owner", 1, NULL, 'O'},
-        {"object", 1, NULL, 'J'},
-        {"help", 0, NULL, 'h'},
-        {0},
-    };
+    static char default_word[] = "list";
+    static char *default_words[] = {default_word, NULL};
     struct arguments arguments = {0};
-    uint64_t number;
-    int letter;
-    while ((letter = command_option(argc, argv, "p:s:i:f:nh", names)) != -1)
-        switch (letter) {
-        case 'p':
-            if (!recordings_number(optarg, INT32_MAX, &number) || !number)
-                return report_error("-p takes the id of a process, not", optarg);
-            arguments.choice.pid = (uint32_t)number;
-            break;
-        case 's': arguments.choice.name = optarg; break;
-        case 'i':
-            free(id);
-            if (!(arguments.choice.id = id = recordings_id("ctl", optarg)))
-                return 1;
-            break;
-        case 'f': arguments.file = optarg; break;
-        case 'O': arguments.owners = optarg; break;
-        case 'J': arguments.objects = optarg; break;
-        case 'n': arguments.only_reports = true; break;
-        case 'h': fputs(help, stdout); return 0;
-        default: fputs("HINT: spoor ctl -h lists the commands\n", stderr); return 1;
-        }
-    if (recordings_check("ctl", arguments.file, &arguments.choice, true))
+    struct command_arguments given;
+    int status;
+    if (!command_line_parse(&ctl_line, argc, argv, &arguments, &given, &status))
+        return status;
+    if (recordings_check(&ctl_line, arguments.file, &arguments.choice, true))
         return 1;
-    static char word[] = "list";
-    static char *default_words[] = {word, NULL};
-    arguments.count = argc - optind;
-    arguments.words = argv + optind;
-    if (!arguments.count) {
-        arguments.count = 1;
-        arguments.words = default_words;
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+    arguments.count = given.count ? given.count : 1;
+    arguments.words = given.count ? given.words : default_words;
+    for (size_t i = 0; i < COMMANDS; i++) {
         const struct command *command = &commands[i];
-        if (strcmp(command->name, arguments.words[0]))
+        if (strcmp(command->word.name, arguments.words[0]))
             continue;
-        if (arguments.count < command->least || arguments.count > command->most)
-            return report_error(arguments.count < command->least ? "something is missing after"
-                                                                 : "there is too much after",
-                                command->name);
-        if ((arguments.owners || arguments.objects) && command->on_one != command_filter)
-            return report_error("--owner and --object go with filter, not with", command->name);
+        if (arguments.count < command->word.min)
+            return command_line_fail(&ctl_line, "something is missing after %s: %s", command->word.name,
+                                     command->word.arguments);
+        if (arguments.count > command->word.max)
+            return command_line_fail(&ctl_line, "there is too much after %s: '%s'", command->word.name,
+                                     arguments.words[command->word.max]);
         return command->on_all ? command->on_all(&arguments) : run_on_one(command, &arguments);
     }
-    return report_error("there is no command", arguments.words[0]);
+    return command_line_unknown_word(&ctl_line, arguments.words[0]);
 }
+
+const struct command_line ctl_line = {
+    .name = "ctl",
+    .summary = "recordings of running programs: list, show, enable tracepoints, dump",
+    .run = command_ctl,
+    .usage = "[-p PID | -s NAME [-i ID] | -f FILE] COMMAND",
+    .about = "Lists recordings, and steers those of running programs.\n",
+    COMMAND_ROWS(rows),
+    COMMAND_RULES(rules),
+    .words = words,
+    .completes = COMPLETE_WORDS,
+};

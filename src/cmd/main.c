@@ -48,11 +48,11 @@ int main(int argc, char **argv)
     }
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
     const bool is_bpftrace = peer_is_called(argc, argv); /* which has no commands */
-    const struct spoor_command *command = argc > 1 && !is_bpftrace ? command_find(argv[1]) : NULL;
+    const struct command_line *command = argc > 1 && !is_bpftrace ? command_find(argv[1]) : NULL;
     if (command)
         return command->run(argc - 1, argv + 1);
     if (argc == 1 && !is_bpftrace)
-        return command_help(argc, argv);
+        return command_print_menu(), 0;
     static struct options options; /* its lists live as long as the process */
     options.is_peer = is_bpftrace;
     if (options_parse(&options, argc, argv)) {

@@ -1,121 +1,116 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cmd/command.h"
+#include "cmd/options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/diagnostic.h"
-#include "cmd/recordings.h"
-#include "reader/filter.h"
+#include "cmd/command.h"
 
-enum { /* options without a letter; below the first letter of ASCII */
-       OPTION_UNSAFE = 1,
-       OPTION_CHECK,
-       OPTION_INFO,
-       OPTION_WITHOUT,
-       OPTION_NO_WARNINGS,
-       OPTION_DRY_RUN,
-       OPTION_FORMAT,
-       OPTION_MODE,
-       OPTION_FILTER,
-       OPTION_NOTHING, /* taken, and of no use here */
-       OPTION_TEST,
-       OPTION_BENCH,
-       OPTION_INCLUDE,
-       OPTION_FOLLOW,
-       OPTION_CGROUP,
-       OPTION_HISTOGRAM,
-       OPTION_HOST,
-       OPTION_RECORDING,
-       OPTION_SCRIPT,
-       OPTION_TIMES,
-       OPTION_DURATION,
-       OPTION_EVENTS,
-       OPTION_MEMORY,
-       OPTION_ROTATE,
-       OPTION_KEEP,
-       OPTION_USER,
-       OPTION_PRIVILEGES,
-       OPTION_TOGETHER,
-       OPTION_DEBUGINFO,
-       OPTION_ENUM,
-};
+static int fail_memory(const struct option_value *value)
+{
+    return command_line_fail(value->line, "no memory for '%s'", value->text);
+}
 
-static const struct option_line {
-    int letter;
-    const char *name;
-    const char *argument; /* NULL: takes none */
-    const char *what;
-} lines[] = {
-    {'e', NULL, "PROGRAM", "run this program instead of a file; may be given several times"},
-    {OPTION_SCRIPT, "script", "FILE", "run this file; several of these and of -e run together"},
-    {OPTION_TOGETHER, "together", NULL,
-     "with several scripts: what they call by one name is one map, one function"},
-    {OPTION_ENUM, "enum", "MAP=ENUM", "fill a map that the script only reads with the names of this enum"},
-    {'p', "pid", "PID,…", "trace only these processes; the end of the last one ends the trace"},
-    {'c', "cmd", "COMMAND",
-     "run a command and trace; it starts when all is attached, its end ends the trace"},
-    {OPTION_FOLLOW, "follow", NULL, "with -p and -c: trace also what the process starts"},
-    {OPTION_CGROUP, "cgroup", "GROUP", "trace only what is in a control group: its path, or a process in it"},
-    {OPTION_USER, "user", "USER", "with -c: who runs the command; else who called sudo, or you"},
-    {OPTION_PRIVILEGES, "new-privileges", NULL,
-     "with -c: as another user, it may run set-user-ID programs (sudo, ping)"},
-    {'o', "output", "FILE", "write the script's output to a file"},
-    {OPTION_ROTATE, "rotate-size", "BYTES", "with -o: files FILE.1, FILE.2 … of at most so much (10M)"},
-    {OPTION_KEEP, "keep", "N", "with --rotate-size: only the newest N files"},
-    {OPTION_DURATION, "duration", "TIME", "the trace ends so long after all is attached (90s, 5m)"},
-    {OPTION_EVENTS, "max-events", "N", "the trace ends when N events have been printed or acted on"},
-    {OPTION_MEMORY, "max-memory", "BYTES", "use no more for maps, rings and spoor itself (64M)"},
-    {'f', NULL, "text|json|FILE", "format of the output; or a recording, for trace probes"},
-    {OPTION_RECORDING, "recording", "FILE", "read this recording, as -f FILE; may be given several times"},
-    {OPTION_TIMES, "times", NULL, "with -f json: lines say when, as time_ns; for spoor report --merge"},
-    {OPTION_HISTOGRAM, "histogram", "bpftrace|bcc",
-     "layout of histograms in text: BCC's is `low -> high : count`"},
-    {'B', NULL, "line|full|none", "buffering of the output"},
-    {'l', "list", NULL, "list probes that match a pattern, or those of the script; with -v their arguments"},
-    {'q', "quiet", NULL, "no banner"},
-    {'v', "verbose", NULL, "more: the verifier's log, how probes were attached, cost of each program"},
-    {'k', "warnings", NULL, "also warn about look-ups of missing keys and cut strings"},
-    {OPTION_NO_WARNINGS, "no-warnings", NULL, "no warnings at all"},
-    {'I', NULL, "DIRECTORY", "look for headers there first; may be given several times"},
-    {OPTION_INCLUDE, "include", "FILE", "include a header before the script; may be given several times"},
-    {OPTION_DEBUGINFO, "debuginfo", "DIR:…",
-     "look for separate debug files there first; a relative one is meant from where the program is"},
-    {OPTION_UNSAFE, "unsafe", NULL, "allow system() and other things that change the system"},
-    {OPTION_CHECK, "check", NULL, "compile only; needs no privilege"},
-    {OPTION_DRY_RUN, "dry-run", NULL, "the same, and say what would be attached"},
-    {OPTION_FORMAT, "fmt", NULL, "print the script in its usual layout"},
-    {OPTION_MODE, "mode", "MODE", "test, bench or format: the same as --test, --bench or --fmt"},
-    {OPTION_FILTER, "probe-filter", "REGEX", "only the probes whose names match"},
-    {'d', NULL, "STAGE", "compile only, and print a stage: ast, types, ir-raw, ir or bpf"},
-    {OPTION_WITHOUT, "no-feature", "LIST", "do without kernel features (see --info), comma separated"},
-    {OPTION_TEST, "test", NULL, "run the test probes of a script and say which failed"},
-    {OPTION_BENCH, "bench", NULL, "run the bench probes of a script and say what they cost"},
-    {OPTION_HOST, "host", "kernel|vm", "who runs the programs; vm: this process, where no kernel is needed"},
-    {OPTION_INFO, "info", NULL, "what this kernel offers, and what spoor does instead"},
-    {'b', "btf", NULL, "does nothing: BTF is always used"},
-    {OPTION_NOTHING, "usdt-file-activation", NULL, "does nothing: probes are activated by their file"},
-    {OPTION_NOTHING, "dwarf-pid", "PID", "does nothing: dw_ustack knows every process that it meets"},
-    {OPTION_NOTHING, "traceable-functions", "FILE", "does nothing: functions are known from the kernel"},
-    {'V', "version", NULL, "print the version"},
-    {'h', "help", NULL, "print this"},
-};
-enum { LINES = sizeof lines / sizeof lines[0] };
+/* ---- options that are more than one value ---- */
 
-/* Options of bpftrace that cannot be meant here, and what to use instead. */
-static const struct {
-    const char *name, *why;
-} refused[] = {
-    {"emit-elf", "programs are not written to files: -d bpf prints their instructions"},
-    {"emit-llvm", "there is no LLVM here: -d ir prints the intermediate code, -d bpf the instructions"},
-    {"verify-llvm-ir", "there is no LLVM here: the compiler checks its own code in every test"},
-    {"aot", "scripts are compiled when they run: it takes milliseconds"},
-};
-enum { REFUSED = sizeof refused / sizeof refused[0], REFUSED_FIRST = 512 };
+/* "12" or "12,13"; given again it adds. A number that comes twice counts once. */
+static int add_pids(void *target, const struct option_value *given)
+{
+    struct options *options = target;
+    struct session_options *session = &options->session;
+    for (const char *at = given->text; at; at = *at ? at + 1 : NULL) {
+        char *end;
+        errno = 0;
+        long value = strtol(at, &end, 10);
+        if (errno || (*end && *end != ',') || end == at || value <= 0 || value > INT32_MAX)
+            return OPTION_WRONG;
+        size_t i = 0;
+        while (i < session->pid_count && options->pids[i] != value)
+            i++;
+        if (i == OPTIONS_PIDS)
+            return command_line_fail(given->line,
+                                     "%s takes at most %d processes; --cgroup takes all of a group",
+                                     given->option, OPTIONS_PIDS);
+        options->pids[i] = (pid_t)value;
+        session->pid_count += i == session->pid_count;
+        at = end;
+        if (!*at)
+            break;
+    }
+    session->pids = options->pids;
+    return 0;
+}
+
+static int add_script(struct options *options, const struct option_value *value, struct script_option script)
+{
+    if (options->script_count == OPTIONS_SCRIPTS)
+        return command_line_fail(value->line, "at most %d scripts run together", OPTIONS_SCRIPTS);
+    options->scripts[options->script_count++] = script;
+    return 0;
+}
+
+static int add_program(void *target, const struct option_value *value)
+{
+    return add_script(target, value, (struct script_option){.program = value->text});
+}
+
+static int add_file(void *target, const struct option_value *value)
+{
+    return add_script(target, value, (struct script_option){.file = value->text});
+}
+
+/* "DIR:DIR"; a + before one asks bpftrace to compare checksums, which is done always here. */
+static int add_debug_directories(void *target, const struct option_value *value)
+{
+    struct options *options = target;
+    char *list = strdup(value->text), *one; /* lives as long as the process */
+    if (!list)
+        return fail_memory(value);
+    while ((one = strsep(&list, ":"))) {
+        one += *one == '+';
+        if (*one && command_line_append(&options->session.debug_directories, one))
+            return fail_memory(value);
+    }
+    return 0;
+}
+
+/* "@map=enum"; the @ may be left out. */
+static int add_enum(void *target, const struct option_value *value)
+{
+    struct options *options = target;
+    const char *text = value->text + (value->text[0] == '@');
+    const size_t length = strcspn(text, "=");
+    if (!length || !text[length] || !text[length + 1])
+        return OPTION_WRONG;
+    return command_line_append(&options->session.enums, value->text) ? fail_memory(value) : 0;
+}
+
+/* A format, or a recording. */
+static int choose_format(void *target, const struct option_value *value)
+{
+    struct options *options = target;
+    options->session.is_json = !strcmp(value->text, "json");
+    if (options->session.is_json || !strcmp(value->text, "text"))
+        return 0;
+    if (!access(value->text, F_OK))
+        return command_line_append(&options->session.recordings, value->text) ? fail_memory(value) : 0;
+    if (errno != ENOENT)
+        return command_line_fail(value->line, "'%s' is no format, and no recording that could be opened",
+                                 value->text);
+    return command_line_fail(value->line, "Invalid output format \"%s\": valid formats are text and json",
+                             value->text);
+}
+
+static int choose_buffering(void *target, const struct option_value *value)
+{
+    struct options *options = target;
+    options->session.unbuffered = strcmp(value->text, "full") != 0;
+    return 0;
+}
 
 /* Names of bpftrace's stages for ours. */
 static const struct {
@@ -124,21 +119,170 @@ static const struct {
     {"parse", "ast"}, {"codegen", "ir-raw"}, {"codegen-opt", "ir"}, {"dis", "bpf"}, {"disasm", "bpf"},
 };
 
-void options_list(FILE *out, const char *indentation)
+static int choose_stage(void *target, const struct option_value *value)
 {
-    for (size_t i = 0; i < LINES; i++) {
-        char left[64];
-        snprintf(left, sizeof left, "%s%.1s%s%s%s%s%s", lines[i].letter > ' ' ? "-" : "    ",
-                 lines[i].letter > ' ' ? (char[]){(char)lines[i].letter, 0} : "",
-                 lines[i].letter > ' ' && lines[i].name ? ", " : "", lines[i].name ? "--" : "",
-                 lines[i].name ? lines[i].name : "", lines[i].argument ? " " : "",
-                 lines[i].argument ? lines[i].argument : "");
-        int unseen = 0; /* bytes of UTF-8 that take no column of their own */
-        for (const char *at = left; *at; at++)
-            unseen += (*at & 0xc0) == 0x80;
-        command_print(out, "%s%-*s %s\n", indentation, 26 + unseen, left, lines[i].what);
-    }
+    static const char *const stages[] = {
+        [STAGE_AST] = "ast", [STAGE_TYPES] = "types", [STAGE_IR_RAW] = "ir-raw",
+        [STAGE_IR] = "ir",   [STAGE_BPF] = "bpf",
+    };
+    struct options *options = target;
+    const char *name = value->text;
+    for (size_t i = 0; i < sizeof stage_names / sizeof *stage_names; i++)
+        if (!strcmp(name, stage_names[i].theirs))
+            name = stage_names[i].ours;
+    for (size_t i = STAGE_AST; i < sizeof stages / sizeof *stages; i++)
+        if (!strcmp(name, stages[i])) {
+            options->session.dump = (enum session_stage)i;
+            return 0;
+        }
+    return OPTION_WRONG;
 }
+
+static int run_tests(void *target, const struct option_value *value)
+{
+    struct options *options = target;
+    (void)value;
+    options->session.runs = PROBE_TEST;
+    return 0;
+}
+
+static int run_benches(void *target, const struct option_value *value)
+{
+    struct options *options = target;
+    (void)value;
+    options->session.runs = PROBE_BENCH;
+    return 0;
+}
+
+static int choose_mode(void *target, const struct option_value *value)
+{
+    struct options *options = target;
+    if (!strcmp(value->text, "test"))
+        return run_tests(target, value);
+    if (!strcmp(value->text, "bench"))
+        return run_benches(target, value);
+    if (!strcmp(value->text, "codegen"))
+        return command_line_fail(
+            value->line, "--mode codegen is about LLVM, which is not used here: -d bpf prints the code");
+    if (!strcmp(value->text, "compiler-bench"))
+        return command_line_fail(value->line,
+                                 "--mode compiler-bench is about LLVM, which is not used here: scripts "
+                                 "compile in milliseconds");
+    if (strcmp(value->text, "format") != 0)
+        return OPTION_WRONG;
+    options->formats = true;
+    return 0;
+}
+
+/* ---- the table ---- */
+
+#define SESSION(kind, field) OPTION_STORES(kind, struct options, session.field)
+static const struct option_row rows[] = {
+    {'e', NULL, "PROGRAM", "run this program instead of a file; may be given several times",
+     OPTION_SETS(add_program)},
+    {0, "script", "FILE", "run this file; several of these and of -e run together", OPTION_SETS(add_file),
+     .completes = COMPLETE_FILES},
+    {0, "together", NULL, "with several scripts: what they call by one name is one map, one function",
+     SESSION(FLAG, shares_names)},
+    {0, "enum", "MAP=ENUM", "fill a map that the script only reads with the names of this enum",
+     OPTION_SETS(add_enum), .takes = "a map and an enum, as @state=job_state"},
+    {'p', "pid", "PID,…", "trace only these processes; the end of the last one ends the trace",
+     OPTION_SETS(add_pids), .takes = "the id of a process, or several with commas between them",
+     .completes = COMPLETE_PROCESSES},
+    {'c', "cmd", "COMMAND", "run a command and trace; it starts when all is attached, its end ends the trace",
+     SESSION(TEXT, command), .completes = COMPLETE_COMMANDS},
+    {0, "follow", NULL, "with -p and -c: trace also what the process starts", SESSION(FLAG, follows)},
+    {0, "cgroup", "GROUP", "trace only what is in a control group: its path, or a process in it",
+     SESSION(TEXT, cgroup), .completes = COMPLETE_DIRECTORIES},
+    {0, "user", "USER", "with -c: who runs the command; else who called sudo, or you",
+     SESSION(TEXT, command_user), .completes = COMPLETE_USERS},
+    {0, "new-privileges", NULL, "with -c: as another user, it may run set-user-ID programs (sudo, ping)",
+     SESSION(FLAG, new_privileges)},
+    {'o', "output", "FILE", "write the script's output to a file",
+     OPTION_STORES(TEXT, struct options, output), .completes = COMPLETE_FILES},
+    {0, "rotate-size", "BYTES", "with -o: files FILE.1, FILE.2 … of at most so much (10M)",
+     SESSION(SIZE, rotate_bytes)},
+    {0, "keep", "N", "with --rotate-size: only the newest N files", SESSION(NUMBER, keep_files), .min = 1,
+     .max = 1000000, .takes = "a number of files"},
+    {0, "duration", "TIME", "the trace ends so long after all is attached (90s, 5m)",
+     SESSION(DURATION, duration_ns)},
+    {0, "max-events", "N", "the trace ends when N events have been printed or acted on",
+     SESSION(NUMBER, max_events), .min = 1, .takes = "a number"},
+    {0, "max-memory", "BYTES", "use no more for maps, rings and spoor itself (64M)",
+     SESSION(SIZE, max_memory)},
+    {'f', NULL, "text|json|FILE", "format of the output; or a recording, for trace probes",
+     OPTION_SETS(choose_format), .completes = COMPLETE_FILES},
+    {0, "recording", "FILE", "read this recording, as -f FILE; may be given several times",
+     SESSION(LIST, recordings), .completes = COMPLETE_FILES},
+    {0, "times", NULL, "with -f json: lines say when, as time_ns; for spoor report --merge",
+     SESSION(FLAG, shows_times)},
+    {0, "histogram", "bpftrace|bcc", "layout of histograms in text: BCC's is `low -> high : count`",
+     SESSION(CHOICE, bcc_histograms)},
+    {'B', NULL, "line|full|none", "buffering of the output", .kind = OPTION_CHOICE, .set = choose_buffering},
+    {'l', "list", NULL, "list probes that match a pattern, or those of the script; with -v their arguments",
+     OPTION_STORES(FLAG, struct options, lists)},
+    {'q', "quiet", NULL, "no banner", SESSION(FLAG, is_quiet)},
+    {'v', "verbose", NULL, "more: the verifier's log, how probes were attached, cost of each program",
+     SESSION(FLAG, is_verbose)},
+    {'k', "warnings", NULL, "also warn about look-ups of missing keys and cut strings", SESSION(FLAG, warns)},
+    {0, "no-warnings", NULL, "no warnings at all", SESSION(FLAG, no_warnings)},
+    {'I', NULL, "DIRECTORY", "look for headers there first; may be given several times",
+     SESSION(LIST, directories), .completes = COMPLETE_DIRECTORIES},
+    {0, "include", "FILE", "include a header before the script; may be given several times",
+     SESSION(LIST, headers), .completes = COMPLETE_FILES},
+    {0, "debuginfo", "DIR:…",
+     "look for separate debug files there first; a relative one is meant from where the program is",
+     OPTION_SETS(add_debug_directories), .completes = COMPLETE_DIRECTORIES},
+    {0, "unsafe", NULL, "allow system() and other things that change the system", SESSION(FLAG, is_unsafe)},
+    {0, "check", NULL, "compile only; needs no privilege", SESSION(FLAG, check_only)},
+    {0, "dry-run", NULL, "the same, and say what would be attached",
+     OPTION_STORES(FLAG, struct options, dry_run)},
+    {0, "fmt", NULL, "print the script in its usual layout", OPTION_STORES(FLAG, struct options, formats)},
+    {0, "mode", "test|bench|format", "the same as --test, --bench or --fmt", OPTION_SETS(choose_mode),
+     .takes = "test, bench or format"},
+    {0, "probe-filter", "REGEX", "only the probes whose names match", SESSION(TEXT, probe_filter)},
+    {'d', NULL, "STAGE", "compile only, and print a stage: ast, types, ir-raw, ir or bpf",
+     OPTION_SETS(choose_stage), .takes = "ast, types, ir-raw, ir or bpf"},
+    {0, "no-feature", "LIST", "do without kernel features (see --info), comma separated",
+     SESSION(TEXT, without)},
+    {0, "test", NULL, "run the test probes of a script and say which failed", .kind = OPTION_FLAG,
+     .set = run_tests},
+    {0, "bench", NULL, "run the bench probes of a script and say what they cost", .kind = OPTION_FLAG,
+     .set = run_benches},
+    {0, "host", "kernel|vm", "who runs the programs; vm: this process, where no kernel is needed",
+     SESSION(CHOICE, without_kernel)},
+    {0, "info", NULL, "what this kernel offers, and what spoor does instead",
+     OPTION_STORES(FLAG, struct options, info)},
+    {'b', "btf", NULL, "does nothing: BTF is always used", .kind = OPTION_IGNORED},
+    {0, "usdt-file-activation", NULL, "does nothing: probes are activated by their file",
+     .kind = OPTION_IGNORED},
+    {0, "dwarf-pid", "PID", "does nothing: dw_ustack knows every process that it meets",
+     .kind = OPTION_IGNORED},
+    {0, "traceable-functions", "FILE", "does nothing: functions are known from the kernel",
+     .kind = OPTION_IGNORED},
+    {'V', "version", NULL, "print the version", OPTION_STORES(FLAG, struct options, version)},
+    {'h', "help", NULL, "print this", OPTION_STORES(FLAG, struct options, help)},
+    /* Options of bpftrace that cannot be meant here, and what to use instead. */
+    {0, "emit-elf", NULL, NULL, .kind = OPTION_REFUSED,
+     .takes = "programs are not written to files: -d bpf prints their instructions"},
+    {0, "emit-llvm", NULL, NULL, .kind = OPTION_REFUSED,
+     .takes = "there is no LLVM here: -d ir prints the intermediate code, -d bpf the instructions"},
+    {0, "verify-llvm-ir", NULL, NULL, .kind = OPTION_REFUSED,
+     .takes = "there is no LLVM here: the compiler checks its own code in every test"},
+    {0, "aot", NULL, NULL, .kind = OPTION_REFUSED,
+     .takes = "scripts are compiled when they run: it takes milliseconds"},
+};
+
+static const struct option_rule rules[] = {
+    {"--keep", OPTION_NEEDS, "--rotate-size", NULL},
+};
+
+const struct command_line spoor_line = {
+    .usage = "[options] FILE | -e PROGRAM [parameters]",
+    COMMAND_ROWS(rows),
+    COMMAND_RULES(rules),
+    .completes = COMPLETE_TOOLS,
+};
 
 void options_help(FILE *out)
 {
@@ -152,7 +296,7 @@ void options_help(FILE *out)
           out);
     command_list_all(out);
     fputs("\nOptions:\n", out);
-    options_list(out, "  ");
+    command_line_list(&spoor_line, out, "  ");
     fputs("\nParameters are $1, $2 … in the script; write -- before those that begin with a dash.\n"
           "Exit status: 0, or the argument of exit(); 1 after an error.\n\nExamples:\n"
           "  spoor -e 'tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", comm, "
@@ -162,249 +306,11 @@ void options_help(FILE *out)
           out);
 }
 
-static int report_error(const char *format, const char *what)
-{
-    command_print(stderr, "ERROR: ");
-    command_print(stderr, format, what);
-    fputs("\nHINT: spoor --help lists the options\n", stderr);
-    return 1;
-}
-
-static int unknown_option(const char *option)
-{
-    char word[64];
-    const char *name = option + strspn(option, "-");
-    snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
-    struct nearest nearest = {.name = word};
-    for (size_t i = 0; i < LINES; i++)
-        if (lines[i].name)
-            nearest_offer(&nearest, lines[i].name);
-    command_print(stderr, "ERROR: unknown option '%s'\n", option);
-    if (nearest.best)
-        command_print(stderr, "HINT: did you mean --%s?\n", nearest.best);
-    else
-        fputs("HINT: spoor --help lists the options\n", stderr);
-    return 1;
-}
-
-/* "12" or "12,13"; given again it adds. A number that comes twice counts once. */
-static int parse_pids(struct options *options, const char *text)
-{
-    struct session_options *session = &options->session;
-    for (const char *at = text; at; at = *at ? at + 1 : NULL) {
-        char *end;
-        errno = 0;
-        long value = strtol(at, &end, 10);
-        if (errno || (*end && *end != ',') || end == at || value <= 0 || value > 0x7fffffff)
-            return report_error(
-                "-p needs the number of a process, or several with commas between them, found '%s'", text);
-        size_t i = 0;
-        while (i < session->pid_count && options->pids[i] != value)
-            i++;
-        if (i == OPTIONS_PIDS)
-            return report_error("-p takes at most 1024 processes; --cgroup takes all of a group%s", "");
-        options->pids[i] = (pid_t)value;
-        session->pid_count += i == session->pid_count;
-        at = end;
-        if (!*at)
-            break;
-    }
-    session->pids = options->pids;
-    return 0;
-}
-
 void options_process(struct options *options, pid_t pid)
 {
     options->pids[0] = pid;
     options->session.pids = options->pids;
     options->session.pid_count = pid ? 1 : 0;
-}
-
-/* One of several words: its index, or -1. */
-static int word(const char *text, const char *const *words)
-{
-    for (int i = 0; words[i]; i++)
-        if (!strcmp(text, words[i]))
-            return i;
-    return -1;
-}
-
-static int parse_mode(const char *text, struct options *options)
-{
-    struct session_options *session = &options->session;
-    static const char *const modes[] = {"format", "test", "bench", "codegen", "compiler-bench", NULL};
-    switch (word(text, modes)) {
-    case 0: options->formats = true; return 0;
-    case 1: session->runs = PROBE_TEST; return 0;
-    case 2: session->runs = PROBE_BENCH; return 0;
-    case 3:
-        return report_error("--mode %s is about LLVM, which is not used here: -d bpf prints the code", text);
-    case 4:
-        return report_error(
-            "--mode %s is about LLVM, which is not used here: scripts compile in milliseconds", text);
-    default: return report_error("--mode needs test, bench or format, found '%s'", text);
-    }
-}
-
-/* To a NULL-terminated list that lives as long as the process. */
-int options_append(const char *const **list, const char *item)
-{
-    size_t count = 0;
-    while (*list && (*list)[count])
-        count++;
-    const char **longer = realloc((void *)*list, (count + 2) * sizeof *longer);
-    if (!longer)
-        return report_error("no memory for '%s'", item);
-    longer[count] = item;
-    longer[count + 1] = NULL;
-    *list = longer;
-    return 0;
-}
-
-static int add_script(struct options *options, struct script_option script)
-{
-    if (options->script_count == OPTIONS_SCRIPTS)
-        return report_error("at most 64 scripts run together%s", "");
-    options->scripts[options->script_count++] = script;
-    return 0;
-}
-
-/* "DIR:DIR"; a + before one asks bpftrace to compare checksums, which is done always here. */
-static int add_debug_directories(struct session_options *session, const char *argument)
-{
-    char *list = strdup(argument), *one; /* lives as long as the process */
-    if (!list)
-        return report_error("no memory for '%s'", argument);
-    while ((one = strsep(&list, ":"))) {
-        one += *one == '+';
-        if (*one && options_append(&session->debug_directories, one))
-            return 1;
-    }
-    return 0;
-}
-
-/* "@map=enum"; the @ may be left out. */
-static int add_enum(struct session_options *session, const char *argument)
-{
-    const size_t at = argument[0] == '@', length = strcspn(argument + at, "=");
-    if (!length || !argument[at + length] || !argument[at + length + 1])
-        return report_error("--enum takes a map and an enum, as @state=job_state; not '%s'", argument);
-    return options_append(&session->enums, argument);
-}
-
-/* NOLINTNEXTLINE(readability-function-size): a case for each option */
-static int apply(struct options *options, int letter, const char *argument)
-{
-    static const char *const formats[] = {"text", "json", NULL};
-    static const char *const layouts[] = {"bpftrace", "bcc", NULL};
-    static const char *const buffers[] = {"full", "line", "none", NULL};
-    static const char *const stages[] = {"",   "ast", "types", "ir-raw",
-                                         "ir", "bpf", NULL}; /* enum session_stage */
-    struct session_options *session = &options->session;
-    static const char *const hosts[] = {"kernel", "vm", NULL};
-    int choice;
-    if (letter >= REFUSED_FIRST) {
-        command_print(stderr, "ERROR: --%s is not offered: %s\n", refused[letter - REFUSED_FIRST].name,
-                      refused[letter - REFUSED_FIRST].why);
-        return 1;
-    }
-    switch (letter) {
-    case 'e': return add_script(options, (struct script_option){.program = argument});
-    case OPTION_SCRIPT: return add_script(options, (struct script_option){.file = argument});
-    case 'p': return parse_pids(options, argument);
-    case 'c': session->command = argument; return 0;
-    case 'o': options->output = argument; return 0;
-    case 'l': options->lists = true; return 0;
-    case 'q': session->is_quiet = true; return 0;
-    case 'v': session->is_verbose = true; return 0;
-    case 'k': session->warns = true; return 0;
-    case 'V': options->version = true; return 0;
-    case 'h': options->help = true; return 0;
-    case 'I': return options_append(&session->directories, argument);
-    case OPTION_INCLUDE: return options_append(&session->headers, argument);
-    case OPTION_UNSAFE: session->is_unsafe = true; return 0;
-    case OPTION_CHECK: session->check_only = true; return 0;
-    case OPTION_DRY_RUN: session->check_only = options->dry_run = true; return 0;
-    case OPTION_FORMAT: options->formats = true; return 0;
-    case OPTION_FILTER: session->probe_filter = argument; return 0;
-    case OPTION_NOTHING:
-    case 'b': return 0;
-    case OPTION_MODE: return parse_mode(argument, options);
-    case OPTION_TEST: session->runs = PROBE_TEST; return 0;
-    case OPTION_BENCH: session->runs = PROBE_BENCH; return 0;
-    case OPTION_FOLLOW: session->follows = true; return 0;
-    case OPTION_CGROUP: session->cgroup = argument; return 0;
-    case OPTION_INFO: options->info = true; return 0;
-    case OPTION_WITHOUT: session->without = argument; return 0;
-    case OPTION_TIMES: session->shows_times = true; return 0;
-    case OPTION_NO_WARNINGS: session->no_warnings = true; return 0;
-    case OPTION_DEBUGINFO: return add_debug_directories(session, argument);
-    case OPTION_TOGETHER: session->shares_names = true; return 0;
-    case OPTION_ENUM: return add_enum(session, argument);
-    case OPTION_USER: session->command_user = argument; return 0;
-    case OPTION_PRIVILEGES: session->new_privileges = true; return 0;
-    case OPTION_DURATION:
-        return filter_parse_time(argument, &session->duration_ns) && session->duration_ns >= 1000
-                   ? 0
-                   : report_error("--duration takes a time, such as 10s; not '%s'", argument);
-    case OPTION_EVENTS:
-        return recordings_number(argument, UINT64_MAX, &session->max_events) && session->max_events
-                   ? 0
-                   : report_error("--max-events takes a number, not '%s'", argument);
-    case OPTION_MEMORY:
-        return recordings_size(argument, &session->max_memory)
-                   ? 0
-                   : report_error(
-                         "--max-memory takes a number of bytes, which may end in K, M or G; not '%s'",
-                         argument);
-    case OPTION_ROTATE:
-        return recordings_size(argument, &session->rotate_bytes)
-                   ? 0
-                   : report_error(
-                         "--rotate-size takes a number of bytes, which may end in K, M or G; not '%s'",
-                         argument);
-    case OPTION_KEEP: {
-        uint64_t files;
-        if (!recordings_number(argument, 1000000, &files) || !files)
-            return report_error("--keep takes a number of files, not '%s'", argument);
-        session->keep_files = (unsigned)files;
-        return 0;
-    }
-    case OPTION_RECORDING: return options_append(&session->recordings, argument);
-    case OPTION_HOST:
-        if ((choice = word(argument, hosts)) < 0)
-            return report_error("--host needs kernel or vm, found '%s'", argument);
-        session->without_kernel = choice == 1;
-        return 0;
-    case 'f':
-        if ((choice = word(argument, formats)) < 0 && !access(argument, F_OK))
-            return options_append(&session->recordings, argument);
-        if (choice < 0 && errno != ENOENT)
-            return report_error("'%s' is no format, and no recording that could be opened", argument);
-        if (choice < 0)
-            return report_error("Invalid output format \"%s\": valid formats are text and json", argument);
-        session->is_json = choice == 1;
-        return 0;
-    case OPTION_HISTOGRAM:
-        if ((choice = word(argument, layouts)) < 0)
-            return report_error("--histogram needs bpftrace or bcc, found '%s'", argument);
-        session->bcc_histograms = choice == 1;
-        return 0;
-    case 'B':
-        if ((choice = word(argument, buffers)) < 0)
-            return report_error("-B needs line, full or none, found '%s'", argument);
-        session->unbuffered = choice != 0;
-        return 0;
-    case 'd':
-        for (size_t i = 0; i < sizeof stage_names / sizeof stage_names[0]; i++)
-            if (!strcmp(argument, stage_names[i].theirs))
-                argument = stage_names[i].ours;
-        if ((choice = word(argument, stages)) <= 0)
-            return report_error("-d needs ast, types, ir-raw, ir or bpf, found '%s'", argument);
-        session->dump = (enum session_stage)choice;
-        return 0;
-    default: return 1;
-    }
 }
 
 /* BPFTRACE_X and SPOOR_X; the latter wins. */
@@ -438,17 +344,22 @@ static int read_environment(struct session_options *session)
     return !is_right;
 }
 
-/* How many arguments stand behind the first -- of its own. */
-static int count_behind_dashes(int argc, char **argv, const char *letters)
+/* Directories of CPATH come behind those of -I; an empty one is where the command was given. */
+static int read_paths(struct options *options)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *letter =
-            argv[i][0] == '-' && argv[i][1] && !argv[i][2] ? strchr(letters, argv[i][1]) : NULL;
-        if (!strcmp(argv[i], "--"))
-            return argc - i - 1;
-        i += letter && letter[1] == ':'; /* -e -- */
-    }
+    const char *directories = getenv("CPATH"), *output = getenv("BPF_OUTFILE");
+    char *rest = directories ? strdup(directories) : NULL; /* lives as long as the process */
+    for (char *one; rest && (one = strsep(&rest, ":"));)
+        if (command_line_append(&options->session.directories, *one ? one : "."))
+            return command_line_fail(&spoor_line, "no memory for '%s'", one);
+    if (!options->output && output && *output)
+        options->output = output;
     return 0;
+}
+
+int options_begin(struct options *options)
+{
+    return read_environment(&options->session) || read_paths(options);
 }
 
 /* What is --name or --name=value behind the -- goes to the script by its name; everything else by its number.
@@ -478,57 +389,35 @@ static bool is_script(const char *name)
     return !strchr(name, ':') && !stat(name, &status) && S_ISREG(status.st_mode);
 }
 
+static int check(const struct options *options)
+{
+    const struct session_options *session = &options->session;
+    if (session->rotate_bytes && !options->output)
+        return command_line_fail(&spoor_line, "--rotate-size needs the name of a file: -o FILE");
+    if (session->shows_times && !session->is_json)
+        return command_line_fail(&spoor_line, "--times is for lines of JSON: -f json");
+    if (options->is_peer && session->command && session->pid_count)
+        return command_line_fail(&spoor_line, "USAGE: Cannot use both -c and -p.");
+    return 0;
+}
+
 int options_parse(struct options *options, int argc, char **argv)
 {
-    char letters[2 * LINES + 2] = ":";
-    struct option names[LINES + REFUSED + 1] = {{0}};
-    size_t used = 1, named = 0;
-    for (size_t i = 0; i < LINES; i++) {
-        if (lines[i].letter > ' ') {
-            letters[used++] = (char)lines[i].letter;
-            if (lines[i].argument)
-                letters[used++] = ':';
-        }
-        if (lines[i].name)
-            names[named++] = (struct option){
-                lines[i].name, lines[i].argument ? required_argument : no_argument, NULL, lines[i].letter};
-    }
-    for (int i = 0; i < REFUSED; i++)
-        names[named++] = (struct option){refused[i].name, optional_argument, NULL, REFUSED_FIRST + i};
-    if (read_environment(&options->session))
+    struct command_arguments given;
+    int status;
+    if (read_environment(&options->session) ||
+        !command_line_parse(&spoor_line, argc, argv, options, &given, &status) || read_paths(options) ||
+        check(options))
         return 1;
-    int behind = count_behind_dashes(argc, argv, letters);
-    for (int letter; (letter = getopt_long(argc, argv, letters, names, NULL)) != -1;) {
-        if (letter == '?')
-            return unknown_option(argv[optind - 1]);
-        if (letter == ':')
-            return report_error("option '%s' needs an argument", argv[optind - 1]);
-        if (apply(options, letter, optarg))
-            return 1;
-    }
-    /* Directories of CPATH come behind those of -I; an empty one is where the command was given. */
-    for (char *path = getenv("CPATH") ? strdup(getenv("CPATH")) : NULL, *one;
-         path && (one = strsep(&path, ":"));)
-        if (options_append(&options->session.directories, *one ? one : "."))
-            return 1;
-    if (!options->output && getenv("BPF_OUTFILE") && *getenv("BPF_OUTFILE"))
-        options->output = getenv("BPF_OUTFILE");
-    if (options->session.rotate_bytes && !options->output)
-        return report_error("--rotate-size needs the name of a file%s: -o FILE", "");
-    if (options->session.keep_files && !options->session.rotate_bytes)
-        return report_error("--keep needs --rotate-size%s", "");
-    if (options->session.shows_times && !options->session.is_json)
-        return report_error("--times is for lines of JSON: -f json%s", "");
-    if (options->is_peer && options->session.command && options->session.pid_count)
-        return report_error("USAGE: Cannot use both -c and -p.%s", "");
-    int next = optind;
-    if (options->lists && !options->script_count && next < argc) {
-        if (is_script(argv[next]))
-            options->file = argv[next++];
+    options->session.check_only |= options->dry_run;
+    int next = 0;
+    if (options->lists && !options->script_count && next < given.count) {
+        if (is_script(given.words[next]))
+            options->file = given.words[next++];
         else
-            options->pattern = argv[next++];
-    } else if (!options->lists && !options->script_count && next < argc)
-        options->file = argv[next++];
-    sort_parameters(options, argv + next, argc - next, behind);
+            options->pattern = given.words[next++];
+    } else if (!options->lists && !options->script_count && next < given.count)
+        options->file = given.words[next++];
+    sort_parameters(options, given.words + next, given.count - next, given.behind);
     return 0;
 }

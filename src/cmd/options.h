@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command line of `spoor [options] FILE | -e PROGRAM [parameters]`. One table makes both the parser and
- * --help. */
+/* The command line of `spoor [options] FILE | -e PROGRAM [parameters]`. */
 #ifndef SPOOR_CMD_OPTIONS_H
 #define SPOOR_CMD_OPTIONS_H
 
@@ -8,6 +7,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "cmd/command_line.h"
 #include "session/session.h"
 
 enum { OPTIONS_PIDS = 1024, OPTIONS_SCRIPTS = 64 };
@@ -30,11 +30,11 @@ struct options {
 
 /* 0, or 1 after a message on the error stream. */
 int options_parse(struct options *options, int argc, char **argv);
+/* For commands with options of their own: only what the environment says. */
+int options_begin(struct options *options);
 /* As -p PID; 0: none. */
 void options_process(struct options *options, pid_t pid);
-/* To a NULL-terminated list that lives as long as the process. 1 after a message. */
-int options_append(const char *const **list, const char *item);
 void options_help(FILE *out);
-void options_list(FILE *out, const char *indentation); /* the options alone, a line each */
+extern const struct command_line spoor_line;
 
 #endif

@@ -28,7 +28,7 @@ void peer_usage(FILE *out)
           "    bpftrace [options] -e 'program'\n"
           "    use -- after filename/-e 'program' for named script parameters\n\nOPTIONS:\n",
           out);
-    options_list(out, "    ");
+    command_line_list(&spoor_line, out, "    ");
     fputs("\nThis is spoor " SPOOR_VERSION
           "; `man spoor` has the language, the settings and what is different.\n",
           out);

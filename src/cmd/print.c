@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <string.h>
@@ -56,47 +55,4 @@ bool command_write_in_time(const char *text, int milliseconds)
     }
     text_free(&safe);
     return done == length;
-}
-
-int command_report_error(const char *command, const char *what, const char *value)
-{
-    command_print(stderr, "ERROR: %s%s%s\nHINT: spoor %s -h lists the options\n", what, value ? " " : "",
-                  value ? value : "", command);
-    return 1;
-}
-
-/* Which of the names a word "--NAME" or "--NAME=VALUE" begins; NULL: none, or several. */
-static const struct option *find_option(const struct option *names, const char *word)
-{
-    const struct option *found = NULL;
-    const size_t length = strcspn(word, "=");
-    for (; names->name; names++)
-        if (!strncmp(names->name, word, length)) {
-            if (found && names->name[length])
-                return NULL;
-            found = names;
-            if (!names->name[length])
-                break;
-        }
-    return found;
-}
-
-int command_option(int argc, char **argv, const char *letters, const struct option *names)
-{
-    opterr = 0;
-    const int letter = getopt_long(argc, argv, letters, names, NULL);
-    if (letter != '?')
-        return letter;
-    const char *word = argv[optind - 1];
-    const char *known = optopt > 0 && optopt < 128 ? strchr(letters, optopt) : NULL;
-    const struct option *option = strncmp(word, "--", 2) ? NULL : find_option(names, word + 2);
-    if (option && (optopt || strchr(word, '=')))
-        command_print(stderr, "%s: option '--%s' %s\n", argv[0], option->name,
-                      option->has_arg ? "requires an argument" : "doesn't allow an argument");
-    else if (!optopt)
-        command_print(stderr, "%s: unrecognized option '%s'\n", argv[0], word);
-    else
-        command_print(stderr, "%s: %s -- '%c'\n", argv[0],
-                      known ? "option requires an argument" : "invalid option", optopt);
-    return letter;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor record`: drains a running program's recording to a file. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,37 +11,40 @@
 
 #include "cmd/command.h"
 #include "cmd/recordings.h"
+#include "cmd/values.h"
 #include "reader/drain.h"
-#include "reader/filter.h"
 #include "reader/find.h"
 
 static volatile sig_atomic_t stopped;
 
-enum { OPTION_SIZE = 256, OPTION_TIME, OPTION_KEEP, OPTION_DURATION };
-
-static const char help[] =
-    "Usage: spoor record [-p PID | -s NAME [-i ID] | -f RECORDING] -o FILE [options]\n"
-    "Writes what a program records to a file until the program ends or Ctrl-C. `spoor report FILE` reads "
-    "it.\n\n"
-    "  -p PID             of this process\n"
-    "  -s NAME            of the newest program with this name\n"
-    "  -i ID              with this shared memory id (SPDK); also with -s\n"
-    "  -f RECORDING       from this recording in shared memory\n"
-    "  -o FILE            where to; it must not exist\n"
-    "  --rotate-size N    a new file after N bytes of records (N may end in K, M or G): FILE.1, …\n"
-    "  --rotate-time T    a new file after this time: 10s, 5m\n"
-    "  --keep N           only the newest N files\n"
-    "  --duration T       stop after this time\n"
-    "  -q                 no summary\n"
-    "  -h                 this\n";
-
 struct arguments {
     struct find_choice choice;
     const char *file;
-    char *id; /* -i, which the choice has too */
     struct drain_options drain;
-    uint64_t duration; /* ns; 0: no end */
+    uint64_t rotate_time, duration; /* ns; 0: no end */
     bool quiet;
+};
+
+static const struct option_row rows[] = {
+    RECORDING_ROWS(struct arguments),
+    {'o', "output", "FILE", "where to; it must not exist",
+     OPTION_STORES(TEXT, struct arguments, drain.output), .completes = COMPLETE_FILES},
+    {0, "rotate-size", "BYTES", "a new file after so many bytes of records (10M): FILE.1, FILE.2 …",
+     OPTION_STORES(SIZE, struct arguments, drain.rotate_bytes)},
+    {0, "rotate-time", "TIME", "a new file after this time (10s, 5m)",
+     OPTION_STORES(DURATION, struct arguments, rotate_time), .min = VALUE_SECOND,
+     .takes = "a time of a second or more, such as 10s"},
+    {0, "keep", "N", "only the newest N files", OPTION_STORES(NUMBER, struct arguments, drain.keep), .min = 1,
+     .max = 1000000, .takes = "a number of files"},
+    {0, "duration", "TIME", "stop after this time (90s, 5m)",
+     OPTION_STORES(DURATION, struct arguments, duration)},
+    {'q', "quiet", NULL, "no summary", OPTION_STORES(FLAG, struct arguments, quiet)},
+    OPTION_ROW_HELP,
+};
+
+static const struct option_rule rules[] = {
+    RECORDING_RULES,
+    {"--keep", OPTION_NEEDS, "--rotate-size --rotate-time", NULL},
 };
 
 static void stop(int signal)
@@ -51,72 +53,21 @@ static void stop(int signal)
     stopped = 1;
 }
 
-static int report_error(const char *what, const char *value)
+/* False: the command is over, with *status. */
+static bool parse(struct arguments *arguments, int argc, char **argv, int *status)
 {
-    return command_report_error("record", what, value);
-}
-
-static int parse(struct arguments *arguments, int argc, char **argv)
-{
-    static const struct option names[] = {
-        {"rotate-size", 1, NULL, OPTION_SIZE},
-        {"rotate-time", 1, NULL, OPTION_TIME},
-        {"keep", 1, NULL, OPTION_KEEP},
-        {"duration", 1, NULL, OPTION_DURATION},
-        {"help", 0, NULL, 'h'},
-        {0},
-    };
-    uint64_t number;
-    int letter;
-    while ((letter = command_option(argc, argv, "p:s:i:f:o:qh", names)) != -1)
-        switch (letter) {
-        case 'p':
-            if (!recordings_number(optarg, INT32_MAX, &number) || !number)
-                return report_error("-p takes the id of a process, not", optarg);
-            arguments->choice.pid = (uint32_t)number;
-            arguments->drain.pid = (pid_t)number;
-            break;
-        case 's': arguments->choice.name = optarg; break;
-        case 'i':
-            free(arguments->id);
-            if (!(arguments->choice.id = arguments->id = recordings_id("record", optarg)))
-                return 1;
-            break;
-        case 'f': arguments->file = optarg; break;
-        case 'o': arguments->drain.output = optarg; break;
-        case 'q': arguments->quiet = true; break;
-        case OPTION_SIZE:
-            if (!recordings_size(optarg, &arguments->drain.rotate_bytes))
-                return report_error("--rotate-size takes a number of bytes, which may end in K, M or G; not",
-                                    optarg);
-            break;
-        case OPTION_TIME:
-            if (!filter_parse_time(optarg, &number) || number < 1000000000)
-                return report_error("--rotate-time takes a time of a second or more, such as 10s; not",
-                                    optarg);
-            arguments->drain.rotate_seconds = number / 1000000000;
-            break;
-        case OPTION_KEEP:
-            if (!recordings_number(optarg, 1000000, &number) || !number)
-                return report_error("--keep takes a number of files, not", optarg);
-            arguments->drain.keep = (unsigned)number;
-            break;
-        case OPTION_DURATION:
-            if (!filter_parse_time(optarg, &arguments->duration) || !arguments->duration)
-                return report_error("--duration takes a time, such as 10s; not", optarg);
-            break;
-        case 'h': fputs(help, stdout); exit(0);
-        default: fputs("HINT: spoor record -h lists the options\n", stderr); return 1;
-        }
-    if (optind < argc)
-        return report_error("what is", argv[optind]);
-    if (recordings_check("record", arguments->file, &arguments->choice, true))
-        return 1;
-    if (!arguments->drain.output)
-        return report_error("where to? -o FILE", NULL);
-    if (arguments->drain.keep && !arguments->drain.rotate_bytes && !arguments->drain.rotate_seconds)
-        return report_error("--keep needs --rotate-size or --rotate-time", NULL);
-    return 0;
+    struct command_arguments given;
+    if (!command_line_parse(&record_line, argc, argv, arguments, &given, status))
+        return false;
+    arguments->drain.pid = (pid_t)arguments->choice.pid;
+    arguments->drain.rotate_seconds = arguments->rotate_time / VALUE_SECOND;
+    if (given.count)
+        *status = command_line_fail(&record_line, "what is '%s'", given.words[0]);
+    else if (!arguments->drain.output)
+        *status = command_line_fail(&record_line, "where to? -o FILE");
+    else
+        *status = recordings_check(&record_line, arguments->file, &arguments->choice, true);
+    return !*status;
 }
 
 static uint64_t now(void)
@@ -145,14 +96,14 @@ static int run(struct drain *drain, uint64_t duration, struct text *why)
     return result < 0 ? result : drain_finish(drain, why);
 }
 
-int command_record(int argc, char **argv)
+static int command_record(int argc, char **argv)
 {
     struct arguments arguments = {0};
     struct text why = {0};
     struct drain *drain = NULL;
-    if (parse(&arguments, argc, argv))
-        return 1;
-    int error;
+    int status, error;
+    if (!parse(&arguments, argc, argv, &status))
+        return status;
     char *path = recordings_path(arguments.file, &arguments.choice, &why, &error);
     struct sigaction action = {.sa_handler = stop};
     sigaction(SIGINT, &action, NULL);
@@ -176,7 +127,17 @@ int command_record(int argc, char **argv)
     }
     drain_close(drain);
     free(path);
-    free(arguments.id);
     text_free(&why);
     return error != 0;
 }
+
+const struct command_line record_line = {
+    .name = "record",
+    .summary = "write what a program records to a file, until it ends",
+    .run = command_record,
+    .usage = "[-p PID | -s NAME [-i ID] | -f RECORDING] -o FILE [options]",
+    .about = "Writes what a program records to a file until the program ends or Ctrl-C. `spoor report FILE` "
+             "reads it.\n",
+    COMMAND_ROWS(rows),
+    COMMAND_RULES(rules),
+};

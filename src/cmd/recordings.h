@@ -7,24 +7,35 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "cmd/command_line.h"
 #include "reader/find.h"
 #include "reader/reader.h"
 
-int command_report(int argc, char **argv);
-int command_record(int argc, char **argv);
-int command_convert(int argc, char **argv);
-int command_ctl(int argc, char **argv);
+/* Rows for which recording is meant, of a type that has `choice` and `file`; and what goes with what. */
+#define RECORDING_ROWS(type)                                                                                 \
+    {'s', "name", "NAME", "of the newest program with this name; also with -p or -i",                        \
+     OPTION_STORES(TEXT, type, choice.name)},                                                                \
+        {'p', "pid", "PID", "of this process", OPTION_STORES(NUMBER, type, choice.pid), OPTION_A_PROCESS},   \
+        {'i',                                                                                                \
+         "id",                                                                                               \
+         "ID",                                                                                               \
+         "with this shared memory id (SPDK)",                                                                \
+         OPTION_STORES(TEXT, type, choice.id),                                                               \
+         .set = recordings_check_id,                                                                         \
+         .takes = "a shared memory id, a number from 0 on"},                                                 \
+    {                                                                                                        \
+        'f', "file", "FILE", "this file, instead of all of these", OPTION_STORES(TEXT, type, file),          \
+            .completes = COMPLETE_FILES                                                                      \
+    }
+#define RECORDING_RULES                                                                                      \
+    {                                                                                                        \
+        "-i", OPTION_EXCLUDES, "-p", "says which recording of a program, as -p does"                         \
+    }
+int recordings_check_id(void *target, const struct option_value *value);
 
-/* A whole text as a number up to `most`, decimal or 0x… */
-bool recordings_number(const char *text, uint64_t most, uint64_t *number);
-/* A number of bytes that is not 0: 4096, 64K, 10M, 1G */
-bool recordings_size(const char *text, uint64_t *bytes);
-
-/* -i: a shared memory id as it stands in the name of a file, to be freed; NULL after a message: it is none. */
-char *recordings_id(const char *command, const char *text);
 /* Is one thing chosen in one way? 0, or 1 after a message. may_confirm: a process may be named with its file, which must
  * be the one that it has then. */
-int recordings_check(const char *command, const char *file, const struct find_choice *choice,
+int recordings_check(const struct command_line *line, const char *file, const struct find_choice *choice,
                      bool may_confirm);
 /* The path of the recording that was named, or that was chosen; NULL and the error. To be freed. */
 char *recordings_path(const char *file, const struct find_choice *choice, struct text *why, int *error);

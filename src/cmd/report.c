@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,62 +18,6 @@
 #include "reader/find.h"
 
 volatile int report_stop;
-
-enum {
-    OPTION_THREAD = 256,
-    OPTION_GROUP,
-    OPTION_TRACEPOINT,
-    OPTION_OWNER,
-    OPTION_OBJECT,
-    OPTION_FROM,
-    OPTION_TO,
-    OPTION_FOLLOW,
-    OPTION_STATS,
-    OPTION_SLOWEST,
-    OPTION_WHOLE,
-    OPTION_WIDTH,
-    OPTION_EXPORT,
-    OPTION_MERGE,
-    OPTION_NAMES,
-    OPTION_PROGRAM,
-};
-
-static const char help[] =
-    "Usage: spoor report [options] [FILE]\n"
-    "Prints what programs recorded: spoor's recordings and SPDK's trace files, of running and ended "
-    "programs.\n\n"
-    "Which recording (default: the newest in /dev/shm):\n"
-    "  -s NAME            of the program with this name; also with -p or -i\n"
-    "  -p PID             of this process\n"
-    "  -i ID              with this shared memory id (SPDK)\n"
-    "  -f FILE            this file\n\n"
-    "What is shown:\n"
-    "  -c CPU             only this lcore (SPDK)\n"
-    "  --thread LIST      only these threads: name or number; LIST is separated by commas, names may have * "
-    "and ?\n"
-    "  --group LIST       only these groups\n"
-    "  --tracepoint LIST  only these tracepoints: NAME or GROUP:NAME\n"
-    "  --owner LIST       only these owners: b2, its number, or its description\n"
-    "  --object LIST      only these objects and what is related to them: i429, or the recorded id 0x…\n"
-    "  --from T, --to T   only this time window: microseconds since the start as printed, or 1.5ms, 2s\n"
-    "  --whole            also what not all lcores cover (SPDK)\n\n"
-    "How:\n"
-    "  -t                 ticks of the counter since the start too\n"
-    "  -T                 the time since the event before too\n"
-    "  -j                 JSON\n"
-    "  --follow           go on as long as the program runs; with --stats, shown each second on a terminal\n"
-    "  --stats            counts, rates and latencies instead of events\n"
-    "  --slowest N [TYPE] the N objects (of this type) with the longest life, each with its story\n"
-    "  --width N          columns of a line; 0: no limit (default: of the terminal)\n"
-    "  --names LIST       values of arguments by their names: ARGUMENT=ENUM or TRACEPOINT:ARGUMENT=ENUM, an "
-    "enum of "
-    "the program\n"
-    "  --program FILE     the program, if it does not run (default: what -p runs)\n"
-    "  --merge LINES      between the events, the lines of `spoor -f json --times -o LINES`; -: standard "
-    "input\n"
-    "  --export FORMAT    for other tools: perfetto, ctf (a directory), folded (for flame graphs)\n"
-    "  -o FILE            write there; it must not exist\n"
-    "  -h                 this\n";
 
 static void stop(int signal)
 {
@@ -197,136 +140,122 @@ static void print_counts(const struct report *report)
 
 /* ---- arguments ---- */
 
-static int report_error(const char *what, const char *value)
-{
-    command_print(stderr, "ERROR: %s '%s'\nHINT: spoor report -h lists the options\n", what, value);
-    return 1;
-}
-
 struct arguments {
     struct find_choice choice;
-    char *file, *id; /* -i, which the choice has too */
+    const char *file;
+    const char *const *filters[FILTER_KINDS];
     struct recording_options recording;
     struct report_options report;
 };
 
-/* What is to come out is one thing. */
-static int check_together(const struct report_options *report)
+static int choose_format(void *target, const struct option_value *value)
 {
-    const char *const instead = report->stats     ? "--stats"
-                                : report->slowest ? "--slowest"
-                                : report->format  ? "--export"
-                                                  : NULL;
-    if (report->follow && instead && !report->stats)
-        return report_error("--follow prints events or --stats; it does not go with", instead);
-    if (report->merged && (instead || report->follow))
-        return report_error("--merge is for a listing of what has ended; it does not go with",
-                            instead ? instead : "--follow");
-    if (report->format && (report->stats || report->slowest || report->json))
-        return report_error("--export does not go with", report->json ? "-j" : instead);
-    if (report->format && report->format->is_directory && (!report->output || !strcmp(report->output, "-")))
-        return report_error("where to? -o DIRECTORY, for --export", report->format->name);
-    if (report->format && report->format->is_binary && isatty(STDOUT_FILENO) &&
-        (!report->output || !strcmp(report->output, "-")))
-        return report_error("nothing for a terminal: -o FILE, for --export", report->format->name);
+    struct arguments *arguments = target;
+    arguments->report.format = export_format_find(value->text);
+    return arguments->report.format ? 0 : OPTION_WRONG;
+}
+
+static const struct option_row rows[] = {
+    OPTION_ROW_HEADING("Which recording (default: the newest in /dev/shm):"),
+    RECORDING_ROWS(struct arguments),
+    OPTION_ROW_HEADING("What is shown; a LIST is separated by commas, names may have * and ?:"),
+    {'c', "cpu", "CPU", "only this lcore (SPDK)", OPTION_STORES(NUMBER, struct arguments, recording.only_cpu),
+     .max = INT32_MAX, .takes = "the number of an lcore"},
+    {0, "thread", "LIST", "only these threads: name or number",
+     OPTION_STORES(LIST, struct arguments, filters[FILTER_THREAD])},
+    {0, "group", "LIST", "only these groups", OPTION_STORES(LIST, struct arguments, filters[FILTER_GROUP])},
+    {0, "tracepoint", "LIST", "only these tracepoints: NAME or GROUP:NAME",
+     OPTION_STORES(LIST, struct arguments, filters[FILTER_TRACEPOINT])},
+    {0, "owner", "LIST", "only these owners: b2, its number, or its description",
+     OPTION_STORES(LIST, struct arguments, filters[FILTER_OWNER])},
+    {0, "object", "LIST", "only these objects and what is related to them: i429, or the recorded id 0x…",
+     OPTION_STORES(LIST, struct arguments, filters[FILTER_OBJECT])},
+    {0, "from", "TIME", "only from here on: microseconds since the beginning, as printed, or 1.5ms, 2s",
+     OPTION_STORES(MOMENT, struct arguments, report.filter.from)},
+    {0, "to", "TIME", "only up to here", OPTION_STORES(MOMENT, struct arguments, report.filter.to)},
+    {0, "whole", NULL, "also what not all lcores cover (SPDK)",
+     OPTION_STORES(FLAG, struct arguments, recording.whole)},
+    OPTION_ROW_HEADING("How:"),
+    {'t', "ticks", NULL, "ticks of the counter since the beginning too",
+     OPTION_STORES(FLAG, struct arguments, report.with_counter)},
+    {'T', "step", NULL, "the time since the event before too",
+     OPTION_STORES(FLAG, struct arguments, report.with_step)},
+    {'j', "json", NULL, "JSON", OPTION_STORES(FLAG, struct arguments, report.json)},
+    {0, "follow", NULL, "go on as long as the program runs; with --stats, shown each second on a terminal",
+     OPTION_STORES(FLAG, struct arguments, report.follow)},
+    {0, "stats", NULL, "counts, rates and latencies instead of events",
+     OPTION_STORES(FLAG, struct arguments, report.stats)},
+    {0, "slowest", "N [TYPE]", "the N objects (of this type) with the longest life, each with its story",
+     OPTION_STORES(NUMBER, struct arguments, report.slowest), .min = 1, .max = 1000},
+    {0, "width", "N", "columns of a line; 0: no limit (default: of the terminal)",
+     OPTION_STORES(NUMBER, struct arguments, report.width), .max = 100000, .takes = "a number of columns"},
+    {0, "names", "LIST",
+     "values of arguments by their names: ARGUMENT=ENUM or TRACEPOINT:ARGUMENT=ENUM, an enum of the program",
+     OPTION_STORES(TEXT, struct arguments, report.names)},
+    {0, "program", "FILE", "the program, if it does not run (default: what -p runs)",
+     OPTION_STORES(TEXT, struct arguments, report.program), .completes = COMPLETE_FILES},
+    {0, "merge", "LINES",
+     "between the events, the lines of `spoor -f json --times -o LINES`; -: standard input",
+     OPTION_STORES(TEXT, struct arguments, report.merged), .completes = COMPLETE_FILES},
+    {0, "export", "perfetto|ctf|folded", "for other tools; ctf is a directory, folded for flame graphs",
+     .kind = OPTION_CHOICE, .set = choose_format},
+    {'o', "output", "FILE", "write there; it must not exist",
+     OPTION_STORES(TEXT, struct arguments, report.output), .completes = COMPLETE_FILES},
+    OPTION_ROW_HELP,
+};
+
+static const struct option_rule rules[] = {
+    RECORDING_RULES,
+    {"--follow", OPTION_EXCLUDES, "--slowest --export", "prints events or --stats"},
+    {"--merge", OPTION_EXCLUDES, "--stats --slowest --export --follow", "is for a listing of what has ended"},
+    {"--export", OPTION_EXCLUDES, "--stats --slowest -j", "writes all of it"},
+};
+
+/* Each list that was given is cut at its commas. */
+static int add_filters(struct arguments *arguments)
+{
+    for (enum filter_kind kind = 0; kind < FILTER_KINDS; kind++)
+        for (const char *const *list = arguments->filters[kind]; list && *list; list++)
+            if (filter_add(&arguments->report.filter, kind, (char *)*list))
+                return command_line_fail(&report_line, "no memory for '%s'", *list);
     return 0;
 }
 
-static const struct option names[] = {
-    {"thread", 1, NULL, OPTION_THREAD},
-    {"group", 1, NULL, OPTION_GROUP},
-    {"tracepoint", 1, NULL, OPTION_TRACEPOINT},
-    {"owner", 1, NULL, OPTION_OWNER},
-    {"object", 1, NULL, OPTION_OBJECT},
-    {"from", 1, NULL, OPTION_FROM},
-    {"to", 1, NULL, OPTION_TO},
-    {"follow", 0, NULL, OPTION_FOLLOW},
-    {"stats", 0, NULL, OPTION_STATS},
-    {"slowest", 1, NULL, OPTION_SLOWEST},
-    {"whole", 0, NULL, OPTION_WHOLE},
-    {"width", 1, NULL, OPTION_WIDTH},
-    {"merge", 1, NULL, OPTION_MERGE},
-    {"names", 1, NULL, OPTION_NAMES},
-    {"program", 1, NULL, OPTION_PROGRAM},
-    {"export", 1, NULL, OPTION_EXPORT},
-    {"output", 1, NULL, 'o'},
-    {"help", 0, NULL, 'h'},
-    {0},
-};
+/* Some formats cannot be written just anywhere. */
+static int check_export(const struct report_options *report)
+{
+    const bool has_file = report->output && strcmp(report->output, "-") != 0;
+    if (!report->format || has_file)
+        return 0;
+    if (report->format->is_directory)
+        return command_line_fail(&report_line, "where to? -o DIRECTORY, for --export %s",
+                                 report->format->name);
+    if (report->format->is_binary && isatty(STDOUT_FILENO))
+        return command_line_fail(&report_line, "nothing for a terminal: -o FILE, for --export %s",
+                                 report->format->name);
+    return 0;
+}
 
-static int parse(struct arguments *arguments, int argc, char **argv)
+/* False: the command is over, with *status. */
+static bool parse(struct arguments *arguments, int argc, char **argv, int *status)
 {
     struct report_options *report = &arguments->report;
-    uint64_t number;
-    int letter;
-    while ((letter = command_option(argc, argv, "s:p:i:f:c:o:tTjh", names)) != -1)
-        switch (letter) {
-        case 's': arguments->choice.name = optarg; break;
-        case 'i':
-            free(arguments->id);
-            if (!(arguments->choice.id = arguments->id = recordings_id("report", optarg)))
-                return 1;
-            break;
-        case 'f': arguments->file = optarg; break;
-        case 'p':
-            if (!recordings_number(optarg, INT32_MAX, &number) || !number)
-                return report_error("-p takes the id of a process, not", optarg);
-            arguments->choice.pid = (uint32_t)number;
-            break;
-        case 'c':
-            if (!recordings_number(optarg, INT32_MAX, &number))
-                return report_error("-c takes the number of an lcore, not", optarg);
-            arguments->recording.only_cpu = (int64_t)number;
-            break;
-        case 't': report->with_counter = true; break;
-        case 'T': report->with_step = true; break;
-        case 'j': report->json = true; break;
-        case 'o': report->output = optarg; break;
-        case OPTION_MERGE: report->merged = optarg; break;
-        case OPTION_NAMES: report->names = optarg; break;
-        case OPTION_PROGRAM: report->program = optarg; break;
-        case OPTION_EXPORT:
-            if (!(report->format = export_format_find(optarg)))
-                return report_error("--export takes perfetto, ctf or folded, not", optarg);
-            break;
-        case OPTION_THREAD:
-        case OPTION_GROUP:
-        case OPTION_TRACEPOINT:
-        case OPTION_OWNER:
-        case OPTION_OBJECT:
-            if (filter_add(&report->filter, (enum filter_kind)(letter - OPTION_THREAD), optarg))
-                return report_error("no memory for", optarg);
-            break;
-        case OPTION_FROM:
-        case OPTION_TO:
-            if (!filter_parse_time(optarg, letter == OPTION_FROM ? &report->filter.from : &report->filter.to))
-                return report_error("a time is microseconds since the start, or has a unit (1.5ms, 2s); not",
-                                    optarg);
-            break;
-        case OPTION_FOLLOW: arguments->recording.follow = report->follow = true; break;
-        case OPTION_STATS: report->stats = true; break;
-        case OPTION_SLOWEST:
-            if (!recordings_number(optarg, 1000, &number) || !number)
-                return report_error("--slowest takes a number from 1 to 1000, not", optarg);
-            report->slowest = (long)number;
-            break;
-        case OPTION_WHOLE: arguments->recording.whole = true; break;
-        case OPTION_WIDTH:
-            if (!recordings_number(optarg, 100000, &number))
-                return report_error("--width takes a number of columns, not", optarg);
-            report->width = (unsigned)number;
-            report->has_width = true;
-            break;
-        case 'h': fputs(help, stdout); exit(0);
-        default: fputs("HINT: spoor report -h lists the options\n", stderr); return 1;
-        }
-    if (report->slowest && optind < argc && access(argv[optind], F_OK))
-        report->type = argv[optind++];
-    if (optind < argc && !arguments->file)
-        arguments->file = argv[optind++];
-    if (optind < argc)
-        return report_error("one recording at a time; what is", argv[optind]);
-    return recordings_check("report", arguments->file, &arguments->choice, false) || check_together(report);
+    struct command_arguments given;
+    int next = 0;
+    if (!command_line_parse(&report_line, argc, argv, arguments, &given, status))
+        return false;
+    arguments->recording.follow = report->follow;
+    report->has_width = command_line_has(&given, "--width");
+    if (report->slowest && next < given.count && access(given.words[next], F_OK))
+        report->type = given.words[next++];
+    if (next < given.count && !arguments->file)
+        arguments->file = given.words[next++];
+    *status =
+        next < given.count
+            ? command_line_fail(&report_line, "one recording at a time; what is '%s'", given.words[next])
+            : recordings_check(&report_line, arguments->file, &arguments->choice, false) ||
+                  check_export(report) || add_filters(arguments);
+    return !*status;
 }
 
 /* -c: is there this lcore? Says which there are if not. */
@@ -364,15 +293,17 @@ static unsigned terminal_width(void)
     return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
 }
 
-int command_report(int argc, char **argv)
+static int command_report(int argc, char **argv)
 {
-    struct arguments arguments = {.recording.only_cpu = -1, .report.width = terminal_width()};
+    static struct arguments arguments; /* its lists live as long as the process */
+    arguments.recording.only_cpu = -1;
+    arguments.report.width = terminal_width();
     struct text why = {0};
     struct report report = {.options = &arguments.report, .recording_options = &arguments.recording};
-    int status = 1;
-    if (parse(&arguments, argc, argv))
+    int status, error;
+    if (!parse(&arguments, argc, argv, &status))
         goto out;
-    int error;
+    status = 1;
     arguments.recording.relate = arguments.report.merged || arguments.report.format;
     recordings_only_read(arguments.report.output != NULL);
     char *path = recordings_path(arguments.file, &arguments.choice, &why, &error);
@@ -417,8 +348,19 @@ out:
     objects_free(report.objects);
     recording_close(report.recording);
     filter_free(&arguments.report.filter);
-    free(arguments.id);
     text_free(&report.out);
     text_free(&why);
     return status;
 }
+
+const struct command_line report_line = {
+    .name = "report",
+    .summary = "what programs recorded, spoor's recordings and SPDK's: events, objects, statistics",
+    .run = command_report,
+    .usage = "[options] [FILE]",
+    .about = "Prints what programs recorded: spoor's recordings and SPDK's trace files, of running and ended "
+             "programs.\n",
+    COMMAND_ROWS(rows),
+    COMMAND_RULES(rules),
+    .completes = COMPLETE_FILES,
+};

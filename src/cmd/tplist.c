@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor list`: tracepoints, and the USDT probes of a process or a file, as BCC's tplist prints them. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,20 +13,23 @@
 #include "sym/proc.h"
 #include "sym/usdt.h"
 
-static const char help[] =
-    "Usage: spoor list [options] [FILTER]\n"
-    "Lists tracepoints (CATEGORY:EVENT) or USDT probes (PROVIDER:PROBE), as BCC's tplist does.\n\n"
-    "  FILTER             only those that this pattern matches\n"
-    "  -p PID             USDT probes in the process\n"
-    "  -l LIBRARY         USDT probes in a library or program; with -p: as the process has it\n"
-    "  -v                 fields of tracepoints; numbers of places and arguments of USDT probes\n"
-    "  -vv                also each place, and where the arguments are there\n"
-    "  -h                 this\n";
-
 struct arguments {
     uint64_t pid;
     const char *library, *filter;
     unsigned verbosity;
+};
+
+static const struct option_row rows[] = {
+    {'p', "pid", "PID", "USDT probes in the process", OPTION_STORES(NUMBER, struct arguments, pid),
+     OPTION_A_PROCESS},
+    {'l', "lib", "LIBRARY", "USDT probes in a library or program; with -p: as the process has it",
+     OPTION_STORES(TEXT, struct arguments, library), .completes = COMPLETE_FILES},
+    {'v', "verbose", NULL,
+     "fields of tracepoints; numbers of places and arguments of USDT probes; twice: also each place, and "
+     "where the "
+     "arguments are there",
+     OPTION_STORES(COUNT, struct arguments, verbosity)},
+    OPTION_ROW_HELP,
 };
 
 static bool matches(const struct arguments *arguments, const char *name)
@@ -180,36 +182,36 @@ static int list_usdt(struct arguments *arguments)
     return 0;
 }
 
-int command_tplist(int argc, char **argv)
+static int command_tplist(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"pid", 1, NULL, 'p'}, {"lib", 1, NULL, 'l'}, {"help", 0, NULL, 'h'}, {0}};
     static struct options options; /* its lists live as long as the process */
     struct arguments arguments = {0};
+    struct command_arguments given;
     struct arena arena = {0};
     jmp_buf out_of_memory;
-    if (options_parse(&options, 1, argv))
-        return 1;
-    optind = 0;
-    for (int letter; (letter = command_option(argc, argv, "p:l:vh", names)) != -1;)
-        switch (letter) {
-        case 'p':
-            if (bcc_number("-p", optarg, 1, INT32_MAX, &arguments.pid))
-                return 1;
-            break;
-        case 'l': arguments.library = optarg; break;
-        case 'v': arguments.verbosity++; break;
-        case 'h': fputs(help, stdout); return 0;
-        default: fputs("HINT: spoor list -h lists the options\n", stderr); return 1;
-        }
-    if (optind + 1 < argc)
-        return bcc_fail(NULL, "one FILTER is enough; what is '%s'?", argv[optind + 1]);
-    arguments.filter = optind < argc ? argv[optind] : NULL;
+    int status = 1;
+    if (options_begin(&options) || !command_line_parse(&list_line, argc, argv, &arguments, &given, &status))
+        return status;
+    if (given.count > 1)
+        return command_line_fail(&list_line, "one FILTER is enough; what is '%s'?", given.words[1]);
+    arguments.filter = given.count ? given.words[0] : NULL;
     if (arguments.pid || arguments.library)
         return list_usdt(&arguments);
     if (arena_guard(&arena, out_of_memory))
         return bcc_fail(NULL, "out of memory");
-    int status = list_tracepoints(&options, &arguments, &arena);
+    status = list_tracepoints(&options, &arguments, &arena);
     arena_free(&arena);
     return status;
 }
+
+const struct command_line list_line = {
+    .name = "list",
+    .summary = "which tracepoints and USDT probes there are (BCC's tplist)",
+    .run = command_tplist,
+    .usage = "[options] [FILTER]",
+    .about = "Lists tracepoints (CATEGORY:EVENT) or USDT probes (PROVIDER:PROBE), as BCC's tplist does; with "
+             "a FILTER\n"
+             "only those that this pattern matches.\n",
+    COMMAND_ROWS(rows),
+    .completes = COMPLETE_TRACEPOINTS,
+};

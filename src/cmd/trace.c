@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor trace SPEC…`: a line per event, as BCC's trace prints them. Writes a script; the session runs it. */
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,47 +7,12 @@
 #include "cmd/bcc.h"
 #include "cmd/command.h"
 
-static const char help[] =
-    "Usage: spoor trace [options] SPEC…\n"
-    "Prints a line for every event, as BCC's trace does.\n\n"
-    "  SPEC               PROBE[(parameters)] [(predicate)] [\"format\", argument…]\n"
-    "  PROBE              FUNCTION (of the kernel), LIBRARY:FUNCTION, r:LIBRARY:FUNCTION (return),\n"
-    "                     t:CATEGORY:EVENT, u:LIBRARY:[PROVIDER:]PROBE\n"
-    "                     Arguments are arg1, arg2 …, or by the names of the parameters; retval;\n"
-    "                     args->FIELD; $pid (thread) $tgid (process) $uid $gid $cpu $comm $task\n\n"
-    "  -p PID             trace only this process\n"
-    "  --cmd COMMAND      run a command and trace; its end ends the trace\n"
-    "  -L TID             trace only this thread\n"
-    "  --uid UID          trace only this user\n"
-    "  -n NAME            only processes whose name contains NAME\n"
-    "  -f TEXT            only messages that contain TEXT\n"
-    "  -M N               end after N events\n"
-    "  -S                 also events of spoor itself\n"
-    "  -Z N               read at most N bytes of strings (80)\n"
-    "  -T                 a column with the time of day\n"
-    "  -t                 a column with the seconds since the beginning\n"
-    "  -u                 with -t: seconds since 1970\n"
-    "  -C                 a column with the CPU\n"
-    "  -K, -U             the kernel's stack, the program's\n"
-    "  -a                 addresses in stacks\n"
-    "  -s FILE,…          files with symbols of programs that have none, as far as they belong\n"
-    "  -A                 count events that are alike, with their stacks, and print that at the end\n"
-    "  -c PATH            only processes of this cgroup\n"
-    "  -I HEADER          include a header\n"
-    "  -v                 print the script before it runs\n"
-    "  --show-script      print the script, and do nothing else\n"
-    "  -h                 this\n\n"
-    "Examples:\n"
-    "  spoor trace 'r:c:malloc (retval == 0) \"no memory\"'\n"
-    "  spoor trace 'c:open \"%s\", arg1' -T\n"
-    "  spoor trace 't:sched:sched_process_exec \"%s\", args->filename'\n"
-    "  spoor trace -p 181 'u:./server:request \"id=%d url=%s\", arg1, arg2'\n";
-
-enum { OPTION_SCRIPT = 256, OPTION_COMMAND, OPTION_UID, COMMON_COLUMNS = 8 + 8 + 16, FUNCTION_WIDTH = 16 };
+enum { COMMON_COLUMNS = 8 + 8 + 16, FUNCTION_WIDTH = 16 };
 
 struct arguments {
     uint64_t pid, tid, uid, most, string_size;
-    const char *name, *contains, *cgroup;
+    const char *name, *contains, *cgroup, *command;
+    const char *const *headers, *const *symbol_files; /* -I, -s */
     bool has_uid, includes_self, time, timestamp, unix_time, cpu, kernel_stack, user_stack, addresses;
     bool shows, verbose, aggregates;
     char **specs;
@@ -63,105 +27,87 @@ struct event {
     struct text message, values; /* the format; ", value" for each */
 };
 
-static int report_error(const char *what, const char *value)
-{
-    return command_report_error("trace", what, value);
-}
-
 /* FILE,FILE,… of -s. The texts live as long as the program. */
-static int append_files(struct options *options, char *list)
+static int append_files(void *target, const struct option_value *value)
 {
-    for (char *rest, *file = strtok_r(list, ",", &rest); file; file = strtok_r(NULL, ",", &rest)) {
+    struct arguments *arguments = target;
+    for (char *rest, *file = strtok_r((char *)value->text, ",", &rest); file;
+         file = strtok_r(NULL, ",", &rest)) {
         if (access(file, R_OK))
-            return report_error("-s: this file cannot be read:", file);
-        if (options_append(&options->session.symbol_files, file))
-            return 1;
+            return command_line_fail(value->line, "-s: this file cannot be read: %s", file);
+        if (command_line_append(&arguments->symbol_files, file))
+            return command_line_fail(value->line, "no memory for '%s'", file);
     }
     return 0;
 }
 
-static const struct option names[] = {
-    {"pid", 1, NULL, 'p'},
-    {"tid", 1, NULL, 'L'},
-    {"uid", 1, NULL, OPTION_UID},
-    {"verbose", 0, NULL, 'v'},
-    {"string-size", 1, NULL, 'Z'},
-    {"include-self", 0, NULL, 'S'},
-    {"max-events", 1, NULL, 'M'},
-    {"timestamp", 0, NULL, 't'},
-    {"unix-timestamp", 0, NULL, 'u'},
-    {"time", 0, NULL, 'T'},
-    {"print_cpu", 0, NULL, 'C'},
-    {"cgroup-path", 1, NULL, 'c'},
-    {"name", 1, NULL, 'n'},
-    {"msg-filter", 1, NULL, 'f'},
-    {"kernel-stack", 0, NULL, 'K'},
-    {"user-stack", 0, NULL, 'U'},
-    {"address", 0, NULL, 'a'},
-    {"sym_file_list", 1, NULL, 's'},
-    {"aggregate", 0, NULL, 'A'},
-    {"include", 1, NULL, 'I'},
-    {"bin_cmp", 0, NULL, 'B'},
-    {"buffer-pages", 1, NULL, 'b'},
-    {"help", 0, NULL, 'h'},
-    {"show-script", 0, NULL, OPTION_SCRIPT},
-    {"cmd", 1, NULL, OPTION_COMMAND},
-    {0},
+static const struct option_row rows[] = {
+    {'p', "pid", "PID", "trace only this process", OPTION_STORES(NUMBER, struct arguments, pid),
+     OPTION_A_PROCESS},
+    BCC_ROW_COMMAND(struct arguments),
+    {'L', "tid", "TID", "trace only this thread", OPTION_STORES(NUMBER, struct arguments, tid), .min = 1,
+     .max = INT32_MAX},
+    {0, "uid", "UID", "trace only this user", OPTION_STORES(NUMBER, struct arguments, uid),
+     .max = UINT32_MAX},
+    {'n', "name", "NAME", "only processes whose name contains NAME",
+     OPTION_STORES(TEXT, struct arguments, name)},
+    {'f', "msg-filter", "TEXT", "only messages that contain TEXT",
+     OPTION_STORES(TEXT, struct arguments, contains)},
+    {'M', "max-events", "N", "end after N events", OPTION_STORES(NUMBER, struct arguments, most), .min = 1,
+     .max = INT64_MAX},
+    {'S', "include-self", NULL, "also events of spoor itself",
+     OPTION_STORES(FLAG, struct arguments, includes_self)},
+    {'Z', "string-size", "N", "read at most N bytes of strings (80)",
+     OPTION_STORES(NUMBER, struct arguments, string_size), .min = 1, .max = BCC_STRING_MAX},
+    {'T', "time", NULL, "a column with the time of day", OPTION_STORES(FLAG, struct arguments, time)},
+    {'t', "timestamp", NULL, "a column with the seconds since the beginning",
+     OPTION_STORES(FLAG, struct arguments, timestamp)},
+    {'u', "unix-timestamp", NULL, "with -t: seconds since 1970",
+     OPTION_STORES(FLAG, struct arguments, unix_time)},
+    {'C', "print_cpu", NULL, "a column with the CPU", OPTION_STORES(FLAG, struct arguments, cpu)},
+    {'K', "kernel-stack", NULL, "the kernel's stack", OPTION_STORES(FLAG, struct arguments, kernel_stack)},
+    {'U', "user-stack", NULL, "the program's stack", OPTION_STORES(FLAG, struct arguments, user_stack)},
+    {'a', "address", NULL, "addresses in stacks", OPTION_STORES(FLAG, struct arguments, addresses)},
+    {'s', "sym_file_list", "FILE,…", "files with symbols of programs that have none, as far as they belong",
+     OPTION_SETS(append_files), .completes = COMPLETE_FILES},
+    {'A', "aggregate", NULL, "count events that are alike, with their stacks, and print that at the end",
+     OPTION_STORES(FLAG, struct arguments, aggregates)},
+    {'c', "cgroup-path", "PATH", "only processes of this cgroup",
+     OPTION_STORES(TEXT, struct arguments, cgroup), .completes = COMPLETE_DIRECTORIES},
+    BCC_ROW_HEADERS(struct arguments),
+    {'v', "verbose", NULL, "print the script before it runs", OPTION_STORES(FLAG, struct arguments, verbose)},
+    BCC_ROW_SCRIPT(struct arguments),
+    {'B', "bin_cmp", NULL, "does nothing: whole strings are always compared", .kind = OPTION_IGNORED},
+    {'b', "buffer-pages", "N", "does nothing: rings have their size", .kind = OPTION_NUMBER, .min = 1,
+     .max = 1 << 20},
+    OPTION_ROW_HELP,
 };
 
-static int parse(struct arguments *arguments, struct options *options, int argc, char **argv)
+static const struct option_rule rules[] = {
+    {"-p", OPTION_EXCLUDES, "-L", NULL},
+    {"-u", OPTION_NEEDS, "-t", NULL},
+    {"-A", OPTION_EXCLUDES, "-T -t", "counts events that are alike, and no two times are"},
+    {"-A", OPTION_EXCLUDES, "-f", "counts before there are messages, so give a predicate"},
+};
+
+/* False: the command is over, with *status. */
+static bool parse(struct arguments *arguments, struct options *options, int argc, char **argv, int *status)
 {
-    uint64_t ignored;
-    int letter, error = 0;
-    optind = 0;
-    while (!error && (letter = command_option(argc, argv, "p:L:Z:M:n:f:c:I:b:s:vStuTCKUaABh", names)) != -1)
-        switch (letter) {
-        case 'p': error = bcc_number("-p", optarg, 1, INT32_MAX, &arguments->pid); break;
-        case 'L': error = bcc_number("-L", optarg, 1, INT32_MAX, &arguments->tid); break;
-        case OPTION_UID:
-            error = bcc_number("--uid", optarg, 0, UINT32_MAX, &arguments->uid);
-            arguments->has_uid = true;
-            break;
-        case 'Z': error = bcc_number("-Z", optarg, 1, 1 << 14, &arguments->string_size); break;
-        case 'M': error = bcc_number("-M", optarg, 1, INT64_MAX, &arguments->most); break;
-        case 'b': error = bcc_number("-b", optarg, 1, 1 << 20, &ignored); break; /* rings have their size */
-        case 'n': arguments->name = optarg; break;
-        case 'f': arguments->contains = optarg; break;
-        case 'c': arguments->cgroup = optarg; break;
-        case 'I': error = options_append(&options->session.headers, optarg); break;
-        case 'v': arguments->verbose = true; break;
-        case 'S': arguments->includes_self = true; break;
-        case 't': arguments->timestamp = true; break;
-        case 'u': arguments->unix_time = true; break;
-        case 'T': arguments->time = true; break;
-        case 'C': arguments->cpu = true; break;
-        case 'K': arguments->kernel_stack = true; break;
-        case 'U': arguments->user_stack = true; break;
-        case 'a': arguments->addresses = true; break;
-        case 's': error = append_files(options, optarg); break;
-        case 'A': arguments->aggregates = true; break;
-        case 'B': break; /* whole strings are compared anyway */
-        case OPTION_COMMAND: options->session.command = optarg; break;
-        case OPTION_SCRIPT: arguments->shows = true; break;
-        case 'h': fputs(help, stdout); exit(0);
-        default: fputs("HINT: spoor trace -h lists the options\n", stderr); return 1;
-        }
-    if (error)
-        return 1;
-    arguments->specs = argv + optind;
-    arguments->count = argc - optind;
-    if (!arguments->count)
-        return report_error("what is to be traced? give a SPEC", NULL);
-    if (arguments->pid && arguments->tid)
-        return report_error("-p and -L: only one of them", NULL);
-    if (arguments->unix_time && !arguments->timestamp)
-        return report_error("-u needs -t", NULL);
-    if (arguments->aggregates && (arguments->time || arguments->timestamp))
-        return report_error("-A counts events that are alike, and no two times are: not with -T or -t", NULL);
-    if (arguments->aggregates && arguments->contains)
-        return report_error("-A counts before there are messages: instead of -f give a predicate", NULL);
+    struct command_arguments given;
+    if (!command_line_parse(&trace_line, argc, argv, arguments, &given, status))
+        return false;
+    arguments->has_uid = command_line_has(&given, "--uid");
+    arguments->specs = given.words;
+    arguments->count = given.count;
+    if (!arguments->count) {
+        *status = command_line_fail(&trace_line, "what is to be traced? give a SPEC");
+        return false;
+    }
+    options->session.command = arguments->command;
+    options->session.headers = arguments->headers;
+    options->session.symbol_files = arguments->symbol_files;
     options_process(options, (pid_t)arguments->pid);
-    return 0;
+    return true;
 }
 
 /* ---- specifications ---- */
@@ -450,18 +396,19 @@ static int write_script(struct arena *arena, const struct arguments *arguments, 
     return status;
 }
 
-int command_trace(int argc, char **argv)
+static int command_trace(int argc, char **argv)
 {
     static struct options options; /* its lists live as long as the process */
-    struct arguments arguments = {.string_size = 80};
+    static struct arguments arguments = {.string_size = 80};
     struct arena arena = {0};
     struct text script = {0};
     jmp_buf out_of_memory;
-    if (options_parse(&options, 1, argv) || parse(&arguments, &options, argc, argv))
-        return 1;
+    int status = 1;
+    if (options_begin(&options) || !parse(&arguments, &options, argc, argv, &status))
+        return status;
     if (arena_guard(&arena, out_of_memory))
-        return report_error("out of memory", NULL);
-    int status = write_script(&arena, &arguments, &script);
+        return bcc_fail(NULL, "out of memory");
+    status = write_script(&arena, &arguments, &script);
     if (!status && arguments.verbose && !arguments.shows)
         command_write(stderr, text_string(&script));
     if (!status)
@@ -470,3 +417,24 @@ int command_trace(int argc, char **argv)
     arena_free(&arena);
     return status;
 }
+
+const struct command_line trace_line = {
+    .name = "trace",
+    .summary = "a line for every call, system call or tracepoint (BCC's trace)",
+    .run = command_trace,
+    .usage = "[options] SPEC…",
+    .about = "Prints a line for every event, as BCC's trace does.\n\n"
+             "  SPEC               PROBE[(parameters)] [(predicate)] [\"format\", argument…]\n"
+             "  PROBE              FUNCTION (of the kernel), LIBRARY:FUNCTION, r:LIBRARY:FUNCTION (return),\n"
+             "                     t:CATEGORY:EVENT, u:LIBRARY:[PROVIDER:]PROBE\n"
+             "                     Arguments are arg1, arg2 …, or by the names of the parameters; retval;\n"
+             "                     args->FIELD; $pid (thread) $tgid (process) $uid $gid $cpu $comm $task\n",
+    COMMAND_ROWS(rows),
+    COMMAND_RULES(rules),
+    .completes = COMPLETE_PATTERNS,
+    .examples = "Examples:\n"
+                "  spoor trace 'r:c:malloc (retval == 0) \"no memory\"'\n"
+                "  spoor trace 'c:open \"%s\", arg1' -T\n"
+                "  spoor trace 't:sched:sched_process_exec \"%s\", args->filename'\n"
+                "  spoor trace -p 181 'u:./server:request \"id=%d url=%s\", arg1, arg2'\n",
+};

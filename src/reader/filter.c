@@ -29,35 +29,6 @@ void filter_free(struct filter *filter)
     *filter = (struct filter){0};
 }
 
-bool filter_parse_time(const char *text, uint64_t *nanoseconds)
-{
-    static const struct {
-        const char *name;
-        uint64_t scale;
-    } units[] = {{"", 1000}, {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}};
-    char *end;
-    if (!isdigit((unsigned char)*text))
-        return false;
-    errno = 0;
-    const uint64_t whole = strtoull(text, &end, 10);
-    if (errno)
-        return false;
-    uint64_t fraction = 0, scale = 1;
-    if (*end == '.')
-        for (end++; isdigit((unsigned char)*end); end++)
-            if (scale < 1000000000) {
-                fraction = fraction * 10 + (uint64_t)(*end - '0');
-                scale *= 10;
-            }
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (!strcmp(end, units[i].name))
-            return !__builtin_mul_overflow(whole, units[i].scale, nanoseconds) &&
-                   !__builtin_add_overflow(*nanoseconds,
-                                           (uint64_t)((unsigned __int128)fraction * units[i].scale / scale),
-                                           nanoseconds);
-    return false;
-}
-
 static bool matches(const char *pattern, const char *text)
 {
     return fnmatch(pattern, text, 0) == 0;

@@ -29,8 +29,6 @@ struct filter {
 
 /* Values separated by commas; the text is kept by reference. 0 or -errno. */
 int filter_add(struct filter *filter, enum filter_kind kind, char *values);
-/* "1500", "1.5ms", "2s": ns; without a unit microseconds, as they are printed. False: it is no time. */
-bool filter_parse_time(const char *text, uint64_t *nanoseconds);
 bool filter_passes(struct filter *filter, const struct recording *recording,
                    const struct recording_event *event, const struct object_step *step);
 /* Is the time window over, so that nothing more can pass? */

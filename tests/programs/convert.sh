@@ -63,7 +63,7 @@ refused "an existing file" "cannot create kept: File exists" --to spdk "$file" k
 check "and it stays" test "$(cksum <kept)" = "$before"
 refused "spoor's to spoor's" "is a recording of spoor's already" --to spoor "$file" again
 refused "no format" "to which format? --to spdk or --to spoor" "$file" again
-refused "another format" "--to takes spdk or spoor, not ctf" --to ctf "$file" again
+refused "another format" "--to takes spdk or spoor, not 'ctf'" --to ctf "$file" again
 refused "one file" "two files are needed, IN and OUT" --to spdk "$file"
 refused "a third file" "one recording at a time" --to spdk "$file" again more
 refused "standard output" "OUT must be a file" --to spdk "$file" -

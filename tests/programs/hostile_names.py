@@ -3,7 +3,7 @@
 hostile_names.py ROOT SPOOR PROGRAM SPDK_RECORDING, in an empty directory. Prints "ok …" and "not ok …".
 
 A row says what is run, and which names must be seen, so that none is left out in silence. What there is to run is read from
-the source (commands, their options, builtins with handlers): each must be in a row, or say here why it shows no names.
+what spoor says of itself and from the source (commands, their options, builtins with handlers): each must be in a row, or say here why it shows no names.
 """
 import os, pty, re, select, shutil, signal, subprocess, sys, termios, time, tty
 
@@ -251,18 +251,31 @@ def complete(what, found, fed):
     say(bool(found) and not missing, "all %s are fed" % what, "not in a row: %s" % " ".join(missing) if found else "none found: this must follow the source")
 
 
-words = {word for arguments, _ in rows.values() for word in arguments}
-complete("commands", re.findall(r'\{"([a-z]+)", command_', source("cmd/commands.c")), {arguments[0] for arguments, _ in rows.values()})
-ctl = re.search(r"commands\[\] = \{(.*?)\n\};", source("cmd/ctl.c"), re.S)[1]
-complete("commands of ctl", re.findall(r'\{"([a-z]+)", ', ctl), {word for arguments, _ in rows.values() if arguments[0] == "ctl" for word in arguments})
+def helped(*command):
+    return subprocess.run([spoor, *command], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def options(*command):
+    """The long options that a command's help lists."""
+    return re.findall(r"^  (?:-., |    )--([a-z_-]+)", helped(*command, "--help"), re.M)
+
+
+def given(*command):
+    return [word[2:] for arguments, _ in rows.values() if arguments[: len(command)] == list(command) for word in arguments if word.startswith("--")]
+
+
+menu = re.search(r"^Commands:\n(.*?)\n\n", helped("help"), re.S | re.M)[1]
+complete("commands", re.findall(r"^  ([a-z]+) ", menu, re.M), {arguments[0] for arguments, _ in rows.values()})
+ctl = re.search(r"^Commands:\n(.*?)\n\n", helped("ctl", "--help"), re.S | re.M)[1]
+complete("commands of ctl", re.findall(r"^  ([a-z]+) ", ctl, re.M), {word for arguments, _ in rows.values() if arguments[0] == "ctl" for word in arguments})
 own = dict.fromkeys(["pid", "cmd", "output", "list", "quiet", "verbose"], "by their letters")
 own |= dict.fromkeys(["follow", "cgroup", "new-privileges", "rotate-size", "keep", "duration", "max-events", "max-memory", "times", "histogram", "warnings",
                       "no-warnings", "unsafe", "mode", "no-feature", "bench", "host", "btf", "usdt-file-activation", "traceable-functions", "version", "help"],
                      "show no names of their own, or what is given to them: see `no option`")
-complete("options", re.findall(r"^    \{(?:OPTION_\w+|'.'), \"([a-z-]+)\"", source("cmd/options.c"), re.M), [word[2:] for word in words if word.startswith("--")] + list(own))
-reports = {"follow": "lines as those of report", "to": "as --from", "width": "a number", "output": "as -o", "help": "ours"}
-complete("options of report", re.findall(r'\{"([a-z]+)", [01], NULL', source("cmd/report.c")),
-         [word[2:] for arguments, _ in rows.values() if arguments[0] == "report" for word in arguments if word.startswith("--")] + list(reports))
+complete("options", options(), given() + list(own))
+reports = dict.fromkeys(["name", "pid", "id", "file", "cpu", "ticks", "step", "json", "output"], "by their letters")
+reports |= {"follow": "lines as those of report", "to": "as --from", "width": "a number", "help": "ours"}
+complete("options of report", options("report"), given("report") + list(reports))
 handling = []
 for name in sorted(os.listdir(root + "/src/builtin")):
     if name.endswith(".c"):

@@ -13,9 +13,9 @@ base/create.c: open(".", O_PATH            ours: where -o writes; made for direc
 base/create.c: open(directory, O_PATH      the same
 base/create.c: give(open(path, O_RDONLY    the same
 builtin/output.c: descriptor = open(       cat() reads what the script says, also /proc and devices; O_NONBLOCK
-cmd/options.c: access(argument, F_OK)      chooses a message; options of the caller
+cmd/options.c: access(value->text, F_OK)   chooses a message; options of the caller
 cmd/options.c: stat(name, &status)         the same
-cmd/report.c: access(argv[optind], F_OK)   the same
+cmd/report.c: access(given.words[next], F_OK)   the same
 cmd/script.c: open(name, O_RDONLY          the script itself
 cmd/trace.c: access(file, R_OK)            the script itself
 kernel/attach.c: opendir(path)             /proc/PID/task

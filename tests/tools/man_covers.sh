@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Checks that man/spoor.1 names every probe kind, builtin, option, setting, warning and variable of the environment, and that it is
-# well-formed as far as the tools here can tell: man_covers.sh BUILD. Prints what is missing; status 0 or 1.
+# Checks that man/spoor.1 names every probe kind, builtin, command, setting, warning and variable of the environment, and that it
+# is well-formed as far as the tools here can tell: man_covers.sh BUILD. Prints what is missing; status 0 or 1. Options are compared by
+# man_options.sh.
 #
 # Names come from the tables in the source, because that is where one is added. A table that yields no name means
 # that its form has changed and that this script must follow.
 set -u
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "${1:?usage: man_covers.sh BUILD}" && pwd) || exit 1
 page=$root/man/spoor.1
 export MANROFFSEQ='' MANWIDTH=200 LC_ALL=C.UTF-8
 status=0
@@ -43,22 +45,9 @@ cd "$root" || exit 1
 covers builtin $(grep -ohE '^ *(\{|[A-Z]+\()"[a-z_]+", "' src/builtin/*.c | cut -d'"' -f2 | sed 's/^arg$/arg0/' | sort -u)
 covers "probe kind" $(grep -oE '&probe_kind_[a-z]+' src/probe/all.c | sed 's/.*_//' | sort -u)
 covers "short name" $(sed -nE 's/.*\.aliases = .*\{"([A-Za-z]+)", NULL\}.*/\1/p' src/probe/*.c)
-covers option $(sed -nE "s/^    \{(OPTION_[A-Z_]+|'.'), \"([a-z-]+)\",.*/--\2/p; s/^    \{'(.)', .*/-\1/p" src/cmd/options.c) \
-    $(sed -nE "s/^    \{'.', \"([a-z-]+)\",.*/--\1/p" src/cmd/options.c)
 covers setting $(sed -nE 's/^    \{"([a-z_]+)", SETTING_.*/\1/p' src/session/settings.c)
-covers command $(sed -nE 's/^    \{"([a-z]+)", command_.*/\1/p' src/cmd/commands.c)
+covers command $("$build/spoor" help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p')
 covers variable $(sed -nE 's/.*environment(_number)?\("([A-Z_]+)".*/SPOOR_\2/p' src/cmd/options.c)
-
-# The options of a command stand in its own page: those that begin a line of its help.
-for command in trace count argdist list convert; do
-    page=$root/man/spoor-$command.1
-    own=$(man -l "$page" 2>/dev/null | sed 's/.\x08//g; s/\x1b\[[0-9;]*m//g' | tr -s ' \n' ' ')
-    options=$(sed -nE 's/^    "  (-[^ ]+)(, (-[^ ]+))?.*/\1 \3/p' "src/cmd/$(sed 's/^list$/tplist/' <<<"$command").c")
-    [ -n "$options" ] || complain "no option of spoor $command found in the source: this check must follow it"
-    for name in $options; do
-        grep -qE -e "(^|[^A-Za-z0-9_-])$name([^A-Za-z0-9_]|\$)" <<<"$own" || { echo "man/spoor-$command.1: option '$name' is missing" && status=1; }
-    done
-done
 
 # The first words of each warning that a trace can give.
 warnings=0

@@ -498,19 +498,6 @@ static void test_quantiles(void **state)
     latency_clear(&latency);
 }
 
-static void test_filters(void **state)
-{
-    (void)state;
-    uint64_t time;
-    assert_true(filter_parse_time("1500", &time) && time == 1500000);
-    assert_true(filter_parse_time("1.5ms", &time) && time == 1500000);
-    assert_true(filter_parse_time("2s", &time) && time == 2000000000);
-    assert_false(filter_parse_time("", &time));
-    assert_false(filter_parse_time("-1", &time));
-    assert_false(filter_parse_time("12parsecs", &time));
-    assert_false(filter_parse_time("99999999999999999999", &time));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -523,7 +510,6 @@ int main(void)
         cmocka_unit_test(test_object_lives_and_stories),
         cmocka_unit_test(test_many_short_lives),
         cmocka_unit_test(test_quantiles),
-        cmocka_unit_test(test_filters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
