@@ -93,9 +93,11 @@ static int add_enum(void *target, const struct option_value *value)
 static int choose_format(void *target, const struct option_value *value)
 {
     struct options *options = target;
-    options->session.is_json = !strcmp(value->text, "json");
-    if (options->session.is_json || !strcmp(value->text, "text"))
+    const bool is_json = !strcmp(value->text, "json");
+    if (is_json || !strcmp(value->text, "text")) {
+        options->session.is_json = is_json;
         return 0;
+    }
     if (!access(value->text, F_OK))
         return command_line_append(&options->session.recordings, value->text) ? fail_memory(value) : 0;
     if (errno != ENOENT)

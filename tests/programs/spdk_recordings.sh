@@ -208,9 +208,9 @@ wrong() {
 for command in "report --whole" "ctl show" "record -o none"; do
     read -ra words <<<"$command"
     command=${words[0]} rest=("${words[@]:1}")
-    wrong "$command: an id that is no number" '-i takes a shared memory id, a number from 0 on, not x' "$command" -i x "${rest[@]}"
+    wrong "$command: an id that is no number" '-i takes a shared memory id, a number from 0 on, not .x.' "$command" -i x "${rest[@]}"
     wrong "$command: -s with -f" 'the file is named already, which does not go with -s' "$command" -s $name -f "$file" "${rest[@]}"
-    wrong "$command: -i with -p" '-i and -p each say which recording of a program' "$command" -i 7 -p $program "${rest[@]}"
+    wrong "$command: -i with -p" '-i says which recording of a program, as -p does: not with -p' "$command" -i 7 -p $program "${rest[@]}"
     wrong "$command: an id that nobody has" "no recording named $name with id 8 in /dev/shm; .spoor ctl list. shows" "$command" -s $name -i 8 "${rest[@]}"
 done
 wrong "a negative id" '-i takes a shared memory id' report -i -1
