@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a command's arguments are, as a table: its parser, its --help, its messages and its completions are made of that.
  * A command says which options there are, how each is read and where it is stored; and which of them need or exclude
- * others. Manual pages are compared with the tables by tests/programs/manual.sh. */
+ * others. Manual pages are compared with the tables by tests/tools/man_options.sh. */
 #ifndef SPOOR_CMD_COMMAND_LINE_H
 #define SPOOR_CMD_COMMAND_LINE_H
 

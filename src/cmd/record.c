@@ -135,7 +135,7 @@ const struct command_line record_line = {
     .name = "record",
     .summary = "write what a program records to a file, until it ends",
     .run = command_record,
-    .usage = "[-p PID | -s NAME [-i ID] | -f RECORDING] -o FILE [options]",
+    .usage = "[-p PID | -s NAME [-i ID] | -f FILE] -o FILE [options]",
     .about = "Writes what a program records to a file until the program ends or Ctrl-C. `spoor report FILE` "
              "reads it.\n",
     COMMAND_ROWS(rows),
