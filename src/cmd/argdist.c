@@ -47,10 +47,10 @@ static const struct option_row rows[] = {
      .max = INT32_MAX},
     {'z', "string-size", "N", "read at most N bytes of strings (80)",
      OPTION_STORES(NUMBER, struct arguments, string_size), .min = 1, .max = BCC_STRING_MAX},
-    {'i', "interval", "SECONDS", "print after each interval (1)",
-     OPTION_STORES(NUMBER, struct arguments, interval), BCC_RANGE},
-    {'d', "duration", "SECONDS", "end after this time", OPTION_STORES(NUMBER, struct arguments, duration),
-     BCC_RANGE},
+    {'i', "interval", "TIME", "print after each interval (1s)",
+     OPTION_STORES(DURATION, struct arguments, interval), BCC_TIMES},
+    {'d', "duration", "TIME", "end after this time", OPTION_STORES(DURATION, struct arguments, duration),
+     BCC_TIMES},
     {'n', "number", "N", "end after N outputs", OPTION_STORES(NUMBER, struct arguments, outputs), BCC_RANGE},
     {'c', "cumulative", NULL, "go on counting from one output to the next",
      OPTION_STORES(FLAG, struct arguments, cumulative)},
@@ -312,7 +312,9 @@ static void write_interval(struct text *script, const struct arguments *argument
     uint64_t lasting = (arguments->duration + arguments->interval - 1) / arguments->interval;
     if (lasting && (!outputs || lasting < outputs))
         outputs = lasting;
-    text_printf(script, "\ninterval:s:%llu\n{\n", (unsigned long long)arguments->interval);
+    text_char(script, '\n');
+    bcc_interval(script, arguments->interval);
+    text_add(script, "\n{\n");
     write_outputs(script, arguments);
     if (outputs)
         text_printf(script, "    if (++@outputs == %llu) {\n        exit();\n    }\n",
@@ -388,7 +390,7 @@ static int write_script(struct arguments *arguments, const struct options *optio
 static int command_argdist(int argc, char **argv)
 {
     static struct options options; /* its lists live as long as the process */
-    static struct arguments arguments = {.string_size = 80, .interval = 1};
+    static struct arguments arguments = {.string_size = 80, .interval = VALUE_SECOND};
     struct arena arena = {0};
     struct text script = {0};
     jmp_buf out_of_memory;

@@ -138,6 +138,20 @@ void bcc_attach_point(struct text *out, const struct bcc_spec *spec, bool is_ret
     text_printf(out, ":%s", spec->name);
 }
 
+void bcc_interval(struct text *out, uint64_t nanoseconds)
+{
+    const bool are_seconds = nanoseconds % VALUE_SECOND == 0,
+               are_milliseconds = nanoseconds % VALUE_MILLISECOND == 0;
+    const uint64_t unit = are_seconds        ? VALUE_SECOND
+                          : are_milliseconds ? VALUE_MILLISECOND
+                                             : VALUE_MICROSECOND;
+    text_printf(out, "interval:%s:%llu",
+                are_seconds        ? "s"
+                : are_milliseconds ? "ms"
+                                   : "us",
+                (unsigned long long)(nanoseconds / unit));
+}
+
 void bcc_quoted(struct text *out, const char *text, bool percent)
 {
     for (; *text; text++) {

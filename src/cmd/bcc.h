@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "cmd/command_line.h"
 #include "cmd/options.h"
+#include "cmd/values.h"
 
 enum { BCC_PARAMETERS = 12, BCC_STRING_MAX = 1 << 14 };
 
@@ -53,6 +54,8 @@ bool bcc_is_string_type(const char *type, size_t length); /* char * */
 
 /* "uprobe:c:write"; return: of its return in any case. */
 void bcc_attach_point(struct text *out, const struct bcc_spec *spec, bool is_return);
+/* "interval:s:2" */
+void bcc_interval(struct text *out, uint64_t nanoseconds);
 /* Text that stands within quotes of the script; percent: and is a format. */
 void bcc_quoted(struct text *out, const char *text, bool percent);
 
@@ -71,6 +74,10 @@ void bcc_quoted(struct text *out, const char *text, bool percent);
     {                                                                                                        \
         0, "show-script", NULL, "print the script, and do nothing else", OPTION_STORES(FLAG, type, shows)    \
     }
+/* Of intervals and durations, which become part of a script, too. */
+#define BCC_TIMES                                                                                            \
+    .min = VALUE_MILLISECOND, .max = (1ull << 30) * VALUE_SECOND,                                            \
+    .takes = "a time of a millisecond or more, such as 2 (seconds) or 500ms"
 #define BCC_RANGE .min = 1, .max = 1 << 30 /* of numbers that become part of a script */
 
 /* What every script begins with: what is to be seen of maps it prints itself. */

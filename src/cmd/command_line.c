@@ -192,7 +192,7 @@ static bool read_argument(struct option_value *value)
     case OPTION_SIZE: return value_size(value->text, &value->number);
     case OPTION_DURATION:
         return value_time(value->text, VALUE_SECOND, &value->number) && value->number &&
-               value->number >= row->min;
+               value->number >= row->min && (!row->max || value->number <= row->max);
     case OPTION_MOMENT: return value_time(value->text, VALUE_MICROSECOND, &value->number);
     case OPTION_CHOICE: return find_choice(row->argument, value->text, &value->number);
     default: return true;

@@ -23,10 +23,10 @@ static const struct option_row rows[] = {
     BCC_ROW_COMMAND(struct arguments),
     {'c', "cpu", "CPU", "trace only this CPU", OPTION_STORES(NUMBER, struct arguments, cpu),
      .max = UINT16_MAX},
-    {'i', "interval", "SECONDS", "print and begin anew after each interval",
-     OPTION_STORES(NUMBER, struct arguments, interval), BCC_RANGE},
-    {'d', "duration", "SECONDS", "end after this time", OPTION_STORES(NUMBER, struct arguments, duration),
-     BCC_RANGE},
+    {'i', "interval", "TIME", "print and begin anew after each interval (2s, 500ms)",
+     OPTION_STORES(DURATION, struct arguments, interval), BCC_TIMES},
+    {'d', "duration", "TIME", "end after this time", OPTION_STORES(DURATION, struct arguments, duration),
+     BCC_TIMES},
     {'T', "timestamp", NULL, "print the time of day too", OPTION_STORES(FLAG, struct arguments, timestamp)},
     {'r', "regexp", NULL, "PATTERN's last part is a regular expression (POSIX, extended)",
      OPTION_STORES(FLAG, struct arguments, regular)},
@@ -156,7 +156,9 @@ static void write_table(struct text *script, const struct arguments *arguments)
 static void write_ends(struct text *script, const struct arguments *arguments)
 {
     if (arguments->interval) {
-        text_printf(script, "\ninterval:s:%llu\n{\n", (unsigned long long)arguments->interval);
+        text_char(script, '\n');
+        bcc_interval(script, arguments->interval);
+        text_add(script, "\n{\n");
         if (arguments->duration)
             text_printf(
                 script, "    if (++@intervals == %llu) {\n        exit();\n    }\n",
