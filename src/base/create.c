@@ -80,15 +80,15 @@ static bool may_reuse(const struct stat *file, const struct stat *directory)
            (file->st_uid == geteuid() || (S_ISREG(file->st_mode) && file->st_uid == directory->st_uid));
 }
 
-/* Who names a pipe of their own waits for its reader. */
 static int open_for_writing(int found, const struct stat *file)
 {
-    char path[40];
-    if (S_ISREG(file->st_mode))
-        return foreign_reopen(found, O_WRONLY);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", found);
-    const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    return fd < 0 ? -errno : fd;
+    const int fd = foreign_reopen(found, O_WRONLY);
+    return fd == -ENXIO && S_ISFIFO(file->st_mode) ? -EAGAIN : fd;
+}
+
+const char *create_error(int error)
+{
+    return error == -EAGAIN ? "nobody reads the pipe" : strerror(-error);
 }
 
 static int reuse(int at, const char *name, const struct stat *directory)

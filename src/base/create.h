@@ -8,8 +8,13 @@
  *
  * In a directory where other users may put files, such as /tmp, links are not followed. There a file is refused with
  * -EPERM if it has a second name, or belongs neither to the caller nor to the directory's owner; so are pipes and
- * devices that do not belong to the caller. In other directories pipes and devices are opened as they are. */
+ * devices that do not belong to the caller. In other directories pipes and devices are opened as they are.
+ *
+ * This never waits: a FIFO that nobody reads is -EAGAIN, and writing to what is no regular file is -EAGAIN when its reader
+ * does not read. */
 int create_file(const char *path);
+/* What is wrong when create_file() has failed. */
+const char *create_error(int error);
 
 /* The same, but fails with -EEXIST if there is such a file already. `at` is a directory, or AT_FDCWD. */
 int create_new_file(int at, const char *name);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/create.h"
+#include "base/whole.h"
 #include "bpf/lower.h"
 #include "builtin/event_handler.h"
 #include "builtin/all.h"
@@ -103,8 +104,31 @@ static struct ir *lower_skboutput(struct lowering *l, struct node *node, struct 
 struct event_file {
     struct event_file *next;
     FILE *stream; /* NULL: it could not be opened or written, which was said */
+    int descriptor;
     char path[];
 };
+
+/* A reader of a pipe that does not read holds the trace up for a moment, once: then the file has ended. */
+static ssize_t write_part(void *cookie, const char *bytes, size_t size)
+{
+    enum { PATIENCE_MS = 500 };
+    const struct event_file *file = cookie;
+    const int error = whole_write(file->descriptor, bytes, size, PATIENCE_MS);
+    errno = -error;
+    return error ? 0 : (ssize_t)size;
+}
+
+static int close_descriptor(void *cookie)
+{
+    const struct event_file *file = cookie;
+    return close(file->descriptor);
+}
+
+static FILE *open_stream(struct event_file *file, int descriptor)
+{
+    file->descriptor = descriptor;
+    return fopencookie(file, "w", (cookie_io_functions_t){.write = write_part, .close = close_descriptor});
+}
 
 void event_handler_close_files(struct event_handler *handler)
 {
@@ -112,7 +136,7 @@ void event_handler_close_files(struct event_handler *handler)
         next = file->next;
         if (file->stream && fclose(file->stream))
             handler->warn(handler, (struct span){0}, "failed to write file '%s' (%s)", file->path,
-                          strerror(errno));
+                          create_error(-errno));
         free(file);
     }
     handler->files = NULL;
@@ -132,9 +156,9 @@ static struct event_file *open_capture(struct event_handler *handler, const stru
     file->next = handler->files;
     handler->files = file;
     int descriptor = create_file(path);
-    if (descriptor < 0 || !(file->stream = fdopen(descriptor, "w"))) {
+    if (descriptor < 0 || !(file->stream = open_stream(file, descriptor))) {
         handler->warn(handler, action->call->span, "failed to open file '%s' (%s)", path,
-                      strerror(descriptor < 0 ? -descriptor : errno));
+                      create_error(descriptor < 0 ? descriptor : -errno));
         if (descriptor >= 0)
             close(descriptor);
         return file;
@@ -169,7 +193,8 @@ static void handle_skboutput(struct event_handler *handler, const struct action 
     fwrite(packet + 8, taken, 1, stream);
     if (!ferror(stream))
         return;
-    handler->warn(handler, action->call->span, "failed to write file '%s' (%s)", file->path, strerror(errno));
+    handler->warn(handler, action->call->span, "failed to write file '%s' (%s)", file->path,
+                  create_error(-errno));
     fclose(stream);
     file->stream = NULL;
 }

@@ -2,7 +2,6 @@
 /* `spoor convert`: a recording in the other format, as a new file. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/output.h"
 #include "cmd/recordings.h"
+#include "cmd/stop.h"
 #include "export/convert.h"
 
 struct arguments {
@@ -32,12 +32,6 @@ static const struct option_row rows[] = {
 };
 
 static volatile int stopped;
-
-static void stop(int signal)
-{
-    (void)signal;
-    stopped = 1;
-}
 
 /* False: the command is over, with *status. */
 static bool parse(struct arguments *arguments, int argc, char **argv, int *status)
@@ -97,10 +91,7 @@ static int command_convert(int argc, char **argv)
         text_printf(&why, "%s is a recording of spoor's already", arguments.from);
         error = -EINVAL;
     }
-    const struct sigaction action = {.sa_handler = stop};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    stop_on_signals(&stopped);
     if (error) {
         recordings_fail(&why, error);
     } else if (output_open(&output, arguments.to, false)) {

@@ -13,6 +13,7 @@
 #include "base/terminal.h"
 #include "base/whole.h"
 #include "cmd/command.h"
+#include "cmd/stop.h"
 
 int output_open(struct output *output, const char *path, bool is_directory)
 {
@@ -32,6 +33,27 @@ int output_open(struct output *output, const char *path, bool is_directory)
     return 1;
 }
 
+/* A reader may pause as long as it likes, until the end is asked for: then it has the time of some alarms. */
+static int write_or_stop(int file, const char *at, size_t left)
+{
+    enum { ALARMS = 3 };
+    for (int alarms = 0; left;) {
+        const ssize_t put = write(file, at, left);
+        if (put >= 0) {
+            at += put;
+            left -= (size_t)put;
+            alarms = 0;
+        } else if (errno == EAGAIN) {
+            poll(&(struct pollfd){file, POLLOUT, 0}, 1, -1);
+        } else if (errno != EINTR) {
+            return -errno;
+        }
+        if (put < 0 && stop_is_asked() && ++alarms > ALARMS)
+            return -ETIMEDOUT;
+    }
+    return 0;
+}
+
 /* There may be as many files as threads: none is kept open. */
 static int write_in_directory(const struct output *output, const char *name, const void *bytes, size_t length)
 {
@@ -49,7 +71,7 @@ static int write_to_terminal(int file, const char *bytes, size_t length)
 {
     struct text text = {0};
     terminal_escape(&text, bytes, length, TERMINAL_LINES);
-    const int error = text.failed ? -ENOMEM : whole_write(file, text_string(&text), text.length, -1);
+    const int error = text.failed ? -ENOMEM : write_or_stop(file, text_string(&text), text.length);
     text_free(&text);
     return error;
 }
@@ -60,7 +82,7 @@ int output_write(struct output *output, const char *name, const void *bytes, siz
         output->error = write_to_terminal(output->file, bytes, length);
     else if (!output->error)
         output->error = output->is_directory ? write_in_directory(output, name, bytes, length)
-                                             : whole_write(output->file, bytes, length, -1);
+                                             : write_or_stop(output->file, bytes, length);
     return output->error;
 }
 
@@ -82,7 +104,10 @@ int output_close(struct output *output, bool is_whole)
     if (!output->path) {
         if (!output->error || output->error == -EPIPE)
             return 0;
-        command_print(stderr, "ERROR: cannot write the output: %s\n", strerror(-output->error));
+        if (output->error == -ETIMEDOUT)
+            fputs("ERROR: nobody reads the output: the rest of it is lost\n", stderr);
+        else
+            command_print(stderr, "ERROR: cannot write the output: %s\n", strerror(-output->error));
         return 1;
     }
     if (output->error || !is_whole) {

@@ -2,7 +2,6 @@
 /* `spoor record`: drains a running program's recording to a file. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +10,12 @@
 
 #include "cmd/command.h"
 #include "cmd/recordings.h"
+#include "cmd/stop.h"
 #include "cmd/values.h"
 #include "reader/drain.h"
 #include "reader/find.h"
 
-static volatile sig_atomic_t stopped;
+static volatile int stopped;
 
 struct arguments {
     struct find_choice choice;
@@ -46,12 +46,6 @@ static const struct option_rule rules[] = {
     RECORDING_RULES,
     {"--keep", OPTION_NEEDS, "--rotate-size --rotate-time", NULL},
 };
-
-static void stop(int signal)
-{
-    (void)signal;
-    stopped = 1;
-}
 
 /* False: the command is over, with *status. */
 static bool parse(struct arguments *arguments, int argc, char **argv, int *status)
@@ -105,9 +99,7 @@ static int command_record(int argc, char **argv)
     if (!parse(&arguments, argc, argv, &status))
         return status;
     char *path = recordings_path(arguments.file, &arguments.choice, &why, &error);
-    struct sigaction action = {.sa_handler = stop};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    stop_on_signals(&stopped);
     if (path)
         error = drain_open(path, &arguments.drain, &drain, &why);
     if (!error)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor report`: prints a recording. */
 #include "cmd/report.h"
+#include "cmd/stop.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,12 +19,6 @@
 #include "reader/find.h"
 
 volatile int report_stop;
-
-static void stop(int signal)
-{
-    (void)signal;
-    report_stop = 1;
-}
 
 /* ---- output and progress ---- */
 
@@ -330,9 +325,7 @@ static int command_report(int argc, char **argv)
     const bool writes_events = !arguments.report.stats && !arguments.report.slowest;
     report.shows_progress =
         isatty(STDERR_FILENO) && !(writes_events && isatty(STDOUT_FILENO) && !report.output.path);
-    struct sigaction action = {.sa_handler = stop};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    stop_on_signals(&report_stop);
     signal(SIGPIPE, SIG_IGN);
     status = arguments.report.stats     ? report_stats(&report)
              : arguments.report.slowest ? report_slowest(&report)

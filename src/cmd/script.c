@@ -2,9 +2,11 @@
 /* Runs a script: reads its text, opens the output, hands both to a session. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/create.h"
@@ -41,23 +43,43 @@ static int fail(const char *what, const char *name, int error)
     return 1;
 }
 
+/* Who names a pipe of their own waits for its other end, as in a shell; after a second they learn what for. */
+enum { UNTOLD_MS = 1000 };
+
+static void report_waiting(const char *what, const char *name)
+{
+    command_print(stderr, "NOTE: waiting for %s '%s'\n", what, name);
+}
+
+/* Before a writer has come there is nothing to poll for; without one a read would be the end. */
+static void wait_for_text(int descriptor, const char *name)
+{
+    struct pollfd ready = {descriptor, POLLIN, 0};
+    if (poll(&ready, 1, UNTOLD_MS) || isatty(descriptor))
+        return;
+    report_waiting("the script from", name);
+    poll(&ready, 1, -1);
+}
+
 /* The whole text of a file or of the standard input. */
 int command_read_text(const char *name, struct text *text)
 {
     enum { LARGEST = 2 << 20 };
-    int descriptor = strcmp(name, "-") ? open(name, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+    const bool is_file = strcmp(name, "-") != 0;
+    int descriptor = is_file ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : STDIN_FILENO;
     if (descriptor < 0)
         return errno;
     char part[8192];
     ssize_t got;
     int error = 0;
-    while ((got = read(descriptor, part, sizeof part)) != 0 && text->length <= LARGEST) {
+    wait_for_text(descriptor, is_file ? name : "standard input");
+    if (is_file && fcntl(descriptor, F_SETFL, 0)) /* from now on reads wait for the writer */
+        error = errno;
+    while (!error && (got = read(descriptor, part, sizeof part)) != 0 && text->length <= LARGEST) {
         if (got > 0)
             text_append(text, part, (size_t)got);
-        else if (errno != EINTR) {
+        else if (errno != EINTR)
             error = errno;
-            break;
-        }
     }
     if (descriptor != STDIN_FILENO)
         close(descriptor);
@@ -196,6 +218,18 @@ static const char *name_of(const struct options *options, const struct script_op
     return text_string(name);
 }
 
+static int open_output(const char *path)
+{
+    enum { STEP_MS = 20 };
+    int file;
+    for (int waited = 0; (file = create_file(path)) == -EAGAIN; waited += STEP_MS) {
+        if (waited == UNTOLD_MS)
+            report_waiting("a reader of", path);
+        nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000}, NULL);
+    }
+    return file;
+}
+
 static int run_sources(struct options *options, const struct source *sources, size_t count)
 {
     options->session.output = STDOUT_FILENO;
@@ -205,7 +239,7 @@ static int run_sources(struct options *options, const struct source *sources, si
         if (options->session.rotate_bytes)
             text_add(&first, ".1");
         options->session.output_path = options->output;
-        options->session.output = first.failed ? -ENOMEM : create_file(text_string(&first));
+        options->session.output = first.failed ? -ENOMEM : open_output(text_string(&first));
         text_free(&first);
         if (options->session.output < 0) {
             int error = -options->session.output;

@@ -54,7 +54,7 @@ static void rotate(struct session *session)
     text_printf(&path, "%s.%llu", options->output_path, number);
     int file = path.failed ? -ENOMEM : create_file(text_string(&path));
     if (file < 0 || dup3(file, options->output, O_CLOEXEC) < 0)
-        fail(session, "cannot go on with a new file of output: %s", strerror(file < 0 ? -file : errno));
+        fail(session, "cannot go on with a new file of output: %s", create_error(file < 0 ? file : -errno));
     if (file >= 0)
         close(file);
     if (options->keep_files && number > options->keep_files) {

@@ -110,12 +110,115 @@ stopped "merging zeros without an end" report -f "$kept" --merge /dev/zero
 mkfifo own
 stopped "output into a pipe of one's own that nobody reads" -q -o own -e 'begin { exit(); }'
 stopped "a script from a silent pipe" --check silent
+waits() { # NAME WORDS ARGUMENTS…: says after a moment what it waits for, and ends on a signal then, too
+    local name=$1 words=$2 pid
+    shift 2
+    env --default-signal=INT,TERM "$spoor" "$@" >output 2>errors 9>&- </dev/null &
+    pid=$!
+    check "$name: is told" until_so grep -qF "$words" errors
+    kill -INT $pid
+    check "$name: and SIGINT ends it" timeout 3 tail --pid=$pid -s 0.1 -f /dev/null
+    kill -KILL $pid 2>/dev/null
+    wait $pid 2>/dev/null
+}
+waits "a pipe without a reader" "waiting for a reader of 'own'" -q -o own -e 'begin { exit(); }'
+waits "a pipe without a writer" "waiting for the script from 'own'" --check own
+waits "a silent pipe" "waiting for the script from 'silent'" --check silent
+timeout 20 "$spoor" -q -o own -e 'begin { printf("here I am\n"); exit(); }' 2>errors 9>&- &
+writer=$!
+until_so grep -q waiting errors
+timeout 10 cat own >output
+wait $writer
+check "who comes late to a pipe of output is waited for" test $? = 0 -a "$(head -n 1 output)" = "here I am"
+timeout 20 "$spoor" -q own >output 2>errors 9>&- &
+reader=$!
+until_so grep -q waiting errors
+timeout 10 sh -c "{ echo 'begin { print(7);'; sleep 0.3; echo 'exit(); }'; } >own"
+wait $reader
+check "who comes late with a script, too" test $? = 0 -a "$(head -n 1 output)" = 7
+mkfifo turned.2
+timeout -k 2 10 "$spoor" -q -o turned --rotate-size 1K -e 'interval:us:100 { printf("%d a line of some length, so that it comes soon\n", ++@n); }' 2>errors 9>&-
+check "files that follow each other do not wait for the reader of a pipe" test $? = 1
+check "which is named" grep -q 'nobody reads the pipe' errors
 mkfifo unread
 timeout 20 "$spoor" report -f "$kept" --merge unread >output 2>errors 9>&- &
 reader=$!
 timeout 10 sh -c "echo '{\"type\": \"printf\", \"time_ns\": 1, \"data\": \"here I am\"}' >unread"
 wait $reader
 check "who comes late to a pipe is waited for" grep -q 'here I am' output
+
+# ---- readers that do not read ----
+# Of the output and of the messages: whatever is written there waits for them, but not longer than its user does.
+mkfifo stuck hold
+# shellcheck disable=SC2217 # it only holds the pipe open
+sleep 1000 <stuck 9>&- &
+unwilling=$!
+exec 8>stuck
+dd if=/dev/zero of=/dev/fd/8 bs=4096 oflag=nonblock 2>errors # as much as it holds
+exec 10<>hold
+SPOOR_TRACE_DIR=$dir/recorded ./recording lives 1000 1 0 4096 <hold >said 8>&- 9>&- 10>&- &
+living=$!
+until_so test -s said
+live=$(head -n 1 said)
+cat >packets <<'P' && chmod +x packets
+#!/usr/bin/env python3
+import socket
+while True:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(bytes(1000), ("127.0.0.1", 9))
+P
+many='interval:us:100 { printf("%d a line of some length\n", ++@n); }'
+stuck_places() {
+    cat <<P
+output of a script|-q -e '$many'
+output of a script into a pipe of one's own|-q -o stuck -e '$many'
+files of packets|-q -c './packets' -e 'tracepoint:net:net_dev_queue { skboutput("stuck", (struct sk_buff *)args.skbaddr, 2048, 0); }'
+a list of probes|-l 'tracepoint:*'
+a report|report -f '$kept'
+a report in JSON|report -j -f '$kept'
+a report that follows|report --follow -f '$live'
+statistics|report --stats -f '$kept'
+the slowest|report --slowest 3 -f '$kept'
+an export|report --export folded -f '$kept'
+a binary export|report --export perfetto -f '$kept'
+ctl show|ctl -f '$kept' show
+ctl list|ctl list
+places of probes|tplist -l ./calls
+P
+}
+tried=0
+while IFS='|' read -r place command; do
+    bad=
+    for stream in output messages; do
+        for signal in INT TERM; do
+            rm -f exported
+            # shellcheck disable=SC2086
+            if [ $stream = output ]; then
+                eval "exec env --default-signal=INT,TERM '$spoor' $command" >stuck 2>errors 9>&- 8>&- 10>&- </dev/null &
+            else
+                eval "exec env --default-signal=INT,TERM '$spoor' $command" >output 2>stuck 9>&- 8>&- 10>&- </dev/null &
+            fi
+            pid=$!
+            sleep 0.5
+            kill -$signal $pid 2>/dev/null
+            timeout 3 tail --pid=$pid -s 0.1 -f /dev/null || bad="$bad $stream (deaf to SIG$signal)"
+            kill -KILL $pid 2>/dev/null
+            wait $pid 2>/dev/null
+            tried=$((tried + 1))
+        done
+    done
+    check "nobody reads $place:${bad:- ends on a signal}" test -z "$bad"
+done < <(stuck_places)
+echo "$tried readers that do not read"
+env --default-signal=INT,TERM "$spoor" record -f "$live" -o drained 2>stuck 9>&- 8>&- 10>&- </dev/null &
+pid=$!
+until_so test -s drained
+kill -INT $pid
+check "nobody reads the summary of record: ends on SIGINT" timeout 3 tail --pid=$pid -s 0.1 -f /dev/null
+kill -KILL $pid 2>/dev/null
+wait $pid 2>/dev/null
+exec 10>&- 8>&-
+kill $unwilling
+wait $living $unwilling 2>/dev/null
 
 # ---- holes ----
 # Terabytes that cost nothing: the rings of a recording are said to be far away, and larger than any disk.

@@ -32,7 +32,6 @@ reader/json_lines.c: open(path, O_RDONLY   of the caller, who may give a pipe
 reader/relation.c: fopen(path, "re")       /proc/cpuinfo, a file of /sys
 reader/write_access.c: fopen(path, "re")   /proc/PID/fdinfo
 reader/write_access.c: opendir(path)       /proc/PID/fd
-base/create.c: open(path, O_WRONLY        /proc/self/fd
 session/child.c: = open(session)           a function of ours
 session/command_terminal.c: open("/dev/tty", flags)              our terminal
 session/command_terminal.c: open(name, flags)                   /proc/self/fd, a terminal
