@@ -21,7 +21,8 @@ static const uint64_t for_tracing =
     BIT(OWN_CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYSLOG) | /* map_files, addresses of the kernel */
     BIT(CAP_KILL) |                                     /* the command of -c, of whatever user */
     BIT(CAP_SETUID) | BIT(CAP_SETGID);                  /* readers are another user: sandbox.h */
-static const uint64_t for_files = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_CHOWN);
+static const uint64_t for_opening = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_CHOWN);
+static const uint64_t for_removing = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER);
 
 static int keep_capabilities(uint64_t wanted)
 {
@@ -99,19 +100,11 @@ static int refuse_calls(void)
     return call_filter_install(&filter, 0);
 }
 
-static int keep(uint64_t wanted, bool makes_files)
+int privilege_keep(unsigned uses)
 {
-    const int error = keep_capabilities(wanted | for_reading | (makes_files ? for_files : 0));
+    const int error = keep_capabilities(for_reading | (uses & PRIVILEGE_TRACE ? for_tracing : 0) |
+                                        (uses & PRIVILEGE_OPEN_FILES ? for_opening : 0) |
+                                        (uses & PRIVILEGE_REMOVE_FILES ? for_removing : 0));
     const int refusal = refuse_calls();
     return error ? error : refusal;
-}
-
-int privilege_keep_tracing(bool makes_files)
-{
-    return keep(for_tracing, makes_files);
-}
-
-int privilege_keep_reading(bool makes_files)
-{
-    return keep(0, makes_files);
 }

@@ -3,16 +3,16 @@
 #ifndef SPOOR_BASE_PRIVILEGE_H
 #define SPOOR_BASE_PRIVILEGE_H
 
-#include <stdbool.h>
-
-/* To be called by a process that will run no further command. It keeps the capabilities that it takes to attach to
- * what appears later, to read files for names, and to end what it started; with makes_files also those that it takes
- * to make files for other users. Its children can have no more. For it and its children the system calls that run
- * programs and change the machine (execve, ptrace, mount, kernel modules, clocks and the like) fail with EPERM. None
- * of this can be undone. Returns 0 or -errno; after an error everything else was given up all the same. */
-int privilege_keep_tracing(bool makes_files);
-/* The same for a process that reads recordings: it keeps only the capabilities to read files and to look at other
- * users' processes. */
-int privilege_keep_reading(bool makes_files);
+enum privilege_use {
+    PRIVILEGE_TRACE = 1,        /* to attach to what appears later, and to end what was started */
+    PRIVILEGE_OPEN_FILES = 2,   /* to make files for other users, and to open theirs for writing */
+    PRIVILEGE_REMOVE_FILES = 4, /* also those of others in directories where all may write */
+};
+/* To be called by a process that will run no further command. It keeps the capabilities to read files and to look at
+ * other users' processes, and those that the uses (enum privilege_use) take. Its children can have no more. For it and
+ * its children the system calls that run programs and change the machine (execve, ptrace, mount, kernel modules, clocks
+ * and the like) fail with EPERM. None of this can be undone. A process may call it again when it needs less. Returns 0
+ * or -errno; after an error everything else was given up all the same. */
+int privilege_keep(unsigned uses);
 
 #endif

@@ -85,7 +85,7 @@ static int command_convert(int argc, char **argv)
     if (!parse(&arguments, argc, argv, &status))
         return status;
     options.relate = arguments.convert == convert_to_spoor;
-    recordings_only_read(true);
+    recordings_keep_privileges(PRIVILEGE_OPEN_FILES);
     int error = recording_open(arguments.from, &options, &recording, &why);
     if (!error && arguments.convert == convert_to_spoor && !recording_is_spdk(recording)) {
         text_printf(&why, "%s is a recording of spoor's already", arguments.from);

@@ -79,7 +79,7 @@ static void print_owner(uid_t owner)
 
 static int list_all(const struct arguments *arguments)
 {
-    recordings_only_read(false);
+    recordings_keep_privileges(0);
     struct find_list list;
     (void)arguments;
     const int error = find_recordings(&list);
@@ -107,6 +107,7 @@ static int list_all(const struct arguments *arguments)
 static int command_clean(const struct arguments *arguments)
 {
     struct find_list list;
+    recordings_keep_privileges(arguments->only_reports ? 0 : PRIVILEGE_REMOVE_FILES);
     int error = find_recordings(&list);
     uint64_t bytes = 0;
     unsigned removed = 0;
@@ -260,12 +261,14 @@ static int run_on_one(const struct command *command, const struct arguments *arg
     struct text why = {0};
     struct control *control = NULL;
     int error;
-    if (!command->steers)
-        recordings_only_read(command->on_one == command_dump);
+    const bool opens_to_write = command->steers || command->on_one == command_dump;
+    recordings_keep_privileges(opens_to_write ? PRIVILEGE_OPEN_FILES : 0);
     char *path = recordings_path(arguments->file, &arguments->choice, &why, &error);
     if (path)
         error = command->steers ? control_open_steering(path, (pid_t)arguments->choice.pid, &control, &why)
                                 : control_open(path, &control, &why);
+    if (command->steers) /* what it writes to is open */
+        recordings_keep_privileges(0);
     if (!error)
         error = command->on_one(control, arguments, &why);
     const int status = report(error, &why);

@@ -98,10 +98,14 @@ static int command_record(int argc, char **argv)
     int status, error;
     if (!parse(&arguments, argc, argv, &status))
         return status;
+    const bool makes_more = arguments.drain.rotate_bytes || arguments.drain.rotate_seconds;
+    recordings_keep_privileges(PRIVILEGE_OPEN_FILES | PRIVILEGE_REMOVE_FILES);
     char *path = recordings_path(arguments.file, &arguments.choice, &why, &error);
     stop_on_signals(&stopped);
     if (path)
         error = drain_open(path, &arguments.drain, &drain, &why);
+    if (!error)
+        recordings_keep_privileges(makes_more ? PRIVILEGE_OPEN_FILES | PRIVILEGE_REMOVE_FILES : 0);
     if (!error)
         error = run(drain, arguments.duration, &why);
     if (error)

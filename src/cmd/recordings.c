@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/privilege.h"
 #include "cmd/command.h"
 #include "cmd/values.h"
 
@@ -53,9 +52,9 @@ int recordings_fail(const struct text *why, int error)
     return 1;
 }
 
-void recordings_only_read(bool makes_files)
+void recordings_keep_privileges(unsigned uses)
 {
-    const int error = privilege_keep_reading(makes_files);
+    const int error = privilege_keep(uses);
     if (error)
         command_print(stderr, "WARNING: privileges that are not needed cannot be given up: %s\n",
                       strerror(-error));

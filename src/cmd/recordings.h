@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/privilege.h"
 #include "base/text.h"
 #include "cmd/command_line.h"
 #include "reader/find.h"
@@ -42,9 +43,9 @@ char *recordings_path(const char *file, const struct find_choice *choice, struct
 /* What went wrong, in words if somebody found some. 1. */
 int recordings_fail(const struct text *why, int error);
 
-/* From here on the command has no rights but those to read, and to make files if it does; a warning when they
+/* From here on the command has no rights but those to read and for these uses (enum privilege_use); a warning when they
  * cannot be given up. */
-void recordings_only_read(bool makes_files);
+void recordings_keep_privileges(unsigned uses);
 
 /* Of SPDK's format: how exactly its times are those of the boot clock. */
 void recordings_report_relation(const struct recording *recording);

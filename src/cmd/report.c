@@ -300,7 +300,7 @@ static int command_report(int argc, char **argv)
         goto out;
     status = 1;
     arguments.recording.relate = arguments.report.merged || arguments.report.format;
-    recordings_only_read(arguments.report.output != NULL);
+    recordings_keep_privileges(arguments.report.output ? PRIVILEGE_OPEN_FILES : 0);
     char *path = recordings_path(arguments.file, &arguments.choice, &why, &error);
     if (path)
         error = recording_open(path, &arguments.recording, &report.recording, &why);

@@ -577,12 +577,15 @@ static int prepare(struct session *session)
 static void give_up_privileges(struct session *session)
 {
     const struct action_table *actions = &session->actions;
-    bool makes_files = session->options.rotate_bytes != 0;
+    unsigned uses = (session->kernel ? PRIVILEGE_TRACE : 0) |
+                    (session->options.rotate_bytes ? PRIVILEGE_OPEN_FILES : 0) |
+                    (session->options.keep_files ? PRIVILEGE_REMOVE_FILES : 0);
     if (session->options.is_embedded || session->options.is_unsafe)
         return;
     for (size_t i = 0; i < actions->count; i++)
-        makes_files |= actions->items[i].builtin && actions->items[i].builtin->flags & BUILTIN_MAKES_FILES;
-    int error = session->kernel ? privilege_keep_tracing(makes_files) : privilege_keep_reading(makes_files);
+        if (actions->items[i].builtin && actions->items[i].builtin->flags & BUILTIN_MAKES_FILES)
+            uses |= PRIVILEGE_OPEN_FILES;
+    int error = privilege_keep(uses);
     if (error && !session->options.no_warnings)
         session_report(session, "WARNING: privileges that are not needed any more cannot be given up: %s\n",
                        strerror(-error));

@@ -43,7 +43,7 @@ gcc -g -O1 -fno-omit-frame-pointer target.c -o target || exit 1
 readers() { pgrep -P "$tracer" -x "spoor-[a-z]+"; }
 reader() { pgrep -P "$tracer" -x "spoor-$1"; }
 says() { # PID NAME: of /proc/PID/status
-    awk -v name="$2:" '$1 == name { print $2 }' "/proc/$1/status"
+    awk -v name="$2:" '$1 == name { print $2 }' "/proc/$1/status" 2>/dev/null
 }
 # until COMMAND…: it comes true within 20 s
 until_true() {
@@ -138,6 +138,50 @@ grep -hE "^(Name|CapEff|CapPrm|Seccomp):" "/proc/$tracer/task/"*/status >rights
 check "all threads have what rights are left" \
     [ "$(cat "/proc/$tracer/task/"*/status | grep -E '^(CapEff|CapPrm|Seccomp):' | sort -u | wc -l)" = 3 ]
 end_trace
+
+# Who writes into the memory of a program has the rights to open it, and no others; then the rights to read.
+CAP_DAC_OVERRIDE=1 CAP_FOWNER=3
+has_only() { # CAPABILITY…: some of these and those to read
+    local capability mask=$((1 << 2 | 1 << 19)) # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE
+    for capability; do mask=$((mask | 1 << capability)); done
+    [ "$(says "$tracer" Seccomp)" = 2 ] && [ $((0x$(says "$tracer" CapPrm) & ~mask)) = 0 ]
+}
+live=$(head -n 1 said)
+"$build/spoor" record -f "$live" -o drained 2>errors &
+tracer=$!
+until_true test -s drained
+check "who records into a file that is there has the rights to read" until_true has_only
+end_trace
+check "and records" [ "$status" = 0 -a -s drained ]
+"$build/spoor" record -f "$live" -o drained --rotate-time 1s --keep 1 2>errors &
+tracer=$!
+check "with the next file the first goes" until_true test -s drained.2 -a ! -e drained.1
+check "who makes files that follow each other has rights for that, too" has_only $CAP_DAC_OVERRIDE 0 $CAP_FOWNER # 0: CAP_CHOWN
+end_trace
+gcc -o locker "$root/tests/programs/locker.c" || exit 1
+mkfifo locked
+./locker "$live" <locked >answer &
+locker=$!
+exec 7>locked
+until_true test -s answer
+"$build/spoor" ctl -f "$live" enable all 2>errors &
+tracer=$!
+check "who steers has no more than opening takes" until_true has_only $CAP_DAC_OVERRIDE 0
+wait "$tracer"
+exec 7>&-
+wait "$locker"
+"$build/spoor" ctl -f "$live" disable all 2>errors
+check "and steers" [ $? = 0 ]
+"$build/spoor" ctl -f "$live" show >out
+check "as the program sees" not grep -q '^  +' out
+tracer=
 exec 8>&-
 wait "$target"
+# Somebody else's, in a directory of somebody else's where all may write: as /dev/shm may be in a container.
+# In a /dev/shm of its own: what others have recorded is not for this test to remove.
+unshare -m bash -c 'mount -t tmpfs -o mode=1777,uid=65534 none /dev/shm && cp "$1" /dev/shm/bench.1.spoor &&
+    chown 65534 /dev/shm/bench.1.spoor && strace -f -o calls "$2" ctl clean && test ! -e /dev/shm/bench.1.spoor' \
+    bash "$recording" "$build/spoor" >out 2>errors
+check "who cleans up removes what others have recorded" [ $? = 0 ]
+check "and gives up what that does not take" grep -q capset calls
 exit 0
