@@ -291,6 +291,10 @@ install: all
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' -e 's,@LIBS@,$(LDLIBS),' src/tracer/spoortracer.pc.in \
 		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/spoortracer.pc
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor/compat $(wildcard include/spoor/compat/*.h)
+	@mkdir -p $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions zsh/site-functions fish/vendor_completions.d)
+	$(BUILD)/spoor completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/spoor
+	$(BUILD)/spoor completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_spoor
+	$(BUILD)/spoor completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/spoor.fish
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/*.1
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man3 man/*.3
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor $(wildcard include/spoor/*.h)

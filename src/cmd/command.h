@@ -7,10 +7,11 @@
 #include "cmd/options.h"
 
 extern const struct command_line report_line, record_line, convert_line, ctl_line, trace_line, count_line,
-    argdist_line, list_line, help_line;
+    argdist_line, list_line, completion_line, help_line;
 /* NULL: no command is called so. */
 const struct command_line *command_find(const char *name);
 void command_list_all(FILE *out); /* a line each */
+void command_each(void (*visit)(void *context, const char *name, const char *summary), void *context);
 /* The menu: what one can begin with. */
 void command_print_menu(void);
 /* A hint on the error stream: what may have been meant by a word that is no command, no tool and no file. */

@@ -42,7 +42,6 @@ enum completion {
     COMPLETE_PATTERNS,    /* of BCC's commands: t:category:event */
     COMPLETE_TOOLS,       /* commands, ready-made tools and files of scripts */
     COMPLETE_HELP,        /* commands and ready-made tools */
-    COMPLETE_WORDS,       /* the command's own */
 };
 
 struct option_value;
@@ -52,7 +51,7 @@ struct option_row {
     const char *argument; /* as --help names it; NULL: takes none */
     const char *help;     /* NULL: it works, and is not shown */
     enum option_kind kind;
-    enum completion completes;
+    enum completion completes; /* its argument; of a flag: words, when it was given */
     size_t offset,
         size; /* where it is stored in the command's own structure, and how large that is; 0: nowhere */
     uint64_t min, max;
@@ -98,7 +97,8 @@ struct option_rule {
 /* A word that a command takes first, as `spoor ctl list`. */
 struct command_word {
     const char *name, *arguments, *help;
-    int min, max; /* words, its own included */
+    int min, max;              /* words, its own included */
+    enum completion completes; /* the words behind it */
 };
 
 struct command_line {

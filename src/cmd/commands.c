@@ -12,8 +12,8 @@
 
 /* A first word that is the name of one of these is a command; a script of that name is ./NAME. */
 static const struct command_line *const commands[] = {
-    &report_line, &record_line,  &convert_line, &ctl_line,  &trace_line,
-    &count_line,  &argdist_line, &list_line,    &help_line,
+    &report_line, &record_line,  &convert_line, &ctl_line,        &trace_line,
+    &count_line,  &argdist_line, &list_line,    &completion_line, &help_line,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -28,7 +28,13 @@ const struct command_line *command_find(const char *name)
 void command_list_all(FILE *out)
 {
     for (size_t i = 0; i < COMMANDS; i++)
-        command_print(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+        command_print(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+}
+
+void command_each(void (*visit)(void *context, const char *name, const char *summary), void *context)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        visit(context, commands[i]->name, commands[i]->summary);
 }
 
 void command_print_menu(void)

@@ -222,7 +222,7 @@ static const struct option_row rows[] = {
      SESSION(CHOICE, bcc_histograms)},
     {'B', NULL, "line|full|none", "buffering of the output", .kind = OPTION_CHOICE, .set = choose_buffering},
     {'l', "list", NULL, "list probes that match a pattern, or those of the script; with -v their arguments",
-     OPTION_STORES(FLAG, struct options, lists)},
+     OPTION_STORES(FLAG, struct options, lists), .completes = COMPLETE_PROBES},
     {'q', "quiet", NULL, "no banner", SESSION(FLAG, is_quiet)},
     {'v', "verbose", NULL, "more: the verifier's log, how probes were attached, cost of each program",
      SESSION(FLAG, is_verbose)},

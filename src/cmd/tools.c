@@ -34,6 +34,16 @@ void tools_list(FILE *out)
         command_print(out, "  %s\n      %s\n", questions[i].question, questions[i].tools);
 }
 
+void tools_each(void (*visit)(void *context, const char *name, const char *question), void *context)
+{
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        char *copy = strdup(questions[i].tools), *rest = copy, *name;
+        while (copy && (name = strsep(&rest, " ")))
+            visit(context, name, questions[i].question);
+        free(copy);
+    }
+}
+
 void tools_offer(struct nearest *nearest)
 {
     /* The nearest keeps what it was offered: the copy lives as long as the process, which is about to end. */

@@ -15,6 +15,7 @@ bool tool_find(const char *name, struct text *path);
 int tool_help(const char *name);
 /* All that come with spoor, a line for each question that they answer. */
 void tools_list(FILE *out);
+void tools_each(void (*visit)(void *context, const char *name, const char *question), void *context);
 void tools_offer(struct nearest *nearest);
 
 #endif

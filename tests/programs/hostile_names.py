@@ -213,6 +213,8 @@ rows = {
     "argdist of nothing": (["argdist", "-n", "1", "-C", "p:%s:%s()" % (word, word)], ["Zbad_"]),
     "argdist's option": (["argdist", "--" + bad], ["Zbad_"]),
     "help": (["help"], ["Usage"]),
+    "completion": (["completion", "candidates", "--", "-p", ""], ["\t"]),
+    "completion of nothing": (["completion", bad], ["Zbad_"]),
 }
 for name, block in shown.items():
     if block:

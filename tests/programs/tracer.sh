@@ -37,6 +37,10 @@ result $? "the manual names every function $missing"
 # ---- installed ----
 make -s -C "$root" BUILD="$build" DESTDIR="$dir/root" PREFIX=/opt/spoor install >log 2>&1
 result $? "make install" log
+share=$dir/root/opt/spoor/share
+bash -n "$share/bash-completion/completions/spoor" && grep -q compdef "$share/zsh/site-functions/_spoor" &&
+    grep -q 'complete -c spoor' "$share/fish/vendor_completions.d/spoor.fish"
+result $? "completions are installed"
 export PKG_CONFIG_PATH=$dir/root/opt/spoor/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dir/root
 if command -v pkg-config >/dev/null; then
     compile=$(pkg-config --cflags spoortracer) libraries=$(pkg-config --libs spoortracer) all=$(pkg-config --static --libs spoortracer)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Types into shells and presses TAB: completion.py, with spoor in the PATH, in a directory with "a file.bt", "a folder" and
+recording.spoor. Prints "ok …", "not ok …" and "skip …". What a line has become the shell itself writes to a file, at Ctrl-G.
+"""
+import os, pty, select, shutil, signal, subprocess, sys, time
+
+failed = False
+LIMIT = 0.050
+
+
+def say(is_right, what, why=""):
+    global failed
+    print(("ok " if is_right else "not ok ") + what, flush=True)
+    if not is_right:
+        failed = True
+        print(why, flush=True)
+
+
+class Shell:
+    """One that runs on a terminal of its own; `setup` is typed first, and makes Ctrl-G write the line to the file "line"."""
+
+    def __init__(self, command, setup, environment):
+        self.child, self.master = pty.fork()
+        if not self.child:
+            os.execvpe(command[0], command, {**os.environ, "TERM": "dumb", "INPUTRC": "/dev/null", **environment})
+        self.seen = b""
+        self.type(setup + "\n: >ready\n")
+        self.wait("ready")
+
+    def type(self, keys):
+        os.write(self.master, keys.encode())
+
+    def wait(self, path):
+        """Until the file is there, while what the shell prints is read."""
+        end = time.monotonic() + 20
+        while not os.path.exists(path):
+            if select.select([self.master], [], [], 0.0005)[0]:
+                self.seen += os.read(self.master, 65536)
+            if time.monotonic() > end:
+                raise TimeoutError("%s was not written; seen: %r" % (path, self.seen[-2000:]))
+        os.rename(path, "taken")
+        return open("taken").read()
+
+    def becomes(self, keys):
+        self.type(keys + "\x07")
+        line = self.wait("line")
+        self.type("\x15")
+        return line
+
+    def close(self):
+        os.kill(self.child, signal.SIGKILL)
+        os.waitpid(self.child, 0)
+        os.close(self.master)
+
+
+def check(shell, name, keys, *wanted, without=()):
+    """wanted: texts that the line then has."""
+    try:
+        line = shell.becomes(keys)
+    except TimeoutError as error:
+        return say(False, name, str(error))
+    missing, more = [text for text in wanted if text not in line], [text for text in without if text in line]
+    say(not missing and not more, name, "became '%s': lacks %s, has %s" % (line, missing, more))
+
+
+def check_time(shell, name, keys):
+    times = []
+    for _ in range(5):
+        begin = time.monotonic()
+        try:
+            shell.becomes(keys)
+        except TimeoutError as error:
+            return say(False, name, str(error))
+        times.append(time.monotonic() - begin)
+    say(min(times) < LIMIT, "%s: TAB takes less than 50 ms" % name, "took %s" % times)
+
+
+pid = str(os.getpid())
+is_root = os.geteuid() == 0
+
+# ---- bash; M-* inserts all that TAB would offer ----
+ALL = "\x1b*"
+bash = Shell(["bash", "--norc", "--noprofile", "-i"],
+             "PS1=; set +o history; source <(spoor completion bash); bind -x '\"\\C-g\": printf %s \"$READLINE_LINE\" >new; mv new line'", {})
+check(bash, "bash: a command", "spoor conv\t", "spoor convert ")
+check(bash, "bash: all commands and tools", "spoor r" + ALL, "report", "record", "runqlat", "recording.spoor")
+check(bash, "bash: an option", "spoor report --slow\t", "spoor report --slowest ")
+check(bash, "bash: the options that begin so", "spoor report --s" + ALL, "--stats", "--slowest", "--step")
+check(bash, "bash: options of a trace, behind a tool", "spoor biolatency --dura\t", "--duration ")
+check(bash, "bash: a command's own words", "spoor ctl dis\t", "spoor ctl disable ")
+check(bash, "bash: an option of one word only", "spoor ctl filter --o" + ALL, "--owner", "--object")
+check(bash, "bash: not of another one", "spoor ctl show --o" + ALL, without=("--owner",))
+check(bash, "bash: a process", "spoor -p %s\t" % pid, "spoor -p %s " % pid)
+check(bash, "bash: one more of a list", "spoor -p 1,%s\t" % pid, "spoor -p 1,%s " % pid)
+check(bash, "bash: a process behind =", "spoor ctl --pid=%s\t" % pid, "spoor ctl --pid=%s " % pid)
+check(bash, "bash: words of a choice", "spoor report --export " + ALL, "perfetto", "ctf", "folded")
+check(bash, "bash: a choice behind =", "spoor --host=ker\t", "spoor --host=kernel ")
+check(bash, "bash: choices or a file", "spoor -f rec\t", "spoor -f recording.spoor ")
+check(bash, "bash: a file, with its spaces", "spoor -o a\\ fi\t", "spoor -o a\\ file.bt ")
+check(bash, "bash: a file of a command", "spoor report reco\t", "spoor report recording.spoor ")
+check(bash, "bash: a file behind =", "spoor report --output=reco\t", "spoor report --output=recording.spoor")
+check(bash, "bash: a directory", "spoor -I a\t", "spoor -I a\\ folder/")
+check(bash, "bash: a program", "spoor -c spo\t", "spoor -c spoor ")
+check(bash, "bash: a user", "spoor --user roo\t", "spoor --user root ")
+check(bash, "bash: kinds of probes", "spoor -l tracep\t", "spoor -l tracepoint:", without=("tracepoint: ",))
+if is_root:
+    check(bash, "bash: a category of tracepoints", "spoor -l tracepoint:sche\t", "spoor -l tracepoint:sched:")
+    check(bash, "bash: a tracepoint", "spoor -l tracepoint:sched:sched_wakeup_n\t", "spoor -l tracepoint:sched:sched_wakeup_new ")
+    check(bash, "bash: a tracepoint of BCC's", "spoor count t:sched:sched_wakeup_n\t", "spoor count t:sched:sched_wakeup_new ")
+    check(bash, "bash: a tracepoint of list", "spoor list sched:sched_wakeup_n\t", "spoor list sched:sched_wakeup_new ")
+else:
+    print("skip tracepoints: needs root")
+check(bash, "bash: what TAB cannot know stays", "spoor --keep 1\t", "spoor --keep 1")
+check(bash, "bash: help of what there is", "spoor help exec\t", "spoor help execsnoop ")
+check_time(bash, "bash", "spoor -p 1\t")
+check_time(bash, "bash, tracepoints", "spoor -l tracepoint:sched:sched_wakeup_n\t")
+bash.close()
+
+# ---- zsh ----
+if shutil.which("zsh"):
+    zsh = Shell(["zsh", "-f", "-i"],
+                "PS1=; unsetopt zle_bracketed_paste 2>/dev/null; unset zle_bracketed_paste; autoload -Uz compinit; compinit -u -D; "
+                "source <(spoor completion zsh); write() { print -rn -- \"$BUFFER\" >new; mv new line }; zle -N write; "
+                "bindkey -e; bindkey '^G' write; bindkey '^U' kill-whole-line", {})
+    check(zsh, "zsh: a command", "spoor conv\t", "spoor convert ")
+    check(zsh, "zsh: an option", "spoor report --slow\t", "spoor report --slowest ")
+    check(zsh, "zsh: a process", "spoor -p %s\t" % pid, "spoor -p %s " % pid)
+    check(zsh, "zsh: one more of a list", "spoor -p 1,%s\t" % pid, "spoor -p 1,%s " % pid)
+    check(zsh, "zsh: a choice behind =", "spoor --host=ker\t", "spoor --host=kernel ")
+    check(zsh, "zsh: a file, with its spaces", "spoor -o a\\ fi\t", "spoor -o a\\ file.bt ")
+    check(zsh, "zsh: a file behind =", "spoor report --output=reco\t", "spoor report --output=recording.spoor")
+    check(zsh, "zsh: a directory", "spoor -I a\t", "spoor -I a\\ folder/")
+    check(zsh, "zsh: kinds of probes", "spoor -l tracep\t", "spoor -l tracepoint:", without=("tracepoint: ",))
+    if is_root:
+        check(zsh, "zsh: a tracepoint", "spoor -l tracepoint:sched:sched_wakeup_n\t", "spoor -l tracepoint:sched:sched_wakeup_new ")
+    check_time(zsh, "zsh", "spoor -p 1\t")
+    zsh.close()
+else:
+    print("skip zsh: it is not installed")
+
+# ---- fish, which prints what it would offer ----
+if shutil.which("fish"):
+
+    def offered(line):
+        done = subprocess.run(["fish", "--no-config", "-c", "spoor completion fish | source; complete -C \"$argv[1]\"", line], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, env={**os.environ, "HOME": os.getcwd()})
+        return {word.split("\t")[0]: word for word in done.stdout.splitlines()}
+
+    def check_fish(name, line, *wanted):
+        words = offered(line)
+        missing = [word for word in wanted if word not in words]
+        say(not missing, "fish: " + name, "lacks %s in %s" % (missing, list(words)[:40]))
+
+    check_fish("commands and tools", "spoor r", "report", "record", "runqlat", "recording.spoor")
+    check_fish("options", "spoor report --s", "--stats", "--slowest", "--step")
+    check_fish("a process", "spoor -p 1,%s" % pid, "1,%s" % pid)
+    check_fish("a choice behind =", "spoor --host=ker", "--host=kernel")
+    check_fish("files", "spoor -o reco", "recording.spoor")
+    check_fish("a file behind =", "spoor report --output=reco", "--output=recording.spoor")
+    check_fish("a directory", "spoor -I a", "a folder/")
+    check_fish("kinds of probes", "spoor -l tracep", "tracepoint:")
+    say("less" not in offered("spoor --keep ") and not offered("spoor --keep "), "fish: nothing where nothing is known", str(offered("spoor --keep ")))
+else:
+    print("skip fish: it is not installed")
+sys.exit(failed)
