@@ -12,6 +12,7 @@
 #include "probe/point.h"
 #include "probe/uprobe_debug.h"
 #include "sym/cpp.h"
+#include "sym/demangle.h"
 #include "sym/symbolize.h"
 
 struct uprobe_search {
@@ -105,13 +106,10 @@ static int uprobe_offer(void *state, const struct elf_symbol *symbol)
 }
 
 /* The name of a C++ function as people know it; the pattern may leave the parameters out. */
-static int uprobe_match_cpp(void *state, const struct elf_symbol *symbol)
+static int uprobe_match_cpp(void *state, const struct elf_symbol *symbol, const char *demangled)
 {
     struct uprobe_search *search = state;
     struct arena *arena = search->environment->arena;
-    char *demangled = symbol_demangle(symbol->name);
-    if (!demangled)
-        return 0;
     int error = 0;
     if (!cpp_matches(point_piece(search->point, search->piece), demangled)) {
         size_t length;
@@ -123,7 +121,6 @@ static int uprobe_match_cpp(void *state, const struct elf_symbol *symbol)
             uprobe_add(search, arena_printf(arena, "cpp:\"%s\"", demangled), demangled, symbol->offset)
                 ->user.is_entry = true;
     }
-    free(demangled);
     return error;
 }
 
@@ -298,7 +295,7 @@ static int uprobe_file(void *state, struct elf_file *file, const char *path, con
     search->shown = shown;
     search->files++;
     if (search->is_cpp || point_is_pattern(search->point, search->piece)) {
-        int error = search->is_cpp ? elf_file_each_function(file, "_Z*", uprobe_match_cpp, search)
+        int error = search->is_cpp ? demangle_each_function(file, uprobe_match_cpp, search)
                                    : elf_file_each_function(file, text, uprobe_match, search);
         table_free(&search->offsets);
         search->offsets = (struct table){0};
@@ -467,18 +464,20 @@ struct uprobe_listing {
     void *state;
 };
 
+static int uprobe_list_cpp(void *state, const struct elf_symbol *symbol, const char *demangled)
+{
+    struct uprobe_listing *listing = state;
+    const char *pattern = point_piece(listing->pattern, listing->piece);
+    if (!pattern || cpp_matches(pattern, demangled))
+        *arena_push(listing->arena, listing->names, listing->count, listing->room) =
+            (struct uprobe_listed){arena_printf(listing->arena, "cpp:\"%s\"", demangled), symbol->address};
+    return 0;
+}
+
 static int uprobe_list_function(void *state, const struct elf_symbol *symbol)
 {
     struct uprobe_listing *listing = state;
-    if (listing->is_cpp) {
-        char *demangled = symbol_demangle(symbol->name);
-        const char *pattern = point_piece(listing->pattern, listing->piece);
-        if (demangled && (!pattern || cpp_matches(pattern, demangled)))
-            *arena_push(listing->arena, listing->names, listing->count, listing->room) =
-                (struct uprobe_listed){arena_printf(listing->arena, "cpp:\"%s\"", demangled),
-                                       symbol->address};
-        free(demangled);
-    } else if (!listing->piece || point_matches(listing->pattern, listing->piece, symbol->name))
+    if (!listing->piece || point_matches(listing->pattern, listing->piece, symbol->name))
         *arena_push(listing->arena, listing->names, listing->count, listing->room) =
             (struct uprobe_listed){symbol->name, symbol->address};
     return 0;
@@ -498,7 +497,8 @@ static int uprobe_list_file(void *state, struct elf_file *file, const char *path
         listing->verbose ? probe_dwarf(listing->environment, path, user_origin(listing->environment, file))
                          : NULL;
     listing->count = 0;
-    int error = elf_file_each_function(file, NULL, uprobe_list_function, listing);
+    int error = listing->is_cpp ? demangle_each_function(file, uprobe_list_cpp, listing)
+                                : elf_file_each_function(file, NULL, uprobe_list_function, listing);
     if (listing->count)
         qsort(listing->names, listing->count, sizeof *listing->names, compare_names);
     for (size_t i = 0; i < listing->count && !error; i++) {

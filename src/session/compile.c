@@ -10,6 +10,7 @@
 #include "lang/c_definitions.h"
 #include "session/state.h"
 #include "sym/debug_file.h"
+#include "sym/demangle.h"
 #include "sym/tables.h"
 
 enum { DEFAULT_RING = 1 << 20 };
@@ -65,6 +66,7 @@ void session_close(struct session *session)
     arena_free(&session->arena);
     free(session);
     tables_end();
+    demangle_end();
 }
 
 const struct diagnostics *session_diagnostics(const struct session *session)

@@ -15,10 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <libiberty/demangle.h>
-
 #include "base/table.h"
 #include "base/text.h"
+#include "sym/demangle.h"
 #include "sym/return_address.h"
 #include "sym/elf.h"
 #include "sym/perf_map.h"
@@ -26,8 +25,6 @@
 #include "sym/symbol_file.h"
 
 enum {
-    MANGLED_MAX = 4096,
-    DEMANGLED_MAX = 16 << 10,
     ANSWERS_BYTES = 8 << 20, /* of each half */
     JITS_MAX = 64,
     IDLE = 60, /* seconds: maps that nothing was asked of for so long have less room */
@@ -152,20 +149,6 @@ void symbolizer_files(struct symbolizer *symbolizer, const char *const *paths)
 struct processes *symbolizer_processes(struct symbolizer *symbolizer)
 {
     return symbolizer->processes;
-}
-
-char *symbol_demangle(const char *name)
-{
-    if (strncmp(name, "_Z", 2) && strncmp(name, "_R", 2))
-        return NULL;
-    if (strnlen(name, MANGLED_MAX + 1) > MANGLED_MAX)
-        return NULL;
-    char *demangled = cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
-    if (demangled && strnlen(demangled, DEMANGLED_MAX + 1) > DEMANGLED_MAX) {
-        free(demangled);
-        return NULL;
-    }
-    return demangled;
 }
 
 static const char *symbolizer_name(struct symbolizer *symbolizer, const char *name)

@@ -65,8 +65,4 @@ int symbolizer_address(struct symbolizer *symbolizer, const char *path, pid_t pi
                        uint64_t *address, uint64_t *size);
 /* What to add to an address of the file to get the one in the process. */
 int symbolizer_bias(struct symbolizer *symbolizer, const char *path, pid_t pid, uint64_t *bias);
-
-/* "ns::f(int)" for "_ZN2ns1fEi" (C++, Rust, D); NULL when the name is not mangled. Free the answer. */
-char *symbol_demangle(const char *name);
-
 #endif

@@ -25,6 +25,28 @@ static int see_site(void *context, const struct usdt_site *site)
     return 0;
 }
 
+/* The tracer parses these texts itself: whatever they say, each member is in its range. */
+static void check_arguments(const struct usdt_arguments *arguments, size_t length)
+{
+    enum { REGISTERS_BYTES = 512 };
+    if (arguments->count > USDT_ARGUMENTS_MAX)
+        abort();
+    for (unsigned i = 0; i < arguments->count; i++) {
+        const struct usdt_argument *a = &arguments->items[i];
+        const bool is_known = a->kind != USDT_UNSUPPORTED;
+        if (a->text_begin > a->text_end || a->text_end > length || a->symbol_begin > a->symbol_end ||
+            a->symbol_end > length || (unsigned)a->kind > USDT_UNSUPPORTED)
+            abort();
+        if (is_known && a->size != 1 && a->size != 2 && a->size != 4 && a->size != 8)
+            abort();
+        if (is_known && a->has_index && a->scale != 1 && a->scale != 2 && a->scale != 4 && a->scale != 8)
+            abort();
+        if (is_known && (a->base.offset > REGISTERS_BYTES || a->index.offset > REGISTERS_BYTES ||
+                         a->base.width > 8 || a->index.width > 8))
+            abort();
+    }
+}
+
 static void fuzz_arguments(const uint8_t *data, size_t size)
 {
     size_t length = size < 512 ? size : 512;
@@ -34,8 +56,10 @@ static void fuzz_arguments(const uint8_t *data, size_t size)
         return;
     memcpy(text, data + size - length, length);
     text[length] = '\0';
-    usdt_parse_arguments(text, MACHINE_X86_64, &arguments);
-    usdt_parse_arguments(text, MACHINE_AARCH64, &arguments);
+    if (!usdt_parse_arguments(text, MACHINE_X86_64, &arguments))
+        check_arguments(&arguments, length);
+    if (!usdt_parse_arguments(text, MACHINE_AARCH64, &arguments))
+        check_arguments(&arguments, length);
     free(text);
 }
 
@@ -68,7 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         usdt_each(&probes, NULL, "*", see_site, &sum);
         for (size_t i = 0; i < probes.count; i++) {
             struct usdt_arguments arguments;
-            usdt_site_arguments(file, &probes.sites[i], &arguments);
+            if (!usdt_site_arguments(file, &probes.sites[i], &arguments))
+                check_arguments(&arguments, strlen(probes.sites[i].arguments));
         }
         usdt_free(&probes);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* libFuzzer: any bytes as the texts that processes, the kernel and other programs give: maps and formats of
- * /proc and tracefs, JSON, lines of JSON, a list of kernel symbols. The first byte chooses. */
+ * /proc and tracefs, JSON, lines of JSON, a list of kernel symbols, mangled names. The first byte chooses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #include "reader/json_read.h"
 #include "sym/apart.h"
 #include "sym/archive.h"
+#include "sym/demangle.h"
 #include "sym/kallsyms.h"
 #include "sym/proc.h"
 #include "sym/tracefs.h"
@@ -96,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (!size)
         return 0;
-    const unsigned which = data[0] % 6;
+    const unsigned which = data[0] % 7;
     char *text = malloc(size), path[32];
     if (!text)
         return 0;
@@ -108,6 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_format(text);
     else if (which == 2)
         fuzz_json(text, size - 1);
+    else if (which == 6)
+        free(symbol_demangle(text));
     else {
         const int file = memfd_create("fuzz", MFD_CLOEXEC);
         if (file < 0 || write(file, text, size - 1) != (ssize_t)(size - 1))

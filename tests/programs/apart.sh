@@ -111,6 +111,29 @@ check "the trace went on, whenever they were killed" [ "$status" = 0 ]
 check "the names are there all the same" grep -q 'serve+0' out
 kill "$target" && wait "$target" 2>/dev/null
 
+# ---- names that are mangled ----
+# A short name that stands for more than any memory holds: each argument is twice the one before.
+endless=$(python3 -c 'print("_Z1fI1AIiiE" + "".join("S0_IS%s_S%s_E" % (c, c) for c in "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") + "Evv")')
+cat >endless.c <<END
+#include <unistd.h>
+int outer(int number) __asm__("$endless");
+int named(int number) __asm__("_ZN2ns5namedEi");
+__attribute__((noinline, noclone)) int serve(int number) { __asm__ volatile("" ::: "memory"); return number; }
+__attribute__((noinline, noclone)) int outer(int number) { return serve(number) + 1; }
+__attribute__((noinline, noclone)) int named(int number) { return outer(number) + 1; }
+int main(void) { for (int i = 0;; i++, usleep(2000)) named(i); }
+END
+gcc -O1 -fno-optimize-sibling-calls -fno-omit-frame-pointer endless.c -o endless || exit 1
+(ulimit -v 4000000 && timeout -k 2 20 "$build/spoor" -q --max-events 3 -e 'uprobe:./endless:serve { printf("%s\n", ustack(3)); }' -c ./endless) >out 2>errors
+check "a name that has no end is left as it is" [ $? = 0 -a "$(lines "$endless+")" = 3 ]
+check "and others are not" [ "$(lines 'ns::named(int)+')" = 3 ]
+begin_trace 'uprobe:./endless:serve { printf("%s\n", ustack(3)); }' -c ./endless
+check "names are there" until_true has 'ns::named(int)+' 3
+pid=$(reader names)
+check "the reader of names has no capabilities and few system calls" \
+    [ "$(says "$pid" CapPrm)$(says "$pid" CapEff)$(says "$pid" Seccomp)" = 000000000000000000000000000000002 ]
+end_trace
+
 # ---- recordings ----
 gcc -g -O1 -I"$root/include" "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread -o recording || exit 1
 recording=$(SPOOR_TRACE_DIR=$dir ./recording bench 1000 1 0 4096 </dev/null | head -n 1)

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sym/demangle.h"
 #include "sym/symbolize.h"
 
 __attribute__((noinline)) int symbolize_test_marker(int value)
@@ -191,6 +192,29 @@ static void demangling(void **state)
     free(symbol_demangle(deep));
 }
 
+/* A short name may stand for more than any memory holds: each argument is twice the one before. */
+static void demangling_what_is_endless(void **state)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const char *names[3] = {"_ZN2ns1fEi", NULL, "_ZN2ns1gEi"};
+    char *answers[3];
+    struct text name = {0};
+    (void)state;
+    text_add(&name, "_Z1fI1AIiiE");
+    for (unsigned i = 1; i < 34; i++)
+        text_printf(&name, "S0_IS%c_S%c_E", digits[i], digits[i]);
+    text_add(&name, "Evv");
+    names[1] = text_string(&name);
+    symbol_demangle_all(names, 3, answers);
+    assert_string_equal(answers[0], "ns::f(int)");
+    assert_null(answers[1]);
+    assert_string_equal(answers[2], "ns::g(int)");
+    free(answers[0]);
+    free(answers[2]);
+    demangle_end();
+    text_free(&name);
+}
+
 /* ---- the kernel ---- */
 
 static const char symbols[] = "ffffffff81000000 T _text\n"
@@ -334,11 +358,17 @@ static void of_the_kernel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(this_process),      cmocka_unit_test(the_vdso),
-        cmocka_unit_test(a_later_mapping),   cmocka_unit_test(a_process_that_ends),
-        cmocka_unit_test(many_processes),    cmocka_unit_test(demangling),
-        cmocka_unit_test(kernel_symbols),    cmocka_unit_test(hidden_addresses),
-        cmocka_unit_test(zeros_in_the_list), cmocka_unit_test(of_the_kernel),
+        cmocka_unit_test(this_process),
+        cmocka_unit_test(the_vdso),
+        cmocka_unit_test(a_later_mapping),
+        cmocka_unit_test(a_process_that_ends),
+        cmocka_unit_test(many_processes),
+        cmocka_unit_test(demangling),
+        cmocka_unit_test(demangling_what_is_endless),
+        cmocka_unit_test(kernel_symbols),
+        cmocka_unit_test(hidden_addresses),
+        cmocka_unit_test(zeros_in_the_list),
+        cmocka_unit_test(of_the_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
