@@ -22,6 +22,11 @@ int command_list(struct options *options);                                      
 int command_format(const struct options *options, const struct source *source); /* --fmt */
 int command_info(struct options *options);                                      /* --info */
 
+/* The probes that a pattern like "tracepoint:sched:*" stands for; verbose: with details, a line each. 0, what the visitor
+ * stopped with, or -errno with what is wrong in the diagnostics. */
+int command_each_probe(struct arena *arena, struct diagnostics *diagnostics, const char *pattern,
+                       bool verbose, probe_visitor *visit, void *state);
+
 /* peer.c: called bpftrace, spoor says of itself what bpftrace would. */
 bool peer_is_called(int argc, char **argv);
 void peer_version(void);

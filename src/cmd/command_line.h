@@ -39,6 +39,7 @@ enum completion {
     COMPLETE_COMMANDS,    /* programs of the PATH */
     COMPLETE_TRACEPOINTS, /* of the kernel: category:event */
     COMPLETE_PROBES,      /* kinds of probes and tracepoints, as the language has them */
+    COMPLETE_PROGRAM,     /* a program in the language */
     COMPLETE_PATTERNS,    /* of BCC's commands: t:category:event */
     COMPLETE_TOOLS,       /* commands, ready-made tools and files of scripts */
     COMPLETE_HELP,        /* commands and ready-made tools */

@@ -23,5 +23,10 @@ void complete_words(struct candidates *candidates, int count, char **words);
 
 /* complete_values.c: arguments of one kind. */
 void complete_values(struct candidates *candidates, enum completion kind);
+/* complete_probes.c: a tracepoint, "category:event" behind what stands before; a probe; the last word of a program, which is
+ * a probe, a field behind "args.", a builtin, or a map or variable of the program. */
+void complete_tracepoint(struct candidates *candidates, const char *before);
+void complete_probe(struct candidates *candidates);
+void complete_program(struct candidates *candidates);
 
 #endif

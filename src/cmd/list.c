@@ -130,6 +130,18 @@ static struct attach_point *parse_pattern(const char *pattern, struct arena *are
     return attach_point_parse(arena, diagnostics, source, &none);
 }
 
+int command_each_probe(struct arena *arena, struct diagnostics *diagnostics, const char *pattern,
+                       bool verbose, probe_visitor *visit, void *state)
+{
+    struct probe_environment environment = {.arena = arena, .diagnostics = diagnostics};
+    struct attach_point *point = parse_pattern(pattern, arena, diagnostics);
+    features_assume(&environment.features);
+    environment.features.cpus = 1;
+    int error = point ? probe_list(&environment, probe_kinds, point, verbose, visit, state) : -EINVAL;
+    probe_environment_close(&environment);
+    return error;
+}
+
 /* With -p, "all" are also the functions of the files that the processes have mapped. */
 static int list_functions(struct probe_environment *environment, bool verbose, size_t *count)
 {

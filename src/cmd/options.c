@@ -181,7 +181,7 @@ static int choose_mode(void *target, const struct option_value *value)
 #define SESSION(kind, field) OPTION_STORES(kind, struct options, session.field)
 static const struct option_row rows[] = {
     {'e', NULL, "PROGRAM", "run this program instead of a file; may be given several times",
-     OPTION_SETS(add_program)},
+     OPTION_SETS(add_program), .completes = COMPLETE_PROGRAM},
     {0, "script", "FILE", "run this file; several of these and of -e run together", OPTION_SETS(add_file),
      .completes = COMPLETE_FILES},
     {0, "together", NULL, "with several scripts: what they call by one name is one map, one function",

@@ -57,17 +57,8 @@ static int print_tracepoint(void *state, const char *name, const char *details)
 static int list_tracepoints(struct options *options, struct arguments *arguments, struct arena *arena)
 {
     struct diagnostics diagnostics = {.arena = arena};
-    struct parameters none = {0};
-    static const char pattern[] = "tracepoint:*:*";
-    struct source source = {"list", pattern, sizeof pattern - 1};
-    struct probe_environment environment = {.arena = arena, .diagnostics = &diagnostics};
-    struct attach_point *point = attach_point_parse(arena, &diagnostics, &source, &none);
-    features_assume(&environment.features);
-    environment.features.cpus = 1;
-    int error = !point ? -EINVAL
-                       : probe_list(&environment, probe_kinds, point, arguments->verbosity > 0,
-                                    print_tracepoint, arguments);
-    probe_environment_close(&environment);
+    const int error = command_each_probe(arena, &diagnostics, "tracepoint:*:*", arguments->verbosity > 0,
+                                         print_tracepoint, arguments);
     command_diagnose(options, &diagnostics);
     return error || diagnostics.errors;
 }

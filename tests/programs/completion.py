@@ -110,9 +110,18 @@ if is_root:
     check(bash, "bash: a tracepoint of list", "spoor list sched:sched_wakeup_n\t", "spoor list sched:sched_wakeup_new ")
 else:
     print("skip tracepoints: needs root")
+    check(bash, "bash: a tracepoint in a program", "spoor -e 'tracepoint:sched:sched_wakeup_n\t", "spoor -e 'tracepoint:sched:sched_wakeup_new", without=("new'",))
+    check(bash, "bash: a field", "spoor -e 'tracepoint:sched:sched_wakeup /args.pri\t", "sched_wakeup /args.prio", without=("prio'",))
+    check(bash, "bash: a field in a block", "spoor -e 'begin { } tracepoint:sched:sched_wakeup { @[args->target_\t", "{ @[args->target_cpu")
+check(bash, "bash: a function in a program", "spoor -e 'begin { } uprobe:libc:malloc_tri\t", "spoor -e 'begin { } uprobe:libc:malloc_trim", without=("trim'",))
+check(bash, "bash: a function of a library", "spoor -l uprobe:libc:malloc_tri\t", "spoor -l uprobe:libc:malloc_trim ")
+check(bash, "bash: a builtin", "spoor -e 'begin { printf(\"%s\", strft\t", "spoor -e 'begin { printf(\"%s\", strftime")
+check(bash, "bash: a map", "spoor -e 'begin { @counts[1] = 2; @unlike = 3; print(@c\t", "print(@counts")
+check(bash, "bash: nothing in a string", "spoor -e 'begin { printf(\"strft\t", "spoor -e 'begin { printf(\"strft", without=("strftime",))
 check(bash, "bash: what TAB cannot know stays", "spoor --keep 1\t", "spoor --keep 1")
 check(bash, "bash: help of what there is", "spoor help exec\t", "spoor help execsnoop ")
 check_time(bash, "bash", "spoor -p 1\t")
+check_time(bash, "bash, functions in a program", "spoor -e 'uprobe:libc:malloc_tri\t")
 check_time(bash, "bash, tracepoints", "spoor -l tracepoint:sched:sched_wakeup_n\t")
 bash.close()
 
@@ -133,6 +142,8 @@ if shutil.which("zsh"):
     check(zsh, "zsh: kinds of probes", "spoor -l tracep\t", "spoor -l tracepoint:", without=("tracepoint: ",))
     if is_root:
         check(zsh, "zsh: a tracepoint", "spoor -l tracepoint:sched:sched_wakeup_n\t", "spoor -l tracepoint:sched:sched_wakeup_new ")
+    check(zsh, "zsh: a function in a program", "spoor -e 'begin { } uprobe:libc:malloc_tri\t", "spoor -e 'begin { } uprobe:libc:malloc_trim")
+    check(zsh, "zsh: a builtin", "spoor -e 'begin { printf(\"%s\", strft\t", "spoor -e 'begin { printf(\"%s\", strftime")
     check_time(zsh, "zsh", "spoor -p 1\t")
     zsh.close()
 else:
@@ -159,7 +170,9 @@ if shutil.which("fish"):
     check_fish("a file behind =", "spoor report --output=reco", "--output=recording.spoor")
     check_fish("a directory", "spoor -I a", "a folder/")
     check_fish("kinds of probes", "spoor -l tracep", "tracepoint:")
-    say("less" not in offered("spoor --keep ") and not offered("spoor --keep "), "fish: nothing where nothing is known", str(offered("spoor --keep ")))
+    check_fish("a function in a program", "spoor -e 'begin { } uprobe:libc:malloc_tri", "begin { } uprobe:libc:malloc_trim")
+    check_fish("a builtin", "spoor -e 'begin { strft", "begin { strftime")
+    say(not offered("spoor --keep "), "fish: nothing where nothing is known", str(offered("spoor --keep ")))
 else:
     print("skip fish: it is not installed")
 sys.exit(failed)
