@@ -116,11 +116,17 @@ struct command_line {
     enum completion completes;               /* its other arguments */
     const char *examples;                    /* what --help ends with, or NULL */
 };
-#define COMMAND_ROWS(table) .rows = (table), .row_count = sizeof(table) / sizeof *(table)
+enum { COMMAND_ROWS_MAX = 96 };
+#define COMMAND_ROWS(table)                                                                                  \
+    .rows = (table), .row_count = sizeof(table) / sizeof *(table) +                                          \
+                                  0 * sizeof(struct {                                                        \
+                                      _Static_assert(sizeof(table) / sizeof *(table) <= COMMAND_ROWS_MAX,    \
+                                                     "COMMAND_ROWS_MAX must be raised");                     \
+                                      char is_used;                                                          \
+                                  })
 #define COMMAND_RULES(table) .rules = (table), .rule_count = sizeof(table) / sizeof *(table)
 
 /* What was given beside the options. */
-enum { COMMAND_ROWS_MAX = 96 };
 struct command_arguments {
     const struct command_line *line;
     char **words;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Types into shells and presses TAB: completion.py, with spoor in the PATH, in a directory with "a file.bt", "a folder" and
+"""Types into shells and presses TAB: completion.py ROOT, with spoor in the PATH, in a directory with "a file.bt", "a folder" and
 recording.spoor. Prints "ok …", "not ok …" and "skip …". What a line has become the shell itself writes to a file, at Ctrl-G.
 """
 import os, pty, select, shutil, signal, subprocess, sys, time
@@ -75,6 +75,19 @@ def check_time(shell, name, keys):
     say(min(times) < LIMIT, "%s: TAB takes less than 50 ms" % name, "took %s" % times)
 
 
+def check_beginnings():
+    """Whatever has been typed of a program, in quotes or not."""
+    bad = []
+    for tool in ("biolatency", "execsnoop", "undump"):
+        program = open("%s/tools/%s.bt" % (sys.argv[1], tool)).read()
+        for length in range(0, len(program), 37):
+            for quote in ("", "'"):
+                done = subprocess.run(["spoor", "completion", "candidates", "--", "-e", quote + program[:length]], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                if done.returncode or done.stderr:
+                    bad.append("%s, %d bytes: status %d, %s" % (tool, length, done.returncode, done.stderr[-300:]))
+    say(not bad, "all beginnings of programs are completed in silence", "\n".join(bad[:3]))
+
+
 pid = str(os.getpid())
 is_root = os.geteuid() == 0
 
@@ -124,6 +137,7 @@ check_time(bash, "bash", "spoor -p 1\t")
 check_time(bash, "bash, functions in a program", "spoor -e 'uprobe:libc:malloc_tri\t")
 check_time(bash, "bash, tracepoints", "spoor -l tracepoint:sched:sched_wakeup_n\t")
 bash.close()
+check_beginnings()
 
 # ---- zsh ----
 if shutil.which("zsh"):
