@@ -9,6 +9,7 @@
 
 #include "base/diagnostic.h"
 #include "cmd/command.h"
+#include "cmd/values.h"
 
 static int fail_memory(const struct option_value *value)
 {
@@ -17,32 +18,38 @@ static int fail_memory(const struct option_value *value)
 
 /* ---- options that are more than one value ---- */
 
+static int add_pid(struct options *options, const struct option_value *given, pid_t pid)
+{
+    struct session_options *session = &options->session;
+    size_t i = 0;
+    while (i < session->pid_count && options->pids[i] != pid)
+        i++;
+    if (i == OPTIONS_PIDS)
+        return command_line_fail(given->line, "%s takes at most %d processes; --cgroup takes all of a group",
+                                 given->option, OPTIONS_PIDS);
+    options->pids[i] = pid;
+    session->pid_count += i == session->pid_count;
+    session->pids = options->pids;
+    return 0;
+}
+
 /* "12" or "12,13"; given again it adds. A number that comes twice counts once. */
 static int add_pids(void *target, const struct option_value *given)
 {
-    struct options *options = target;
-    struct session_options *session = &options->session;
-    for (const char *at = given->text; at; at = *at ? at + 1 : NULL) {
-        char *end;
-        errno = 0;
-        long value = strtol(at, &end, 10);
-        if (errno || (*end && *end != ',') || end == at || value <= 0 || value > INT32_MAX)
+    char word[24];
+    uint64_t pid;
+    int status = 0;
+    for (const char *at = given->text; !status; at++) {
+        const size_t length = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        if (length >= sizeof word || !value_number(word, &pid) || !pid || pid > INT32_MAX)
             return OPTION_WRONG;
-        size_t i = 0;
-        while (i < session->pid_count && options->pids[i] != value)
-            i++;
-        if (i == OPTIONS_PIDS)
-            return command_line_fail(given->line,
-                                     "%s takes at most %d processes; --cgroup takes all of a group",
-                                     given->option, OPTIONS_PIDS);
-        options->pids[i] = (pid_t)value;
-        session->pid_count += i == session->pid_count;
-        at = end;
+        status = add_pid(target, given, (pid_t)pid);
+        at += length;
         if (!*at)
             break;
     }
-    session->pids = options->pids;
-    return 0;
+    return status;
 }
 
 static int add_script(struct options *options, const struct option_value *value, struct script_option script)
