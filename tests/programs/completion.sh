@@ -9,4 +9,4 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-completion.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/bin" "$dir/work" && ln -s "$build/spoor" "$dir/bin/spoor" && cd "$dir/work" || exit 1
 mkdir 'a folder' && touch 'a file.bt' recording.spoor
-PATH=$dir/bin:$PATH exec python3 "$root/tests/programs/completion.py" "$root"
+PATH=$dir/bin:$PATH python3 "$root/tests/programs/completion.py" "$root"
