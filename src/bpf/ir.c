@@ -52,7 +52,9 @@ struct ir_function *ir_function_new(struct ir_program *program, const char *name
     else
         program->functions = function;
     program->last_function = function;
-    ir_block_append(function)->sealed = true;
+    struct ir_block *entry = ir_block_append(function);
+    entry->sealed = true;
+    entry->entered = ++function->entered_count;
     return function;
 }
 
@@ -65,6 +67,8 @@ void ir_enter(struct ir_builder *b, struct ir_block *block)
 {
     assert(block->function == b->function);
     b->block = block;
+    if (!block->entered)
+        block->entered = ++block->function->entered_count;
 }
 
 bool ir_ended(const struct ir_builder *b)
@@ -134,7 +138,7 @@ void ir_replace(struct ir *old, struct ir *value)
 static struct ir *make(struct ir_builder *b, enum ir_op op)
 {
     if (ir_ended(b)) {
-        b->block = ir_block_append(b->function);
+        ir_enter(b, ir_block_append(b->function));
         b->block->sealed = true;
     }
     struct ir *ir = ir_new(b->function, op, b->span);

@@ -112,7 +112,8 @@ struct ir_block {
     bool unlikely;          /* placed out of the straight line */
     struct ir **incomplete; /* phis made before sealing; their `immediate` is the variable */
     size_t incomplete_count, incomplete_room;
-    struct ir_block *next; /* in the function, in order of creation; emission may reorder */
+    struct ir_block *next; /* in the function: while building in order of creation, then as ir_order() says */
+    uint32_t entered;      /* which one of the function's blocks the builder entered: 1, 2 …; 0: not yet */
     struct ir_function *function;
     void *mark;
 };
@@ -122,7 +123,7 @@ struct ir_function {
     uint8_t parameters; /* the context counts: 1 for a program, 2 for a bpf_loop callback, 4 for for_each */
     bool is_global;     /* the verifier looks at it on its own; its parameter, if any, is the context */
     struct ir_block *first, *last;
-    uint32_t block_count, value_count, variable_count;
+    uint32_t block_count, value_count, variable_count, entered_count;
     struct ir_function *next;
     struct ir_program *program;
     struct ir *context;          /* the IR_CONTEXT instruction, once asked for */
@@ -157,6 +158,39 @@ struct ir_block *ir_block_new(struct ir_builder *b); /* not sealed, no code; doe
 void ir_enter(struct ir_builder *b, struct ir_block *block); /* later instructions go there */
 void ir_seal(struct ir_builder *b, struct ir_block *block);  /* all its predecessors are known */
 bool ir_ended(const struct ir_builder *b);                   /* the current block has its last instruction */
+
+/* Puts the blocks of all functions into the order in which the builder entered them, which is that of the code that
+ * built them, and numbers them so. For the end of building, before the passes. */
+void ir_order(struct ir_program *program);
+
+/* Control flow that is written as it runs. These make blocks, end, seal and enter them by themselves.
+ *
+ * A label is a block that is not placed yet: code goes there from anywhere before. After ir_place() all that goes
+ * there is known, and code that follows is reached from them and, unless it has ended, from the code above. */
+struct ir_block *ir_label(struct ir_builder *b);
+struct ir_block *ir_label_unlikely(struct ir_builder *b); /* of code that is seldom reached */
+void ir_place(struct ir_builder *b, struct ir_block *label);
+void ir_jump_if(struct ir_builder *b, struct ir *condition, struct ir_block *label);     /* not 0 */
+void ir_jump_unless(struct ir_builder *b, struct ir *condition, struct ir_block *label); /* 0 */
+
+/* Code after ir_if() runs where the condition is not 0, code after ir_else(), which may be left out, where it is. */
+struct ir_if {
+    struct ir_block *otherwise; /* NULL after ir_else() */
+    struct ir_block *end;
+};
+struct ir_if ir_if(struct ir_builder *b, struct ir *condition);
+struct ir_if ir_if_unlikely(struct ir_builder *b, struct ir *condition); /* seldom true */
+void ir_else(struct ir_builder *b, struct ir_if *branch);
+void ir_end_if(struct ir_builder *b, struct ir_if *branch);
+
+/* x where the condition is not 0, else y. Both are computed before. */
+struct ir *ir_choose(struct ir_builder *b, struct ir *condition, struct ir *x, struct ir *y);
+
+/* A loop begins where ir_loop() stands. Code goes back there by a jump or a branch to what that returned, until
+ * ir_loop_end(); ir_repeat() is a jump and the end in one. */
+struct ir_block *ir_loop(struct ir_builder *b);
+void ir_loop_end(struct ir_builder *b, struct ir_block *loop);
+void ir_repeat(struct ir_builder *b, struct ir_block *loop);
 
 /* Variables that become SSA. */
 uint32_t ir_variable(struct ir_builder *b);

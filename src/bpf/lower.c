@@ -700,6 +700,7 @@ static int emit(struct lowering *l, const char *name, struct text *dump_ir, bool
         .attach_program = l->context->attach_program,
         .is_divisible = !l->options->divides,
     };
+    ir_order(ir);
     if (dump_ir && dump_raw)
         ir_print(dump_ir, ir);
     assert(!ir_check(l->state->temporary, ir));

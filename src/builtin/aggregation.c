@@ -37,15 +37,11 @@ static void store_if_same(struct lowering *l, struct ir *base, int32_t offset, s
                           struct ir *value, enum ir_op better, struct ir_block *stored, struct ir_block *end)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *differs = ir_block_new(b), *store = ir_block_new(b);
+    struct ir_block *differs = ir_label_unlikely(b);
     struct ir *now = ir_atomic_compare(b, base, offset, 8, before, value);
-    differs->unlikely = true;
     ir_branch(b, ir_binary(b, IR_EQ, now, before), stored, differs);
-    ir_seal(b, differs);
-    ir_enter(b, differs);
-    ir_branch(b, ir_binary(b, better, value, now), store, end);
-    ir_seal(b, store);
-    ir_enter(b, store);
+    ir_place(b, differs);
+    ir_jump_unless(b, ir_binary(b, better, value, now), end);
     ir_store(b, base, offset, 8, value);
     ir_jump(b, stored);
 }
@@ -55,27 +51,18 @@ void aggregation_extreme(struct lowering *l, struct ir *base, int32_t offset, st
                          enum ir_op better)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *compare = ir_block_new(b), *store = ir_block_new(b), *stored = ir_block_new(b);
-    struct ir_block *end = ir_block_new(b);
+    struct ir_block *store = ir_label(b), *stored = ir_label(b), *end = ir_label(b);
     struct ir *before = ir_load(b, base, offset, 8, false); /* what is compared is what is replaced */
-    ir_branch(b, ir_load(b, base, offset + 8, 8, false), compare, store);
-    ir_seal(b, compare);
-    ir_enter(b, compare);
+    ir_jump_unless(b, ir_load(b, base, offset + 8, 8, false), store);
     ir_branch(b, ir_binary(b, better, value, before), store, end);
-    ir_seal(b, store);
-    ir_enter(b, store);
-    if (lower_is_preemptible(l) && l->options->features->atomic_fetch) {
+    ir_place(b, store);
+    if (lower_is_preemptible(l) && l->options->features->atomic_fetch)
         store_if_same(l, base, offset, before, value, better, stored, end);
-    } else {
+    else
         ir_store(b, base, offset, 8, value);
-        ir_jump(b, stored);
-    }
-    ir_seal(b, stored);
-    ir_enter(b, stored);
+    ir_place(b, stored);
     ir_store_constant(b, base, offset + 8, 8, 1);
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
 }
 
 enum ir_op aggregation_better(const struct type *aggregation, bool largest)
@@ -119,20 +106,13 @@ static struct ir *lower_log2(struct lowering *l, struct ir *value, int64_t bias)
     ir_write(b, rest, value);
     ir_write(b, bits, ir_constant(b, bias));
     for (int shift = 32; shift >= 8; shift /= 2) {
-        struct ir_block *large = ir_block_new(b), *next = ir_block_new(b);
         struct ir *now = ir_read(b, rest), *high = NULL;
-        if (shift == 32) { /* that bound would take two words */
+        if (shift == 32) /* the bound of the comparison would take two words */
             high = ir_binary_constant(b, IR_LSHR, now, shift);
-            ir_branch(b, high, large, next);
-        } else
-            ir_branch(b, ir_binary_constant(b, IR_UGE, now, 1ll << shift), large, next);
-        ir_seal(b, large);
-        ir_enter(b, large);
+        struct ir_if large = ir_if(b, high ? high : ir_binary_constant(b, IR_UGE, now, 1ll << shift));
         ir_write(b, rest, high ? high : ir_binary_constant(b, IR_LSHR, now, shift));
         ir_write(b, bits, ir_binary_constant(b, IR_ADD, ir_read(b, bits), shift));
-        ir_jump(b, next);
-        ir_seal(b, next);
-        ir_enter(b, next);
+        ir_end_if(b, &large);
     }
     /* The mask says to the verifier what the steps say to us. */
     struct ir *index = ir_binary_constant(b, IR_AND, ir_read(b, rest), LOG2_ROWS - 1);
@@ -152,40 +132,31 @@ static void add_row(struct lowering *l, struct node *map, struct ir *row, uint32
         return;
     }
     struct ir *rows = lower_map_element(l, symbol, key, map->span);
-    struct ir_block *inside = ir_block_new(b);
-    ir_branch(b, ir_binary_constant(b, IR_ULE, row, last), inside, lower_statement_end(l));
-    ir_seal(b, inside);
-    ir_enter(b, inside);
+    ir_jump_unless(b, ir_binary_constant(b, IR_ULE, row, last), lower_statement_end(l));
     struct ir *at = ir_binary(b, IR_ADD, rows, ir_binary_constant(b, IR_SHL, row, 3));
     lower_add(l, at, 0, ir_constant(b, 1));
 }
 
-/* row = condition ? (then the caller continues in *yes) : constant. Ends in the block where both meet. */
+/* Which row a value falls into, asked case by case: choose_row() for each special case, finish_row() for all others. */
 struct row_choice {
     uint32_t variable;
-    struct ir_block *meet;
+    struct ir_block *chosen;
 };
 
 static void choose_row(struct lowering *l, struct row_choice *choice, struct ir *condition, struct ir *row)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *taken = ir_block_new(b), *rest = ir_block_new(b);
-    ir_branch(b, condition, taken, rest);
-    ir_seal(b, taken);
-    ir_seal(b, rest);
-    ir_enter(b, taken);
+    struct ir_if taken = ir_if(b, condition);
     ir_write(b, choice->variable, row);
-    ir_jump(b, choice->meet);
-    ir_enter(b, rest);
+    ir_jump(b, choice->chosen);
+    ir_end_if(b, &taken);
 }
 
 static struct ir *finish_row(struct lowering *l, struct row_choice *choice, struct ir *row)
 {
     struct ir_builder *b = &l->b;
     ir_write(b, choice->variable, row);
-    ir_jump(b, choice->meet);
-    ir_seal(b, choice->meet);
-    ir_enter(b, choice->meet);
+    ir_place(b, choice->chosen);
     return ir_read(b, choice->variable);
 }
 
@@ -195,7 +166,7 @@ static void update_hist(struct lowering *l, struct node *map, struct node *node)
     const struct type *type = map->map.symbol->value;
     int64_t bits = type->step;
     struct ir *value = lower_scalar(l, check_argument(node, 0));
-    struct row_choice choice = {ir_variable(b), ir_block_new(b)};
+    struct row_choice choice = {ir_variable(b), ir_label(b)};
     choose_row(l, &choice, ir_binary_constant(b, IR_SLT, value, 0), ir_constant(b, 0));
     choose_row(l, &choice, ir_binary_constant(b, IR_ULT, value, 1ll << bits),
                bits ? ir_binary_constant(b, IR_ADD, value, 1) : ir_constant(b, 1));
@@ -215,7 +186,7 @@ static void update_lhist(struct lowering *l, struct node *map, struct node *node
     const struct type *type = map->map.symbol->value;
     uint32_t last = type_histogram_rows(type) - 1;
     struct ir *value = lower_scalar(l, check_argument(node, 0));
-    struct row_choice choice = {ir_variable(b), ir_block_new(b)};
+    struct row_choice choice = {ir_variable(b), ir_label(b)};
     choose_row(l, &choice, ir_binary(b, IR_SLT, value, ir_constant(b, type->minimum)), ir_constant(b, 0));
     choose_row(l, &choice, ir_binary(b, IR_SGE, value, ir_constant(b, type->maximum)), ir_constant(b, last));
     struct ir *row = ir_binary(b, IR_SUB, value, ir_constant(b, type->minimum));

@@ -93,19 +93,14 @@ static struct ir *lower_percpu(struct lowering *l, struct node *node, struct mem
     struct node *number = check_argument(node, 1);
     struct ir *cpu = number ? lower_scalar(l, number) : ir_call(b, BPF_FUNC_get_smp_processor_id, 0);
     uint32_t address = ir_variable(b);
-    struct ir_block *inside = ir_block_new(b), *end = ir_block_new(b);
     (void)into;
     ir_write(b, address, ir_constant(b, 0));
-    ir_branch(b, ir_binary_constant(b, IR_ULT, cpu, l->options->features->cpus), inside, end);
-    ir_seal(b, inside);
-    ir_enter(b, inside);
+    struct ir_if inside = ir_if(b, ir_binary_constant(b, IR_ULT, cpu, l->options->features->cpus));
     struct ir *slot =
         ir_binary(b, IR_ADD, ir_constant(b, (int64_t)percpu->parts), ir_binary_constant(b, IR_MUL, cpu, 8));
     struct ir *part = kernel_field_word(l, slot, 0, &type_u64, node->span);
     ir_write(b, address, ir_binary(b, IR_ADD, part, ir_constant(b, (int64_t)percpu->symbol)));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_end_if(b, &inside);
     return ir_read(b, address);
 }
 

@@ -111,15 +111,9 @@ static struct ir *lower_delete(struct lowering *l, struct node *node, struct mem
     struct ir *result = ir_call(&l->b, BPF_FUNC_map_delete_elem, 2, lower_map_itself(l, map),
                                 ir_offset(&l->b, key.base, key.offset));
     if (is_unused) { /* nobody looks at the answer: tell */
-        struct ir_block *missing = ir_block_new(&l->b), *end = ir_block_new(&l->b);
-        missing->unlikely = true;
-        ir_branch(&l->b, result, missing, end);
-        ir_seal(&l->b, missing);
-        ir_enter(&l->b, missing);
+        struct ir_if missing = ir_if_unlikely(&l->b, result);
         lower_runtime_error(l, RUNTIME_ERROR_MAP_DELETE, node->span, map->index, "map_delete_elem");
-        ir_jump(&l->b, end);
-        ir_seal(&l->b, end);
-        ir_enter(&l->b, end);
+        ir_end_if(&l->b, &missing);
     }
     return ir_binary_constant(&l->b, IR_EQ, ir_extend(&l->b, result, 4, true), 0);
 }
@@ -183,13 +177,10 @@ static struct ir *lower_find_key(struct lowering *l, struct node *node, struct m
     struct node *assignment = node->call.data, *element = assignment->assign.value;
     const struct cached_key outer = l->held;
     uint32_t result = ir_variable(b);
-    struct ir_block *found = ir_block_new(b), *end = ir_block_new(b);
     (void)into;
     ir_write(b, result, ir_constant(b, 0));
     struct memory key = lower_map_key(l, element);
-    ir_branch(b, lower_map_lookup(l, element->map.symbol, key), found, end);
-    ir_seal(b, found);
-    ir_enter(b, found);
+    struct ir_if found = ir_if(b, lower_map_lookup(l, element->map.symbol, key));
     l->held = (struct cached_key){element->map.key, key}; /* it may count something up: once is enough */
     if (type_is_scalar(assignment->type))
         lower_scalar(l, assignment);
@@ -197,9 +188,7 @@ static struct ir *lower_find_key(struct lowering *l, struct node *node, struct m
         lower_memory(l, assignment);
     l->held = outer;
     ir_write(b, result, ir_constant(b, 1));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_end_if(b, &found);
     return ir_read(b, result);
 }
 

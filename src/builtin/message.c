@@ -55,15 +55,12 @@ static struct ir *lower_assert(struct lowering *l, struct node *node, struct mem
 {
     struct ir_builder *b = &l->b;
     struct event_field message = {.node = check_argument(node, 1)};
-    struct ir_block *fails = ir_block_new(b), *holds = ir_block_new(b);
+    struct ir_block *holds = ir_label(b);
     (void)into;
-    ir_branch(b, lower_condition(l, check_argument(node, 0)), holds, fails);
-    ir_seal(b, fails);
-    ir_enter(b, fails);
+    ir_jump_if(b, lower_condition(l, check_argument(node, 0)), holds);
     lower_event(l, node, node->call.builtin, &message, 1);
     lower_return(l, NULL);
-    ir_seal(b, holds);
-    ir_enter(b, holds);
+    ir_place(b, holds);
     return NULL;
 }
 

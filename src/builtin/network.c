@@ -100,17 +100,12 @@ static struct ir *lower_cookie(struct lowering *l, struct node *node, struct mem
     struct ir_builder *b = &l->b;
     const uint32_t *offset = node->call.data;
     uint32_t cookie = ir_variable(b);
-    struct ir_block *some = ir_block_new(b), *end = ir_block_new(b);
     struct ir *socket = lower_scalar(l, check_argument(node, 0));
     (void)into;
     ir_write(b, cookie, ir_constant(b, 0));
-    ir_branch(b, socket, some, end);
-    ir_seal(b, some);
-    ir_enter(b, some);
+    struct ir_if some = ir_if(b, socket);
     ir_write(b, cookie, kernel_field_word(l, socket, *offset, &type_u64, node->span));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_end_if(b, &some);
     return ir_read(b, cookie);
 }
 

@@ -3,7 +3,7 @@
  *
  * bpf_d_path() exists for a handful of hooks only, so we walk ourselves, from the file up to the task's root,
  * and write names from the end of a buffer to its front. The kernel may rename meanwhile: it would start
- * again; we do not. State and buffer are scratch memory, which a turn of the loop finds at carried[0]. */
+ * again; we do not. State and buffer are scratch memory, which an iteration of the loop finds at carried[0]. */
 #include <string.h>
 
 #include "bpf/lower.h"
@@ -112,13 +112,9 @@ static void keep(struct lowering *l, const struct walk *walk, int32_t offset, st
     ir_store(&l->b, walk->state, offset, 8, value);
 }
 
-/* Goes to `yes` when the two are equal and falls through when they are not. */
-static void go_if_equal(struct lowering *l, struct ir *x, struct ir *y, struct ir_block *yes)
+static void jump_if_equal(struct lowering *l, struct ir *x, struct ir *y, struct ir_block *label)
 {
-    struct ir_block *no = ir_block_new(&l->b);
-    ir_branch(&l->b, ir_binary(&l->b, IR_EQ, x, y), yes, no);
-    ir_seal(&l->b, no);
-    ir_enter(&l->b, no);
+    ir_jump_if(&l->b, ir_binary(&l->b, IR_EQ, x, y), label);
 }
 
 /* ---- writing to the front ---- */
@@ -147,13 +143,10 @@ static void put_text(struct lowering *l, const struct walk *walk, const char *te
 static void put_name(struct lowering *l, const struct walk *walk, struct ir *entry, struct ir_block *full)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *fits = ir_block_new(b);
     struct ir *name = field(l, walk, entry, ENTRY_NAME);
     struct ir *length = ir_binary_constant(b, IR_AND, field(l, walk, entry, ENTRY_LENGTH), NAME_BYTES_MAX);
     struct ir *position = ir_binary(b, IR_SUB, kept(l, walk, STATE_POSITION), length);
-    ir_branch(b, ir_binary_constant(b, IR_SGT, position, walk->front), fits, full);
-    ir_seal(b, fits);
-    ir_enter(b, fits);
+    ir_jump_unless(b, ir_binary_constant(b, IR_SGT, position, walk->front), full);
     keep(l, walk, STATE_POSITION, position);
     ir_call(b, BPF_FUNC_probe_read_kernel, 3, ir_offset(b, byte_at(l, walk, position), STATE_BYTES), length,
             name);
@@ -162,71 +155,56 @@ static void put_name(struct lowering *l, const struct walk *walk, struct ir *ent
 static void put_number(struct lowering *l, const struct walk *walk, struct ir *number)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     for (unsigned i = 0; i < DIGITS_MAX; i++) {
-        struct ir_block *more = ir_block_new(b);
         struct ir *rest = ir_binary_constant(b, IR_UDIV, number, 10);
         struct ir *digit = ir_binary(b, IR_SUB, number, ir_binary_constant(b, IR_MUL, rest, 10));
         put_byte(l, walk, ir_binary_constant(b, IR_ADD, digit, '0'));
-        ir_branch(b, rest, more, end);
-        ir_seal(b, more);
-        ir_enter(b, more);
+        ir_jump_unless(b, rest, end);
         number = rest;
     }
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
 }
 
-/* ---- one turn: a name, or the step to where a file system is mounted ---- */
+/* ---- one iteration: a name, or the step to where a file system is mounted ---- */
 
 static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *carried, void *state)
 {
     struct ir_builder *b = &l->b;
     struct walk walk = *(const struct walk *)state;
     uint32_t answer = ir_variable(b);
-    struct ir_block *inside = ir_block_new(b), *mounted = ir_block_new(b), *up = ir_block_new(b);
-    struct ir_block *done = ir_block_new(b), *full = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *mounted = ir_label(b), *done = ir_label(b), *full = ir_label(b), *end = ir_label(b);
     (void)index;
     walk.state = carried[0];
     struct ir *entry = kept(l, &walk, STATE_ENTRY), *mount = kept(l, &walk, STATE_MOUNT);
     struct ir *differs = ir_binary(b, IR_OR, ir_binary(b, IR_XOR, entry, kept(l, &walk, STATE_ROOT_ENTRY)),
                                    ir_binary(b, IR_XOR, mount, kept(l, &walk, STATE_ROOT_MOUNT)));
-    ir_branch(b, differs, inside, done);
-    ir_seal(b, inside);
-    ir_enter(b, inside);
-    go_if_equal(l, entry, field(l, &walk, mount, MOUNT_ROOT), mounted);
+    ir_jump_unless(b, differs, done);
+    jump_if_equal(l, entry, field(l, &walk, mount, MOUNT_ROOT), mounted);
     struct ir *parent = field(l, &walk, entry, ENTRY_PARENT);
-    go_if_equal(l, entry, parent, done); /* in no directory: a pipe, a socket */
+    jump_if_equal(l, entry, parent, done); /* in no directory: a pipe, a socket */
     put_name(l, &walk, entry, full);
     put_text(l, &walk, "/");
     keep(l, &walk, STATE_ENTRY, parent);
     ir_write(b, answer, ir_constant(b, LOWER_GO_ON));
     ir_jump(b, end);
 
-    ir_seal(b, mounted);
-    ir_enter(b, mounted);
+    ir_place(b, mounted);
     struct ir *here = ir_binary_constant(b, IR_SUB, mount, walk.at[MOUNT_VFS]);
     struct ir *above = field(l, &walk, here, MOUNT_PARENT);
-    ir_branch(b, ir_binary(b, IR_EQ, here, above), done, up);
-    ir_seal(b, up);
-    ir_enter(b, up);
+    ir_jump_if(b, ir_binary(b, IR_EQ, here, above), done);
     keep(l, &walk, STATE_ENTRY, field(l, &walk, here, MOUNT_POINT));
     keep(l, &walk, STATE_MOUNT, ir_binary_constant(b, IR_ADD, above, walk.at[MOUNT_VFS]));
     ir_write(b, answer, ir_constant(b, LOWER_GO_ON));
     ir_jump(b, end);
 
-    ir_seal(b, full);
-    ir_enter(b, full);
+    ir_place(b, full);
     lower_runtime_error(l, RUNTIME_ERROR_TRUNCATED, walk.span, -1, NULL);
     ir_write(b, answer, ir_constant(b, LOWER_STOP));
     ir_jump(b, end);
-    ir_seal(b, done);
-    ir_enter(b, done);
+    ir_place(b, done);
     ir_write(b, answer, ir_constant(b, LOWER_FOUND));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, answer);
 }
 
@@ -256,15 +234,12 @@ static void put_nameless(struct lowering *l, const struct walk *walk, struct ir_
     struct ir *type = field(l, walk, field(l, walk, entry, ENTRY_SYSTEM), SYSTEM_TYPE);
     struct ir *system = kernel_field_word(l, field(l, walk, type, TYPE_NAME_TEXT), 0, &type_u64, walk->span);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        struct ir_block *fits = ir_block_new(b), *next = ir_block_new(b);
+        struct ir_block *next = ir_label(b);
         if (forms[i].system) { /* its name and the NUL */
             uint64_t mask = UINT64_MAX >> (8 * (7 - strlen(forms[i].system)));
             struct ir *known = ir_binary(b, IR_AND, system, ir_constant(b, (int64_t)mask));
-            ir_branch(b, ir_binary(b, IR_EQ, known, ir_constant(b, word_of(forms[i].system))), fits, next);
-        } else
-            ir_jump(b, fits);
-        ir_seal(b, fits);
-        ir_enter(b, fits);
+            ir_jump_unless(b, ir_binary(b, IR_EQ, known, ir_constant(b, word_of(forms[i].system))), next);
+        }
         put_text(l, walk, forms[i].after);
         if (forms[i].is_numbered)
             put_number(l, walk, field(l, walk, field(l, walk, entry, ENTRY_INODE), INODE_NUMBER));
@@ -272,8 +247,7 @@ static void put_nameless(struct lowering *l, const struct walk *walk, struct ir_
             put_name(l, walk, entry, end);
         put_text(l, walk, forms[i].before);
         ir_jump(b, end);
-        ir_seal(b, next);
-        ir_enter(b, next);
+        ir_place(b, next);
     }
 }
 
@@ -282,7 +256,6 @@ static void begin(struct lowering *l, const struct walk *walk, struct ir *path, 
     struct ir_builder *b = &l->b;
     struct ir *task = ir_call(b, BPF_FUNC_get_current_task, 0);
     uint32_t root_entry = ir_variable(b), root_mount = ir_variable(b);
-    struct ir_block *some = ir_block_new(b), *none = ir_block_new(b);
     keep(l, walk, STATE_ENTRY,
          lower_read_scalar(l, ir_binary_constant(b, IR_ADD, path, walk->at[PATH_ENTRY]), &type_u64, space,
                            walk->span));
@@ -296,32 +269,26 @@ static void begin(struct lowering *l, const struct walk *walk, struct ir *path, 
     struct ir *fs = field(l, walk, task, TASK_FS);
     ir_write(b, root_entry, ir_constant(b, 0));
     ir_write(b, root_mount, ir_constant(b, 0));
-    ir_branch(b, fs, some, none);
-    ir_seal(b, some);
-    ir_enter(b, some);
+    struct ir_if some = ir_if(b, fs);
     struct ir *root = ir_binary_constant(b, IR_ADD, fs, walk->at[FS_ROOT]);
     ir_write(b, root_entry, field(l, walk, root, PATH_ENTRY));
     ir_write(b, root_mount, field(l, walk, root, PATH_MOUNT));
-    ir_jump(b, none);
-    ir_seal(b, none);
-    ir_enter(b, none);
+    ir_end_if(b, &some);
     keep(l, walk, STATE_ROOT_ENTRY, ir_read(b, root_entry));
     keep(l, walk, STATE_ROOT_MOUNT, ir_read(b, root_mount));
 }
 
 /* A file that was removed: in a directory, and not found in it any more. */
-static void put_deleted(struct lowering *l, const struct walk *walk, struct ir_block *next)
+static void put_deleted(struct lowering *l, const struct walk *walk)
 {
+    struct ir_block *end = ir_label(&l->b);
     struct ir_builder *b = &l->b;
-    struct ir_block *removed = ir_block_new(b);
     struct ir *entry = kept(l, walk, STATE_ENTRY);
-    go_if_equal(l, entry, field(l, walk, entry, ENTRY_PARENT), next);
-    ir_branch(b, field(l, walk, entry, ENTRY_HASHED), next, removed);
-    ir_seal(b, removed);
-    ir_enter(b, removed);
+    jump_if_equal(l, entry, field(l, walk, entry, ENTRY_PARENT), end);
+    ir_jump_if(b, field(l, walk, entry, ENTRY_HASHED), end);
     if (walk->room - walk->front > strlen(" (deleted)"))
         put_text(l, walk, " (deleted)");
-    ir_jump(b, next);
+    ir_place(b, end);
 }
 
 static struct ir *lower_path(struct lowering *l, struct node *node, struct memory *into)
@@ -338,44 +305,27 @@ static struct ir *lower_path(struct lowering *l, struct node *node, struct memor
     struct ir *path = lower_pointer(l, check_argument(node, 0), &space);
     struct memory scratch = lower_scratch(l, STATE_BYTES + walk.room + NAME_BYTES_MAX + 9, false);
     walk.state = ir_offset(b, scratch.base, scratch.offset);
-    struct ir_block *some = ir_block_new(b), *linked = ir_block_new(b), *empty = ir_block_new(b);
-    struct ir_block *none = ir_block_new(b), *nameless = ir_block_new(b), *root = ir_block_new(b);
-    struct ir_block *end = ir_block_new(b), *finish = ir_block_new(b);
+    struct ir_block *nameless = ir_label(b), *root = ir_label(b), *end = ir_label(b);
     begin(l, &walk, path, space);
-    ir_branch(b, kept(l, &walk, STATE_ENTRY), some, none);
-    ir_seal(b, some);
-    ir_enter(b, some);
-    put_deleted(l, &walk, linked);
-    ir_seal(b, linked);
-    ir_enter(b, linked);
+    struct ir_if some = ir_if(b, kept(l, &walk, STATE_ENTRY));
+    put_deleted(l, &walk);
     struct ir *carried[] = {walk.state};
     struct ir *iterations = lower_find(l, ITERATIONS_MAX, carried, 1, step, &walk, node->span);
-    ir_branch(b, iterations, end, empty); /* at the end in the first turn: nothing was written */
-    ir_seal(b, empty);
-    ir_enter(b, empty);
+    ir_jump_if(b, iterations, end); /* else it was at the end at once, and nothing was written */
     struct ir *entry = kept(l, &walk, STATE_ENTRY);
-    go_if_equal(l, entry, kept(l, &walk, STATE_ROOT_ENTRY), root);
-    go_if_equal(l, entry, field(l, &walk, kept(l, &walk, STATE_MOUNT), MOUNT_ROOT), root);
-    ir_jump(b, nameless);
-    ir_seal(b, nameless);
-    ir_enter(b, nameless);
+    jump_if_equal(l, entry, kept(l, &walk, STATE_ROOT_ENTRY), root);
+    jump_if_equal(l, entry, field(l, &walk, kept(l, &walk, STATE_MOUNT), MOUNT_ROOT), root);
+    ir_place(b, nameless);
     put_nameless(l, &walk, end);
     ir_jump(b, end);
-    ir_seal(b, root);
-    ir_enter(b, root);
+    ir_place(b, root);
     put_text(l, &walk, "/");
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     struct ir *text = ir_offset(b, byte_at(l, &walk, kept(l, &walk, STATE_POSITION)), STATE_BYTES);
     lower_read_string(l, *into, capacity, NULL, text, SPACE_BPF, TEXT_PADDED, node->span);
-    ir_jump(b, finish);
-    ir_seal(b, none); /* no file: no path */
-    ir_enter(b, none);
+    ir_else(b, &some); /* no file: no path */
     ir_zero(b, into->base, into->offset, type_storage(node->type));
-    ir_jump(b, finish);
-    ir_seal(b, finish);
-    ir_enter(b, finish);
+    ir_end_if(b, &some);
     return NULL;
 }
 

@@ -32,16 +32,11 @@ static void leave_unknown(struct lowering *l, int64_t bit, struct span span)
     struct ir_builder *b = &l->b;
     struct ir *unknown =
         ir_binary_constant(b, IR_AND, lower_event_word(l, offsetof(struct image_event, unknown)), bit);
-    struct ir_block *rare = ir_block_new(b), *usual = ir_block_new(b);
-    rare->unlikely = true;
-    ir_branch(b, unknown, rare, usual);
-    ir_seal(b, rare);
-    ir_seal(b, usual);
-    ir_enter(b, rare);
+    struct ir_if is_unknown = ir_if_unlikely(b, unknown);
     if (l->options->counts_lookups)
         lower_runtime_error(l, RUNTIME_ERROR_UNKNOWN, span, -1, NULL);
     ir_jump(b, lower_statement_end(l));
-    ir_enter(b, usual);
+    ir_end_if(b, &is_unknown);
 }
 
 static struct ir *lower_word(struct lowering *l, struct node *node, struct memory *into)

@@ -83,16 +83,12 @@ static struct ir *wall_time(struct lowering *l)
 static void begin_interval(struct lowering *l, struct ir *at, struct ir *epoch)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *iteration = ir_block_new(b), *same = ir_block_new(b);
-    ir_branch(b, ir_binary(b, IR_EQ, ir_load(b, at, EPOCH, 8, false), epoch), same, iteration);
-    ir_seal(b, iteration);
-    ir_enter(b, iteration);
+    struct ir_block *same = ir_label(b);
+    ir_jump_if(b, ir_binary(b, IR_EQ, ir_load(b, at, EPOCH, 8, false), epoch), same);
     ir_store_constant(b, at, MARK, 8, 0);
     ir_store_constant(b, at, VALUE, 8, 0);
     ir_store(b, at, EPOCH, 8, epoch);
-    ir_jump(b, same);
-    ir_seal(b, same);
-    ir_enter(b, same);
+    ir_place(b, same);
 }
 
 static void update_tseries(struct lowering *l, struct node *map, struct node *node)

@@ -43,18 +43,7 @@ static const struct type *check_skboutput(struct checker *checker, struct node *
 
 static struct ir *smaller(struct lowering *l, struct ir *x, struct ir *y)
 {
-    struct ir_builder *b = &l->b;
-    uint32_t result = ir_variable(b);
-    struct ir_block *other = ir_block_new(b), *end = ir_block_new(b);
-    ir_write(b, result, x);
-    ir_branch(b, ir_binary(b, IR_ULE, x, y), end, other);
-    ir_seal(b, other);
-    ir_enter(b, other);
-    ir_write(b, result, y);
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
-    return ir_read(b, result);
+    return ir_choose(&l->b, ir_binary(&l->b, IR_ULE, x, y), x, y);
 }
 
 static struct ir *lower_skboutput(struct lowering *l, struct node *node, struct memory *into)
@@ -63,21 +52,17 @@ static struct ir *lower_skboutput(struct lowering *l, struct node *node, struct 
     const uint32_t *at = node->call.data;
     const struct type *type = type_buffer(l->arena, SNAP_BYTES);
     uint32_t result = ir_variable(b);
-    struct ir_block *some = ir_block_new(b), *inside = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     (void)into;
     struct ir *skb = lower_scalar(l, check_argument(node, 1));
     struct ir *wanted = lower_scalar(l, check_argument(node, 2));
     struct ir *offset = lower_scalar(l, check_argument(node, 3));
     ir_write(b, result, ir_constant(b, -EINVAL));
-    ir_branch(b, skb, some, end);
-    ir_seal(b, some);
-    ir_enter(b, some);
+    ir_jump_unless(b, skb, end);
     struct ir *length = kernel_field_word(l, skb, at[SKB_LENGTH], &type_u32, node->span);
     struct ir *paged = kernel_field_word(l, skb, at[SKB_PAGED], &type_u32, node->span);
     struct ir *linear = ir_binary(b, IR_SUB, length, paged);
-    ir_branch(b, ir_binary(b, IR_ULT, offset, linear), inside, end);
-    ir_seal(b, inside);
-    ir_enter(b, inside);
+    ir_jump_unless(b, ir_binary(b, IR_ULT, offset, linear), end);
     struct ir *data = kernel_field_word(l, skb, at[SKB_DATA], &type_u64, node->span);
     struct memory packet = lower_scratch(l, type_storage(type), false);
     ir_zero(b, packet.base, packet.offset, type_storage(type));
@@ -93,9 +78,7 @@ static struct ir *lower_skboutput(struct lowering *l, struct node *node, struct 
     };
     lower_event(l, node, node->call.builtin, fields, 3);
     ir_write(b, result, ir_constant(b, 0));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, result);
 }
 

@@ -102,22 +102,17 @@ static struct ir *lower_strncmp(struct lowering *l, struct node *node, struct me
         longest = literal;
     (void)into;
     uint32_t result = ir_variable(b);
-    struct ir_block *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     ir_write(b, result, ir_constant(b, 1));
     for (uint32_t i = 0; i * 8 < bytes && i * 8 < longest; i++) {
         struct ir *difference = ir_binary(b, IR_XOR, word(l, &left, i), word(l, &right, i));
         uint32_t rest = bytes - i * 8;
         if (rest < 8)
             difference = ir_binary(b, IR_AND, difference, ir_constant(b, (int64_t)((1ull << rest * 8) - 1)));
-        struct ir_block *same = ir_block_new(b);
-        ir_branch(b, difference, end, same);
-        ir_seal(b, same);
-        ir_enter(b, same);
+        ir_jump_if(b, difference, end);
     }
     ir_write(b, result, ir_constant(b, 0));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, result);
 }
 
@@ -149,7 +144,7 @@ static struct ir *search_test(struct lowering *l, struct ir *index, struct ir *c
     struct words needle = search->needle;
     struct ir *at = ir_binary(b, IR_ADD, carried[0], index);
     uint32_t answer = ir_variable(b);
-    struct ir_block *differs = ir_block_new(b), *same = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *differs = ir_label(b), *same = ir_label(b), *end = ir_label(b);
     if (!needle.literal)
         needle.memory = (struct memory){.base = carried[1]};
     for (uint32_t i = 0; i < search->needle_words; i++) {
@@ -157,26 +152,16 @@ static struct ir *search_test(struct lowering *l, struct ir *index, struct ir *c
         struct ir *mask = mask_of(l, wanted, &ends);
         struct ir *found = ir_load(b, at, (int32_t)i * 8, 8, false);
         struct ir *difference = ir_binary(b, IR_AND, ir_binary(b, IR_XOR, found, wanted), mask);
-        struct ir_block *equal = ir_block_new(b), *more = ir_block_new(b);
-        ir_branch(b, difference, differs, equal);
-        ir_seal(b, equal);
-        ir_enter(b, equal);
-        ir_branch(b, ends, same, more); /* the needle ends in this word */
-        ir_seal(b, more);
-        ir_enter(b, more);
+        ir_jump_if(b, difference, differs);
+        ir_jump_if(b, ends, same); /* the needle ends in this word */
     }
-    ir_jump(b, same);
-    ir_seal(b, same);
-    ir_enter(b, same);
+    ir_place(b, same);
     ir_write(b, answer, ir_constant(b, LOWER_FOUND));
     ir_jump(b, end);
-    ir_seal(b, differs);
-    ir_enter(b, differs); /* behind the haystack's end nothing can be found */
+    ir_place(b, differs); /* behind the haystack's end nothing can be found */
     struct ir *over = ir_binary_constant(b, IR_EQ, ir_load(b, at, 0, 1, false), 0);
     ir_write(b, answer, ir_binary_constant(b, IR_MUL, over, LOWER_STOP));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, answer);
 }
 
@@ -215,18 +200,13 @@ static struct ir *length_of(struct lowering *l, struct memory text, uint32_t cap
     struct ir_builder *b = &l->b;
     struct memory copy = lower_scratch(l, capacity + 1, false);
     uint32_t length = ir_variable(b);
-    struct ir_block *good = ir_block_new(b), *end = ir_block_new(b);
     struct ir *got = ir_call(b, BPF_FUNC_probe_read_kernel_str, 3, ir_offset(b, copy.base, copy.offset),
                              ir_constant(b, (int64_t)capacity + 1), ir_offset(b, text.base, text.offset));
     got = ir_binary_constant(b, IR_SUB, got, 1);
     ir_write(b, length, ir_constant(b, 0));
-    ir_branch(b, ir_binary_constant(b, IR_ULE, got, capacity), good, end);
-    ir_seal(b, good);
-    ir_enter(b, good);
+    struct ir_if good = ir_if(b, ir_binary_constant(b, IR_ULE, got, capacity));
     ir_write(b, length, got);
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_end_if(b, &good);
     return ir_read(b, length);
 }
 
@@ -350,7 +330,7 @@ static struct ir *lower_memcmp(struct lowering *l, struct node *node, struct mem
     struct ir_builder *b = &l->b;
     uint32_t bytes = (uint32_t)check_argument(node, 2)->integer.value;
     uint32_t result = ir_variable(b), x = ir_variable(b), y = ir_variable(b);
-    struct ir_block *differs = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *differs = ir_label(b), *end = ir_label(b);
     (void)into;
     if (!bytes)
         return ir_constant(b, 0);
@@ -365,23 +345,17 @@ static struct ir *lower_memcmp(struct lowering *l, struct node *node, struct mem
             of_left = ir_binary(b, IR_AND, of_left, mask);
             of_right = ir_binary(b, IR_AND, of_right, mask);
         }
-        struct ir_block *same = ir_block_new(b);
         ir_write(b, x, of_left);
         ir_write(b, y, of_right);
-        ir_branch(b, ir_binary(b, IR_EQ, of_left, of_right), same, differs);
-        ir_seal(b, same);
-        ir_enter(b, same);
+        ir_jump_unless(b, ir_binary(b, IR_EQ, of_left, of_right), differs);
     }
     ir_jump(b, end);
-    ir_seal(b, differs);
-    ir_enter(b, differs);
+    ir_place(b, differs);
     struct ir *of_left = ir_bswap(b, ir_read(b, x), 8), *of_right = ir_bswap(b, ir_read(b, y), 8);
     ir_write(b, result,
              ir_binary(b, IR_SUB, ir_binary(b, IR_UGT, of_left, of_right),
                        ir_binary(b, IR_ULT, of_left, of_right)));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, result);
 }
 

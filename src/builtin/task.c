@@ -90,15 +90,6 @@ static const struct type *check_comm(struct checker *checker, struct node *node)
     return type_string(checker->arena, COMM_BYTES);
 }
 
-/* Where a chain of pointers ends early: code after this runs with `pointer` not 0. */
-static void go_unless_null(struct lowering *l, struct ir *pointer, struct ir_block *none)
-{
-    struct ir_block *some = ir_block_new(&l->b);
-    ir_branch(&l->b, pointer, some, none);
-    ir_seal(&l->b, some);
-    ir_enter(&l->b, some);
-}
-
 /* The namespace in which the script's numbers count: the initial one, or, where the tracer is in another,
  * that of the current task. */
 static struct ir *namespace(struct lowering *l, const uint32_t *at, struct ir_block *none, struct span span)
@@ -106,7 +97,7 @@ static struct ir *namespace(struct lowering *l, const uint32_t *at, struct ir_bl
     struct ir_builder *b = &l->b;
     struct ir *task = ir_call(b, BPF_FUNC_get_current_task, 0);
     struct ir *pid = kernel_field_word(l, task, at[TASK_THREAD_PID], &type_u64, span);
-    go_unless_null(l, pid, none);
+    ir_jump_unless(b, pid, none);
     struct ir *number = ir_binary_constant(b, IR_ADD, pid, at[PID_NUMBERS]);
     if (l->options->pid_namespace) {
         struct ir *level = kernel_field_word(l, pid, at[PID_LEVEL], &type_u32, span);
@@ -115,38 +106,29 @@ static struct ir *namespace(struct lowering *l, const uint32_t *at, struct ir_bl
     return kernel_field_word(l, number, at[UPID_NS], &type_u64, span);
 }
 
-/* What the tree holds for a number; in the block `none`: nothing. */
+/* What the tree holds for a number. Goes to `none` where it holds nothing. */
 static struct ir *tree_find(struct lowering *l, struct ir *namespace, struct ir *number, const uint32_t *at,
                             struct ir_block *none, struct span span)
 {
     struct ir_builder *b = &l->b;
     uint32_t entry = ir_variable(b);
-    struct ir_block *leaf = ir_block_new(b);
+    struct ir_block *leaf = ir_label(b);
     /* A tree that holds only number 0 has no node. */
     ir_write(b, entry, kernel_field_word(l, namespace, at[NAMESPACE_TREE], &type_u64, span));
     for (unsigned level = 0; level < TREE_LEVELS; level++) {
-        struct ir_block *inside = ir_block_new(b);
         struct ir *marks = ir_binary_constant(b, IR_AND, ir_read(b, entry), TREE_MARKS);
-        ir_branch(b, ir_binary_constant(b, IR_EQ, marks, TREE_NODE), inside, leaf);
-        ir_seal(b, inside);
-        ir_enter(b, inside);
+        ir_jump_unless(b, ir_binary_constant(b, IR_EQ, marks, TREE_NODE), leaf);
         struct ir *tree = ir_binary_constant(b, IR_SUB, ir_read(b, entry), TREE_NODE);
         struct ir *shift = kernel_field_word(l, tree, at[NODE_SHIFT], &type_u8, span);
         struct ir *rest = ir_binary(b, IR_LSHR, number, shift);
-        if (level == 0) { /* a number above all that there are */
-            struct ir_block *within = ir_block_new(b);
-            ir_branch(b, ir_binary_constant(b, IR_ULT, rest, TREE_SLOTS), within, none);
-            ir_seal(b, within);
-            ir_enter(b, within);
-        }
+        if (level == 0) /* a number above all that there are */
+            ir_jump_unless(b, ir_binary_constant(b, IR_ULT, rest, TREE_SLOTS), none);
         struct ir *slot = ir_binary_constant(b, IR_AND, rest, TREE_SLOTS - 1);
         struct ir *slots = ir_binary(b, IR_ADD, tree, ir_binary_constant(b, IR_MUL, slot, 8));
         ir_write(b, entry, kernel_field_word(l, slots, at[NODE_SLOTS], &type_u64, span));
     }
-    ir_jump(b, leaf);
-    ir_seal(b, leaf);
-    ir_enter(b, leaf);
-    go_unless_null(l, ir_read(b, entry), none);
+    ir_place(b, leaf);
+    ir_jump_unless(b, ir_read(b, entry), none);
     return ir_read(b, entry);
 }
 
@@ -155,16 +137,14 @@ static void comm_of(struct lowering *l, struct node *node, struct memory to)
     struct ir_builder *b = &l->b;
     const uint32_t *at = node->call.data;
     struct ir *number = ir_extend(b, lower_scalar(l, check_argument(node, 0)), 4, false);
-    struct ir_block *none = ir_block_new(b);
+    struct ir_block *none = ir_label(b);
     ir_zero(b, to.base, to.offset, COMM_BYTES);
     struct ir *pid = tree_find(l, namespace(l, at, none, node->span), number, at, none, node->span);
     struct ir *link = kernel_field_word(l, pid, at[PID_TASKS], &type_u64, node->span);
-    go_unless_null(l, link, none);
+    ir_jump_unless(b, link, none);
     struct ir *comm = ir_binary_constant(b, IR_ADD, link, (int64_t)at[TASK_COMM] - at[TASK_PID_LINKS]);
     lower_read_string(l, to, COMM_BYTES, NULL, comm, SPACE_KERNEL, TEXT_PADDED, node->span);
-    ir_jump(b, none);
-    ir_seal(b, none);
-    ir_enter(b, none);
+    ir_place(b, none);
 }
 
 static struct ir *lower_comm(struct lowering *l, struct node *node, struct memory *into)

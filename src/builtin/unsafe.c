@@ -70,15 +70,9 @@ static const struct type *check_signal(struct checker *checker, struct node *nod
 static void report_failure(struct lowering *l, struct ir *result, enum runtime_error_kind kind,
                            const char *helper, struct span span)
 {
-    struct ir_block *failed = ir_block_new(&l->b), *end = ir_block_new(&l->b);
-    failed->unlikely = true;
-    ir_branch(&l->b, result, failed, end);
-    ir_seal(&l->b, failed);
-    ir_enter(&l->b, failed);
+    struct ir_if failed = ir_if_unlikely(&l->b, result);
     lower_runtime_error(l, kind, span, -1, helper);
-    ir_jump(&l->b, end);
-    ir_seal(&l->b, end);
-    ir_enter(&l->b, end);
+    ir_end_if(&l->b, &failed);
 }
 
 static struct ir *lower_signal(struct lowering *l, struct node *node, struct memory *into)
@@ -151,7 +145,7 @@ static struct ir *lower_write(struct lowering *l, struct node *node, struct memo
     uint32_t bytes = source_bytes(from->type);
     bool is_address = !bytes, is_unused = l->is_unused;
     uint32_t result = ir_variable(b);
-    struct ir_block *some = ir_block_new(b), *fits = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     (void)into;
     if (is_address)
         bytes = length->kind == NODE_INTEGER ? (uint32_t)length->integer.value : l->options->max_strlen;
@@ -159,12 +153,8 @@ static struct ir *lower_write(struct lowering *l, struct node *node, struct memo
     struct ir *to = lower_pointer(l, check_argument(node, 0), &space), *wanted = lower_scalar(l, length);
     struct memory source;
     ir_write(b, result, ir_constant(b, -22)); /* EINVAL */
-    ir_branch(b, ir_binary_constant(b, IR_UGE, wanted, 1), some, end);
-    ir_seal(b, some);
-    ir_enter(b, some);
-    ir_branch(b, ir_binary_constant(b, IR_ULE, wanted, bytes), fits, end);
-    ir_seal(b, fits);
-    ir_enter(b, fits);
+    ir_jump_unless(b, ir_binary_constant(b, IR_UGE, wanted, 1), end);
+    ir_jump_unless(b, ir_binary_constant(b, IR_ULE, wanted, bytes), end);
     if (is_address) {
         struct ir *address = lower_pointer(l, from, &space);
         source = lower_scratch(l, bytes, false);
@@ -177,9 +167,7 @@ static struct ir *lower_write(struct lowering *l, struct node *node, struct memo
     struct ir *answer =
         ir_call(b, BPF_FUNC_probe_write_user, 3, to, ir_offset(b, source.base, source.offset), wanted);
     ir_write(b, result, ir_extend(b, answer, 4, true));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     if (is_unused)
         report_failure(l, ir_read(b, result), RUNTIME_ERROR_WRITE, "probe_write_user", node->span);
     return ir_read(b, result);

@@ -167,13 +167,10 @@ static void iter_gate(struct lowering *l, const struct probe_context *context)
     (void)context;
     struct ir *at = ir_offset(&l->b, lower_ctx(l), 8);
     struct ir *object = lower_read_scalar(l, at, &type_u64, SPACE_KERNEL, l->b.span);
-    struct ir_block *on = ir_block_new(&l->b), *out = ir_block_new(&l->b);
-    ir_branch(&l->b, object, on, out);
-    ir_seal(&l->b, on);
-    ir_seal(&l->b, out);
-    ir_enter(&l->b, out);
+    struct ir_block *on = ir_label(&l->b);
+    ir_jump_if(&l->b, object, on);
     ir_return(&l->b, ir_constant(&l->b, 0));
-    ir_enter(&l->b, on);
+    ir_place(&l->b, on);
 }
 
 static void iter_fill(struct probe_environment *environment, const struct context_uses *uses,

@@ -209,14 +209,10 @@ static void kprobe_tree(struct lowering *l, struct ir *address, const struct kpr
         return;
     }
     size_t half = count / 2;
-    struct ir_block *below = ir_block_new(&l->b), *above = ir_block_new(&l->b);
     struct ir *middle = ir_constant(&l->b, (int64_t)sorted[half].address);
-    ir_branch(&l->b, ir_binary(&l->b, IR_ULT, address, middle), below, above);
-    ir_seal(&l->b, below);
-    ir_seal(&l->b, above);
-    ir_enter(&l->b, below);
+    struct ir_if below = ir_if(&l->b, ir_binary(&l->b, IR_ULT, address, middle));
     kprobe_tree(l, address, sorted, half, variable, done);
-    ir_enter(&l->b, above);
+    ir_end_if(&l->b, &below);
     kprobe_tree(l, address, sorted + half, count - half, variable, done);
 }
 
@@ -224,11 +220,10 @@ static struct ir *kprobe_site_by_address(struct lowering *l, const struct probe_
 {
     const struct kprobe_group *group = context->data;
     struct ir *address = ir_call(&l->b, BPF_FUNC_get_func_ip, 1, lower_ctx(l));
-    struct ir_block *done = ir_block_new(&l->b);
+    struct ir_block *done = ir_label(&l->b);
     uint32_t variable = ir_variable(&l->b);
     kprobe_tree(l, address, group->addresses, group->count, variable, done);
-    ir_seal(&l->b, done);
-    ir_enter(&l->b, done);
+    ir_place(&l->b, done);
     return ir_read(&l->b, variable);
 }
 

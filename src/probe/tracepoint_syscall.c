@@ -112,14 +112,11 @@ static struct ir *dispatch_site(struct lowering *l, const struct probe_context *
 /* Leaves the program unless the condition holds. */
 static void leave_unless(struct lowering *l, struct ir *condition)
 {
-    struct ir_block *on = ir_block_new(&l->b), *out = ir_block_new(&l->b);
-    out->unlikely = true;
+    struct ir_block *on = ir_label(&l->b), *out = ir_label_unlikely(&l->b);
     ir_branch(&l->b, condition, on, out);
-    ir_seal(&l->b, on);
-    ir_seal(&l->b, out);
-    ir_enter(&l->b, out);
+    ir_place(&l->b, out);
     ir_return(&l->b, ir_constant(&l->b, 0));
-    ir_enter(&l->b, on);
+    ir_place(&l->b, on);
 }
 
 static struct ir *task_status(struct lowering *l, const struct tracepoint_detail *detail)

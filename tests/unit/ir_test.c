@@ -103,6 +103,126 @@ static void constants_fold_at_once(void **state)
     assert_ptr_equal(ir_offset(&b, x, 0), x);
 }
 
+/* The value of x after the code that `build` writes, with a condition that is not known. */
+static struct ir *x_after(struct ir_builder *b, uint32_t x)
+{
+    struct ir *value = ir_read(b, x);
+    ir_return(b, value);
+    assert_null(ir_check(b->program->arena, b->program));
+    return value;
+}
+
+static void an_if_without_else_keeps_what_was(void **state)
+{
+    struct ir_builder b = builder_new(*state, &features_all);
+    uint32_t x = ir_variable(&b);
+    ir_write(&b, x, ir_constant(&b, 1));
+    struct ir_if branch = ir_if(&b, ir_load(&b, ir_context(&b), 0, 8, false));
+    ir_write(&b, x, ir_constant(&b, 2));
+    ir_end_if(&b, &branch);
+    struct ir *phi = x_after(&b, x);
+    assert_int_equal(phi->op, IR_PHI);
+    assert_int_equal(phi->argument_count, 2);
+    assert_int_equal(phi->arguments[0]->immediate, 1);
+    assert_int_equal(phi->arguments[1]->immediate, 2);
+}
+
+static void an_else_runs_where_the_condition_is_0(void **state)
+{
+    struct ir_builder b = builder_new(*state, &features_all);
+    uint32_t x = ir_variable(&b);
+    struct ir *condition = ir_load(&b, ir_context(&b), 0, 8, false);
+    struct ir_if branch = ir_if_unlikely(&b, condition);
+    ir_write(&b, x, ir_constant(&b, 1));
+    ir_else(&b, &branch);
+    ir_write(&b, x, ir_constant(&b, 2));
+    ir_end_if(&b, &branch);
+    struct ir *phi = x_after(&b, x), *decides = b.function->first->last;
+    assert_int_equal(decides->op, IR_BRANCH);
+    assert_ptr_equal(decides->a, condition);
+    assert_true(decides->to[0]->unlikely);
+    assert_false(decides->to[1]->unlikely);
+    for (unsigned i = 0; i < 2; i++) /* in the order of the predecessors */
+        assert_int_equal(phi->arguments[i]->immediate, phi->block->predecessors[i] == decides->to[0] ? 1 : 2);
+}
+
+static void an_end_that_nothing_reaches_is_no_block(void **state)
+{
+    struct ir_builder b = builder_new(*state, &features_all);
+    struct ir_if branch = ir_if(&b, ir_load(&b, ir_context(&b), 0, 8, false));
+    ir_return(&b, ir_constant(&b, 1));
+    ir_else(&b, &branch);
+    ir_return(&b, ir_constant(&b, 2));
+    ir_order(b.program);
+    assert_null(ir_check(*state, b.program));
+    assert_int_equal(b.function->block_count, 3);
+}
+
+static void labels_are_reached_by_jumps_and_from_above(void **state)
+{
+    struct ir_builder b = builder_new(*state, &features_all);
+    uint32_t x = ir_variable(&b);
+    struct ir *condition = ir_load(&b, ir_context(&b), 0, 8, false);
+    struct ir_block *end = ir_label(&b);
+    ir_write(&b, x, ir_constant(&b, 1));
+    ir_jump_if(&b, condition, end);
+    ir_write(&b, x, ir_constant(&b, 2));
+    ir_jump_unless(&b, ir_load(&b, condition, 8, 8, false), end);
+    ir_write(&b, x, ir_constant(&b, 3));
+    ir_place(&b, end);
+    struct ir *phi = x_after(&b, x);
+    assert_int_equal(phi->argument_count, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(phi->arguments[i]->immediate, i + 1);
+    assert_ptr_equal(b.function->first->last->to[0], end);
+}
+
+static void a_choice_is_one_of_two_values(void **state)
+{
+    struct ir_builder b = builder_new(*state, &features_all);
+    struct ir *one = ir_load(&b, ir_context(&b), 0, 8, false),
+              *two = ir_load(&b, ir_context(&b), 8, 8, false);
+    struct ir *chosen = ir_choose(&b, one, one, two);
+    assert_int_equal(chosen->op, IR_PHI);
+    assert_ptr_equal(chosen->arguments[0], one);
+    assert_ptr_equal(chosen->arguments[1], two);
+}
+
+static void a_loop_goes_back_to_its_beginning(void **state)
+{
+    struct ir_builder b = builder_new(*state, &features_all);
+    uint32_t x = ir_variable(&b);
+    struct ir_block *end = ir_label(&b);
+    ir_write(&b, x, ir_constant(&b, 0));
+    struct ir_block *loop = ir_loop(&b);
+    struct ir *now = ir_read(&b, x);
+    ir_jump_if(&b, ir_load(&b, now, 0, 8, false), end);
+    ir_write(&b, x, ir_binary_constant(&b, IR_ADD, now, 1));
+    ir_repeat(&b, loop);
+    ir_place(&b, end);
+    struct ir *value = x_after(&b, x);
+    assert_int_equal(value->op, IR_PHI);
+    assert_ptr_equal(value->block, loop);
+    assert_int_equal(loop->predecessor_count, 2);
+}
+
+static void blocks_come_in_the_order_of_the_code(void **state)
+{
+    struct ir_builder b = builder_new(*state, &features_all);
+    struct ir_block *last = ir_label(&b), *first = ir_label(&b), *given_up = ir_label(&b);
+    ir_branch(&b, ir_load(&b, ir_context(&b), 0, 8, false), last, first);
+    ir_place(&b, first);
+    ir_place(&b, last);
+    ir_return(&b, ir_constant(&b, 0));
+    (void)given_up;
+    ir_order(b.program);
+    assert_null(ir_check(*state, b.program));
+    assert_int_equal(b.function->block_count, 3);
+    assert_int_equal(first->number, 1);
+    assert_int_equal(last->number, 2);
+    assert_ptr_equal(b.function->last, last);
+}
+
 static void code_after_the_end_is_dropped(void **state)
 {
     struct ir_builder b = builder_new(*state, &features_all);
@@ -324,6 +444,13 @@ int main(void)
         TEST(diamond_makes_a_phi_where_values_differ),
         TEST(loop_makes_phis_only_for_what_changes),
         TEST(constants_fold_at_once),
+        TEST(an_if_without_else_keeps_what_was),
+        TEST(an_else_runs_where_the_condition_is_0),
+        TEST(an_end_that_nothing_reaches_is_no_block),
+        TEST(labels_are_reached_by_jumps_and_from_above),
+        TEST(a_choice_is_one_of_two_values),
+        TEST(a_loop_goes_back_to_its_beginning),
+        TEST(blocks_come_in_the_order_of_the_code),
         TEST(code_after_the_end_is_dropped),
         TEST(blocks_that_nothing_enters_are_harmless),
         TEST(long_chains_need_no_stack),
