@@ -170,6 +170,9 @@ static int list_pattern(struct probe_environment *environment, const char *patte
     if (!point)
         return -EINVAL;
     int error = probe_list(environment, probe_kinds, point, verbose, print_probe, &count);
+    if (error && error != -EPIPE && !environment->diagnostics->errors)
+        diagnose_error(environment->diagnostics, (struct span){0}, "cannot list '%s': %s", pattern,
+                       strerror(-error));
     if (error || count || environment->diagnostics->errors)
         return error;
     diagnose_error(environment->diagnostics, (struct span){0}, "no probe matches '%s'", pattern);

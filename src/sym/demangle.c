@@ -187,8 +187,12 @@ char *symbol_demangle(const char *name)
 
 /* ---- the functions of a file ---- */
 
+/* Of one file. The largest programs have less; what makes more, and takes minutes, was made for that. */
+#define NAMES_BYTES_MAX ((size_t)256 << 20)
+
 struct batch {
     size_t count;
+    size_t bytes; /* of all names so far */
     struct elf_symbol symbols[ASKED_AT_ONCE];
     const char *names[ASKED_AT_ONCE];
     demangled_visitor *visit;
@@ -201,6 +205,9 @@ static int visit_batch(struct batch *batch)
     int stopped = 0;
     symbol_demangle_all(batch->names, batch->count, answers);
     for (size_t i = 0; i < batch->count; i++) {
+        batch->bytes += answers[i] ? strlen(answers[i]) : 0;
+        if (batch->bytes > NAMES_BYTES_MAX && !stopped)
+            stopped = -EFBIG;
         if (answers[i] && !stopped)
             stopped = batch->visit(batch->context, &batch->symbols[i], answers[i]);
         free(answers[i]);

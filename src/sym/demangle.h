@@ -13,7 +13,8 @@
 char *symbol_demangle(const char *name);
 /* The same for several names at once, which takes less time than one by one. Stores an answer for each. */
 void symbol_demangle_all(const char *const *names, size_t count, char **answers);
-/* Each function of the file whose name is mangled, as elf_file_each_function(). The visitor may keep no name. */
+/* Each function of the file whose name is mangled, as elf_file_each_function(). The visitor may keep no name. -EFBIG:
+ * all names together are longer than those of any program. */
 typedef int demangled_visitor(void *context, const struct elf_symbol *symbol, const char *demangled);
 int demangle_each_function(struct elf_file *file, demangled_visitor *visit, void *context);
 /* Ends the process; the next name makes another. */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A file system in user space that means harm: DIRECTORY gets one file, `file`, with the content of FILE.
+ *
+ *   served DIRECTORY FILE WHAT
+ *
+ * WHAT: honest; changing: other bytes at each read; read, open: never answers to that; all: to nothing but the mount. It
+ * belongs to nobody, and everybody may look. It says "served" when it is mounted, and unmounts when it is ended. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NOBODY = 65534, FILE_NODE = 2, READ_MAX = 1 << 20 };
+
+static int device, content;
+static uint64_t size;
+static const char *directory, *what;
+
+static void end(int signal)
+{
+    (void)signal;
+    umount2(directory, MNT_DETACH);
+    _exit(0);
+}
+
+static void answer(uint64_t unique, int error, const void *bytes, size_t length)
+{
+    static char out[sizeof(struct fuse_out_header) + READ_MAX];
+    const struct fuse_out_header head = {(uint32_t)(sizeof head + length), error, unique};
+    memcpy(out, &head, sizeof head);
+    if (length)
+        memcpy(out + sizeof head, bytes, length);
+    if (write(device, out, head.len) < 0 && errno != ENOENT)
+        perror("served");
+}
+
+static struct fuse_attr attributes(uint64_t node)
+{
+    return (struct fuse_attr){.ino = node,
+                              .size = node == FILE_NODE ? size : 0,
+                              .mode = node == FILE_NODE ? S_IFREG | 0755 : S_IFDIR | 0755,
+                              .nlink = 1,
+                              .uid = NOBODY,
+                              .gid = NOBODY,
+                              .blksize = 4096};
+}
+
+static void answer_read(uint64_t unique, const struct fuse_read_in *in)
+{
+    static char bytes[READ_MAX];
+    const size_t wanted = in->size < sizeof bytes ? in->size : sizeof bytes;
+    const ssize_t got = pread(content, bytes, wanted, (off_t)in->offset);
+    for (int i = 0; !strcmp(what, "changing") && got > 0 && i < 20; i++)
+        bytes[rand() % got] = (char)rand();
+    answer(unique, got < 0 ? -errno : 0, bytes, got < 0 ? 0 : (size_t)got);
+}
+
+static int is_silent(uint32_t operation)
+{
+    return (!strcmp(what, "all") && operation != FUSE_INIT) ||
+           (!strcmp(what, "read") && operation == FUSE_READ) ||
+           (!strcmp(what, "open") && operation == FUSE_OPEN);
+}
+
+static void serve(const struct fuse_in_header *head, const void *body)
+{
+    if (is_silent(head->opcode))
+        return;
+    switch (head->opcode) {
+    case FUSE_INIT: {
+        const struct fuse_init_in *in = body;
+        const struct fuse_init_out out = {.major = FUSE_KERNEL_VERSION,
+                                          .minor = FUSE_KERNEL_MINOR_VERSION,
+                                          .max_readahead = in->max_readahead,
+                                          .max_write = 4096};
+        answer(head->unique, 0, &out, sizeof out);
+        break;
+    }
+    case FUSE_LOOKUP: {
+        const struct fuse_entry_out out = {.nodeid = FILE_NODE, .attr = attributes(FILE_NODE)};
+        const int is_there = !strcmp(body, "file");
+        answer(head->unique, is_there ? 0 : -ENOENT, &out, is_there ? sizeof out : 0);
+        break;
+    }
+    case FUSE_GETATTR: {
+        const struct fuse_attr_out out = {.attr = attributes(head->nodeid)};
+        answer(head->unique, 0, &out, sizeof out);
+        break;
+    }
+    case FUSE_OPEN:
+    case FUSE_OPENDIR: {
+        const struct fuse_open_out out = {.open_flags = strcmp(what, "changing") ? 0 : FOPEN_DIRECT_IO};
+        answer(head->unique, 0, &out, sizeof out);
+        break;
+    }
+    case FUSE_READ: answer_read(head->unique, body); break;
+    case FUSE_FLUSH:
+    case FUSE_RELEASE:
+    case FUSE_RELEASEDIR: answer(head->unique, 0, NULL, 0); break;
+    case FUSE_FORGET:
+    case FUSE_BATCH_FORGET:
+    case FUSE_INTERRUPT: break;
+    default: answer(head->unique, -ENOSYS, NULL, 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static char request[1 << 20];
+    char options[128];
+    struct stat status;
+    if (argc != 4)
+        return 2;
+    directory = argv[1];
+    what = argv[3];
+    device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+    content = open(argv[2], O_RDONLY | O_CLOEXEC);
+    if (device < 0 || content < 0 || fstat(content, &status))
+        return perror("served"), 77;
+    size = (uint64_t)status.st_size;
+    snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=%d,group_id=%d,allow_other", device,
+             NOBODY, NOBODY);
+    if (mount("served", directory, "fuse", 0, options))
+        return perror("served"), 77;
+    signal(SIGTERM, end);
+    puts("served");
+    fflush(stdout);
+    for (ssize_t got; (got = read(device, request, sizeof request)) > 0 || errno == EINTR;)
+        if (got >= (ssize_t)sizeof(struct fuse_in_header))
+            serve((const struct fuse_in_header *)request, request + sizeof(struct fuse_in_header));
+    return 0;
+}
