@@ -38,7 +38,7 @@ void lower_enter_function(struct lowering *l, struct lower_function *function, c
     if (function->parent) {
         function->outer = ir_parameter(&l->b, parameters - 1u);
         function->setup = l->b.block;
-        function->start = ir_block_new(&l->b);
+        function->start = ir_label(&l->b);
         ir_enter(&l->b, function->start);
     }
 }
@@ -159,12 +159,8 @@ static struct ir *read_clock(struct lowering *l)
 
 struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition)
 {
-    struct ir_block *rare = ir_block_new(&l->b), *usual = ir_block_new(&l->b);
-    rare->unlikely = true;
-    ir_branch(&l->b, condition, rare, usual);
-    ir_seal(&l->b, usual);
-    ir_seal(&l->b, rare);
-    ir_enter(&l->b, usual);
+    struct ir_block *rare = ir_label_unlikely(&l->b);
+    ir_jump_if(&l->b, condition, rare);
     return rare;
 }
 
@@ -174,14 +170,13 @@ void lower_count_lost_event(struct lowering *l, enum runtime_error_kind kind)
     lower_runtime_error(l, kind, l->state->unit->body->span, -1, NULL);
 }
 
-/* In the block `rare`: counts, and leaves without the script's statements. */
-static void no_scratch(struct lowering *l, struct ir_block *rare)
+/* Counts the event and leaves without the script's statements where there is no scratch memory. */
+static void leave_without_scratch(struct lowering *l, struct ir *memory)
 {
-    struct ir_block *usual = l->b.block;
-    ir_enter(&l->b, rare);
+    struct ir_if none = ir_if_unlikely(&l->b, ir_binary_constant(&l->b, IR_EQ, memory, 0));
     lower_count_lost_event(l, RUNTIME_ERROR_SCRATCH);
     ir_jump(&l->b, l->state->leave_early);
-    ir_enter(&l->b, usual);
+    ir_end_if(&l->b, &none);
 }
 
 static int internal_map(struct lowering *l, int *index, struct image_map map)
@@ -202,7 +197,7 @@ static struct ir *acquire_per_cpu(struct lowering *l)
     ir_store_constant(&l->b, key.base, key.offset, 8, l->state->program_index);
     struct ir *memory =
         ir_call(&l->b, BPF_FUNC_map_lookup_elem, 2, ir_map(&l->b, (uint32_t)map), lower_address(l, key));
-    no_scratch(l, lower_unlikely(l, ir_binary_constant(&l->b, IR_EQ, memory, 0)));
+    leave_without_scratch(l, memory);
     return memory;
 }
 
@@ -216,7 +211,7 @@ static struct ir *acquire_of_task(struct lowering *l)
     struct ir *task = ir_call(&l->b, BPF_FUNC_get_current_task_btf, 0);
     struct ir *memory = ir_call(&l->b, BPF_FUNC_task_storage_get, 4, ir_map(&l->b, (uint32_t)map), task,
                                 ir_constant(&l->b, 0), ir_constant(&l->b, BPF_LOCAL_STORAGE_GET_F_CREATE));
-    no_scratch(l, lower_unlikely(l, ir_binary_constant(&l->b, IR_EQ, memory, 0)));
+    leave_without_scratch(l, memory);
     return memory;
 }
 
@@ -230,27 +225,22 @@ static struct ir *acquire_slot(struct lowering *l)
                                               .key_size = 4,
                                               .max_entries = SCRATCH_SLOTS});
     struct memory key = lower_temporary(l, 8, false);
-    struct ir_block *found = ir_block_new(b);
+    struct ir_block *found = ir_label(b);
     uint32_t slot = ir_variable(b);
     for (int i = 0; i < SCRATCH_SLOTS; i++) {
-        struct ir_block *next = ir_block_new(b), *attempt = ir_block_new(b);
+        struct ir_block *next = ir_label_unlikely(b);
         ir_store_constant(b, key.base, key.offset, 8, i);
         struct ir *memory =
             ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, (uint32_t)map), lower_address(l, key));
-        ir_branch(b, memory, attempt, next);
-        ir_seal(b, attempt);
-        ir_enter(b, attempt);
+        ir_jump_unless(b, memory, next);
         struct ir *old = ir_atomic_compare(b, memory, 0, 8, ir_constant(b, 0), ir_constant(b, 1));
         ir_write(b, slot, memory);
         ir_branch(b, old, next, found);
-        ir_seal(b, next);
-        next->unlikely = true;
-        ir_enter(b, next);
+        ir_place(b, next);
     }
     lower_count_lost_event(l, RUNTIME_ERROR_SCRATCH);
     ir_jump(b, l->state->leave_early);
-    ir_seal(b, found);
-    ir_enter(b, found);
+    ir_place(b, found);
     return ir_read(b, slot);
 }
 
@@ -479,7 +469,7 @@ struct ir_block *lower_statement_end(struct lowering *l)
 {
     struct lower_statement *statement = l->state->statement;
     if (!statement->end)
-        statement->end = ir_block_new(&l->b);
+        statement->end = ir_label(&l->b);
     return statement->end;
 }
 
@@ -553,9 +543,9 @@ static struct lower_statement begin_phase(struct lowering *l, enum lower_phase p
     struct lower_state *s = l->state;
     struct lower_function *main = s->main;
     s->phase = phase;
-    s->leave[phase] = ir_block_new(&l->b);
+    s->leave[phase] = ir_label(&l->b);
     main->setup = l->b.block;
-    main->start = ir_block_new(&l->b);
+    main->start = ir_label(&l->b);
     ir_enter(&l->b, main->start);
     return (struct lower_statement){.end = s->leave[phase]};
 }
@@ -569,8 +559,7 @@ static void end_phase(struct lowering *l)
 
 static void lower_exit(struct lowering *l, struct ir_block *block, bool has_scratch)
 {
-    ir_seal(&l->b, block);
-    ir_enter(&l->b, block);
+    ir_place(&l->b, block);
     if (has_scratch && l->state->scratch_kind == SCRATCH_SLOT)
         ir_store_constant(&l->b, l->state->main->shared[SHARED_SCRATCH], 0, 8, 0);
     ir_return(&l->b, ir_constant(&l->b, 0));
@@ -583,10 +572,7 @@ static void test_stop(struct lowering *l)
     struct ir *stop = ir_load(b, lower_control(l), offsetof(struct image_control, stop), 4, false);
     stop->is_volatile = true;
     l->state->stop = stop;
-    struct ir_block *go = ir_block_new(b);
-    ir_branch(b, stop, l->state->leave_early, go);
-    ir_seal(b, go);
-    ir_enter(b, go);
+    ir_jump_if(b, stop, l->state->leave_early);
     b->comment = NULL;
 }
 
@@ -610,11 +596,10 @@ static void lower_predicate(struct lowering *l, struct node *predicate)
     struct lower_statement statement = begin_phase(l, PHASE_PREDICATE);
     struct temporary_mark mark = lower_mark(l);
     l->state->statement = &statement;
-    struct ir_block *yes = ir_block_new(&l->b);
+    struct ir_block *yes = ir_label(&l->b);
     l->b.comment = "predicate";
     lower_branch(l, predicate, yes, l->state->leave[PHASE_PREDICATE]);
-    ir_seal(&l->b, yes);
-    ir_enter(&l->b, yes);
+    ir_place(&l->b, yes);
     l->b.comment = NULL;
     lower_release(l, mark);
     l->state->statement = NULL;
@@ -637,7 +622,7 @@ static void lower_program(struct lowering *l, const char *name)
     l->b.span = unit->body->span;
     lower_enter_function(l, s->main, name, 1);
     s->main->shared[SHARED_CTX] = ir_context(&l->b);
-    s->leave_early = ir_block_new(&l->b);
+    s->leave_early = ir_label(&l->b);
     if (!l->context->ignores_stop)
         test_stop(l);
     lower_gates(l);

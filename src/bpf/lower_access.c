@@ -58,15 +58,13 @@ static struct ir *bounded(struct lowering *l, struct ir *array, struct ir *index
 {
     struct ir_builder *b = &l->b;
     uint32_t variable = ir_variable(b);
-    struct ir_block *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     struct ir_block *outside = lower_unlikely(l, ir_binary_constant(b, IR_UGE, index, count));
     ir_write(b, variable, ir_binary(b, IR_ADD, array, ir_binary_constant(b, IR_MUL, index, size)));
     ir_jump(b, end);
-    ir_enter(b, outside);
+    ir_place(b, outside);
     ir_write(b, variable, ir_constant(b, 0));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, variable);
 }
 

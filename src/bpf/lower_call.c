@@ -165,11 +165,9 @@ void lower_pass_on_result(struct lowering *l, const struct lower_function *callb
     if (!callback->leaves_subprogram || !function)
         return;
     struct ir *flag = ir_load(b, lower_area(l, function), function->returned_slot, 8, false);
-    struct ir_block *leave = ir_block_new(b), *stay = ir_block_new(b);
+    struct ir_block *stay = ir_label(b);
     flag->is_volatile = true;
-    ir_branch(b, flag, leave, stay);
-    ir_seal(b, leave);
-    ir_enter(b, leave);
+    ir_jump_unless(b, flag, stay);
     if (l->state->current == function) {
         struct ir *result = ir_load(b, lower_area(l, function), function->result_slot, 8, false);
         result->is_volatile = true;
@@ -178,6 +176,5 @@ void lower_pass_on_result(struct lowering *l, const struct lower_function *callb
         l->state->current->leaves_subprogram = true;
         ir_return(b, ir_constant(b, 1));
     }
-    ir_seal(b, stay);
-    ir_enter(b, stay);
+    ir_place(b, stay);
 }

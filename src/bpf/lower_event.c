@@ -137,11 +137,9 @@ static struct ir *look_up_ring(struct lowering *l, struct ir *cpu)
         ir_store(b, key.base, key.offset, 4, cpu);
     struct ir *ring = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, ring_map(l, &l->image->events, NULL)),
                               lower_address(l, key));
-    struct ir_block *none = lower_unlikely(l, ir_binary_constant(b, IR_EQ, ring, 0));
-    struct ir_block *usual = b->block;
-    ir_enter(b, none);
+    struct ir_if none = ir_if_unlikely(b, ir_binary_constant(b, IR_EQ, ring, 0));
     lost(l);
-    ir_enter(b, usual);
+    ir_end_if(b, &none);
     return ring;
 }
 
@@ -150,21 +148,15 @@ static struct ir *choose_ring(struct lowering *l, struct ir *cpu)
 {
     struct ir_builder *b = &l->b;
     uint32_t map = ring_map(l, &l->image->events, NULL), ring = ir_variable(b);
-    struct ir_block *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     for (unsigned i = l->options->features->cpus - 1; i; i--) {
-        struct ir_block *here = ir_block_new(b), *other = ir_block_new(b);
-        ir_branch(b, ir_binary_constant(b, IR_EQ, cpu, i), here, other);
-        ir_seal(b, here);
-        ir_seal(b, other);
-        ir_enter(b, here);
+        struct ir_if is_this_cpu = ir_if(b, ir_binary_constant(b, IR_EQ, cpu, i));
         ir_write(b, ring, ir_ring(b, map, i));
         ir_jump(b, end);
-        ir_enter(b, other);
+        ir_end_if(b, &is_this_cpu);
     }
     ir_write(b, ring, ir_ring(b, map, 0));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, ring);
 }
 
@@ -199,13 +191,9 @@ static void send(struct lowering *l, struct ir *ring, struct memory record, stru
     struct ir *result = ir_call(b, BPF_FUNC_ringbuf_output, 4, ring, lower_address(l, record), length,
                                 ir_constant(b, NO_WAKEUP));
     /* In line, where the event's statement ends anyway: out of the way it would need a jump back. */
-    struct ir_block *full = ir_block_new(b), *usual = ir_block_new(b);
-    ir_branch(b, ir_binary_constant(b, IR_SLT, result, 0), full, usual);
-    ir_seal(b, usual);
-    ir_seal(b, full);
-    ir_enter(b, full);
+    struct ir_if full = ir_if(b, ir_binary_constant(b, IR_SLT, result, 0));
     lost(l);
-    ir_enter(b, usual);
+    ir_end_if(b, &full);
 }
 
 static void store_action(struct lowering *l, struct memory record, uint32_t number)
@@ -310,12 +298,11 @@ static void send_reserved(struct lowering *l, const struct action *action, uint3
             lower_into_type(l, fields[i].node, field->type, to);
     }
     ir_call(b, BPF_FUNC_ringbuf_submit, 2, record, ir_constant(b, NO_WAKEUP));
-    struct ir_block *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     ir_jump(b, end);
-    ir_enter(b, full);
+    ir_place(b, full);
     lost(l);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
 }
 
 static void send_constant(struct lowering *l, const struct action *action, uint32_t number,
@@ -345,18 +332,14 @@ static struct ir *pack_string(struct lowering *l, struct node *node, struct memo
     }
     if (node->kind == NODE_TERNARY) {
         uint32_t result = ir_variable(b);
-        struct ir_block *yes = ir_block_new(b), *no = ir_block_new(b), *end = ir_block_new(b);
+        struct ir_block *yes = ir_label(b), *no = ir_label(b), *end = ir_label(b);
         lower_branch(l, node->ternary.condition, yes, no);
-        ir_seal(b, yes);
-        ir_seal(b, no);
-        ir_enter(b, yes);
+        ir_place(b, yes);
         ir_write(b, result, pack_string(l, node->ternary.yes, to, capacity, NULL));
         ir_jump(b, end);
-        ir_enter(b, no);
+        ir_place(b, no);
         ir_write(b, result, pack_string(l, node->ternary.no, to, capacity, NULL));
-        ir_jump(b, end);
-        ir_seal(b, end);
-        ir_enter(b, end);
+        ir_place(b, end);
         return ir_read(b, result);
     }
     if (builtin || lower_is_stored(node)) {
@@ -386,18 +369,13 @@ static struct ir *said_bytes(struct lowering *l, struct memory string, uint32_t 
 {
     struct ir_builder *b = &l->b;
     uint32_t result = ir_variable(b);
-    struct ir_block *none = ir_block_new(b), *end = ir_block_new(b);
     struct ir *bytes =
         ir_load(b, string.base, string.offset + (int32_t)offsetof(struct image_string, bytes), 4, false);
     bytes->is_volatile = true;
     ir_write(b, result, bytes);
-    ir_branch(b, ir_binary_constant(b, IR_UGT, bytes, capacity + 1), none, end);
-    ir_seal(b, none);
-    ir_enter(b, none);
+    struct ir_if none = ir_if(b, ir_binary_constant(b, IR_UGT, bytes, capacity + 1));
     ir_write(b, result, ir_constant(b, 0));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_end_if(b, &none);
     return ir_read(b, result);
 }
 
@@ -414,11 +392,9 @@ static struct ir *reached_at_most(struct lowering *l, struct memory cursor, uint
 {
     struct ir_builder *b = &l->b;
     struct ir *end = reached(l, cursor);
-    struct ir_block *beyond = lower_unlikely(l, ir_binary_constant(b, IR_UGT, end, most));
-    struct ir_block *usual = b->block;
-    ir_enter(b, beyond);
+    struct ir_if beyond = ir_if_unlikely(b, ir_binary_constant(b, IR_UGT, end, most));
     lost(l); /* cannot be */
-    ir_enter(b, usual);
+    ir_end_if(b, &beyond);
     return end;
 }
 
@@ -522,16 +498,13 @@ void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, 
     uint32_t room = packed_room(capacity), bytes = RECORD_HEADER + most * room, position = ir_variable(b);
     struct memory record = lower_scratch(l, bytes, false);
     struct memory cursor = lower_scratch(l, 8, false);
-    struct ir_block *loop = ir_block_new(b), *read = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     ir_store_constant(b, cursor.base, cursor.offset, 8, RECORD_HEADER);
     ir_write(b, position, ir_constant(b, 0));
-    ir_jump(b, loop);
-    ir_enter(b, loop);
+    struct ir_block *loop = ir_loop(b);
     struct ir *at = ir_read(b, position);
     struct ir *address = lower_read_scalar(l, ir_binary(b, IR_ADD, array, at), pointer, space, call->span);
-    ir_branch(b, address, read, end);
-    ir_seal(b, read);
-    ir_enter(b, read);
+    ir_jump_unless(b, address, end);
     struct memory to = {.base = ir_binary(b, IR_ADD, record.base, reached_at_most(l, cursor, bytes - room)),
                         .offset = record.offset};
     struct ir *text = read_packed(l, to, capacity, address, space, TEXT_ENDLESS, call->span);
@@ -539,8 +512,7 @@ void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, 
     struct ir *after = ir_binary_constant(b, IR_ADD, at, 8);
     ir_write(b, position, after);
     ir_branch(b, ir_binary_constant(b, IR_ULT, after, 8 * most), loop, end);
-    ir_seal(b, loop);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_loop_end(b, loop);
+    ir_place(b, end);
     send_scratch(l, record, number, cursor, bytes);
 }

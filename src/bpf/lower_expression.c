@@ -71,16 +71,14 @@ static struct ir *divide(struct lowering *l, enum ir_op op, struct ir *x, struct
     if (y->op == IR_CONSTANT && y->immediate)
         return ir_binary(b, op, x, y);
     uint32_t result = ir_variable(b);
-    struct ir_block *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     struct ir_block *by_zero = lower_unlikely(l, ir_binary_constant(b, IR_EQ, y, 0));
     ir_write(b, result, ir_binary(b, op, x, y));
     ir_jump(b, end);
-    ir_enter(b, by_zero);
+    ir_place(b, by_zero);
     lower_runtime_error(l, RUNTIME_ERROR_DIVIDE, span, -1, NULL);
     ir_write(b, result, ir_constant(b, 1));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, result);
 }
 
@@ -158,11 +156,8 @@ static void branch_on_name(struct lowering *l, struct node *name, const struct n
             i++;
             continue;
         }
-        struct ir_block *other = ir_block_new(b);
         struct ir *distance = ir_binary_constant(b, IR_SUB, number, (int64_t)i);
-        ir_branch(b, ir_binary_constant(b, IR_ULT, distance, (int64_t)(end - i)), equal, other);
-        ir_seal(b, other);
-        ir_enter(b, other);
+        ir_jump_if(b, ir_binary_constant(b, IR_ULT, distance, (int64_t)(end - i)), equal);
         i = end;
     }
     ir_jump(b, different);
@@ -221,11 +216,10 @@ void lower_branch(struct lowering *l, struct node *node, struct ir_block *yes, s
         lower_branch(l, node->unary.operand, no, yes);
     else if (node->kind == NODE_BINARY &&
              (node->binary.op == OPERATOR_LOGICAL_AND || node->binary.op == OPERATOR_LOGICAL_OR)) {
-        struct ir_block *second = ir_block_new(b);
+        struct ir_block *second = ir_label(b);
         bool is_and = node->binary.op == OPERATOR_LOGICAL_AND;
         lower_branch(l, node->binary.left, is_and ? second : yes, is_and ? no : second);
-        ir_seal(b, second);
-        ir_enter(b, second);
+        ir_place(b, second);
         lower_branch(l, node->binary.right, yes, no);
     } else if (is_comparison(node) && !reads_as_scalar(node->binary.left->type)) {
         bool is_equality = node->binary.op == OPERATOR_EQ;
@@ -239,19 +233,15 @@ void lower_branch(struct lowering *l, struct node *node, struct ir_block *yes, s
 static struct ir *branch_value(struct lowering *l, struct node *node)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *yes = ir_block_new(b), *no = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *yes = ir_label(b), *no = ir_label(b), *end = ir_label(b);
     uint32_t result = ir_variable(b);
     lower_branch(l, node, yes, no);
-    ir_seal(b, yes);
-    ir_seal(b, no);
-    ir_enter(b, yes);
+    ir_place(b, yes);
     ir_write(b, result, ir_constant(b, 1));
     ir_jump(b, end);
-    ir_enter(b, no);
+    ir_place(b, no);
     ir_write(b, result, ir_constant(b, 0));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, result);
 }
 
@@ -318,11 +308,9 @@ struct choice {
 static struct choice choice_begin(struct lowering *l, struct node *condition)
 {
     struct ir_builder *b = &l->b;
-    struct choice choice = {ir_block_new(b), ir_block_new(b), ir_block_new(b)};
+    struct choice choice = {ir_label(b), ir_label(b), ir_label(b)};
     lower_branch(l, condition, choice.yes, choice.no);
-    ir_seal(b, choice.yes);
-    ir_seal(b, choice.no);
-    ir_enter(b, choice.yes);
+    ir_place(b, choice.yes);
     return choice;
 }
 
@@ -330,15 +318,12 @@ static void choice_other(struct lowering *l, const struct choice *choice)
 {
     if (!ir_ended(&l->b))
         ir_jump(&l->b, choice->end);
-    ir_enter(&l->b, choice->no);
+    ir_place(&l->b, choice->no);
 }
 
 static void choice_end(struct lowering *l, const struct choice *choice)
 {
-    if (!ir_ended(&l->b))
-        ir_jump(&l->b, choice->end);
-    ir_seal(&l->b, choice->end);
-    ir_enter(&l->b, choice->end);
+    ir_place(&l->b, choice->end);
 }
 
 /* a ?: b, where the value is also the condition: evaluated once. */
@@ -347,16 +332,12 @@ static struct ir *scalar_or_else(struct lowering *l, struct node *node)
     struct ir_builder *b = &l->b;
     uint32_t result = ir_variable(b);
     struct ir *value = lower_scalar(l, node->ternary.condition);
-    struct ir_block *no = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     ir_write(b, result, lower_convert(l, value, node->ternary.condition->type, node->type));
-    ir_branch(b, value, end, no);
-    ir_seal(b, no);
-    ir_enter(b, no);
+    ir_jump_if(b, value, end);
     value = lower_scalar(l, node->ternary.no);
     ir_write(b, result, lower_convert(l, value, node->ternary.no->type, node->type));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, result);
 }
 

@@ -48,8 +48,7 @@ void lower_callback_end(struct lowering *l, struct lower_function *callback,
     if (!ir_ended(b))
         ir_return(b, ir_constant(b, 0));
     if (statement->end) {
-        ir_seal(b, statement->end);
-        ir_enter(b, statement->end);
+        ir_place(b, statement->end);
         ir_return(b, ir_constant(b, 1));
     }
     lower_finish_function(l, callback);
@@ -64,14 +63,11 @@ void lower_pass_on_return(struct lowering *l, const struct lower_function *calle
     if (!callee->may_return)
         return;
     struct ir *flag = ir_load(b, lower_area(l, s->main), s->return_slot, 8, false);
-    struct ir_block *leave = ir_block_new(b), *stay = ir_block_new(b);
+    struct ir_block *stay = ir_label(b);
     flag->is_volatile = true;
-    ir_branch(b, flag, leave, stay);
-    ir_seal(b, leave);
-    ir_enter(b, leave);
+    ir_jump_unless(b, flag, stay);
     lower_leave(l);
-    ir_seal(b, stay);
-    ir_enter(b, stay);
+    ir_place(b, stay);
 }
 
 static void after_loop(struct lowering *l, const struct lower_function *callback)
@@ -104,13 +100,10 @@ static struct lower_function *iteration_begin(struct lowering *l, struct lower_s
         return callback;
     struct ir *most =
         slot < 0 ? ir_constant(b, iterations->immediate) : ir_load(b, lower_area(l, around), slot, 8, false);
-    struct ir_block *inside = ir_block_new(b), *outside = ir_block_new(b);
-    ir_branch(b, ir_binary(b, IR_ULT, *index, most), inside, outside);
-    ir_seal(b, inside);
-    ir_seal(b, outside);
-    ir_enter(b, outside);
+    struct ir_block *inside = ir_label(b);
+    ir_jump_if(b, ir_binary(b, IR_ULT, *index, most), inside);
     ir_return(b, ir_constant(b, 1));
-    ir_enter(b, inside);
+    ir_place(b, inside);
     return callback;
 }
 
@@ -135,24 +128,17 @@ static struct ir *loop_plainly(struct lowering *l, struct ir *iterations, uint32
 {
     struct ir_builder *b = &l->b;
     uint32_t index = ir_variable(b);
-    struct ir_block *loop = ir_block_new(b), *test = ir_block_new(b), *body = ir_block_new(b);
-    struct ir_block *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     ir_write(b, index, ir_constant(b, 0));
-    ir_jump(b, loop);
-    ir_enter(b, loop);
+    struct ir_block *loop = ir_loop(b);
     struct ir *at = ir_read(b, index);
-    ir_branch(b, ir_binary_constant(b, IR_ULT, at, most), test, end);
-    ir_seal(b, test);
-    ir_enter(b, test);
-    ir_branch(b, ir_binary(b, IR_ULT, at, iterations), body, end);
-    ir_seal(b, body);
-    ir_enter(b, body);
+    ir_jump_unless(b, ir_binary_constant(b, IR_ULT, at, most), end);
+    ir_jump_unless(b, ir_binary(b, IR_ULT, at, iterations), end);
     struct ir *stop = ir_call_local(b, callback->function, 2, at, area_argument(l));
     ir_write(b, index, ir_binary_constant(b, IR_ADD, at, 1));
     ir_branch(b, stop, end, loop);
-    ir_seal(b, loop);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_loop_end(b, loop);
+    ir_place(b, end);
     return ir_read(b, index);
 }
 
@@ -179,15 +165,10 @@ static void call_loop(struct lowering *l, struct ir *iterations, const struct lo
         iterations = ir_constant(b, most);
     struct ir *done;
     uint32_t bounded = ir_variable(b);
-    struct ir_block *large = ir_block_new(b), *call = ir_block_new(b);
     ir_write(b, bounded, iterations);
-    ir_branch(b, ir_binary_constant(b, IR_UGT, iterations, most), large, call);
-    ir_seal(b, large);
-    ir_enter(b, large);
+    struct ir_if large = ir_if(b, ir_binary_constant(b, IR_UGT, iterations, most));
     ir_write(b, bounded, ir_constant(b, most));
-    ir_jump(b, call);
-    ir_seal(b, call);
-    ir_enter(b, call);
+    ir_end_if(b, &large);
     struct ir *wanted = ir_read(b, bounded);
     if (has_loop(l))
         done = ir_call(b, BPF_FUNC_loop, 4, wanted, ir_function_address(b, callback->function),
@@ -199,17 +180,15 @@ static void call_loop(struct lowering *l, struct ir *iterations, const struct lo
         done = lower_unknown(l, loop_plainly(l, wanted, most, callback));
     if (!is_endless && iterations->op == IR_CONSTANT && (uint64_t)iterations->immediate <= most)
         return;
-    struct ir_block *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     struct ir *reached = ir_binary_constant(b, IR_UGE, done, most);
     if (!is_endless)
         reached = ir_binary(b, IR_AND, reached, ir_binary_constant(b, IR_UGT, iterations, most));
     struct ir_block *bound = lower_unlikely(l, reached);
     ir_jump(b, end);
-    ir_enter(b, bound);
+    ir_place(b, bound);
     lower_runtime_error(l, RUNTIME_ERROR_LOOP, span, -1, NULL);
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
 }
 
 static void lower_while(struct lowering *l, struct node *node)
@@ -219,13 +198,11 @@ static void lower_while(struct lowering *l, struct node *node)
     struct ir *index;
     struct lower_function *callback = iteration_begin(l, &statement, "while_body", NULL, &index);
     struct temporary_mark mark = lower_mark(l);
-    struct ir_block *yes = ir_block_new(b), *no = ir_block_new(b);
+    struct ir_block *yes = ir_label(b), *no = ir_label(b);
     lower_branch(l, node->loop.condition, yes, no);
-    ir_seal(b, yes);
-    ir_seal(b, no);
-    ir_enter(b, no);
+    ir_place(b, no);
     ir_return(b, ir_constant(b, 1));
-    ir_enter(b, yes);
+    ir_place(b, yes);
     lower_statement(l, node->loop.body);
     lower_release(l, mark);
     lower_callback_end(l, callback, &statement, outer);
@@ -254,17 +231,12 @@ static void lower_for_range(struct lowering *l, struct node *node)
     lower_statement(l, node->loop.body);
     lower_callback_end(l, callback, &statement, outer);
     /* Nothing to do is common enough to be tested: from..to with to <= from. */
-    struct ir_block *some = ir_block_new(b), *end = ir_block_new(b);
-    ir_branch(b, ir_binary(b, IR_SLT, from, to), some, end);
-    ir_seal(b, some);
-    ir_enter(b, some);
+    struct ir_if some = ir_if(b, ir_binary(b, IR_SLT, from, to));
     call_loop(l, iterations, callback, node->span);
     after_loop(l, callback);
     if (!is_constant)
         lower_give_slot(l, slot);
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_end_if(b, &some);
 }
 
 /* $kv = (key, value): callback(map, key, value, area). */
@@ -331,23 +303,16 @@ struct ir *lower_find(struct lowering *l, uint32_t iterations, struct ir *const 
     struct ir *area = lower_area(l, around);
     for (unsigned i = 0; i < count; i++)
         values[i] = ir_load(b, area, slots[i], 8, false);
-    struct ir_block *inside = ir_block_new(b), *outside = ir_block_new(b);
-    struct ir_block *found = ir_block_new(b), *not_found = ir_block_new(b);
+    struct ir_block *inside = ir_label(b);
     /* The kernel keeps the index below `turns`, but its verifier does not know that. */
-    ir_branch(b, ir_binary_constant(b, IR_ULT, index, iterations), inside, outside);
-    ir_seal(b, inside);
-    ir_seal(b, outside);
-    ir_enter(b, outside);
+    ir_jump_if(b, ir_binary_constant(b, IR_ULT, index, iterations), inside);
     ir_return(b, ir_constant(b, 1));
-    ir_enter(b, inside);
+    ir_place(b, inside);
     struct ir *answer = test(l, index, values, state);
-    ir_branch(b, ir_binary_constant(b, IR_EQ, answer, LOWER_FOUND), found, not_found);
-    ir_seal(b, found);
-    ir_seal(b, not_found);
-    ir_enter(b, found);
+    struct ir_if found = ir_if(b, ir_binary_constant(b, IR_EQ, answer, LOWER_FOUND));
     ir_store(b, area, result, 8, index);
     ir_return(b, ir_constant(b, 1));
-    ir_enter(b, not_found);
+    ir_end_if(b, &found);
     ir_return(b, ir_binary_constant(b, IR_NE, answer, LOWER_GO_ON));
     lower_callback_end(l, callback, &statement, outer);
     call_loop(l, ir_constant(b, iterations), callback, span);

@@ -168,10 +168,7 @@ struct ir *lower_map_itself(struct lowering *l, const struct map_symbol *symbol)
     struct memory key = lower_temporary(l, 8, false);
     ir_store_constant(b, key.base, key.offset, 8, map->slot);
     struct ir *found = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, map->group), lower_address(l, key));
-    struct ir_block *present = ir_block_new(b);
-    ir_branch(b, found, present, lower_statement_end(l));
-    ir_seal(b, present);
-    ir_enter(b, present);
+    ir_jump_unless(b, found, lower_statement_end(l));
     return found;
 }
 
@@ -228,42 +225,30 @@ static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struc
         return lower_map_lookup(l, map, key);
     if (!map->key) {
         struct ir *found = lower_map_lookup(l, map, key);
-        struct ir_block *present = ir_block_new(b);
-        ir_branch(b, found, present, lower_statement_end(l));
-        ir_seal(b, present);
-        ir_enter(b, present);
+        ir_jump_unless(b, found, lower_statement_end(l));
         return found;
     }
     enum { MAKE = 1, ITERATIONS_MAX = 3 };
     uint32_t iteration = ir_variable(b);
-    struct ir_block *loop = ir_block_new(b), *make = ir_block_new(b), *look = ir_block_new(b);
-    struct ir_block *next = ir_block_new(b), *present = ir_block_new(b), *full = ir_block_new(b);
-    make->unlikely = next->unlikely = full->unlikely = true;
+    struct ir_block *make = ir_label_unlikely(b), *next = ir_label_unlikely(b), *full = ir_label_unlikely(b);
+    struct ir_block *present = ir_label(b);
     ir_write(b, iteration, is_short(l) ? l->state->stop : ir_constant(b, 0));
-    ir_jump(b, loop);
-    ir_enter(b, loop);
-    ir_branch(b, ir_binary_constant(b, IR_EQ, ir_read(b, iteration), MAKE), make, look);
-    ir_seal(b, look);
-    ir_seal(b, make);
-    ir_enter(b, look);
+    struct ir_block *loop = ir_loop(b);
+    ir_jump_if(b, ir_binary_constant(b, IR_EQ, ir_read(b, iteration), MAKE), make);
     struct ir *found = lower_map_lookup(l, map, key);
     ir_branch(b, found, present, next);
-    ir_seal(b, present);
-    ir_enter(b, make);
+    ir_place(b, make);
     struct memory zeros = lower_zeros(l, l->image->maps[map->index].value_size);
     ir_call(b, BPF_FUNC_map_update_elem, 4, lower_map_itself(l, map), lower_address(l, key),
             lower_address(l, zeros), ir_constant(b, BPF_NOEXIST));
-    ir_jump(b, next);
-    ir_seal(b, next);
-    ir_enter(b, next);
+    ir_place(b, next);
     ir_write(b, iteration, ir_binary_constant(b, IR_ADD, ir_read(b, iteration), 1));
     ir_branch(b, ir_binary_constant(b, IR_NE, ir_read(b, iteration), ITERATIONS_MAX), loop, full);
-    ir_seal(b, loop);
-    ir_seal(b, full);
-    ir_enter(b, full);
+    ir_loop_end(b, loop);
+    ir_place(b, full);
     lower_runtime_error(l, RUNTIME_ERROR_MAP_FULL, span, map->index, "map_update_elem");
     ir_jump(b, lower_statement_end(l));
-    ir_enter(b, present);
+    ir_place(b, present);
     return found;
 }
 
@@ -286,11 +271,8 @@ struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memo
         return find_or_make(l, map, key, span);
     }
     struct ir *rows = find_or_make(l, map, key, span);
-    struct ir_block *inside = ir_block_new(b);
-    ir_branch(b, ir_binary_constant(b, IR_ULT, row, type_histogram_rows(map->value)), inside,
-              lower_statement_end(l));
-    ir_seal(b, inside);
-    ir_enter(b, inside);
+    ir_jump_unless(b, ir_binary_constant(b, IR_ULT, row, type_histogram_rows(map->value)),
+                   lower_statement_end(l));
     return ir_binary(b, IR_ADD, rows, ir_binary_constant(b, IR_SHL, row, 3));
 }
 
@@ -316,29 +298,22 @@ static struct found find(struct lowering *l, struct node *map)
     struct ir_builder *b = &l->b;
     struct map_symbol *symbol = map->map.symbol;
     struct memory key = lower_map_key(l, map);
-    struct found found = {.element = lower_map_lookup(l, symbol, key), .end = ir_block_new(b)};
-    struct ir_block *present = ir_block_new(b);
-    found.missing = ir_block_new(b);
-    ir_branch(b, found.element, present, found.missing);
-    ir_seal(b, present);
-    ir_seal(b, found.missing);
-    ir_enter(b, present);
+    struct found found = {lower_map_lookup(l, symbol, key), .missing = ir_label(b), .end = ir_label(b)};
+    ir_jump_unless(b, found.element, found.missing);
     return found;
 }
 
 static void not_found(struct lowering *l, const struct found *found, struct span span)
 {
     ir_jump(&l->b, found->end);
-    ir_enter(&l->b, found->missing);
+    ir_place(&l->b, found->missing);
     if (l->options->counts_lookups)
         lower_runtime_error(l, RUNTIME_ERROR_LOOKUP, span, -1, "map_lookup_elem");
 }
 
 static void find_end(struct lowering *l, const struct found *found)
 {
-    ir_jump(&l->b, found->end);
-    ir_seal(&l->b, found->end);
-    ir_enter(&l->b, found->end);
+    ir_place(&l->b, found->end);
 }
 
 struct ir *lower_map_read(struct lowering *l, struct node *map)
@@ -387,7 +362,7 @@ bool lower_map_branch(struct lowering *l, struct node *map, struct ir_block *yes
     struct temporary_mark mark = lower_mark(l);
     struct found found = find(l, map);
     ir_branch(&l->b, ir_load(&l->b, found.element, 0, 8, false), yes, no);
-    ir_enter(&l->b, found.missing);
+    ir_place(&l->b, found.missing);
     if (l->options->counts_lookups)
         lower_runtime_error(l, RUNTIME_ERROR_LOOKUP, map->span, -1, "map_lookup_elem");
     ir_jump(&l->b, no);
@@ -432,22 +407,15 @@ static void add_value(struct lowering *l, const struct sum *sum, struct ir *elem
     }
     static const enum ir_op better[2][2] = {{IR_ULT, IR_UGT}, {IR_SLT, IR_SGT}};
     enum ir_op op = better[is_signed][sum->type->kind == TYPE_MAX];
-    struct ir_block *set = ir_block_new(b), *compare = ir_block_new(b), *take = ir_block_new(b);
-    struct ir_block *end = ir_block_new(b);
-    ir_branch(b, ir_load(b, element, 8, 8, false), set, end);
-    ir_seal(b, set);
-    ir_enter(b, set);
-    ir_branch(b, ir_read(b, sum->second), compare, take);
-    ir_seal(b, compare);
-    ir_enter(b, compare);
+    struct ir_block *take = ir_label(b);
+    struct ir_block *end = ir_label(b);
+    ir_jump_unless(b, ir_load(b, element, 8, 8, false), end);
+    ir_jump_unless(b, ir_read(b, sum->second), take);
     ir_branch(b, ir_binary(b, op, value, total), take, end);
-    ir_seal(b, take);
-    ir_enter(b, take);
+    ir_place(b, take);
     ir_write(b, sum->total, value);
     ir_write(b, sum->second, ir_constant(b, 1));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
 }
 
 static void add_cpu(struct lowering *l, const struct sum *sum, struct map_symbol *map, struct ir *key,
@@ -457,14 +425,9 @@ static void add_cpu(struct lowering *l, const struct sum *sum, struct map_symbol
     struct ir *element =
         cpu ? ir_call(b, BPF_FUNC_map_lookup_percpu_elem, 3, lower_map_itself(l, map), key, cpu)
             : ir_call(b, BPF_FUNC_map_lookup_elem, 2, lower_map_itself(l, map), key);
-    struct ir_block *present = ir_block_new(b), *end = ir_block_new(b);
-    ir_branch(b, element, present, end);
-    ir_seal(b, present);
-    ir_enter(b, present);
+    struct ir_if present = ir_if(b, element);
     add_value(l, sum, element);
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_end_if(b, &present);
 }
 
 static void add_cpus_in_loop(struct lowering *l, const struct sum *sum, struct map_symbol *map,
@@ -472,20 +435,15 @@ static void add_cpus_in_loop(struct lowering *l, const struct sum *sum, struct m
 {
     struct ir_builder *b = &l->b;
     uint32_t cpu = ir_variable(b);
-    struct ir_block *loop = ir_block_new(b), *body = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     ir_write(b, cpu, ir_constant(b, 0));
-    ir_jump(b, loop);
-    ir_enter(b, loop);
+    struct ir_block *loop = ir_loop(b);
     struct ir *at = ir_read(b, cpu);
-    ir_branch(b, ir_binary_constant(b, IR_ULT, at, cpus), body, end);
-    ir_seal(b, body);
-    ir_enter(b, body);
+    ir_jump_unless(b, ir_binary_constant(b, IR_ULT, at, cpus), end);
     add_cpu(l, sum, map, key, at);
     ir_write(b, cpu, ir_binary_constant(b, IR_ADD, ir_read(b, cpu), 1));
-    ir_jump(b, loop);
-    ir_seal(b, loop);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_repeat(b, loop);
+    ir_place(b, end);
 }
 
 /* total / count, or 0 while there is nothing. */
@@ -501,14 +459,10 @@ static struct ir *average(struct lowering *l, const struct sum *sum)
 static void count_missing(struct lowering *l, struct map_symbol *map, struct ir *key, struct span span)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *missing = ir_block_new(b), *end = ir_block_new(b);
-    ir_branch(b, ir_call(b, BPF_FUNC_map_lookup_elem, 2, lower_map_itself(l, map), key), end, missing);
-    ir_seal(b, missing);
-    ir_enter(b, missing);
+    struct ir_block *end = ir_label(b);
+    ir_jump_if(b, ir_call(b, BPF_FUNC_map_lookup_elem, 2, lower_map_itself(l, map), key), end);
     lower_runtime_error(l, RUNTIME_ERROR_LOOKUP, span, -1, "map_lookup_elem");
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
 }
 
 struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *key, struct span span)
@@ -557,13 +511,11 @@ void lower_map_write(struct lowering *l, struct node *map, struct ir *value, str
     }
     struct ir *result = ir_call(b, BPF_FUNC_map_update_elem, 4, lower_map_itself(l, symbol),
                                 lower_address(l, key), lower_address(l, memory), ir_constant(b, BPF_ANY));
-    struct ir_block *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     /* Before Linux 6.4 an int comes, in the lower half: it is never below 0. */
     struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_NE, result, 0));
     ir_jump(b, end);
-    ir_enter(b, full);
+    ir_place(b, full);
     lower_runtime_error(l, RUNTIME_ERROR_MAP_FULL, map->span, symbol->index, "map_update_elem");
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
 }

@@ -190,15 +190,10 @@ struct ir *lower_at_most(struct lowering *l, struct ir *value, uint32_t most)
 {
     struct ir_builder *b = &l->b;
     uint32_t bounded = ir_variable(b);
-    struct ir_block *smaller = ir_block_new(b), *end = ir_block_new(b);
     ir_write(b, bounded, ir_constant(b, most));
-    ir_branch(b, ir_binary_constant(b, IR_ULE, value, most), smaller, end);
-    ir_seal(b, smaller);
-    ir_enter(b, smaller);
+    struct ir_if smaller = ir_if(b, ir_binary_constant(b, IR_ULE, value, most));
     ir_write(b, bounded, value);
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_end_if(b, &smaller);
     return ir_read(b, bounded);
 }
 
@@ -224,12 +219,9 @@ struct ir *lower_pointer_number(struct lowering *l, struct ir *pointer)
 
 /* ---- comparisons ---- */
 
-static void go_unless_equal(struct lowering *l, struct ir *x, struct ir *y, struct ir_block *no)
+static void jump_unless_equal(struct lowering *l, struct ir *x, struct ir *y, struct ir_block *no)
 {
-    struct ir_block *equal = ir_block_new(&l->b);
-    ir_branch(&l->b, ir_binary(&l->b, IR_EQ, x, y), equal, no);
-    ir_seal(&l->b, equal);
-    ir_enter(&l->b, equal);
+    ir_jump_unless(&l->b, ir_binary(&l->b, IR_EQ, x, y), no);
 }
 
 static int64_t literal_word(const struct node *literal, uint32_t offset)
@@ -248,24 +240,20 @@ static void compare_long(struct lowering *l, struct memory x, struct memory y, u
 {
     struct ir_builder *b = &l->b;
     uint32_t position = ir_variable(b);
-    struct ir_block *loop = ir_block_new(b), *body = ir_block_new(b), *yes = ir_block_new(b);
+    struct ir_block *yes = ir_label(b);
     ir_write(b, position, ir_constant(b, 0));
-    ir_jump(b, loop);
-    ir_enter(b, loop);
+    struct ir_block *loop = ir_loop(b);
     struct ir *at = ir_read(b, position);
-    ir_branch(b, ir_binary_constant(b, IR_ULT, at, bytes), body, yes);
-    ir_seal(b, body);
-    ir_enter(b, body);
+    ir_jump_unless(b, ir_binary_constant(b, IR_ULT, at, bytes), yes);
     struct ir *x_word = ir_load(b, ir_binary(b, IR_ADD, x.base, at), x.offset, 8, false);
-    go_unless_equal(l, x_word, ir_load(b, ir_binary(b, IR_ADD, y.base, at), y.offset, 8, false), no);
+    jump_unless_equal(l, x_word, ir_load(b, ir_binary(b, IR_ADD, y.base, at), y.offset, 8, false), no);
     ir_write(b, position, ir_binary_constant(b, IR_ADD, at, 8));
     if (is_text)
         ir_branch(b, ir_binary_constant(b, IR_LSHR, x_word, 56), loop, yes);
     else
         ir_jump(b, loop);
-    ir_seal(b, loop);
-    ir_seal(b, yes);
-    ir_enter(b, yes);
+    ir_loop_end(b, loop);
+    ir_place(b, yes);
 }
 
 void lower_compare(struct lowering *l, struct memory x, const struct type *x_type, struct memory y,
@@ -288,22 +276,22 @@ void lower_compare(struct lowering *l, struct memory x, const struct type *x_typ
         if (end > other_bytes)
             end = other_bytes;
         for (uint32_t i = 0; i < end; i += 8)
-            go_unless_equal(l, ir_load(&l->b, other.base, other.offset + (int32_t)i, 8, false),
-                            ir_constant(&l->b, literal_word(literal, i)), no);
+            jump_unless_equal(l, ir_load(&l->b, other.base, other.offset + (int32_t)i, 8, false),
+                              ir_constant(&l->b, literal_word(literal, i)), no);
         return;
     }
     if (bytes > 8 * UNROLLED_WORDS)
         compare_long(l, x, y, bytes, is_text, no);
     else
         for (uint32_t i = 0; i < bytes; i += 8)
-            go_unless_equal(l, ir_load(&l->b, x.base, x.offset + (int32_t)i, 8, false),
-                            ir_load(&l->b, y.base, y.offset + (int32_t)i, 8, false), no);
+            jump_unless_equal(l, ir_load(&l->b, x.base, x.offset + (int32_t)i, 8, false),
+                              ir_load(&l->b, y.base, y.offset + (int32_t)i, 8, false), no);
     if (x_bytes == y_bytes)
         return;
     /* When the shorter one is full the longer one must end where it does. */
     struct memory longer = x_bytes > y_bytes ? x : y;
-    go_unless_equal(l, ir_load(&l->b, longer.base, longer.offset + (int32_t)bytes, 8, false),
-                    ir_constant(&l->b, 0), no);
+    jump_unless_equal(l, ir_load(&l->b, longer.base, longer.offset + (int32_t)bytes, 8, false),
+                      ir_constant(&l->b, 0), no);
 }
 
 /* ---- reading what is traced ---- */
@@ -349,23 +337,6 @@ static const char *text_helper_name(enum address_space space)
     return helper_text(read_text_helper(space));
 }
 
-/* In a block that is rare and then goes on to `next`: code between these two. */
-static struct ir_block *rare_enter(struct lowering *l, struct ir *condition, struct ir_block **next)
-{
-    struct ir_block *rare = lower_unlikely(l, condition);
-    *next = ir_block_new(&l->b);
-    ir_jump(&l->b, *next);
-    ir_enter(&l->b, rare);
-    return rare;
-}
-
-static void rare_leave(struct lowering *l, struct ir_block *next)
-{
-    ir_jump(&l->b, next);
-    ir_seal(&l->b, next);
-    ir_enter(&l->b, next);
-}
-
 static struct ir *failed(struct lowering *l, struct ir *result)
 {
     return ir_binary_constant(&l->b, IR_SLT, result, 0);
@@ -379,16 +350,15 @@ static void read_bytes(struct lowering *l, struct memory to, struct ir *size, st
     enum bpf_func_id helper = read_helper(resolve(l, space));
     struct ir *at = lower_address(l, to);
     struct ir *result = ir_call(b, helper, 3, at, size, address);
-    struct ir_block *next, *inner;
-    rare_enter(l, failed(l, result), &next);
+    struct ir_if is_fault = ir_if_unlikely(b, failed(l, result));
     if (l->is_sleepable && is_user) {
         result = ir_call(b, BPF_FUNC_copy_from_user, 3, at, size, address);
-        rare_enter(l, failed(l, result), &inner);
+        struct ir_if is_gone = ir_if_unlikely(b, failed(l, result));
         lower_runtime_error(l, RUNTIME_ERROR_FAULT, span, -1, helper_text(helper));
-        rare_leave(l, inner);
+        ir_end_if(b, &is_gone);
     } else
         lower_runtime_error(l, RUNTIME_ERROR_FAULT, span, -1, helper_text(helper));
-    rare_leave(l, next);
+    ir_end_if(b, &is_fault);
 }
 
 /* Where an address lies in the record of a tracepoint, which is always there; -1: elsewhere. */
@@ -488,37 +458,29 @@ static bool attempt(struct lowering *l, struct string_read *read, struct ir_bloc
     if (in_record(l, read->address) >= 0) {
         read->got = ask(l, read);
         ir_jump(b, good);
-        ir_seal(b, good);
         return false;
     }
     enum { PAGE = 4096 }; /* the least there is */
     uint32_t step = ir_variable(b);
-    struct ir_block *loop = ir_block_new(b), *bad = ir_block_new(b);
+    struct ir_block *bad = ir_label_unlikely(b);
     ir_write(b, step, ir_constant(b, 0));
-    ir_jump(b, loop);
-    ir_enter(b, loop);
+    struct ir_block *loop = ir_loop(b);
     read->got = ask(l, read);
-    bad->unlikely = true;
     ir_branch(b, failed(l, read->got), bad, good);
-    ir_seal(b, bad);
-    ir_seal(b, good);
-    ir_enter(b, bad);
+    ir_place(b, bad);
     if (read->brings_in) {
         struct memory byte = lower_temporary(l, 8, false);
-        struct ir_block *load = ir_block_new(b), *cannot = ir_block_new(b);
+        struct ir_block *load = ir_label_unlikely(b), *cannot = ir_label_unlikely(b);
         struct ir *now = ir_read(b, step);
-        load->unlikely = cannot->unlikely = true;
         ir_branch(b, ir_binary_constant(b, IR_EQ, now, 2 * PAGE), cannot, load);
-        ir_seal(b, load);
-        ir_seal(b, cannot);
-        ir_enter(b, load);
+        ir_place(b, load);
         ir_call(b, BPF_FUNC_copy_from_user, 3, lower_address(l, byte), ir_constant(b, 1),
                 ir_binary(b, IR_ADD, read->address, now));
         ir_write(b, step, ir_binary_constant(b, IR_ADD, now, PAGE));
         ir_jump(b, loop);
-        ir_enter(b, cannot);
+        ir_place(b, cannot);
     }
-    ir_seal(b, loop);
+    ir_loop_end(b, loop);
     return true;
 }
 
@@ -538,19 +500,14 @@ static void check_truncated(struct lowering *l, struct string_read *read, uint32
                 ir_binary_constant(b, IR_ADD, read->address, last));
         missing = ir_load(b, byte.base, byte.offset, 1, false);
     }
-    struct ir_block *cut = ir_block_new(b), *end = ir_block_new(b);
-    ir_branch(b, missing, cut, end);
-    ir_seal(b, cut);
-    ir_enter(b, cut);
+    struct ir_if cut = ir_if(b, missing);
     ir_store(b, read->to.base, read->to.offset + (int32_t)read->capacity - 1, 1, missing);
     if (read->is_bounded)
         ir_store_constant(b, read->to.base, read->to.offset + (int32_t)read->capacity, 1, 0);
     else
         lower_runtime_error(l, RUNTIME_ERROR_TRUNCATED, span, -1, text_helper_name(read->space));
     ir_write(b, bytes, ir_constant(b, (int64_t)read->capacity + 1));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_end_if(b, &cut);
 }
 
 void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
@@ -585,7 +542,7 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
     else if (is_padded && (room > capacity || capacity % 8)) /* the word that the helper leaves unfinished */
         ir_store_constant(b, to.base, to.offset + (int32_t)(capacity & ~7u), 8, 0);
     uint32_t bytes = ir_variable(b);
-    struct ir_block *good = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *good = ir_label(b), *end = ir_label(b);
     if (attempt(l, &read, good)) {
         ir_write(b, bytes, reader ? read.got : ir_constant(b, (capacity < 7 ? capacity : 7) + 1));
         if (!reader) {
@@ -594,21 +551,19 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
         }
         ir_jump(b, end);
     }
-    ir_enter(b, good);
+    ir_place(b, good);
     ir_write(b, bytes, read.got);
     if (!limit && !reader) {
         struct ir_block *full =
             lower_unlikely(l, ir_binary_constant(b, IR_EQ, read.got, capacity + one_more));
         ir_jump(b, end);
-        ir_enter(b, full);
+        ir_place(b, full);
         if (one_more)
             lower_runtime_error(l, RUNTIME_ERROR_TRUNCATED, span, -1, text_helper_name(space));
         else
             check_truncated(l, &read, bytes, span);
     }
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     if (reader) {
         reader->fault = lower_runtime_error_index(l, RUNTIME_ERROR_FAULT, span, -1, text_helper_name(space));
         reader->truncated =

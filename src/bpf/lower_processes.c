@@ -15,12 +15,9 @@
 
 enum { UPID_BYTES = 16, CGROUP_LEVELS_MAX = 16 };
 
-static void go_if(struct lowering *l, struct ir *condition)
+static void leave_unless(struct lowering *l, struct ir *condition)
 {
-    struct ir_block *go = ir_block_new(&l->b);
-    ir_branch(&l->b, condition, go, lower_statement_end(l));
-    ir_seal(&l->b, go);
-    ir_enter(&l->b, go);
+    ir_jump_unless(&l->b, condition, lower_statement_end(l));
 }
 
 static struct ir *read_member(struct lowering *l, struct ir *object, uint32_t offset, const struct type *type)
@@ -43,7 +40,7 @@ static struct ir *process_id(struct lowering *l, struct ir *task)
         return task ? read_member(l, task, at->tgid, &type_u32)
                     : ir_binary_constant(b, IR_LSHR, lower_pid_tgid(l), 32);
     uint32_t id = ir_variable(b);
-    struct ir_block *below = ir_block_new(b), *known = ir_block_new(b), *done = ir_block_new(b);
+    struct ir_block *done = ir_label(b);
     if (!task)
         task = ir_call(b, BPF_FUNC_get_current_task, 0);
     struct ir *leader = read_member(l, task, at->group_leader, &type_u64);
@@ -51,19 +48,13 @@ static struct ir *process_id(struct lowering *l, struct ir *task)
     struct ir *level = control_word(l, offsetof(struct image_control, pid_level));
     ir_write(b, id, ir_constant(b, 0));
     struct ir *deepest = read_member(l, pid, at->pid_level, &type_u32);
-    ir_branch(b, ir_binary(b, IR_ULE, level, deepest), below, done);
-    ir_seal(b, below);
-    ir_enter(b, below);
+    ir_jump_unless(b, ir_binary(b, IR_ULE, level, deepest), done);
     struct ir *number = ir_binary(b, IR_ADD, pid, ir_binary_constant(b, IR_MUL, level, UPID_BYTES));
     struct ir *namespace = read_member(l, number, at->pid_numbers + at->upid_namespace, &type_u64);
     struct ir *ours = control_word(l, offsetof(struct image_control, pid_namespace));
-    ir_branch(b, ir_binary(b, IR_EQ, namespace, ours), known, done);
-    ir_seal(b, known);
-    ir_enter(b, known);
+    ir_jump_unless(b, ir_binary(b, IR_EQ, namespace, ours), done);
     ir_write(b, id, read_member(l, number, at->pid_numbers + at->upid_number, &type_u32));
-    ir_jump(b, done);
-    ir_seal(b, done);
-    ir_enter(b, done);
+    ir_place(b, done);
     return ir_read(b, id);
 }
 
@@ -87,41 +78,32 @@ static void test_cgroup(struct lowering *l)
 {
     struct ir_builder *b = &l->b;
     const struct process_filter *filter = &l->options->filter;
-    struct ir_block *ours = ir_block_new(b);
+    struct ir_block *ours = ir_label(b);
     b->comment = "cgroup filter";
     uint32_t levels = filter->cgroup_levels < CGROUP_LEVELS_MAX ? filter->cgroup_levels : CGROUP_LEVELS_MAX;
     for (uint32_t i = 0; i < levels; i++) {
-        struct ir_block *next = i + 1 < levels ? ir_block_new(b) : l->state->leave[PHASE_GATE];
+        struct ir_block *next = i + 1 < levels ? ir_label(b) : l->state->leave[PHASE_GATE];
         struct ir *group =
             ir_call(b, BPF_FUNC_get_current_ancestor_cgroup_id, 1, ir_constant(b, filter->cgroup_level + i));
         ir_branch(b, ir_binary(b, IR_EQ, group, ir_constant(b, (int64_t)filter->cgroup)), ours, next);
-        if (i + 1 < levels) {
-            ir_seal(b, next);
-            ir_enter(b, next);
-        }
+        if (i + 1 < levels)
+            ir_place(b, next);
     }
-    ir_seal(b, ours);
-    ir_enter(b, ours);
+    ir_place(b, ours);
     b->comment = NULL;
 }
 
 static void test_id(struct lowering *l, struct ir *wanted)
 {
-    struct ir_block *ours = ir_block_new(&l->b);
     l->b.comment = "pid filter";
-    ir_branch(&l->b, ir_binary(&l->b, IR_EQ, process_id(l, NULL), wanted), ours, l->state->leave[PHASE_GATE]);
-    ir_seal(&l->b, ours);
-    ir_enter(&l->b, ours);
+    ir_jump_unless(&l->b, ir_binary(&l->b, IR_EQ, process_id(l, NULL), wanted), l->state->leave[PHASE_GATE]);
     l->b.comment = NULL;
 }
 
 static void test_set(struct lowering *l)
 {
-    struct ir_block *ours = ir_block_new(&l->b);
     l->b.comment = "filter by the set of processes";
-    ir_branch(&l->b, find_process(l, process_key(l, process_id(l, NULL))), ours, l->state->leave[PHASE_GATE]);
-    ir_seal(&l->b, ours);
-    ir_enter(&l->b, ours);
+    ir_jump_unless(&l->b, find_process(l, process_key(l, process_id(l, NULL))), l->state->leave[PHASE_GATE]);
     l->b.comment = NULL;
 }
 
@@ -168,14 +150,14 @@ static struct ir *lower_fork(struct lowering *l, struct node *node, struct memor
     struct ir_builder *b = &l->b;
     const struct task_offsets *at = l->options->filter.task;
     (void)into;
-    go_if(l, find_process(l, process_key(l, process_id(l, NULL))));
+    leave_unless(l, find_process(l, process_key(l, process_id(l, NULL))));
     struct ir *child = ir_load(b, lower_ctx(l), 8, 8, false);
     struct ir *thread = read_member(l, child, at->pid, &type_u32);
-    go_if(l, ir_binary(b, IR_EQ, thread, read_member(l, child, at->tgid, &type_u32)));
+    leave_unless(l, ir_binary(b, IR_EQ, thread, read_member(l, child, at->tgid, &type_u32)));
     struct memory key = process_key(l, process_id(l, child)), value = lower_temporary(l, 8, true);
     struct ir *failed = ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, (uint32_t)l->image->processes),
                                 lower_address(l, key), lower_address(l, value), ir_constant(b, BPF_ANY));
-    go_if(l, failed);
+    leave_unless(l, failed);
     lower_runtime_error(l, RUNTIME_ERROR_PROCESSES, node->span, -1, NULL);
     return NULL;
 }
@@ -187,11 +169,11 @@ static struct ir *lower_exit(struct lowering *l, struct node *node, struct memor
     const struct task_offsets *at = l->options->filter.task;
     (void)node, (void)into;
     struct memory key = process_key(l, process_id(l, NULL));
-    go_if(l, find_process(l, key));
+    leave_unless(l, find_process(l, key));
     struct ir *task = ir_load(b, lower_ctx(l), 0, 8, false);
     struct ir *signal = read_member(l, task, at->signal, &type_u64);
     struct ir *others = read_member(l, signal, at->signal_live, &type_u32);
-    go_if(l, ir_binary_constant(b, IR_EQ, others, 0));
+    leave_unless(l, ir_binary_constant(b, IR_EQ, others, 0));
     ir_call(b, BPF_FUNC_map_delete_elem, 2, ir_map(b, (uint32_t)l->image->processes), lower_address(l, key));
     ir_atomic_add(b, lower_control(l), offsetof(struct image_control, process_ends), 8, ir_constant(b, 1));
     return NULL;

@@ -99,8 +99,8 @@ static struct lower_section *begin_section(struct lowering *l)
     s->main = &section->function;
     s->main->depth = section->function.caller->depth + 1;
     s->main->setup = l->b.block;
-    s->main->start = ir_block_new(&l->b);
-    s->leave_early = s->leave[PHASE_BODY] = ir_block_new(&l->b);
+    s->main->start = ir_label(&l->b);
+    s->leave_early = s->leave[PHASE_BODY] = ir_label(&l->b);
     s->stop = NULL;
     s->statement = NULL;
     s->return_slot = -1;
@@ -124,42 +124,31 @@ void lower_return_from_section(struct lowering *l, struct ir *result)
     ir_return(&l->b, ir_constant(&l->b, SECTION_RETURNS));
 }
 
-/* Enters the code for one way of leaving a section, SECTION_LEAVES and so on, and returns the block for the others. */
-static struct ir_block *left_as(struct lowering *l, struct ir *left, int64_t how)
+/* Begins the code for one way of leaving a section: SECTION_LEAVES and so on. */
+static struct ir_if if_left_as(struct lowering *l, struct ir *left, int64_t how)
 {
-    struct ir_builder *b = &l->b;
-    struct ir_block *as = ir_block_new(b), *others = ir_block_new(b);
-    ir_branch(b, ir_binary_constant(b, IR_EQ, left, how), as, others);
-    ir_seal(b, as);
-    ir_seal(b, others);
-    ir_enter(b, as);
-    return others;
+    return ir_if(&l->b, ir_binary_constant(&l->b, IR_EQ, left, how));
 }
 
 /* Behind the call of a section. */
 static void pass_on(struct lowering *l, const struct lower_section *section, struct ir *left)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *left_block = ir_block_new(b), *stay = ir_block_new(b);
-    left_block->unlikely = true;
-    ir_branch(b, left, left_block, stay);
-    ir_seal(b, left_block);
-    ir_seal(b, stay);
-    ir_enter(b, left_block);
+    struct ir_if has_left = ir_if_unlikely(b, left);
     if (section->result >= 0) {
-        struct ir_block *others = left_as(l, left, SECTION_RETURNS);
+        struct ir_if returns = if_left_as(l, left, SECTION_RETURNS);
         lower_return_result(l, ir_load(b, lower_shared_value(l, SHARED_SCRATCH), section->result, 8, false));
-        ir_enter(b, others);
+        ir_end_if(b, &returns);
     }
     if (section->leaves_iteration) {
-        struct ir_block *others = left_as(l, left, SECTION_LEAVES);
+        struct ir_if leaves = if_left_as(l, left, SECTION_LEAVES);
         lower_leave(l);
-        ir_enter(b, others);
+        ir_end_if(b, &leaves);
         ir_return(b, ir_binary_constant(b, IR_EQ, left, SECTION_BREAKS));
     } else {
         lower_leave(l);
     }
-    ir_enter(b, stay);
+    ir_end_if(b, &has_left);
 }
 
 static void end_section(struct lowering *l, struct lower_section *section)
@@ -170,8 +159,7 @@ static void end_section(struct lowering *l, struct lower_section *section)
     if (!ir_ended(b))
         ir_return(b, ir_constant(b, 0));
     lower_finish_function(l, &section->function);
-    ir_seal(b, s->leave_early);
-    ir_enter(b, s->leave_early);
+    ir_place(b, s->leave_early);
     ir_return(b, ir_constant(b, SECTION_LEAVES));
     function->parameters = function->context != NULL;
     function->is_global =

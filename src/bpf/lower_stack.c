@@ -34,12 +34,11 @@ static struct ir *hash_frames(struct lowering *l, struct memory frames, struct i
 {
     struct ir_builder *b = &l->b;
     uint32_t position = ir_variable(b), mixed = ir_variable(b);
-    struct ir_block *loop = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     struct ir *multiplier = ir_constant(b, (int64_t)STACK_MULTIPLIER);
     ir_write(b, position, ir_constant(b, 0));
     ir_write(b, mixed, seed);
-    ir_jump(b, loop);
-    ir_enter(b, loop);
+    struct ir_block *loop = ir_loop(b);
     struct ir *at = ir_read(b, position);
     struct ir *word = ir_load(b, ir_binary(b, IR_ADD, frames.base, at), frames.offset, 8, false);
     struct ir *hash = ir_binary(b, IR_MUL, ir_binary(b, IR_XOR, ir_read(b, mixed), word), multiplier);
@@ -48,9 +47,8 @@ static struct ir *hash_frames(struct lowering *l, struct memory frames, struct i
     ir_write(b, position, after);
     /* Old verifiers know how this ends only if the constant stands at the right. */
     ir_branch(b, ir_binary(b, inclusive ? IR_UGE : IR_UGT, bytes, after), loop, end);
-    ir_seal(b, loop);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_loop_end(b, loop);
+    ir_place(b, end);
     return hash;
 }
 
@@ -112,20 +110,15 @@ static struct ir *own_bytes(struct lowering *l, struct memory list)
     struct ir_builder *b = &l->b;
     uint32_t slots = 0, skip = ir_variable(b);
     const uint64_t *bounds = l->options->tracing_glue_ranges(l->options->tracing_glue_state, &slots);
-    struct ir_block *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     ir_write(b, skip, ir_constant(b, 0));
     for (int i = 0; slots && i < OWN_MAX; i++) {
         struct ir *own =
             own_frame_bytes(l, bounds, slots, ir_load(b, list.base, list.offset + 8 * i, 8, false));
-        struct ir_block *next = ir_block_new(b);
         ir_write(b, skip, ir_binary(b, IR_ADD, ir_read(b, skip), own));
-        ir_branch(b, own, next, end);
-        ir_seal(b, next);
-        ir_enter(b, next);
+        ir_jump_unless(b, own, end);
     }
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, skip);
 }
 
@@ -134,21 +127,14 @@ static struct ir *without_own(struct lowering *l, struct memory *list, uint32_t 
                               struct ir_block *none)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *some = ir_block_new(b), *cut = ir_block_new(b), *done = ir_block_new(b);
     uint32_t size = ir_variable(b);
     struct ir *skip = own_bytes(l, *list);
     bytes = ir_binary(b, IR_SUB, bytes, skip);
-    ir_branch(b, ir_binary_constant(b, IR_SGT, bytes, 0), some, none);
-    ir_seal(b, some);
-    ir_enter(b, some);
+    ir_jump_unless(b, ir_binary_constant(b, IR_SGT, bytes, 0), none);
     ir_write(b, size, bytes);
-    ir_branch(b, ir_binary_constant(b, IR_UGT, bytes, 8 * (int64_t)most), cut, done);
-    ir_seal(b, cut);
-    ir_enter(b, cut);
+    struct ir_if cut = ir_if(b, ir_binary_constant(b, IR_UGT, bytes, 8 * (int64_t)most));
     ir_write(b, size, ir_constant(b, 8 * (int64_t)most));
-    ir_jump(b, done);
-    ir_seal(b, done);
-    ir_enter(b, done);
+    ir_end_if(b, &cut);
     list->base = ir_binary(b, IR_ADD, list->base, skip);
     return ir_read(b, size);
 }
@@ -170,17 +156,14 @@ struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t fr
     struct memory list = {.base = record.base, .offset = record.offset + (int32_t)sizeof(struct image_stack)};
     struct memory walked = {.base = list.base, .offset = list.offset + (has_caller ? 8 : 0)};
     uint32_t id = ir_variable(b);
-    struct ir_block *end = ir_block_new(b), *taken = ir_block_new(b), *none = ir_block_new(b);
-    none->unlikely = true;
+    struct ir_block *end = ir_label(b), *none = ir_label_unlikely(b);
     struct ir *bytes, *kind = ir_constant(b, has_caller ? most : 0);
     if (method == STACK_UNWOUND)
         bytes = lower_unwind(l, walked, most, span, none, &kind);
     else
         bytes = ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, walked),
                         ir_constant(b, 8 * asked), ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
-    ir_branch(b, ir_binary_constant(b, IR_SGT, bytes, 0), taken, none);
-    ir_seal(b, taken);
-    ir_enter(b, taken);
+    ir_jump_unless(b, ir_binary_constant(b, IR_SGT, bytes, 0), none);
     if (has_caller)
         read_caller(l, list);
     if (drops_own) {
@@ -196,28 +179,20 @@ struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t fr
     struct ir *known = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, map), lower_address(l, key));
     struct ir_block *fresh = lower_unlikely(l, ir_binary_constant(b, IR_EQ, known, 0));
     ir_jump(b, end);
-    ir_enter(b, fresh);
+    ir_place(b, fresh);
     ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, bytes), 4, bytes);
     ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, kind), 4, kind);
     struct ir *result = ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, map), lower_address(l, key),
                                 lower_address(l, record), ir_constant(b, BPF_NOEXIST));
     /* -EEXIST: another CPU was first. */
-    struct ir_block *refused = ir_block_new(b), *full = ir_block_new(b);
-    ir_branch(b, result, refused, end);
-    ir_seal(b, refused);
-    ir_enter(b, refused);
-    ir_branch(b, ir_binary_constant(b, IR_EQ, ir_extend(b, result, 4, true), -17), end, full);
-    ir_seal(b, full);
-    ir_enter(b, full);
+    ir_jump_unless(b, result, end);
+    ir_jump_if(b, ir_binary_constant(b, IR_EQ, ir_extend(b, result, 4, true), -17), end);
     /* It stays different from others, and is shown if it is kept when it comes again. */
     lower_runtime_error(l, RUNTIME_ERROR_STACK, span, -1, "map_update_elem");
     ir_jump(b, end);
-    ir_seal(b, none);
-    ir_enter(b, none);
+    ir_place(b, none);
     ir_write(b, id, ir_constant(b, 0));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, id);
 }
 
@@ -227,13 +202,11 @@ struct ir *lower_stack_length(struct lowering *l, struct ir *id)
     struct ir_builder *b = &l->b;
     struct memory key = lower_temporary(l, 8, false);
     uint32_t length = ir_variable(b), map = stack_map(l);
-    struct ir_block *found = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     ir_store(b, key.base, key.offset, 8, id);
     ir_write(b, length, ir_constant(b, 0));
     struct ir *stack = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, map), lower_address(l, key));
-    ir_branch(b, ir_binary_constant(b, IR_NE, stack, 0), found, end);
-    ir_seal(b, found);
-    ir_enter(b, found);
+    ir_jump_unless(b, ir_binary_constant(b, IR_NE, stack, 0), end);
     struct ir *bytes = ir_load(b, stack, offsetof(struct image_stack, bytes), 4, false);
     struct ir *count = ir_binary_constant(b, IR_LSHR, bytes, 3);
     ir_write(b, length, count);
@@ -247,14 +220,9 @@ struct ir *lower_stack_length(struct lowering *l, struct ir *id)
         ir_binary(b, IR_OR, ir_binary_constant(b, IR_ULT, count, 2), ir_binary(b, IR_NE, second, caller)),
     };
     for (size_t i = 0; i < sizeof adds / sizeof *adds; i++) {
-        struct ir_block *go = ir_block_new(b);
-        ir_branch(b, adds[i], go, end);
-        ir_seal(b, go);
-        ir_enter(b, go);
+        ir_jump_unless(b, adds[i], end);
     }
     ir_write(b, length, ir_binary_constant(b, IR_ADD, count, 1));
-    ir_jump(b, end);
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
     return ir_read(b, length);
 }

@@ -23,21 +23,16 @@ void lower_discard(struct lowering *l, struct node *node)
     else if (node->kind == NODE_STEP)
         lower_step(l, node, false);
     else if (node->kind == NODE_TERNARY) {
-        struct ir_block *yes = ir_block_new(&l->b), *no = ir_block_new(&l->b), *end = ir_block_new(&l->b);
+        struct ir_block *yes = ir_label(&l->b), *no = ir_label(&l->b), *end = ir_label(&l->b);
         lower_branch(l, node->ternary.condition, yes, no);
-        ir_seal(&l->b, yes);
-        ir_seal(&l->b, no);
-        ir_enter(&l->b, yes);
+        ir_place(&l->b, yes);
         if (node->ternary.yes != node->ternary.condition)
             lower_discard(l, node->ternary.yes);
         if (!ir_ended(&l->b))
             ir_jump(&l->b, end);
-        ir_enter(&l->b, no);
+        ir_place(&l->b, no);
         lower_discard(l, node->ternary.no);
-        if (!ir_ended(&l->b))
-            ir_jump(&l->b, end);
-        ir_seal(&l->b, end);
-        ir_enter(&l->b, end);
+        ir_place(&l->b, end);
     } else if (node->kind == NODE_CALL) {
         lower_call(l, node);
     } else if (node->kind == NODE_BLOCK_VALUE) {
@@ -92,23 +87,20 @@ static void statement_block(struct lowering *l, struct node *node)
 static void statement_if(struct lowering *l, struct node *node)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *yes = ir_block_new(b), *end = ir_block_new(b);
-    struct ir_block *no = node->ternary.no ? ir_block_new(b) : end;
+    struct ir_block *yes = ir_label(b), *end = ir_label(b);
+    struct ir_block *no = node->ternary.no ? ir_label(b) : end;
     lower_branch(l, node->ternary.condition, yes, no);
-    ir_seal(b, yes);
-    ir_enter(b, yes);
+    ir_place(b, yes);
     lower_statement(l, node->ternary.yes);
     if (!ir_ended(b))
         ir_jump(b, end);
     if (node->ternary.no) {
-        ir_seal(b, no);
-        ir_enter(b, no);
+        ir_place(b, no);
         lower_statement(l, node->ternary.no);
         if (!ir_ended(b))
             ir_jump(b, end);
     }
-    ir_seal(b, end);
-    ir_enter(b, end);
+    ir_place(b, end);
 }
 
 /* The body, as often as it says. It is no loop for `break` and `continue`: these mean the one around it. */

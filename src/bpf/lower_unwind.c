@@ -71,21 +71,6 @@ static struct ir *address(struct lowering *l, const struct unwinding *u, int32_t
     return ir_offset(&l->b, base(l), u->walk + member);
 }
 
-static struct ir_block *enter(struct lowering *l, struct ir_block *block)
-{
-    ir_seal(&l->b, block);
-    ir_enter(&l->b, block);
-    return block;
-}
-
-/* Goes on where the condition holds, else to `other`. */
-static void go_if(struct lowering *l, struct ir *condition, struct ir_block *other)
-{
-    struct ir_block *go = ir_block_new(&l->b);
-    ir_branch(&l->b, condition, go, other);
-    enter(l, go);
-}
-
 static const char blocks_name[] = "unwind_blocks", rows_name[] = "unwind_rows",
                   processes_name[] = "unwind_processes", requests_name[] = "unwind_requests";
 
@@ -131,15 +116,14 @@ static void make_tables(struct lowering *l)
 static void request_tables(struct lowering *l, const struct unwinding *u)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *counted = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *counted = ir_label(b), *end = ir_label(b);
     struct ir *failed =
         ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, l->image->unwind_requests), address(l, u, AT(key)),
                 address(l, u, AT(request)), ir_constant(b, BPF_NOEXIST));
     ir_branch(b, failed, end, counted);
-    enter(l, counted);
+    ir_place(&l->b, counted);
     ir_atomic_add(b, lower_control(l), offsetof(struct image_control, unwind_requests), 8, ir_constant(b, 1));
-    ir_jump(b, end);
-    enter(l, end);
+    ir_place(b, end);
 }
 
 /* callback(task, vma, area): the file behind a mapping. */
@@ -147,26 +131,25 @@ static void take_mapping(struct lowering *l, const struct unwinding *u)
 {
     struct ir_builder *b = &l->b;
     const struct unwind_offsets *at = l->options->unwind;
-    struct ir_block *end = ir_block_new(b);
+    struct ir_block *end = ir_label(b);
     struct ir *vma = ir_parameter(b, 1);
     struct ir *file = ir_load(b, vma, (int32_t)at->vm_file, 8, false);
-    go_if(l, file, end);
+    ir_jump_unless(&l->b, file, end);
     struct ir *start = ir_load(b, vma, (int32_t)at->vm_start, 8, false);
     struct ir *behind = ir_load(b, vma, (int32_t)at->vm_end, 8, false);
     struct ir *page = ir_load(b, vma, (int32_t)at->vm_pgoff, 8, false);
     struct ir *inode = ir_load(b, file, (int32_t)at->file_inode, 8, false);
-    go_if(l, inode, end);
+    ir_jump_unless(&l->b, inode, end);
     struct ir *number = ir_load(b, inode, (int32_t)at->inode_number, 8, false);
     struct ir *super = ir_load(b, inode, (int32_t)at->inode_super, 8, false);
-    go_if(l, super, end);
+    ir_jump_unless(&l->b, super, end);
     struct ir *device = ir_load(b, super, (int32_t)at->super_device, 4, false);
     set(l, u, AT(start), start);
     set(l, u, AT(size), ir_binary(b, IR_SUB, behind, start));
     set(l, u, AT(offset), ir_binary_constant(b, IR_SHL, page, 12));
     set(l, u, AT(key.inode), number);
     set(l, u, AT(key.device), device); /* and the block */
-    ir_jump(b, end);
-    enter(l, end);
+    ir_place(b, end);
     ir_return(b, ir_constant(b, 0));
 }
 
@@ -180,10 +163,10 @@ static struct ir *is_below(struct lowering *l, struct ir *x, struct ir *y)
 static void look_in_process(struct lowering *l, const struct unwinding *u, struct ir *pc)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *missing = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *missing = ir_label(b), *end = ir_label(b);
     struct ir *process = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, l->image->unwind_processes),
                                  address(l, u, AT(pid)));
-    go_if(l, ir_binary_constant(b, IR_NE, process, 0), missing);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_NE, process, 0), missing);
     struct ir *at = ir_constant(b, 0);
     for (int64_t half = UNWIND_MAPPINGS / 2; half; half /= 2) {
         struct ir *next =
@@ -198,29 +181,28 @@ static void look_in_process(struct lowering *l, const struct unwinding *u, struc
     struct ir *mapping = ir_binary(b, IR_ADD, process, ir_binary_constant(b, IR_SHL, at, 5));
     int32_t first = offsetof(struct unwind_process, mappings);
     struct ir *size = ir_load(b, mapping, first, 8, false);
-    go_if(l, ir_binary(b, IR_ULT, ir_binary(b, IR_SUB, pc, start), size), missing);
+    ir_jump_unless(&l->b, ir_binary(b, IR_ULT, ir_binary(b, IR_SUB, pc, start), size), missing);
     set(l, u, AT(start), start);
     set(l, u, AT(size), size);
     set(l, u, AT(offset), ir_load(b, mapping, first + 8, 8, false));
     set(l, u, AT(key.inode), ir_load(b, mapping, first + 16, 8, false));
     set(l, u, AT(key.device), ir_load(b, mapping, first + 24, 8, false));
     ir_jump(b, end);
-    enter(l, missing);
+    ir_place(&l->b, missing);
     set(l, u, AT(key.inode), get(l, u, AT(pid)));
     set_constant(l, u, AT(key.device), UNWIND_DEVICE_PROCESS);
     request_tables(l, u);
-    ir_jump(b, end);
-    enter(l, end);
+    ir_place(b, end);
 }
 
 /* The mapping that holds pc; its size is 0 where there is none that is known. */
 static void find_mapping(struct lowering *l, const struct unwinding *u, struct ir *pc)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *other = ir_block_new(b), *end = ir_block_new(b), *ask = ir_block_new(b);
+    struct ir_block *other = ir_label(b), *end = ir_label(b), *ask = ir_label(b);
     struct ir *start = get(l, u, AT(start)), *size = get(l, u, AT(size));
     ir_branch(b, ir_binary(b, IR_ULT, ir_binary(b, IR_SUB, pc, start), size), end, other);
-    enter(l, other);
+    ir_place(&l->b, other);
     set_constant(l, u, AT(size), 0);
     struct lower_statement statement, *outer = l->state->statement;
     struct lower_function *callback = lower_callback_begin(l, &statement, "mapping", 3);
@@ -233,38 +215,37 @@ static void find_mapping(struct lowering *l, const struct unwinding *u, struct i
                 area ? area : ir_constant(b, 0), ir_constant(b, 0));
     /* -ENOENT: there is none. Else the kernel could not look: its lock is taken, or was in this interrupt. */
     ir_branch(b, ir_binary_constant(b, IR_EQ, ir_extend(b, refused, 4, true), -16), ask, end);
-    enter(l, ask);
+    ir_place(&l->b, ask);
     look_in_process(l, u, pc);
-    ir_jump(b, end);
-    enter(l, end);
+    ir_place(b, end);
 }
 
 /* The rule for a place in the file of the key: 0, CFI_UNKNOWN, where there is none. */
 static struct ir *find_rule(struct lowering *l, const struct unwinding *u, struct ir *pc)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *none = ir_block_new(b), *unmapped = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *none = ir_label(b), *unmapped = ir_label(b), *end = ir_label(b);
     struct memory key = lower_temporary(l, 8, false);
     uint32_t rule = ir_variable(b);
     ir_write(b, rule, ir_constant(b, CFI_UNKNOWN));
-    go_if(l, get(l, u, AT(size)), unmapped);
+    ir_jump_unless(&l->b, get(l, u, AT(size)), unmapped);
     struct ir *place =
         ir_binary(b, IR_ADD, ir_binary(b, IR_SUB, pc, get(l, u, AT(start))), get(l, u, AT(offset)));
-    go_if(l, ir_binary_constant(b, IR_ULE, place, UINT32_MAX), unmapped);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_ULE, place, UINT32_MAX), unmapped);
     ir_store(b, base(l), u->walk + AT(key.block), 4,
              ir_binary_constant(b, IR_LSHR, place, UNWIND_BLOCK_SHIFT));
     struct ir *block =
         ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, l->image->unwind_blocks), address(l, u, AT(key)));
-    go_if(l, ir_binary_constant(b, IR_NE, block, 0), none);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_NE, block, 0), none);
     struct ir *first = ir_load(b, block, offsetof(struct unwind_block, first), 4, false);
     struct ir *count = ir_load(b, block, offsetof(struct unwind_block, count), 4, false);
     ir_store(b, key.base, key.offset, 8, ir_load(b, block, offsetof(struct unwind_block, chunk), 4, false));
     struct ir *chunk =
         ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, l->image->unwind_rows), lower_address(l, key));
-    go_if(l, ir_binary_constant(b, IR_NE, chunk, 0), none);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_NE, chunk, 0), none);
     ir_store_constant(b, key.base, key.offset, 8, 0);
     struct ir *rows = ir_call(b, BPF_FUNC_map_lookup_elem, 2, chunk, lower_address(l, key));
-    go_if(l, ir_binary_constant(b, IR_NE, rows, 0), none);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_NE, rows, 0), none);
     struct ir *at = ir_constant(b, 0);
     for (int64_t half = (UNWIND_BLOCK_ROWS + 1) / 2; half; half /= 2) {
         struct ir *next = ir_binary_constant(b, IR_ADD, at, half);
@@ -280,13 +261,11 @@ static struct ir *find_rule(struct lowering *l, const struct unwinding *u, struc
     struct ir *row = ir_binary(b, IR_ADD, rows, ir_binary_constant(b, IR_SHL, index, 3));
     ir_write(b, rule, ir_load(b, row, 4, 4, false));
     ir_jump(b, end);
-    enter(l, none);
+    ir_place(&l->b, none);
     ir_store_constant(b, base(l), u->walk + AT(key.block), 4, 0);
     request_tables(l, u);
-    ir_jump(b, unmapped);
-    enter(l, unmapped);
-    ir_jump(b, end);
-    enter(l, end);
+    ir_place(b, unmapped);
+    ir_place(b, end);
     return ir_read(b, rule);
 }
 
@@ -298,7 +277,7 @@ static void read_words(struct lowering *l, const struct unwinding *u, struct ir 
 {
     struct ir *result = ir_call(&l->b, BPF_FUNC_probe_read_user, 3, address(l, u, AT(words)),
                                 ir_constant(&l->b, 8 * (int64_t)count), from);
-    go_if(l, ir_binary_constant(&l->b, IR_EQ, result, 0), failed);
+    ir_jump_unless(&l->b, ir_binary_constant(&l->b, IR_EQ, result, 0), failed);
 }
 
 static struct ir *is_kind(struct lowering *l, struct ir *kind, enum cfi_kind which)
@@ -314,11 +293,11 @@ static void step_by_pointer(struct lowering *l, const struct unwinding *u, struc
     set_constant(l, u, AT(end), UNWIND_NO_RULE);
     set_constant(l, u, AT(is_guess), UNWIND_BY_RULES);
     struct ir *distance = ir_binary(b, IR_SUB, bp, get(l, u, AT(sp)));
-    go_if(l, ir_binary_constant(b, IR_ULT, distance, FRAME_MAX), stop);
-    go_if(l, ir_binary_constant(b, IR_EQ, ir_binary_constant(b, IR_AND, bp, 7), 0), stop);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_ULT, distance, FRAME_MAX), stop);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_EQ, ir_binary_constant(b, IR_AND, bp, 7), 0), stop);
     read_words(l, u, bp, 2, stop);
     struct ir *ip = get(l, u, AT(words[1]));
-    go_if(l, ip, stop);
+    ir_jump_unless(&l->b, ip, stop);
     set(l, u, AT(ip), ip);
     set(l, u, AT(sp), ir_binary_constant(b, IR_ADD, bp, 16));
     set(l, u, AT(bp), get(l, u, AT(words[0])));
@@ -348,65 +327,60 @@ static void step_by_rule(struct lowering *l, const struct unwinding *u, struct i
     struct ir *saved = ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_LSHR, rule, CFI_KIND_BITS),
                                           (1 << CFI_BP_BITS) - 1);
     /* From which register */
-    struct ir_block *by_bp = ir_block_new(b), *is_load = ir_block_new(b), *by_sp = ir_block_new(b),
-                    *based = ir_block_new(b);
+    struct ir_block *by_bp = ir_label(b), *is_load = ir_label(b), *by_sp = ir_label(b), *based = ir_label(b);
     ir_write(b, from, sp);
     ir_branch(b, is_kind(l, kind, CFI_BP), by_bp, is_load);
-    enter(l, is_load);
+    ir_place(&l->b, is_load);
     ir_branch(b, is_kind(l, kind, CFI_BP_LOAD), by_bp, by_sp);
-    enter(l, by_bp);
+    ir_place(&l->b, by_bp);
     ir_write(b, from, bp);
     ir_jump(b, based);
-    enter(l, by_sp);
-    ir_jump(b, based);
-    enter(l, based);
+    ir_place(&l->b, by_sp);
+    ir_place(b, based);
     ir_write(b, cfa_variable, ir_binary(b, IR_ADD, ir_read(b, from), offset));
     /* What is peculiar */
-    struct ir_block *plt = ir_block_new(b), *plt_late = ir_block_new(b), *not_plt = ir_block_new(b),
-                    *load = ir_block_new(b), *eight = ir_block_new(b), *known = ir_block_new(b);
+    struct ir_block *plt = ir_label(b), *plt_late = ir_label(b), *not_plt = ir_label(b), *load = ir_label(b),
+                    *eight = ir_label(b), *known = ir_label(b);
     ir_branch(b, is_kind(l, kind, CFI_PLT), plt, not_plt);
-    enter(l, plt);
+    ir_place(&l->b, plt);
     struct ir *within = ir_binary_constant(b, IR_AND, get(l, u, AT(ip)), 15);
     ir_branch(b, ir_binary(b, IR_UGE, within, saved), plt_late, known);
-    enter(l, plt_late);
+    ir_place(&l->b, plt_late);
     ir_write(b, cfa_variable, ir_binary_constant(b, IR_ADD, ir_read(b, cfa_variable), 8));
     ir_jump(b, known);
-    enter(l, not_plt);
+    ir_place(&l->b, not_plt);
     ir_branch(b, ir_binary_constant(b, IR_UGE, kind, CFI_SP_LOAD), load, known);
-    enter(l, load);
+    ir_place(&l->b, load);
     read_words(l, u, ir_read(b, cfa_variable), 1, stop);
     ir_write(b, cfa_variable, get(l, u, AT(words[0])));
     ir_branch(b, is_kind(l, kind, CFI_SP_LOAD_8), eight, known);
-    enter(l, eight);
+    ir_place(&l->b, eight);
     ir_write(b, cfa_variable, ir_binary_constant(b, IR_ADD, ir_read(b, cfa_variable), 8));
-    ir_jump(b, known);
-    enter(l, known);
+    ir_place(b, known);
     struct ir *cfa = ir_read(b, cfa_variable);
-    go_if(l, ir_binary(b, IR_UGT, cfa, sp), stop); /* stacks shrink towards the caller */
+    ir_jump_unless(&l->b, ir_binary(b, IR_UGT, cfa, sp), stop); /* stacks shrink towards the caller */
     /* The caller's rbp */
-    struct ir_block *is_saved = ir_block_new(b), *other = ir_block_new(b), *below = ir_block_new(b),
-                    *at_bp = ir_block_new(b), *lost = ir_block_new(b), *got = ir_block_new(b),
-                    *differs = ir_block_new(b);
+    struct ir_block *is_saved = ir_label(b), *other = ir_label(b), *below = ir_label(b), *at_bp = ir_label(b),
+                    *lost = ir_label(b), *got = ir_label(b), *differs = ir_label(b);
     ir_write(b, bp_variable, bp);
     ir_branch(b, is_kind(l, kind, CFI_PLT), got, other);
-    enter(l, other);
+    ir_place(&l->b, other);
     ir_branch(b, ir_binary_constant(b, IR_EQ, saved, CFI_BP_SAME), got, is_saved);
-    enter(l, is_saved);
+    ir_place(&l->b, is_saved);
     ir_branch(b, ir_binary_constant(b, IR_ULE, saved, CFI_BP_MAX), below, differs);
-    enter(l, below);
+    ir_place(&l->b, below);
     read_words(l, u, ir_binary(b, IR_SUB, cfa, ir_binary_constant(b, IR_SHL, saved, 3)), 1, stop);
     ir_write(b, bp_variable, get(l, u, AT(words[0])));
     ir_jump(b, got);
-    enter(l, differs);
+    ir_place(&l->b, differs);
     ir_branch(b, ir_binary_constant(b, IR_EQ, saved, CFI_BP_AT_BP), at_bp, lost);
-    enter(l, at_bp);
+    ir_place(&l->b, at_bp);
     read_words(l, u, bp, 1, stop);
     ir_write(b, bp_variable, get(l, u, AT(words[0])));
     ir_jump(b, got);
-    enter(l, lost);
+    ir_place(&l->b, lost);
     ir_write(b, bp_variable, ir_constant(b, 0));
-    ir_jump(b, got);
-    enter(l, got);
+    ir_place(b, got);
     struct ir *caller_bp = ir_read(b, bp_variable);
     read_words(l, u, ir_binary_constant(b, IR_SUB, cfa, 8), 1, stop);
     struct ir *ip = get(l, u, AT(words[0]));
@@ -419,13 +393,13 @@ static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *c
 {
     struct ir_builder *b = &l->b;
     const struct unwinding *u = state;
-    struct ir_block *stop = ir_block_new(b), *rest = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *stop = ir_label(b), *rest = ir_label(b), *end = ir_label(b);
     uint32_t answer = ir_variable(b);
     (void)index, (void)carried;
     struct ir *ip = get(l, u, AT(ip));
     ir_write(b, answer, ir_constant(b, LOWER_STOP));
     set_constant(l, u, AT(end), UNWIND_WHOLE);
-    go_if(l, ip, stop); /* whoever calls nobody returns to 0 */
+    ir_jump_unless(&l->b, ip, stop); /* whoever calls nobody returns to 0 */
     /* Not by the index: older verifiers forget its bounds when it is kept on the stack. */
     struct ir *count = ir_binary_constant(b, IR_AND, get(l, u, AT(count)), STACK_FRAMES_MAX);
     struct ir *slot = ir_binary(b, IR_ADD, base(l), ir_binary_constant(b, IR_SHL, count, 3));
@@ -436,30 +410,28 @@ static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *c
     find_mapping(l, u, pc);
     struct ir *rule = find_rule(l, u, pc);
     struct ir *kind = ir_binary_constant(b, IR_AND, rule, (1 << CFI_KIND_BITS) - 1);
-    go_if(l, ir_binary_constant(b, IR_NE, kind, CFI_END), stop);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_NE, kind, CFI_END), stop);
     set_constant(l, u, AT(back), 1);
-    struct ir_block *by_rule = ir_block_new(b), *by_pointer = ir_block_new(b), *has_rule = ir_block_new(b),
-                    *signal = ir_block_new(b);
+    struct ir_block *by_rule = ir_label(b), *by_pointer = ir_label(b), *has_rule = ir_label(b),
+                    *signal = ir_label(b);
     ir_branch(b, is_kind(l, kind, CFI_UNKNOWN), by_pointer, has_rule);
-    enter(l, by_pointer);
+    ir_place(&l->b, by_pointer);
     step_by_pointer(l, u, stop);
     ir_jump(b, rest);
-    enter(l, has_rule);
+    ir_place(&l->b, has_rule);
     set_constant(l, u, AT(end), UNWIND_NO_MEMORY);
     ir_branch(b, is_kind(l, kind, CFI_SIGNAL), signal, by_rule);
-    enter(l, signal);
+    ir_place(&l->b, signal);
     step_over_signal(l, u, stop);
     ir_jump(b, rest);
-    enter(l, by_rule);
+    ir_place(&l->b, by_rule);
     step_by_rule(l, u, rule, kind, stop);
-    ir_jump(b, rest);
-    enter(l, rest);
+    ir_place(b, rest);
     set_constant(l, u, AT(end), UNWIND_WHOLE);
     ir_write(b, answer, ir_constant(b, LOWER_GO_ON));
     ir_jump(b, end);
-    enter(l, stop);
-    ir_jump(b, end);
-    enter(l, end);
+    ir_place(&l->b, stop);
+    ir_place(b, end);
     return ir_read(b, answer);
 }
 
@@ -470,7 +442,7 @@ static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *c
 static void begin(struct lowering *l, const struct unwinding *u, struct ir_block *none)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *of_task = ir_block_new(b), *of_context = ir_block_new(b), *end = ir_block_new(b);
+    struct ir_block *of_task = ir_label(b), *of_context = ir_label(b), *end = ir_label(b);
     static const struct {
         int32_t from, to;
     } registers[] = {{REGISTERS_IP, AT(ip)}, {REGISTERS_SP, AT(sp)}, {REGISTERS_BP, AT(bp)}};
@@ -478,21 +450,21 @@ static void begin(struct lowering *l, const struct unwinding *u, struct ir_block
     if (l->context->has_registers || l->context->program_type == BPF_PROG_TYPE_PERF_EVENT) {
         struct ir *mode = ir_load(b, lower_ctx(l), REGISTERS_CS, 8, false);
         ir_branch(b, ir_binary_constant(b, IR_AND, mode, USER_MODE), of_context, of_task);
-        enter(l, of_context);
+        ir_place(&l->b, of_context);
         for (int i = 0; i < REGISTERS; i++)
             set(l, u, registers[i].to, ir_load(b, lower_ctx(l), registers[i].from, 8, false));
         ir_jump(b, end);
-        enter(l, of_task);
+        ir_place(&l->b, of_task);
     }
     struct ir *kept = ir_call(b, BPF_FUNC_task_pt_regs, 1, ir_call(b, BPF_FUNC_get_current_task_btf, 0));
     struct ir *failed = ir_call(b, BPF_FUNC_probe_read_kernel, 3, address(l, u, AT(registers)),
                                 ir_constant(b, REGISTERS_BYTES), kept);
-    go_if(l, ir_binary_constant(b, IR_EQ, failed, 0), none);
-    go_if(l, ir_binary_constant(b, IR_AND, get(l, u, AT(registers) + REGISTERS_CS), USER_MODE), none);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_EQ, failed, 0), none);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_AND, get(l, u, AT(registers) + REGISTERS_CS), USER_MODE),
+                   none);
     for (int i = 0; i < REGISTERS; i++)
         set(l, u, registers[i].to, get(l, u, AT(registers) + registers[i].from));
-    ir_jump(b, end);
-    enter(l, end);
+    ir_place(b, end);
 }
 
 struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most, struct span span,
@@ -512,8 +484,8 @@ struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most,
     set(l, &u, AT(request.pid), pid);
     lower_find(l, most, NULL, 0, step, &u, span);
     struct ir *count = get(l, &u, AT(count));
-    go_if(l, count, none);
-    go_if(l, ir_binary_constant(b, IR_ULE, count, most), none);
+    ir_jump_unless(&l->b, count, none);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_ULE, count, most), none);
     *kind = ir_binary(b, IR_OR, ir_binary_constant(b, IR_SHL, get(l, &u, AT(end)), UNWIND_END_SHIFT),
                       ir_binary_constant(b, IR_XOR, get(l, &u, AT(is_guess)), UNWIND_BY_RULES));
     return ir_binary_constant(b, IR_SHL, count, 3);
