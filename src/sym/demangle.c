@@ -156,7 +156,7 @@ void symbol_demangle_all(const char *const *names, size_t count, char **answers)
 {
     const char *asked[ASKED_AT_ONCE];
     char *found[ASKED_AT_ONCE];
-    size_t places[ASKED_AT_ONCE];
+    size_t places[ASKED_AT_ONCE] = {0};
     for (size_t i = 0; i < count;) {
         size_t used = 0;
         for (; i < count && used < ASKED_AT_ONCE; i++) {
