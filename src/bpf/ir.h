@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The intermediate representation: functions of basic blocks of instructions in SSA form.
  *
- * A value is the instruction that makes it: 64 bits, in a register or spilled. Aggregates are never values;
- * they are addresses of memory (frame, scratch, map values, the event record). Every instruction carries
- * the place in the script that it comes from. Lowering (lower.h) builds it, passes.c improves it,
- * allocate.c gives registers, emit.c writes eBPF.
+ * A value is the instruction that makes it: 64 bits, in a register or spilled. Aggregates are never values; they are
+ * addresses of memory (frame, scratch, map values, the event record). Every instruction carries the span of the script
+ * that it comes from. Lowering (lower.h) builds it, with ir.c and, for control flow, ir_structure.c; passes.c improves
+ * it, allocate.c assigns registers, emit.c writes eBPF.
  *
- * Variables become SSA while they are built: ir_write and ir_read with a variable number; phis are placed
- * where blocks meet (ir_seal says that all predecessors of a block are known).
+ * Variables become SSA while code is built: ir_write() and ir_read() take the number of a variable, and phis are placed
+ * where blocks meet. A block is sealed once all its predecessors are known; ir_place(), ir_end_if() and ir_loop_end()
+ * do that.
  *
- * Narrow integers: a value is always kept extended to 64 bits as its type says. Loads extend. Arithmetic
- * is 64-bit; who needs a narrower result says so with ir_extend.
+ * Narrow integers: a value is always kept extended to 64 bits as its type says. Loads extend. Arithmetic is of 64 bits;
+ * code that needs a narrower result asks for it with ir_extend().
  */
 #ifndef SPOOR_BPF_IR_H
 #define SPOOR_BPF_IR_H
@@ -154,10 +155,11 @@ struct ir_builder {
 struct ir_program *ir_program_new(struct arena *arena, const struct features *features);
 /* Adds a function with an empty, sealed entry block. */
 struct ir_function *ir_function_new(struct ir_program *program, const char *name, uint8_t parameters);
+bool ir_ended(const struct ir_builder *b); /* the current block has its last instruction */
+/* Blocks by hand, for what the functions below cannot say: code that is built out of its order. */
 struct ir_block *ir_block_new(struct ir_builder *b); /* not sealed, no code; does not move the builder */
 void ir_enter(struct ir_builder *b, struct ir_block *block); /* later instructions go there */
 void ir_seal(struct ir_builder *b, struct ir_block *block);  /* all its predecessors are known */
-bool ir_ended(const struct ir_builder *b);                   /* the current block has its last instruction */
 
 /* Puts the blocks of all functions into the order in which the builder entered them, which is that of the code that
  * built them, and numbers them so. For the end of building, before the passes. */

@@ -13,36 +13,37 @@
 #include "bpf/ir.h"
 #include "lang/check.h"
 
-/* Memory of ours, readable and writable directly: base[offset]. */
+/* Memory that the program may read and write directly: base[offset]. */
 struct memory {
     struct ir *base;
     int32_t offset;
 };
 
-/* Where members of the kernel's structs are. */
+/* Offsets of members of the kernel's structs, in bytes. */
 struct task_offsets {
-    uint32_t pid, tgid, group_leader, thread_pid, signal; /* of task_struct */
-    uint32_t signal_live;                                 /* of signal_struct: threads that have not ended */
-    uint32_t pid_level, pid_numbers;                      /* of struct pid */
-    uint32_t upid_number, upid_namespace;                 /* of struct upid */
+    uint32_t pid, tgid, group_leader, thread_pid, signal; /* in struct task_struct */
+    uint32_t signal_live;                 /* in struct signal_struct: how many threads have not ended */
+    uint32_t pid_level, pid_numbers;      /* in struct pid */
+    uint32_t upid_number, upid_namespace; /* in struct upid */
 };
 
-/* Whose events count, besides pid_filter. */
+/* Which processes' events count, besides pid_filter. */
 struct process_filter {
-    bool has_set;                         /* those of the processes in the image's map `processes`, */
-    bool follows;                         /* and of what they start */
-    bool has_command;                     /* -c: probes in programs are for the command's process */
-    uint64_t cgroup;                      /* those in this control group or below it; 0: in any */
-    uint32_t cgroup_level, cgroup_levels; /* how far below the root it is: at one of so many levels */
-    const struct task_offsets *task;      /* NULL: not known */
+    bool has_set;     /* only processes in the image's map `processes` */
+    bool follows;     /* and processes that these start */
+    bool has_command; /* probes in programs count for the command of -c only */
+    uint64_t cgroup;  /* only processes in the control group of this id or below it; 0: in any */
+    /* Its distance from the root: one of cgroup_levels numbers from cgroup_level on. */
+    uint32_t cgroup_level, cgroup_levels;
+    const struct task_offsets *task; /* NULL: not known */
 };
 
-/* What a TYPE_NAME is an index of. Elements may be NULL. */
+/* The texts that values of TYPE_PROBE_NAME are indexes of. Elements may be NULL. */
 struct name_list {
     const char **items;
     size_t count, room;
 };
-/* The index of that text, which becomes one of the list if it is not. */
+/* Returns the index of the text, which is added to the list if it is not in it. */
 uint32_t name_list_index(struct arena *arena, struct name_list *names, const char *text);
 
 struct lower_options {
@@ -50,23 +51,25 @@ struct lower_options {
     uint32_t pid_filter; /* 0: none */
     struct process_filter filter;
     uint32_t max_strlen;
-    uint32_t max_map_keys;   /* 4096 */
-    bool is_for_kernel;      /* which has limits that the other host has not */
-    uint32_t ring_bytes;     /* of one ring, a power of two of pages */
-    uint32_t name_base;      /* first index of the variant's probe names; functions follow after site_count */
-    uint32_t frame_most;     /* larger temporaries go to scratch memory; 0: the default */
-    struct name_list *names; /* of all variants, and texts that stand beside names */
-    uint64_t pid_namespace_device, pid_namespace; /* of the tracer; 0: the initial one */
-    /* Where the kernel's functions lie that call programs of tracepoints: NULL when nobody knows; else slots,
-     * a power of two, of them: 0, the first begins, it ends, the next begins …, the rest UINT64_MAX. */
+    uint32_t max_map_keys; /* 4096 */
+    bool is_for_kernel;    /* the kernel has limits that the VM does not have */
+    uint32_t ring_bytes;   /* size of one ring: a power of two of pages */
+    /* Index of the variant's first probe name; names of its functions follow site_count later. */
+    uint32_t name_base;
+    uint32_t frame_most;     /* temporaries of more bytes go to scratch memory; 0: the default */
+    struct name_list *names; /* names of all variants, and texts that are stored where names are */
+    uint64_t pid_namespace_device, pid_namespace; /* the tracer's; 0: it is in the initial one */
+    /* The address ranges of the kernel's functions that call programs of tracepoints; NULL: they are not known. An array of
+     * *slots words, a power of two: 0, begin and end of the first, of the second …, and UINT64_MAX for the rest. */
     const uint64_t *(*tracing_glue_ranges)(void *state, uint32_t *slots);
     void *tracing_glue_state;
-    bool times_records;  /* each has its time, also where one ring is enough */
-    bool counts_lookups; /* -k: RUNTIME_ERROR_LOOKUP is counted (a counter that all CPUs share is not free) */
-    int64_t wall_offset; /* what makes the boot clock the time since 1970, ns */
+    bool times_records;  /* each record has its time, even where there is only one ring */
+    bool counts_lookups; /* with -k: RUNTIME_ERROR_LOOKUP is counted, by a counter that all CPUs share */
+    int64_t wall_offset; /* added to the boot clock it gives the time since 1970, ns */
     const struct unwind_offsets *unwind; /* NULL: not known */
-    const char *clock_map;               /* tests: this map of the script is tseries' clock; or NULL */
-    bool divides; /* short blocks, too, are divided into functions that are verified one by one, or -E2BIG */
+    const char *clock_map; /* for tests: the map of the script that is the clock of tseries(); or NULL */
+    /* Also a short block is divided into functions that are verified one by one; -E2BIG if it cannot be. */
+    bool divides;
     unsigned registers_for_tests;
 };
 
@@ -78,13 +81,15 @@ struct lowering {
     struct diagnostics *diagnostics;
     const struct probe_context *context;
     const struct lower_options *options;
-    const char *probe; /* text, for runtime errors and actions */
+    const char *probe; /* its text, for runtime errors and actions */
     struct cached_key {
-        const struct node *key; /* its value is in memory already: uses of this node find it there */
+        /* The node of a key whose value is in memory already, where uses of this node find it. */
+        const struct node *key;
         struct memory memory;
     } held;
-    bool is_unused;            /* nobody wants the value of the builtin that is lowered: it asks this first */
-    bool is_sleepable;         /* decided before lowering begins */
+    /* The value of the builtin that is being lowered is not used; its callback reads this first. */
+    bool is_unused;
+    bool is_sleepable;         /* the program may sleep */
     struct lower_state *state; /* private to lower*.c */
 };
 
@@ -95,14 +100,14 @@ int lower_unit(struct arena *arena, struct image *image, struct action_table *ac
                const struct lower_options *options, const char *program_name, struct text *dump_ir,
                bool dump_raw);
 
-/* After the last unit: sizes that depend on all of them. spare: how many runtime errors units that come later may
- * add. */
+/* Sets the sizes that depend on all units. To be called after the last one. spare: how many runtime errors units that
+ * come later may add. */
 void lower_finish(struct image *image, uint32_t spare);
-/* The maps of the script that have got their types since lower_maps(), from units that came later. */
+/* Adds maps of the script whose types units made known that came after lower_maps(). */
 int lower_more_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
                     const struct checker *checker, const struct lower_options *options);
 
-/* Before the first unit: the internal maps and the script's maps, types settled. */
+/* Adds the internal maps, and the script's maps, whose types must be known. To be called before the first unit. */
 int lower_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
                const struct checker *checker, const struct lower_options *options);
 
@@ -111,43 +116,46 @@ int lower_maps(struct arena *arena, struct image *image, struct diagnostics *dia
 /* The value of a scalar expression, extended as its type says. An aggregation that reads as an integer
  * (count() map in an expression) is summed over CPUs. */
 struct ir *lower_scalar(struct lowering *l, struct node *node);
-/* As a condition: not 0. Strings and others are diagnosed by the checker. */
+/* The value as a condition: not 0 means true. The checker has reported what cannot be one. */
 struct ir *lower_condition(struct lowering *l, struct node *node);
-/* Any expression in storage form to memory; `to` has room for type_storage(node->type). */
+/* Writes an expression in storage form to memory, where there is room for type_storage(node->type) bytes. */
 void lower_into(struct lowering *l, struct node *node, struct memory to);
-/* As lower_into, converting to a wider type of the same kind first (string[4] into string[64]). */
+/* As lower_into(), after a conversion to a wider type of the same kind: string[4] to string[64]. */
 void lower_into_type(struct lowering *l, struct node *node, const struct type *type, struct memory to);
-/* Where a non-scalar expression is in storage form; a temporary if it is nowhere. Read only. */
+/* The memory in which an expression that is no scalar is in storage form: its own, which must not be written to, or a
+ * temporary. */
 struct memory lower_memory(struct lowering *l, struct node *node);
-/* Zeroed on request; lives until the end of the statement. */
+/* A temporary that lives until the end of the statement. Its content is 0 if `zeroed`, else anything. */
 struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed);
-/* As a temporary, never on the frame, where the verifier wants aligned accesses. Not zeroed. permanent: lives
- * as long as the program runs. */
+/* A temporary in scratch memory, where accesses need not be aligned as the verifier wants them on the frame. Its
+ * content is anything. permanent: it lives as long as the program runs. */
 struct memory lower_scratch(struct lowering *l, uint32_t bytes, bool permanent);
 
-/* An expression or statement of which only the effect is wanted; gives its temporaries back. */
+/* Lowers an expression or a statement for its effect, and frees its temporaries. */
 void lower_statement(struct lowering *l, struct node *node);
 
-/* What an argument of kind PARAMETER_POINTER points to: the value of a pointer or an integer, the address of
- * an array or struct. *space: where it is; SPACE_NONE: the address tells. */
+/* The address that an argument of kind PARAMETER_POINTER stands for: the value of a pointer or an integer, the
+ * address of an array or a struct. *space: the address space; SPACE_NONE: the address itself decides. */
 struct ir *lower_pointer(struct lowering *l, struct node *node, enum address_space *space);
 
-/* Reading traced memory (kernel or user, as space says; SPACE_NONE: the context's). */
-/* `size` bytes to `to`; on failure the destination is zero and the runtime error is counted. */
+/* Reading memory of the traced system: of the kernel or of a process, as `space` says; SPACE_NONE: as the context
+ * says. */
+/* Reads `size` bytes. If that fails the destination becomes 0 and the runtime error is counted. */
 void lower_read(struct lowering *l, struct memory to, uint32_t size, struct ir *address,
                 enum address_space space, struct span span);
-/* The same with a size that is known only at run time; the caller has bounded it to the room at `to`, which
- * is zeroed. */
+/* As lower_read(), with a size that is known only when the program runs. The caller has limited it to the room at
+ * `to`, and made that 0. */
 void lower_read_bounded(struct lowering *l, struct memory to, struct ir *size, struct ir *address,
                         enum address_space space, struct span span);
 struct ir *lower_read_scalar(struct lowering *l, struct ir *address, const struct type *type,
                              enum address_space space, struct span span);
-/* The address of a table of constants, which is a map of the image: one for each name (compared as a
- * pointer). bytes live as long as the image. */
+/* The address of a table of constants: a map of the image, one for each name, which is compared as a pointer. `bytes`
+ * must live as long as the image. */
 struct ir *lower_constants(struct lowering *l, const char *name, const void *bytes, uint32_t size);
-/* The value, or `most` where it is larger (as an unsigned number), in a way that every verifier understands. */
+/* The smaller of `value` and `most` as unsigned numbers, in a form from which every verifier learns the bound. */
 struct ir *lower_at_most(struct lowering *l, struct ir *value, uint32_t most);
-/* Copies one of `rows` rows of such a table; the one behind them, which is there too, for any other number. */
+/* Copies row `number` of a table of constants with rows + 1 rows; the last row stands for every number that is too
+ * large. */
 void lower_table_row(struct lowering *l, const char *name, const void *bytes, uint32_t rows, uint32_t width,
                      struct ir *number, struct memory to);
 enum lower_text {
@@ -173,26 +181,28 @@ struct ir *lower_map_itself(struct lowering *l, const struct map_symbol *symbol)
 /* The element, made with zeros if it is missing; code that follows runs with a valid address. When the map is
  * full the runtime error is counted and control goes to the end of the statement (lower_statement_end). */
 struct ir *lower_map_element(struct lowering *l, struct map_symbol *map, struct memory key, struct span span);
-/* The same with a histogram row appended to the key, which is one that lower_map_key() made: it has room. */
+/* As lower_map_element(), for the key with the number of a histogram's row appended. The key must come from
+ * lower_map_key(), which left room for it. */
 struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memory key, struct ir *row,
                          struct span span);
 /* Whether another program, or this one for another task, may run on this CPU between two instructions. */
 bool lower_is_preemptible(const struct lowering *l);
 /* base[offset] += value, 8 bytes of a per-CPU value; atomic where the program can be preempted. */
 void lower_add(struct lowering *l, struct ir *base, int32_t offset, struct ir *value);
-/* A loop over all elements, or any early end: jump to the end of the current statement. */
+/* The end of the current statement, for code that jumps there early. */
 struct ir_block *lower_statement_end(struct lowering *l);
 
-/* Counts a runtime error at the node's place. */
+/* Counts a runtime error of the given span. map: the index of the map that it is about, or -1. helper: what failed,
+ * or NULL. */
 void lower_runtime_error(struct lowering *l, enum runtime_error_kind kind, struct span span, int map,
                          const char *helper);
 
 /* An event record for the reader: node's builtin is called with it. Fields are nodes, or values made before.
  */
 struct event_field {
-    struct node *node;       /* evaluated into the record; or NULL: */
-    struct ir *value;        /* a scalar; or NULL: */
-    struct memory memory;    /* storage form of `type` */
+    struct node *node;       /* is evaluated into the record; or NULL, and then */
+    struct ir *value;        /* is a scalar; or NULL, and then */
+    struct memory memory;    /* holds the storage form of `type` */
     const struct type *type; /* needed when node is NULL */
 };
 void lower_event(struct lowering *l, struct node *call, const struct builtin *builtin,
@@ -203,15 +213,17 @@ void lower_event(struct lowering *l, struct node *call, const struct builtin *bu
 void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, enum address_space space,
                        uint32_t most, uint32_t capacity);
 
-/* Things computed once per run of the program and shared: */
-struct ir *lower_time(struct lowering *l);     /* boot clock, ns */
-struct ir *lower_pid_tgid(struct lowering *l); /* as the tracer's PID namespace sees them */
+/* Values that are computed once in each run of the program and shared: */
+struct ir *lower_time(struct lowering *l);     /* of the boot clock, ns */
+struct ir *lower_pid_tgid(struct lowering *l); /* as seen in the tracer's PID namespace */
 struct ir *lower_control(struct lowering *l);  /* address of struct image_control */
 struct ir *lower_ctx(struct lowering *l);      /* the program's context, also inside loop bodies */
-enum address_space lower_args_space(const struct lowering *l);   /* of args' fields that are no scalars */
-struct ir *lower_event_word(struct lowering *l, size_t offset);  /* of struct image_event, 8 bytes */
-struct ir *lower_return(struct lowering *l, struct node *value); /* leaves the program (also out of loops) */
-/* Interns the current stack; returns its id, 0 when it could not be taken. */
+/* Where fields of args lie that are no scalars. */
+enum address_space lower_args_space(const struct lowering *l);
+struct ir *lower_event_word(struct lowering *l, size_t offset); /* 8 bytes of struct image_event */
+/* Ends the program, also from inside of loops. */
+struct ir *lower_return(struct lowering *l, struct node *value);
+/* Stores the current stack, once for all that are equal, and returns its id; 0: it could not be taken. */
 enum stack_method { STACK_OF_KERNEL, STACK_OF_USER, STACK_UNWOUND };
 struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t frames, struct span span);
 

@@ -16,22 +16,23 @@
 #include "bpf/lower.h"
 
 enum {
-    FRAME_TEMPORARY_MAX = 64, /* larger temporaries go to scratch memory */
-    FRAME_RECORD_MAX = 128,   /* larger records are not made on the frame */
-    COPY_INLINE_MAX = 128,    /* larger copies and fills go through a helper */
-    SCRATCH_MAX = 32000,      /* what a per-CPU map's value can be, nearly */
+    FRAME_TEMPORARY_MAX = 64, /* bytes; larger temporaries go to scratch memory */
+    FRAME_RECORD_MAX = 128,   /* bytes; larger records are not made on the frame */
+    COPY_INLINE_MAX = 128,    /* bytes; larger copies and fills call a helper */
+    SCRATCH_MAX = 32000,      /* bytes; a little less than a value of a per-CPU map can have */
     SCRATCH_SLOTS = 4,
     PACKED_MIN = 32, /* strings of more bytes are packed into records */
     UNROLLED_CPUS = 4,
     UNROLLED_WORDS = 16,
-    LOOP_MAX = 1 << 23,       /* what bpf_loop takes */
-    LOOP_ARRAY_MAX = 1 << 16, /* turns over the elements of an array */
-    LOOP_PLAIN_MAX = 1024,    /* the same where the verifier walks every turn; inside of another one: */
+    LOOP_MAX = 1 << 23,       /* the most iterations that bpf_loop() takes */
+    LOOP_ARRAY_MAX = 1 << 16, /* iterations where a loop goes over the elements of an array */
+    /* Iterations where the verifier walks each of them; the second of a loop inside of another. */
+    LOOP_PLAIN_MAX = 1024,
     LOOP_PLAIN_INNER_MAX = 32,
     STACK_FRAMES_MAX = 127,
 };
 
-/* Values of the program that callbacks may need too. */
+/* Values of the program that its callbacks may need, too. */
 enum lower_shared { SHARED_CTX, SHARED_SCRATCH, SHARED_TIME, SHARED_COUNT };
 
 struct frame_object {
@@ -42,34 +43,38 @@ struct frame_object {
 
 struct lower_function {
     struct lower_function *parent; /* NULL: the program itself, or a section */
-    struct lower_function *caller; /* of a section; or NULL */
+    struct lower_function *caller; /* the function that calls a section; or NULL */
     struct ir_function *function;
     unsigned depth;
     struct ir_block *setup, *start; /* setup ends with a jump to start when the function is finished */
-    struct ir *area;                /* of this function; NULL: nothing in it */
+    struct ir *area;                /* its address; NULL: there is nothing in it */
     uint32_t area_bytes;
-    int32_t *free_slots; /* of the area, given back */
+    int32_t *free_slots; /* offsets in the area that are free again */
     size_t free_count, free_room;
-    struct ir *outer; /* callbacks: the parent's area */
+    struct ir *outer; /* in callbacks: the address of the parent's area */
     struct ir *shared[SHARED_COUNT];
-    int32_t shared_slot[SHARED_COUNT]; /* in the area; -1: not there */
+    int32_t shared_slot[SHARED_COUNT]; /* offsets in the area; -1: not there */
     struct frame_object *objects;
     size_t object_count, object_room;
-    size_t *taken; /* objects in use, in order */
+    /* Indexes of the objects of the frame that are in use, in the order in which they were taken. */
+    size_t *taken;
     size_t taken_count, taken_room;
     uint32_t frame_bytes;
-    bool may_return;                     /* a callback that can end the program */
-    const struct subprogram *subprogram; /* a function of the script, and not a callback; or NULL */
-    int32_t returned_slot, result_slot;  /* in its area: of a return inside a loop; -1: none */
-    bool leaves_subprogram;              /* a callback that can end the function around it */
-    struct ir_builder saved;             /* of the parent */
+    bool may_return; /* it is a callback that can end the program */
+    /* The function of the script that this is; NULL: it is a callback, or the program. */
+    const struct subprogram *subprogram;
+    /* The builder of the parent, while this function is built. */
+    int32_t returned_slot,
+        result_slot;        /*offsets in its area, for a return inside of a loop; -1: there is none */
+    bool leaves_subprogram; /*it is a callback that can end the function around it */
+    struct ir_builder saved;
 };
 
 struct lower_statement {
-    struct ir_block *end; /* made when it is needed */
+    struct ir_block *end; /* NULL until code jumps there */
 };
 
-/* Where temporaries stood, to give them back. */
+/* Which temporaries were in use at some time, so that all later ones can be freed. */
 struct temporary_mark {
     struct lower_function *function;
     size_t taken;
@@ -79,12 +84,12 @@ struct temporary_mark {
 enum variable_kind { VARIABLE_VALUE, VARIABLE_SLOT, VARIABLE_FRAME, VARIABLE_SCRATCH };
 
 struct lowered_variable {
-    uint32_t program; /* of the image, where this is */
+    uint32_t program; /* the program that this is for, as an index in the image */
     struct lower_function *home;
     enum variable_kind kind;
-    uint32_t number;  /* VALUE: of the IR */
-    int32_t offset;   /* SLOT: in the home's area; SCRATCH: in scratch memory */
-    struct ir *frame; /* FRAME */
+    uint32_t number;  /* of VARIABLE_VALUE: the variable of the IR */
+    int32_t offset;   /* of VARIABLE_SLOT: in the area of its home; of VARIABLE_SCRATCH: in scratch memory */
+    struct ir *frame; /* of VARIABLE_FRAME: its address */
 };
 
 /* A string that goes to its final place in a record: who writes it there can say how long it is. */
@@ -92,8 +97,8 @@ struct string_sink {
     struct ir *base;
     int32_t offset;
     struct action_field *reader; /* it sees what went wrong, if it is told where that is counted; or NULL */
-    struct ir *bytes;            /* as struct image_string has it */
-    struct ir_block *block;      /* where that was known */
+    struct ir *bytes;            /* the length that struct image_string holds */
+    struct ir_block *block;      /* the block in which that is known */
 };
 
 /* Each part of a program has setup and end of its own: what a later part acquires an earlier one's end does
@@ -111,46 +116,50 @@ struct value_cache {
 struct lower_state {
     const struct checker *checker;
     const struct check_unit *unit;
-    struct arena *temporary; /* of this unit's lowering */
+    struct arena *temporary; /* memory for the lowering of this unit only */
     struct lower_function *main, *current;
-    enum lower_phase phase, scratch_phase; /* now; when scratch memory was acquired */
-    struct ir_block *leave_early;          /* nothing to give back */
+    /* The end of the program where nothing has to be given back. */
+    enum lower_phase phase,
+        scratch_phase; /*the current phase, and the one in which scratch memory was acquired */
+    struct ir_block *leave_early;
     struct ir_block *leave[PHASE_COUNT];
     struct lower_statement *statement;
     enum scratch_kind scratch_kind;
     uint32_t scratch_top, scratch_permanent, scratch_peak;
     bool scratch_overflowed;
-    int32_t return_slot; /* in the program's area; -1: no callback returns */
+    /* Offset in the program's area of the mark that a callback ended the program; -1: none does. */
+    int32_t return_slot;
     struct string_sink *string_sink;
-    const struct map_symbol *named[32]; /* maps of groups that the program names nevertheless */
+    const struct map_symbol *named[32]; /* maps that the program names although they are in maps of maps */
     unsigned named_count;
-    struct lowered_call *calls; /* functions of the script that were made */
+    struct lowered_call *calls; /* the functions of the script that were lowered for this program */
     struct value_cache times, rings;
     struct ir *stop;    /* the stop flag as it was read: 0 where the program goes on; or NULL */
     bool has_callbacks; /* loops: the clock is read once, before them, or their records would look older */
     const char *name_rows, *name_map; /* the probes' names as texts, or NULL; the map that has them */
     uint32_t name_width;
     uint32_t program_index;
-    uint32_t statements;           /* so far */
-    uint32_t part_ends;            /* at which of them; see lower_forget() */
-    struct lower_section *section; /* that the statements are in; or NULL */
-    uint32_t section_size;         /* statements; 0: the block is not divided. See lower_section.c */
-    uint32_t *values; /* numbers of the program's variables that are VARIABLE_VALUE, but for pointers */
+    uint32_t statements; /* how many were lowered so far */
+    uint32_t part_ends;  /* the number of the statement at which the part ends: see lower_forget() */
+    struct lower_section *section; /* the section that is being lowered; or NULL */
+    /* How many statements a section has; 0: the block is not divided. See lower_section.c. */
+    uint32_t section_size;
+    uint32_t *values; /* variables of the IR that hold VARIABLE_VALUE of the program, pointers excepted */
     size_t value_count, value_room;
     bool is_too_large, is_too_deep;
     bool is_indivisible; /* a variable must stay what the verifier knows, in all sections */
     bool has_scratch;    /* some function uses scratch memory */
     bool avoid_stack;    /* the second attempt: nothing is on the frame that can be in scratch memory */
-    struct table runtime_errors; /* of this program: what is counted, to its index in the image + 1 */
+    struct table runtime_errors; /* of this program: from what is counted to its index in the image + 1 */
 };
 
 /* ---- lower.c: functions, areas, shared values, runtime errors, ends ---- */
-/* The index of what lower_runtime_error() counts, for who counts it instead. */
+/* The index of the counter that lower_runtime_error() raises, for code that raises it in another way. */
 int lower_runtime_error_index(struct lowering *l, enum runtime_error_kind kind, struct span span, int map,
                               const char *helper);
 void lower_enter_function(struct lowering *l, struct lower_function *function, const char *name,
                           uint8_t parameters);
-/* Told, and true: the kernel has no frame for one more function inside of the current one. */
+/* Whether the kernel has no frame for one more function inside of the current one. Then that was reported. */
 bool lower_is_too_deep(struct lowering *l);
 void lower_finish_function(struct lowering *l, struct lower_function *function);
 struct ir *lower_shared_value(struct lowering *l, enum lower_shared which);
@@ -162,9 +171,9 @@ struct ir *lower_unknown(struct lowering *l, struct ir *value);
 /* The same for what loops change, where it is the kernel that runs them. Where the verifier walks them it
  * needs what it knows, to see that they end. */
 struct ir *lower_captured(struct lowering *l, struct ir *value);
-/* 8 bytes in the area of a function, zero from the start. */
+/* Reserves 8 bytes in the area of a function, which are 0 at its beginning. Returns their offset. */
 int32_t lower_area_slot(struct lowering *l, struct lower_function *function);
-/* The same of the current function, to be written before it is read, and to be given back. */
+/* Reserves 8 bytes in the area of the current function until lower_give_slot(). They hold anything at first. */
 int32_t lower_take_slot(struct lowering *l);
 void lower_give_slot(struct lowering *l, int32_t slot);
 /* The address of an area, in the current function. */

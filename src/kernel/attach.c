@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The books of what is attached, and the ways to attach that have one site: raw tracepoints, tracepoints by
+/* The list of what is attached, and the ways to attach that have one site: raw tracepoints, tracepoints by
  * perf, perf events on CPUs or processes.
  *
  * A link is closed before the perf event that it stands on. */
@@ -77,7 +77,7 @@ void attachment_describe(struct attachment *attachment, const char *format, ...)
     text_vprintf(&text, format, arguments);
     va_end(arguments);
     free(attachment->description);
-    attachment->description = text.bytes; /* the attachment's from now on; NULL without memory */
+    attachment->description = text.bytes; /* belongs to the attachment from now on; NULL: out of memory */
 }
 
 const struct kernel_program *attach_program(struct kernel *kernel, const struct attach_request *request)
@@ -144,7 +144,7 @@ int kernel_attach_raw_tracepoint(struct kernel *kernel, const struct attach_requ
         return -EINVAL;
     char description[160];
     snprintf(description, sizeof description, "raw_tracepoint %s", event);
-    /* A program that was loaded for one hook by its type knows its name. */
+    /* A program that was loaded for one hook by its BTF type needs no name. */
     int error =
         attach_raw(kernel, program, program->type == BPF_PROG_TYPE_TRACING ? NULL : event, description);
     if (error == -ENOENT) {
@@ -259,7 +259,7 @@ static int perf_event_of_process(struct attachment *attachment, const struct ker
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
         int fd = syscall_perf_event_open(attributes, (pid_t)atoi(entry->d_name), -1);
-        if (fd == -ESRCH) /* ended meanwhile */
+        if (fd == -ESRCH) /* the process has ended meanwhile */
             continue;
         error = fd < 0 ? fd : attach_to_event(attachment, program, fd, false, 0);
         opened++;
@@ -290,7 +290,7 @@ int kernel_attach_perf_event(struct kernel *kernel, const struct attach_request 
     } else {
         for (size_t i = 0; i < kernel->online_count && !error; i++) {
             int fd = syscall_perf_event_open(&event, -1, (int)kernel->online[i]);
-            if (fd == -ENODEV && kernel->online_count > 1) /* went offline meanwhile */
+            if (fd == -ENODEV && kernel->online_count > 1) /* the CPU went offline meanwhile */
                 continue;
             error = fd < 0 ? fd : attach_to_event(attachment, program, fd, false, 0);
             if (!error)

@@ -112,7 +112,7 @@ static void kprobe_explain(const struct attach_request *request, const struct kp
     };
     if (error == -EINTR)
         return;
-    /* There all instructions have the same length, and the kernel says less. */
+    /* On arm64 all instructions have 4 bytes, and the kernel does not say that the offset is between two. */
     if (error == -EINVAL && bad && bad->offset % 4 && machine_here() == MACHINE_AARCH64)
         error = -EILSEQ;
     if (error == -EPERM || error == -EACCES) {

@@ -21,7 +21,7 @@
  * kernel take longer: all of them are changed by one, and the CPUs wait. */
 enum { MULTI_CHUNK = 16384, MULTI_CHUNK_KERNEL = 2048 };
 
-/* Could one site be the reason for this error? */
+/* Whether a single site can be the reason for this error. */
 static bool site_error(int error)
 {
     return error == -524 || error == -EINVAL || error == -EILSEQ || error == -ESRCH || error == -ENOENT ||
@@ -34,7 +34,8 @@ static bool site_error(int error)
 /* The first site that makes a link over the sites up to it fail. */
 static int multi_bisect(const struct attach_strategy *strategy, size_t first, size_t count, size_t *bad)
 {
-    size_t good = 0, failing = count; /* prefixes of these lengths */
+    /* Lengths of prefixes of the list: `good` sites can be linked, `failing` sites cannot. */
+    size_t good = 0, failing = count;
     while (good + 1 < failing) {
         size_t middle = good + (failing - good) / 2;
         int fd = strategy->multi(strategy, first, middle);
@@ -242,12 +243,12 @@ int attach_sites(const struct attach_strategy *strategy, size_t *bad)
 
 /* ---- what they missed ---- */
 
-/* From Linux 6.7 on. Of an event that has several sites, those of the first. */
+/* What a link missed; 0 before Linux 6.7. Of an event with several sites the kernel counts those of the first. */
 static uint64_t link_missed(int fd)
 {
     struct link_info info;
     memset(&info, 0, sizeof info);
-    if (syscall_object_info(fd, &info, sizeof info)) /* or it is no link */
+    if (syscall_object_info(fd, &info, sizeof info)) /* this descriptor is no link */
         return 0;
     if (info.type == LINK_KPROBE_MULTI)
         return info.kprobe_multi.missed;

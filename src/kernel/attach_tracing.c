@@ -8,7 +8,7 @@
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 
-enum { ENOTSUPP = 524 }; /* the kernel's own */
+enum { ENOTSUPP = 524 }; /* an errno of the kernel that the C library does not know */
 enum { READ_BYTES = 4096, WALK_CHILDREN = 1 /* a cgroup and all below it */ };
 
 int kernel_attach_function(struct kernel *kernel, const struct attach_request *request)
@@ -146,7 +146,7 @@ int kernel_attach_iterator(struct kernel *kernel, const struct attach_request *r
 
 int kernel_walk(struct kernel *kernel)
 {
-    char bytes[READ_BYTES]; /* nothing is written: what the block prints comes by the ring */
+    char bytes[READ_BYTES]; /* stays empty: the block sends what it prints through the ring */
     for (size_t i = 0; i < kernel->attachment_count; i++) {
         if (!kernel->attachments[i].is_iterator)
             continue;

@@ -18,8 +18,8 @@
 struct uprobe_file {
     int fd;
     uint64_t size;
-    const char *path;    /* as given, for messages */
-    char for_kernel[64]; /* leads to the descriptor: the very file that was looked at */
+    const char *path;    /* as the user gave it, for messages */
+    char for_kernel[64]; /* a path that leads to the descriptor, and so to the file that was examined */
 };
 
 static const struct uprobe_site *uprobe_site_of(const struct attach_strategy *strategy, size_t site)
@@ -121,7 +121,7 @@ static const char *uprobe_refused(const uint8_t *code, size_t length)
             break;
     }
     if (i < length && (code[i] & 0xf0) == 0x40)
-        i++; /* REX */
+        i++; /* a REX prefix */
     if (i >= length)
         return NULL;
     bool is_long_nop = i + 1 < length && code[i] == 0x0f && code[i + 1] == 0x1f;

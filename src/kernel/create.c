@@ -108,7 +108,7 @@ static int map_fill_rings(const struct kernel *kernel, const struct kernel_map *
     return error;
 }
 
-/* What the image says of a map. */
+/* The arguments of BPF_MAP_CREATE for a map of the image. */
 static union bpf_attr map_attributes(const struct image_map *map)
 {
     union bpf_attr attributes;
@@ -121,7 +121,7 @@ static union bpf_attr map_attributes(const struct image_map *map)
     return attributes;
 }
 
-/* A map of maps that were made before it. */
+/* Makes a map that holds other maps of the image, which were made before it. */
 static int map_create_group(const struct kernel *kernel, const struct image_map *map, struct kernel_map *made)
 {
     union bpf_attr attributes = map_attributes(map);
@@ -206,7 +206,7 @@ int create_task_storage(const char *name, uint32_t value_size)
     return fd;
 }
 
-/* One of the arrays that a map of them holds: of one value, which we map. */
+/* Makes one of the arrays of one value that a map of arrays holds; this process maps the value. */
 static int map_create_inner(const struct image_map *map)
 {
     union bpf_attr attributes;

@@ -26,7 +26,7 @@
 #define EXIT() INSTRUCTION(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 enum { SLEEPABLE = 1U << 4 };
 
-/* 0 for a descriptor, which is closed; else the error. */
+/* Closes the descriptor and returns 0; an -errno is returned as it is. */
 static int closed(int fd)
 {
     if (fd >= 0)
@@ -41,7 +41,7 @@ struct attempt {
     uint32_t log_size;
     int btf;
     const struct bpf_func_info *functions;
-    uint32_t function_count; /* 0: there is no BTF */
+    uint32_t function_count; /* functions in its BTF; 0: it gets none */
 };
 
 /* A descriptor or -errno. */
@@ -381,7 +381,7 @@ static int feature_fentry_attached(void)
     };
     int program = function ? feature_load(&attempt, instructions, 2) : -ENOENT;
     if (program < 0)
-        return 0; /* not known to be wrong */
+        return 0; /* nothing speaks against it */
     union bpf_attr attributes;
     memset(&attributes, 0, sizeof attributes);
     attributes.raw_tracepoint.prog_fd = (uint32_t)program;
@@ -554,7 +554,7 @@ static int feature_watchpoint(void)
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_BREAKPOINT,
         .size = sizeof attributes,
-        .bp_type = 2, /* writing */
+        .bp_type = 2, /* HW_BREAKPOINT_W: when it is written */
         .bp_addr = (uintptr_t)&watched,
         .bp_len = sizeof watched,
         .exclude_kernel = 1,

@@ -6,8 +6,7 @@
 
 #include "kernel/state.h"
 
-/* What is taken away from a kernel that is locked down: writing at once, reading its memory by
- * confidentiality. */
+/* What lockdown takes away: WRITES in both of its modes, READS of the kernel's memory in "confidentiality". */
 enum helper_kind { PLAIN, SLEEPS, READS, WRITES };
 
 static const struct helper_entry {

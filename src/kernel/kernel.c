@@ -118,7 +118,7 @@ static int kernel_online(struct kernel *kernel)
     return 0;
 }
 
-/* What the kernel answered to the smallest of all programs. */
+/* Reports why the kernel refused even the smallest program. */
 static void kernel_explain(struct diagnostics *diagnostics, int error)
 {
     struct span span = {0};
@@ -133,7 +133,7 @@ static void kernel_explain(struct diagnostics *diagnostics, int error)
     }
 }
 
-/* Without these there is nothing instead. */
+/* Whether the kernel has the features for which there is no fallback; reports those that it lacks. */
 static int kernel_suffices(const struct kernel *kernel, struct diagnostics *diagnostics)
 {
     static const char *const needs[] = {"ring_buffer", "boot_clock"};

@@ -27,16 +27,16 @@
 
 enum {
     REMOVE_PATIENCE = 60000 /* ms */,
-    SLICE_NS = 300000000, /* of closing; then others have as long */
+    SLICE_NS = 300000000, /* how long it closes before it pauses for as long, so that others can attach */
 };
 
 struct leaving {
     const struct kernel *kernel;
     int *fds; /* of all attachments, in their order */
     size_t count;
-    int *kept; /* the same and others that the child needs, sorted */
+    int *kept; /* sorted: these and other descriptors that the grandchild needs */
     size_t kept_count;
-    int directory; /* tracefs; -1: not needed */
+    int directory; /* a descriptor of tracefs; -1: it is not needed */
 };
 
 static int fd_compare(const void *a, const void *b)
@@ -120,7 +120,7 @@ static void leave_child(const struct leaving *leaving, int parent_gone)
     leave_signals();
     prctl(PR_SET_NAME, "spoor-leaving");
     if (chdir("/"))
-        return; /* cannot be; and then nothing is lost: our exit closes everything */
+        return; /* cannot happen; if it did, everything would be closed when this process exits */
     leave_unmap(leaving->kernel);
     leave_close_others(leaving);
     char byte;
@@ -193,7 +193,7 @@ static int leave_hand_over(const struct kernel *kernel, int pipes[2])
     return error;
 }
 
-/* Ours only; the kernel's work is the grandchild's. */
+/* Closes the descriptors of this process, which is quick: the grandchild still has them. */
 static void leave_forget(struct kernel *kernel)
 {
     for (size_t i = 0; i < kernel->attachment_count; i++) {
@@ -203,7 +203,7 @@ static void leave_forget(struct kernel *kernel)
         close(attachment->eof_fd);
         for (int k = 0; k < 2; k++)
             if (attachment->hold_fds[k] >= 0 && attachment_add(attachment, attachment->hold_fds[k]))
-                attachment->hold_fds[k] = -1; /* closed already */
+                attachment->hold_fds[k] = -1; /* attachment_add() closed it */
         free(attachment->group);
         attachment->group = NULL;
     }

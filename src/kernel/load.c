@@ -44,7 +44,7 @@ static int load_relocate(const struct kernel *kernel, const struct image_program
     return 0;
 }
 
-/* Of each call to a function of the kernel the number that this kernel knows it by. There is one function. */
+/* Puts into each call of a kfunc the BTF id that this kernel knows it by. copy_from_user_str is the only one. */
 static void load_functions(struct kernel *kernel, const struct image_program *program,
                            struct bpf_insn *instructions)
 {
@@ -53,7 +53,7 @@ static void load_functions(struct kernel *kernel, const struct image_program *pr
             continue;
         if (!kernel->copy_from_user_str)
             kernel->copy_from_user_str = features_kfunc(instructions[i].imm);
-        instructions[i].imm = (int32_t)kernel->copy_from_user_str; /* 0: the verifier says so */
+        instructions[i].imm = (int32_t)kernel->copy_from_user_str; /* 0: the verifier will refuse it */
     }
 }
 
@@ -81,7 +81,8 @@ static uint32_t load_attach_type(const struct features *features, const struct i
     return program->expected_attach_type;
 }
 
-/* A descriptor; -ENOENT when there is nothing to tell or the kernel does not take it. */
+/* Loads BTF with names and lines of the program. A descriptor, or -ENOENT where there is none or the kernel takes
+ * none. */
 static int load_btf(const struct kernel *kernel, const struct image_program *program, struct arena *arena,
                     union bpf_attr *attributes)
 {
@@ -200,7 +201,7 @@ int load_program(struct host *host, const struct image *image, size_t index, str
 
     int fd = kernel->verbose ? load_with_log(&attributes, kernel->log_size, &log)
                              : syscall_program_load(&attributes);
-    /* The log would take as long again. */
+    /* A program that is too long is divided next, and asking for the log would take as long again. */
     bool is_silent = fd == -E2BIG && program->is_divisible && !log;
     if (fd < 0 && !is_silent)
         fd = load_again(kernel, &attributes, fd, &log);

@@ -73,7 +73,7 @@ static int map_each_batched(const struct kernel_map *map, enum bpf_cmd command, 
                             void *state)
 {
     uint32_t room = map->max_entries && map->max_entries < BATCH ? map->max_entries : BATCH;
-    uint32_t cursor[2] = {0}; /* hash maps: a bucket's number */
+    uint32_t cursor[2] = {0}; /* of hash maps this is the number of a bucket */
     bool started = false;
     uint8_t *keys = NULL, *values = NULL;
     int error = 0;
@@ -123,7 +123,8 @@ static int map_each_by_key(const struct kernel_map *map, host_element *element, 
     uint8_t *keys = calloc(2, map->key_size ? map->key_size : 1),
             *values = calloc(1, value_bytes ? value_bytes : 1);
     struct table seen = {0};
-    uint64_t steps = 4 * (uint64_t)map->max_entries + 1024; /* restarts included */
+    /* How many steps a walk may take, beginnings from the start included. */
+    uint64_t steps = 4 * (uint64_t)map->max_entries + 1024;
     int error = keys && values ? 0 : -ENOMEM;
     uint8_t *key = NULL;
     while (!error && steps--) {
@@ -210,7 +211,7 @@ static int map_zero_element(void *state, const uint8_t *key, const uint8_t *valu
     (void)values;
     int error =
         syscall_map_update(change->map->fd, key ? (const void *)key : &zero, change->zeros, BPF_EXIST);
-    return error == -ENOENT ? 0 : error; /* deleted meanwhile */
+    return error == -ENOENT ? 0 : error; /* the element was deleted meanwhile */
 }
 
 int map_zero(struct host *host, size_t index)

@@ -15,7 +15,7 @@
 #include "kernel/syscalls.h"
 
 enum {
-    RING_BYTES = 512 << 10, /* of each CPU: some thousand records */
+    RING_BYTES = 512 << 10, /* of each CPU, enough for some thousand records */
     RECORD_MAX = 8192,      /* a path has 4096 bytes at most */
     CPUS_MAX = 8192,
 };
@@ -82,7 +82,7 @@ int mappings_open(struct mappings **out)
         error = ring_open_on(&mappings->rings[mappings->count], cpu);
         if (!error)
             mappings->count++;
-        else if (error == -ENODEV || error == -ENXIO) /* offline */
+        else if (error == -ENODEV || error == -ENXIO) /* the CPU is offline */
             error = 0;
     }
     if (error) {
@@ -158,7 +158,7 @@ static void take_mapping(const uint8_t *bytes, size_t size, mapping_visitor *vis
 static void take_fork(struct mappings *mappings, const uint8_t *bytes, size_t size)
 {
     const struct record_fork *record = (const void *)bytes;
-    if (size < sizeof *record || record->pid == record->parent) /* a thread */
+    if (size < sizeof *record || record->pid == record->parent) /* a new thread, not a process */
         return;
     if (mappings->fork_count == mappings->fork_room) {
         size_t room = mappings->fork_room ? mappings->fork_room * 2 : 64;
@@ -190,7 +190,7 @@ uint64_t mappings_consume(struct mappings *mappings, mapping_visitor *visit, voi
             struct perf_event_header header;
             copy_out(ring, at, (uint8_t *)&header, sizeof header);
             if (header.size < sizeof header || header.size > head - at) {
-                at = head; /* cannot be */
+                at = head; /* cannot happen */
                 break;
             }
             size_t size = header.size < RECORD_MAX ? header.size : 0;

@@ -73,7 +73,7 @@ static void *program_btf(uint32_t id, size_t *size)
 }
 
 struct program_names {
-    const char *first; /* name of the function with the id */
+    const char *first; /* the name of the function whose BTF id is `id`; NULL: not found yet */
     uint32_t id;
 };
 
@@ -145,7 +145,7 @@ int kernel_each_bpf_program(kernel_program_visitor *visit, void *state)
     for (uint32_t id = 0; !result && !(answer = object_by_id(BPF_PROG_GET_NEXT_ID, id, &id));) {
         int fd = object_open_program(id);
         if (fd < 0)
-            continue; /* gone meanwhile */
+            continue; /* the program was unloaded meanwhile */
         result = program_visit(fd, id, visit, state);
         close(fd);
     }

@@ -172,7 +172,7 @@ static int pad_program(int map, enum pad pad)
 
 struct pad_trial {
     struct pad_stub stub;
-    int map, orders, answers; /* orders and answers: our ends */
+    int map, orders, answers; /* `orders` and `answers`: this process's ends of the sockets to the child */
     pid_t child;
 };
 
@@ -200,7 +200,7 @@ static bool pad_ask(const struct pad_trial *trial, struct pad_answer *answer)
     return ready == 1 && read(trial->answers, answer, sizeof *answer) == sizeof *answer;
 }
 
-/* NULL: the pad is good. */
+/* Tries one pad. Returns NULL when it is good, else why it is not. */
 static const char *pad_try(struct pad_trial *trial, enum pad pad, struct pad_proof *proof)
 {
     static const uint32_t key;
@@ -215,7 +215,7 @@ static const char *pad_try(struct pad_trial *trial, enum pad pad, struct pad_pro
         return "the kernel refuses it";
     proof->fds[proof->count++] = link;
     if (!pad_ask(trial, &answer)) {
-        kill(trial->child, SIGKILL); /* and nothing is asked of it any more */
+        kill(trial->child, SIGKILL); /* the child did something unexpected, and is not asked again */
         return "it harms the program";
     }
     if (syscall_map_lookup(trial->map, &key, tallies))

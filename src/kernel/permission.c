@@ -10,7 +10,7 @@
 
 #include "kernel/state.h"
 
-enum { HAS_PERFMON = 38, HAS_BPF = 39 }; /* capabilities; newer than some headers */
+enum { HAS_PERFMON = 38, HAS_BPF = 39 }; /* numbers of CAP_PERFMON and CAP_BPF, which older headers lack */
 
 static uint64_t permission_capabilities(void)
 {

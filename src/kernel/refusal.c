@@ -108,7 +108,7 @@ static struct span refusal_span(const struct image_program *program, long instru
     return span;
 }
 
-/* Without a log: what the number alone says. */
+/* Reports what the error number alone means, where there is no log. */
 static void refusal_without_log(struct diagnostics *diagnostics, const struct image_program *program,
                                 struct span span, int error)
 {

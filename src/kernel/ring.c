@@ -63,7 +63,7 @@ static void ring_unmap(struct ring *ring)
     munmap((void *)((uintptr_t)ring->data - page), page + 2 * (size_t)ring->size);
 }
 
-/* The descriptors become the rings' own if it succeeds. */
+/* Maps the rings. If that succeeds the descriptors belong to them. */
 int ring_open(struct rings *rings, const int *fds, uint32_t count, uint32_t size)
 {
     int error = 0;
@@ -140,7 +140,7 @@ static void ring_look(struct ring *ring, uint64_t now)
         ring->given_up = false;
         uint32_t length = header & ~DISCARD;
         if (length > ring->size)
-            length = ring->size; /* cannot be; but nothing in it may take us outside */
+            length = ring->size; /* cannot happen, but no length may lead outside of the ring */
         if (!(header & DISCARD) && length >= sizeof(struct image_record)) {
             ring->record = at + HEADER;
             ring->length = length;
@@ -198,7 +198,7 @@ static int consume(struct rings *rings, bool drain, host_record *record, void *s
         for (uint32_t i = 0; i < rings->count; i++) {
             struct ring *ring = &rings->items[i];
             if (!ring->record) {
-                /* Nothing to see: what comes here is at least this young. */
+                /* The ring is empty: what comes into it later is not older than this. */
                 uint64_t from = settled;
                 if (ring->busy_since && !drain && !ring->given_up && ring->busy_since - WINDOW < from)
                     from = ring->busy_since - WINDOW;

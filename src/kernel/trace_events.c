@@ -47,7 +47,7 @@ static int trace_events_write(int directory, bool is_kprobe, const char *line, s
     return error;
 }
 
-/* All of our relatives have closed the perf event, or patience ends. */
+/* Waits, `patience` ms at most, until this process and its descendants have closed the perf event. Whether they have. */
 static bool trace_events_is_closed(int eof_fd, int patience)
 {
     struct pollfd poll_eof = {.fd = eof_fd, .events = POLLIN};

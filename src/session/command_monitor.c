@@ -16,7 +16,7 @@
 
 struct monitor {
     int slave, relay, number, signals;
-    pid_t command; /* and its group */
+    pid_t command; /* its process id, which is also that of its group */
     bool is_foreground, has_ended;
 };
 
@@ -53,7 +53,7 @@ static void signal_command(const struct monitor *monitor, int number)
         kill(-monitor->command, number);
 }
 
-/* As a terminal does that is closed. */
+/* Ends the command as a terminal does that is closed. */
 static void hang_up(struct monitor *monitor)
 {
     signal_command(monitor, SIGHUP);
@@ -119,7 +119,7 @@ void command_monitor(int slave, int relay, int number, int life, pid_t command)
                                       [RELAY] = {monitor.relay, POLLIN, 0},
                                       [LIFE] = {life, POLLIN, 0}};
         struct signalfd_siginfo signal;
-        look(&monitor); /* also what came before signals were heard */
+        look(&monitor); /* the command may have changed before signals were caught */
         if (poll(ready, COUNT, -1) < 0)
             continue;
         while (read(monitor.signals, &signal, sizeof signal) == sizeof signal)

@@ -15,14 +15,14 @@
 #include "base/whole.h"
 #include "session/command_monitor.h"
 
-enum { PATIENCE_MS = 1000 /* for a terminal that shows nothing */ };
+enum { PATIENCE_MS = 1000 /* how long a terminal may take nothing of what is written to it */ };
 
 struct relay {
     int terminal, master, monitor, shown, signals;
-    struct termios mode; /* the terminal's, when it is not taken */
-    struct termios ours; /* the one that it has from us */
-    bool is_taken;       /* what is typed is the command's */
-    bool is_wanted;      /* it is to be taken whenever we are in the foreground */
+    struct termios mode; /* the mode of the user's terminal while it is not taken */
+    struct termios ours; /* the mode that the relay gave it */
+    bool is_taken;       /* what is typed goes to the command */
+    bool is_wanted;      /* it is to be taken whenever the relay is in the foreground */
     pid_t command;       /* its process group; 0: not known yet */
     bool is_over;        /* so is the command, and the monitor */
 };
@@ -61,7 +61,7 @@ static void set_mode(struct relay *relay)
     relay->ours = mode;
 }
 
-/* What counts of a mode. */
+/* Whether two modes agree in what the relay sets. */
 static bool is_like(const struct termios *a, const struct termios *b)
 {
     return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag && a->c_lflag == b->c_lflag;
@@ -97,7 +97,7 @@ static void stop(struct relay *relay, int number)
     sigemptyset(&only);
     sigaddset(&only, number);
     kill(0, number);
-    sigprocmask(SIG_UNBLOCK, &only, NULL); /* it stands here */
+    sigprocmask(SIG_UNBLOCK, &only, NULL); /* the relay is stopped here */
     sigprocmask(SIG_BLOCK, &only, NULL);
     if (relay->is_wanted)
         take(relay);
@@ -111,11 +111,11 @@ static void stop(struct relay *relay, int number)
  * sent them to. When the command is a shell with jobs, what it has in the foreground is meant alone. */
 static void carry_typed(const struct relay *relay)
 {
-    char typed[512]; /* less than a terminal holds */
+    char typed[512]; /* less than a terminal buffers */
     struct termios theirs;
     ssize_t got = read(relay->terminal, typed, sizeof typed);
     if (got == 0 || (got < 0 && errno == EIO))
-        _exit(0); /* it was hung up */
+        _exit(0); /* the terminal was hung up */
     if (got < 0)
         return;
     bool has_signals = !tcgetattr(relay->master, &theirs) && (theirs.c_lflag & ISIG) &&
@@ -142,7 +142,7 @@ static size_t without_returns(const struct relay *relay, char *bytes, size_t len
     return kept;
 }
 
-/* False: there is no more now. */
+/* Carries output to the user's terminal. False: there is no more now. */
 static bool carry_written(struct relay *relay)
 {
     char written[4096];
@@ -184,7 +184,7 @@ static void hear_monitor(struct relay *relay)
     } else if (what == MONITOR_WANTS_TERMINAL) {
         take(relay);
         if (!relay->is_taken)
-            stop(relay, SIGTTIN); /* we are in the background */
+            stop(relay, SIGTTIN); /* the relay is in the background */
     }
 }
 
@@ -196,7 +196,7 @@ static void hear_signal(struct relay *relay)
     if (read(relay->signals, &signal, sizeof signal) != sizeof signal)
         return;
     int number = (int)signal.ssi_signo;
-    if (number == SIGHUP) { /* the terminal is gone, or the tracer is */
+    if (number == SIGHUP) { /* the terminal has gone, or the tracer has */
         release(relay);
         _exit(0);
     } else if (number == SIGWINCH)

@@ -14,7 +14,8 @@
 #include "sym/tables.h"
 
 enum { DEFAULT_RING = 1 << 20 };
-#define INITIAL_PID_NAMESPACE 0xeffffffcu /* its inode, in every kernel */
+#define INITIAL_PID_NAMESPACE                                                                                \
+    0xeffffffcu /* the inode of the initial namespace, which is the same in every kernel */
 
 int session_open(const struct session_options *options, struct session **out)
 {
@@ -79,7 +80,7 @@ const char *session_dump(const struct session *session)
     return text_string(&session->dump);
 }
 
-/* For --check. */
+/* Sets the features that --check assumes: those of a recent kernel. */
 static void assume_features(struct features *features)
 {
     features_assume(features);
@@ -190,7 +191,7 @@ void session_demote_missing_probe(struct session *session, const struct diagnost
         memcpy(diagnostics->reports, before->reports, sizeof diagnostics->reports);
 }
 
-/* False, after it was told: more probes than may be. */
+/* False, with a diagnostic: there are more probes than may be. */
 static bool check_probes(struct session *session, size_t count)
 {
     uint32_t most = session->options.settings.max_probes;
@@ -220,7 +221,7 @@ static bool expand_point(struct session *session, const struct attach_point *poi
     return check_probes(session, session->probe_count);
 }
 
-/* only: this attach point of the block; NULL: all. */
+/* Plans units for one attach point of a block (only), or for all of them (NULL). */
 static void plan_block(struct session *session, struct action_block *block, struct probe_variants *variants,
                        const struct attach_point *only)
 {
@@ -383,7 +384,7 @@ static const char *program_name(struct session *session, size_t number)
     return arena_printf(&session->arena, "s%zu_%s", number, session->units[number].variant->kind->name);
 }
 
-/* Of one ring: a power of two of pages. */
+/* The size of one ring in bytes: a power of two of pages. */
 static uint32_t ring_bytes(const struct session *session)
 {
     uint32_t pages = session->options.settings.ring_pages, bytes = 4096;

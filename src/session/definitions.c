@@ -70,7 +70,7 @@ static int read_header(void *state, const char *path, const char **text, size_t 
     if (!error && bytes.failed)
         error = -ENOMEM;
     if (!error && used && memchr(bytes.bytes, 0, used))
-        error = -EINVAL; /* no text */
+        error = -EINVAL; /* there is a NUL in it: it is no text */
     if (!error) {
         *text = arena_copy(&session->arena, text_string(&bytes), used);
         *length = used;
@@ -88,7 +88,7 @@ static const struct type *kernel_type(void *state, const char *name)
     return btf ? btf_file_type(btf, name) : NULL;
 }
 
-/* Of the block that is checked. */
+/* The context of the block that is being checked. */
 static const struct probe_context *current_context(const struct session *session)
 {
     return session->checker.unit ? session->checker.unit->context : NULL;
@@ -114,7 +114,7 @@ const struct type *definitions_type(struct session *session, const struct probe_
     return type;
 }
 
-/* For the block that is checked. */
+/* Finds a type for the block that is being checked. */
 static const struct type *provide_type(void *state, const char *name)
 {
     struct session *session = state;
@@ -207,7 +207,7 @@ static bool provide_kernel_function_allowed(void *state, const char *name,
                                    context->attach_btf_id, id);
 }
 
-/* What takes long is for somebody who waits and looks on. */
+/* Reports what takes long, to a user at a terminal. */
 static void report_waiting(void *state, const char *line, bool is_problem)
 {
     if (is_problem || isatty(STDERR_FILENO))

@@ -30,14 +30,14 @@ bool session_maps_unchanged(const struct session *session, const struct image_ma
     return same;
 }
 
-/* 0: the unit has another program, which the kernel has taken. */
+/* Compiles the block of a unit divided, and loads it. 0: the unit has this other program now. */
 static int load_divided(struct session *session, struct session_unit *unit)
 {
     const struct host_operations *host = session->host->operations;
     const struct image saved = session->image;
     struct image_map *before = arena_array(&session->arena, saved.map_count + 1, sizeof *before);
     memcpy(before, saved.maps, saved.map_count * sizeof *before);
-    /* Its scratch memory is a map of its own. */
+    /* The divided block has scratch maps of its own. */
     session->image.scratch_cpu = session->image.scratch_task = session->image.scratch_slots = -1;
     int error = compile_divided(session, (size_t)(unit - session->units));
     if (!error && !session_maps_unchanged(session, before, saved.map_count))

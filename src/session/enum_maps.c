@@ -21,7 +21,7 @@ struct map_use {
 
 struct enum_map {
     const char *name; /* with the @ */
-    unsigned script;  /* whose map it is */
+    unsigned script;  /* the script that the map belongs to */
     struct span first;
     struct map_use *uses;
     size_t use_count, use_room;
@@ -31,7 +31,7 @@ struct enum_map {
 
 struct enum_search {
     struct session *session;
-    const struct action_block *block; /* that is walked */
+    const struct action_block *block; /* the block that is being searched */
     struct enum_map *maps;
     size_t count, room;
 };
@@ -139,7 +139,7 @@ static void add_words(struct words *words, const char *name)
 enum { CANDIDATES_MAX = 8 };
 struct candidates {
     struct arena *arena;
-    struct words map, all; /* all: of the map and of the probes */
+    struct words map, all; /* words of the map's name; all: these and those of the probes' names */
     const char *names[CANDIDATES_MAX];
     size_t count;
     unsigned unexplained; /* words of these names that are neither the map's nor the probes' */
@@ -249,7 +249,7 @@ static const struct type *type_named(struct session *session, const struct sessi
                             arena_printf(&session->arena, "enum %s", name));
 }
 
-/* Called like a probe: that is enough. */
+/* Accepts an enum that is named like a probe. */
 static int judge_alike(void *state, const char *name)
 {
     struct candidates *candidates = state;
@@ -340,7 +340,7 @@ const struct type *enum_maps_type(const struct session *session, const char *nam
     return number < session->enum_type_count ? session->enum_types[number] : NULL;
 }
 
-/* As if the script said so itself. */
+/* Adds the statements that fill the map, as if the script had them. */
 static int fill(struct session *session, const struct enum_map *map)
 {
     struct source *source = arena_new(&session->arena, struct source);

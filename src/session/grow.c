@@ -44,12 +44,12 @@ int grow_begin(struct session *session)
     if (!session->grows)
         return 0;
     int error = kernel_watch_mappings(session->kernel);
-    if (error) { /* the trace is what it would be without */
+    if (error) { /* the trace goes on without */
         session_report(session, "WARNING: libraries that are loaded later are not looked at: %s\n",
                        strerror(-error));
         session->grows = false;
     }
-    session->grow_wanted = true; /* for what was mapped since the script was compiled */
+    session->grow_wanted = true; /* code may have been mapped since the script was compiled */
     return 0;
 }
 

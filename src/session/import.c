@@ -25,7 +25,7 @@ struct importing {
     unsigned script;
     const char **done; /* real paths */
     size_t done_count, done_room;
-    struct action_block *blocks, **last; /* of what is imported */
+    struct action_block *blocks, **last; /* blocks of imported files: the list, and its last link */
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -85,8 +85,8 @@ static bool is_built_in(const struct session *session, const char *path)
     return false;
 }
 
-/* What only root and the caller can have put there: a descriptor to look at, or -1, with a diagnostic unless it need not be
- * there. */
+/* Opens a file that only root and the caller can have put there. A descriptor, or -1 with a diagnostic unless the
+ * file may be missing. */
 static int find(struct session *session, const struct import *import, const char *path)
 {
     struct text why = {0};
@@ -106,7 +106,8 @@ static int find(struct session *session, const struct import *import, const char
     return file < 0 ? -1 : file;
 }
 
-/* What tells files apart: the path itself where there is none, and opening it says why. */
+/* The resolved path, which identifies a file. Where it cannot be resolved the path itself, and opening it will say
+ * why. */
 static const char *real_path(struct session *session, const char *path)
 {
     char real[PATH_MAX];
@@ -275,7 +276,7 @@ unsigned session_script_of(void *state, const struct source *source)
     return 0;
 }
 
-/* At the end of a list. */
+/* Appends one list to another. */
 #define JOIN(list, more)                                                                                     \
     do {                                                                                                     \
         __typeof__(list) *last = &(list);                                                                    \

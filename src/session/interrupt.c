@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end, asked for by a signal: it comes soon, whatever waits to be printed or acted on.
+/* The end that a signal asked for: it comes soon, whatever waits to be printed or handled.
  *
  * Signals are looked at between records. After the first one the records that wait have RECORDS_MS in all,
  * except that no command is begun any more; after the second one they have no time at all. What is passed
@@ -45,7 +45,7 @@ bool session_interrupted(struct session *session)
     return session->interrupted || session->pauses;
 }
 
-/* So often that nobody waits for it, and so seldom that it costs nothing: when the coarse clock ticks. */
+/* Looks for signals once in each tick of the coarse clock: often enough for a user, and too seldom to cost anything. */
 static void look_now_and_then(struct session *session)
 {
     uint64_t now = clock_of(CLOCK_MONOTONIC_COARSE);

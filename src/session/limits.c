@@ -16,14 +16,14 @@ static uint64_t whole_words(uint64_t bytes)
     return (bytes + 7) & ~(uint64_t)7;
 }
 
-/* What the kernel takes for it when it is full. */
+/* How much memory the kernel takes for a map that is full. */
 static uint64_t map_bytes(const struct image_map *map, uint64_t cpus)
 {
     uint64_t value = whole_words(map->value_size), entries = map->max_entries;
     if (map->is_ring_per_cpu)
         return map->value_size * cpus;
     if (map->members)
-        return 0; /* they are counted themselves */
+        return 0; /* the maps in it are counted themselves */
     if (map->inner_bytes)
         return entries * map->inner_bytes;
     switch (map->type) {

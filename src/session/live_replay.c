@@ -23,7 +23,8 @@ static const uint64_t PATIENCE =
 
 struct live_replay {
     bool is_busy;
-    uint64_t since; /* when all was attached: what happened before is history. 0: nothing is */
+    /* When everything was attached; what was recorded before is history. 0: nothing is attached yet. */
+    uint64_t since;
     char texts[EVENT_WORDS + 1][TEXT_MAX + 8];
 };
 
@@ -117,13 +118,13 @@ static void run_event(struct session *session, const struct replay_event *at)
         if (error) {
             diagnose_error(&session->diagnostics, (struct span){0},
                            "The kernel does not run a trace probe: %s", strerror(-error));
-            session->handler.exit_requested = true; /* it would be so again */
+            session->handler.exit_requested = true; /* the next event would fail in the same way */
         }
         session_deliver_own(session);
     }
 }
 
-/* Events that are there, no later than `until`. */
+/* Runs the programs for the events that are there, up to the time `until`. */
 static void run_events(struct session *session, uint64_t until)
 {
     struct replay *replay = session->environment.replay;
@@ -141,7 +142,7 @@ static void run_events(struct session *session, uint64_t until)
             continue;
         session_collect(session);
         if (until == UINT64_MAX ? session_interrupted(session) : interrupt_cuts(session))
-            return; /* the rest is read by mixed_finish(), or passed over */
+            return; /* live_replay_finish() reads the rest, or passes over it */
     }
     if (got < 0) {
         diagnose_error(&session->diagnostics, (struct span){0}, "A recording cannot be read: %s",
@@ -196,7 +197,7 @@ bool live_replay_is_busy(const struct session *session)
     return session->live_replay->is_busy;
 }
 
-/* How exact is the order of what was recorded and the rest? */
+/* Reports how exact the order between recorded events and those of the kernel is. */
 static void report_relations(struct session *session)
 {
     const struct replay *replay = session->environment.replay;
@@ -218,7 +219,7 @@ void live_replay_finish(struct session *session)
     const struct host_operations *host = session->host->operations;
     uint64_t end = host->clock(session->host);
     if (!session->pump)
-        return; /* it did not begin */
+        return; /* live_replay_begin() was not called */
     while (!session->handler.exit_requested && !session->broken_output && !live_replay_step(session, end) &&
            session->horizon < end && !interrupt_cuts(session) &&
            (session->live_replay->is_busy || host->clock(session->host) < end + PATIENCE))

@@ -102,7 +102,7 @@ static bool user_symbol(void *owner, uint32_t pid, uint64_t address, bool is_ret
     return answer(error, &found, out);
 }
 
-/* Functions between an event and our program. Of a number of frames programs leave out the first three kinds
+/* Functions of the kernel between an event and the program that it runs. Of a number of frames programs leave out the first three kinds
  * already, where the kernel shows its addresses. */
 static const char *const own_functions[] = {"__bpf_trace_", "__traceiter_", "bpf_trace_run", "bpf_prog_",
                                             "bpf_get_stack"};

@@ -19,8 +19,8 @@
 enum {
     HELD_BYTES = 1 << 20,
     PART_BYTES = 4096, /* what a pipe that can be written takes without waiting */
-    PATIENCE_MS = 600, /* with a reader that does not read, once the end is asked for */
-    ENDS_MAX = 2,      /* the second time passes over what is not printed, the third over the reader */
+    PATIENCE_MS = 600, /* how long a reader that does not read is waited for, once the end is asked for */
+    ENDS_MAX = 2,      /* the second signal passes over what is not printed, the third gives up the reader */
 };
 
 static void fail(struct session *session, const char *format, const char *what)
@@ -29,7 +29,7 @@ static void fail(struct session *session, const char *format, const char *what)
     diagnose_error(&session->diagnostics, (struct span){0}, format, what);
 }
 
-/* Until the output can be written. False: the user wants to leave, and nobody reads. */
+/* Waits until the output can be written. False: the user asked for the end, and nobody reads. */
 static bool wait_for_reader(struct session *session)
 {
     for (;;) {
@@ -67,7 +67,7 @@ static void rotate(struct session *session)
     session->output_bytes = 0;
 }
 
-/* How much of it goes to the present file: whole lines, unless one is longer than a file may be. */
+/* How many bytes go to the present file: whole lines, unless one is longer than a file may be. */
 static size_t part_of_file(struct session *session, const char *at, size_t left)
 {
     uint64_t most = session->options.rotate_bytes;
@@ -85,7 +85,7 @@ static size_t part_of_file(struct session *session, const char *at, size_t left)
     return end ? (size_t)(end + 1 - at) : left;
 }
 
-/* What is left of it if the output breaks. */
+/* Writes the bytes. Returns how many of them are left because the output cannot be written any more. */
 static size_t write_all(struct session *session, const char *at, size_t left)
 {
     if (!session->output_known) {

@@ -142,7 +142,7 @@ static int choose_group(struct session *session)
     return 0;
 }
 
-/* ---- what the programs need to know ---- */
+/* ---- offsets that programs need ---- */
 
 static bool offset_of(struct btf_file *btf, const char *type_name, const char *member, uint32_t *offset)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events keep being read while actions are slow.
+/* Events keep being read while handling them is slow.
  *
  * Naming addresses can mean reading a large file, and meanwhile nobody would empty the rings. Where a
  * script's actions may do so, records are first copied into memory, and acted on from there; while that lasts
@@ -84,7 +84,8 @@ static void hear(void *state, const struct mapping_event *event)
     process_mapped(pump->processes, event->pid, &mapping, &module, path);
 }
 
-/* With the lock held. Mappings after records: what a record speaks of was mapped before it. */
+/* Called with the lock held. Reads mappings after records, because code that a record has addresses of was mapped
+ * before. */
 static int fill(struct pump *pump, bool drain)
 {
     struct host *host = pump->session->host;
@@ -164,7 +165,7 @@ static void set_acting(struct pump *pump, bool is_acting)
     pthread_cond_signal(&pump->changed);
 }
 
-/* There is a record to act on, and it is not younger than `until`. */
+/* Whether there is a record to hand over, of the time `until` or before. */
 static bool is_due(const struct pump *pump, uint64_t until)
 {
     struct image_record header;
@@ -181,8 +182,8 @@ bool pump_is_due(const struct session *session, uint64_t until)
     return pump->at == pump->acting.size ? pump->waiting.size != 0 : is_due(pump, until);
 }
 
-/* As the host's own: what is there goes to the actions, as far as it is not younger than `until`; the number
- * of records, or an action's non-zero answer. */
+/* As consume() of struct host: hands over the records that are there, up to the time `until`. Returns their number,
+ * or what a handler returned that was not 0. */
 int pump_consume(struct session *session, enum pump_mode mode, uint64_t until, host_record *record,
                  void *state)
 {

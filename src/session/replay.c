@@ -81,7 +81,7 @@ static int refuse_mixture(struct session *session, const struct attach_point *re
     return -EINVAL;
 }
 
-/* What begin and end see: this process, at the time that was reached. */
+/* Sets the event that blocks of begin and end see: this process, at the time that was reached. */
 static void set_time(struct session *session, uint64_t time)
 {
     struct vm_event event = {.time = time,
@@ -91,7 +91,7 @@ static void set_time(struct session *session, uint64_t time)
     vm_event(session->vm, &event);
 }
 
-/* By how much another clock is ahead of the boot clock now, and so was at the event. */
+/* How far another clock is ahead of the boot clock now, and therefore was at the event. */
 static uint64_t clock_ahead(clockid_t clock)
 {
     struct timespec boot, other;
@@ -121,7 +121,7 @@ int replay_open_host(struct session *session)
     return error;
 }
 
-/* That of the command, once there is one that declares something. */
+/* Opens the recording of the command, once it has one that declares a tracepoint. */
 static int open_of_command(struct session *session)
 {
     struct replay **replay = &session->environment.replay;
@@ -176,7 +176,7 @@ static void run_program(struct session *session, size_t program)
     if (!error)
         return;
     diagnose_error(&session->diagnostics, span, "A block was ended: %s", vm_error(error));
-    session->handler.exit_requested = true; /* it would be so again, at the next event */
+    session->handler.exit_requested = true; /* the next event would fail in the same way */
 }
 
 void replay_run_special(struct session *session, enum probe_time time)
@@ -270,13 +270,13 @@ static void run_timers(struct session *session, uint64_t time)
     }
 }
 
-/* What it took, in short events. */
+/* Runs the programs for an event. Returns what that took, counted in short events. */
 static uint64_t run_event(struct session *session, const struct replay_event *at)
 {
     uint64_t took = 1;
     struct image_event *context = vm_context(session->vm);
     struct vm_event *event = vm_event_here(session->vm);
-    event->time = at->time ? at->time : 1; /* 0 would be now */
+    event->time = at->time ? at->time : 1; /* 0 would mean the present time */
     event->pid = recording_model(at->recording)->pid;
     event->tid = at->event->thread;
     event->cpu = recording_is_spdk(at->recording) ? at->event->thread : 0;
@@ -301,8 +301,8 @@ static uint64_t run_event(struct session *session, const struct replay_event *at
     return took;
 }
 
-/* Events that are there, no later than `until`; UINT64_MAX: until a signal asks for the end. True: the trace is
- * over. */
+/* Runs the programs for the events that are there, up to the time `until`; UINT64_MAX: until a signal asks for the
+ * end. True: the trace is over. */
 static bool run_events(struct session *session, uint64_t *time, uint64_t until)
 {
     bool is_last = until != UINT64_MAX;
@@ -431,7 +431,7 @@ void replay_loop(struct session *session)
             break;
         uint64_t settled = replay_settled(replay);
         if (settled != UINT64_MAX && settled > time) {
-            time = settled; /* nothing happened until then */
+            time = settled; /* nothing was recorded until then */
             run_timers(session, time);
             session_consume_all(session);
         }

@@ -27,10 +27,10 @@ enum {
     FLUSH_BYTES = 64 << 10,
     WAIT_SHORTEST_MS = 1, /* between looks at the rings: doubles while nothing comes */
     WAIT_MAX_MS = 20,
-    PROGRESS_NS = 300000000, /* what is done sooner needs no words */
+    PROGRESS_NS = 300000000, /* nothing is shown of what takes less */
 };
 
-/* ---- what actions say ---- */
+/* ---- what handlers of events ask of the session ---- */
 
 static struct session *session_of(struct event_handler *handler)
 {
@@ -184,7 +184,7 @@ static void *special_thread(void *state)
     return NULL;
 }
 
-/* What the thread could not do is told by the one that owns the diagnostics. */
+/* Reports what the thread could not do: the diagnostics belong to this one. */
 static void report_special(struct session *session)
 {
     if (!session->special_error)
@@ -226,7 +226,7 @@ static void run_special(struct session *session, enum probe_time time)
     session->has_special_thread = true;
     for (;;) {
         struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until); /* others set the time of day, also backwards */
+        clock_gettime(CLOCK_MONOTONIC, &until); /* the time of day may be set, also backwards */
         until.tv_nsec += WAIT_SHORTEST_MS * 1000000;
         if (until.tv_nsec >= 1000000000) {
             until.tv_sec++;
@@ -244,7 +244,7 @@ static void run_special(struct session *session, enum probe_time time)
     }
 }
 
-/* Who waits is told once a second how far it is. */
+/* Shows the user how far attaching is. */
 static int attach_progress(void *state, size_t done, size_t total)
 {
     struct session *session = state;
@@ -277,7 +277,7 @@ int session_attach_unit(struct session *session, const struct session_unit *unit
         .progress = attach_progress,
         .state = session,
     };
-    /* Told before the kernel is asked, whose own answer says less. */
+    /* Reported before the kernel is asked, whose answer would say less. */
     for (const char *const *need = variant->kind->needs; session->kernel && need && *need; need++) {
         struct text why = {0};
         bool is_missing = kernel_lacks(session->kernel, *need, &why);
@@ -377,7 +377,7 @@ static bool has_events(const struct session *session)
 
 /* ---- the loop ---- */
 
-/* Sleeps until something may have happened; true: the trace is over. */
+/* Sleeps until something may have happened. True: the trace is over. */
 static bool wait_for_events(struct session *session, int wait_ms)
 {
     enum { SIGNALS, RINGS, PROCESS, CHILD, COUNT };
@@ -660,7 +660,7 @@ static int run(void *state)
     return 0;
 }
 
-/* Also after a run that memory ran out for. */
+/* Also called after memory ran out. */
 static int clean_up(void *state)
 {
     struct session *session = state;
@@ -746,7 +746,7 @@ void session_leave(struct session *session)
 {
     if (!session->host)
         return;
-    session->broken_output = true; /* nobody wants it */
+    session->broken_output = true; /* the caller discards the output */
     stop_programs(session);
     session_guarded(session, clean_up, session);
     if (session->kernel)

@@ -18,7 +18,7 @@ enum { TELL_INTERVAL_NS = 1000000000 };
 static const struct {
     const char *message;
     int when;
-    const char *helper; /* of lost events: the word for the reason */
+    const char *helper; /* for lost events: one word for the reason */
     int retcode;
 } texts[] = {
     [RUNTIME_ERROR_LOST] = {"the reader could not keep up", ALWAYS, "ring", 0},
@@ -68,7 +68,7 @@ int runtime_errors_init(struct session *session)
     return session->runtime_errors ? 0 : -ENOMEM;
 }
 
-/* In the stream of the output, if that is JSON and is written. */
+/* Whether errors are JSON objects in the output, which must be writable for that. */
 static bool is_json(const struct session *session)
 {
     return session->options.is_json && !session->broken_output;
@@ -97,7 +97,7 @@ static void report(struct session *session, const struct runtime_error *runtime_
     if (runtime_error->span.source)
         at = source_position(runtime_error->span.source, runtime_error->span.begin);
     if (is_json(session)) {
-        /* Programs know a fault by the text of its error. */
+        /* Programs that read the JSON recognise a fault by this text. */
         struct record_problem problem = {
             .kind = helper ? "helper_error" : "runtime_error",
             .message = runtime_error->kind == RUNTIME_ERROR_FAULT ? "Bad address" : message,

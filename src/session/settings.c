@@ -15,7 +15,7 @@
 enum setting_kind {
     SETTING_NUMBER, /* least … most */
     SETTING_BOOL,
-    SETTING_WORD, /* one of words: its index */
+    SETTING_WORD, /* the index of one of `words` */
     SETTING_TEXT,
     SETTING_NOTHING, /* taken for the sake of scripts that say it: a bool */
 };
@@ -33,11 +33,11 @@ static const char *const cache_words[] = {"PER_PID", "PER_PROGRAM", "NONE", "1",
 static const struct setting_line {
     const char *key;
     enum setting_kind kind;
-    size_t offset; /* SIZE_MAX: the value is of no use here */
+    size_t offset; /* of the member of struct settings; SIZE_MAX: the value is checked and not kept */
     uint32_t least, most, fallback;
     const char *const *words;
-    const char *text;        /* fallback of TEXT */
-    const char *alternative; /* a word that a NUMBER may be too: the fallback */
+    const char *text;        /* the default of a TEXT */
+    const char *alternative; /* a word that a NUMBER may be as well; then the default */
 } lines[] = {
     {"max_strlen", SETTING_NUMBER, AT(max_strlen), 1, 16384, 1024, NULL, NULL, NULL},
     {"max_map_keys", SETTING_NUMBER, AT(max_map_keys), 1, 16 << 20, 4096, NULL, NULL, NULL},
@@ -129,7 +129,7 @@ static void add_words(struct text *out, const char *const *words)
         text_printf(out, "%s%s", i ? ", " : "", words[i]);
 }
 
-/* Puts a value where it belongs. shown: the key as it was written. */
+/* Stores a value in its member. shown: the key as it was written. */
 static bool set(struct settings *settings, const struct setting_line *line, const char *value,
                 const char *shown, struct span span, struct diagnostics *diagnostics)
 {
@@ -286,7 +286,7 @@ void settings_from_script(struct settings *settings, const struct script *script
             unknown_key(setting, key, diagnostics);
             continue;
         }
-        /* What the environment has said stays, but what is wrong is told all the same. */
+        /* What the environment set stays, but a wrong value in the script is reported all the same. */
         struct settings unused = {0};
         bool is_given = settings->given & 1ull << number;
         set(is_given ? &unused : settings, &lines[number], setting->value, setting->key, setting->span,
@@ -365,7 +365,7 @@ void settings_read(struct diagnostics *diagnostics, const struct settings *setti
 struct unstable {
     struct diagnostics *diagnostics;
     const struct settings *settings;
-    unsigned warned; /* a bit for each feature: once is enough */
+    unsigned warned; /* a bit for each feature that was warned of */
 };
 
 static bool is_use(const struct node *node, const char *feature)

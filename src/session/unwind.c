@@ -28,18 +28,18 @@ enum {
     DEVICE_MINOR_BITS = 20,
 };
 
-struct look { /* at a process, when it was asked for */
+struct look { /* when a process was looked at */
     struct look *next;
     struct unwind_key key;
-    uint64_t until; /* not again before */
+    uint64_t until; /* it is not looked at again before this time */
 };
 
 struct unwind {
     void *chunks[UNWIND_CHUNKS];
-    uint32_t chunk_count, filled; /* rows in the last */
-    struct table files;           /* by key: those that were looked at */
+    uint32_t chunk_count, filled; /* filled: rows in the last chunk */
+    struct table files;           /* those that were looked at, by key */
     struct look *looks;
-    uint64_t requests; /* as last seen in the control page */
+    uint64_t requests; /* the count in the control page when it was read last */
     bool is_full;
 };
 
@@ -171,7 +171,7 @@ static bool is_code(const struct proc_mapping *mapping)
     return mapping->executable && mapping->inode;
 }
 
-/* Its files, and which code it has where. */
+/* Reads which files a process maps and where, and makes their tables. */
 static int add_process(struct session *session, pid_t pid, const struct proc_maps *maps)
 {
     struct unwind_process process;
@@ -312,7 +312,7 @@ static void grant_file(struct session *session, const struct unwind_key *key,
         proc_maps_free(&maps);
     }
     if (!mapping)
-        forget(session, key); /* the process is gone: the next may ask */
+        forget(session, key); /* the process has ended; another one may ask again */
 }
 
 static int grant(void *state, const uint8_t *bytes, const uint8_t *value)
@@ -342,7 +342,7 @@ static int grant(void *state, const uint8_t *bytes, const uint8_t *value)
     return 0;
 }
 
-/* What loads code all the time is not read all the time. */
+/* Ends the pauses of processes, which keep one that loads code all the time from being read all the time. */
 static void end_pauses(struct session *session, uint64_t now)
 {
     for (struct look **at = &session->unwind->looks; *at;) {
