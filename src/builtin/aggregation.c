@@ -6,7 +6,7 @@
 #include "builtin/all.h"
 #include "print/histogram.h"
 
-/* The element that the value goes into. */
+/* The address of the map's element that the value is added to. */
 static struct ir *element(struct lowering *l, struct node *map)
 {
     return lower_map_element(l, map->map.symbol, lower_map_key(l, map), map->span);
@@ -32,7 +32,8 @@ static void update_average(struct lowering *l, struct node *map, struct node *no
     lower_add(l, at, 8, ir_constant(&l->b, 1));
 }
 
-/* Nobody else's value in between is lost: what is there by then is compared once more. */
+/* Stores the value only if the element still holds `before`, so that a value that another program stored in between
+ * is not lost: that one is compared once more. */
 static void store_if_same(struct lowering *l, struct ir *base, int32_t offset, struct ir *before,
                           struct ir *value, enum ir_op better, struct ir_block *stored, struct ir_block *end)
 {
@@ -52,7 +53,8 @@ void aggregation_extreme(struct lowering *l, struct ir *base, int32_t offset, st
 {
     struct ir_builder *b = &l->b;
     struct ir_block *store = ir_label(b), *stored = ir_label(b), *end = ir_label(b);
-    struct ir *before = ir_load(b, base, offset, 8, false); /* what is compared is what is replaced */
+    /* Read once: the same value is compared and replaced. */
+    struct ir *before = ir_load(b, base, offset, 8, false);
     ir_jump_unless(b, ir_load(b, base, offset + 8, 8, false), store);
     ir_branch(b, ir_binary(b, better, value, before), store, end);
     ir_place(b, store);
@@ -96,7 +98,7 @@ static const uint8_t *log2_table(struct arena *arena)
     return table;
 }
 
-/* With `bias` added. */
+/* floor(log2(value)) + bias. */
 static struct ir *lower_log2(struct lowering *l, struct ir *value, int64_t bias)
 {
     static const char name[] = "log2";
@@ -114,7 +116,7 @@ static struct ir *lower_log2(struct lowering *l, struct ir *value, int64_t bias)
         ir_write(b, bits, ir_binary_constant(b, IR_ADD, ir_read(b, bits), shift));
         ir_end_if(b, &large);
     }
-    /* The mask says to the verifier what the steps say to us. */
+    /* The steps leave less than LOG2_ROWS, which the verifier learns only from the mask. */
     struct ir *index = ir_binary_constant(b, IR_AND, ir_read(b, rest), LOG2_ROWS - 1);
     struct ir *at = ir_binary(b, IR_ADD, table, index);
     return ir_binary(b, IR_ADD, ir_load(b, at, 0, 1, false), ir_read(b, bits));
@@ -211,7 +213,7 @@ static const struct type *check_hist(struct checker *checker, struct node *node)
     *type = *type_aggregation(checker->arena, TYPE_HIST, &type_i64);
     if (bits) {
         if (bits->kind != NODE_INTEGER)
-            return type; /* not folded yet */
+            return type; /* the checker has not made it a constant yet */
         if (bits->integer.value > HISTOGRAM_BITS_MAX) {
             check_error(checker, bits->span, "hist(): bits must be 0 to %d, found %lld", HISTOGRAM_BITS_MAX,
                         (long long)bits->integer.value);

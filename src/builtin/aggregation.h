@@ -5,11 +5,12 @@
 
 #include "bpf/lower.h"
 
-/* base[offset] = value if that is better than what is there, or nothing is there: the word behind it, which
- * says so, becomes 1. */
+/* Stores `value` at base[offset] if it is better than the value there, or if there is none, and 1 in the word behind
+ * it, which says that there is one. */
 void aggregation_extreme(struct lowering *l, struct ir *base, int32_t offset, struct ir *value,
                          enum ir_op better);
-/* IR_SLT and so on, as the sign of the map's value asks: other calls may give it negative numbers. */
+/* The comparison for a better value, IR_SLT and so on: signed if the map's values are, which other calls may make
+ * negative. */
 enum ir_op aggregation_better(const struct type *aggregation, bool largest);
 
 #endif

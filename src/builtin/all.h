@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shelf of builtins: one file per family, one line per family here and in all.c. */
+/* All builtins: one file per family, one line per family here and in all.c. */
 #ifndef SPOOR_BUILTIN_ALL_H
 #define SPOOR_BUILTIN_ALL_H
 

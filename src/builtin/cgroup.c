@@ -38,7 +38,8 @@ static const struct type *check_cgroup_path(struct checker *checker, struct node
 {
     struct type *type = arena_new(checker->arena, struct type);
     *type = *type_simple(checker->arena, TYPE_CGROUP_PATH);
-    type->format = check_literal(check_argument(node, 1)); /* which hierarchies; NULL: all */
+    /* A pattern for names of hierarchies; NULL: all of them. */
+    type->format = check_literal(check_argument(node, 1));
     return type;
 }
 

@@ -18,13 +18,13 @@
 #include "builtin/formatted.h"
 #include "print/record.h"
 
-enum { GRACE_MS = 200 }; /* before each step towards its end */
+enum { GRACE_MS = 200 }; /* how long the command is given before each step towards its end */
 
 struct command {
     pid_t pid;
     pid_t group; /* as kill() wants it */
-    int ended;   /* a pidfd */
-    int output;  /* the end of a pipe that brings what it prints; -1: that goes where the script's does */
+    int ended;   /* a pidfd, which is readable when the command has ended */
+    int output; /* the pipe from which its output is read; -1: the command writes to the script's output itself */
 };
 
 static int64_t now_ms(void)
@@ -42,7 +42,7 @@ static void run(const char *text, int output, bool has_group)
     if (rights_keep(RIGHTS_ALL))
         _exit(126);
     rights_close_from(STDERR_FILENO + 1);
-    signal(SIGPIPE, SIG_DFL); /* we ignore it; `yes | head` is not to complain */
+    signal(SIGPIPE, SIG_DFL); /* spoor ignores it, and commands such as `yes | head` need it */
     signal(SIGXFSZ, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -91,14 +91,14 @@ static void take_output(struct command *command, struct text *output)
     command->output = -1;
 }
 
-/* Until it has ended, and nobody writes to its output any more. False: it could not even be killed. */
+/* Waits until the command has ended and its output is closed. False: it could not even be killed. */
 static bool wait_for_end(struct event_handler *handler, struct command *command, struct text *output)
 {
     enum { ENDED, OUTPUT, SIGNALS, COUNT };
     static const int steps[] = {SIGTERM, SIGKILL};
     size_t step = 0, step_count = sizeof steps / sizeof *steps;
     unsigned asked = handler->stop_signals;
-    int64_t due = -1; /* the next step; -1: nobody has asked */
+    int64_t due = -1; /* when the next step towards its end is due; -1: the end was not asked for */
     while (command->ended >= 0 || command->output >= 0) {
         struct pollfd ready[COUNT] = {[ENDED] = {command->ended, POLLIN, 0},
                                       [OUTPUT] = {command->output, POLLIN, 0},
@@ -108,7 +108,7 @@ static bool wait_for_end(struct event_handler *handler, struct command *command,
             if (step == step_count)
                 return command->ended < 0;
             kill(command->group, steps[step++]);
-            kill(command->group, SIGCONT); /* it may stand still */
+            kill(command->group, SIGCONT); /* it may be stopped */
             due = now_ms() + GRACE_MS;
             continue;
         }
@@ -137,7 +137,7 @@ static void handle_system(struct event_handler *handler, const struct action *ac
     handler->flush(handler);
     int status = 0;
     int error = -ENOMEM;
-    if (!text.failed) /* half a command would be another one */
+    if (!text.failed) /* out of memory: a part of the command would be another command */
         error = start(handler, text_string(&text), &command);
     if (error) {
         handler->warn(handler, span, "cannot start a command: %s", strerror(-error));

@@ -19,7 +19,7 @@ static const struct type *args_value(struct arena *arena, const struct type *arg
         fields[i] = (struct field){.name = args->fields[i].name, .type = args->fields[i].type};
         fields[i].offset = (uint32_t)size;
         size += type_storage(fields[i].type);
-        if (size > INT32_MAX) /* debug information may claim any; nobody has room for that */
+        if (size > INT32_MAX) /* debug information may claim any size */
             size = INT32_MAX & ~7;
     }
     value->size = (uint32_t)size;
@@ -199,7 +199,7 @@ static struct ir *lower_reg(struct lowering *l, struct node *node, struct memory
 enum { EITHER = BUILTIN_BARE | BUILTIN_CALL };
 
 #ifdef __x86_64__
-enum { FIRST_ON_STACK = 1 }; /* behind the return address */
+enum { FIRST_ON_STACK = 1 }; /* the first word on the stack is the return address */
 #else
 enum { FIRST_ON_STACK = 0 };
 #endif

@@ -49,14 +49,15 @@ struct node *desugar_call_of(struct checker *checker, const struct node *at, con
 {
     struct node *node = node_new(checker->arena, NODE_CALL, at->span);
     node->call.name = name;
-    node_append(&node->call.arguments, node_clone(checker->arena, argument)); /* it is in a list already */
+    /* The node itself is in another list. */
+    node_append(&node->call.arguments, node_clone(checker->arena, argument));
     return node;
 }
 
 const struct type *desugar_bool(struct node *node, bool value)
 {
     node->kind = NODE_BOOL;
-    memset(&node->integer, 0, sizeof node->integer); /* what the node was before lies there */
+    memset(&node->integer, 0, sizeof node->integer); /* the union still holds what the node was before */
     node->integer.value = value;
     return &type_bool;
 }

@@ -12,15 +12,15 @@ enum { FORMATTED_ARGUMENTS = 64 };
 /* The callbacks of such a builtin. */
 const struct type *formatted_check(struct checker *checker, struct node *node);
 struct ir *formatted_lower(struct lowering *l, struct node *node, struct memory *into);
-/* The text that a record of it says. */
+/* What the text of a record is made for. */
 enum formatted_for {
-    FORMATTED_BYTES,   /* a command, a path: as it is */
-    FORMATTED_OUTPUT,  /* what the output takes: on a terminal it cannot command it */
-    FORMATTED_MESSAGE, /* the same, wherever it goes */
+    FORMATTED_BYTES,   /* for a command or a path: the bytes as they are */
+    FORMATTED_OUTPUT,  /* for the script's output: on a terminal nothing in it can control the terminal */
+    FORMATTED_MESSAGE, /* for a message: escaped as for a terminal, wherever it goes */
 };
 void formatted_text(struct event_handler *handler, const struct action *action, const uint8_t *record,
                     enum formatted_for purpose, struct text *text);
-/* Constants, or a choice between them: nobody else had a part in it. */
+/* Whether a text is a constant or a choice between constants, so that it comes from the script alone. */
 bool formatted_is_own(const struct node *node);
 
 #endif

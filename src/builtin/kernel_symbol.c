@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernel's own things by name: symbols, variables that every CPU has one of, functions that programs may
- * call; and saying whose memory an address is in. */
+/* Symbols of the kernel by name, per-CPU variables, functions that programs may call; and kptr() and uptr(), which
+ * say whose memory an address is in. */
 #include <errno.h>
 #include <string.h>
 
@@ -85,7 +85,7 @@ static const struct type *check_percpu(struct checker *checker, struct node *nod
     return type_pointer(checker->arena, type ? type : &type_u64, SPACE_KERNEL);
 }
 
-/* 0 for a CPU that there cannot be. */
+/* The address of a CPU's variable; 0 for a number that no CPU can have. */
 static struct ir *lower_percpu(struct lowering *l, struct node *node, struct memory *into)
 {
     struct ir_builder *b = &l->b;

@@ -94,7 +94,7 @@ static struct ir *lower_delete(struct lowering *l, struct node *node, struct mem
     bool is_unused = l->is_unused;
     (void)into;
     mark_emptied(l, map);
-    /* What has an element per row, or per CPU, is left to the reader. */
+    /* Maps with an element for each row or with values per CPU are changed by the reader. */
     if (map->key ? has_rows(map) : type_is_per_cpu(map->value)) {
         struct event_field field = {.type = map->key};
         if (map->key)
@@ -110,7 +110,7 @@ static struct ir *lower_delete(struct lowering *l, struct node *node, struct mem
     struct memory key = lower_map_key(l, element);
     struct ir *result = ir_call(&l->b, BPF_FUNC_map_delete_elem, 2, lower_map_itself(l, map),
                                 ir_offset(&l->b, key.base, key.offset));
-    if (is_unused) { /* nobody looks at the answer: tell */
+    if (is_unused) { /* the script does not look at the result: count it as a runtime error */
         struct ir_if missing = ir_if_unlikely(&l->b, result);
         lower_runtime_error(l, RUNTIME_ERROR_MAP_DELETE, node->span, map->index, "map_delete_elem");
         ir_end_if(&l->b, &missing);
@@ -181,7 +181,8 @@ static struct ir *lower_find_key(struct lowering *l, struct node *node, struct m
     ir_write(b, result, ir_constant(b, 0));
     struct memory key = lower_map_key(l, element);
     struct ir_if found = ir_if(b, lower_map_lookup(l, element->map.symbol, key));
-    l->held = (struct cached_key){element->map.key, key}; /* it may count something up: once is enough */
+    /* The key may have side effects, and is not evaluated again. */
+    l->held = (struct cached_key){element->map.key, key};
     if (type_is_scalar(assignment->type))
         lower_scalar(l, assignment);
     else

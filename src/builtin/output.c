@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a script says: the arguments travel in an event record, the text is made by the reader. */
+/* What a script prints: the arguments travel in an event record, and the reader makes the text. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ const struct type *formatted_check(struct checker *checker, struct node *node)
     for (uint32_t i = 0; i < supplied; i++) {
         struct node *argument = check_argument(node, i + 1);
         if (!argument->type || argument->type->kind == TYPE_NONE)
-            continue; /* not known in this pass, or already diagnosed */
+            continue; /* its type is not known in this pass, or an error was reported */
         if (!format_accepts(format_conversion(format, i), argument->type)) {
             char conversion = format_conversion(format, i)->conversion;
             check_error(checker, argument->span, "%s: unsupported format specifier for type '%s': %c",
@@ -117,7 +117,7 @@ static void handle_cat(struct event_handler *handler, const struct action *actio
     formatted_text(handler, action, record, FORMATTED_BYTES, &path);
     int descriptor = -1;
     errno = ENOMEM;
-    if (!path.failed) /* half a path would be another file's */
+    if (!path.failed) /* out of memory: a part of the path would name another file */
         descriptor = open(text_string(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0)
         handler->warn(handler, action->call->span, "failed to open file '%s' (%s)", text_string(&path),

@@ -63,7 +63,7 @@ enum { NAME_BYTES_MAX = 255, ITERATIONS_MAX = 512, DIGITS_MAX = 20 };
 
 struct walk {
     const uint32_t *at;
-    uint32_t room;  /* of the text, a power of two; a NUL stands behind it, and room for one name too many */
+    uint32_t room;  /* bytes for the text, a power of two; behind them are a NUL and room for one more name */
     uint32_t front; /* the text may not begin before this */
     struct ir *state;
     struct span span;
@@ -265,7 +265,7 @@ static void begin(struct lowering *l, const struct walk *walk, struct ir *path, 
     keep(l, walk, STATE_POSITION, ir_constant(b, walk->room));
     ir_store_constant(b, walk->state, STATE_BYTES, 8, 0); /* when not even the last name has room */
     ir_store_constant(b, walk->state, STATE_BYTES + (int32_t)walk->room, 8, 0);
-    /* A task that ends has no root any more: then the machine's. */
+    /* A task that is ending has no root directory any more: then the walk ends at the root of the machine. */
     struct ir *fs = field(l, walk, task, TASK_FS);
     ir_write(b, root_entry, ir_constant(b, 0));
     ir_write(b, root_mount, ir_constant(b, 0));

@@ -6,7 +6,7 @@
 
 enum {
     OWNER_NAME = 128,
-    FOLLOWS = 1 << 16, /* in .data: the host has to follow objects; */
+    FOLLOWS = 1 << 16, /* in .data: the host has to follow objects for it */
     UNKNOWN = 1 << 17, /* times this bit of struct image_event's word of that name: it may not be known */
     LIFETIME = FOLLOWS | UNKNOWN * EVENT_LIFETIME,
     SINCE = FOLLOWS | UNKNOWN * EVENT_SINCE,

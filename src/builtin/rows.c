@@ -94,7 +94,7 @@ static const struct type *check_print_rows(struct checker *checker, struct node 
         return NULL;
     }
     node->call.data = (void *)rows;
-    if (!is_known(map->value)) /* not in this pass */
+    if (!is_known(map->value)) /* its type is not known in this pass */
         return &type_none;
     if (type_has_rows(map->value)) {
         check_error(checker, node->span,
@@ -224,7 +224,7 @@ static void handle_print_log2_hist(struct event_handler *handler, const struct a
     if (snapshot_print(handler->printer, handler->host, handler->image, map_of(action), 0, 0, false))
         handler->warn(handler, action->call->span, "the map could not be read");
     if (!handler->is_json && out->length && out->bytes[out->length - 1] == '\n')
-        text_truncate(out, out->length - 1); /* as in BCC, what follows follows at once */
+        text_truncate(out, out->length - 1); /* as in BCC, there is no empty line after it */
     handler->printer->bcc_histograms = before.bcc_histograms;
     handler->printer->histogram_title = before.histogram_title;
 }

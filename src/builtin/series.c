@@ -35,7 +35,7 @@ static bool check_number(struct checker *checker, const struct node *call, unsig
     const struct node *node = check_argument(call, argument);
     *number = 1;
     if (!node || node->kind != NODE_INTEGER)
-        return true; /* not folded yet */
+        return true; /* the checker has not made it a constant yet */
     if ((int64_t)node->integer.value < 1 || (int64_t)node->integer.value > most) {
         check_error(checker, node->span, "tseries(): %s must be 1 to %lld, found %lld", what, (long long)most,
                     (long long)node->integer.value);
@@ -79,7 +79,7 @@ static struct ir *wall_time(struct lowering *l)
     return ir_constant(&l->b, 0);
 }
 
-/* Nothing of an older interval is left in the element. */
+/* Empties an element that belongs to an older interval. */
 static void begin_interval(struct lowering *l, struct ir *at, struct ir *epoch)
 {
     struct ir_builder *b = &l->b;

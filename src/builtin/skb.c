@@ -86,12 +86,13 @@ static struct ir *lower_skboutput(struct lowering *l, struct node *node, struct 
 
 struct event_file {
     struct event_file *next;
-    FILE *stream; /* NULL: it could not be opened or written, which was said */
+    FILE *stream; /* NULL: it could not be opened or written, which was reported */
     int descriptor;
     char path[];
 };
 
-/* A reader of a pipe that does not read holds the trace up for a moment, once: then the file has ended. */
+/* Writes a part of the file. A pipe whose reader does not read delays the trace once, for a moment; then the file is
+ * closed. */
 static ssize_t write_part(void *cookie, const char *bytes, size_t size)
 {
     enum { PATIENCE_MS = 500 };

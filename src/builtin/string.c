@@ -45,9 +45,9 @@ static bool check_texts(struct checker *checker, struct node *node)
 
 /* ---- comparison of beginnings ---- */
 
-/* Word `number` of a text; zeros behind its storage. */
+/* A text of which words are read; behind its storage they are 0. */
 struct words {
-    const char *literal; /* or NULL: memory */
+    const char *literal; /* a constant text; NULL: it is in `memory` */
     size_t literal_length;
     struct memory memory;
     uint32_t storage;
@@ -120,11 +120,11 @@ static struct ir *lower_strncmp(struct lowering *l, struct node *node, struct me
 
 /* What the search compares: the words of the needle, at every byte of the haystack. */
 struct search {
-    struct words needle; /* its memory, if it has any, is carried in */
+    struct words needle; /* its memory, if it is no constant, is a value that the search carries */
     uint32_t needle_words;
 };
 
-/* The bytes of a word before its first NUL, as a mask. */
+/* A mask of the bytes of a word that stand before its first NUL. *ends: not 0 if there is a NUL. */
 static struct ir *mask_of(struct lowering *l, struct ir *word, struct ir **ends)
 {
     struct ir_builder *b = &l->b;
@@ -275,7 +275,7 @@ static struct ir *lower_concat(struct lowering *l, struct node *node, struct mem
 
 /* ---- bytes ---- */
 
-/* How many bytes a value has that can be compared; UINT32_MAX: as many as one likes, it is a pointer. */
+/* How many bytes of a value can be compared; UINT32_MAX: any number, because it is a pointer. */
 static uint32_t bytes_of(const struct type *type)
 {
     switch (type->kind) {
@@ -292,7 +292,7 @@ static const struct type *check_memcmp(struct checker *checker, struct node *nod
 {
     const struct node *count = check_argument(node, 2);
     if (count->kind != NODE_INTEGER)
-        return &type_i32; /* sizeof, which becomes a number in the last pass */
+        return &type_i32; /* it holds sizeof, which becomes a number in the last pass */
     if (count->integer.value > checker->max_strlen) {
         check_error(checker, count->span, "memcmp(): the length must be 0 to %u, found %lld",
                     checker->max_strlen, (long long)count->integer.value);

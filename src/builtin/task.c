@@ -121,7 +121,7 @@ static struct ir *tree_find(struct lowering *l, struct ir *namespace, struct ir 
         struct ir *tree = ir_binary_constant(b, IR_SUB, ir_read(b, entry), TREE_NODE);
         struct ir *shift = kernel_field_word(l, tree, at[NODE_SHIFT], &type_u8, span);
         struct ir *rest = ir_binary(b, IR_LSHR, number, shift);
-        if (level == 0) /* a number above all that there are */
+        if (level == 0) /* the number is above all that the tree can hold */
             ir_jump_unless(b, ir_binary_constant(b, IR_ULT, rest, TREE_SLOTS), none);
         struct ir *slot = ir_binary_constant(b, IR_AND, rest, TREE_SLOTS - 1);
         struct ir *slots = ir_binary(b, IR_ADD, tree, ir_binary_constant(b, IR_MUL, slot, 8));
@@ -208,7 +208,7 @@ static const struct type *check_id(struct checker *checker, struct node *node)
     return NULL;
 }
 
-/* The number in the innermost namespace of a task: what it takes for its own. */
+/* The number of a task in its innermost PID namespace, which it sees itself. */
 static struct ir *own_id(struct lowering *l, struct node *node, bool of_process)
 {
     struct ir_builder *b = &l->b;

@@ -19,7 +19,7 @@ static uint32_t literal_length(const struct node *length, uint32_t fallback)
     return length->integer.value ? (uint32_t)length->integer.value : 1;
 }
 
-/* A length that is a constant must be one. */
+/* Reports a constant that is no length. */
 static bool check_length(struct checker *checker, const struct node *call, const struct node *length)
 {
     if (!length || length->kind != NODE_INTEGER || length->integer.is_unsigned ||
@@ -112,7 +112,7 @@ static struct ir *lower_buf(struct lowering *l, struct node *node, struct memory
     struct memory bytes = {into->base, into->offset + 8};
     if (!length || length->kind == NODE_INTEGER) {
         if (length && !length->integer.value)
-            return NULL; /* a buffer with room for a byte and nothing in it */
+            return NULL; /* an empty buffer, which has room for one byte */
         ir_store_constant(b, into->base, into->offset, 8, capacity);
         lower_read(l, bytes, capacity, address, space, node->span);
         return NULL;

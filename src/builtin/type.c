@@ -30,7 +30,7 @@ static const struct type *check_question(struct checker *checker, struct node *n
 static struct ir *lower_question(struct lowering *l, struct node *node, struct memory *into)
 {
     (void)node, (void)into;
-    return ir_constant(&l->b, 0); /* never: it is a constant by now */
+    return ir_constant(&l->b, 0); /* never reached: the call has become a constant */
 }
 
 #define QUESTION(which)                                                                                      \

@@ -11,7 +11,7 @@
 
 enum { SIGNAL_MAX = 64 };
 
-/* 0: no such signal. With or without its SIG. */
+/* The number of a signal, whose name may begin with SIG; 0: there is no such signal. */
 static int signal_number(const char *name)
 {
     if (!strncmp(name, "SIG", 3))
@@ -66,7 +66,7 @@ static const struct type *check_signal(struct checker *checker, struct node *nod
     return &type_none;
 }
 
-/* In the rare case that the helper says no. */
+/* Counts a runtime error if the helper failed. */
 static void report_failure(struct lowering *l, struct ir *result, enum runtime_error_kind kind,
                            const char *helper, struct span span)
 {
@@ -113,7 +113,7 @@ static struct ir *lower_override(struct lowering *l, struct node *node, struct m
 
 /* ---- write_user ---- */
 
-/* How many bytes the source has; 0: it is an address, behind which there may be as many as one likes. */
+/* How many bytes the source has; 0: it is an address, behind which any number may be. */
 static uint32_t source_bytes(const struct type *type)
 {
     return type->kind == TYPE_POINTER || type->kind == TYPE_INTEGER ? 0 : type->size;

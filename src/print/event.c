@@ -9,13 +9,13 @@
 enum {
     CELL_NAME = 7,
     CELL_VALUE = 16,
-    NAME_BYTES_MAX = 64, /* what is longer is cut */
+    NAME_BYTES_MAX = 64, /* longer names are cut */
 };
 
-struct pen { /* one line; flushed before anything long */
+struct pen { /* builds one line; what it holds goes to `out` before anything long is added */
     struct text *out;
     char *at;
-    unsigned column; /* of what was flushed */
+    unsigned column; /* the column at which `line` begins */
     char line[2048];
 };
 
@@ -85,7 +85,7 @@ static const char digit_pairs[] =
     "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
     "8081828384858687888990919293949596979899";
 
-/* Right-aligned in at least `width` columns. */
+/* Puts a number right-aligned in at least `width` columns. */
 static void put_unsigned(struct pen *pen, uint64_t value, unsigned width, char fill)
 {
     char digits[20], *at = digits + sizeof digits;
@@ -112,7 +112,7 @@ static void put_hex(struct pen *pen, uint64_t value)
         *pen->at++ = "0123456789abcdef"[value >> shift & 15];
 }
 
-/* Nanoseconds as microseconds with three digits behind the point. */
+/* Puts nanoseconds as microseconds with three decimals. */
 static void put_time(struct pen *pen, uint64_t nanoseconds, unsigned width)
 {
     const unsigned rest = nanoseconds % 1000;
@@ -136,7 +136,7 @@ static void put_object(struct pen *pen, const struct recording_model *model, int
     }
 }
 
-/* Bytes that a program recorded: control characters as \xNN. */
+/* Puts bytes that a program recorded, control characters as \xNN. */
 static void put_recorded(struct pen *pen, const char *bytes, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -220,7 +220,7 @@ static void put_thread(const struct event_printer *printer, struct pen *pen,
     put_name(pen, ": ");
 }
 
-/* A cell: name, value, each padded. */
+/* Begins a cell, which is a name and a value, each padded. */
 static inline unsigned begin_cell(struct pen *pen, const char *name)
 {
     const unsigned begin = pen_column(pen);
@@ -281,7 +281,7 @@ static void put_ids(struct pen *pen, const struct recording_model *model, const 
     }
 }
 
-/* How long after its beginning; nothing when that is not known. */
+/* Whether it is known how long ago the object began. */
 static bool has_age(const struct object_step *step)
 {
     return step->own.type >= 0 && !step->begins && step->own.number != OBJECT_UNNUMBERED;
@@ -295,7 +295,7 @@ static void put_age(struct pen *pen, const struct recording *recording, const st
     put_time(pen, now > born ? now - born : 0, 0);
 }
 
-/* In columns, as wide as they are. */
+/* Puts the cells of an event in columns, without a limit of width. */
 static void put_columns(const struct event_printer *printer, struct pen *pen,
                         const struct recording_event *event, const struct object_step *step)
 {
@@ -329,7 +329,7 @@ static void put_columns(const struct event_printer *printer, struct pen *pen,
     }
 }
 
-/* Piece by piece, in as many lines as that takes. */
+/* Puts the cells of an event one after the other, in as many lines as that takes. */
 static void put_pieces(const struct event_printer *printer, struct pen *pen,
                        const struct recording_event *event, const struct object_step *step)
 {
@@ -428,7 +428,7 @@ void event_print(struct event_printer *printer, struct text *out, const struct r
         put_columns(printer, &pen, event, step);
     while (pen.at > pen.line && pen.at[-1] == ' ')
         pen.at--;
-    if (pen.at == pen.line) /* the spaces went out before */
+    if (pen.at == pen.line) /* the spaces at its end are in `out` already */
         while (out->length && out->bytes[out->length - 1] == ' ')
             out->length--;
     put_char(&pen, '\n');

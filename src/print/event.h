@@ -16,13 +16,13 @@
 
 struct event_printer {
     const struct recording *recording;
-    unsigned width;    /* of the terminal; 0: no limit */
-    bool with_counter; /* ticks of the counter since the start too */
-    bool with_step;    /* the time since the event before too */
-    uint64_t origin;   /* ns: what times count from */
-    /* Widths of columns. */
+    unsigned width;    /* columns of the terminal; 0: no limit */
+    bool with_counter; /* also shows ticks of the counter since the start */
+    bool with_step;    /* also shows the time since the event before */
+    uint64_t origin;   /* the time that shown times count from, ns */
+    /* Widths of columns, in characters. */
     unsigned number_width, owner_width, name_width;
-    uint64_t before; /* time of the event before, ns */
+    uint64_t before; /* when the event before it happened, ns */
     bool begun;
 };
 
@@ -41,7 +41,7 @@ void event_print_object(struct text *out, const struct recording_model *model, i
 void event_print_owner(struct text *out, const struct recording *recording,
                        const struct recording_event *event);
 
-/* SPDK's document: head, entries with commas between them, tail. */
+/* The JSON document that SPDK's reader writes: a head, entries with commas between them, a tail. */
 void event_json_head(struct text *out, const struct recording *recording);
 void event_json(struct text *out, const struct recording *recording, const struct recording_event *event,
                 const struct object_step *step, bool is_first);

@@ -18,18 +18,19 @@
 struct format_segment {
     const char *literal; /* text before the conversion, %% already made % */
     uint32_t literal_length;
-    uint32_t begin, end; /* the conversion in the format string, in bytes; equal: none, end of the format */
+    /* Where the conversion is in the format, in bytes; both are equal where there is none, at its end. */
+    uint32_t begin, end;
     uint32_t width;
-    char conversion; /* d i u o x X c p s r g; 0: none */
-    char variant;    /* of r: 0, x or h */
-    uint8_t bits;    /* integers: 8, 16, 32 or 64 are kept of the value */
+    char conversion; /* one of d i u o x X c p s r g; 0: there is none */
+    char variant;    /* of %r: 0, x or h */
+    uint8_t bits;    /* how many bits of an integer are printed: 8, 16, 32 or 64 */
     bool left, plus, space, zero, alternate;
 };
 
 struct format {
     const struct format_segment *segments;
     size_t count;     /* segments; the last may have no conversion */
-    size_t arguments; /* conversions */
+    size_t arguments; /* how many segments have a conversion */
 };
 
 /* Cannot fail: any text is a format. */
@@ -46,8 +47,8 @@ const char *format_count_problem(struct arena *arena, const struct format *forma
 
 struct format_argument {
     const struct type *type;
-    const void *bytes; /* in storage layout */
-    bool is_own;       /* the script says it, and nobody else: its newlines are meant */
+    const void *bytes; /* in storage form */
+    bool is_own;       /* the text is written in the script: its newlines are printed as they are */
 };
 /* Appends the text. Arguments that are missing print nothing. Also in a JSON printer this is plain text: see
  * record_format() in print/record.h for the JSON line. */

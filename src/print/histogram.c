@@ -195,7 +195,7 @@ void print_histogram(struct printer *printer, const struct type *type, const uin
     for (uint32_t row = first; row < end; row++)
         if (counts[row] / divisor > most)
             most = counts[row] / divisor;
-    if (!most) /* the divisor made nothing of everything */
+    if (!most) /* divided, every count is 0 */
         end = first;
     if (printer->json)
         text_char(printer->out, '[');

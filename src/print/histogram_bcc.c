@@ -11,7 +11,7 @@
 enum { STARS_NARROW = 40, STARS_WIDE = 20 };
 
 struct bcc_row {
-    uint32_t first, last; /* rows of the type that it stands for */
+    uint32_t first, last; /* the rows of the type that this row of the table shows */
     uint64_t count;
 };
 

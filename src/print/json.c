@@ -135,7 +135,7 @@ static const char pairs[] =
     ROW("0") ROW("1") ROW("2") ROW("3") ROW("4") ROW("5") ROW("6") ROW("7") ROW("8") ROW("9");
 #undef ROW
 
-/* Digits of value before `end`; their beginning. */
+/* Writes the digits of a value so that they end before `end`. Returns where they begin. */
 static char *digits_before(char *end, uint64_t value)
 {
     while (value >= 100) {

@@ -17,9 +17,10 @@
 #include "print/series.h"
 
 struct line {
-    const struct map_entry *entry; /* keyed histogram or series: the first of its rows in `by_key` */
-    size_t first, rows;            /* of such a one: where in `by_key`, and how many */
-    uint64_t rank;                 /* ascending */
+    const struct map_entry *entry; /* of a keyed histogram or series: the first of its rows in `by_key` */
+    /* Of a keyed histogram or series: where its rows begin in `by_key`, and how many there are. */
+    size_t first, rows;
+    uint64_t rank; /* lines are sorted by it, the smallest first */
     size_t arrival;
 };
 
@@ -167,7 +168,7 @@ static int compare_lines(const void *a, const void *b, void *context)
     return order ? order : compare_words(x->arrival, y->arrival);
 }
 
-/* Entries of a keyed histogram by the bytes of the key without the row. */
+/* Orders entries of a keyed histogram by the bytes of their keys, without the row. */
 static int compare_key_bytes(const void *a, const void *b, void *context)
 {
     const struct map_entry *x = *(const struct map_entry *const *)a;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shelf of probe kinds. A new kind is a file and a line here; sorted by name, as the list is. */
+/* The table of all probe kinds, sorted by name as listings are. A new kind is a file and a line here. */
 #include "probe/all.h"
 
 const struct probe_kind *const probe_kinds[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kinds, one by one. all.c puts them on the shelf; nobody outside this folder includes this. */
+/* The probe kinds, one by one, for the table in all.c. No other folder includes this. */
 #ifndef SPOOR_PROBE_ALL_H
 #define SPOOR_PROBE_ALL_H
 

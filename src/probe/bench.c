@@ -32,12 +32,12 @@ static void bench_fill(struct probe_environment *environment, const struct conte
     (void)environment, (void)uses;
     variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
     variant->context.space = SPACE_KERNEL;
-    variant->context.ignores_pid_filter = true; /* it runs in our process */
+    variant->context.ignores_pid_filter = true; /* it runs in the process of spoor */
     variant->context.keeps_result = true;
     variant->context.args_missing = "nothing has happened that could have arguments";
 }
 
-/* Each has a result of its own. */
+/* Makes a variant of each site, because each has a result of its own. */
 static int bench_plan(const struct probe_kind *kind, struct probe_environment *environment,
                       const struct context_uses *uses, const struct probe_sites *sites,
                       struct probe_variants *variants)

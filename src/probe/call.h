@@ -5,14 +5,14 @@
 
 #include "probe/kind.h"
 
-/* has_registers and ctx as struct pt_regs, where the block asks for it. */
+/* Gives the context registers, and `ctx` the type struct pt_regs if the block uses it. */
 void call_registers(struct probe_environment *environment, const struct context_uses *uses,
                     struct probe_context *context);
-/* retval at a return; else arg0 … as many as the machine passes in registers. no_args says why `args` is not
- * there. */
+/* Gives the context `retval` at a return, else arg0 and so on, as many as the machine passes in registers. no_args:
+ * the message that says why there is no `args`. */
 void call_values(struct probe_environment *environment, struct probe_context *context, bool is_return,
                  const char *no_args);
-/* probe_key of both: `func` must mean something in the whole variant. */
+/* The probe_key of both kinds: sites with a function are kept apart from sites without, if the block uses `func`. */
 void call_key(struct probe_environment *environment, const struct context_uses *uses,
               const struct probe_site *site, struct text *key);
 

@@ -12,7 +12,7 @@ struct counter {
     uint32_t count; /* events between two firings, when the script gives none */
 };
 
-/* Sorted as the list is, by name and ':'; an alias is an entry of its own. */
+/* Sorted as listings are: by the name with a ':' behind it. An alias is an entry of its own. */
 static const struct counter software_counters[] = {
     {"alignment-faults", PERF_COUNT_SW_ALIGNMENT_FAULTS, 1},
     {"bpf-output", PERF_COUNT_SW_BPF_OUTPUT, 1},

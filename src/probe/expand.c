@@ -10,7 +10,7 @@
 #include "probe/point.h"
 #include "sym/glob.h"
 
-/* Without case, except where two aliases differ in nothing else: u is uprobe, U is usdt. */
+/* Compares without case, except where two aliases differ in nothing else: u is uprobe, U is usdt. */
 const struct probe_kind *probe_kind_find(const struct probe_kind *const *kinds, const char *name)
 {
     const struct probe_kind *loose = NULL;
@@ -59,7 +59,8 @@ static int unknown_kind(struct probe_environment *environment, const struct prob
     return -EINVAL;
 }
 
-/* Every kind that fits, quietly: a kind that has no such name is no error while another one has. */
+/* Expands the point for every kind that its pattern matches. A kind without such a name is no error while another one
+ * has it. */
 static int expand_kinds(struct probe_environment *environment, const struct probe_kind *const *kinds,
                         const char *pattern, const struct attach_point *point, struct probe_sites *sites)
 {

@@ -20,8 +20,8 @@ static const char kernel_module[] = "vmlinux";
 
 struct fentry_site {
     struct btf_prototype prototype;
-    const char *module; /* NULL: the kernel itself, or */
-    uint32_t program;   /* the BPF program of this id; 0: none */
+    const char *module; /* the module's name; NULL: the kernel itself, or a BPF program */
+    uint32_t program;   /* the id of the BPF program; 0: it is none */
 };
 
 static bool is_return(const struct probe_kind *kind)
@@ -31,7 +31,7 @@ static bool is_return(const struct probe_kind *kind)
 
 /* ---- functions ---- */
 
-/* One function that can be meant. btf knows it. */
+/* A function that an attach point can mean, and the BTF that describes it. */
 struct fentry_function {
     struct btf_file *btf;
     const char *name, *module; /* module: "vmlinux", or "bpf:12" */
@@ -43,10 +43,10 @@ typedef int fentry_visitor(void *state, const struct fentry_function *function);
 struct fentry_walk {
     struct probe_environment *environment;
     const struct attach_point *point;
-    size_t function; /* piece that names functions */
+    size_t function; /* the piece of the attach point that names functions */
     fentry_visitor *visit;
     void *state;
-    struct btf_file *module_btf; /* of the module walked last */
+    struct btf_file *module_btf; /* BTF of the module that was walked last */
     const char *module;
 };
 
@@ -82,7 +82,7 @@ static int walk_function(void *state, const char *name, const char *module, bool
                            .btf = btf, .name = name, .module = *module ? walk->module : kernel_module});
 }
 
-/* Those that the kernel lets us attach to, where it says so. */
+/* Visits the functions that the kernel lets programs attach to, where it tells which these are. */
 static int each_function(struct fentry_walk *walk, const char *pattern)
 {
     struct kallsyms *kallsyms = probe_kallsyms(walk->environment);
@@ -109,7 +109,7 @@ static int walk_program(void *state, const struct kernel_bpf_program *program)
                                                            .name = arena_strdup(arena, program->name),
                                                            .module = arena_printf(arena, "bpf:%s", id),
                                                            .program = program->id});
-    btf_file_close(btf); /* what was made of it is in the arena */
+    btf_file_close(btf); /* everything that was made from it is in the arena */
     return result;
 }
 
@@ -159,7 +159,7 @@ static int search_offer(void *state, const char *name, uint32_t id)
     return 0;
 }
 
-/* A name without wildcards: BTF alone knows. */
+/* Finds a name without wildcards, in the BTF. */
 static void search_plain(struct fentry_search *search, const char *name)
 {
     const char *module;

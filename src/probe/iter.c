@@ -25,7 +25,8 @@ enum { BPF_FS = 0xcafe4a11 };
 
 struct iter_site {
     const char *target; /* "task_file" */
-    const char *pin;    /* path of the file that walks when it is read; NULL: the session does it, once */
+    /* The path of the pinned iterator, which walks whenever it is read; NULL: the session walks once. */
+    const char *pin;
 };
 
 /* Walks that need to be told what to walk over, which the language has no words for. */
@@ -86,7 +87,7 @@ static struct iter_names iter_names(struct probe_environment *environment)
 
 /* ---- sites ---- */
 
-/* A relative path is one below the directory where BPF's file system is. NULL: cannot be a pin. */
+/* The path of a pin; a relative one is below the mount point of BPF's file system. NULL: it cannot be a pin. */
 static const char *iter_pin_path(struct probe_environment *environment, const struct attach_point *point)
 {
     const char *pin = point_piece(point, 2);
@@ -185,12 +186,12 @@ static void iter_fill(struct probe_environment *environment, const struct contex
     context->expected_attach_type = BPF_TRACE_ITER;
     context->space = SPACE_KERNEL;
     context->is_preemptible = true;
-    context->ignores_pid_filter = true; /* it runs in the process that walks: ours */
+    context->ignores_pid_filter = true; /* it runs in the process that walks, which is spoor */
     context->args_missing = "what it has at hand is in ctx";
     context->ctx = type_pointer(environment->arena, type, SPACE_KERNEL);
     context->lower_gate = iter_gate;
     context->writes_sequence = site->pin != NULL;
-    context->ignores_stop = site->pin != NULL; /* it outlives the trace */
+    context->ignores_stop = site->pin != NULL; /* a pinned iterator outlives the trace */
 }
 
 static int iter_plan(const struct probe_kind *kind, struct probe_environment *environment,

@@ -17,11 +17,11 @@
 #include "sym/kallsyms.h"
 #include "sym/machine.h"
 
-enum { BY_LINK = 8 /* up to so many functions get a link, and a cookie, each */ };
+enum { BY_LINK = 8 /* up to so many functions get a link each, and with it a cookie */ };
 
-struct kprobe_detail {       /* of a site */
-    struct kprobe_site site; /* without cookie */
-    uint64_t address;        /* of the function, 0: not known */
+struct kprobe_detail {       /* the detail of a site */
+    struct kprobe_site site; /* its cookie is not set */
+    uint64_t address;        /* the function's address; 0: it is not known */
 };
 
 /* How the sites of a variant are told apart; the variant's detail. */
@@ -32,7 +32,7 @@ struct kprobe_address {
 };
 struct kprobe_group {
     enum kprobe_distinction distinction;
-    struct kprobe_address *addresses; /* TELL_ADDRESS: sorted */
+    struct kprobe_address *addresses; /* for DISTINGUISH_BY_ADDRESS, sorted */
     size_t count;
 };
 
@@ -47,7 +47,7 @@ struct kprobe_search {
     struct probe_environment *environment;
     const struct probe_kind *kind;
     const struct attach_point *point;
-    size_t function; /* piece */
+    size_t function; /* the piece of the attach point that names functions */
     struct probe_sites *sites;
     struct nearest nearest;
     bool is_pattern;
@@ -72,7 +72,7 @@ static int kprobe_match(void *state, const char *name, const char *module, bool 
 {
     struct kprobe_search *search = state;
     struct arena *arena = search->environment->arena;
-    bool named = search->function == 2; /* the module was asked for */
+    bool named = search->function == 2; /* the attach point names a module */
     if (named && !point_matches(search->point, 1, module[0] ? module : "vmlinux"))
         return 0;
     if (!point_matches(search->point, search->function, name)) {
@@ -199,7 +199,7 @@ static struct ir *kprobe_cookie(struct lowering *l, const struct probe_context *
     return ir_binary_constant(&l->b, IR_SUB, cookie, 1);
 }
 
-/* Code that leaves the site of `address` (one of count sorted ones) in the variable and goes to `done`. */
+/* Builds code that writes the site of `address`, one of `count` sorted addresses, to the variable and goes to `done`. */
 static void kprobe_tree(struct lowering *l, struct ir *address, const struct kprobe_address *sorted,
                         size_t count, uint32_t variable, struct ir_block *done)
 {
@@ -290,7 +290,7 @@ static void kprobe_fill(struct probe_environment *environment, const struct cont
     struct probe_context *context = &variant->context;
     kprobe_distinction_fill(environment, uses, variant);
     context->program_type = BPF_PROG_TYPE_KPROBE;
-    context->space = SPACE_NONE; /* arguments are of either kind */
+    context->space = SPACE_NONE; /* arguments may point to memory of the kernel or of a process */
     call_registers(environment, uses, context);
     call_values(environment, context, is_return(variant->kind),
                 "a kprobe sees registers, not named arguments");
@@ -369,7 +369,7 @@ static int kprobe_list_function(void *state, const char *name, const char *modul
     return listing->visit(listing->state, text_string(&listing->line), NULL);
 }
 
-/* A kernel with kprobes offers them to perf; one without has none to list. */
+/* A kernel that has kprobes offers them to perf. Without them nothing is listed. */
 static int kprobe_list(const struct probe_kind *kind, struct probe_environment *environment,
                        const struct attach_point *pattern, bool verbose, probe_visitor *visit, void *state)
 {

@@ -16,7 +16,7 @@ static void perf_event_fill(struct probe_environment *environment, const struct 
     context->program_type = BPF_PROG_TYPE_PERF_EVENT;
     context->space = site->of_process ? SPACE_USER : SPACE_KERNEL;
     context->has_registers = true;                  /* struct bpf_perf_event_data begins with them */
-    context->ignores_pid_filter = site->on_one_cpu; /* a clock of ours: not an event of the process */
+    context->ignores_pid_filter = site->on_one_cpu; /* a timer of spoor is no event of the traced process */
     context->args_missing = "it has no arguments";
     if (uses->ctx) {
         struct btf_file *btf = probe_btf(environment);
@@ -32,7 +32,7 @@ int perf_event_plan(const struct probe_kind *kind, struct probe_environment *env
     return probe_plan_simple(kind, environment, uses, sites, variants, perf_event_fill);
 }
 
-/* The first CPU that is online; CPU 0 may not be. */
+/* The number of the first CPU that is online; CPU 0 may be offline. */
 static int online_cpu(void)
 {
     unsigned cpu = 0;

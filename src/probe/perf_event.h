@@ -12,7 +12,8 @@
 struct perf_site {
     struct perf_event_attr attributes;
     bool on_one_cpu;
-    bool of_process; /* memory of a process: with -p or -c, in its threads instead of on every CPU */
+    /* It watches memory of a process: with -p or -c it is set in the threads of that process, not on every CPU. */
+    bool of_process;
 };
 
 int perf_event_plan(const struct probe_kind *kind, struct probe_environment *environment,

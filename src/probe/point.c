@@ -50,7 +50,7 @@ static int digit_value(char c)
     return 99;
 }
 
-/* "e6": so many zeros. Returns what follows; NULL: too many. */
+/* Reads "e6", which multiplies the value by a million. Returns what follows; NULL: the value is too large. */
 static const char *read_exponent(const char *text, uint64_t *value)
 {
     unsigned zeros = 0;

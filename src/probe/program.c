@@ -15,10 +15,10 @@ struct probe_program {
     struct dwarf_file *dwarf;
     struct btf_program *btf;
     bool dwarf_tried, btf_tried;
-    bool is_probed; /* its names are the script's */
+    bool is_probed; /* the script has a probe in it, and may use its names */
 };
 
-/* origin NULL: whichever was found there. */
+/* Finds a program that was opened before; origin NULL: whatever file was at that path. */
 static struct probe_program *program_find(struct probe_environment *environment, const char *path,
                                           const struct elf_origin *origin)
 {
@@ -88,7 +88,7 @@ void probe_programs_close(struct probe_environment *environment)
 
 struct asked {
     const char *name;
-    int64_t *value; /* NULL: a type */
+    int64_t *value; /* where the value of an enumerator goes; NULL: a type is wanted */
 };
 
 static const struct type *program_name(struct probe_environment *environment, struct probe_program *program,
@@ -128,7 +128,8 @@ static int loaded_name(void *state, pid_t pid, const char *path, const char *see
     return library_name(state, path);
 }
 
-/* What the traced processes have loaded, however it came there; else what the programs are linked with. */
+/* Looks the name up in libraries: those that the traced processes have loaded, or else those that the programs are
+ * linked with. */
 static const struct type *libraries_name(struct probe_environment *environment, const struct asked *asked)
 {
     struct library_search search = {environment, asked, NULL};

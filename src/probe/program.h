@@ -7,10 +7,11 @@
 #include "probe/kind.h"
 #include "sym/dwarf.h"
 
-/* NULL: there is no debug information. path: as we open it; origin: what must be there, NULL: anything. */
+/* The debug information of a program; NULL: there is none. path: where spoor opens it. origin: the file that must be
+ * there; NULL: any. */
 struct dwarf_file *probe_dwarf(struct probe_environment *environment, const char *path,
                                const struct elf_origin *origin);
-/* The script has a probe in that program: its names may be used. */
+/* Notes that the script has a probe in a program, whose names it may therefore use. */
 void probe_program_add(struct probe_environment *environment, const char *path,
                        const struct elf_origin *origin);
 void probe_programs_close(struct probe_environment *environment);

@@ -13,11 +13,11 @@
 #include "sym/btf.h"
 #include "sym/glob.h"
 
-enum { WORDS = 12 /* that the kernel passes at most */ };
+enum { WORDS = 12 /* the most words that the kernel passes */ };
 
 struct raw_site { /* detail of a site; types are read when a block reads arguments */
     const char *event;
-    struct btf_file *btf; /* that knows the hook; NULL: none does */
+    struct btf_file *btf; /* the BTF that describes the hook; NULL: none does */
 };
 
 static const char kernel_module[] = "vmlinux";
@@ -33,7 +33,7 @@ struct raw_search {
     struct probe_environment *environment;
     const struct probe_kind *kind;
     const struct attach_point *point;
-    size_t event; /* piece */
+    size_t event; /* the piece of the attach point that names events */
     struct probe_sites *sites;
     struct btf_file *btf;
     const char *module;
@@ -90,7 +90,7 @@ static int raw_expand(const struct probe_kind *kind, struct probe_environment *e
     }
     if (sites->count > before)
         return 0;
-    if (!probe_btf(environment) && !is_pattern) { /* the kernel knows whether it has it */
+    if (!probe_btf(environment) && !is_pattern) { /* only attaching tells whether the kernel has it */
         raw_add(&search, point_name(environment, kind->name, point), event);
         return 0;
     }
@@ -113,7 +113,8 @@ struct raw_arguments {
     struct btf_prototype types, names; /* names.count 0: none */
 };
 
-/* False: nothing is known. The first parameter of the named function is the hook's private data. */
+/* Finds types and names of the arguments. False: nothing is known of them. The first parameter of the function that
+ * has the names is the hook's private data. */
 static bool raw_arguments(struct probe_environment *environment, const struct raw_site *site,
                           struct raw_arguments *out)
 {

@@ -37,7 +37,7 @@ static void self_fill(struct probe_environment *environment, const struct contex
     (void)environment, (void)uses;
     variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
     variant->context.space = SPACE_KERNEL;
-    variant->context.ignores_pid_filter = true; /* it happens to us, not to the traced process */
+    variant->context.ignores_pid_filter = true; /* it happens to spoor, not to the traced process */
     variant->context.args_missing = "a signal brings no arguments";
 }
 
@@ -55,7 +55,7 @@ static int self_list(const struct probe_kind *kind, struct probe_environment *en
                      const struct attach_point *pattern, bool verbose, probe_visitor *visit, void *state)
 {
     (void)kind, (void)environment, (void)verbose;
-    bool is_short = pattern->piece_count == 2; /* a pattern of one piece is one of the last piece */
+    bool is_short = pattern->piece_count == 2; /* a pattern of one piece is compared with the last piece */
     if (is_short ? !point_matches(pattern, 1, self_event) && !point_matches(pattern, 1, self_signal)
                  : !point_matches(pattern, 1, self_event) || !point_matches(pattern, 2, self_signal))
         return 0;

@@ -20,7 +20,7 @@ static void special_fill(struct probe_environment *environment, const struct con
     variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
     variant->context.space = SPACE_KERNEL;
     variant->context.ignores_stop = variant->context.is_alone = true;
-    variant->context.ignores_pid_filter = true; /* they belong to us, not to the traced process */
+    variant->context.ignores_pid_filter = true; /* they run in spoor, not in the traced process */
     variant->context.args_missing = "nothing has happened that could have arguments";
 }
 

@@ -7,11 +7,11 @@
 #include "probe/point.h"
 #include "reader/replay.h"
 
-enum { SHORTEST = 1000 /* ns: below it the machine does nothing else */ };
+enum { SHORTEST = 1000 /* ns; with a shorter period a machine does nothing else */ };
 
 static const struct timer_unit {
     const char *name;
-    uint64_t nanoseconds; /* 0: a frequency */
+    uint64_t nanoseconds; /* 0: it is a frequency */
 } timer_units[] = {{"hz", 0}, {"ms", 1000000}, {"s", 1000000000}, {"us", 1000}};
 enum { TIMER_UNITS = sizeof timer_units / sizeof *timer_units };
 

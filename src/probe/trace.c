@@ -15,8 +15,9 @@
 
 enum { TEXT_MAX = 1024, TEXT_MOST_SPDK = 256 };
 
-struct trace_site {                                  /* detail of a site */
-    const struct recording_tracepoint **tracepoints; /* one for each recording; NULL: not in it */
+struct trace_site { /* detail of a site */
+    /* One for each recording; NULL: the recording does not have it. */
+    const struct recording_tracepoint **tracepoints;
     const struct recording_tracepoint *any;
     bool is_spdk;
 };
@@ -46,7 +47,7 @@ static bool same_arguments(const struct recording_tracepoint *a, const struct re
     return true;
 }
 
-/* One piece alone names the tracepoint, in whatever group. */
+/* An attach point of one piece names a tracepoint of any group. */
 static bool matches(const struct attach_point *point, const struct recording_tracepoint *tracepoint)
 {
     return point->piece_count > 2
@@ -73,7 +74,7 @@ struct trace_search {
     struct probe_environment *environment;
     const struct attach_point *point;
     struct probe_sites *sites;
-    size_t before; /* sites of other points */
+    size_t before; /* sites that other attach points have found */
     struct nearest nearest;
 };
 
@@ -130,7 +131,7 @@ static const struct type *argument_type(struct arena *arena, const struct trace_
     case RECORDING_STRING: return type_string(arena, site->is_spdk ? TEXT_MOST_SPDK : TEXT_MAX);
     case RECORDING_POINTER: return type_pointer(arena, &type_none, SPACE_USER);
     case RECORDING_BOOL: return &type_bool;
-    case RECORDING_REAL: return &type_i64; /* the language has no such values: towards zero */
+    case RECORDING_REAL: return &type_i64; /* there is no floating point: it is rounded towards 0 */
     default: break;
     }
     if (!argument->enumeration)
@@ -197,13 +198,13 @@ static void trace_fill(struct probe_environment *environment, const struct conte
         args->size += type_storage(type);
         types[i] = type_is_scalar(type) ? type : NULL;
     }
-    context->program_type = BPF_PROG_TYPE_RAW_TRACEPOINT; /* attached to nothing: the session runs it */
+    context->program_type = BPF_PROG_TYPE_RAW_TRACEPOINT; /* it is attached to nothing: the session runs it */
     context->space = SPACE_USER;
     context->has_record = true;
     context->record_in_control = environment->is_live_replay;
     context->filters_pid = true; /* -p chooses the recording */
     context->ignores_pid_filter = environment->is_live_replay;
-    context->ignores_stop = true; /* when the trace ends, what happened before is still to be read */
+    context->ignores_stop = true; /* events that happened before the end of the trace are still to be read */
     context->args = count ? args : NULL;
     context->args_missing = "it has no arguments";
     context->arguments = types;

@@ -16,7 +16,7 @@
 #include "sym/tracefs.h"
 
 enum {
-    SYSCALLS_NARROW = 2, /* up to so many system calls of one block go by perf tracepoints */
+    SYSCALLS_NARROW = 2, /* up to so many system calls of one block are attached by their perf tracepoints */
     RECORD_HEAD = 8,     /* bytes of a record that a program may not read */
 };
 
@@ -108,7 +108,7 @@ static int tracepoint_expand(const struct probe_kind *kind, struct probe_environ
     if (!search.is_pattern && !strchr(subsystem, '/') && !strchr(event, '/') && subsystem[0] != '.' &&
         event[0] != '.' && !tracefs_event_id(tracefs, subsystem, event, &id))
         return tracepoint_match(&search, subsystem,
-                                event); /* the usual case without a walk over all events */
+                                event); /* a plain name, the usual case, takes no walk over all events */
     int error = tracefs_each_event(tracefs, NULL, NULL, tracepoint_match, &search);
     if (error) {
         diagnose_error(environment->diagnostics, point->span, "cannot list the kernel's tracepoints: %s",
@@ -216,7 +216,7 @@ static struct ir *perf_field(struct lowering *l, const struct probe_context *con
     const struct type *type = field->type;
     struct ir *ctx = lower_ctx(l);
     (void)context;
-    if (field->offset < RECORD_HEAD) /* common_pid is the thread that made the record: this one */
+    if (field->offset < RECORD_HEAD) /* common_pid: the thread that made the record, which is this one */
         return ir_extend(&l->b, lower_pid_tgid(l), 4, true);
     if (field->data_loc) {
         struct ir *location = ir_load(&l->b, ctx, (int32_t)field->offset, 4, false);
@@ -399,7 +399,7 @@ static int tracepoint_list_event(void *state, const char *subsystem, const char 
 {
     struct tracepoint_listing *listing = state;
     const struct attach_point *pattern = listing->pattern;
-    /* One piece alone names the event, in whatever subsystem. */
+    /* A pattern of one piece names events of any subsystem. */
     bool matches = pattern->piece_count > 2
                        ? point_matches(pattern, 1, subsystem) && point_matches(pattern, 2, event)
                        : point_matches(pattern, 1, event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tracepoint.c and tracepoint_syscall.c share; nobody else includes this. */
+/* What tracepoint.c and tracepoint_syscall.c share. No other file includes this. */
 #ifndef SPOOR_PROBE_TRACEPOINT_H
 #define SPOOR_PROBE_TRACEPOINT_H
 
@@ -9,7 +9,7 @@ struct tracepoint_site { /* detail of a site */
     const char *subsystem, *event;
     bool from_pattern;
     const struct type *args; /* fields that can be read; made when a block reads args, see tracepoint_args */
-    int syscall;             /* number, -1: not a system call's */
+    int syscall;             /* the number of the system call; -1: it is no event of one */
     bool is_exit;
 };
 
@@ -28,12 +28,12 @@ struct tracepoint_detail {
 
 bool tracepoint_reads_field(const struct context_uses *uses, const char *name);
 
-/* True: the kernel lets us dispatch system calls by hand (it has the type information for it). */
+/* Whether one program can serve many system calls: the kernel has the type information that this needs. */
 bool tracepoint_dispatch_works(struct probe_environment *environment);
-/* Completes the variant: all its sites are system calls, one way (enter or exit). */
+/* Completes a variant whose sites are system calls, all at entry or all at exit. */
 void tracepoint_dispatch_fill(struct probe_environment *environment, const struct context_uses *uses,
                               struct probe_variant *variant);
-/* What must be alike for two system calls to share a program. */
+/* The probe_key of system calls that may share a program. */
 void tracepoint_dispatch_key(struct probe_environment *environment, const struct context_uses *uses,
                              const struct probe_site *site, struct text *key);
 /* The hook: "sys_enter" or "sys_exit". */

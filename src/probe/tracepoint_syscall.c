@@ -16,7 +16,7 @@
 
 enum { ARGUMENTS = 6, TABLE_LARGEST = 4096 };
 
-/* Where the hook's registers hold what we want, and how a 32-bit call is told. */
+/* Which registers hold arguments and number of a system call, and what marks a 32-bit one, for each machine. */
 static const struct syscall_machine {
     enum machine machine;
     uint16_t arguments[ARGUMENTS]; /* offsets in struct pt_regs */
@@ -93,7 +93,7 @@ static uint32_t table_entries(void)
     return entries;
 }
 
-/* The table's word: the site's index + 1, or 0. */
+/* The word of the table for this number: the site's index + 1, or 0. */
 static struct ir *table_word(struct lowering *l, const struct tracepoint_detail *detail, struct ir *number)
 {
     struct ir *index = ir_binary_constant(&l->b, IR_AND, number, table_entries() - 1);
@@ -160,7 +160,8 @@ static void dispatch_gate(struct lowering *l, const struct probe_context *contex
     }
 }
 
-/* Of a system call's record: the n-th field behind the number is argument n. -1: none of them. */
+/* Which argument a field of a system call's record is: the fields behind the number are arguments 0, 1 and so on. -1:
+ * none. */
 static int field_position(const struct type *args, const char *name)
 {
     int position = -1;

@@ -19,17 +19,18 @@ struct uprobe_search {
     struct probe_environment *environment;
     const struct probe_kind *kind;
     const struct attach_point *point;
-    size_t piece; /* that names the function */
-    bool is_cpp;  /* as C++ spells it */
+    size_t piece; /* the piece of the attach point that names the function */
+    bool is_cpp;  /* the name is matched with demangled C++ names */
     struct probe_sites *sites;
     struct nearest nearest;
     struct elf_file *file;
     const char *path, *shown;
     const struct elf_origin *origin;
-    const char *name; /* of the function that debug information is asked for */
+    const char *name; /* the function that debug information is searched for */
     const char *line; /* "file.c:12": a place in the source */
     bool saw_inlined;
-    struct table offsets; /* of this file, by which aliases of one function are known */
+    /* Offsets of functions that were found in this file, by which aliases are recognised. */
+    struct table offsets;
     size_t files;
 };
 
@@ -100,7 +101,7 @@ static int uprobe_offer(void *state, const struct elf_symbol *symbol)
     struct uprobe_search *search = state;
     const char *before = search->nearest.best;
     nearest_offer(&search->nearest, symbol->name);
-    if (search->nearest.best != before) /* the name dies with the file */
+    if (search->nearest.best != before) /* the name is freed with the file */
         search->nearest.best = arena_strdup(search->environment->arena, symbol->name);
     return 0;
 }
@@ -449,7 +450,7 @@ struct uprobe_listing {
     struct probe_environment *environment;
     const struct probe_kind *kind;
     const struct attach_point *pattern;
-    size_t piece; /* that names functions; 0: all */
+    size_t piece; /* the piece that names functions; 0: all functions are listed */
     bool is_cpp;
     struct text line;
     struct arena *arena;

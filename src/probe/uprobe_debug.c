@@ -86,7 +86,7 @@ static struct ir *read_scalar(struct lowering *l, const struct dwarf_location *l
     return type->size < WORD ? ir_extend(&l->b, value, type->size, type->is_signed) : value;
 }
 
-/* A struct: its bytes in memory of ours. */
+/* Reads the bytes of a struct into memory of the program. */
 static struct ir *read_bytes(struct lowering *l, const struct dwarf_location *location,
                              const struct type *type)
 {
@@ -99,7 +99,7 @@ static struct ir *read_bytes(struct lowering *l, const struct dwarf_location *lo
     for (uint32_t i = 0; i < location->count && i * WORD < type->size; i++) {
         uint32_t bytes = type->size - i * WORD;
         struct ir *word = register_value(l, &location->registers[i], 0);
-        if (bytes < WORD) /* what is behind the struct in the register means nothing */
+        if (bytes < WORD) /* bytes of the register behind the struct have no meaning */
             word =
                 ir_binary(&l->b, IR_AND, word, ir_constant(&l->b, (int64_t)(((uint64_t)1 << 8 * bytes) - 1)));
         ir_store(&l->b, to.base, to.offset + (int32_t)(i * WORD), WORD, word);
@@ -129,7 +129,7 @@ static struct ir *debug_retval(struct lowering *l, const struct probe_context *c
 
 /* ---- what there is ---- */
 
-/* Why it cannot be read; NULL: it can. */
+/* Why a location cannot be read; NULL: it can. */
 static const char *unreadable(const struct dwarf_location *location, const struct type *type)
 {
     if (type->kind == TYPE_NONE || (!type_is_scalar(type) && !type->size))

@@ -9,13 +9,15 @@
 
 struct uprobe_detail {
     struct user_site user;
-    const char *scope;   /* the function that is meant where others were inlined; NULL: the innermost */
-    bool is_one_of_many; /* that a pattern found: they return this and that, so retval is the register */
-    /* What describes it; asked for once. */
+    /* The function that is meant where others are inlined into it; NULL: the innermost one. */
+    const char *scope;
+    /* A pattern found it: such functions return different types, so retval is the register. */
+    bool is_one_of_many;
+    /* Its description, which is looked up once. */
     const struct dwarf_function **function;
 };
 
-/* NULL: nothing does. */
+/* The description of the function at a site; NULL: there is none. */
 const struct dwarf_function *uprobe_function_of(struct probe_environment *environment,
                                                 const struct uprobe_detail *site);
 /* args, or retval of a typed function; what the block reads of them must be alike in a variant. */

@@ -17,9 +17,9 @@
 
 struct usdt_detail {
     struct user_site user; /* first: what user.c reads */
-    uint64_t address;      /* of the place that the note names … */
-    uint64_t note_offset;  /* … and in the file */
-    bool has_pads;         /* there may be faster places right behind it */
+    uint64_t address;      /* the address that the note names … */
+    uint64_t note_offset;  /* … and its offset in the file */
+    bool has_pads;         /* longer nops follow, which may be faster to probe: kernel/pad.h */
     struct usdt_arguments arguments;
     const struct usdt_declared *declared; /* arguments.count of them, or NULL */
     /* What the program's debug information says of them; a type of NULL: nothing. NULL: it has none. */
@@ -31,13 +31,13 @@ struct usdt_search {
     struct probe_environment *environment;
     const struct probe_kind *kind;
     const struct attach_point *point;
-    size_t provider, name; /* pieces; provider 0: any */
+    size_t provider, name; /* the pieces that name them; provider 0: any */
     struct probe_sites *sites;
     struct elf_file *file;
     const char *path, *shown;
     const struct elf_origin *origin;
     struct nearest nearest;
-    size_t probes; /* in all files, matching or not */
+    size_t probes; /* how many probes all the files have, matching or not */
 };
 
 static const struct usdt_declared *usdt_declared_copy(struct arena *arena, const struct usdt_site *site,
@@ -229,7 +229,7 @@ static const struct type *usdt_declared_type(struct arena *arena, const char *te
         type = type_pointer(arena, type, SPACE_USER);
     struct type *named = arena_new(arena, struct type);
     *named = *type;
-    named->name = text; /* printed before the address: so it need not be understood */
+    named->name = text; /* it is only printed, before the address, so it may be any text */
     return named;
 }
 
@@ -268,7 +268,7 @@ static const struct dwarf_expression *usdt_debug_types(struct probe_environment 
     return detail->debug_types = debug_types;
 }
 
-/* The field of args. */
+/* The name of an argument as a field of args. */
 static const char *usdt_name(const struct usdt_detail *detail, unsigned number)
 {
     static const char *const numbered[USDT_ARGUMENTS_MAX] = {
@@ -377,7 +377,7 @@ static struct ir *usdt_argument(struct lowering *l, const struct probe_context *
     case USDT_MEMORY:
         return lower_read_scalar(l, usdt_address(l, detail, a), context->arguments[number], SPACE_USER,
                                  l->b.span);
-    case USDT_UNSUPPORTED: break; /* its type is NULL: the checker refused it */
+    case USDT_UNSUPPORTED: break; /* never lowered: its type is NULL, which the checker refuses */
     }
     return ir_constant(&l->b, 0);
 }
@@ -472,13 +472,13 @@ struct usdt_listing {
     struct text line, previous, details;
     struct usdt_detail *detail; /* of the probe being listed */
     size_t sites;
-    bool is_proved; /* and which pad is used */
+    bool is_proved; /* which pad is used was proved */
     enum pad pad;
     probe_visitor *visit;
     void *state;
 };
 
-/* Where a declared probe would be probed, if we may try it out; NULL: it is not known, or always the same. */
+/* Which pad of a declared probe would be used, if that may be tried; NULL: it is not known, or always the same. */
 static const char *usdt_list_pad(struct usdt_listing *listing)
 {
     if (!listing->detail->has_pads)

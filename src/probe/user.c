@@ -29,7 +29,7 @@ struct walk {
     const struct attach_point *point;
     size_t piece;
     bool is_pattern;
-    struct table seen; /* files, by identity; paths that are no files */
+    struct table seen; /* files by identity, and paths that are no files, that were visited */
     user_file_visitor *visit;
     void *state;
 };
@@ -60,7 +60,8 @@ const struct elf_origin *user_origin(struct probe_environment *environment, cons
     if (!(origin = table_get(&environment->origins, &found, sizeof found))) {
         origin = arena_new(environment->arena, struct elf_origin);
         *origin = found;
-        table_set(&environment->origins, &found, sizeof found, origin); /* without memory it is twice */
+        /* Without memory for it the origin is there twice. */
+        table_set(&environment->origins, &found, sizeof found, origin);
     }
     return origin;
 }
@@ -176,7 +177,7 @@ static void no_such_file(const struct walk *walk, const char *word)
                       environment->process_count > 1 ? " or another one of those traced" : "");
 }
 
-/* The files that the word means to one process; 0: to us. */
+/* Visits the files that the word means as one process sees them; 0: as spoor does. */
 static int walk_word(struct walk *walk, const char *word, pid_t pid)
 {
     if (!word)
@@ -198,7 +199,7 @@ int user_each_file(struct probe_environment *environment, const struct probe_kin
     if (mark && access(word, F_OK)) {
         error = walk_member(&walk, word, mark);
     } else {
-        /* What one of several processes does not have another one may. */
+        /* A file that one process does not have another one may have. */
         bool any = false;
         for (size_t i = 0; i < (count ? count : 1) && (!error || error == -ENOENT || error == -ESRCH); i++) {
             error = walk_word(&walk, word, count ? environment->processes[i] : 0);
@@ -234,7 +235,7 @@ static struct ir *user_site(struct lowering *l, const struct probe_context *cont
 /* What a variant keeps for attaching. */
 struct user_group {
     bool asks;         /* the block asks which site it is at */
-    uint32_t *numbers; /* by site: what it answers */
+    uint32_t *numbers; /* for each site: the number that the program finds it by */
 };
 
 /* Sites of one name are one to the block: the first of each name come first, in their order, and

@@ -9,15 +9,15 @@
 
 struct ir;
 
-/* The detail of a site begins with this. */
+/* The detail of a site begins with this struct. */
 struct user_site {
-    const char *path;                      /* as we open it */
-    const struct elf_origin *origin;       /* what was found there when it was read */
+    const char *path;                      /* the path at which spoor opens the file */
+    const struct elf_origin *origin;       /* the file that was there when it was read */
     uint64_t offset;                       /* in the file */
     uint64_t semaphore;                    /* offset in the file, 0: none */
-    uint64_t address;                      /* as symbols count; 0: not known */
-    bool is_entry;                         /* where a function begins */
-    struct probe_environment *environment; /* for uaddr(); NULL: no debug information is asked */
+    uint64_t address;                      /* the address, as symbols have it; 0: it is not known */
+    bool is_entry;                         /* it is the beginning of a function */
+    struct probe_environment *environment; /* for uaddr(); NULL: debug information is not searched */
 };
 
 /* One file that the word means. shown: its path without /proc/PID/root, for names. Non-zero stops. */
@@ -36,7 +36,7 @@ int user_each_file(struct probe_environment *environment, const struct probe_kin
                    const struct attach_point *point, size_t n, bool quiet, user_file_visitor *visit,
                    void *state);
 
-/* Program type, attach type, registers, space; ctx as struct pt_regs. */
+/* Sets what all these kinds have: program type, attach type, registers, address space, and `ctx` as struct pt_regs. */
 void user_context(struct probe_environment *environment, const struct context_uses *uses,
                   struct probe_variant *variant);
 /* user_symbol.c: the callbacks of uaddr(); context->program is the struct user_site of the only site. */

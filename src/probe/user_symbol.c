@@ -31,7 +31,7 @@ static bool symbol_find(const struct user_site *site, const char *name, struct e
         found->size = is_there ? type->size : 0;
     }
     *distance = (int64_t)(found->address - here);
-    elf_file_close(file); /* found->name goes with it; nobody reads it */
+    elf_file_close(file); /* found->name is freed with it, and is not read again */
     return is_there;
 }
 
@@ -57,7 +57,7 @@ struct ir *user_lower_symbol(struct lowering *l, const struct probe_context *con
     struct elf_symbol found = {0};
     int64_t distance = 0;
     if (!symbol_find(context->program, name, &found, &distance))
-        return ir_constant(&l->b, 0); /* refused before; the file has changed since */
+        return ir_constant(&l->b, 0); /* the checker found the symbol; the file has changed since */
     struct machine_register ip = machine_register_instruction(machine_here());
     return ir_binary_constant(&l->b, IR_ADD, ir_load(&l->b, lower_ctx(l), ip.offset, 8, false), distance);
 }

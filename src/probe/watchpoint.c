@@ -12,7 +12,7 @@
 #include "probe/point.h"
 #include "sym/machine.h"
 
-/* As <linux/hw_breakpoint.h>, which has other names that are ours. */
+/* The bits of <linux/hw_breakpoint.h>, which defines names that clash with those here. */
 enum { WATCH_READ = 1, WATCH_WRITE = 2, WATCH_EXECUTE = 4 };
 
 static const uint64_t kernel_half = 1ull << 63;
@@ -100,7 +100,7 @@ static int watch_mode(struct probe_environment *environment, const struct attach
         hint = "write 1 for the length; it is the address that counts";
     }
     if (!problem && machine_here() == MACHINE_X86_64 && type == WATCH_EXECUTE)
-        event->bp_len = sizeof(long); /* what the kernel wants to see, wherever the instruction lies */
+        event->bp_len = sizeof(long); /* the kernel takes no other length for instructions */
     event->bp_type = type;
     if (!problem)
         return 0;

@@ -58,7 +58,7 @@
     X(EXTEND16, int16_t)                                                                                     \
     X(EXTEND32, int32_t)
 
-/* BAD is 0: what nobody decoded ends the program. */
+/* BAD is 0, so that a step that was not decoded ends the program. */
 #define VM_OTHERS(X)                                                                                         \
     X(BAD)                                                                                                   \
     X(EXIT)                                                                                                  \

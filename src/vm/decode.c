@@ -91,12 +91,12 @@ struct decoder {
     const struct image *image;
     const struct image_program *program;
     struct diagnostics *diagnostics;
-    const bool *seconds; /* the second halves of wide instructions */
+    const bool *seconds; /* which instructions are the second half of a wide one */
     struct vm_step *steps;
     int error;
 };
 
-/* To be jumped to or called. */
+/* Whether an instruction may be jumped to or called. */
 static bool is_target(const struct decoder *d, int64_t to)
 {
     return to >= 0 && to < d->program->count && !d->seconds[to];
@@ -237,7 +237,7 @@ static void decode_one(struct decoder *d, uint32_t at)
         else
             decode_jump(d, at, step);
     }
-    /* The frame's address is for reading only. */
+    /* Programs may read r10, the address of their frame, and not write it. */
     bool writes = (BPF_CLASS(insn->code) == BPF_ALU || BPF_CLASS(insn->code) == BPF_ALU64 ||
                    BPF_CLASS(insn->code) == BPF_LDX || BPF_CLASS(insn->code) == BPF_LD ||
                    BPF_MODE(insn->code) == BPF_ATOMIC);
@@ -251,7 +251,7 @@ int vm_decode(struct vm *vm, const struct image *image, const struct image_progr
 {
     bool *seconds = calloc(program->count + 1, sizeof *seconds);
     struct decoder d = {vm, image, program, diagnostics, seconds, NULL, 0};
-    d.steps = calloc((size_t)program->count + 1, sizeof *d.steps); /* the last one: VM_BAD */
+    d.steps = calloc((size_t)program->count + 1, sizeof *d.steps); /* one more, which stays VM_BAD */
     if (!seconds || !d.steps) {
         free(seconds);
         free(d.steps);

@@ -72,7 +72,7 @@ static bool code_of(const struct vm *vm, uint64_t handle, uint32_t *first)
     return (handle & VM_HANDLE_MASK) == VM_HANDLE_CODE && *first < vm->program->count;
 }
 
-/* False: the loop is over. */
+/* Runs a callback. False: the loop is over. */
 static bool call_back(struct vm *vm, uint32_t first, const uint64_t arguments[VM_ARGUMENTS])
 {
     if (!--vm->left) {
@@ -112,7 +112,7 @@ static uint64_t for_each(struct vm *vm, uint64_t handle, uint64_t code, uint64_t
     if (flags)
         return answer(-EINVAL);
     while (vm_map_next(map, &position, &key, &value)) {
-        /* The number of an array's element stands in a word of its own. */
+        /* The key of an array's element is a word of its own in the memory of programs. */
         index = position - 1;
         if (map->is_array) {
             key = (uint8_t *)&vm->indices[vm->depth];
@@ -129,7 +129,7 @@ static uint64_t for_each(struct vm *vm, uint64_t handle, uint64_t code, uint64_t
 
 /* ---- memory ---- */
 
-/* What a program may read without being its own: a text of the event. Behind it are zeros. */
+/* Finds a text of the event, which is outside of the memory of programs. What is read behind it is 0. */
 static bool find_text(struct vm *vm, uint64_t address, struct vm_text *text, uint64_t *offset)
 {
     uint64_t which = (address - VM_TEXT_BASE) >> 32;
@@ -222,7 +222,7 @@ uint64_t vm_clock(struct vm *vm)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* By how much another clock is ahead of the boot clock now, and so was at the event. */
+/* How far another clock is ahead of the boot clock now, and therefore was at the event. */
 static uint64_t clock_ahead(clockid_t clock)
 {
     struct timespec boot, other;

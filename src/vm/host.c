@@ -77,7 +77,7 @@ static int vm_create_maps(struct host *host, const struct image *image, struct d
             bad = &image->maps[i];
         }
     }
-    /* What is not touched costs nothing. */
+    /* Pages of it that are never touched take no memory. */
     void *memory =
         error ? MAP_FAILED
               : mmap(NULL, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -47,7 +47,7 @@ static void join_load(struct vm_step *step)
 void vm_join(struct vm_step *steps, uint32_t count)
 {
     enum { JOINED_MAX = 4 };
-    /* In this direction: a step is looked at before it becomes the first of a sequence itself. */
+    /* From the first step to the last, so that the steps behind one are unchanged when it is looked at. */
     for (uint32_t i = 0; i + JOINED_MAX <= count; i++) {
         struct vm_step *step = &steps[i];
         switch (step->code) {

@@ -126,7 +126,7 @@ static bool key_equal(const struct vm_map *map, uint32_t slot, const void *key)
     return !memcmp(mine, key, map->key_size);
 }
 
-/* The value at a key of so many words; most keys have one or two. */
+/* The value at a key of the given number of words; most keys have one or two. */
 static inline __attribute__((always_inline)) uint8_t *find_words(struct vm_map *map, const uint8_t *key,
                                                                  unsigned words)
 {
@@ -170,7 +170,7 @@ static void hash_remove(struct vm_map *map, uint32_t *link)
     map->count--;
 }
 
-/* The hand goes round and takes the first that was not touched since it came by. */
+/* Frees the first slot that was not used since the hand passed it last, going round (the clock algorithm). */
 static void lru_evict(struct vm_map *map)
 {
     for (uint64_t iterations = 0; iterations <= 2 * (uint64_t)map->max_entries; iterations++) {
@@ -190,7 +190,7 @@ static void lru_evict(struct vm_map *map)
     }
 }
 
-/* Number of a free slot; 0: the map is full. */
+/* Takes a free slot. Returns index + 1; 0: the map is full. */
 static uint32_t hash_take(struct vm_map *map)
 {
     if (map->is_lru && map->count == map->max_entries)

@@ -13,7 +13,7 @@
 #define BPF_FETCH 1
 #endif
 
-struct frame { /* to go back to */
+struct frame { /* where a call returns to */
     const struct vm_step *step;
     uint64_t saved[5]; /* r6 to r10 */
 };
@@ -25,7 +25,8 @@ static uint64_t swap(uint64_t value, unsigned bits)
                         : __builtin_bswap64(value);
 }
 
-/* There is one thread. False: it is no operation. *old is what was there. */
+/* An atomic operation; there is one thread, so nothing more is needed. *old is the value before. False: there is no
+ * such operation. */
 static bool atomic(uint64_t *value, int64_t operation, uint64_t operand, uint64_t compared, uint64_t old)
 {
     switch (operation & ~(int64_t)BPF_FETCH) {
@@ -269,7 +270,7 @@ do_ATOMIC32:
         goto fault;
     NEXT;
 do_ATOMIC64:
-    if (__builtin_expect(step->immediate == BPF_ADD, 1)) { /* nearly always: a count */
+    if (__builtin_expect(step->immediate == BPF_ADD, 1)) { /* nearly always this is an addition */
         uint64_t value;
         ACCESS(step->to, sizeof value);
         memcpy(&value, memory + at, sizeof value);

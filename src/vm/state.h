@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of this folder share. Nobody else includes it.
+/* What the files of this folder share. No other folder includes it.
  *
  *   host.c     the host's operations, the memory of programs, the ring
  *   map.c      maps
@@ -28,23 +28,24 @@ enum {
 
 /* ---- maps ---- */
 
-struct vm_slot {   /* of a hash map */
+struct vm_slot {   /* one key of a hash map */
     uint32_t hash; /* the highest bit is set while the slot is used */
-    uint32_t next; /* index + 1 of the next in the bucket, or in the list of the free */
+    /* Index + 1 of the next slot in the bucket, or in the list of free slots; 0: it is the last. */
+    uint32_t next;
 };
 
 struct vm_map {
     enum bpf_map_type type;
     uint32_t key_size, value_size, max_entries;
-    uint32_t key_room, element; /* bytes: a key rounded up to 8; key and value */
+    uint32_t key_room, element; /* bytes of a key, rounded up to 8, and of key and value together */
     uint8_t *elements;          /* in the memory of programs */
     bool is_array, is_hash, is_lru, is_ring;
     /* Hash maps: */
-    uint32_t *buckets; /* index + 1 of the first slot */
+    uint32_t *buckets; /* index + 1 of the first slot of each; 0: the bucket is empty */
     uint32_t bucket_mask;
     struct vm_slot *slots;
-    uint8_t *touched;     /* LRU: looked at since the hand came by */
-    uint32_t hand;        /* LRU */
+    uint8_t *touched;     /* LRU: whether each slot was used since the hand passed it */
+    uint32_t hand;        /* LRU: the slot that is looked at next when one is to be freed */
     uint32_t first_fresh; /* slots from here on were never used */
     uint32_t free, count;
 };
@@ -73,7 +74,7 @@ struct vm_step {
 
 struct vm_program {
     struct vm_step *steps; /* NULL: not loaded */
-    uint32_t count;        /* without the last step, which nobody may reach */
+    uint32_t count;        /* not counting the last step, which ends a program that runs past its end */
     const struct image_program *image;
 };
 
@@ -81,7 +82,7 @@ struct vm {
     struct host host;
     uint64_t budget;
     const struct image *image;
-    uint8_t *memory; /* of programs: context, indices, frames, ring, maps */
+    uint8_t *memory; /* all that programs can reach: context, indices, frames, ring, maps */
     uint64_t size;
     struct image_event *context;
     uint64_t *indices; /* one for each depth of calls: see for_each in helper.c */
@@ -99,10 +100,10 @@ struct vm {
     uint64_t random;
     /* Of the run: */
     const struct vm_program *program;
-    uint64_t left; /* of the budget */
+    uint64_t left; /* what is left of the budget */
     unsigned depth;
-    int stopped;         /* -errno: the program is ended */
-    uint32_t stopped_at; /* instruction */
+    int stopped;         /* 0, or the -errno for which the program was ended */
+    uint32_t stopped_at; /* the instruction at which it was */
 };
 
 static inline struct vm *vm_of(struct host *host)
@@ -110,7 +111,7 @@ static inline struct vm *vm_of(struct host *host)
     return (struct vm *)host;
 }
 
-/* `size` bytes at an address of a program; NULL: not all are its own. */
+/* Where `size` bytes at an address of a program are in this process; NULL: the program may not touch all of them. */
 static inline void *vm_at(struct vm *vm, uint64_t address, uint64_t size)
 {
     uint64_t offset = address - (uint64_t)(uintptr_t)vm->memory;
@@ -125,15 +126,15 @@ static inline struct vm_map *vm_map_of(struct vm *vm, uint64_t handle)
     return (handle & VM_HANDLE_MASK) == VM_HANDLE_MAP && index < vm->map_count ? &vm->maps[index] : NULL;
 }
 
-/* decode.c: 0, or -errno with a diagnostic. */
+/* decode.c: makes the steps of a program. 0, or -errno with a diagnostic. */
 int vm_decode(struct vm *vm, const struct image *image, const struct image_program *program,
               struct vm_program *out, struct diagnostics *diagnostics);
-/* join.c: for the steps of a program, after they were decoded. */
+/* join.c: joins frequent sequences among the steps of a program, which were decoded before. */
 void vm_join(struct vm_step *steps, uint32_t count);
-/* The place in the script that an instruction comes from. */
+/* The span of the script that an instruction comes from. */
 struct span vm_span(const struct image_program *program, uint32_t instruction);
 
-/* run.c: runs from a step on, with arguments in r1 to r5. */
+/* run.c: runs a program from a step on, with the arguments in r1 to r5. Returns r0. */
 uint64_t vm_execute(struct vm *vm, uint32_t first, const uint64_t arguments[VM_ARGUMENTS]);
 
 /* helper.c */
