@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "builtin/all.h"
 #include "cmd/command.h"
 #include "cmd/complete.h"
@@ -211,6 +212,7 @@ static void offer_arguments(struct candidates *candidates, const struct scan *sc
 /* Maps and variables that the program has named so far. */
 static void offer_names(struct candidates *candidates, const char *program, const char *end)
 {
+    struct table seen = {0};
     for (const char *at = program; at < end; at++) {
         if (*at != '@' && *at != '$')
             continue;
@@ -219,11 +221,13 @@ static void offer_names(struct candidates *candidates, const char *program, cons
             length++;
         struct text name = {0};
         text_append(&name, at, length);
-        if (length > 1 && !strstr(text_string(&candidates->out), text_string(&name)))
+        if (length > 1 && !table_find(&seen, text_string(&name)) &&
+            !table_put(&seen, text_string(&name), candidates))
             candidates_offer(candidates, text_string(&name), NULL);
         text_free(&name);
         at += length - 1;
     }
+    table_free(&seen);
 }
 
 static void offer_builtins(struct candidates *candidates)

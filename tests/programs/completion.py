@@ -88,6 +88,13 @@ def check_beginnings():
     say(not bad, "all beginnings of programs are completed in silence", "\n".join(bad[:3]))
 
 
+def check_names():
+    """Each map of the program once, also one whose name is a part of another's."""
+    program = "begin { @ab = 1; $c = 2; @b[1] = 2; @a = 3; @ab = 4; print(@"
+    done = subprocess.run(["spoor", "completion", "candidates", "--", "-e", program], stdout=subprocess.PIPE, universal_newlines=True)
+    say(done.stdout.split("\n") == [program + "ab", program + "b", program + "a", ""], "each map of a program", done.stdout)
+
+
 pid = str(os.getpid())
 is_root = os.geteuid() == 0
 
@@ -121,11 +128,11 @@ if is_root:
     check(bash, "bash: a tracepoint", "spoor -l tracepoint:sched:sched_wakeup_n\t", "spoor -l tracepoint:sched:sched_wakeup_new ")
     check(bash, "bash: a tracepoint of BCC's", "spoor count t:sched:sched_wakeup_n\t", "spoor count t:sched:sched_wakeup_new ")
     check(bash, "bash: a tracepoint of list", "spoor list sched:sched_wakeup_n\t", "spoor list sched:sched_wakeup_new ")
-else:
-    print("skip tracepoints: needs root")
     check(bash, "bash: a tracepoint in a program", "spoor -e 'tracepoint:sched:sched_wakeup_n\t", "spoor -e 'tracepoint:sched:sched_wakeup_new", without=("new'",))
     check(bash, "bash: a field", "spoor -e 'tracepoint:sched:sched_wakeup /args.pri\t", "sched_wakeup /args.prio", without=("prio'",))
     check(bash, "bash: a field in a block", "spoor -e 'begin { } tracepoint:sched:sched_wakeup { @[args->target_\t", "{ @[args->target_cpu")
+else:
+    print("skip tracepoints: needs root")
 check(bash, "bash: a function in a program", "spoor -e 'begin { } uprobe:libc:malloc_tri\t", "spoor -e 'begin { } uprobe:libc:malloc_trim", without=("trim'",))
 check(bash, "bash: a function of a library", "spoor -l uprobe:libc:malloc_tri\t", "spoor -l uprobe:libc:malloc_trim ")
 check(bash, "bash: a builtin", "spoor -e 'begin { printf(\"%s\", strft\t", "spoor -e 'begin { printf(\"%s\", strftime")
@@ -138,6 +145,7 @@ check_time(bash, "bash, functions in a program", "spoor -e 'uprobe:libc:malloc_t
 check_time(bash, "bash, tracepoints", "spoor -l tracepoint:sched:sched_wakeup_n\t")
 bash.close()
 check_beginnings()
+check_names()
 
 # ---- zsh ----
 if shutil.which("zsh"):
