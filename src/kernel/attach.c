@@ -269,7 +269,7 @@ static int perf_event_of_process(struct attachment *attachment, const struct ker
 }
 
 int kernel_attach_perf_event(struct kernel *kernel, const struct attach_request *request,
-                             const struct perf_event_attr *attributes, pid_t pid, int cpu)
+                             const struct perf_event_attr *attributes, pid_t pid)
 {
     const struct kernel_program *program = attach_program(kernel, request);
     if (!program)
@@ -282,11 +282,8 @@ int kernel_attach_perf_event(struct kernel *kernel, const struct attach_request 
     event.size = sizeof event;
     event.disabled = 1;
     int error = 0;
-    if (pid > 0 && cpu < 0) {
+    if (pid > 0) {
         error = perf_event_of_process(attachment, program, &event, pid);
-    } else if (cpu >= 0) {
-        int fd = syscall_perf_event_open(&event, pid > 0 ? pid : -1, cpu);
-        error = fd < 0 ? fd : attach_to_event(attachment, program, fd, false, 0);
     } else {
         for (size_t i = 0; i < kernel->online_count && !error; i++) {
             int fd = syscall_perf_event_open(&event, -1, (int)kernel->online[i]);

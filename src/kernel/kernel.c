@@ -42,6 +42,7 @@ static uint64_t kernel_clock(struct host *host)
 static void kernel_close(struct host *host)
 {
     struct kernel *kernel = kernel_of(host);
+    timers_free(kernel);
     kernel_detach_from(kernel, 0);
     free(kernel->attachments);
     if (kernel->tracefs)

@@ -20,6 +20,7 @@
  *   pad.c            which nop of a declared USDT probe is the fastest that is safe
  *   watch.c          notices that programs map code
  *   quiesce.c        waits until programs that were running have returned
+ *   timer.c          runs the programs of interval probes
  *   leave.c          the end: a child closes what is slow to close
  *   state.h          what these files share
  */
@@ -78,10 +79,21 @@ struct attach_request {
 int kernel_attach_raw_tracepoint(struct kernel *kernel, const struct attach_request *request,
                                  const char *event);
 int kernel_attach_tracepoint(struct kernel *kernel, const struct attach_request *request, uint64_t event_id);
-/* Attaches to a perf event on one CPU, or with a `cpu` of -1 on all that are online, for one process or with a `pid` of
- * -1 for all. */
+/* Attaches to a perf event of one process, or with a `pid` of -1 on all CPUs that are online. */
 int kernel_attach_perf_event(struct kernel *kernel, const struct attach_request *request,
-                             const struct perf_event_attr *attributes, pid_t pid, int cpu);
+                             const struct perf_event_attr *attributes, pid_t pid);
+
+/* Has the program, one of BPF_PROG_TYPE_RAW_TRACEPOINT, run every `period` nanoseconds, at most once in 10 us, from
+ * kernel_timers_start() on, on whatever CPU. 0 or -ENOMEM. */
+int kernel_attach_timer(struct kernel *kernel, const struct attach_request *request, uint64_t period);
+/* Starts the thread that runs what kernel_attach_timer() was given; nothing may be added after it. 0 or -errno. */
+int kernel_timers_start(struct kernel *kernel);
+/* Why the kernel refused to run the program of a timer, after which no timer runs any more: -errno, and the program in
+ * *program. 0: it refused none. */
+int kernel_timers_failed(const struct kernel *kernel, size_t *program);
+/* Runs what is due by now, and ends the thread. To be called before the stop flag is set, after which programs do
+ * nothing. */
+void kernel_timers_stop(struct kernel *kernel);
 
 /* Attaches a program for fentry or fexit to the function that it was loaded for. */
 int kernel_attach_function(struct kernel *kernel, const struct attach_request *request);

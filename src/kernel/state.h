@@ -83,6 +83,7 @@ struct kernel {
     struct tracefs *tracefs; /* NULL until an attachment needs it */
     int tracefs_error; /* why it could not be opened, which is not tried again; 0: it was not tried or is open */
     unsigned group_number;
+    struct timers *timers; /* NULL: there are none; see timer.c */
     struct watch *watches; /* one for each CPU that was online: see watch.c */
     size_t watch_count;
     enum pad pad; /* the result of kernel_pad(), if pad_is_known */
@@ -201,6 +202,9 @@ struct attach_strategy {
 int attach_sites(const struct attach_strategy *strategy, size_t *bad);
 /* How many events the kprobes of a program missed, as far as this kernel counts them: from Linux 6.7 on. */
 uint64_t sites_missed(const struct kernel *kernel, size_t program);
+
+/* timer.c */
+void timers_free(struct kernel *kernel);
 
 /* trace_events.c: uprobe_events and kprobe_events of tracefs. */
 int trace_events_open(struct kernel *kernel); /* 0, or -errno where tracefs cannot be used */

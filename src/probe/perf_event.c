@@ -4,8 +4,6 @@
  * in each of its threads. */
 #include "probe/perf_event.h"
 
-#include <stdio.h>
-
 #include "sym/btf.h"
 
 static void perf_event_fill(struct probe_environment *environment, const struct context_uses *uses,
@@ -15,8 +13,7 @@ static void perf_event_fill(struct probe_environment *environment, const struct 
     struct probe_context *context = &variant->context;
     context->program_type = BPF_PROG_TYPE_PERF_EVENT;
     context->space = site->of_process ? SPACE_USER : SPACE_KERNEL;
-    context->has_registers = true;                  /* struct bpf_perf_event_data begins with them */
-    context->ignores_pid_filter = site->on_one_cpu; /* a timer of spoor is no event of the traced process */
+    context->has_registers = true; /* struct bpf_perf_event_data begins with them */
     context->args_missing = "it has no arguments";
     if (uses->ctx) {
         struct btf_file *btf = probe_btf(environment);
@@ -32,19 +29,6 @@ int perf_event_plan(const struct probe_kind *kind, struct probe_environment *env
     return probe_plan_simple(kind, environment, uses, sites, variants, perf_event_fill);
 }
 
-/* The number of the first CPU that is online; CPU 0 may be offline. */
-static int online_cpu(void)
-{
-    unsigned cpu = 0;
-    FILE *file = fopen("/sys/devices/system/cpu/online", "re");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%u", &cpu) != 1)
-        cpu = 0;
-    fclose(file);
-    return (int)cpu;
-}
-
 int perf_event_attach(struct probe_environment *environment, struct kernel *kernel,
                       const struct probe_variant *variant, struct attach_request *request)
 {
@@ -56,8 +40,7 @@ int perf_event_attach(struct probe_environment *environment, struct kernel *kern
         pid_t pid = site->of_process && environment->pid ? environment->pid : -1;
         for (size_t k = 0; k < (count ? count : 1); k++) {
             int error = kernel_attach_perf_event(kernel, request, &site->attributes,
-                                                 count ? environment->processes[k] : pid,
-                                                 site->on_one_cpu ? online_cpu() : -1);
+                                                 count ? environment->processes[k] : pid);
             if (error)
                 return error;
         }

@@ -11,7 +11,6 @@
 
 struct perf_site {
     struct perf_event_attr attributes;
-    bool on_one_cpu;
     /* It watches memory of a process: with -p or -c it is set in the threads of that process, not on every CPU. */
     bool of_process;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* interval and profile: the CPU clock's software event with a period, on one CPU or on all. */
+/* interval and profile: a timer that spoor runs, and the CPU clock's software event with a period on all CPUs. A
+ * site's detail is a struct perf_site for both. */
 #include <string.h>
 
 #include "probe/all.h"
@@ -72,7 +73,6 @@ static int timer_expand(const struct probe_kind *kind, struct probe_environment 
         return -EINVAL;
     }
     struct perf_site *site = arena_new(environment->arena, struct perf_site);
-    site->on_one_cpu = kind == &probe_kind_interval;
     site->attributes = (struct perf_event_attr){
         .size = sizeof site->attributes,
         .type = PERF_TYPE_SOFTWARE,
@@ -83,17 +83,37 @@ static int timer_expand(const struct probe_kind *kind, struct probe_environment 
     return 0;
 }
 
-/* Over recordings their time counts, and there is one CPU. On the user-space host without any, none passes.
- */
+static void interval_fill(struct probe_environment *environment, const struct context_uses *uses,
+                          struct probe_variant *variant)
+{
+    (void)environment, (void)uses;
+    variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+    variant->context.space = SPACE_KERNEL;
+    variant->context.ignores_pid_filter = true; /* it runs in spoor, not in the traced process */
+    variant->context.args_missing = "it has no arguments";
+}
+
+static int interval_plan(const struct probe_kind *kind, struct probe_environment *environment,
+                         const struct context_uses *uses, const struct probe_sites *sites,
+                         struct probe_variants *variants)
+{
+    return probe_plan_simple(kind, environment, uses, sites, variants, interval_fill);
+}
+
+/* Over recordings their time counts, and there is one CPU. On the user-space host without any, none passes. */
 static int timer_attach(struct probe_environment *environment, struct kernel *kernel,
                         const struct probe_variant *variant, struct attach_request *request)
 {
     int error = 0;
-    if (kernel)
+    if (kernel && variant->kind == &probe_kind_profile)
         return perf_event_attach(environment, kernel, variant, request);
-    for (size_t i = 0; i < variant->count && environment->replay && !error; i++) {
+    for (size_t i = 0; i < variant->count && !error; i++) {
         const struct perf_site *site = variant->sites[i].detail;
-        error = replay_every(environment->replay, site->attributes.sample_period, (uint32_t)request->program);
+        const uint64_t period = site->attributes.sample_period;
+        if (kernel)
+            error = kernel_attach_timer(kernel, request, period);
+        else if (environment->replay)
+            error = replay_every(environment->replay, period, (uint32_t)request->program);
     }
     return error;
 }
@@ -115,12 +135,11 @@ static int timer_list(const struct probe_kind *kind, struct probe_environment *e
 
 const struct probe_kind probe_kind_interval = {
     .name = "interval",
-    .needs = (const char *const[]){"perf_events", NULL},
     .aliases = (const char *const[]){"i", NULL},
     .forms = "interval:UNIT:COUNT (hz, s, ms, us) or interval:DURATION",
-    .what = "at regular times, on one CPU",
+    .what = "at regular times, once for the whole machine",
     .expand = timer_expand,
-    .plan = perf_event_plan,
+    .plan = interval_plan,
     .replays = true,
     .attach = timer_attach,
     .list = timer_list,

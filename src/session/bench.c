@@ -53,7 +53,7 @@ static struct outcome test_run(struct session *session, const struct session_uni
     uint64_t begin = session->host->operations->clock(session->host);
     int error = session->host->operations->run(session->host, unit->program);
     outcome.ns = session->host->operations->clock(session->host) - begin;
-    session_consume_all(session);
+    session_consume(session, true);
     outcome.passed = !error && !control->result && !session->handler.exit_code &&
                      session->reported_count == reported_count;
     session->handler.exit_requested = false;
@@ -152,13 +152,13 @@ static void bench_all(struct session *session)
             if (host->run(session->host, unit->program))
                 break;
             if (++runs % 1024 == 0)
-                session_consume_all(session);
+                session_consume(session, true);
         }
         uint64_t wall = host->clock(session->host) - begin;
         struct host_runs after = host->runs(session->host, unit->program);
         uint64_t counted = after.count - before.count;
         uint64_t each = counted ? (after.ns - before.ns) / counted : runs ? wall / runs : 0;
-        session_consume_all(session);
+        session_consume(session, true);
         session->handler.exit_requested = false;
         if (session->options.is_json) {
             json_name(session, "benchmark_result", bench_name(unit));

@@ -186,7 +186,7 @@ void replay_run_special(struct session *session, enum probe_time time)
             if (vm_context(session->vm))
                 memset(vm_context(session->vm), 0, sizeof(struct image_event));
             run_program(session, session->units[i].program);
-            session_consume_all(session);
+            session_consume(session, true);
         }
 }
 
@@ -396,7 +396,7 @@ static void finish(struct session *session, uint64_t *time)
     bool over = !replay_is_live(replay);
     while (!over && !interrupt_cuts(session)) {
         over = run_events(session, time, end) || replay_settled(replay) >= end;
-        session_consume_all(session);
+        session_consume(session, true);
         if (over)
             break;
         wait_a_little();
@@ -426,14 +426,14 @@ void replay_loop(struct session *session)
     bool over = false;
     while (!over) {
         over = run_events(session, &time, UINT64_MAX);
-        session_consume_all(session);
+        session_consume(session, true);
         if (over || session_interrupted(session))
             break;
         uint64_t settled = replay_settled(replay);
         if (settled != UINT64_MAX && settled > time) {
             time = settled; /* nothing was recorded until then */
             run_timers(session, time);
-            session_consume_all(session);
+            session_consume(session, true);
         }
         if (session->handler.exit_requested || session->broken_output || !replay_is_live(replay))
             break;

@@ -110,7 +110,7 @@ static int handle_event(void *state, const uint8_t *record, size_t length)
     return 0;
 }
 
-static int consume(struct session *session, bool drain)
+int session_consume(struct session *session, bool drain)
 {
     int count =
         session->pump
@@ -142,11 +142,6 @@ void session_collect(struct session *session)
     pump_consume(session, PUMP_FILL, 0, handle_event, session);
 }
 
-void session_consume_all(struct session *session)
-{
-    consume(session, true);
-}
-
 /* ---- the beginning ---- */
 
 static int load(struct session *session)
@@ -165,83 +160,6 @@ static int load(struct session *session)
         }
     }
     return error;
-}
-
-static void *special_thread(void *state)
-{
-    struct session *session = state;
-    enum probe_time time = session->special_time;
-    if (time == PROBE_ITERATE && kernel_walk(session->kernel))
-        session->walk_failed = true;
-    for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].variant->kind->time == time && time != PROBE_ITERATE) {
-            int error = session->host->operations->run(session->host, session->units[i].program);
-            if (error && !session->special_error) {
-                session->special_error = error;
-                session->special_unit = i;
-            }
-        }
-    return NULL;
-}
-
-/* Reports what the thread could not do: the diagnostics belong to this one. */
-static void report_special(struct session *session)
-{
-    if (!session->special_error)
-        return;
-    const struct probe_site *site = &session->units[session->special_unit].variant->sites[0];
-    diagnose_error(&session->diagnostics, site->span, "The kernel could not run this block: %s",
-                   strerror(-session->special_error));
-    session->special_error = 0;
-}
-
-/* Makes programs return at their first instruction from now on. */
-static void stop_programs(struct session *session)
-{
-    struct image_control *control = session->host->operations->control(session->host);
-    if (control)
-        __atomic_store_n(&control->stop, 1, __ATOMIC_SEQ_CST);
-}
-
-/* Runs the begin or end probes, those for a signal, or walks over what an iterator walks over. A thread does,
- * so that what they print is read while they run: a loop that prints much would fill the ring. Without a
- * thread they run all the same. */
-static void run_special(struct session *session, enum probe_time time)
-{
-    if (session->vm) {
-        replay_run_special(session, time);
-        return;
-    }
-    session->special_time = time;
-    bool any = false;
-    for (size_t i = 0; i < session->unit_count; i++)
-        any |= session->units[i].variant->kind->time == time;
-    if (!any)
-        return;
-    if (thread_start(&session->special_thread, special_thread, session)) {
-        special_thread(session);
-        report_special(session);
-        return;
-    }
-    session->has_special_thread = true;
-    for (;;) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until); /* the time of day may be set, also backwards */
-        until.tv_nsec += WAIT_SHORTEST_MS * 1000000;
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_sec++;
-            until.tv_nsec -= 1000000000;
-        }
-        if (pthread_clockjoin_np(session->special_thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
-            session->has_special_thread = false;
-            report_special(session);
-            return;
-        }
-        consume(session, false);
-        if (time == PROBE_ITERATE &&
-            (session_interrupted(session) || session->handler.exit_requested || session->broken_output))
-            stop_programs(session);
-    }
 }
 
 /* Shows the user how far attaching is. */
@@ -425,12 +343,13 @@ static int iterate(struct session *session, int wait_ms)
     remember_process(session);
     session->is_over |= wait_for_events(session, wait_ms);
     for (; session->pending_sigusr1; session->pending_sigusr1--)
-        run_special(session, PROBE_AT_SIGNAL);
+        special_run(session, PROBE_AT_SIGNAL);
     if (session->live_replay)
         session->is_over |= live_replay_step(session, UINT64_MAX);
-    int count = consume(session, false);
+    int count = session_consume(session, false);
     grow_look(session);
     unwind_look(session);
+    special_look_at_timers(session);
     return count;
 }
 
@@ -491,16 +410,17 @@ static void end(struct session *session)
     session->holds_output = false;
     child_settle(session);
     limits_time(session, false);
-    stop_programs(session);
+    special_stop_timers(session);
+    special_stop(session);
     if (session->kernel)
         kernel_await_programs(session->kernel);
     runtime_errors_count_skipped(session);
     if (session->live_replay)
         live_replay_finish(session);
-    consume(session, true);
+    session_consume(session, true);
     interrupt_end_begins(session);
-    run_special(session, PROBE_AT_END);
-    consume(session, true);
+    special_run(session, PROBE_AT_END);
+    session_consume(session, true);
     interrupt_maps_begin(session);
     if (!session->broken_output)
         print_maps(session);
@@ -612,8 +532,8 @@ static int begin(struct session *session)
     if ((error = unwind_begin(session)))
         return error;
     session->holds_output = true;
-    run_special(session, PROBE_AT_BEGIN);
-    consume(session, true);
+    special_run(session, PROBE_AT_BEGIN);
+    session_consume(session, true);
     if (!session->handler.exit_requested && !(error = processes_begin(session)) && !(error = attach(session)))
         error = processes_attached(session);
     end_progress(session);
@@ -621,6 +541,10 @@ static int begin(struct session *session)
         error = grow_begin(session);
     if (!error && !session->handler.exit_requested && session->live_replay)
         error = live_replay_begin(session);
+    if (!error) {
+        give_up_privileges(session); /* before there are threads, which would keep theirs */
+        error = special_start_timers(session);
+    }
     if (!error && !session->handler.exit_requested && session->options.command)
         error = child_release(session);
     if (error && error != -EINTR) {
@@ -632,13 +556,12 @@ static int begin(struct session *session)
         session->is_over = true;
         return 0;
     }
-    give_up_privileges(session);
     pump_run(session);
     replay_begin(session);
     report_left_out(session, reported);
     report_attached(session);
     limits_time(session, true);
-    run_special(session, PROBE_ITERATE);
+    special_run(session, PROBE_ITERATE);
     bench_run(session);
     if (session->walk_failed)
         session_report(session, "WARNING: the walk over the kernel's objects ended early\n");
@@ -665,10 +588,11 @@ static int clean_up(void *state)
 {
     struct session *session = state;
     if (session->has_special_thread) {
-        stop_programs(session);
+        special_stop(session);
         pthread_join(session->special_thread, NULL);
         session->has_special_thread = false;
     }
+    special_stop_timers(session);
     child_end(session);
     session->holds_output = false;
     session_flush(session);
@@ -747,7 +671,7 @@ void session_leave(struct session *session)
     if (!session->host)
         return;
     session->broken_output = true; /* the caller discards the output */
-    stop_programs(session);
+    special_stop(session);
     session_guarded(session, clean_up, session);
     if (session->kernel)
         kernel_leave(session->kernel);

@@ -7,6 +7,7 @@
  *   compile.c         text → tree → variants → typed tree → image
  *   definitions.c     C headers; names from outside the script
  *   run.c             load, begin, attach, the loop, end
+ *   special.c         runs the programs of begin, end, self, iter and interval probes
  *   interrupt.c       signals that ask for the end, which then comes soon
  *   output.c          where the output goes: files, pipes, readers that pause
  *   limits.c          --duration, --max-memory

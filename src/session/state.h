@@ -360,6 +360,20 @@ int grow_begin(struct session *session);
 void grow_look(struct session *session);
 void grow_close(struct session *session);
 
+/* ---- special.c ---- */
+
+/* Makes programs return at their first instruction from now on. */
+void special_stop(struct session *session);
+/* Runs the begin or end probes, those for a signal, or walks over what an iterator walks over, and prints what they
+ * print meanwhile. */
+void special_run(struct session *session, enum probe_time time);
+/* Starts the timers of interval probes. 0 or -errno. */
+int special_start_timers(struct session *session);
+/* Ends the trace if the kernel refused to run a timer's program. */
+void special_look_at_timers(struct session *session);
+/* To be called before special_stop(), so that what is due runs. */
+void special_stop_timers(struct session *session);
+
 /* ---- run.c ---- */
 
 /* Attaches the program of a unit. 0, or -errno with a diagnostic. */
@@ -369,8 +383,9 @@ void session_report(struct session *session, const char *format, ...) __attribut
 void session_report_text(struct session *session, const struct text *text);
 /* Writes session->out. */
 void session_flush(struct session *session);
-/* Handles every record that has come, and writes what they print. */
-void session_consume_all(struct session *session);
+/* Handles records that have come and writes what they print; with `drain` all of them, as at the end (see bpf/host.h).
+ * Returns their number. */
+int session_consume(struct session *session, bool drain);
 /* Handles every record that has come. */
 void session_deliver(struct session *session);
 /* Handles the records of programs that ran in this process. */

@@ -197,17 +197,17 @@ static void test_perf_event(void **state)
     struct attach_request request = request_of(&f, PROGRAM_PERF);
     struct perf_event_attr clock = {
         .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = 1000000};
-    assert_int_equal(kernel_attach_perf_event(f.kernel, &request, &clock, -1, -1), 0);
+    assert_int_equal(kernel_attach_perf_event(f.kernel, &request, &clock, -1), 0);
     for (double until = milliseconds() + 100; milliseconds() < until;)
         ;
     uint64_t all = counted(&f, 0);
     assert_true(all >= 20);
     clock.freq = 1;
     clock.sample_freq = 1U << 30;
-    assert_int_equal(kernel_attach_perf_event(f.kernel, &request, &clock, -1, -1), -EINVAL);
+    assert_int_equal(kernel_attach_perf_event(f.kernel, &request, &clock, -1), -EINVAL);
     clock.sample_freq = 99;
-    assert_int_equal(kernel_attach_perf_event(f.kernel, &request, &clock, 0x3ffffff, -1), -ESRCH);
-    assert_int_equal(kernel_attach_perf_event(f.kernel, &request, &clock, getpid(), -1), 0);
+    assert_int_equal(kernel_attach_perf_event(f.kernel, &request, &clock, 0x3ffffff), -ESRCH);
+    assert_int_equal(kernel_attach_perf_event(f.kernel, &request, &clock, getpid()), 0);
     struct text text = {0};
     kernel_describe_attachments(f.kernel, &text);
     assert_non_null(strstr(text_string(&text), "perf_event"));

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Programs that no event of the kernel runs: this process does, for begin, end, self and iter probes, and by timers for
+ * those of interval. */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/thread.h"
+#include "session/state.h"
+
+enum { LOOK_NS = 1000000 /* between looks at what the programs print */ };
+
+static void *special_thread(void *state)
+{
+    struct session *session = state;
+    enum probe_time time = session->special_time;
+    if (time == PROBE_ITERATE && kernel_walk(session->kernel))
+        session->walk_failed = true;
+    for (size_t i = 0; i < session->unit_count; i++)
+        if (session->units[i].variant->kind->time == time && time != PROBE_ITERATE) {
+            int error = session->host->operations->run(session->host, session->units[i].program);
+            if (error && !session->special_error) {
+                session->special_error = error;
+                session->special_unit = i;
+            }
+        }
+    return NULL;
+}
+
+static void report_refusal(struct session *session, size_t unit, int error)
+{
+    const struct probe_site *site = &session->units[unit].variant->sites[0];
+    diagnose_error(&session->diagnostics, site->span, "The kernel could not run this block: %s",
+                   strerror(-error));
+}
+
+/* Reports what the thread could not do: the diagnostics belong to this one. */
+static void report_special(struct session *session)
+{
+    if (session->special_error)
+        report_refusal(session, session->special_unit, session->special_error);
+    session->special_error = 0;
+}
+
+void special_stop(struct session *session)
+{
+    struct image_control *control = session->host->operations->control(session->host);
+    if (control)
+        __atomic_store_n(&control->stop, 1, __ATOMIC_SEQ_CST);
+}
+
+int special_start_timers(struct session *session)
+{
+    return session->kernel ? kernel_timers_start(session->kernel) : 0;
+}
+
+void special_stop_timers(struct session *session)
+{
+    if (session->kernel)
+        kernel_timers_stop(session->kernel);
+}
+
+void special_look_at_timers(struct session *session)
+{
+    size_t program;
+    int error = session->kernel ? kernel_timers_failed(session->kernel, &program) : 0;
+    for (size_t i = 0; error && i < session->unit_count; i++)
+        if (session->units[i].program == program && !session->is_over) {
+            report_refusal(session, i, error);
+            session->is_over = true;
+        }
+}
+
+/* A thread runs the programs, so that what they print is read while they run: a loop that prints much would fill the
+ * ring. Without a thread they run all the same. */
+void special_run(struct session *session, enum probe_time time)
+{
+    if (session->vm) {
+        replay_run_special(session, time);
+        return;
+    }
+    session->special_time = time;
+    bool any = false;
+    for (size_t i = 0; i < session->unit_count; i++)
+        any |= session->units[i].variant->kind->time == time;
+    if (!any)
+        return;
+    if (thread_start(&session->special_thread, special_thread, session)) {
+        special_thread(session);
+        report_special(session);
+        return;
+    }
+    session->has_special_thread = true;
+    for (;;) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until); /* the time of day may be set, also backwards */
+        until.tv_nsec += LOOK_NS;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000;
+        }
+        if (pthread_clockjoin_np(session->special_thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
+            session->has_special_thread = false;
+            report_special(session);
+            return;
+        }
+        session_consume(session, false);
+        if (time == PROBE_ITERATE &&
+            (session_interrupted(session) || session->handler.exit_requested || session->broken_output))
+            special_stop(session);
+    }
+}
