@@ -15,17 +15,6 @@
 #include "base/call_filter.h"
 #include "base/rights.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
-
 /* ---- what it may ask the kernel for ---- */
 
 static const uint32_t allowed[] = {
@@ -35,7 +24,7 @@ static const uint32_t allowed[] = {
     SYS_exit,          SYS_exit_group,      SYS_rt_sigreturn, SYS_rt_sigaction, SYS_rt_sigprocmask,
     SYS_clock_gettime, SYS_clock_getres,    SYS_gettimeofday, SYS_futex,        SYS_getpid,
     SYS_gettid,        SYS_restart_syscall,
-#if IS_SANITIZED
+#if SANDBOX_IS_SANITIZED
     SYS_sched_yield,   SYS_sigaltstack,     SYS_readlinkat,   SYS_getrlimit,    SYS_sched_getaffinity,
 #endif
 };
@@ -119,12 +108,12 @@ int sandbox_enter(const struct sandbox *options)
     be_the_first_to_go();
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
-    if (options->memory && !IS_SANITIZED) /* a sanitizer's shadow alone is larger */
+    if (options->memory && !SANDBOX_IS_SANITIZED) /* a sanitizer's shadow alone is larger */
         limit(RLIMIT_AS, options->memory);
     int error = give_up_root(options);
     if (!error)
         error = rights_keep(0);
-    if (!error && prctl(PR_SET_DUMPABLE, IS_SANITIZED))
+    if (!error && prctl(PR_SET_DUMPABLE, SANDBOX_IS_SANITIZED))
         error = -errno;
     if (!error)
         error = end_with(options); /* after the change of user, which forgets it */

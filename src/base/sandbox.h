@@ -8,6 +8,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Whether we are built with a sanitizer, which takes more memory and a few more system calls. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANDBOX_IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANDBOX_IS_SANITIZED 1
+#endif
+#endif
+#ifndef SANDBOX_IS_SANITIZED
+#define SANDBOX_IS_SANITIZED 0
+#endif
+
 struct sandbox {
     pid_t parent;    /* the process that made it */
     uint64_t memory; /* limit of its address space, bytes; 0: none */

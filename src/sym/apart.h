@@ -72,6 +72,8 @@ bool apart_inside(void);
 void apart_outlive_threads(void);
 /* For tests that want to see the reading itself: reads here, without a child, from now on. */
 void apart_pretend(void);
+/* For tests: how many children have died of a question, or had to be ended, in this process. */
+unsigned apart_deaths(void);
 /* For tests of who asks: what is done to each answer before it leaves the child. */
 void apart_answers_change(void (*change)(struct text *answer));
 /* Something for the parent's `hear`, before the answer. */

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sym/apart.h"
 #include "sym/dwarf.h"
 
 enum test_colour { TEST_RED = -2, TEST_GREEN, TEST_BLUE = 300 };
@@ -254,7 +255,7 @@ static void test_damaged(void **state)
 {
     enum { ROUNDS = 60, CHANGES = 400 };
     const char *wanted = getenv("DAMAGED_ROUNDS"); /* make check-deep: more */
-    const unsigned rounds = wanted ? (unsigned)atoi(wanted) : ROUNDS;
+    const unsigned rounds = wanted ? (unsigned)atoi(wanted) : ROUNDS, deaths = apart_deaths();
     struct stat status;
     char path[64];
     (void)state;
@@ -276,6 +277,7 @@ static void test_damaged(void **state)
         opened += ask_damaged(path);
     }
     assert_true(opened > rounds / 2);
+    assert_int_equal(apart_deaths(), deaths);
     assert_int_equal(ftruncate(copy, status.st_size / 2), 0);
     ask_damaged(path);
     free(bytes);

@@ -145,7 +145,7 @@ static void test_damaged(void **state)
 {
     enum { DAMAGED = 200, BYTES_CHANGED = 60 };
     const char *wanted = getenv("DAMAGED_ROUNDS"); /* make check-deep: more */
-    const unsigned rounds = wanted ? (unsigned)atoi(wanted) : DAMAGED;
+    const unsigned rounds = wanted ? (unsigned)atoi(wanted) : DAMAGED, deaths = apart_deaths();
     struct stat status;
     char path[64];
     size_t read = 0;
@@ -174,6 +174,7 @@ static void test_damaged(void **state)
         read += read_everything(path);
     }
     assert_int_not_equal(read, 0);
+    assert_int_equal(apart_deaths(), deaths);
     free(bytes);
     close(own);
     close(copy);
