@@ -84,7 +84,7 @@ static void print_chapter(struct report *report, const struct object *object, co
     report_flush(report, false);
 }
 
-/* From the beginning again: what is about to be read is the same. */
+/* From the beginning again. What is about to be read is the same, unless somebody writes over it meanwhile. */
 static int reopen(struct report *report)
 {
     struct text why = {0};
@@ -97,6 +97,10 @@ static int reopen(struct report *report)
     text_free(&why);
     if (error)
         return error;
+    if (recording_model(again)->object_count != recording_model(report->recording)->object_count) {
+        recording_close(again); /* the types of the objects that were found are indexes into the model */
+        return -ESTALE;
+    }
     report_unread(report); /* of the first time that it was read */
     recording_close(report->recording);
     report->recording = again;
@@ -184,6 +188,6 @@ int report_slowest(struct report *report)
     stories_free(&stories);
     if (got < 0 && got != -EINTR)
         command_print(stderr, "ERROR: cannot read %s: %s\n", recording_path(report->recording),
-                      strerror(-got));
+                      got == -ESTALE ? "somebody writes over it" : strerror(-got));
     return got < 0;
 }
