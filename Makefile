@@ -53,7 +53,7 @@ endif
 
 # libspoor is the recorder (src/recorder); everything else is the tracer. libspoortracer is that without the command.
 FOLDERS  := base type sym reader lang bpf print export vm kernel builtin probe session tracer
-SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c))
+SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c src/$(folder)/*/*.c))
 COMMANDS := $(wildcard src/cmd/*.c)
 OBJECTS  := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
 MAIN     := $(COMMANDS:src/%.c=$(BUILD)/obj/%.o)
@@ -129,7 +129,7 @@ $(BUILD)/libspoortracer.so.1: $(OBJECTS) src/tracer/symbols.map
 $(BUILD)/libspoortracer.so: $(BUILD)/libspoortracer.so.1
 	@ln -sf $(<F) $@
 
-# The system calls of this machine, by number: see src/sym/syscalls.c.
+# The system calls of this machine, by number: see src/sym/kernel/syscalls.c.
 $(BUILD)/gen/syscalls.inc:
 	@mkdir -p $(@D)
 	@echo '#include <asm/unistd.h>' | $(CC) -E -dM - | sed -nE -e '/__NR_(syscalls|arch_specific_syscall) /d' \
@@ -251,7 +251,7 @@ $(BUILD)/fuzz/%: tests/fuzz/%_fuzz.c $(BUILD)/libtracer.a
 # What clang and clang-tidy say of each file that is shipped, and clang alone of tests, examples and benchmarks, once per
 # change; see .clang-tidy. What needs the kernel's headers or LTTng's is not there.
 OTHERS := $(filter-out tests/kernels/% bench/lttng.c,$(wildcard tests/*/*.c tests/*/*/*.c examples/*.c examples/*/*.c bench/*.c))
-LINTED := $(patsubst %.c,$(BUILD)/lint/%.ok,$(wildcard src/*/*.c) $(OTHERS))
+LINTED := $(patsubst %.c,$(BUILD)/lint/%.ok,$(wildcard src/*/*.c src/*/*/*.c) $(OTHERS))
 lint-files: $(LINTED)
 
 # Some define _GNU_SOURCE, to nothing, and some have attributes of gcc's that keep what is traced in its place.
@@ -278,7 +278,7 @@ clean:
 
 FORMAT ?= clang-format -i
 format:
-	@$(FORMAT) $(wildcard src/*/*.[ch] include/spoor/*.h include/spoor/*/*.h tests/*/*.[ch] examples/*.c examples/*/*.[ch] bench/*.c)
+	@$(FORMAT) $(wildcard src/*/*.[ch] src/*/*/*.[ch] include/spoor/*.h include/spoor/*/*.h tests/*/*.[ch] examples/*.c examples/*/*.[ch] bench/*.c)
 
 install: all
 	install -D -m 755 $(BUILD)/spoor $(DESTDIR)$(PREFIX)/bin/spoor

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tables that programs unwind user stacks with: written by the session (session/unwind.c), read by what
- * lower_unwind.c makes.
+ * lower/unwind.c makes.
  *
  * A file's code is cut into blocks of 32 KB. The hash "unwind_blocks" says where the rows of a block are
- * (sym/cfi.h): in one chunk of the array "unwind_rows", one after another, the first of them the one that
+ * (sym/dwarf/cfi.h): in one chunk of the array "unwind_rows", one after another, the first of them the one that
  * holds where the block begins. Blocks of a file are found by its inode, so that a file's rows serve every
  * process. What code a process has where is asked of the kernel (bpf_find_vma); where it may not be asked
  * twice, as in an interrupt, "unwind_processes" has it. What is missing is asked for in "unwind_requests". */

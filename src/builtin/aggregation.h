@@ -3,7 +3,7 @@
 #ifndef SPOOR_BUILTIN_AGGREGATION_H
 #define SPOOR_BUILTIN_AGGREGATION_H
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 
 /* Stores `value` at base[offset] if it is better than the value there, or if there is none, and 1 in the word behind
  * it, which says that there is one. */

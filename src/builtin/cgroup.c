@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
-#include "sym/cgroup.h"
+#include "sym/process/cgroup.h"
 
 static const struct type *check_cgroupid(struct checker *checker, struct node *node)
 {

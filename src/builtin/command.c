@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/rights.h"
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/event_handler.h"
 #include "builtin/all.h"
 #include "builtin/formatted.h"

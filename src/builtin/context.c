@@ -2,9 +2,9 @@
 /* What the probe hands to its action block. The probe kind knows where it is; here are only the names. */
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
-#include "sym/machine.h"
+#include "sym/machine/machine.h"
 
 /* The arguments as a value of ours: each field in storage form, one after the other. The probe kind's own
  * struct says where things are in the event, where not everything has its full size. */

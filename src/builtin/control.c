@@ -2,7 +2,7 @@
 /* The end of a trace, or of a watchpoint, asked for by the script. */
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/event_handler.h"
 #include "builtin/all.h"
 

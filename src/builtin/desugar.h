@@ -4,7 +4,7 @@
 #ifndef SPOOR_BUILTIN_DESUGAR_H
 #define SPOOR_BUILTIN_DESUGAR_H
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 
 /* A bare name becomes the call without arguments, which has room for the expression. */
 void desugar_call(struct node *node);

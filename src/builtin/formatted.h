@@ -4,7 +4,7 @@
 #ifndef SPOOR_BUILTIN_FORMATTED_H
 #define SPOOR_BUILTIN_FORMATTED_H
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/event_handler.h"
 
 enum { FORMATTED_ARGUMENTS = 64 };

@@ -4,7 +4,7 @@
 #ifndef SPOOR_BUILTIN_KERNEL_FIELD_H
 #define SPOOR_BUILTIN_KERNEL_FIELD_H
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 
 struct kernel_field {
     const char *type, *path; /* "struct pid_namespace", "idr.idr_rt.xa_head" */

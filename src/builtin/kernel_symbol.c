@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
 #include "builtin/kernel_field.h"
 #include "builtin/desugar.h"

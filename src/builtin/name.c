@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
-#include "sym/syscalls.h"
+#include "sym/kernel/syscalls.h"
 
 enum { ROW_BYTES = 64, ERRORS = 134, SIGNALS = 65 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/event_handler.h"
 #include "builtin/all.h"
 #include "builtin/formatted.h"

@@ -6,7 +6,7 @@
  * again; we do not. State and buffer are scratch memory, which an iteration of the loop finds at carried[0]. */
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
 #include "builtin/kernel_field.h"
 

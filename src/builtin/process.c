@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who runs, and where: the current user and CPU, by helpers. */
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
 
 static struct ir *lower_uid(struct lowering *l, struct node *node, struct memory *into)

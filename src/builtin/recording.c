@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an event of a recording has besides its arguments. The host fills a struct image_event; here are the
  * names. */
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/event_handler.h"
 #include "builtin/all.h"
 #include "builtin/formatted.h"

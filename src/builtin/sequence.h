@@ -4,7 +4,7 @@
 #ifndef SPOOR_BUILTIN_SEQUENCE_H
 #define SPOOR_BUILTIN_SEQUENCE_H
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "print/format.h"
 
 /* False after a diagnostic: something in the format is beyond the kernel. */

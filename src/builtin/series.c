@@ -7,7 +7,7 @@
  * same moment: nothing here waits. */
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/aggregation.h"
 #include "builtin/all.h"
 

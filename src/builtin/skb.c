@@ -12,7 +12,7 @@
 
 #include "base/create.h"
 #include "base/whole.h"
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/event_handler.h"
 #include "builtin/all.h"
 #include "builtin/kernel_field.h"

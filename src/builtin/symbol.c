@@ -2,9 +2,9 @@
 /* Addresses, stacks and network addresses: carried as numbers, named by the reader. */
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
-#include "sym/machine.h"
+#include "sym/machine/machine.h"
 
 static const struct type *check_simple(struct checker *checker, struct node *node)
 {

@@ -3,11 +3,11 @@
  * process ids as PID namespaces see them. Read from the kernel's structs. */
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
 #include "builtin/kernel_field.h"
 #include "builtin/desugar.h"
-#include "sym/machine.h"
+#include "sym/machine/machine.h"
 
 /* ---- relatives: curtask.real_parent.tgid and the like ---- */
 

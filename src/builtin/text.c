@@ -2,7 +2,7 @@
 /* Text and bytes out of traced memory. What can be asked of text is in string.c. */
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
 
 /* An array of one-byte integers is text, as far as it has no NUL. */

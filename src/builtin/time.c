@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/event_handler.h"
 #include "builtin/all.h"
 #include "print/record.h"

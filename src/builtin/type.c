@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Questions about the type of an expression. They are answered while the script is compiled: the call becomes
  * a constant, and the expression is never evaluated. */
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
 
 enum question { IS_STR, IS_PTR, IS_ARRAY, IS_INTEGER, IS_UNSIGNED_INTEGER, IS_LITERAL };

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
 
 /* ---- signal, signal_thread ---- */

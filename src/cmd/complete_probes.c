@@ -9,7 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/complete.h"
 #include "probe/all.h"
-#include "sym/tracefs.h"
+#include "sym/kernel/tracefs.h"
 
 /* ---- tracepoints: first their categories, then those of one ---- */
 

@@ -6,7 +6,7 @@
 #include "cmd/command.h"
 #include "cmd/complete.h"
 #include "cmd/tools.h"
-#include "sym/proc.h"
+#include "sym/process/proc.h"
 
 static int offer_process(void *context, pid_t pid)
 {

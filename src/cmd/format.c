@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cmd/command.h"
-#include "lang/layout.h"
+#include "lang/parse/layout.h"
 
 int command_format(const struct options *options, const struct source *source)
 {

@@ -8,7 +8,7 @@
 
 #include "cmd/command.h"
 #include "reader/replay.h"
-#include "sym/btf.h"
+#include "sym/kernel/btf.h"
 #include "sym/glob.h"
 
 /* Types come as C writes them, "char * name"; bpftrace writes the stars where the type is: "char* name". */

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "cmd/command.h"
-#include "sym/library.h"
-#include "sym/proc.h"
-#include "sym/usdt.h"
+#include "sym/process/library.h"
+#include "sym/process/proc.h"
+#include "sym/elf/usdt.h"
 
 static const char exe_marker[] = "__EXE__", pid_marker[] = "__PID__";
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cmd/report.h"
-#include "sym/dwarf.h"
-#include "sym/proc.h"
+#include "sym/dwarf/dwarf.h"
+#include "sym/process/proc.h"
 #include "type/type.h"
 
 struct names {

@@ -9,9 +9,9 @@
 #include "cmd/command.h"
 #include "probe/all.h"
 #include "sym/glob.h"
-#include "sym/library.h"
-#include "sym/proc.h"
-#include "sym/usdt.h"
+#include "sym/process/library.h"
+#include "sym/process/proc.h"
+#include "sym/elf/usdt.h"
 
 struct arguments {
     uint64_t pid;

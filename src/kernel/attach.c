@@ -14,8 +14,8 @@
 
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
-#include "sym/tracefs.h"
-#include "sym/tracefs.h"
+#include "sym/kernel/tracefs.h"
+#include "sym/kernel/tracefs.h"
 
 enum { REMOVE_PATIENCE = 1000 }; /* ms */
 

@@ -8,7 +8,7 @@
 
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
-#include "sym/machine.h"
+#include "sym/machine/machine.h"
 
 static const struct kprobe_site *kprobe_site_of(const struct attach_strategy *strategy, size_t site)
 {

@@ -13,7 +13,7 @@
 #include "base/open_foreign.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
-#include "sym/elf.h"
+#include "sym/elf/elf.h"
 
 struct uprobe_file {
     int fd;

@@ -14,10 +14,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "bpf/ir.h"
+#include "bpf/ir/ir.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
-#include "sym/btf.h"
+#include "sym/kernel/btf.h"
 
 #define INSTRUCTION(op, dst, src, o, i)                                                                      \
     ((struct bpf_insn){.code = (op), .dst_reg = (dst), .src_reg = (src), .off = (o), .imm = (i)})

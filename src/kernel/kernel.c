@@ -12,7 +12,7 @@
 
 #include "base/terminal.h"
 #include "kernel/state.h"
-#include "sym/tracefs.h"
+#include "sym/kernel/tracefs.h"
 
 enum { LOG_SIZE = 1 << 20 };
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "kernel/state.h"
-#include "sym/tracefs.h"
+#include "sym/kernel/tracefs.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/btf_write.h"
+#include "bpf/emit/btf_write.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 

@@ -8,7 +8,7 @@
 
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
-#include "sym/btf.h"
+#include "sym/kernel/btf.h"
 
 enum { LARGEST_BTF = 64 << 20 };
 

@@ -23,7 +23,7 @@
 
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
-#include "sym/machine.h"
+#include "sym/machine/machine.h"
 
 const struct pad_form pad_forms[PADS] = {
     [PAD_NOP1] = {"1-byte nop", 0, 1, {0x90}},

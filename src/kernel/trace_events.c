@@ -24,7 +24,7 @@
 
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
-#include "sym/tracefs.h"
+#include "sym/kernel/tracefs.h"
 
 /* Callers of a function that have not returned yet: of more the kernel forgets the return. Left to itself it
  * allows for two a CPU, which as many sleeping readers use up. */

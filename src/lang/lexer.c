@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "lang/c_definitions.h"
+#include "lang/c/definitions.h"
 
 static const char *const kind_texts[TOKEN_KINDS] = {
     [TOKEN_PREDICATE_END] = "/",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Text of action blocks and predicates to tokens. Attach points are not made of tokens: see
- * parse_attach.c. A lexer is a position in a source: copy it to look ahead. It reports nothing itself; what
+ * parse/attach.c. A lexer is a position in a source: copy it to look ahead. It reports nothing itself; what
  * is wrong with a token stands in the token, so that looking ahead never reports twice. */
 #ifndef SPOOR_LANG_LEXER_H
 #define SPOOR_LANG_LEXER_H

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "sym/lines.h"
+#include "sym/dwarf/lines.h"
 #include "type/type.h"
 
 /* What an address is. Strings live until the next call into print_names. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "probe/call.h"
 
-#include "bpf/lower.h"
-#include "sym/btf.h"
-#include "sym/machine.h"
+#include "bpf/lower/lower.h"
+#include "sym/kernel/btf.h"
+#include "sym/machine/machine.h"
 
 static struct ir *call_argument(struct lowering *l, const struct probe_context *context, unsigned number)
 {

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "probe/all.h"
 #include "probe/point.h"
-#include "sym/btf.h"
-#include "sym/kallsyms.h"
+#include "sym/kernel/btf.h"
+#include "sym/kernel/kallsyms.h"
 
 enum { SLOT = 8, SLOTS = 12 };
 

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "probe/all.h"
 #include "probe/point.h"
-#include "sym/btf.h"
+#include "sym/kernel/btf.h"
 
 #define FUNCTION_PREFIX "bpf_iter_"
 #define CONTEXT_PREFIX "bpf_iter__"

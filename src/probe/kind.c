@@ -12,9 +12,9 @@
 #include "base/table.h"
 #include "probe/point.h"
 #include "probe/program.h"
-#include "sym/btf.h"
-#include "sym/kallsyms.h"
-#include "sym/tracefs.h"
+#include "sym/kernel/btf.h"
+#include "sym/kernel/kallsyms.h"
+#include "sym/kernel/tracefs.h"
 
 struct probe_module {
     const char *name;

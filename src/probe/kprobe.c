@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "base/table.h"
 #include "probe/all.h"
 #include "probe/call.h"
 #include "probe/point.h"
-#include "sym/btf.h"
-#include "sym/kallsyms.h"
-#include "sym/machine.h"
+#include "sym/kernel/btf.h"
+#include "sym/kernel/kallsyms.h"
+#include "sym/machine/machine.h"
 
 enum { BY_LINK = 8 /* up to so many functions get a link each, and with it a cookie */ };
 

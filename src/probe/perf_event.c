@@ -4,7 +4,7 @@
  * in each of its threads. */
 #include "probe/perf_event.h"
 
-#include "sym/btf.h"
+#include "sym/kernel/btf.h"
 
 static void perf_event_fill(struct probe_environment *environment, const struct context_uses *uses,
                             struct probe_variant *variant)

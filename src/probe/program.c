@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/btf_program.h"
-#include "sym/elf.h"
-#include "sym/needed.h"
-#include "sym/proc.h"
+#include "sym/kernel/btf_program.h"
+#include "sym/elf/elf.h"
+#include "sym/process/needed.h"
+#include "sym/process/proc.h"
 
 struct probe_program {
     const char *path;

@@ -5,7 +5,7 @@
 #define SPOOR_PROBE_PROGRAM_H
 
 #include "probe/kind.h"
-#include "sym/dwarf.h"
+#include "sym/dwarf/dwarf.h"
 
 /* The debug information of a program; NULL: there is none. path: where spoor opens it. origin: the file that must be
  * there; NULL: any. */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "probe/all.h"
 #include "probe/point.h"
-#include "sym/btf.h"
+#include "sym/kernel/btf.h"
 #include "sym/glob.h"
 
 enum { WORDS = 12 /* the most words that the kernel passes */ };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/terminal.h"
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "probe/all.h"
 #include "probe/point.h"
 #include "reader/replay.h"

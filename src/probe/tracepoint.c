@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "probe/all.h"
 #include "probe/point.h"
 #include "probe/tracepoint.h"
-#include "sym/btf.h"
-#include "sym/syscalls.h"
-#include "sym/tracefs.h"
+#include "sym/kernel/btf.h"
+#include "sym/kernel/syscalls.h"
+#include "sym/kernel/tracefs.h"
 
 enum {
     SYSCALLS_NARROW = 2, /* up to so many system calls of one block are attached by their perf tracepoints */

@@ -8,11 +8,11 @@
  * the body of a loop. */
 #include <string.h>
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "probe/tracepoint.h"
-#include "sym/btf.h"
-#include "sym/machine.h"
-#include "sym/syscalls.h"
+#include "sym/kernel/btf.h"
+#include "sym/machine/machine.h"
+#include "sym/kernel/syscalls.h"
 
 enum { ARGUMENTS = 6, TABLE_LARGEST = 4096 };
 

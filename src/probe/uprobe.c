@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/table.h"
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "probe/all.h"
 #include "probe/call.h"
 #include "probe/point.h"

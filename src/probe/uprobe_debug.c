@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/terminal.h"
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 
 enum { WORD = 8 };
 

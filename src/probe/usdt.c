@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "base/terminal.h"
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "kernel/pad.h"
 #include "probe/all.h"
 #include "probe/point.h"
 #include "probe/program.h"
 #include "probe/user.h"
-#include "sym/machine.h"
-#include "sym/usdt.h"
+#include "sym/machine/machine.h"
+#include "sym/elf/usdt.h"
 
 struct usdt_detail {
     struct user_site user; /* first: what user.c reads */

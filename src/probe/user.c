@@ -11,14 +11,14 @@
 
 #include "base/open_foreign.h"
 #include "base/table.h"
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "probe/all.h"
 #include "probe/call.h"
 #include "probe/point.h"
 #include "probe/program.h"
-#include "sym/archive.h"
-#include "sym/library.h"
-#include "sym/proc.h"
+#include "sym/elf/archive.h"
+#include "sym/process/library.h"
+#include "sym/process/proc.h"
 
 /* In headers from Linux 6.6 on. */
 enum { ATTACH_UPROBE_MULTI = 48 };

@@ -5,7 +5,7 @@
 #define SPOOR_PROBE_USER_H
 
 #include "probe/kind.h"
-#include "sym/elf.h"
+#include "sym/elf/elf.h"
 
 struct ir;
 

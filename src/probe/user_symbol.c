@@ -3,10 +3,10 @@
  * site's address plus the load bias, so the distance of symbol and site in the file is all that is needed;
  * every site has to be a program of its own then. After a return the instruction pointer tells nothing: no
  * uaddr() there. The program's debug information gives the type, and knows symbols that were stripped. */
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "probe/program.h"
 #include "probe/user.h"
-#include "sym/machine.h"
+#include "sym/machine/machine.h"
 
 /* What the debug information knows of a variable. */
 static bool variable_find(const struct user_site *site, const char *name, uint64_t *address,

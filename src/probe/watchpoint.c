@@ -10,7 +10,7 @@
 #include "probe/all.h"
 #include "probe/perf_event.h"
 #include "probe/point.h"
-#include "sym/machine.h"
+#include "sym/machine/machine.h"
 
 /* The bits of <linux/hw_breakpoint.h>, which defines names that clash with those here. */
 enum { WATCH_READ = 1, WATCH_WRITE = 2, WATCH_EXECUTE = 4 };

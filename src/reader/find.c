@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/open_foreign.h"
-#include "sym/proc.h"
+#include "sym/process/proc.h"
 
 /* All of `text` up to `end` as a decimal number that is a pid; 0: it is none. */
 static uint32_t parse_pid(const char *text, const char *end)

@@ -12,7 +12,7 @@
 #include <sys/vfs.h>
 
 #include "reader/spdk_state.h"
-#include "sym/mapped_file.h"
+#include "sym/process/mapped_file.h"
 
 enum {
     CHUNK = 2048,   /* slots that are copied at once */

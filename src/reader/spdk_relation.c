@@ -12,8 +12,8 @@
 
 #include "reader/relation.h"
 #include "reader/spdk_state.h"
-#include "sym/mapped_file.h"
-#include "sym/proc.h"
+#include "sym/process/mapped_file.h"
+#include "sym/process/proc.h"
 
 enum { NS = 1000000000, SOON = 20000000 /* ns: between the first two readings */ };
 

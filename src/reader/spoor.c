@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "sym/mapped_file.h"
-#include "sym/proc.h"
+#include "sym/process/mapped_file.h"
+#include "sym/process/proc.h"
 
 static bool spoor_recognises(const uint8_t *head, size_t length, uint64_t file_bytes)
 {

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/open_foreign.h"
-#include "sym/mapped_file.h"
-#include "sym/proc.h"
+#include "sym/process/mapped_file.h"
+#include "sym/process/proc.h"
 
 /* ---- whose memory it is ---- */
 

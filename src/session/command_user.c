@@ -13,7 +13,7 @@
 #include "base/open_foreign.h"
 #include "base/rights.h"
 #include "session/state.h"
-#include "sym/library.h"
+#include "sym/process/library.h"
 
 static const char *keep(struct arena *arena, const char *text)
 {

@@ -7,9 +7,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "lang/c_definitions.h"
+#include "lang/c/definitions.h"
 #include "session/state.h"
-#include "sym/debug_file.h"
+#include "sym/elf/debug_file.h"
 #include "sym/demangle.h"
 #include "sym/tables.h"
 

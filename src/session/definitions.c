@@ -12,9 +12,9 @@
 #include "base/rights.h"
 #include "base/table.h"
 #include "base/trusted_path.h"
-#include "lang/c_definitions.h"
+#include "lang/c/definitions.h"
 #include "session/state.h"
-#include "sym/btf.h"
+#include "sym/kernel/btf.h"
 
 /* Opens a header to read. With privileges only what root and the caller alone can have put there is taken; else -EPERM,
  * and *why. The search for headers tries directories of others, too: they count only when the file is there. */

@@ -14,7 +14,7 @@
 
 #include "base/open_foreign.h"
 #include "base/trusted_path.h"
-#include "lang/c_definitions.h"
+#include "lang/c/definitions.h"
 #include "session/state.h"
 
 enum { LARGEST_FILE = 2 << 20, FILES_MAX = 1000 };

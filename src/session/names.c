@@ -8,9 +8,9 @@
 
 #include "bpf/unwind.h"
 #include "session/state.h"
-#include "sym/cgroup.h"
-#include "sym/kallsyms.h"
-#include "sym/proc.h"
+#include "sym/process/cgroup.h"
+#include "sym/kernel/kallsyms.h"
+#include "sym/process/proc.h"
 
 static struct symbolizer *symbolizer(struct session *session)
 {

@@ -2,7 +2,7 @@
 /* Which processes are traced: those of -p, the command of -c with --follow, those in the group of --cgroup.
  *
  * One process without --follow is compared with; else there is a set in the kernel, kept by programs of ours
- * (bpf/lower_processes.c). The one for fork is attached before the first processes are put in, so that none
+ * (bpf/lower/processes.c). The one for fork is attached before the first processes are put in, so that none
  * of their children is missed; the one for exit after all others, so that a script's probes still see a
  * process's end. A process that ended between the two is taken out here: every number in the set is looked at
  * once. */
@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "session/state.h"
-#include "sym/btf.h"
-#include "sym/cgroup.h"
-#include "sym/proc.h"
+#include "sym/kernel/btf.h"
+#include "sym/process/cgroup.h"
+#include "sym/process/proc.h"
 
 static int report_process(struct session *session, pid_t pid, int error)
 {

@@ -25,7 +25,7 @@
 #ifndef SPOOR_SESSION_SESSION_H
 #define SPOOR_SESSION_SESSION_H
 
-#include "lang/parse.h"
+#include "lang/parse/parse.h"
 #include "lang/registry.h"
 #include "probe/kind.h"
 #include "session/settings.h"

@@ -8,10 +8,10 @@
 #include <regex.h>
 
 #include "base/table.h"
-#include "bpf/lower_processes.h"
-#include "bpf/lower.h"
+#include "bpf/lower/processes.h"
+#include "bpf/lower/lower.h"
 #include "builtin/event_handler.h"
-#include "lang/check.h"
+#include "lang/check/check.h"
 #include "session/command_terminal.h"
 #include "session/session.h"
 #include "sym/symbolize.h"

@@ -17,11 +17,11 @@
 #include "base/open_foreign.h"
 #include "bpf/unwind.h"
 #include "session/state.h"
-#include "sym/cfi.h"
-#include "sym/library.h"
-#include "sym/mapped_file.h"
-#include "sym/needed.h"
-#include "sym/proc.h"
+#include "sym/dwarf/cfi.h"
+#include "sym/process/library.h"
+#include "sym/process/mapped_file.h"
+#include "sym/process/needed.h"
+#include "sym/process/proc.h"
 
 enum {
     PAUSE_NS = 200000000, /* between two looks at one process */

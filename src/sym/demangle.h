@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "sym/elf.h"
+#include "sym/elf/elf.h"
 
 /* "ns::f(int)" for "_ZN2ns1fEi" (C++, Rust). NULL when the name is not mangled, when what it stands for is longer than
  * 16 KiB, or when it cannot be found out in time. To be freed. Any thread. */

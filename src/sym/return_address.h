@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "sym/elf.h"
+#include "sym/elf/elf.h"
 
 enum call_kind {
     CALL_UNKNOWN, /* the code cannot be read, or is another machine's */

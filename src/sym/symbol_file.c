@@ -23,10 +23,10 @@
 #include <unistd.h>
 
 #include "base/open_foreign.h"
-#include "sym/debug_file.h"
-#include "sym/lines.h"
-#include "sym/mapped_file.h"
-#include "sym/proc.h"
+#include "sym/elf/debug_file.h"
+#include "sym/dwarf/lines.h"
+#include "sym/process/mapped_file.h"
+#include "sym/process/proc.h"
 
 enum {
     FILES_MAX = 1024, /* open: each has a descriptor */

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sym/elf.h"
-#include "sym/process.h"
+#include "sym/elf/elf.h"
+#include "sym/process/process.h"
 
 struct symbol_files;
 

@@ -19,9 +19,9 @@
 #include "base/text.h"
 #include "sym/demangle.h"
 #include "sym/return_address.h"
-#include "sym/elf.h"
-#include "sym/perf_map.h"
-#include "sym/proc.h"
+#include "sym/elf/elf.h"
+#include "sym/process/perf_map.h"
+#include "sym/process/proc.h"
 #include "sym/symbol_file.h"
 
 enum {

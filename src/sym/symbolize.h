@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sym/kallsyms.h"
-#include "sym/lines.h"
-#include "sym/process.h"
+#include "sym/kernel/kallsyms.h"
+#include "sym/dwarf/lines.h"
+#include "sym/process/process.h"
 
 struct symbolizer;
 

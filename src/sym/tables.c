@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "sym/elf_private.h"
+#include "sym/elf/private.h"
 
 enum { PATIENCE_MS = 30000 };
 #define MEMORY ((uint64_t)4 << 30)

@@ -7,7 +7,7 @@
 #define SPOOR_SYM_TABLES_H
 
 #include "sym/apart.h"
-#include "sym/elf.h"
+#include "sym/elf/elf.h"
 
 enum tables_kind {
     TABLES_ELF,     /* segments, sections, build id */

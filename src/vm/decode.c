@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/ir.h"
+#include "bpf/ir/ir.h"
 #include "vm/code.h"
 #include "vm/state.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/btf.h"
+#include "sym/kernel/btf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

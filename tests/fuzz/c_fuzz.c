@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/c_definitions.h"
-#include "lang/parse.h"
+#include "lang/c/definitions.h"
+#include "lang/parse/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

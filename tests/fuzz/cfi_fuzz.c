@@ -3,7 +3,7 @@
  * found where it begins. */
 #include <stdlib.h>
 
-#include "sym/cfi.h"
+#include "sym/dwarf/cfi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "sym/apart.h"
-#include "sym/dwarf.h"
+#include "sym/dwarf/dwarf.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

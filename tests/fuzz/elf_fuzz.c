@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/cfi.h"
-#include "sym/elf.h"
-#include "sym/usdt.h"
+#include "sym/dwarf/cfi.h"
+#include "sym/elf/elf.h"
+#include "sym/elf/usdt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

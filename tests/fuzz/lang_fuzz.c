@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/c_definitions.h"
-#include "lang/layout.h"
+#include "lang/c/definitions.h"
+#include "lang/parse/layout.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

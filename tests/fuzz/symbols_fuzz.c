@@ -6,8 +6,8 @@
 
 #include "sym/apart.h"
 #include "sym/return_address.h"
-#include "sym/debug_file.h"
-#include "sym/perf_map.h"
+#include "sym/elf/debug_file.h"
+#include "sym/process/perf_map.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -12,11 +12,11 @@
 #include "reader/json_lines.h"
 #include "reader/json_read.h"
 #include "sym/apart.h"
-#include "sym/archive.h"
+#include "sym/elf/archive.h"
 #include "sym/demangle.h"
-#include "sym/kallsyms.h"
-#include "sym/proc.h"
-#include "sym/tracefs.h"
+#include "sym/kernel/kallsyms.h"
+#include "sym/process/proc.h"
+#include "sym/kernel/tracefs.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

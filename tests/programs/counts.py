@@ -20,7 +20,7 @@ PROBES = {
 NUMBER = {"usdt": "arg0", "call": "arg0", "returned": "retval", "getpgid": "args.pid", "record": "args.number"}
 TEXT = {"usdt": "str(arg1)", "call": "str(arg1)", "record": "str(args.text)", "rename": "str(args.newcomm)"}
 ALL = "all of them"
-PACKED_LEAST = 32  # of src/bpf/lower_state.h
+PACKED_LEAST = 32  # of src/bpf/lower/state.h
 
 
 class Plan:

@@ -37,22 +37,22 @@ session/command_terminal.c: open("/dev/tty", flags)              our terminal
 session/command_terminal.c: open(name, flags)                   /proc/self/fd, a terminal
 session/command_terminal.c: open(name, O_RDWR | O_NOCTTY        our new terminal, by its number in the mount of terminals
 session/processes.c: stat(name,            /proc/PID/ns
-sym/btf.c: open(path ? path : vmlinux      the kernel
-sym/cgroup.c: statfs(path, &system)        the mount of the cgroups
-sym/cgroup.c: open(mount, O_RDONLY         the same
-sym/cgroup_choice.c: fopen(name, "re")     /proc/PID/cgroup
-sym/cgroup_choice.c: access(word, F_OK)    chooses how a word of the caller is read
-sym/cgroup_choice.c: statfs(real, &system)   a cgroup
-sym/cgroup_choice.c: open(path, O_RDONLY | O_DIRECTORY          a cgroup
-sym/dwarf_cache.c: open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW   the cache of the caller, whose owner and mode are checked
-sym/kallsyms.c: open(path, O_RDONLY        /proc/kallsyms
-sym/library.c: stat(path, &status) && S_ISREG                   a command in the PATH of the caller: looked at only
-sym/perf_map.c: fopen(path, "re")          /proc/PID/status
-sym/perf_map.c: open(path, O_PATH | O_DIRECTORY                 /proc/PID/root
-sym/proc.c: open(path, O_RDONLY            /proc/PID
-sym/proc.c: access(path, F_OK)             /proc/PID
+sym/kernel/btf.c: open(path ? path : vmlinux      the kernel
+sym/process/cgroup.c: statfs(path, &system)        the mount of the cgroups
+sym/process/cgroup.c: open(mount, O_RDONLY         the same
+sym/process/cgroup_choice.c: fopen(name, "re")     /proc/PID/cgroup
+sym/process/cgroup_choice.c: access(word, F_OK)    chooses how a word of the caller is read
+sym/process/cgroup_choice.c: statfs(real, &system)   a cgroup
+sym/process/cgroup_choice.c: open(path, O_RDONLY | O_DIRECTORY          a cgroup
+sym/dwarf/cache.c: open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW   the cache of the caller, whose owner and mode are checked
+sym/kernel/kallsyms.c: open(path, O_RDONLY        /proc/kallsyms
+sym/process/library.c: stat(path, &status) && S_ISREG                   a command in the PATH of the caller: looked at only
+sym/process/perf_map.c: fopen(path, "re")          /proc/PID/status
+sym/process/perf_map.c: open(path, O_PATH | O_DIRECTORY                 /proc/PID/root
+sym/process/proc.c: open(path, O_RDONLY            /proc/PID
+sym/process/proc.c: access(path, F_OK)             /proc/PID
 sym/symbol_file.c: open(path, O_RDONLY     /proc/PID/mem
-sym/tracefs.c: open(places[i], O_RDONLY    tracefs
+sym/kernel/tracefs.c: open(places[i], O_RDONLY    tracefs
 '
 bad=0
 calls='(^|[^A-Za-z0-9_>.])(open|creat|fopen|freopen|opendir|scandir|stat|lstat|statfs|statvfs|access|faccessat|truncate)\('
@@ -66,7 +66,7 @@ while IFS=: read -r file line text; do
 " && break
     done <<<"$allowed"
     [ -n "$is_allowed" ] || { echo "src/$file:$line: a name is opened or looked at outside of base/open_foreign: $text" && bad=1; }
-done < <(grep -nE "$calls" */*.c | grep -vE '^(base/open_foreign\.c|recorder/.*):' | grep -vE "$own" | grep -vE '^[^:]*:[0-9]*: *(/?\*|static int open\()')
+done < <(grep -rnE "$calls" --include='*.c' * | grep -vE '^(base/open_foreign\.c|recorder/.*):' | grep -vE "$own" | grep -vE '^[^:]*:[0-9]*: *(/?\*|static int open\()')
 while IFS= read -r exception; do
     [ -z "$exception" ] || [[ ${used:-} == *"$exception"* ]] || { echo "nothing needs this exception any more: $exception" && bad=1; }
 done <<<"$allowed"

@@ -12,7 +12,7 @@ while IFS=: read -r file line text; do
     builtin/skb.c) [[ $text == *fwrite* ]] && continue ;;& # a file of packets
     *) echo "src/$file:$line: prints past command_print() and command_say(): $text" && bad=1 ;;
     esac
-done < <(grep -nE "$printing" */*.c | grep -vE '^[^:]*:[0-9]*: *(/?\*|")|fputs\("' |
+done < <(grep -rnE "$printing" --include='*.c' * | grep -vE '^[^:]*:[0-9]*: *(/?\*|")|fputs\("' |
     while IFS= read -r hit; do sed -E 's/"([^"\\]|\\.)*"/""/g' <<<"$hit" | grep -E "$printing"; done)
 grep -qE "$printing" cmd/print.c || { echo "no printing was found: this check must follow the source" && bad=1; }
 exit $bad

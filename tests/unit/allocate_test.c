@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bpf/machine.h"
+#include "bpf/emit/machine.h"
 #include "ir_testing.h"
 
 struct live {

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sym/archive.h"
+#include "sym/elf/archive.h"
 
 struct zip {
     uint8_t bytes[1024];

@@ -9,8 +9,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "sym/btf.h"
-#include "sym/tracefs.h"
+#include "sym/kernel/btf.h"
+#include "sym/kernel/tracefs.h"
 
 /* ---- attaching ---- */
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sym/btf.h"
+#include "sym/kernel/btf.h"
 
 /* ---- a small writer of BTF ---- */
 

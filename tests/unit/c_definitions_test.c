@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/c_definitions.h"
-#include "lang/parse.h"
+#include "lang/c/definitions.h"
+#include "lang/parse/parse.h"
 
 struct file {
     const char *path, *text;

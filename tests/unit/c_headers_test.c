@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lang/c_definitions.h"
-#include "lang/parse.h"
+#include "lang/c/definitions.h"
+#include "lang/parse/parse.h"
 
 static const char *const headers[] = {
     "sys/socket.h", "netinet/in.h",     "netinet/tcp.h",      "fcntl.h",

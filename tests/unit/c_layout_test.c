@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lang/c_definitions.h"
-#include "lang/parse.h"
+#include "lang/c/definitions.h"
+#include "lang/parse/parse.h"
 
 enum { STRUCTS = 600, SEEDS = 3 };
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sym/cfi.h"
+#include "sym/dwarf/cfi.h"
 
 enum { BP = 6, SP = 7, RETURN = 16 };
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "sym/cgroup.h"
+#include "sym/process/cgroup.h"
 
 static char top[] = "/tmp/spoor-cgroup.XXXXXX", mounts[64];
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/check.h"
+#include "lang/check/check.h"
 
 /* ---- a small shelf of builtins ---- */
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "sym/apart.h"
-#include "sym/dwarf.h"
+#include "sym/dwarf/dwarf.h"
 
 enum test_colour { TEST_RED = -2, TEST_GREEN, TEST_BLUE = 300 };
 enum test_large { TEST_LARGE = 0xffffffffu };

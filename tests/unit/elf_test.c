@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sym/elf.h"
+#include "sym/elf/elf.h"
 #include "sym/glob.h"
-#include "sym/usdt.h"
+#include "sym/elf/usdt.h"
 
 #ifdef __aarch64__
 #define LIBC "/lib/aarch64-linux-gnu/libc.so.6"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bpf/btf_write.h"
+#include "bpf/emit/btf_write.h"
 #include "ir_testing.h"
 
 static void show_failure(const struct image_program *image, const char *log)

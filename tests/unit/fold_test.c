@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/check.h"
+#include "lang/check/check.h"
 
 struct fixture {
     struct arena arena;

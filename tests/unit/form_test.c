@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "lang/layout.h"
+#include "lang/parse/layout.h"
 #include "probe/kind.h"
 #include "session/settings.h"
 

@@ -20,8 +20,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bpf/ir.h"
-#include "bpf/passes.h"
+#include "bpf/ir/ir.h"
+#include "bpf/ir/edit.h"
 
 enum { INPUTS = 8, VARIABLES = 14, OUTPUTS = VARIABLES, CONTEXT_WORDS = INPUTS + OUTPUTS };
 

@@ -16,9 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bpf/btf_write.h"
-#include "bpf/lower.h"
-#include "lang/parse.h"
+#include "bpf/emit/btf_write.h"
+#include "bpf/lower/lower.h"
+#include "lang/parse/parse.h"
 
 enum { WORDS = 12, MAPS_MAX = 128, PROGRAMS_MAX = 8, RING_BYTES = 1 << 16 };
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/machine_copy.h"
+#include "sym/machine/copy.h"
 
 enum { NOWHERE, REGISTER, MEMORY, STATIC };
 

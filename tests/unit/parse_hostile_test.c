@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lang/parse.h"
+#include "lang/parse/parse.h"
 
 struct parsed {
     struct arena arena;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/parse.h"
+#include "lang/parse/parse.h"
 
 struct parsed {
     struct arena arena;

@@ -3,9 +3,9 @@
  * let us read is skipped, and that is said. */
 #include "probe_testing.h"
 
-#include "bpf/lower.h"
+#include "bpf/lower/lower.h"
 #include "builtin/all.h"
-#include "lang/check.h"
+#include "lang/check/check.h"
 
 /* ---- tracepoints ---- */
 

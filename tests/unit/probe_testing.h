@@ -18,13 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lang/parse.h"
+#include "lang/parse/parse.h"
 #include "probe/kind.h"
 #include "probe/perf_event.h"
 #include "probe/tracepoint.h"
 #include "probe/user.h"
-#include "sym/kallsyms.h"
-#include "sym/tracefs.h"
+#include "sym/kernel/kallsyms.h"
+#include "sym/kernel/tracefs.h"
 
 static const char *const postgres = "/usr/lib/postgresql/15/bin/postgres";
 static const char *const bash = "/bin/bash";

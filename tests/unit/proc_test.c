@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sym/library.h"
-#include "sym/proc.h"
+#include "sym/process/library.h"
+#include "sym/process/proc.h"
 
 static void maps_text(void **state)
 {

@@ -19,9 +19,9 @@
 
 #include "kernel/mappings.h"
 #include "sym/return_address.h"
-#include "sym/debug_file.h"
-#include "sym/perf_map.h"
-#include "sym/process.h"
+#include "sym/elf/debug_file.h"
+#include "sym/process/perf_map.h"
+#include "sym/process/process.h"
 #include "sym/symbolize.h"
 
 enum { NOBODY = INT_MAX - 7 }; /* a pid that there is not */

@@ -16,14 +16,14 @@
 
 #include <cmocka.h>
 
-#include "sym/archive.h"
-#include "sym/cfi.h"
-#include "sym/debug_file.h"
-#include "sym/dwarf.h"
-#include "sym/needed.h"
-#include "sym/perf_map.h"
+#include "sym/elf/archive.h"
+#include "sym/dwarf/cfi.h"
+#include "sym/elf/debug_file.h"
+#include "sym/dwarf/dwarf.h"
+#include "sym/process/needed.h"
+#include "sym/process/perf_map.h"
 #include "sym/tables.h"
-#include "sym/usdt.h"
+#include "sym/elf/usdt.h"
 
 enum { ROUNDS = 3000, CHANGES_MAX = 8 };
 

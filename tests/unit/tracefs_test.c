@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sym/syscalls.h"
-#include "sym/tracefs.h"
+#include "sym/kernel/syscalls.h"
+#include "sym/kernel/tracefs.h"
 
 static const char format[] = "name: made\nID: 7\nformat:\n"
                              "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"

@@ -17,7 +17,7 @@
 #include <spoor/probe.h>
 
 #include "kernel/pad.h"
-#include "sym/usdt.h"
+#include "sym/elf/usdt.h"
 
 enum colour { RED, GREEN, BLUE };
 struct cell;

@@ -14,7 +14,7 @@
 #include <sys/sdt.h>
 #include <unistd.h>
 
-#include "sym/usdt.h"
+#include "sym/elf/usdt.h"
 
 /* ---- registers ---- */
 

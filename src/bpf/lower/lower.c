@@ -1,0 +1,785 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One program from one checked unit: what comes before the script's statements, what they share, and the ways
+ * out. Statements, expressions, memory, maps and events have files of their own.
+ *
+ *     entry        stop flag
+ *     gate         the probe's own, whose event it is
+ *     predicate
+ *     body
+ *
+ * Each of the last three has a setup block before it, for scratch memory and shared values, and an end behind
+ * it, which gives scratch memory back and returns 0.
+ *
+ * The invariant: a value kept in struct lower_state or lower_function is defined where it dominates every
+ * later use. */
+#include "bpf/limits.h"
+#include "bpf/lower/processes.h"
+#include "bpf/lower/state.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+/* ---- functions ---- */
+
+void lower_enter_function(struct lowering *l, struct lower_function *function, const char *name,
+                          uint8_t parameters)
+{
+    struct lower_state *s = l->state;
+    function->parent = s->current;
+    function->saved = l->b;
+    function->depth = s->current ? s->current->depth + 1 : 0;
+    function->function = ir_function_new(l->b.program, name, parameters);
+    for (unsigned i = 0; i < SHARED_COUNT; i++)
+        function->shared_slot[i] = -1;
+    s->current = function;
+    l->b.function = function->function;
+    ir_enter(&l->b, function->function->first);
+    if (function->parent) {
+        function->outer = ir_parameter(&l->b, parameters - 1u);
+        function->setup = l->b.block;
+        function->start = ir_label(&l->b);
+        ir_enter(&l->b, function->start);
+    }
+}
+
+bool lower_is_too_deep(struct lowering *l)
+{
+    enum { FRAMES_MAX = 8 };
+    struct lower_state *s = l->state;
+    if (s->current->depth + 1 < FRAMES_MAX)
+        return false;
+    if (s->is_too_deep)
+        return true;
+    s->is_too_deep = true;
+    diagnose_error(l->diagnostics, l->b.span, "Calls and loops are nested too deeply: at most %d",
+                   FRAMES_MAX - 1);
+    diagnose_hint(l->diagnostics, "a search in a text is a loop, too; unroll() is none");
+    return true;
+}
+
+void lower_finish_function(struct lowering *l, struct lower_function *function)
+{
+    ir_enter(&l->b, function->setup);
+    ir_jump(&l->b, function->start);
+    ir_seal(&l->b, function->start);
+    if (function->parent) {
+        l->b = function->saved;
+        l->state->current = function->parent;
+    }
+}
+
+/* Code for a function's setup block is built between these two. */
+static struct ir_builder setup_enter(struct lowering *l, struct lower_function *function)
+{
+    struct ir_builder saved = l->b;
+    l->b.function = function->function;
+    ir_enter(&l->b, function->setup);
+    return saved;
+}
+
+static void setup_leave(struct lowering *l, struct lower_function *function, struct ir_builder saved)
+{
+    function->setup = l->b.block;
+    l->b = saved;
+}
+
+static struct ir *own_area(struct lowering *l, struct lower_function *function)
+{
+    if (!function->area) {
+        struct ir_builder saved = setup_enter(l, function);
+        function->area = ir_frame(&l->b, 8);
+        if (function->parent) {
+            ir_store(&l->b, function->area, 0, 8, function->outer);
+            function->area_bytes = 8;
+        }
+        setup_leave(l, function, saved);
+    }
+    return function->area;
+}
+
+struct ir *lower_unknown(struct lowering *l, struct ir *value)
+{
+    struct ir *zero = ir_load(&l->b, lower_control(l), offsetof(struct image_control, zeros), 8, false);
+    zero->is_volatile = true;
+    return ir_binary(&l->b, IR_ADD, value, zero);
+}
+
+struct ir *lower_captured(struct lowering *l, struct ir *value)
+{
+    return lower_kernel_loops(l) ? lower_unknown(l, value) : value;
+}
+
+int32_t lower_area_slot(struct lowering *l, struct lower_function *function)
+{
+    struct ir *area = own_area(l, function);
+    int32_t slot = (int32_t)function->area_bytes;
+    function->area_bytes += 8;
+    area->immediate = function->area_bytes;
+    struct ir_builder saved = setup_enter(l, function);
+    ir_store(&l->b, area, slot, 8, lower_captured(l, ir_constant(&l->b, 0)));
+    setup_leave(l, function, saved);
+    return slot;
+}
+
+int32_t lower_take_slot(struct lowering *l)
+{
+    struct lower_function *function = l->state->current;
+    return function->free_count ? function->free_slots[--function->free_count] : lower_area_slot(l, function);
+}
+
+void lower_give_slot(struct lowering *l, int32_t slot)
+{
+    struct lower_function *function = l->state->current;
+    *arena_push(l->state->temporary, function->free_slots, function->free_count, function->free_room) = slot;
+}
+
+struct ir *lower_area(struct lowering *l, struct lower_function *home)
+{
+    struct lower_function *at = l->state->current;
+    if (at == home)
+        return own_area(l, home);
+    struct ir *area = at->outer;
+    own_area(l, at->parent);
+    for (at = at->parent; at != home; at = at->parent) {
+        own_area(l, at->parent);
+        area = ir_load(&l->b, area, 0, 8, false);
+    }
+    return area;
+}
+
+/* ---- shared values ---- */
+
+static struct ir *read_clock(struct lowering *l)
+{
+    if (l->context->has_record)
+        return lower_event_word(l, offsetof(struct image_event, time));
+    return ir_call(&l->b, BPF_FUNC_ktime_get_boot_ns, 0);
+}
+
+struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition)
+{
+    struct ir_block *rare = ir_label_unlikely(&l->b);
+    ir_jump_if(&l->b, condition, rare);
+    return rare;
+}
+
+/* They are told by probe: one counter of each kind does for all of the program. */
+void lower_count_lost_event(struct lowering *l, enum runtime_error_kind kind)
+{
+    lower_runtime_error(l, kind, l->state->unit->body->span, -1, NULL);
+}
+
+/* Counts the event and leaves without the script's statements where there is no scratch memory. */
+static void leave_without_scratch(struct lowering *l, struct ir *memory)
+{
+    struct ir_if none = ir_if_unlikely(&l->b, ir_binary_constant(&l->b, IR_EQ, memory, 0));
+    lower_count_lost_event(l, RUNTIME_ERROR_SCRATCH);
+    ir_jump(&l->b, l->state->leave_early);
+    ir_end_if(&l->b, &none);
+}
+
+static int internal_map(struct lowering *l, int *index, struct image_map map)
+{
+    if (*index < 0) {
+        *index = (int)l->image->map_count;
+        *arena_push(l->arena, l->image->maps, l->image->map_count, l->image->map_room) = map;
+    }
+    return *index;
+}
+
+static struct ir *acquire_per_cpu(struct lowering *l)
+{
+    int map =
+        internal_map(l, &l->image->scratch_cpu,
+                     (struct image_map){.name = "scratch", .type = BPF_MAP_TYPE_PERCPU_ARRAY, .key_size = 4});
+    struct memory key = lower_temporary(l, 8, false);
+    ir_store_constant(&l->b, key.base, key.offset, 8, l->state->program_index);
+    struct ir *memory =
+        ir_call(&l->b, BPF_FUNC_map_lookup_elem, 2, ir_map(&l->b, (uint32_t)map), lower_address(l, key));
+    leave_without_scratch(l, memory);
+    return memory;
+}
+
+static struct ir *acquire_of_task(struct lowering *l)
+{
+    int map = internal_map(l, &l->image->scratch_task,
+                           (struct image_map){.name = "scratch_task",
+                                              .type = BPF_MAP_TYPE_TASK_STORAGE,
+                                              .key_size = 4,
+                                              .flags = BPF_F_NO_PREALLOC});
+    struct ir *task = ir_call(&l->b, BPF_FUNC_get_current_task_btf, 0);
+    struct ir *memory = ir_call(&l->b, BPF_FUNC_task_storage_get, 4, ir_map(&l->b, (uint32_t)map), task,
+                                ir_constant(&l->b, 0), ir_constant(&l->b, BPF_LOCAL_STORAGE_GET_F_CREATE));
+    leave_without_scratch(l, memory);
+    return memory;
+}
+
+/* A slot's first word says that it is taken. */
+static struct ir *acquire_slot(struct lowering *l)
+{
+    struct ir_builder *b = &l->b;
+    int map = internal_map(l, &l->image->scratch_slots,
+                           (struct image_map){.name = "scratch_slots",
+                                              .type = BPF_MAP_TYPE_PERCPU_ARRAY,
+                                              .key_size = 4,
+                                              .max_entries = SCRATCH_SLOTS});
+    struct memory key = lower_temporary(l, 8, false);
+    struct ir_block *found = ir_label(b);
+    uint32_t slot = ir_variable(b);
+    for (int i = 0; i < SCRATCH_SLOTS; i++) {
+        struct ir_block *next = ir_label_unlikely(b);
+        ir_store_constant(b, key.base, key.offset, 8, i);
+        struct ir *memory =
+            ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, (uint32_t)map), lower_address(l, key));
+        ir_jump_unless(b, memory, next);
+        struct ir *old = ir_atomic_compare(b, memory, 0, 8, ir_constant(b, 0), ir_constant(b, 1));
+        ir_write(b, slot, memory);
+        ir_branch(b, old, next, found);
+        ir_place(b, next);
+    }
+    lower_count_lost_event(l, RUNTIME_ERROR_SCRATCH);
+    ir_jump(b, l->state->leave_early);
+    ir_place(b, found);
+    return ir_read(b, slot);
+}
+
+static struct ir *make_shared(struct lowering *l, enum lower_shared which)
+{
+    static struct ir *(*const acquire[])(struct lowering *) = {
+        [SCRATCH_CPU] = acquire_per_cpu, [SCRATCH_TASK] = acquire_of_task, [SCRATCH_SLOT] = acquire_slot};
+    switch (which) {
+    case SHARED_CTX: return ir_context(&l->b);
+    case SHARED_TIME: return read_clock(l);
+    default: break;
+    }
+    l->state->scratch_phase = l->state->phase;
+    l->state->has_scratch = true;
+    return acquire[l->state->scratch_kind](l);
+}
+
+static struct ir *shared_in(struct lowering *l, struct lower_function *function, enum lower_shared which)
+{
+    if (function->shared[which])
+        return function->shared[which];
+    if (!function->parent) {
+        /* The setup block works for the program itself, whichever function asks. */
+        struct lower_function *asking = l->state->current;
+        struct ir_builder saved = setup_enter(l, function);
+        l->state->current = function;
+        struct temporary_mark mark = lower_mark(l);
+        struct ir *value = make_shared(l, which);
+        lower_release(l, mark);
+        l->state->current = asking;
+        setup_leave(l, function, saved);
+        return function->shared[which] = value;
+    }
+    struct lower_function *parent = function->parent;
+    if (parent->shared_slot[which] < 0) {
+        struct ir *value = shared_in(l, parent, which);
+        int32_t slot = parent->shared_slot[which] = lower_area_slot(l, parent);
+        struct ir_builder saved = setup_enter(l, parent);
+        ir_store(&l->b, parent->area, slot, 8, value);
+        setup_leave(l, parent, saved);
+    }
+    struct ir_builder saved = setup_enter(l, function);
+    struct ir *value = ir_load(&l->b, function->outer, parent->shared_slot[which], 8, false);
+    setup_leave(l, function, saved);
+    return function->shared[which] = value;
+}
+
+struct ir *lower_shared_value(struct lowering *l, enum lower_shared which)
+{
+    return shared_in(l, l->state->current, which);
+}
+
+struct ir *lower_ctx(struct lowering *l)
+{
+    if (l->context->record_in_control)
+        return ir_map_value(&l->b, (uint32_t)l->image->control, offsetof(struct image_control, event));
+    return lower_shared_value(l, SHARED_CTX);
+}
+
+enum address_space lower_args_space(const struct lowering *l)
+{
+    return l->context->has_record ? SPACE_USER : SPACE_BPF; /* a text of a record is in the reader's memory */
+}
+
+struct ir *lower_event_word(struct lowering *l, size_t offset)
+{
+    return ir_load(&l->b, lower_ctx(l), (int32_t)offset, 8, false);
+}
+
+struct ir *lower_control(struct lowering *l)
+{
+    return ir_map_value(&l->b, (uint32_t)l->image->control, 0);
+}
+
+struct ir *lower_pid_tgid(struct lowering *l)
+{
+    struct ir_builder *b = &l->b;
+    if (l->context->has_record)
+        return lower_event_word(l, offsetof(struct image_event, pid_tid));
+    if (!l->options->pid_namespace)
+        return ir_call(b, BPF_FUNC_get_current_pid_tgid, 0); /* the passes keep one */
+    /* struct bpf_pidns_info: pid, tgid; zeros for a task of another namespace. */
+    struct memory ids = lower_temporary(l, 8, true);
+    ir_call(b, BPF_FUNC_get_ns_current_pid_tgid, 4, ir_constant(b, (int64_t)l->options->pid_namespace_device),
+            ir_constant(b, (int64_t)l->options->pid_namespace), lower_address(l, ids), ir_constant(b, 8));
+    return ir_load(b, ids.base, ids.offset, 8, false);
+}
+
+bool lower_is_preemptible(const struct lowering *l)
+{
+    return l->context->is_preemptible || l->is_sleepable;
+}
+
+/* Whether every way to the current block leads through `above`, as far as a walk back over some blocks can
+ * tell: a script may be as long as it likes. The body of the program is reached from the setup block, also
+ * while the jump is not there yet. */
+bool lower_dominates(struct lowering *l, const struct ir_block *above)
+{
+    enum { FARTHEST = 64 };
+    struct ir_block *seen[FARTHEST];
+    size_t count = 0;
+    if (above->function != l->b.function)
+        return false;
+    seen[count++] = l->b.block;
+    for (size_t at = 0; at < count; at++) {
+        struct ir_block *block = seen[at];
+        if (block == above)
+            continue;
+        struct ir_block *open = block == l->state->main->start ? l->state->main->setup : NULL;
+        if (!block->predecessor_count && !open)
+            return false;
+        for (size_t i = 0; i < block->predecessor_count + (open != NULL); i++) {
+            struct ir_block *before = i < block->predecessor_count ? block->predecessors[i] : open;
+            size_t known = 0;
+            while (known < count && seen[known] != before)
+                known++;
+            if (known < count)
+                continue;
+            if (count == FARTHEST)
+                return false;
+            seen[count++] = before;
+        }
+    }
+    return true;
+}
+
+struct ir *value_cache_find(struct lowering *l, const struct value_cache *known)
+{
+    for (unsigned i = 0; i < known->count; i++)
+        if (lower_dominates(l, known->values[i]->block))
+            return known->values[i];
+    return NULL;
+}
+
+/* When there is no room for more, the latest takes the place of the last: a clock read at the program's
+ * beginning would make records look older than those before them. */
+struct ir *value_cache_add(struct value_cache *known, struct ir *value)
+{
+    if (known->count == sizeof known->values / sizeof known->values[0])
+        known->count--;
+    return known->values[known->count++] = value;
+}
+
+struct ir *lower_time(struct lowering *l)
+{
+    struct lower_state *s = l->state;
+    if (s->current->parent || s->main->shared[SHARED_TIME] || s->has_callbacks)
+        return lower_shared_value(l, SHARED_TIME);
+    struct ir *known = value_cache_find(l, &s->times);
+    return known ? known : value_cache_add(&s->times, read_clock(l));
+}
+
+/* ---- runtime errors and ends ---- */
+
+/* What is counted together. The same bytes of two files are two places. */
+struct runtime_error_key {
+    uint64_t kind, map;
+    uint64_t begin, end;
+    const struct source *source;
+    const char *helper;
+};
+
+static size_t runtime_error_index(struct lowering *l, const struct runtime_error *runtime_error)
+{
+    struct image *image = l->image;
+    const struct runtime_error_key key = {.kind = runtime_error->kind,
+                                          .map = (uint64_t)runtime_error->map,
+                                          .begin = runtime_error->span.begin,
+                                          .end = runtime_error->span.end,
+                                          .source = runtime_error->span.source,
+                                          .helper = runtime_error->helper};
+    uintptr_t known = (uintptr_t)table_get(&l->state->runtime_errors, &key, sizeof key); /* index + 1 */
+    if (known)
+        return known - 1;
+    *arena_push(l->arena, image->runtime_errors, image->runtime_error_count, image->runtime_error_room) =
+        *runtime_error;
+    /* Without memory it is counted in two places. */
+    table_set(&l->state->runtime_errors, &key, sizeof key, (void *)(uintptr_t)image->runtime_error_count);
+    return image->runtime_error_count - 1;
+}
+
+int lower_runtime_error_index(struct lowering *l, enum runtime_error_kind kind, struct span span, int map,
+                              const char *helper)
+{
+    struct runtime_error runtime_error = {
+        .kind = kind, .span = span, .probe = l->probe, .map = map, .helper = helper};
+    return (int)runtime_error_index(l, &runtime_error);
+}
+
+void lower_runtime_error(struct lowering *l, enum runtime_error_kind kind, struct span span, int map,
+                         const char *helper)
+{
+    size_t index = (size_t)lower_runtime_error_index(l, kind, span, map, helper);
+    size_t offset = offsetof(struct image_control, runtime_errors) + 8 * index;
+    ir_atomic_add(&l->b, lower_control(l), (int32_t)offset, 8, ir_constant(&l->b, 1));
+}
+
+void lower_leave(struct lowering *l)
+{
+    struct lower_state *s = l->state;
+    if (!s->current->parent) {
+        ir_jump(&l->b, s->leave[s->phase]);
+        return;
+    }
+    if (s->return_slot < 0)
+        s->return_slot = lower_area_slot(l, s->main);
+    ir_store_constant(&l->b, lower_area(l, s->main), s->return_slot, 8, 1);
+    s->current->may_return = true;
+    ir_return(&l->b, ir_constant(&l->b, 1));
+}
+
+struct ir *lower_return(struct lowering *l, struct node *value)
+{
+    if (lower_return_from_subprogram(l, value))
+        return NULL;
+    if (value && l->context->keeps_result && type_is_scalar(value->type))
+        ir_store(&l->b, lower_control(l), offsetof(struct image_control, result), 8, lower_scalar(l, value));
+    else if (value)
+        lower_discard(l, value);
+    if (!ir_ended(&l->b))
+        lower_leave(l);
+    return NULL;
+}
+
+struct ir_block *lower_statement_end(struct lowering *l)
+{
+    struct lower_statement *statement = l->state->statement;
+    if (!statement->end)
+        statement->end = ir_label(&l->b);
+    return statement->end;
+}
+
+/* ---- the program ---- */
+
+static bool follows_user_pointer(const struct lowering *l, const struct node *pointer)
+{
+    return pointer->type && pointer->type->kind == TYPE_POINTER &&
+           lower_space(l, pointer->type) == SPACE_USER;
+}
+
+struct search {
+    struct lowering *l;
+    bool found;
+};
+
+static bool visit_reader(struct node *node, void *state)
+{
+    struct search *search = state;
+    const struct builtin *builtin = lower_builtin(node);
+    if (builtin && builtin->flags & BUILTIN_READS_MEMORY)
+        search->found = true;
+    if (node->kind == NODE_FIELD && follows_user_pointer(search->l, node->field.object))
+        search->found = true;
+    if (node->kind == NODE_INDEX && follows_user_pointer(search->l, node->binary.left))
+        search->found = true;
+    if (node->kind == NODE_UNARY && node->unary.op == OPERATOR_DEREFERENCE &&
+        follows_user_pointer(search->l, node->unary.operand))
+        search->found = true;
+    return !search->found;
+}
+
+static bool visit_loop(struct node *node, void *state)
+{
+    struct lower_state *s = state;
+    s->has_callbacks |= node->kind == NODE_WHILE || node->kind == NODE_FOR_RANGE ||
+                        node->kind == NODE_FOR_MAP || (node->kind == NODE_CALL && node->call.subprogram);
+    return !s->has_callbacks;
+}
+
+static bool wants_sleep(struct lowering *l)
+{
+    struct search search = {.l = l};
+    if (!l->context->may_sleep || !l->options->features->sleepable_uprobe)
+        return false;
+    if (l->context->reads_memory)
+        return true;
+    if (l->state->unit->predicate)
+        node_walk(l->state->unit->predicate, visit_reader, &search);
+    node_walk(l->state->unit->body, visit_reader, &search);
+    for (const struct subprogram *called = l->state->unit->subprograms; called; called = called->next)
+        node_walk(called->body, visit_reader, &search);
+    return search.found;
+}
+
+static enum scratch_kind choose_scratch(const struct lowering *l)
+{
+    const struct features *features = l->options->features;
+    if (!lower_is_preemptible(l))
+        return SCRATCH_CPU;
+    if (features->task_storage)
+        return SCRATCH_TASK;
+    /* Kernels without these do not preempt programs at uprobes. */
+    return features->atomic_fetch ? SCRATCH_SLOT : SCRATCH_CPU;
+}
+
+/* The code of one phase: a setup block, which stays open, and the block after it, which is now the current
+ * one. */
+static struct lower_statement begin_phase(struct lowering *l, enum lower_phase phase)
+{
+    struct lower_state *s = l->state;
+    struct lower_function *main = s->main;
+    s->phase = phase;
+    s->leave[phase] = ir_label(&l->b);
+    main->setup = l->b.block;
+    main->start = ir_label(&l->b);
+    ir_enter(&l->b, main->start);
+    return (struct lower_statement){.end = s->leave[phase]};
+}
+
+static void end_phase(struct lowering *l)
+{
+    struct ir_block *block = l->b.block;
+    lower_finish_function(l, l->state->main);
+    ir_enter(&l->b, block);
+}
+
+static void lower_exit(struct lowering *l, struct ir_block *block, bool has_scratch)
+{
+    ir_place(&l->b, block);
+    if (has_scratch && l->state->scratch_kind == SCRATCH_SLOT)
+        ir_store_constant(&l->b, l->state->main->shared[SHARED_SCRATCH], 0, 8, 0);
+    ir_return(&l->b, ir_constant(&l->b, 0));
+}
+
+static void test_stop(struct lowering *l)
+{
+    struct ir_builder *b = &l->b;
+    b->comment = "stopped";
+    struct ir *stop = ir_load(b, lower_control(l), offsetof(struct image_control, stop), 4, false);
+    stop->is_volatile = true;
+    l->state->stop = stop;
+    ir_jump_if(b, stop, l->state->leave_early);
+    b->comment = NULL;
+}
+
+static void lower_gates(struct lowering *l)
+{
+    struct lower_statement statement = begin_phase(l, PHASE_GATE);
+    struct temporary_mark mark = lower_mark(l);
+    l->state->statement = &statement;
+    l->b.comment = "gate";
+    if (l->context->lower_gate)
+        l->context->lower_gate(l, l->context);
+    l->b.comment = NULL;
+    lower_test_process(l);
+    lower_release(l, mark);
+    l->state->statement = NULL;
+    end_phase(l);
+}
+
+static void lower_predicate(struct lowering *l, struct node *predicate)
+{
+    struct lower_statement statement = begin_phase(l, PHASE_PREDICATE);
+    struct temporary_mark mark = lower_mark(l);
+    l->state->statement = &statement;
+    struct ir_block *yes = ir_label(&l->b);
+    l->b.comment = "predicate";
+    lower_branch(l, predicate, yes, l->state->leave[PHASE_PREDICATE]);
+    ir_place(&l->b, yes);
+    l->b.comment = NULL;
+    lower_release(l, mark);
+    l->state->statement = NULL;
+    end_phase(l);
+}
+
+static void lower_body(struct lowering *l, struct node *body)
+{
+    begin_phase(l, PHASE_BODY);
+    lower_statement(l, body);
+    if (!ir_ended(&l->b))
+        ir_jump(&l->b, l->state->leave[PHASE_BODY]);
+    end_phase(l);
+}
+
+static void lower_program(struct lowering *l, const char *name)
+{
+    struct lower_state *s = l->state;
+    const struct check_unit *unit = s->unit;
+    l->b.span = unit->body->span;
+    lower_enter_function(l, s->main, name, 1);
+    s->main->shared[SHARED_CTX] = ir_context(&l->b);
+    s->leave_early = ir_label(&l->b);
+    if (!l->context->ignores_stop)
+        test_stop(l);
+    lower_gates(l);
+    if (unit->predicate)
+        lower_predicate(l, unit->predicate);
+    lower_body(l, unit->body);
+    l->b.span = unit->body->span;
+    for (enum lower_phase phase = PHASE_GATE; phase < PHASE_COUNT; phase++)
+        if (s->leave[phase])
+            lower_exit(l, s->leave[phase], s->main->shared[SHARED_SCRATCH] && s->scratch_phase <= phase);
+    lower_exit(l, s->leave_early, false);
+}
+
+/* Instructions were made in memory that goes with the IR; what stays is copied. */
+static void keep_program(struct arena *arena, struct image_program *program)
+{
+#define KEEP(items, count)                                                                                   \
+    do {                                                                                                     \
+        void *copy = arena_array(arena, (count), sizeof *(items));                                           \
+        if (count)                                                                                           \
+            memcpy(copy, (items), (count) * sizeof *(items));                                                \
+        (items) = copy;                                                                                      \
+    } while (0)
+    KEEP(program->instructions, program->count);
+    KEEP(program->relocations, program->relocation_count);
+    KEEP(program->functions, program->function_count);
+    KEEP(program->lines, program->line_count);
+#undef KEEP
+    for (uint32_t i = 0; i < program->function_count; i++)
+        program->functions[i].name = arena_strdup(arena, program->functions[i].name);
+}
+
+static void size_scratch(struct lowering *l)
+{
+    const struct image *image = l->image;
+    const int indices[] = {[SCRATCH_CPU] = image->scratch_cpu,
+                           [SCRATCH_TASK] = image->scratch_task,
+                           [SCRATCH_SLOT] = image->scratch_slots};
+    int index = indices[l->state->scratch_kind];
+    if (index < 0 || !l->state->has_scratch)
+        return;
+    struct image_map *map = &l->image->maps[index];
+    uint32_t bytes = l->state->scratch_peak > 8 ? l->state->scratch_peak : 8;
+    if (map->value_size < bytes)
+        map->value_size = bytes;
+    if (l->state->scratch_kind == SCRATCH_CPU && map->max_entries <= l->state->program_index)
+        map->max_entries = l->state->program_index + 1;
+}
+
+static int emit(struct lowering *l, const char *name, struct text *dump_ir, bool dump_raw)
+{
+    struct ir_program *ir = l->b.program;
+    struct image_program program = {
+        .name = arena_strdup(l->arena, name),
+        .type = l->context->program_type,
+        .expected_attach_type = l->context->expected_attach_type,
+        .sleepable = l->is_sleepable,
+        .attach_btf_id = l->context->attach_btf_id,
+        .attach_module = l->context->attach_module,
+        .attach_program = l->context->attach_program,
+        .is_divisible = !l->options->divides,
+    };
+    ir_order(ir);
+    if (dump_ir && dump_raw)
+        ir_print(dump_ir, ir);
+    assert(!ir_check(l->state->temporary, ir));
+    ir_optimise(ir);
+    assert(!ir_check(l->state->temporary, ir));
+    if (dump_ir && !dump_raw)
+        ir_print(dump_ir, ir);
+    int result = ir_emit(ir, &program, l->options->registers_for_tests, l->diagnostics);
+    if (result)
+        return result;
+    if (l->options->is_for_kernel && limits_check(l->diagnostics, &program))
+        return -EINVAL;
+    keep_program(l->arena, &program);
+    *arena_push(l->arena, l->image->programs, l->image->program_count, l->image->program_room) = program;
+    return 0;
+}
+
+/* How a block is lowered. */
+enum attempt {
+    ATTEMPT_DIVIDED, /* in sections, when it is long */
+    ATTEMPT_PLAIN,
+    ATTEMPT_AVOID_STACK, /* nothing is on the frame that can be in scratch memory */
+};
+
+/* -E2BIG: it does not fit in the stack. -EAGAIN: it cannot be done in this way. */
+static int lower_attempt(struct arena *arena, struct image *image, struct action_table *actions,
+                         struct diagnostics *diagnostics, const struct checker *checker,
+                         const struct check_unit *unit, const struct lower_options *options,
+                         const char *program_name, struct text *dump_ir, bool dump_raw, enum attempt attempt)
+{
+    struct arena temporary = {.out_of_memory = arena->out_of_memory};
+    struct lower_state state = {
+        .checker = checker,
+        .unit = unit,
+        .temporary = &temporary,
+        .main = arena_new(&temporary, struct lower_function),
+        .return_slot = -1,
+        .program_index = (uint32_t)image->program_count,
+        .avoid_stack = attempt == ATTEMPT_AVOID_STACK,
+        .section_size = attempt == ATTEMPT_DIVIDED ? lower_section_size(unit, options->divides) : 0,
+    };
+    struct lowering lowering = {
+        .arena = arena,
+        .image = image,
+        .actions = actions,
+        .diagnostics = diagnostics,
+        .context = unit->context,
+        .options = options,
+        .probe = unit->probe,
+        .state = &state,
+        .b.program = ir_program_new(&temporary, options->features),
+    };
+    size_t errors = diagnostics->errors;
+    lowering.b.program->zeros_map = (uint32_t)image->control;
+    lowering.b.program->zeros = IMAGE_ZEROS;
+    lowering.is_sleepable = wants_sleep(&lowering);
+    node_walk(unit->body, visit_loop, lowering.state);
+    state.scratch_kind = choose_scratch(&lowering);
+    if (state.scratch_kind == SCRATCH_SLOT)
+        state.section_size = 0; /* a slot is taken once */
+    if (state.scratch_kind == SCRATCH_SLOT)
+        state.scratch_top = state.scratch_permanent = state.scratch_peak = 8;
+    lower_program(&lowering, program_name);
+    size_scratch(&lowering);
+    int result = state.is_indivisible           ? -EAGAIN
+                 : diagnostics->errors > errors ? -EINVAL
+                                                : emit(&lowering, program_name, dump_ir, dump_raw);
+    table_free(&state.runtime_errors);
+    arena_free(&temporary);
+    return result;
+}
+
+int lower_unit(struct arena *arena, struct image *image, struct action_table *actions,
+               struct diagnostics *diagnostics, const struct checker *checker, const struct check_unit *unit,
+               const struct lower_options *options, const char *program_name, struct text *dump_ir,
+               bool dump_raw)
+{
+    const struct diagnostics before = *diagnostics;
+    size_t dumped = dump_ir ? dump_ir->length : 0;
+    int result = -EAGAIN;
+    enum attempt attempt = lower_section_size(unit, options->divides) ? ATTEMPT_DIVIDED : ATTEMPT_PLAIN;
+    if (options->divides && attempt == ATTEMPT_PLAIN)
+        return -E2BIG;
+    for (; attempt <= ATTEMPT_AVOID_STACK; attempt++) {
+        /* What an attempt said and made is forgotten; maps and counters that it made stay, unused. */
+        *diagnostics = before;
+        if (dump_ir)
+            text_truncate(dump_ir, dumped);
+        node_walk(unit->body, lower_forget_variable, NULL);
+        result = lower_attempt(arena, image, actions, diagnostics, checker, unit, options, program_name,
+                               dump_ir, dump_raw, attempt);
+        bool is_over = attempt == ATTEMPT_DIVIDED ? !result || options->divides : result != -E2BIG;
+        if (is_over)
+            break;
+    }
+    return result == -EAGAIN ? -E2BIG : result;
+}

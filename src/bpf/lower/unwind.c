@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Walks over user stacks by call frame information (unwind.h): a loop of the kernel's, a frame a turn.
+ *
+ * The walk's state is in scratch memory, of which the verifier knows nothing: so a turn is verified once.
+ * Searches have no branches: the sign of a difference chooses. Where there is no row, a frame pointer is
+ * followed as far as one is plausible. */
+#include "bpf/lower/state.h"
+#include "bpf/unwind.h"
+#include "sym/dwarf/cfi.h"
+
+enum { /* struct pt_regs of x86-64 */
+       REGISTERS_BP = 32,
+       REGISTERS_IP = 128,
+       REGISTERS_CS = 136,
+       REGISTERS_SP = 152,
+       REGISTERS_BYTES = 168,
+       USER_MODE = 3,
+       FRAME_MAX = 1 << 20, /* bytes of a frame that a frame pointer is believed */
+};
+
+struct walk {
+    uint64_t ip, sp, bp;
+    uint64_t back; /* 1: ip is where a call returns to, and the call is meant */
+    uint64_t count, end;
+    uint64_t is_guess; /* a frame pointer was followed */
+    /* The mapping that was found last: addresses from start on, size of them, at this offset of the file. */
+    uint64_t start, size, offset;
+    uint64_t words[2];
+    struct unwind_key key; /* its file */
+    struct unwind_request request;
+    uint64_t pid;
+    uint8_t registers[REGISTERS_BYTES];
+};
+
+struct unwinding {
+    int32_t walk, frames; /* in scratch memory */
+};
+
+#define AT(member) (int32_t) offsetof(struct walk, member)
+
+static struct ir *base(struct lowering *l)
+{
+    return lower_shared_value(l, SHARED_SCRATCH);
+}
+
+/* Callbacks change the walk behind the passes' back. */
+static struct ir *get_sized(struct lowering *l, const struct unwinding *u, int32_t member, unsigned size)
+{
+    struct ir *value = ir_load(&l->b, base(l), u->walk + member, size, false);
+    value->is_volatile = true;
+    return value;
+}
+
+static struct ir *get(struct lowering *l, const struct unwinding *u, int32_t member)
+{
+    return get_sized(l, u, member, 8);
+}
+
+static void set(struct lowering *l, const struct unwinding *u, int32_t member, struct ir *value)
+{
+    ir_store(&l->b, base(l), u->walk + member, 8, value);
+}
+
+static void set_constant(struct lowering *l, const struct unwinding *u, int32_t member, int64_t value)
+{
+    ir_store_constant(&l->b, base(l), u->walk + member, 8, value);
+}
+
+static struct ir *address(struct lowering *l, const struct unwinding *u, int32_t member)
+{
+    return ir_offset(&l->b, base(l), u->walk + member);
+}
+
+static const char blocks_name[] = "unwind_blocks", rows_name[] = "unwind_rows",
+                  processes_name[] = "unwind_processes", requests_name[] = "unwind_requests";
+
+/* Maps of all these programs, made by the first. */
+static void make_tables(struct lowering *l)
+{
+    uint32_t grows = l->options->features->growing_maps ? BPF_F_NO_PREALLOC : 0;
+    struct image *image = l->image;
+    if (image->unwinds)
+        return;
+    image->unwinds = true;
+    image->unwind_blocks =
+        lower_internal_map(l, &(struct image_map){.name = blocks_name,
+                                                  .type = BPF_MAP_TYPE_HASH,
+                                                  .key_size = sizeof(struct unwind_key),
+                                                  .value_size = sizeof(struct unwind_block),
+                                                  .max_entries = UNWIND_BLOCKS,
+                                                  .flags = grows});
+    image->unwind_rows = lower_internal_map(l, &(struct image_map){.name = rows_name,
+                                                                   .type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+                                                                   .key_size = 4,
+                                                                   .value_size = 4,
+                                                                   .max_entries = UNWIND_CHUNKS,
+                                                                   .inner_bytes = UNWIND_CHUNK_BYTES});
+    image->unwind_processes =
+        lower_internal_map(l, &(struct image_map){.name = processes_name,
+                                                  .type = BPF_MAP_TYPE_HASH,
+                                                  .key_size = 8,
+                                                  .value_size = sizeof(struct unwind_process),
+                                                  .max_entries = UNWIND_PROCESSES,
+                                                  .flags = BPF_F_NO_PREALLOC});
+    image->unwind_requests =
+        lower_internal_map(l, &(struct image_map){.name = requests_name,
+                                                  .type = BPF_MAP_TYPE_HASH,
+                                                  .key_size = sizeof(struct unwind_key),
+                                                  .value_size = sizeof(struct unwind_request),
+                                                  .max_entries = UNWIND_WISHES});
+}
+
+/* ---- what is where ---- */
+
+/* Asks user space for what the key and the request name, unless that was asked for already. */
+static void request_tables(struct lowering *l, const struct unwinding *u)
+{
+    struct ir_builder *b = &l->b;
+    struct ir_block *counted = ir_label(b), *end = ir_label(b);
+    struct ir *failed =
+        ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, l->image->unwind_requests), address(l, u, AT(key)),
+                address(l, u, AT(request)), ir_constant(b, BPF_NOEXIST));
+    ir_branch(b, failed, end, counted);
+    ir_place(&l->b, counted);
+    ir_atomic_add(b, lower_control(l), offsetof(struct image_control, unwind_requests), 8, ir_constant(b, 1));
+    ir_place(b, end);
+}
+
+/* callback(task, vma, area): the file behind a mapping. */
+static void take_mapping(struct lowering *l, const struct unwinding *u)
+{
+    struct ir_builder *b = &l->b;
+    const struct unwind_offsets *at = l->options->unwind;
+    struct ir_block *end = ir_label(b);
+    struct ir *vma = ir_parameter(b, 1);
+    struct ir *file = ir_load(b, vma, (int32_t)at->vm_file, 8, false);
+    ir_jump_unless(&l->b, file, end);
+    struct ir *start = ir_load(b, vma, (int32_t)at->vm_start, 8, false);
+    struct ir *behind = ir_load(b, vma, (int32_t)at->vm_end, 8, false);
+    struct ir *page = ir_load(b, vma, (int32_t)at->vm_pgoff, 8, false);
+    struct ir *inode = ir_load(b, file, (int32_t)at->file_inode, 8, false);
+    ir_jump_unless(&l->b, inode, end);
+    struct ir *number = ir_load(b, inode, (int32_t)at->inode_number, 8, false);
+    struct ir *super = ir_load(b, inode, (int32_t)at->inode_super, 8, false);
+    ir_jump_unless(&l->b, super, end);
+    struct ir *device = ir_load(b, super, (int32_t)at->super_device, 4, false);
+    set(l, u, AT(start), start);
+    set(l, u, AT(size), ir_binary(b, IR_SUB, behind, start));
+    set(l, u, AT(offset), ir_binary_constant(b, IR_SHL, page, 12));
+    set(l, u, AT(key.inode), number);
+    set(l, u, AT(key.device), device); /* and the block */
+    ir_place(b, end);
+    ir_return(b, ir_constant(b, 0));
+}
+
+/* -1 where x < y, else 0, of numbers below 1 << 63. */
+static struct ir *is_below(struct lowering *l, struct ir *x, struct ir *y)
+{
+    return ir_binary_constant(&l->b, IR_ASHR, ir_binary(&l->b, IR_SUB, x, y), 63);
+}
+
+/* The same from the table of the process. */
+static void look_in_process(struct lowering *l, const struct unwinding *u, struct ir *pc)
+{
+    struct ir_builder *b = &l->b;
+    struct ir_block *missing = ir_label(b), *end = ir_label(b);
+    struct ir *process = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, l->image->unwind_processes),
+                                 address(l, u, AT(pid)));
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_NE, process, 0), missing);
+    struct ir *at = ir_constant(b, 0);
+    for (int64_t half = UNWIND_MAPPINGS / 2; half; half /= 2) {
+        struct ir *next =
+            ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_ADD, at, half), UNWIND_MAPPINGS - 1);
+        struct ir *place = ir_binary(b, IR_ADD, process, ir_binary_constant(b, IR_SHL, next, 3));
+        struct ir *below = is_below(l, pc, ir_load(b, place, 0, 8, false));
+        at = ir_binary(b, IR_ADD, at, ir_binary(b, IR_AND, ir_constant(b, half), ir_unary(b, IR_NOT, below)));
+    }
+    at = ir_binary_constant(b, IR_AND, at, UNWIND_MAPPINGS - 1);
+    struct ir *start =
+        ir_load(b, ir_binary(b, IR_ADD, process, ir_binary_constant(b, IR_SHL, at, 3)), 0, 8, false);
+    struct ir *mapping = ir_binary(b, IR_ADD, process, ir_binary_constant(b, IR_SHL, at, 5));
+    int32_t first = offsetof(struct unwind_process, mappings);
+    struct ir *size = ir_load(b, mapping, first, 8, false);
+    ir_jump_unless(&l->b, ir_binary(b, IR_ULT, ir_binary(b, IR_SUB, pc, start), size), missing);
+    set(l, u, AT(start), start);
+    set(l, u, AT(size), size);
+    set(l, u, AT(offset), ir_load(b, mapping, first + 8, 8, false));
+    set(l, u, AT(key.inode), ir_load(b, mapping, first + 16, 8, false));
+    set(l, u, AT(key.device), ir_load(b, mapping, first + 24, 8, false));
+    ir_jump(b, end);
+    ir_place(&l->b, missing);
+    set(l, u, AT(key.inode), get(l, u, AT(pid)));
+    set_constant(l, u, AT(key.device), UNWIND_DEVICE_PROCESS);
+    request_tables(l, u);
+    ir_place(b, end);
+}
+
+/* The mapping that holds pc; its size is 0 where there is none that is known. */
+static void find_mapping(struct lowering *l, const struct unwinding *u, struct ir *pc)
+{
+    struct ir_builder *b = &l->b;
+    struct ir_block *other = ir_label(b), *end = ir_label(b), *ask = ir_label(b);
+    struct ir *start = get(l, u, AT(start)), *size = get(l, u, AT(size));
+    ir_branch(b, ir_binary(b, IR_ULT, ir_binary(b, IR_SUB, pc, start), size), end, other);
+    ir_place(&l->b, other);
+    set_constant(l, u, AT(size), 0);
+    struct lower_statement statement, *outer = l->state->statement;
+    struct lower_function *callback = lower_callback_begin(l, &statement, "mapping", 3);
+    take_mapping(l, u);
+    lower_callback_end(l, callback, &statement, outer);
+    struct ir *task = ir_call(b, BPF_FUNC_get_current_task_btf, 0);
+    struct ir *area = l->state->current->area;
+    struct ir *refused =
+        ir_call(b, BPF_FUNC_find_vma, 5, task, pc, ir_function_address(b, callback->function),
+                area ? area : ir_constant(b, 0), ir_constant(b, 0));
+    /* -ENOENT: there is none. Else the kernel could not look: its lock is taken, or was in this interrupt. */
+    ir_branch(b, ir_binary_constant(b, IR_EQ, ir_extend(b, refused, 4, true), -16), ask, end);
+    ir_place(&l->b, ask);
+    look_in_process(l, u, pc);
+    ir_place(b, end);
+}
+
+/* The rule for a place in the file of the key: 0, CFI_UNKNOWN, where there is none. */
+static struct ir *find_rule(struct lowering *l, const struct unwinding *u, struct ir *pc)
+{
+    struct ir_builder *b = &l->b;
+    struct ir_block *none = ir_label(b), *unmapped = ir_label(b), *end = ir_label(b);
+    struct memory key = lower_temporary(l, 8, false);
+    uint32_t rule = ir_variable(b);
+    ir_write(b, rule, ir_constant(b, CFI_UNKNOWN));
+    ir_jump_unless(&l->b, get(l, u, AT(size)), unmapped);
+    struct ir *place =
+        ir_binary(b, IR_ADD, ir_binary(b, IR_SUB, pc, get(l, u, AT(start))), get(l, u, AT(offset)));
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_ULE, place, UINT32_MAX), unmapped);
+    ir_store(b, base(l), u->walk + AT(key.block), 4,
+             ir_binary_constant(b, IR_LSHR, place, UNWIND_BLOCK_SHIFT));
+    struct ir *block =
+        ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, l->image->unwind_blocks), address(l, u, AT(key)));
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_NE, block, 0), none);
+    struct ir *first = ir_load(b, block, offsetof(struct unwind_block, first), 4, false);
+    struct ir *count = ir_load(b, block, offsetof(struct unwind_block, count), 4, false);
+    ir_store(b, key.base, key.offset, 8, ir_load(b, block, offsetof(struct unwind_block, chunk), 4, false));
+    struct ir *chunk =
+        ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, l->image->unwind_rows), lower_address(l, key));
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_NE, chunk, 0), none);
+    ir_store_constant(b, key.base, key.offset, 8, 0);
+    struct ir *rows = ir_call(b, BPF_FUNC_map_lookup_elem, 2, chunk, lower_address(l, key));
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_NE, rows, 0), none);
+    struct ir *at = ir_constant(b, 0);
+    for (int64_t half = (UNWIND_BLOCK_ROWS + 1) / 2; half; half /= 2) {
+        struct ir *next = ir_binary_constant(b, IR_ADD, at, half);
+        struct ir *index =
+            ir_binary_constant(b, IR_AND, ir_binary(b, IR_ADD, first, next), UNWIND_CHUNK_ROWS - 1);
+        struct ir *row = ir_binary(b, IR_ADD, rows, ir_binary_constant(b, IR_SHL, index, 3));
+        struct ir *below = is_below(l, place, ir_load(b, row, 0, 4, false));
+        struct ir *inside = is_below(l, next, count);
+        struct ir *taken = ir_binary(b, IR_AND, inside, ir_unary(b, IR_NOT, below));
+        at = ir_binary(b, IR_ADD, at, ir_binary(b, IR_AND, ir_constant(b, half), taken));
+    }
+    struct ir *index = ir_binary_constant(b, IR_AND, ir_binary(b, IR_ADD, first, at), UNWIND_CHUNK_ROWS - 1);
+    struct ir *row = ir_binary(b, IR_ADD, rows, ir_binary_constant(b, IR_SHL, index, 3));
+    ir_write(b, rule, ir_load(b, row, 4, 4, false));
+    ir_jump(b, end);
+    ir_place(&l->b, none);
+    ir_store_constant(b, base(l), u->walk + AT(key.block), 4, 0);
+    request_tables(l, u);
+    ir_place(b, unmapped);
+    ir_place(b, end);
+    return ir_read(b, rule);
+}
+
+/* ---- one frame ---- */
+
+/* Words of the program's memory to walk.words; else to `failed`. */
+static void read_words(struct lowering *l, const struct unwinding *u, struct ir *from, unsigned count,
+                       struct ir_block *failed)
+{
+    struct ir *result = ir_call(&l->b, BPF_FUNC_probe_read_user, 3, address(l, u, AT(words)),
+                                ir_constant(&l->b, 8 * (int64_t)count), from);
+    ir_jump_unless(&l->b, ir_binary_constant(&l->b, IR_EQ, result, 0), failed);
+}
+
+static struct ir *is_kind(struct lowering *l, struct ir *kind, enum cfi_kind which)
+{
+    return ir_binary_constant(&l->b, IR_EQ, kind, which);
+}
+
+/* By the frame pointer: {the caller's, where to return to}. */
+static void step_by_pointer(struct lowering *l, const struct unwinding *u, struct ir_block *stop)
+{
+    struct ir_builder *b = &l->b;
+    struct ir *bp = get(l, u, AT(bp));
+    set_constant(l, u, AT(end), UNWIND_NO_RULE);
+    set_constant(l, u, AT(is_guess), UNWIND_BY_RULES);
+    struct ir *distance = ir_binary(b, IR_SUB, bp, get(l, u, AT(sp)));
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_ULT, distance, FRAME_MAX), stop);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_EQ, ir_binary_constant(b, IR_AND, bp, 7), 0), stop);
+    read_words(l, u, bp, 2, stop);
+    struct ir *ip = get(l, u, AT(words[1]));
+    ir_jump_unless(&l->b, ip, stop);
+    set(l, u, AT(ip), ip);
+    set(l, u, AT(sp), ir_binary_constant(b, IR_ADD, bp, 16));
+    set(l, u, AT(bp), get(l, u, AT(words[0])));
+}
+
+/* What a signal interrupted: that instruction itself is meant. */
+static void step_over_signal(struct lowering *l, const struct unwinding *u, struct ir_block *stop)
+{
+    struct ir_builder *b = &l->b;
+    struct ir *context = get(l, u, AT(sp));
+    read_words(l, u, ir_binary_constant(b, IR_ADD, context, CFI_SIGNAL_BP), 1, stop);
+    set(l, u, AT(bp), get(l, u, AT(words[0])));
+    read_words(l, u, ir_binary_constant(b, IR_ADD, context, CFI_SIGNAL_SP), 2, stop);
+    set(l, u, AT(sp), get(l, u, AT(words[0])));
+    set(l, u, AT(ip), get(l, u, AT(words[1])));
+    set_constant(l, u, AT(back), 0);
+}
+
+static void step_by_rule(struct lowering *l, const struct unwinding *u, struct ir *rule, struct ir *kind,
+                         struct ir_block *stop)
+{
+    struct ir_builder *b = &l->b;
+    uint32_t from = ir_variable(b), cfa_variable = ir_variable(b), bp_variable = ir_variable(b);
+    struct ir *sp = get(l, u, AT(sp)), *bp = get(l, u, AT(bp));
+    struct ir *offset = ir_binary_constant(
+        b, IR_SHL, ir_extend(b, ir_binary_constant(b, IR_LSHR, rule, CFI_OFFSET_SHIFT), 2, true), 3);
+    struct ir *saved = ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_LSHR, rule, CFI_KIND_BITS),
+                                          (1 << CFI_BP_BITS) - 1);
+    /* From which register */
+    struct ir_block *by_bp = ir_label(b), *is_load = ir_label(b), *by_sp = ir_label(b), *based = ir_label(b);
+    ir_write(b, from, sp);
+    ir_branch(b, is_kind(l, kind, CFI_BP), by_bp, is_load);
+    ir_place(&l->b, is_load);
+    ir_branch(b, is_kind(l, kind, CFI_BP_LOAD), by_bp, by_sp);
+    ir_place(&l->b, by_bp);
+    ir_write(b, from, bp);
+    ir_jump(b, based);
+    ir_place(&l->b, by_sp);
+    ir_place(b, based);
+    ir_write(b, cfa_variable, ir_binary(b, IR_ADD, ir_read(b, from), offset));
+    /* What is peculiar */
+    struct ir_block *plt = ir_label(b), *plt_late = ir_label(b), *not_plt = ir_label(b), *load = ir_label(b),
+                    *eight = ir_label(b), *known = ir_label(b);
+    ir_branch(b, is_kind(l, kind, CFI_PLT), plt, not_plt);
+    ir_place(&l->b, plt);
+    struct ir *within = ir_binary_constant(b, IR_AND, get(l, u, AT(ip)), 15);
+    ir_branch(b, ir_binary(b, IR_UGE, within, saved), plt_late, known);
+    ir_place(&l->b, plt_late);
+    ir_write(b, cfa_variable, ir_binary_constant(b, IR_ADD, ir_read(b, cfa_variable), 8));
+    ir_jump(b, known);
+    ir_place(&l->b, not_plt);
+    ir_branch(b, ir_binary_constant(b, IR_UGE, kind, CFI_SP_LOAD), load, known);
+    ir_place(&l->b, load);
+    read_words(l, u, ir_read(b, cfa_variable), 1, stop);
+    ir_write(b, cfa_variable, get(l, u, AT(words[0])));
+    ir_branch(b, is_kind(l, kind, CFI_SP_LOAD_8), eight, known);
+    ir_place(&l->b, eight);
+    ir_write(b, cfa_variable, ir_binary_constant(b, IR_ADD, ir_read(b, cfa_variable), 8));
+    ir_place(b, known);
+    struct ir *cfa = ir_read(b, cfa_variable);
+    ir_jump_unless(&l->b, ir_binary(b, IR_UGT, cfa, sp), stop); /* stacks shrink towards the caller */
+    /* The caller's rbp */
+    struct ir_block *is_saved = ir_label(b), *other = ir_label(b), *below = ir_label(b), *at_bp = ir_label(b),
+                    *lost = ir_label(b), *got = ir_label(b), *differs = ir_label(b);
+    ir_write(b, bp_variable, bp);
+    ir_branch(b, is_kind(l, kind, CFI_PLT), got, other);
+    ir_place(&l->b, other);
+    ir_branch(b, ir_binary_constant(b, IR_EQ, saved, CFI_BP_SAME), got, is_saved);
+    ir_place(&l->b, is_saved);
+    ir_branch(b, ir_binary_constant(b, IR_ULE, saved, CFI_BP_MAX), below, differs);
+    ir_place(&l->b, below);
+    read_words(l, u, ir_binary(b, IR_SUB, cfa, ir_binary_constant(b, IR_SHL, saved, 3)), 1, stop);
+    ir_write(b, bp_variable, get(l, u, AT(words[0])));
+    ir_jump(b, got);
+    ir_place(&l->b, differs);
+    ir_branch(b, ir_binary_constant(b, IR_EQ, saved, CFI_BP_AT_BP), at_bp, lost);
+    ir_place(&l->b, at_bp);
+    read_words(l, u, bp, 1, stop);
+    ir_write(b, bp_variable, get(l, u, AT(words[0])));
+    ir_jump(b, got);
+    ir_place(&l->b, lost);
+    ir_write(b, bp_variable, ir_constant(b, 0));
+    ir_place(b, got);
+    struct ir *caller_bp = ir_read(b, bp_variable);
+    read_words(l, u, ir_binary_constant(b, IR_SUB, cfa, 8), 1, stop);
+    struct ir *ip = get(l, u, AT(words[0]));
+    set(l, u, AT(ip), ip);
+    set(l, u, AT(sp), cfa);
+    set(l, u, AT(bp), caller_bp);
+}
+
+static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *carried, void *state)
+{
+    struct ir_builder *b = &l->b;
+    const struct unwinding *u = state;
+    struct ir_block *stop = ir_label(b), *rest = ir_label(b), *end = ir_label(b);
+    uint32_t answer = ir_variable(b);
+    (void)index, (void)carried;
+    struct ir *ip = get(l, u, AT(ip));
+    ir_write(b, answer, ir_constant(b, LOWER_STOP));
+    set_constant(l, u, AT(end), UNWIND_WHOLE);
+    ir_jump_unless(&l->b, ip, stop); /* whoever calls nobody returns to 0 */
+    /* Not by the index: older verifiers forget its bounds when it is kept on the stack. */
+    struct ir *count = ir_binary_constant(b, IR_AND, get(l, u, AT(count)), STACK_FRAMES_MAX);
+    struct ir *slot = ir_binary(b, IR_ADD, base(l), ir_binary_constant(b, IR_SHL, count, 3));
+    ir_store(b, slot, u->frames, 8, ip);
+    set(l, u, AT(count), ir_binary_constant(b, IR_ADD, count, 1));
+    struct ir *pc = ir_binary(b, IR_SUB, ip, get(l, u, AT(back)));
+    set(l, u, AT(request.address), pc);
+    find_mapping(l, u, pc);
+    struct ir *rule = find_rule(l, u, pc);
+    struct ir *kind = ir_binary_constant(b, IR_AND, rule, (1 << CFI_KIND_BITS) - 1);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_NE, kind, CFI_END), stop);
+    set_constant(l, u, AT(back), 1);
+    struct ir_block *by_rule = ir_label(b), *by_pointer = ir_label(b), *has_rule = ir_label(b),
+                    *signal = ir_label(b);
+    ir_branch(b, is_kind(l, kind, CFI_UNKNOWN), by_pointer, has_rule);
+    ir_place(&l->b, by_pointer);
+    step_by_pointer(l, u, stop);
+    ir_jump(b, rest);
+    ir_place(&l->b, has_rule);
+    set_constant(l, u, AT(end), UNWIND_NO_MEMORY);
+    ir_branch(b, is_kind(l, kind, CFI_SIGNAL), signal, by_rule);
+    ir_place(&l->b, signal);
+    step_over_signal(l, u, stop);
+    ir_jump(b, rest);
+    ir_place(&l->b, by_rule);
+    step_by_rule(l, u, rule, kind, stop);
+    ir_place(b, rest);
+    set_constant(l, u, AT(end), UNWIND_WHOLE);
+    ir_write(b, answer, ir_constant(b, LOWER_GO_ON));
+    ir_jump(b, end);
+    ir_place(&l->b, stop);
+    ir_place(b, end);
+    return ir_read(b, answer);
+}
+
+/* ---- the walk ---- */
+
+/* Where the program was in user space: what it was interrupted with, if it was there, else what the kernel
+ * keeps of when it was entered. None: a task of the kernel's own. */
+static void begin(struct lowering *l, const struct unwinding *u, struct ir_block *none)
+{
+    struct ir_builder *b = &l->b;
+    struct ir_block *of_task = ir_label(b), *of_context = ir_label(b), *end = ir_label(b);
+    static const struct {
+        int32_t from, to;
+    } registers[] = {{REGISTERS_IP, AT(ip)}, {REGISTERS_SP, AT(sp)}, {REGISTERS_BP, AT(bp)}};
+    enum { REGISTERS = sizeof registers / sizeof *registers };
+    if (l->context->has_registers || l->context->program_type == BPF_PROG_TYPE_PERF_EVENT) {
+        struct ir *mode = ir_load(b, lower_ctx(l), REGISTERS_CS, 8, false);
+        ir_branch(b, ir_binary_constant(b, IR_AND, mode, USER_MODE), of_context, of_task);
+        ir_place(&l->b, of_context);
+        for (int i = 0; i < REGISTERS; i++)
+            set(l, u, registers[i].to, ir_load(b, lower_ctx(l), registers[i].from, 8, false));
+        ir_jump(b, end);
+        ir_place(&l->b, of_task);
+    }
+    struct ir *kept = ir_call(b, BPF_FUNC_task_pt_regs, 1, ir_call(b, BPF_FUNC_get_current_task_btf, 0));
+    struct ir *failed = ir_call(b, BPF_FUNC_probe_read_kernel, 3, address(l, u, AT(registers)),
+                                ir_constant(b, REGISTERS_BYTES), kept);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_EQ, failed, 0), none);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_AND, get(l, u, AT(registers) + REGISTERS_CS), USER_MODE),
+                   none);
+    for (int i = 0; i < REGISTERS; i++)
+        set(l, u, registers[i].to, get(l, u, AT(registers) + registers[i].from));
+    ir_place(b, end);
+}
+
+struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most, struct span span,
+                        struct ir_block *none, struct ir **kind)
+{
+    struct ir_builder *b = &l->b;
+    struct memory walk = lower_scratch(l, sizeof(struct walk), false);
+    struct unwinding u = {.walk = walk.offset, .frames = frames.offset};
+    make_tables(l);
+    begin(l, &u, none);
+    static const int32_t zeros[] = {AT(back),  AT(count), AT(end),    AT(is_guess),
+                                    AT(start), AT(size),  AT(key) + 8};
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
+        set_constant(l, &u, zeros[i], 0);
+    struct ir *pid = ir_binary_constant(b, IR_LSHR, lower_pid_tgid(l), 32);
+    set(l, &u, AT(pid), pid);
+    set(l, &u, AT(request.pid), pid);
+    lower_find(l, most, NULL, 0, step, &u, span);
+    struct ir *count = get(l, &u, AT(count));
+    ir_jump_unless(&l->b, count, none);
+    ir_jump_unless(&l->b, ir_binary_constant(b, IR_ULE, count, most), none);
+    *kind = ir_binary(b, IR_OR, ir_binary_constant(b, IR_SHL, get(l, &u, AT(end)), UNWIND_END_SHIFT),
+                      ir_binary_constant(b, IR_XOR, get(l, &u, AT(is_guess)), UNWIND_BY_RULES));
+    return ir_binary_constant(b, IR_SHL, count, 3);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* getopt("name" [, default [, "description"]]): parameters by name. Each call becomes the constant that the
+ * command line gave, or its default, before anything is checked; what was given and nobody asks for is an
+ * error. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/table.h"
+#include "lang/parse/parse.h"
+
+struct options {
+    struct arena *arena;
+    struct diagnostics *diagnostics;
+    const struct parameters *parameters;
+    struct table seen;
+    struct text names, lines; /* "--a, --b", and with descriptions */
+};
+
+/* The text behind the = of --name=value; "true" for --name alone; NULL: not given. The last one counts. */
+static const char *given(const struct parameters *parameters, const char *name)
+{
+    const char *value = NULL;
+    size_t length = strlen(name);
+    for (size_t i = 0; parameters && i < parameters->named_count; i++) {
+        const char *text = parameters->named[i] + 2;
+        if (strncmp(text, name, length) != 0 || (text[length] && text[length] != '='))
+            continue;
+        value = text[length] ? text + length + 1 : "true";
+    }
+    return value;
+}
+
+static void wrong_value(struct options *options, const char *name, const char *what, const char *value)
+{
+    diagnose_error(options->diagnostics, (struct span){0},
+                   "program command line option --%s invalid %s (value: %s)", name, what, value);
+}
+
+static void become_bool(struct options *options, struct node *node, const char *name, const char *value)
+{
+    static const char *const words[] = {"false", "true", "0", "1"};
+    for (unsigned i = 0; i < 4; i++)
+        if (!strcasecmp(value, words[i])) {
+            node->kind = NODE_BOOL;
+            memset(&node->integer, 0, sizeof node->integer);
+            node->integer.value = i % 2;
+            return;
+        }
+    wrong_value(options, name, "boolean", value);
+}
+
+/* An int64: other than a literal's, its type does not depend on what was given, as long as it fits one. */
+static void become_integer(struct options *options, struct node *node, const char *name, const char *value)
+{
+    struct node *number = node_new(options->arena, NODE_INTEGER, node->span);
+    char *end;
+    errno = 0;
+    number->integer.value = (uint64_t)strtoll(value, &end, 0);
+    const bool is_unsigned = errno == ERANGE && value[0] != '-';
+    if (is_unsigned) {
+        errno = 0;
+        number->integer.value = strtoull(value, &end, 0);
+        number->integer.is_unsigned = true;
+    }
+    if (errno || *end || end == value) {
+        wrong_value(options, name, "integer", value);
+        return;
+    }
+    node->kind = NODE_CAST;
+    memset(&node->cast, 0, sizeof node->cast);
+    node->cast.name = (struct type_name){.name = is_unsigned ? "uint64" : "int64", .span = node->span};
+    node->cast.operand = number;
+}
+
+static void become_string(struct options *options, struct node *node, const char *value)
+{
+    node->kind = NODE_STRING;
+    node->string.text = arena_strdup(options->arena, value);
+    node->string.length = strlen(value);
+}
+
+static bool is_literal_integer(const struct node *node, int64_t *value)
+{
+    bool is_negative = node->kind == NODE_UNARY && node->unary.op == OPERATOR_NEGATE;
+    const struct node *number = is_negative ? node->unary.operand : node;
+    *value = (int64_t)(is_negative ? 0 - number->integer.value : number->integer.value);
+    return number->kind == NODE_INTEGER;
+}
+
+static void remember(struct options *options, const char *name, const char *description)
+{
+    if (table_find(&options->seen, name) || table_put(&options->seen, name, (void *)name))
+        return;
+    text_printf(&options->names, "%s--%s", options->names.length ? ", " : "", name);
+    text_printf(&options->lines, "\n--%s%s%s", name, description ? ": " : "", description ? description : "");
+}
+
+static bool replace(struct node *node, void *state)
+{
+    struct options *options = state;
+    if (node->kind != NODE_CALL || strcmp(node->call.name, "getopt") != 0)
+        return true;
+    const struct node *first = node->call.arguments.first, *fallback = first ? first->next : NULL;
+    const struct node *description = fallback ? fallback->next : NULL;
+    int64_t number = 0;
+    const char *wrong = NULL;
+    if (node->call.arguments.count < 1 || node->call.arguments.count > 3)
+        wrong = "getopt() requires 1 to 3 arguments";
+    else if (first->kind != NODE_STRING || !first->string.length)
+        wrong = "First argument to 'getopt' must be a string literal.";
+    else if (fallback && fallback->kind != NODE_STRING && fallback->kind != NODE_BOOL &&
+             !is_literal_integer(fallback, &number))
+        wrong =
+            "Second argument to 'getopt' must be a string literal, integer literal, or a boolean literal.";
+    else if (description && description->kind != NODE_STRING)
+        wrong = "Third argument to 'getopt' must be a string literal.";
+    if (wrong) {
+        diagnose_error(options->diagnostics, node->span, "%s", wrong);
+        diagnose_hint(options->diagnostics, "getopt(\"name\" [, default [, \"description\"]])");
+        return false;
+    }
+    const char *name = first->string.text, *value = given(options->parameters, name);
+    remember(options, name, description ? description->string.text : NULL);
+    if (!fallback || fallback->kind == NODE_BOOL) {
+        bool is_set = fallback && fallback->integer.value;
+        become_bool(options, node, name, value ? value : is_set ? "true" : "false");
+    } else if (fallback->kind == NODE_STRING) {
+        become_string(options, node, value ? value : fallback->string.text);
+    } else {
+        struct text text = {0};
+        text_printf(&text, "%lld", (long long)number);
+        become_integer(options, node, name, value ? value : text_string(&text));
+        text_free(&text);
+    }
+    return false;
+}
+
+static void refuse_unknown(struct options *options)
+{
+    const struct parameters *parameters = options->parameters;
+    struct text unknown = {0};
+    bool wants_help = false;
+    for (size_t i = 0; parameters && i < parameters->named_count; i++) {
+        const char *text = parameters->named[i] + 2;
+        const char *name = arena_copy(options->arena, text, strcspn(text, "="));
+        if (table_find(&options->seen, name))
+            continue;
+        if (!strcmp(name, "help"))
+            wants_help = true;
+        else
+            text_printf(&unknown, "%s--%s", unknown.length ? ", " : "", name);
+    }
+    if (unknown.length)
+        diagnose_error(options->diagnostics, (struct span){0}, "unexpected program command line options: %s",
+                       text_string(&unknown));
+    else if (wants_help)
+        diagnose_error(options->diagnostics, (struct span){0}, "%s", ""); /* the hint is all */
+    if (unknown.length || wants_help) {
+        if (!options->names.length)
+            diagnose_hint(options->diagnostics, "no custom program options defined.");
+        else if (wants_help) {
+            struct text lines = {0};
+            text_printf(&lines, "expected program options:%s", text_string(&options->lines));
+            diagnose_hint_lines(options->diagnostics, &lines);
+        } else
+            diagnose_hint(options->diagnostics, "expected program options: %s", text_string(&options->names));
+    }
+    text_free(&unknown);
+}
+
+void script_take_options(struct arena *arena, struct diagnostics *diagnostics, struct script *script,
+                         const struct parameters *parameters)
+{
+    struct options options = {.arena = arena, .diagnostics = diagnostics, .parameters = parameters};
+    for (struct action_block *block = script->blocks; block; block = block->next) {
+        node_walk(block->predicate, replace, &options);
+        node_walk(block->body, replace, &options);
+    }
+    for (struct subprogram *subprogram = script->subprograms; subprogram; subprogram = subprogram->next)
+        node_walk(subprogram->body, replace, &options);
+    refuse_unknown(&options);
+    table_free(&options.seen);
+    text_free(&options.names);
+    text_free(&options.lines);
+}

@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See cfi.h. A section is a list of entries: common ones (CIE), which say how to read others, and one for
+ * each function (FDE), which has a small program: run once it gives the rows.
+ *
+ * Everything in it is untrusted: reading goes through a cursor that knows its end, and the work is bounded by
+ * the section's size. */
+#include "sym/dwarf/cfi.h"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sym/tables.h"
+
+enum {
+    REGISTER_BP = 6,
+    REGISTER_SP = 7,
+    REGISTER_RETURN = 16,
+    REMEMBERED_MAX = 16,
+    STEPS_A_BYTE = 64, /* a common entry's program runs for each function that names it */
+    SECTION_MAX = 256 << 20,
+};
+
+struct cursor {
+    const uint8_t *bytes;
+    size_t at, end;
+    bool failed;
+};
+
+enum saved { SAVED_SAME, SAVED_AT, SAVED_AT_BP, SAVED_LOST, SAVED_NOWHERE };
+
+struct place_of { /* of a register, in the caller */
+    enum saved saved;
+    int64_t offset; /* SAVED_AT: from the CFA */
+};
+
+struct state {
+    enum cfi_kind cfa;  /* CFI_SP also for registers that are not followed: then is_other */
+    uint32_t threshold; /* CFI_PLT */
+    bool is_other;
+    int64_t offset;
+    struct place_of bp, ip;
+    bool signal_ip, signal_bp; /* they are where a signal's frame has them */
+};
+
+struct common {
+    size_t at; /* in the section; SIZE_MAX: none was read */
+    uint64_t code_factor;
+    int64_t data_factor;
+    uint8_t encoding;
+    bool has_size, is_signal;
+    struct state initial;
+};
+
+struct found {
+    uint64_t address;
+    uint32_t rule;
+    uint32_t order; /* among those at one address the last counts; ends come first */
+};
+
+struct reader {
+    struct cursor section;
+    uint64_t address; /* of the section */
+    bool is_debug;
+    struct common common;
+    uint64_t steps;
+    struct found *items;
+    size_t count, room;
+    int error;
+};
+
+/* ---- bytes ---- */
+
+static uint64_t take(struct cursor *cursor, size_t size)
+{
+    uint64_t value = 0;
+    if (cursor->failed || cursor->end - cursor->at < size) {
+        cursor->failed = true;
+        return 0;
+    }
+    memcpy(&value, cursor->bytes + cursor->at, size);
+    cursor->at += size;
+    return value;
+}
+
+/* Bits in groups of seven; *bits: how many there were, *last: the byte that ended them. */
+static uint64_t take_leb(struct cursor *cursor, unsigned *bits, uint8_t *last)
+{
+    uint64_t value = 0;
+    *bits = 0;
+    do {
+        *last = (uint8_t)take(cursor, 1);
+        if (*bits < 64)
+            value |= (uint64_t)(*last & 0x7f) << *bits;
+        *bits += 7;
+    } while (*last & 0x80);
+    return value;
+}
+
+static uint64_t take_uleb(struct cursor *cursor)
+{
+    unsigned bits;
+    uint8_t last;
+    return take_leb(cursor, &bits, &last);
+}
+
+static int64_t take_sleb(struct cursor *cursor)
+{
+    unsigned bits;
+    uint8_t last;
+    uint64_t value = take_leb(cursor, &bits, &last);
+    if (bits < 64 && last & 0x40)
+        value |= ~(uint64_t)0 << bits;
+    return (int64_t)value;
+}
+
+static void skip(struct cursor *cursor, uint64_t size)
+{
+    if (cursor->failed || size > cursor->end - cursor->at)
+        cursor->failed = true;
+    else
+        cursor->at += size;
+}
+
+static struct cursor part(const struct cursor *cursor, uint64_t size)
+{
+    struct cursor inner = *cursor;
+    if (cursor->failed || size > cursor->end - cursor->at)
+        inner.failed = true;
+    else
+        inner.end = cursor->at + size;
+    return inner;
+}
+
+/* A pointer as its encoding says; where it is relative, to its own place. */
+static uint64_t take_pointer(const struct reader *reader, struct cursor *cursor, uint8_t encoding)
+{
+    uint64_t place = reader->address + cursor->at, value;
+    switch (encoding & 0x0f) {
+    case DW_EH_PE_absptr:
+    case DW_EH_PE_udata8:
+    case DW_EH_PE_sdata8: value = take(cursor, 8); break;
+    case DW_EH_PE_udata4: value = take(cursor, 4); break;
+    case DW_EH_PE_sdata4: value = (uint64_t)(int64_t)(int32_t)take(cursor, 4); break;
+    case DW_EH_PE_udata2: value = take(cursor, 2); break;
+    case DW_EH_PE_sdata2: value = (uint64_t)(int64_t)(int16_t)take(cursor, 2); break;
+    case DW_EH_PE_uleb128: value = take_uleb(cursor); break;
+    case DW_EH_PE_sleb128: value = (uint64_t)take_sleb(cursor); break;
+    default: cursor->failed = true; return 0;
+    }
+    switch (encoding & 0xf0) {
+    case 0: return value;
+    case DW_EH_PE_pcrel: return value + place;
+    default: cursor->failed = true; return 0;
+    }
+}
+
+/* ---- what a state says ---- */
+
+static bool fits(int64_t offset)
+{
+    return offset % CFI_WORD == 0 && offset / CFI_WORD >= INT16_MIN && offset / CFI_WORD <= INT16_MAX;
+}
+
+static uint32_t bp_of(const struct state *state)
+{
+    int64_t offset = state->bp.offset;
+    switch (state->bp.saved) {
+    case SAVED_SAME: return CFI_BP_SAME;
+    case SAVED_AT:
+        return offset < 0 && offset % CFI_WORD == 0 && offset >= -(int64_t)CFI_BP_MAX * CFI_WORD
+                   ? (uint32_t)(-offset / CFI_WORD)
+                   : CFI_BP_LOST;
+    case SAVED_AT_BP: return CFI_BP_AT_BP;
+    default: return CFI_BP_LOST;
+    }
+}
+
+static uint32_t rule_of(const struct state *state, bool is_signal)
+{
+    if (state->ip.saved == SAVED_NOWHERE)
+        return CFI_END;
+    if (is_signal)
+        return state->cfa == CFI_SP_LOAD && state->offset == CFI_SIGNAL_SP && state->signal_ip &&
+                       state->signal_bp
+                   ? CFI_SIGNAL
+                   : CFI_UNKNOWN;
+    if (state->is_other || !fits(state->offset) || state->ip.saved != SAVED_AT ||
+        state->ip.offset != -CFI_WORD)
+        return CFI_UNKNOWN;
+    uint32_t bp = state->cfa == CFI_PLT ? state->threshold : bp_of(state);
+    return state->cfa == CFI_UNKNOWN ? CFI_UNKNOWN : cfi_rule(state->cfa, bp, state->offset);
+}
+
+static void add(struct reader *reader, uint64_t address, uint32_t rule, bool is_end)
+{
+    if (reader->count == reader->room) {
+        size_t room = reader->room ? reader->room * 2 : 4096;
+        struct found *grown = realloc(reader->items, room * sizeof *grown);
+        if (!grown) {
+            reader->error = -ENOMEM;
+            return;
+        }
+        reader->items = grown;
+        reader->room = room;
+    }
+    uint32_t order = is_end ? 0 : (uint32_t)reader->count + 1;
+    reader->items[reader->count++] = (struct found){address, rule, order};
+}
+
+/* ---- programs ---- */
+
+/* The expressions that are in use: of linkers for the PLT, of compilers for a stack that is aligned, of
+ * assembly that keeps the old stack pointer in memory. */
+static void take_cfa_expression(struct state *state, struct cursor expression)
+{
+    uint8_t first = (uint8_t)take(&expression, 1);
+    int64_t offset = take_sleb(&expression);
+    uint8_t second = (uint8_t)take(&expression, 1);
+    bool is_sp = first == DW_OP_breg0 + REGISTER_SP, is_bp = first == DW_OP_breg0 + REGISTER_BP;
+    size_t left = expression.end - expression.at;
+    state->cfa = CFI_UNKNOWN;
+    state->offset = offset;
+    state->is_other = false;
+    if (expression.failed)
+        return;
+    if (second == DW_OP_deref && !left) {
+        state->cfa = is_sp ? CFI_SP_LOAD : is_bp ? CFI_BP_LOAD : CFI_UNKNOWN;
+    } else if (second == DW_OP_deref && is_sp) {
+        if (take(&expression, 1) == DW_OP_plus_uconst && take_uleb(&expression) == 8 && !expression.failed &&
+            expression.at == expression.end)
+            state->cfa = CFI_SP_LOAD_8;
+    } else if (is_sp && second == DW_OP_breg0 + REGISTER_RETURN && left == 8) {
+        const uint8_t *code = expression.bytes + expression.at;
+        const uint8_t known[] = {0, DW_OP_lit15, DW_OP_and, 0, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
+        bool is_plt = code[3] >= DW_OP_lit0 && code[3] <= DW_OP_lit15;
+        for (size_t i = 0; i < sizeof known; i++)
+            is_plt &= i == 3 || code[i] == known[i];
+        state->cfa = is_plt ? CFI_PLT : CFI_UNKNOWN;
+        state->threshold = code[3] - (uint32_t)DW_OP_lit0;
+    }
+}
+
+static void take_expression(struct state *state, uint64_t number, struct cursor expression)
+{
+    uint8_t first = (uint8_t)take(&expression, 1);
+    int64_t offset = take_sleb(&expression);
+    bool is_plain = !expression.failed && expression.at == expression.end;
+    bool at_sp = is_plain && first == DW_OP_breg0 + REGISTER_SP;
+    if (number == REGISTER_BP) {
+        bool at_bp = is_plain && first == DW_OP_breg0 + REGISTER_BP && offset == 0;
+        state->bp.saved = at_bp ? SAVED_AT_BP : SAVED_LOST;
+        state->signal_bp = at_sp && offset == CFI_SIGNAL_BP;
+    } else if (number == REGISTER_RETURN) {
+        state->ip.saved = SAVED_LOST;
+        state->signal_ip = at_sp && offset == CFI_SIGNAL_IP;
+    }
+}
+
+static void set_register(struct state *state, uint64_t number, enum saved saved, int64_t offset)
+{
+    struct place_of *place = number == REGISTER_BP       ? &state->bp
+                             : number == REGISTER_RETURN ? &state->ip
+                                                         : NULL;
+    if (place)
+        *place = (struct place_of){saved, offset};
+}
+
+static void restore_register(struct state *state, const struct state *initial, uint64_t number)
+{
+    if (number == REGISTER_BP)
+        state->bp = initial->bp;
+    else if (number == REGISTER_RETURN)
+        state->ip = initial->ip;
+}
+
+static void set_cfa(struct state *state, uint64_t number, int64_t offset)
+{
+    state->is_other = number != REGISTER_SP && number != REGISTER_BP;
+    state->cfa = number == REGISTER_BP ? CFI_BP : CFI_SP;
+    state->offset = offset;
+}
+
+static int64_t times(uint64_t factor, int64_t with)
+{
+    return (int64_t)(factor * (uint64_t)with);
+}
+
+/* Runs a program from `from` up to `to`, where the function ends; a common entry's moves nowhere, and `to` is
+ * 0. */
+/* NOLINTNEXTLINE(readability-function-size): a case for each instruction */
+static void run(struct reader *reader, struct cursor program, struct state *state, uint64_t from, uint64_t to)
+{
+    const struct common *common = &reader->common;
+    struct state remembered[REMEMBERED_MAX];
+    unsigned depth = 0;
+    uint64_t at = from, next = from;
+    while (!program.failed && program.at < program.end && !reader->error) {
+        uint8_t code = (uint8_t)take(&program, 1), low = code & 0x3f;
+        uint64_t number, size;
+        if (reader->steps-- == 0) {
+            reader->error = -EBADMSG;
+            return;
+        }
+        switch (code & 0xc0 ? code & 0xc0 : code) {
+        case DW_CFA_advance_loc: next = at + low * common->code_factor; break;
+        case DW_CFA_offset:
+            set_register(state, low, SAVED_AT, times(take_uleb(&program), common->data_factor));
+            break;
+        case DW_CFA_restore: restore_register(state, &common->initial, low); break;
+        case DW_CFA_nop: break;
+        case DW_CFA_set_loc: next = take_pointer(reader, &program, common->encoding); break;
+        case DW_CFA_advance_loc1: next = at + take(&program, 1) * common->code_factor; break;
+        case DW_CFA_advance_loc2: next = at + take(&program, 2) * common->code_factor; break;
+        case DW_CFA_advance_loc4: next = at + take(&program, 4) * common->code_factor; break;
+        case DW_CFA_offset_extended:
+            number = take_uleb(&program);
+            set_register(state, number, SAVED_AT, times(take_uleb(&program), common->data_factor));
+            break;
+        case DW_CFA_offset_extended_sf:
+            number = take_uleb(&program);
+            set_register(state, number, SAVED_AT, times((uint64_t)take_sleb(&program), common->data_factor));
+            break;
+        case DW_CFA_GNU_negative_offset_extended:
+            number = take_uleb(&program);
+            set_register(state, number, SAVED_AT, -times(take_uleb(&program), common->data_factor));
+            break;
+        case DW_CFA_restore_extended: restore_register(state, &common->initial, take_uleb(&program)); break;
+        case DW_CFA_undefined: set_register(state, take_uleb(&program), SAVED_NOWHERE, 0); break;
+        case DW_CFA_same_value: set_register(state, take_uleb(&program), SAVED_SAME, 0); break;
+        case DW_CFA_register:
+        case DW_CFA_val_offset:
+        case DW_CFA_val_offset_sf:
+            number = take_uleb(&program);
+            take_uleb(&program);
+            set_register(state, number, SAVED_LOST, 0);
+            break;
+        case DW_CFA_remember_state:
+            if (depth < REMEMBERED_MAX)
+                remembered[depth++] = *state;
+            else
+                program.failed = true;
+            break;
+        case DW_CFA_restore_state:
+            if (depth)
+                *state = remembered[--depth];
+            else
+                program.failed = true;
+            break;
+        case DW_CFA_def_cfa:
+            number = take_uleb(&program);
+            set_cfa(state, number, (int64_t)take_uleb(&program));
+            break;
+        case DW_CFA_def_cfa_sf:
+            number = take_uleb(&program);
+            set_cfa(state, number, times((uint64_t)take_sleb(&program), common->data_factor));
+            break;
+        case DW_CFA_def_cfa_register: set_cfa(state, take_uleb(&program), state->offset); break;
+        case DW_CFA_def_cfa_offset: state->offset = (int64_t)take_uleb(&program); break;
+        case DW_CFA_def_cfa_offset_sf:
+            state->offset = times((uint64_t)take_sleb(&program), common->data_factor);
+            break;
+        case DW_CFA_def_cfa_expression:
+            size = take_uleb(&program);
+            take_cfa_expression(state, part(&program, size));
+            skip(&program, size);
+            break;
+        case DW_CFA_expression:
+        case DW_CFA_val_expression:
+            number = take_uleb(&program);
+            size = take_uleb(&program);
+            if (code == DW_CFA_expression)
+                take_expression(state, number, part(&program, size));
+            else
+                set_register(state, number, SAVED_LOST, 0);
+            skip(&program, size);
+            break;
+        case DW_CFA_GNU_args_size: take_uleb(&program); break;
+        default: program.failed = true;
+        }
+        if (next == at || !to)
+            continue;
+        if (next < at || next > to) {
+            program.failed = true;
+            break;
+        }
+        add(reader, at, rule_of(state, common->is_signal), false);
+        at = next;
+    }
+    if (to)
+        add(reader, at, program.failed ? CFI_UNKNOWN : rule_of(state, common->is_signal), false);
+    else if (program.failed)
+        state->cfa = CFI_UNKNOWN;
+}
+
+/* ---- entries ---- */
+
+/* Of a common entry, behind its number. */
+static bool take_common(struct reader *reader, struct cursor entry, size_t at)
+{
+    struct common *common = &reader->common;
+    *common = (struct common){.at = SIZE_MAX, .encoding = DW_EH_PE_absptr};
+    uint8_t version = (uint8_t)take(&entry, 1);
+    const char *letters = (const char *)entry.bytes + entry.at;
+    size_t length = entry.failed ? 0 : strnlen(letters, entry.end - entry.at);
+    skip(&entry, (uint64_t)length + 1);
+    if (version >= 4)
+        skip(&entry, 2); /* sizes of addresses and of segments */
+    common->code_factor = take_uleb(&entry);
+    common->data_factor = take_sleb(&entry);
+    uint64_t number = version == 1 ? take(&entry, 1) : take_uleb(&entry);
+    if (entry.failed || (version != 1 && version != 3 && version != 4) || number != REGISTER_RETURN)
+        return false;
+    if (length && letters[0] == 'z') {
+        uint64_t size = take_uleb(&entry);
+        struct cursor data = part(&entry, size);
+        common->has_size = true;
+        for (size_t i = 1; i < length; i++)
+            switch (letters[i]) {
+            case 'R': common->encoding = (uint8_t)take(&data, 1); break;
+            case 'L': take(&data, 1); break;
+            case 'P': {
+                uint8_t encoding = (uint8_t)take(&data, 1);
+                take_pointer(reader, &data, encoding & 0x7f); /* where it is kept does not matter */
+                break;
+            }
+            case 'S': common->is_signal = true; break;
+            case 'B': break;
+            default: return false;
+            }
+        if (data.failed)
+            return false;
+        skip(&entry, size);
+    } else if (length) {
+        return false;
+    }
+    common->initial = (struct state){.cfa = CFI_UNKNOWN, .ip.saved = SAVED_LOST};
+    run(reader, entry, &common->initial, 0, 0);
+    common->at = at;
+    return !reader->error;
+}
+
+static void take_function(struct reader *reader, struct cursor entry)
+{
+    const struct common *common = &reader->common;
+    uint64_t from = take_pointer(reader, &entry, common->encoding);
+    uint64_t size = take_pointer(reader, &entry, common->encoding & 0x0f);
+    if (common->has_size)
+        skip(&entry, take_uleb(&entry));
+    if (entry.failed || !from || !size || from + size < from)
+        return;
+    struct state state = common->initial;
+    run(reader, entry, &state, from, from + size);
+    add(reader, from + size, CFI_UNKNOWN, true);
+}
+
+/* The entry at the cursor, which moves behind it. Its content, with where its number lies; false: the end. */
+static bool take_entry(struct cursor *cursor, struct cursor *entry, bool *is_wide)
+{
+    uint64_t length = take(cursor, 4);
+    *is_wide = length == UINT32_MAX;
+    if (*is_wide)
+        length = take(cursor, 8);
+    *entry = part(cursor, length);
+    skip(cursor, length);
+    return !cursor->failed && length;
+}
+
+static bool read_common(struct reader *reader, size_t at)
+{
+    struct cursor cursor = reader->section, entry;
+    bool is_wide;
+    if (at >= cursor.end)
+        return false;
+    cursor.at = at;
+    if (!take_entry(&cursor, &entry, &is_wide))
+        return false;
+    uint64_t number = take(&entry, is_wide && reader->is_debug ? 8 : 4);
+    uint64_t none = !reader->is_debug ? 0 : is_wide ? UINT64_MAX : UINT32_MAX;
+    return number == none && !entry.failed && take_common(reader, entry, at);
+}
+
+static void read_section(struct reader *reader)
+{
+    struct cursor cursor = reader->section;
+    while (cursor.at < cursor.end && !reader->error) {
+        struct cursor entry;
+        bool is_wide, goes_on = take_entry(&cursor, &entry, &is_wide);
+        if (cursor.failed)
+            break;
+        if (!goes_on) /* what linkers put at the end, and sometimes between */
+            continue;
+        size_t place = entry.at;
+        uint64_t number = take(&entry, is_wide && reader->is_debug ? 8 : 4);
+        uint64_t none = !reader->is_debug ? 0 : is_wide ? UINT64_MAX : UINT32_MAX;
+        if (entry.failed || number == none)
+            continue;
+        uint64_t common = reader->is_debug ? number : place - number;
+        if (common >= reader->section.end)
+            continue;
+        if (reader->common.at == common || read_common(reader, (size_t)common))
+            take_function(reader, entry);
+        if (reader->steps-- == 0)
+            reader->error = -EBADMSG;
+    }
+}
+
+/* ---- rows ---- */
+
+static int compare(const void *left, const void *right)
+{
+    const struct found *a = left, *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+/* By offset in the file: what is not in one has no code. Rows are in the order of addresses, and so they stay
+ * where segments are, as linkers place them. */
+static int make_rows(struct elf_file *file, struct reader *reader, struct cfi_rows *out)
+{
+    if (!reader->count)
+        return -ENOENT;
+    qsort(reader->items, reader->count, sizeof *reader->items, compare);
+    struct cfi_row *rows = calloc(reader->count, sizeof *rows);
+    size_t count = 0;
+    if (!rows)
+        return -ENOMEM;
+    for (size_t i = 0; i < reader->count; i++) {
+        const struct found *found = &reader->items[i];
+        uint64_t place;
+        if (elf_file_offset(file, found->address, &place)) {
+            /* Behind the last byte of a segment: from there on nothing is known. */
+            if (!found->address || elf_file_offset(file, found->address - 1, &place))
+                continue;
+            place++;
+        }
+        if (place > UINT32_MAX || (count && place < rows[count - 1].place))
+            continue;
+        if (count && rows[count - 1].place == place)
+            count--;
+        if (!count || rows[count - 1].rule != found->rule)
+            rows[count++] = (struct cfi_row){(uint32_t)place, found->rule};
+    }
+    struct cfi_row *fitting = realloc(rows, (count + 1) * sizeof *rows);
+    *out = (struct cfi_rows){fitting ? fitting : rows, count};
+    return 0;
+}
+
+/* Adds what a section says. -ENOENT: there is none. */
+static int read_named(struct elf_file *file, const char *name, bool is_debug, struct reader *reader)
+{
+    struct elf_section section;
+    if (!elf_file_section_named(file, name, &section) || section.type == SHT_NOBITS ||
+        section.flags & SHF_COMPRESSED)
+        return -ENOENT;
+    if (section.size > SECTION_MAX)
+        return -EFBIG;
+    void *bytes = NULL;
+    size_t size = 0;
+    int error = elf_file_section_read(file, &section, &bytes, &size);
+    if (error)
+        return error;
+    reader->section = (struct cursor){.bytes = bytes, .end = size};
+    reader->address = section.address;
+    reader->is_debug = is_debug;
+    reader->common.at = SIZE_MAX;
+    reader->steps = (uint64_t)size * STEPS_A_BYTE + 1;
+    read_section(reader);
+    free(bytes);
+    return reader->error;
+}
+
+static int parse(struct elf_file *file, struct cfi_rows *out)
+{
+    struct reader reader = {0};
+    int error = read_named(file, ".eh_frame", false, &reader);
+    if (!error || error == -ENOENT)
+        error = read_named(file, ".debug_frame", true, &reader);
+    if (!error || error == -ENOENT)
+        error = make_rows(file, &reader, out);
+    free(reader.items);
+    return error;
+}
+
+int cfi_put(struct elf_file *file, struct text *answer)
+{
+    struct cfi_rows rows;
+    int error = cfi_read(file, &rows);
+    if (!error)
+        wire_put_bytes(answer, rows.items, rows.count * sizeof *rows.items);
+    cfi_free(&rows);
+    return error;
+}
+
+static int ask(const struct elf_file *file, struct cfi_rows *out)
+{
+    struct apart_answer answer;
+    size_t count = 0;
+    int error = tables_ask_elf(TABLES_CFI, file, &answer);
+    const struct cfi_row *rows = error ? NULL : wire_take_array(&answer.in, sizeof *rows, &count);
+    for (size_t i = 1; i < count && !error; i++)
+        if (rows[i].place <= rows[i - 1].place)
+            error = -EBADMSG;
+    if (!error)
+        error = rows ? 0 : -EBADMSG;
+    if (!error && !(out->items = malloc(count * sizeof *rows + 1)))
+        error = -ENOMEM;
+    if (!error) {
+        memcpy(out->items, rows, count * sizeof *rows);
+        out->count = count;
+    }
+    apart_answer_free(&answer);
+    return error;
+}
+
+int cfi_read(struct elf_file *file, struct cfi_rows *out)
+{
+    *out = (struct cfi_rows){0};
+    if (elf_file_machine(file) != MACHINE_X86_64)
+        return -ENOTSUP;
+    return tables_are_apart(file) ? ask(file, out) : parse(file, out);
+}
+
+void cfi_free(struct cfi_rows *rows)
+{
+    free(rows->items);
+    *rows = (struct cfi_rows){0};
+}
+
+const struct cfi_row *cfi_find(const struct cfi_rows *rows, uint32_t place)
+{
+    size_t low = 0, high = rows->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rows->items[middle].place <= place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &rows->items[low - 1] : NULL;
+}

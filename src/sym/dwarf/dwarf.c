@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening, and from an address to its unit and functions; in the process that reads (dwarf/service.c). Names: dwarf/index.c; lines: dwarf/line.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sym/apart.h"
+#include "sym/dwarf/private.h"
+#include "sym/elf/sigbus_guard.h"
+
+/* ---- opening ---- */
+
+/* What the compiler has split off is in files that the program names, and libdw opens them by these names,
+ * whatever they are: a pipe would keep us waiting for ever. */
+static bool is_pipe_or_device(const char *directory, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    int length =
+        snprintf(path, sizeof path, "%s%s%s", *name == '/' ? "" : directory, *name == '/' ? "" : "/", name);
+    return length >= (int)sizeof path || (!fstatat(AT_FDCWD, path, &status, 0) && !S_ISREG(status.st_mode));
+}
+
+static const char *beside(struct dwarf_reader *file)
+{
+    const char *path = file->source->path, *slash = strrchr(path, '/');
+    return arena_printf(file->arena, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+}
+
+/* The separate file was found before (dwarf/sources.c). libdw asks again for what dwz has shared, in one way or
+ * another, by version: that it gets from us (add_alternative). */
+static int find_debug_file(Dwfl_Module *module, void **state, const char *name, Dwarf_Addr base,
+                           const char *main_file, const char *link, GElf_Word checksum, char **found)
+{
+    struct dwarf_reader *file = *state;
+    (void)module, (void)name, (void)base, (void)main_file, (void)link, (void)checksum, (void)found;
+    if (file->source->debug < 0 || file->is_debug_given)
+        return -1;
+    file->is_debug_given = true;
+    return fcntl(file->source->debug, F_DUPFD_CLOEXEC, 3);
+}
+
+static void add_alternative(struct dwarf_reader *file)
+{
+    if (file->dwarf && file->source->alternative >= 0)
+        file->alternative = dwarf_begin(file->source->alternative, DWARF_C_READ);
+    if (file->alternative)
+        dwarf_setalt(file->dwarf, file->alternative);
+}
+
+static const char *text_of(Dwarf_Die *die, unsigned attribute, unsigned old_attribute)
+{
+    Dwarf_Attribute found;
+    const char *text = dwarf_attr(die, attribute, &found) || dwarf_attr(die, old_attribute, &found)
+                           ? dwarf_formstring(&found)
+                           : NULL;
+    return text ? text : "";
+}
+
+static bool has_addresses_apart(struct dwarf_reader *file)
+{
+    GElf_Shdr header;
+    Elf *elf = dwarf_getelf(file->dwarf);
+    size_t names;
+    for (Elf_Scn *section = NULL; !elf_getshdrstrndx(elf, &names) && (section = elf_nextscn(elf, section));) {
+        const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (name && (!strcmp(name, ".debug_addr") || !strcmp(name, ".zdebug_addr")))
+            return true;
+    }
+    return false;
+}
+
+/* What takes long, went wrong or is missing. */
+static void notify(enum dwarf_notice kind, const char *what)
+{
+    struct text notice = {0};
+    wire_put_text(&notice, what);
+    apart_notify(kind, &notice);
+    text_free(&notice);
+}
+
+/* Reports the first unit whose other half libdw did not find, with the number of all such units. */
+static void look_for_missing(struct dwarf_reader *file)
+{
+    const char *first = NULL;
+    unsigned missing = 0;
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die, half;
+    while (dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, &half) == 0 && !dwarf_is_late(file)) {
+        const char *name = text_of(&die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
+        if (*name && !half.addr && !missing++)
+            first = name;
+    }
+    if (!missing)
+        return;
+    struct text notice = {0};
+    wire_put_text(&notice, first);
+    wire_put(&notice, missing);
+    apart_notify(DWARF_NOTICE_MISSING, &notice);
+    text_free(&notice);
+}
+
+/* Does the compiler say that it has split something off? *are_files: all that can be seen are files. */
+static bool look_for_parts(struct dwarf_reader *file, bool *are_files)
+{
+    *are_files = true;
+    if (!has_addresses_apart(file))
+        return false;
+    DWARF_QUERY_SCOPE(file);
+    const char *directory = beside(file);
+    bool is_split = false;
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    while (dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0 && !dwarf_is_late(file)) {
+        const char *name = text_of(&die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
+        is_split |= *name != '\0';
+        if (*name && file->source->may_open &&
+            (is_pipe_or_device(directory, name) ||
+             is_pipe_or_device(text_of(&die, DW_AT_comp_dir, DW_AT_comp_dir), name)))
+            *are_files = false;
+    }
+    *are_files &= !file->is_late;
+    if (is_split && *are_files && file->source->may_open)
+        look_for_missing(file);
+    return is_split;
+}
+
+static bool has_sections(Dwarf *dwarf)
+{
+    Dwarf_CU *unit = NULL;
+    return dwarf && dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL) == 0;
+}
+
+/* libdw gets a descriptor of its own, which it closes with the session; the path says where to look for what
+ * belongs to the program. */
+static void report_program(struct dwarf_reader *file)
+{
+    int descriptor = fcntl(file->source->program, F_DUPFD_CLOEXEC, 3);
+    void **state;
+    if (descriptor < 0)
+        return;
+    dwfl_report_begin(file->session);
+    file->module = dwfl_report_offline(file->session, "", file->source->path, descriptor);
+    dwfl_report_end(file->session, NULL, NULL);
+    if (!file->module)
+        close(descriptor);
+    else if (dwfl_module_info(file->module, &state, NULL, NULL, NULL, NULL, NULL, NULL))
+        *state = file;
+}
+
+static void end_session(struct dwarf_reader *file)
+{
+    dwfl_end(file->session);
+    if (file->alternative)
+        dwarf_end(file->alternative);
+    file->session = NULL;
+}
+
+int dwarf_reader_open(const struct dwarf_source *source, struct arena *arena, struct dwarf_reader **out,
+                      bool *is_split)
+{
+    static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+                                             .find_debuginfo = find_debug_file,
+                                             .section_address = dwfl_offline_section_address};
+    Dwarf_Addr bias;
+    bool are_files = true;
+    *is_split = false;
+    *out = NULL;
+    /* What can run out of memory comes first: libdw has nothing to undo then. */
+    struct dwarf_reader *file = arena_new(arena, struct dwarf_reader);
+    *file = (struct dwarf_reader){.arena = arena, .source = source};
+    file->session = dwfl_begin(&callbacks);
+    if (!file->session)
+        return -ENOMEM;
+    sigbus_guard_begin();
+    report_program(file);
+    file->dwarf = file->module ? dwfl_module_getdwarf(file->module, &bias) : NULL;
+    add_alternative(file);
+    bool is_there = has_sections(file->dwarf), is_cut = sigbus_guard_end();
+    if (is_there && !is_cut)
+        *is_split = look_for_parts(file, &are_files);
+    if (!is_there || is_cut || !are_files || (*is_split && !source->may_open)) {
+        end_session(file);
+        return is_cut ? -EBADMSG : is_there && are_files ? 0 : -ENOENT;
+    }
+    *out = file;
+    return 0;
+}
+
+void dwarf_reader_close(struct dwarf_reader *file)
+{
+    if (!file)
+        return;
+    for (size_t i = 0; i < file->made.count; i++) {
+        struct type *type = file->made.entries[i].value;
+        type->complete = NULL;
+    }
+    table_free(&file->made);
+    free(file->ranges);
+    free(file->index.entries);
+    end_session(file);
+}
+
+/* ---- small questions ---- */
+
+static time_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec;
+}
+
+struct dwarf_question dwarf_ask(struct dwarf_reader *file)
+{
+    sigbus_guard_begin();
+    if (!file->is_late)
+        file->deadline = now() + DWARF_SECONDS_MAX;
+    return (struct dwarf_question){file};
+}
+
+void dwarf_answered(struct dwarf_question *question)
+{
+    struct dwarf_reader *file = question->file;
+    if (!sigbus_guard_end() || file->is_cut)
+        return;
+    file->is_cut = file->is_late = true;
+    notify(DWARF_NOTICE_PROBLEM, "cut short");
+}
+
+bool dwarf_is_late(struct dwarf_reader *file)
+{
+    time_t left = file->deadline - now();
+    file->is_late |= left < 0 || mapped_is_cut();
+    if (file->is_late || !file->reports_wait || left > DWARF_SECONDS_MAX - 2)
+        return file->is_late;
+    notify(DWARF_NOTICE_WAIT, "names");
+    file->reports_wait = false;
+    return false;
+}
+
+bool dwarf_next(struct dwarf_reader *file, Dwarf_Die *die)
+{
+    enum { LOOK_AT_CLOCK = 256 }; /* an entry may claim a million ranges */
+    const void *before = die->addr;
+    if (++file->entries % LOOK_AT_CLOCK == 0)
+        dwarf_is_late(file);
+    return !file->is_late && dwarf_siblingof(die, die) == 0 && (const char *)die->addr > (const char *)before;
+}
+
+bool dwarf_has(Dwarf_Die *die, unsigned attribute)
+{
+    bool value;
+    Dwarf_Attribute found;
+    return dwarf_attr(die, attribute, &found) && dwarf_formflag(&found, &value) == 0 && value;
+}
+
+bool dwarf_number(Dwarf_Die *die, unsigned attribute, uint64_t *value)
+{
+    Dwarf_Attribute found;
+    Dwarf_Word word;
+    if (!dwarf_attr_integrate(die, attribute, &found) || dwarf_formudata(&found, &word))
+        return false;
+    *value = word;
+    return true;
+}
+
+enum dwarf_kind dwarf_kind_of(int tag)
+{
+    switch (tag) {
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type: return DWARF_KIND_STRUCT;
+    case DW_TAG_union_type: return DWARF_KIND_UNION;
+    case DW_TAG_enumeration_type: return DWARF_KIND_ENUM;
+    case DW_TAG_typedef: return DWARF_KIND_TYPEDEF;
+    case DW_TAG_base_type: return DWARF_KIND_BASE;
+    case DW_TAG_subprogram: return DWARF_KIND_FUNCTION;
+    case DW_TAG_variable: return DWARF_KIND_VARIABLE;
+    default: return 0;
+    }
+}
+
+/* ---- units by address ---- */
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct dwarf_unit_range *x = a, *y = b;
+    return x->low < y->low ? -1 : x->low > y->low;
+}
+
+static bool add_range(struct dwarf_reader *file, size_t *room, struct dwarf_unit_range range)
+{
+    if (file->range_count == DWARF_RANGES_MAX)
+        return false;
+    if (file->range_count == *room) {
+        size_t more = *room ? 2 * *room : 64;
+        struct dwarf_unit_range *grown = realloc(file->ranges, more * sizeof *grown);
+        if (!grown)
+            return false;
+        file->ranges = grown;
+        *room = more;
+    }
+    file->ranges[file->range_count++] = range;
+    return true;
+}
+
+/* Every range of every unit, from the units' own entries: tables of addresses may be missing. */
+static void read_ranges(struct dwarf_reader *file)
+{
+    size_t room = 0;
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    bool goes_on = true;
+    file->ranges_read = true;
+    while (goes_on && dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+        Dwarf_Addr base, low, high;
+        ptrdiff_t at = 0;
+        for (unsigned n = 0;
+             goes_on && n < DWARF_CHILDREN_MAX && (at = dwarf_ranges(&die, at, &base, &low, &high)) > 0; n++)
+            goes_on = (n % 4096 || !dwarf_is_late(file)) &&
+                      (low >= high ||
+                       add_range(file, &room, (struct dwarf_unit_range){low, high, dwarf_dieoffset(&die)}));
+    }
+    if (file->range_count)
+        qsort(file->ranges, file->range_count, sizeof *file->ranges, compare_ranges);
+}
+
+/* What a skeleton stands for is in a file of its own. */
+static bool to_split_unit(Dwarf_Die *unit)
+{
+    Dwarf_Die split = {0};
+    uint8_t type;
+    if (dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL))
+        return false;
+    if (type == DW_UT_skeleton && split.addr)
+        *unit = split;
+    return true;
+}
+
+bool dwarf_unit_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *unit)
+{
+    if (!file->ranges_read)
+        read_ranges(file);
+    size_t low = 0, high = file->range_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (file->ranges[middle].low <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* A unit that claims another's addresses may stand between. */
+    for (size_t tries = 0; low-- && tries < 16; tries++)
+        if (address < file->ranges[low].high)
+            return dwarf_offdie(file->dwarf, file->ranges[low].unit, unit) && to_split_unit(unit);
+    return false;
+}
+
+/* ---- functions by address ---- */
+
+struct scope {
+    Dwarf_Die die;
+    Dwarf_Die function; /* the subprogram around it: whose frame it uses */
+    bool is_found;
+};
+
+static bool begins_at(Dwarf_Die *die, uint64_t address)
+{
+    Dwarf_Addr entry;
+    return (dwarf_entrypc(die, &entry) == 0 && entry == address) ||
+           (dwarf_lowpc(die, &entry) == 0 && entry == address);
+}
+
+bool dwarf_holds_code(int tag)
+{
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+           tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+static bool holds_functions(int tag)
+{
+    return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+           tag == DW_TAG_union_type;
+}
+
+/* The innermost function or inlined instance around the address; with a name: the innermost of that name; "":
+ * that was not inlined. */
+static void descend(struct dwarf_reader *file, Dwarf_Die *parent, uint64_t address, const char *name,
+                    Dwarf_Die *function, struct scope *scope, unsigned depth)
+{
+    Dwarf_Die child;
+    if (depth > DWARF_DEPTH_MAX || dwarf_child(parent, &child))
+        return;
+    do {
+        int tag = dwarf_tag(&child);
+        bool is_code = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+        if (holds_functions(tag)) {
+            descend(file, &child, address, name, function, scope, depth + 1);
+            if (scope->is_found)
+                return;
+            continue;
+        }
+        if (!dwarf_holds_code(tag) || dwarf_haspc(&child, address) <= 0)
+            continue;
+        Dwarf_Die *around = tag == DW_TAG_subprogram ? &child : function;
+        if (is_code && around) {
+            const char *own = dwarf_diename(&child);
+            if (!name || (*name ? own && !strcmp(own, name) : tag == DW_TAG_subprogram))
+                *scope = (struct scope){child, *around, true};
+        }
+        descend(file, &child, address, name, around, scope, depth + 1);
+        return;
+    } while (dwarf_next(file, &child));
+}
+
+/* The declared entry of an instance, or the entry itself. */
+static void origin_of(Dwarf_Die *die, Dwarf_Die *origin)
+{
+    *origin = *die;
+    for (unsigned steps = 0; steps < DWARF_DEPTH_MAX; steps++) {
+        Dwarf_Attribute found;
+        Dwarf_Die next;
+        if (!dwarf_attr(origin, DW_AT_abstract_origin, &found) || !dwarf_formref_die(&found, &next))
+            return;
+        *origin = next;
+    }
+}
+
+/* The parameter of the instance that stands for the declared one. */
+static bool instance_of(struct dwarf_reader *file, Dwarf_Die *function, Dwarf_Die *declared, Dwarf_Die *found)
+{
+    Dwarf_Die child, origin;
+    if (dwarf_child(function, &child))
+        return false;
+    do {
+        if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+            continue;
+        origin_of(&child, &origin);
+        if (origin.addr == declared->addr) {
+            *found = child;
+            return true;
+        }
+    } while (dwarf_next(file, &child));
+    return false;
+}
+
+/* A copy that the compiler specialised takes its arguments as it likes: its name has a suffix. */
+static bool is_conventional(struct dwarf_reader *file, Dwarf_Die *function, uint64_t address)
+{
+    GElf_Off offset;
+    GElf_Sym symbol;
+    Dwarf_Addr bias = 0;
+    uint64_t convention;
+    if (dwarf_number(function, DW_AT_calling_convention, &convention) && convention == DW_CC_nocall)
+        return false;
+    dwfl_module_getdwarf(file->module, &bias);
+    const char *name = dwfl_module_addrinfo(file->module, address + bias, &offset, &symbol, NULL, NULL, NULL);
+    if (name && offset == 0 && strchr(name, '.'))
+        return false;
+    return true;
+}
+
+const char *dwarf_spelled(struct dwarf_reader *file, Dwarf_Die *die)
+{
+    struct text text = {0};
+    dwarf_spell(die, &text, 0);
+    return text_keep(&text, file->arena);
+}
+
+static void read_parameters(struct dwarf_reader *file, struct scope *scope, uint64_t address,
+                            struct dwarf_function *out)
+{
+    Dwarf_Die declared, child;
+    size_t count = 0, room = 0;
+    struct dwarf_parameter *items = NULL;
+    struct dwarf_call call;
+    bool conventional = out->is_entry && !out->is_inlined && is_conventional(file, &scope->die, address);
+    origin_of(&scope->die, &declared);
+    dwarf_call_begin(&call, file, &declared);
+    if (dwarf_child(&declared, &child))
+        return;
+    do {
+        if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+            continue;
+        struct dwarf_location by_convention = dwarf_call_next(&call, &child);
+        Dwarf_Die own;
+        struct dwarf_parameter *parameter = arena_push(file->arena, items, count, room);
+        const char *name = dwarf_diename(&child);
+        parameter->name = name ? arena_strdup(file->arena, name) : "";
+        parameter->type = dwarf_type_of(file, &child, 0);
+        parameter->spelling = dwarf_spelled(file, &child);
+        parameter->location = (struct dwarf_location){.why = "the compiler left it out"};
+        if (instance_of(file, &scope->die, &child, &own))
+            parameter->location =
+                dwarf_location_at(file, &own, &scope->function, address, out->is_entry && !out->is_inlined);
+        if (conventional && parameter->location.where == DWARF_NOWHERE)
+            parameter->location = by_convention;
+    } while (dwarf_next(file, &child));
+    out->parameters = items;
+    out->count = (uint32_t)count;
+}
+
+int dwarf_reader_function(struct dwarf_reader *file, uint64_t address, const char *name,
+                          struct dwarf_function *out)
+{
+    Dwarf_Die unit;
+    struct scope scope = {.is_found = false};
+    *out = (struct dwarf_function){.result = &type_none};
+    DWARF_QUERY_SCOPE(file);
+    if (!dwarf_unit_at(file, address, &unit))
+        return -ENOENT;
+    descend(file, &unit, address, name, NULL, &scope, 0);
+    if (!scope.is_found)
+        return -ENOENT;
+    const char *own = dwarf_diename(&scope.die);
+    out->name = own ? arena_strdup(file->arena, own) : NULL;
+    out->is_inlined = dwarf_tag(&scope.die) == DW_TAG_inlined_subroutine;
+    out->is_entry = begins_at(&scope.die, address);
+    out->result = dwarf_type_of(file, &scope.die, 0);
+    out->result_spelling = dwarf_spelled(file, &scope.die);
+    out->result_at = dwarf_call_result(file, &scope.die);
+    read_parameters(file, &scope, address, out);
+    return 0;
+}
+
+bool dwarf_scope_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *found)
+{
+    Dwarf_Die unit;
+    struct scope scope = {.is_found = false};
+    if (!dwarf_unit_at(file, address, &unit))
+        return false;
+    descend(file, &unit, address, NULL, NULL, &scope, 0);
+    *found = scope.die;
+    return scope.is_found;
+}
+
+/* ---- functions by name ---- */
+
+struct places {
+    struct dwarf_reader *file;
+    dwarf_place_visitor *visit;
+    void *state;
+};
+
+/* Where the function was inlined in its unit. */
+static int each_instance(const struct places *places, Dwarf_Die *parent, Dwarf_Die *function, unsigned depth)
+{
+    Dwarf_Die child, origin;
+    if (depth > DWARF_DEPTH_MAX || dwarf_child(parent, &child))
+        return 0;
+    do {
+        int tag = dwarf_tag(&child), stop = 0;
+        Dwarf_Addr entry;
+        if (!dwarf_holds_code(tag) && !holds_functions(tag))
+            continue;
+        if (tag == DW_TAG_inlined_subroutine) {
+            origin_of(&child, &origin);
+            if (origin.addr == function->addr && dwarf_entrypc(&child, &entry) == 0)
+                stop = places->visit(places->state, entry, true);
+        }
+        if (!stop && dwarf_haschildren(&child) > 0)
+            stop = each_instance(places, &child, function, depth + 1);
+        if (stop)
+            return stop;
+    } while (dwarf_next(places->file, &child));
+    return 0;
+}
+
+static int function_places(void *state, Dwarf_Die *die)
+{
+    const struct places *places = state;
+    Dwarf_Addr entry;
+    Dwarf_Die unit;
+    uint64_t how;
+    if (dwarf_entrypc(die, &entry) == 0)
+        return places->visit(places->state, entry, false);
+    if (!dwarf_number(die, DW_AT_inline, &how) || !dwarf_diecu(die, &unit, NULL, NULL))
+        return 0;
+    return each_instance(places, &unit, die, 0);
+}
+
+int dwarf_reader_each_function(struct dwarf_reader *file, const char *name, dwarf_place_visitor *visit,
+                               void *state)
+{
+    struct places places = {file, visit, state};
+    DWARF_QUERY_SCOPE(file);
+    return dwarf_index_each(file, DWARF_KIND_FUNCTION, name, function_places, &places);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the dwarf*.c share; nobody else includes this. */
+#ifndef SPOOR_SYM_DWARF_PRIVATE_H
+#define SPOOR_SYM_DWARF_PRIVATE_H
+
+#include <sys/stat.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <time.h>
+
+#include "base/table.h"
+#include "base/wire.h"
+#include "sym/dwarf/dwarf.h"
+
+/* Bounds of what is looked at: no real program comes near. */
+#define DWARF_FILE_MAX ((uint64_t)32 << 30)
+enum {
+    DWARF_DEPTH_MAX = 64,
+    DWARF_CHILDREN_MAX = 1 << 20, /* of a struct, enum or function */
+    DWARF_STRUCT_MAX = 1 << 30,   /* bytes */
+    DWARF_SECONDS_MAX = 60,       /* of one question; after it there are no more answers */
+    DWARF_RANGES_MAX = 1 << 24,
+};
+
+/* What an entry of the index names. */
+enum dwarf_kind {
+    DWARF_KIND_STRUCT = 1, /* also a C++ class */
+    DWARF_KIND_UNION,
+    DWARF_KIND_ENUM,
+    DWARF_KIND_TYPEDEF,
+    DWARF_KIND_BASE,
+    DWARF_KIND_FUNCTION,
+    DWARF_KIND_VARIABLE,
+    DWARF_KIND_ENUMERATOR, /* the entry is its enum */
+};
+
+struct dwarf_entry {
+    uint64_t hash;  /* of the name */
+    uint64_t where; /* kind << 60 | section << 58 | is_nested << 57 | offset */
+};
+struct dwarf_index {
+    struct dwarf_entry *entries; /* by hash, then where */
+    size_t count, room;
+};
+
+struct dwarf_unit_range {
+    uint64_t low, high;
+    Dwarf_Off unit; /* offset of its first entry */
+};
+
+/* What is read, before the process is made that reads it. */
+struct dwarf_source {
+    const char *path; /* of the program, for what belongs to it */
+    int program, debug,
+        alternative; /* descriptors; -1: there is none. debug: where its debug information is; */
+                     /* alternative: what dwz has put into a file for several */
+    int index;       /* its names from the cache; -1: not there */
+    uint64_t key;    /* of the cache; 0: it is not for this program */
+    bool may_open;   /* what the compiler has split off may be opened */
+};
+
+/* There: what libdw makes of it. */
+struct dwarf_reader {
+    struct arena *arena;
+    const struct dwarf_source *source;
+    Dwfl *session;
+    Dwfl_Module *module;
+    Dwarf *dwarf, *alternative;
+    bool is_debug_given;
+    struct table made;               /* types, by the address of their entry */
+    struct dwarf_unit_range *ranges; /* by low */
+    size_t range_count;
+    bool ranges_read, index_read;
+    struct dwarf_index index;
+    uint64_t entries; /* looked at */
+    time_t deadline;  /* of the question that is answered now */
+    bool is_late, is_cut;
+    bool reports_wait; /* it is told once when it takes longer than a second */
+};
+
+/* 0, or -ENOENT: there is no debug information; -EBADMSG: a file was cut short; -ENOMEM. *is_split: some of it is
+ * in files that the compiler has split off; then nothing is open unless they may be opened. */
+int dwarf_reader_open(const struct dwarf_source *source, struct arena *arena, struct dwarf_reader **out,
+                      bool *is_split);
+void dwarf_reader_close(struct dwarf_reader *file);
+/* What dwarf.h says of dwarf_file_…, by which they are asked for. */
+const struct type *dwarf_reader_type(struct dwarf_reader *file, const char *name, uint64_t near);
+const struct type *dwarf_reader_enumerator(struct dwarf_reader *file, const char *name, uint64_t near,
+                                           int64_t *value);
+int dwarf_reader_each_enum(struct dwarf_reader *file, const char *pattern, dwarf_name_visitor *visit,
+                           void *state);
+int dwarf_reader_variable(struct dwarf_reader *file, const char *name, uint64_t near, uint64_t *address,
+                          const struct type **type);
+int dwarf_reader_each_function(struct dwarf_reader *file, const char *name, dwarf_place_visitor *visit,
+                               void *state);
+int dwarf_reader_each_line(struct dwarf_reader *file, const char *source, unsigned line, unsigned column,
+                           dwarf_place_visitor *visit, void *state, unsigned *next);
+int dwarf_reader_function(struct dwarf_reader *file, uint64_t address, const char *name,
+                          struct dwarf_function *out);
+int dwarf_reader_operand(struct dwarf_reader *file, uint64_t address, const struct dwarf_operand *operand,
+                         struct dwarf_expression *out);
+
+/* dwarf/service.c: what the process is asked, and what it tells meanwhile. */
+enum dwarf_question_kind {
+    DWARF_ASK_OPEN,
+    DWARF_ASK_TYPE,
+    DWARF_ASK_ENUMERATOR,
+    DWARF_ASK_ENUMS,
+    DWARF_ASK_VARIABLE,
+    DWARF_ASK_FUNCTIONS,
+    DWARF_ASK_LINE,
+    DWARF_ASK_FUNCTION,
+    DWARF_ASK_OPERAND,
+    DWARF_ASK_FIELDS,
+    DWARF_ASK_COUNT
+};
+enum dwarf_notice { DWARF_NOTICE_WAIT, DWARF_NOTICE_PROBLEM, DWARF_NOTICE_MISSING, DWARF_NOTICE_INDEX };
+struct dwarf_service;
+struct dwarf_service *dwarf_service_new(const struct dwarf_source *source); /* NULL: no memory */
+void dwarf_service_free(struct dwarf_service *service);                     /* where it was made */
+struct apart_question;
+int dwarf_serve(void *service, struct apart_question *question, struct text *answer);
+
+/* dwarf.c */
+/* The unit that contains the address. */
+bool dwarf_unit_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *unit);
+/* The innermost function or inlined instance there. */
+bool dwarf_scope_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *found);
+/* Every question begins with DWARF_QUERY_SCOPE and ends where its block does. One that took too long, or during
+ * which the file was cut short, is the last. */
+struct dwarf_question {
+    struct dwarf_reader *file;
+};
+struct dwarf_question dwarf_ask(struct dwarf_reader *file);
+void dwarf_answered(struct dwarf_question *question);
+#define DWARF_QUERY_SCOPE(of)                                                                                \
+    __attribute__((cleanup(dwarf_answered), unused)) struct dwarf_question question = dwarf_ask(of)
+/* Whether the question took too long. Tells what is waited for. */
+bool dwarf_is_late(struct dwarf_reader *file);
+/* To the next entry at the same level. False: there is none, it does not lie behind (a circle), or it took
+ * too long. */
+bool dwarf_next(struct dwarf_reader *file, Dwarf_Die *die);
+bool dwarf_has(Dwarf_Die *die, unsigned attribute);
+/* An unsigned attribute, seen through what the entry completes. */
+bool dwarf_number(Dwarf_Die *die, unsigned attribute, uint64_t *value);
+enum dwarf_kind dwarf_kind_of(int tag); /* 0: nothing that the index has */
+
+bool dwarf_holds_code(int tag);                                       /* a scope with addresses */
+const char *dwarf_spelled(struct dwarf_reader *file, Dwarf_Die *die); /* of DW_AT_type, in the file's arena */
+
+/* dwarf/index.c */
+/* Each entry of that kind and name, those at the top first. Non-zero stops. */
+typedef int dwarf_die_visitor(void *state, Dwarf_Die *die);
+int dwarf_index_each(struct dwarf_reader *file, enum dwarf_kind kind, const char *name,
+                     dwarf_die_visitor *visit, void *state);
+/* Names of that kind that match a pattern, each once. Non-zero stops. */
+int dwarf_index_names(struct dwarf_reader *file, enum dwarf_kind kind, const char *pattern,
+                      dwarf_name_visitor *visit, void *state);
+/* dwarf_index_each over one unit alone, which needs no index. */
+int dwarf_unit_each(struct dwarf_reader *file, Dwarf_Die *unit, enum dwarf_kind kind, const char *name,
+                    dwarf_die_visitor *visit, void *state);
+
+/* dwarf/fast.c: the same by the indexes that came with the program; 0 also where they do not have it. */
+int dwarf_fast_each(struct dwarf_reader *file, enum dwarf_kind kind, const char *name,
+                    dwarf_die_visitor *visit, void *state);
+
+/* dwarf/cache.c. There: index is left as it is when there is none, or a damaged one. */
+bool dwarf_cache_read(const struct dwarf_source *source, struct dwarf_index *index);
+void dwarf_cache_send(const struct dwarf_source *source, const struct dwarf_index *index);
+/* Here: which file of the cache is for these very files; the program's build id. Sets key and index. */
+void dwarf_cache_find(struct dwarf_source *source, const uint8_t *build_id, size_t size);
+void dwarf_cache_write(const struct dwarf_source *source, const void *entries, size_t size);
+
+/* dwarf/sources.c: here. The program by its path, and what describes it. 0, or why the program cannot be read. */
+int dwarf_source_find(const struct dwarf_options *options, const char *path, struct dwarf_source *out);
+void dwarf_source_close(struct dwarf_source *source);
+
+/* dwarf/types.c */
+const struct type *dwarf_type_make(struct dwarf_reader *file, Dwarf_Die *die, unsigned depth);
+/* Of the DW_AT_type of an entry; void: type_none. */
+const struct type *dwarf_type_of(struct dwarf_reader *file, Dwarf_Die *die, unsigned depth);
+bool dwarf_type_die(Dwarf_Die *die, Dwarf_Die *type); /* DW_AT_type; false: void */
+bool dwarf_strip(Dwarf_Die *die);                     /* typedefs and qualifiers; false: void */
+/* Of a variable that has one place in the program; 0 or -ENOENT. */
+int dwarf_static_address(Dwarf_Die *die, uint64_t *address);
+/* dwarf/spell.c: the type of DW_AT_type, as C writes it where no name follows. */
+void dwarf_spell(Dwarf_Die *die, struct text *out, unsigned depth);
+
+/* dwarf/call.c: where the machine's calling convention puts things when a function begins. */
+struct dwarf_call {
+    struct dwarf_reader *file;
+    enum machine machine;
+    unsigned integers, vectors; /* registers taken */
+    uint64_t stack;             /* bytes of arguments on the stack so far */
+};
+void dwarf_call_begin(struct dwarf_call *call, struct dwarf_reader *file, Dwarf_Die *function);
+struct dwarf_location dwarf_call_next(struct dwarf_call *call, Dwarf_Die *parameter);
+struct dwarf_location dwarf_call_result(struct dwarf_reader *file, Dwarf_Die *function);
+
+/* dwarf/location.c: where the value described by the attribute `location` of an entry is at an address. */
+struct dwarf_location dwarf_location_at(struct dwarf_reader *file, Dwarf_Die *die, Dwarf_Die *function,
+                                        uint64_t address, bool is_entry);
+
+#endif

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the notes. Every site keeps pointers into the notes' own bytes, so nothing is copied.
+ *
+ * A stapsdt note is location, base, semaphore (8 bytes each), then provider, name and arguments, each ending
+ * in NUL. The linker, or prelink after it, may have moved the program without telling the notes: base is
+ * where the section .stapsdt.base was thought to be; the difference to where it is now applies to location
+ * and semaphore. */
+#include "sym/elf/usdt.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sym/glob.h"
+#include "sym/tables.h"
+
+enum {
+    SITES_MAX = 1 << 20,
+    DECLARED_MAX = USDT_ARGUMENTS_MAX,
+    SECTIONS_WITH_NOTES = 64,
+    NAME_BYTES_MAX = 512,
+    NOTES_MAX = 64 << 20
+};
+
+/* Everything that must live with the sites, in one list of blocks. */
+struct usdt_block {
+    struct usdt_block *next;
+    void *bytes;
+};
+
+struct declared_note {
+    uint64_t address;
+    const char *provider, *name;
+    const char *texts; /* "type\0argument\0…" up to end */
+    const char *end;
+};
+
+struct note_reader {
+    const struct elf_file *file;
+    struct usdt_probes *out;
+    struct usdt_block *blocks;
+    uint64_t base_address; /* where .stapsdt.base is; 0: there is none */
+    size_t site_room;
+    struct declared_note *declared;
+    size_t declared_count, declared_room;
+};
+
+static int reader_keep(struct note_reader *reader, void *bytes)
+{
+    struct usdt_block *block = malloc(sizeof *block);
+    if (!block) {
+        free(bytes);
+        return -ENOMEM;
+    }
+    *block = (struct usdt_block){.next = reader->blocks, .bytes = bytes};
+    reader->blocks = block;
+    return 0;
+}
+
+static int array_grow(void **items, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return 0;
+    size_t wanted = *room ? *room * 2 : 32;
+    void *grown = realloc(*items, wanted * size);
+    if (!grown)
+        return -ENOMEM;
+    *items = grown;
+    *room = wanted;
+    return 0;
+}
+
+/* The next NUL-terminated text of a note, NULL when none is left or it is longer than it may be. */
+static const char *note_text(const char **at, const char *end, size_t longest)
+{
+    const char *text = *at;
+    size_t left = (size_t)(end - text);
+    const char *nul = memchr(text, '\0', left < longest ? left : longest);
+    if (!nul)
+        return NULL;
+    *at = nul + 1;
+    return text;
+}
+
+struct note_head {
+    uint64_t location, base, semaphore;
+    const char *provider, *name;
+    const char *rest, *end;
+};
+
+static bool note_head_read(struct note_reader *reader, const char *content, size_t size,
+                           struct note_head *out)
+{
+    uint64_t words[3];
+    if (size < sizeof words)
+        return false;
+    memcpy(words, content, sizeof words);
+    uint64_t moved = reader->base_address && words[1] ? reader->base_address - words[1] : 0;
+    *out = (struct note_head){.location = words[0] + moved,
+                              .base = words[1],
+                              .semaphore = words[2] ? words[2] + moved : 0,
+                              .rest = content + sizeof words,
+                              .end = content + size};
+    out->provider = note_text(&out->rest, out->end, NAME_BYTES_MAX);
+    out->name = out->provider ? note_text(&out->rest, out->end, NAME_BYTES_MAX) : NULL;
+    return out->name && *out->provider && *out->name;
+}
+
+static int note_take_site(struct note_reader *reader, const struct note_head *head)
+{
+    const char *at = head->rest;
+    const char *arguments = note_text(&at, head->end, UINT16_MAX);
+    struct usdt_site site = {.provider = head->provider,
+                             .name = head->name,
+                             .arguments = arguments ? arguments : "",
+                             .address = head->location,
+                             .semaphore_address = head->semaphore};
+    if (elf_file_offset(reader->file, site.address, &site.offset) ||
+        (site.semaphore_address &&
+         elf_file_offset(reader->file, site.semaphore_address, &site.semaphore_offset))) {
+        reader->out->damaged++;
+        return 0;
+    }
+    /* Where a linker drops code and keeps its notes, they name places near 0. */
+    uint64_t code;
+    if (elf_file_code_address(reader->file, site.offset, &code) || code != site.address)
+        return 0;
+    int error = array_grow((void **)&reader->out->sites, reader->out->count, &reader->site_room, sizeof site);
+    if (!error)
+        reader->out->sites[reader->out->count++] = site;
+    return error;
+}
+
+static int note_take_declared(struct note_reader *reader, const struct note_head *head)
+{
+    int error = array_grow((void **)&reader->declared, reader->declared_count, &reader->declared_room,
+                           sizeof *reader->declared);
+    if (!error)
+        reader->declared[reader->declared_count++] =
+            (struct declared_note){head->location, head->provider, head->name, head->rest, head->end};
+    return error;
+}
+
+static const struct note_owner {
+    const char *section, *owner;
+    uint32_t type;
+    int (*take)(struct note_reader *reader, const struct note_head *head);
+} note_owners[] = {
+    {".note.stapsdt", "stapsdt", 3, note_take_site},
+    {".note.spoor", "spoor", 1, note_take_declared},
+};
+
+static int reader_notes(struct note_reader *reader, const struct note_owner *owner, const char *notes,
+                        size_t size)
+{
+    size_t owner_size = strlen(owner->owner) + 1;
+    for (size_t at = 0; size - at >= sizeof(Elf64_Nhdr);) {
+        Elf64_Nhdr note;
+        memcpy(&note, notes + at, sizeof note);
+        at += sizeof note;
+        uint64_t name = ((uint64_t)note.n_namesz + 3) & ~3ull,
+                 content = ((uint64_t)note.n_descsz + 3) & ~3ull;
+        /* The padding of the last note may be missing. */
+        if (name > size - at || note.n_descsz > size - at - name) {
+            reader->out->damaged++;
+            return 0;
+        }
+        if (note.n_type == owner->type && note.n_namesz == owner_size &&
+            !memcmp(notes + at, owner->owner, owner_size)) {
+            struct note_head head;
+            if (reader->out->count >= SITES_MAX || reader->declared_count >= SITES_MAX)
+                return -EFBIG;
+            if (note_head_read(reader, notes + at + name, note.n_descsz, &head)) {
+                int error = owner->take(reader, &head);
+                if (error)
+                    return error;
+            } else {
+                reader->out->damaged++;
+            }
+        }
+        at += name + (content > size - at - name ? size - at - name : content);
+    }
+    return 0;
+}
+
+static int compare_sites(const void *a, const void *b)
+{
+    const struct usdt_site *x = a, *y = b;
+    int order = strcmp(x->provider, y->provider);
+    if (!order)
+        order = strcmp(x->name, y->name);
+    if (order)
+        return order;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static int compare_declared(const void *a, const void *b)
+{
+    const struct declared_note *x = a, *y = b;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void sites_drop_doubles(struct usdt_probes *probes)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < probes->count; i++)
+        if (!kept || compare_sites(&probes->sites[kept - 1], &probes->sites[i]))
+            probes->sites[kept++] = probes->sites[i];
+    probes->count = kept;
+}
+
+/* The first declared note at the address that has the site's names. */
+static const struct declared_note *declared_find(const struct note_reader *reader,
+                                                 const struct usdt_site *site)
+{
+    size_t low = 0, high = reader->declared_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (reader->declared[middle].address < site->address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    enum { SAME_PLACE = 16 };
+    for (size_t i = low; i < reader->declared_count && i < low + SAME_PLACE; i++) {
+        const struct declared_note *note = &reader->declared[i];
+        if (note->address != site->address)
+            break;
+        if (!strcmp(note->provider, site->provider) && !strcmp(note->name, site->name))
+            return note;
+    }
+    return NULL;
+}
+
+static int reader_join(struct note_reader *reader)
+{
+    struct usdt_probes *out = reader->out;
+    if (reader->declared_count)
+        qsort(reader->declared, reader->declared_count, sizeof *reader->declared, compare_declared);
+    for (size_t i = 0; i < out->count && reader->declared_count; i++) {
+        const struct declared_note *note = declared_find(reader, &out->sites[i]);
+        struct usdt_declared pairs[DECLARED_MAX];
+        unsigned count = 0;
+        out->sites[i].is_declared = note != NULL;
+        for (const char *at = note ? note->texts : NULL; note && count < DECLARED_MAX; count++) {
+            const char *type = note_text(&at, note->end, NAME_BYTES_MAX);
+            const char *name = type ? note_text(&at, note->end, NAME_BYTES_MAX) : NULL;
+            if (!name)
+                break;
+            pairs[count] = (struct usdt_declared){type, name};
+        }
+        if (!count)
+            continue;
+        struct usdt_declared *kept = malloc(count * sizeof *kept);
+        if (!kept || reader_keep(reader, kept))
+            return -ENOMEM;
+        memcpy(kept, pairs, count * sizeof *kept);
+        out->sites[i].declared = kept;
+        out->sites[i].declared_count = count;
+    }
+    return 0;
+}
+
+static int parse(const struct elf_file *file, struct usdt_probes *out)
+{
+    struct note_reader reader = {.file = file, .out = out};
+    struct elf_section section;
+    if (elf_file_section_named(file, ".stapsdt.base", &section))
+        reader.base_address = section.address;
+    int error = 0;
+    uint64_t bytes_read = 0;
+    size_t sections = 0; /* a relocatable link may leave several of one name; a thousand are an attack */
+    for (size_t i = 0; i < elf_file_section_count(file) && !error && sections < SECTIONS_WITH_NOTES; i++) {
+        if (!elf_file_section(file, i, &section) || section.type != SHT_NOTE)
+            continue;
+        for (size_t o = 0; o < sizeof note_owners / sizeof *note_owners && !error; o++) {
+            if (strcmp(section.name, note_owners[o].section))
+                continue;
+            void *bytes = NULL;
+            size_t size;
+            sections++;
+            bytes_read += section.size; /* sections may claim the same bytes again and again */
+            if (section.size > NOTES_MAX || bytes_read > NOTES_MAX) {
+                error = -EFBIG;
+                break;
+            }
+            error = elf_file_section_read(file, &section, &bytes, &size);
+            if (!error)
+                error = reader_keep(&reader, bytes);
+            if (!error)
+                error = reader_notes(&reader, &note_owners[o], bytes, size);
+        }
+    }
+    if (!error && out->count) {
+        qsort(out->sites, out->count, sizeof *out->sites, compare_sites);
+        sites_drop_doubles(out);
+        error = reader_join(&reader);
+    }
+    free(reader.declared);
+    out->memory = reader.blocks;
+    if (error)
+        usdt_free(out);
+    return error;
+}
+
+/* ---- from the process that reads them ---- */
+
+static void put_site(struct text *out, const struct usdt_site *site)
+{
+    const uint64_t numbers[] = {site->address,          site->offset,      site->semaphore_address,
+                                site->semaphore_offset, site->is_declared, site->declared_count};
+    wire_put_text(out, site->provider);
+    wire_put_text(out, site->name);
+    wire_put_text(out, site->arguments);
+    wire_put_bytes(out, numbers, sizeof numbers);
+    for (unsigned i = 0; i < site->declared_count; i++) {
+        wire_put_text(out, site->declared[i].type);
+        wire_put_text(out, site->declared[i].name);
+    }
+}
+
+int usdt_put(struct elf_file *file, struct text *answer)
+{
+    struct usdt_probes probes;
+    int error = usdt_read(file, &probes);
+    if (error)
+        return error;
+    wire_put(answer, probes.damaged);
+    wire_put(answer, probes.count);
+    for (size_t i = 0; i < probes.count; i++)
+        put_site(answer, &probes.sites[i]);
+    usdt_free(&probes);
+    return 0;
+}
+
+/* Texts stay in the message. */
+static bool take_site(struct wire *in, struct note_reader *reader, struct usdt_site *site)
+{
+    size_t size;
+    *site = (struct usdt_site){.provider = wire_take_text(in)};
+    site->name = wire_take_text(in);
+    site->arguments = wire_take_text(in);
+    const uint64_t *numbers = wire_take_bytes(in, &size);
+    if (!site->provider || !site->name || !site->arguments || strlen(site->arguments) >= UINT16_MAX ||
+        size != 6 * sizeof *numbers || numbers[5] > DECLARED_MAX)
+        return false;
+    site->address = numbers[0];
+    site->offset = numbers[1];
+    site->semaphore_address = numbers[2];
+    site->semaphore_offset = numbers[3];
+    site->is_declared = numbers[4] != 0;
+    site->declared_count = (unsigned)numbers[5];
+    struct usdt_declared *declared =
+        site->declared_count ? calloc(site->declared_count, sizeof *declared) : NULL;
+    if (site->declared_count && (!declared || reader_keep(reader, declared)))
+        return false;
+    site->declared = declared;
+    for (unsigned i = 0; i < site->declared_count; i++) {
+        declared[i].type = wire_take_text(in);
+        declared[i].name = wire_take_text(in);
+        if (!declared[i].type || !declared[i].name)
+            return false;
+    }
+    return true;
+}
+
+static int ask(const struct elf_file *file, struct usdt_probes *out)
+{
+    enum { SITE_MIN = 96 }; /* bytes in a message */
+    struct apart_answer answer;
+    struct note_reader reader = {.out = out};
+    int error = tables_ask_elf(TABLES_USDT, file, &answer);
+    if (error) {
+        apart_answer_free(&answer);
+        return error;
+    }
+    if (reader_keep(&reader, answer.bytes))
+        return -ENOMEM;
+    out->damaged = wire_take(&answer.in);
+    size_t count = wire_take_count(&answer.in, SITE_MIN);
+    out->sites = calloc(count + 1, sizeof *out->sites);
+    if (!out->sites)
+        error = -ENOMEM;
+    for (; !error && out->count < count; out->count++)
+        if (!take_site(&answer.in, &reader, &out->sites[out->count]))
+            error = -EBADMSG;
+    out->memory = reader.blocks;
+    if (error)
+        usdt_free(out);
+    return error;
+}
+
+int usdt_read(const struct elf_file *file, struct usdt_probes *out)
+{
+    *out = (struct usdt_probes){0};
+    return tables_are_apart(file) ? ask(file, out) : parse(file, out);
+}
+
+void usdt_free(struct usdt_probes *probes)
+{
+    for (struct usdt_block *next, *block = probes->memory; block; block = next) {
+        next = block->next;
+        free(block->bytes);
+        free(block);
+    }
+    free(probes->sites);
+    *probes = (struct usdt_probes){0};
+}
+
+int usdt_each(const struct usdt_probes *probes, const char *provider_pattern, const char *name_pattern,
+              usdt_visitor *visit, void *context)
+{
+    if (provider_pattern && !*provider_pattern)
+        provider_pattern = NULL;
+    int result = 0;
+    for (size_t i = 0; i < probes->count && !result; i++)
+        if (glob_match(provider_pattern, probes->sites[i].provider) &&
+            glob_match(name_pattern, probes->sites[i].name))
+            result = visit(context, &probes->sites[i]);
+    return result;
+}
+
+int usdt_site_arguments(struct elf_file *file, const struct usdt_site *site, struct usdt_arguments *out)
+{
+    int error = usdt_parse_arguments(site->arguments, elf_file_machine(file), out);
+    if (error)
+        return error;
+    for (unsigned i = 0; i < out->count; i++) {
+        struct usdt_argument *argument = &out->items[i];
+        size_t length = (size_t)(argument->symbol_end - argument->symbol_begin);
+        if (!argument->is_indirect_symbol)
+            continue;
+        char *name = strndup(site->arguments + argument->symbol_begin, length);
+        if (!name)
+            return -ENOMEM;
+        struct elf_symbol symbol;
+        error = elf_file_symbol(file, name, &symbol);
+        free(name);
+        if (error == -ENOMEM)
+            return error;
+        if (error) {
+            argument->kind = USDT_UNSUPPORTED;
+            continue;
+        }
+        argument->displacement = (int64_t)((uint64_t)argument->displacement + symbol.address);
+        argument->is_indirect_symbol = false;
+    }
+    return 0;
+}

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The whole of /proc/kallsyms in one block of memory, cut into names where it stands, and an array of symbols
+ * sorted by address that point into it. A name or two are found by walking; who asks for more gets an index.
+ * Functions are listed from tracefs, or else from the symbols, and that list is kept too. */
+#include "sym/kernel/kallsyms.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/table.h"
+#include "sym/glob.h"
+
+enum { FILE_LARGEST = 256 << 20 };
+
+struct entry {
+    uint64_t address;
+    uint32_t name, module; /* offsets into text; module 0: the kernel itself */
+    char kind;
+};
+
+struct kallsyms {
+    char *path;
+    char *text; /* text[0] is NUL: the empty name */
+    struct entry *entries;
+    size_t count;
+    bool loaded, hidden;
+    time_t loaded_at;
+    unsigned walks;    /* through all names */
+    uint32_t *by_name; /* entry + 1, at the name's hash or behind it; NULL: not needed yet */
+    size_t slots;      /* a power of two */
+    /* Texts of before a reload: answers given out point into them. */
+    struct old {
+        struct old *next;
+        char *text;
+    } * olds;
+    struct functions {
+        char *text; /* of tracefs; NULL: names are in the symbols' text */
+        struct function *items;
+        size_t count;
+        bool is_known, is_sorted; /* sorted: without doubles and what is forbidden */
+        bool is_exact;
+    } functions;
+};
+
+struct function {
+    const char *name, *module;
+    bool is_shared; /* known when they are sorted */
+};
+
+int kallsyms_open(const char *path, struct kallsyms **out)
+{
+    struct kallsyms *kallsyms = calloc(1, sizeof *kallsyms);
+    if (!kallsyms)
+        return -ENOMEM;
+    kallsyms->path = strdup(path ? path : "/proc/kallsyms");
+    if (!kallsyms->path) {
+        free(kallsyms);
+        return -ENOMEM;
+    }
+    *out = kallsyms;
+    return 0;
+}
+
+void kallsyms_close(struct kallsyms *kallsyms)
+{
+    if (!kallsyms)
+        return;
+    for (struct old *next, *old = kallsyms->olds; old; old = next) {
+        next = old->next;
+        free(old->text);
+        free(old);
+    }
+    free(kallsyms->functions.items);
+    free(kallsyms->functions.text);
+    free(kallsyms->by_name);
+    free(kallsyms->entries);
+    free(kallsyms->text);
+    free(kallsyms->path);
+    free(kallsyms);
+}
+
+/* A NUL in front and behind. */
+static int read_whole(const char *path, char **out, size_t *size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    size_t room = 8 << 20, used = 1; /* a kernel's symbols are 5 MB; pages not reached cost nothing */
+    char *text = malloc(room);
+    int error = text ? 0 : -ENOMEM;
+    while (!error) {
+        if (room - used < 64 << 10) {
+            char *grown = room < FILE_LARGEST ? realloc(text, room *= 2) : NULL;
+            if (!grown) {
+                error = -ENOMEM;
+                break;
+            }
+            text = grown;
+        }
+        ssize_t got = read(fd, text + used, room - used - 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            error = -errno;
+        if (got <= 0)
+            break;
+        used += (size_t)got;
+    }
+    close(fd);
+    if (error) {
+        free(text);
+        return error;
+    }
+    text[0] = text[used] = '\0';
+    char *fitted = realloc(text, used + 1);
+    *out = fitted ? fitted : text;
+    *size = used;
+    return 0;
+}
+
+static uint64_t hexadecimal(const char **at)
+{
+    uint64_t value = 0;
+    for (; isxdigit((unsigned char)**at); ++*at) {
+        unsigned char c = (unsigned char)**at;
+        value = value << 4 | (c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+    }
+    return value;
+}
+
+/* "address kind name [\t[module]]\n". Cuts the line in place; false: it is no such line. */
+static bool entry_parse(char *text, char *line, char *end, struct entry *out)
+{
+    const char *at = line;
+    out->address = hexadecimal(&at);
+    if (at == line || end - at < 4 || at[0] != ' ' || at[2] != ' ')
+        return false;
+    out->kind = at[1];
+    char *name = (char *)at + 3;
+    out->name = (uint32_t)(name - text);
+    out->module = 0;
+    *end = '\0';
+    char *tab = strchr(name, '\t');
+    if (!tab)
+        return *name;
+    *tab = '\0';
+    if (tab[1] == '[' && end[-1] == ']') {
+        end[-1] = '\0';
+        out->module = (uint32_t)(tab + 2 - text);
+    }
+    return *name;
+}
+
+static bool is_text(char kind)
+{
+    return kind == 't' || kind == 'T' || kind == 'w' || kind == 'W';
+}
+
+/* Text symbols before data at one address, global before local; then by place in the file. */
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    if (is_text(x->kind) != is_text(y->kind))
+        return is_text(x->kind) ? -1 : 1;
+    bool x_local = islower((unsigned char)x->kind), y_local = islower((unsigned char)y->kind);
+    if (x_local != y_local)
+        return x_local ? 1 : -1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int entries_fill(struct kallsyms *kallsyms, char *text, size_t size)
+{
+    size_t lines = 1, count = 0;
+    for (const char *at = text + 1; (at = memchr(at, '\n', (size_t)(text + size - at))); at++)
+        lines++;
+    struct entry *entries = malloc(lines * sizeof *entries);
+    if (!entries)
+        return -ENOMEM;
+    bool hidden = true, sorted = true;
+    for (char *line = text + 1, *next; line < text + size; line = next) {
+        char *end = memchr(line, '\n', (size_t)(text + size - line));
+        end = end ? end : text + size;
+        next = end + 1;
+        if (!entry_parse(text, line, end, &entries[count]))
+            continue;
+        hidden &= !entries[count].address;
+        sorted &= !count || compare_entries(&entries[count - 1], &entries[count]) <= 0;
+        count++;
+    }
+    if (!sorted && !hidden)
+        qsort(entries, count, sizeof *entries, compare_entries);
+    free(kallsyms->entries);
+    free(kallsyms->by_name);
+    kallsyms->by_name = NULL;
+    kallsyms->entries = entries;
+    kallsyms->count = count;
+    kallsyms->hidden = hidden;
+    return 0;
+}
+
+static time_t seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec;
+}
+
+static int kallsyms_load(struct kallsyms *kallsyms)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int error = read_whole(kallsyms->path, &text, &size);
+    if (error)
+        return error;
+    struct old *old = kallsyms->text ? malloc(sizeof *old) : NULL;
+    error = kallsyms->text && !old ? -ENOMEM : entries_fill(kallsyms, text, size);
+    if (error) {
+        free(old);
+        free(text);
+        return error;
+    }
+    if (old) {
+        *old = (struct old){kallsyms->olds, kallsyms->text};
+        kallsyms->olds = old;
+    }
+    kallsyms->text = text;
+    kallsyms->loaded = true;
+    kallsyms->loaded_at = seconds_now();
+    return 0;
+}
+
+static int kallsyms_need(struct kallsyms *kallsyms)
+{
+    return kallsyms->loaded ? 0 : kallsyms_load(kallsyms);
+}
+
+static const struct entry *entry_at(const struct kallsyms *kallsyms, uint64_t address)
+{
+    size_t low = 0, high = kallsyms->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (kallsyms->entries[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low)
+        return NULL;
+    /* The first of those at one address: text, global. */
+    const struct entry *entry = &kallsyms->entries[low - 1];
+    while (entry > kallsyms->entries && entry[-1].address == entry->address)
+        entry--;
+    return entry;
+}
+
+/* Symbols have no sizes; what lies further behind one than any function or table reaches is in none. */
+static bool entry_reaches(const struct entry *entry, uint64_t address)
+{
+    enum { REACH = 2 << 20 };
+    return entry && entry->address && address - entry->address < REACH;
+}
+
+int kallsyms_resolve(struct kallsyms *kallsyms, uint64_t address, struct kernel_symbol *out)
+{
+    enum { OLDS_MAX = 16 };
+    int error = kallsyms_need(kallsyms);
+    if (error)
+        return error;
+    if (kallsyms->hidden)
+        return -EPERM;
+    const struct entry *entry = entry_at(kallsyms, address);
+    if (!entry_reaches(entry, address) && address >> 63 && seconds_now() > kallsyms->loaded_at) {
+        size_t olds = 0;
+        for (const struct old *old = kallsyms->olds; old; old = old->next)
+            olds++;
+        if (olds < OLDS_MAX && (error = kallsyms_load(kallsyms)))
+            return error;
+        entry = entry_at(kallsyms, address);
+    }
+    if (!entry_reaches(entry, address))
+        return -ENOENT;
+    *out = (struct kernel_symbol){.name = kallsyms->text + entry->name,
+                                  .module = kallsyms->text + entry->module,
+                                  .address = entry->address,
+                                  .offset = address - entry->address};
+    return 0;
+}
+
+/* ---- by name ---- */
+
+static bool entry_is(const struct kallsyms *kallsyms, const struct entry *entry, const char *module,
+                     size_t module_length, const char *symbol)
+{
+    const char *from = kallsyms->text + entry->module;
+    return !strcmp(kallsyms->text + entry->name, symbol) &&
+           (!module || (!strncmp(from, module, module_length) && !from[module_length]));
+}
+
+static size_t name_slot(const struct kallsyms *kallsyms, const char *name)
+{
+    return table_hash(name, strlen(name)) & (kallsyms->slots - 1);
+}
+
+/* Entries in their order, so that of several with one name the first is found first. */
+static void names_index(struct kallsyms *kallsyms)
+{
+    kallsyms->slots = 1;
+    while (kallsyms->slots < 2 * kallsyms->count)
+        kallsyms->slots *= 2;
+    kallsyms->by_name = calloc(kallsyms->slots, sizeof *kallsyms->by_name);
+    for (size_t i = 0; kallsyms->by_name && i < kallsyms->count; i++) {
+        size_t slot = name_slot(kallsyms, kallsyms->text + kallsyms->entries[i].name);
+        while (kallsyms->by_name[slot])
+            slot = (slot + 1) & (kallsyms->slots - 1);
+        kallsyms->by_name[slot] = (uint32_t)i + 1;
+    }
+}
+
+static const struct entry *entry_named(struct kallsyms *kallsyms, const char *module, size_t module_length,
+                                       const char *symbol)
+{
+    enum { WALKS_MAX = 4 };
+    if (!kallsyms->by_name && kallsyms->count && kallsyms->walks++ >= WALKS_MAX)
+        names_index(kallsyms);
+    if (kallsyms->by_name) {
+        size_t slot = name_slot(kallsyms, symbol);
+        for (; kallsyms->by_name[slot]; slot = (slot + 1) & (kallsyms->slots - 1)) {
+            const struct entry *entry = &kallsyms->entries[kallsyms->by_name[slot] - 1];
+            if (entry_is(kallsyms, entry, module, module_length, symbol))
+                return entry;
+        }
+        return NULL;
+    }
+    for (size_t i = 0; i < kallsyms->count; i++)
+        if (entry_is(kallsyms, &kallsyms->entries[i], module, module_length, symbol))
+            return &kallsyms->entries[i];
+    return NULL;
+}
+
+int kallsyms_address(struct kallsyms *kallsyms, const char *name, uint64_t *address)
+{
+    int error = kallsyms_need(kallsyms);
+    if (error)
+        return error;
+    const char *colon = strchr(name, ':');
+    const struct entry *entry = entry_named(kallsyms, colon ? name : NULL, colon ? (size_t)(colon - name) : 0,
+                                            colon ? colon + 1 : name);
+    if (!entry)
+        return -ENOENT;
+    if (kallsyms->hidden)
+        return -EPERM;
+    *address = entry->address;
+    return 0;
+}
+
+static bool begins_with_one(const char *name, const char *const *prefixes)
+{
+    while (*prefixes && strncmp(name, *prefixes, strlen(*prefixes)) != 0)
+        prefixes++;
+    return *prefixes;
+}
+
+int kallsyms_ranges(struct kallsyms *kallsyms, const char *const *prefixes, uint64_t **bounds, size_t *count)
+{
+    int error = kallsyms_need(kallsyms);
+    if (error || kallsyms->hidden)
+        return error ? error : -EPERM;
+    size_t used = 0, room = 0;
+    *bounds = NULL;
+    for (size_t i = 0; i < kallsyms->count; i++) {
+        const struct entry *entry = &kallsyms->entries[i], *behind = entry;
+        if (!is_text(entry->kind) || !begins_with_one(kallsyms->text + entry->name, prefixes))
+            continue;
+        const struct entry *end = kallsyms->entries + kallsyms->count;
+        while (behind < end && behind->address == entry->address)
+            behind++;
+        if (behind == end || !entry_reaches(entry, behind->address))
+            continue;
+        if (used && (*bounds)[used - 1] >= entry->address) {
+            (*bounds)[used - 1] = behind->address;
+            continue;
+        }
+        if (used + 2 > room) {
+            uint64_t *grown = realloc(*bounds, (room = room ? 2 * room : 64) * sizeof *grown);
+            if (!grown) {
+                free(*bounds);
+                *bounds = NULL;
+                return -ENOMEM;
+            }
+            *bounds = grown;
+        }
+        (*bounds)[used++] = entry->address;
+        (*bounds)[used++] = behind->address;
+    }
+    *count = used;
+    return 0;
+}
+
+/* ---- functions ---- */
+
+static int compare_functions(const void *a, const void *b)
+{
+    const struct function *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : strcmp(x->module, y->module);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Functions that the kernel refuses to probe, because probing needs them: lines "FROM-TO\tNAME". Where
+ * debugfs is not mounted there is no list, and attaching says the rest. */
+struct forbidden {
+    char *text;
+    const char **names; /* sorted */
+    size_t count;
+};
+
+static void forbidden_read(struct forbidden *forbidden)
+{
+    size_t size, lines = 1;
+    memset(forbidden, 0, sizeof *forbidden);
+    if (read_whole("/sys/kernel/debug/kprobes/blacklist", &forbidden->text, &size))
+        return;
+    for (const char *at = forbidden->text + 1; (at = strchr(at, '\n')); at++)
+        lines++;
+    forbidden->names = malloc(lines * sizeof *forbidden->names);
+    if (!forbidden->names)
+        return;
+    char *rest = NULL;
+    for (char *line = strtok_r(forbidden->text + 1, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        const char *tab = strchr(line, '\t');
+        if (tab)
+            forbidden->names[forbidden->count++] = tab + 1;
+    }
+    if (forbidden->count)
+        qsort(forbidden->names, forbidden->count, sizeof *forbidden->names, compare_names);
+}
+
+static bool forbidden_has(const struct forbidden *forbidden, const char *name)
+{
+    return forbidden->count &&
+           bsearch(&name, forbidden->names, forbidden->count, sizeof *forbidden->names, compare_names);
+}
+
+/* Sorts, and leaves out what stands there twice or is forbidden; how many are left. */
+static size_t functions_sort(struct function *functions, size_t count)
+{
+    struct forbidden forbidden;
+    size_t kept = 0;
+    forbidden_read(&forbidden);
+    if (count)
+        qsort(functions, count, sizeof *functions, compare_functions);
+    for (size_t i = 0; i < count; i++) {
+        if (kept && !compare_functions(&functions[kept - 1], &functions[i]))
+            functions[kept - 1].is_shared = true;
+        else if (!forbidden_has(&forbidden, functions[i].name))
+            functions[kept++] = functions[i];
+    }
+    free(forbidden.names);
+    free(forbidden.text);
+    return kept;
+}
+
+/* Lines "name" or "name [module]"; the text is cut up. */
+static int functions_of_filter(struct functions *functions, char *text)
+{
+    size_t lines = 1;
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        lines++;
+    if (!(functions->items = malloc(lines * sizeof *functions->items)))
+        return -ENOMEM;
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char *module = strpbrk(line, " \t");
+        if (module) {
+            *module++ = '\0';
+            module += strspn(module, " \t[");
+            module[strcspn(module, "]")] = '\0';
+        }
+        if (*line)
+            functions->items[functions->count++] = (struct function){line, module ? module : "", false};
+    }
+    functions->is_exact = true;
+    return 0;
+}
+
+static int functions_of_symbols(struct kallsyms *kallsyms)
+{
+    struct functions *functions = &kallsyms->functions;
+    int error = kallsyms_need(kallsyms);
+    if (error)
+        return error;
+    if (!(functions->items = malloc((kallsyms->count + 1) * sizeof *functions->items)))
+        return -ENOMEM;
+    for (size_t i = 0; i < kallsyms->count; i++) {
+        const struct entry *entry = &kallsyms->entries[i];
+        if (is_text(entry->kind))
+            functions->items[functions->count++] =
+                (struct function){kallsyms->text + entry->name, kallsyms->text + entry->module, false};
+    }
+    return 0;
+}
+
+static int functions_need(struct kallsyms *kallsyms, const struct tracefs *tracefs)
+{
+    struct functions *functions = &kallsyms->functions;
+    struct text text = {0};
+    if (functions->is_known)
+        return 0;
+    int error = tracefs ? tracefs_read(tracefs, "available_filter_functions", &text) : -ENOENT;
+    if (!error && text.length && !(error = functions_of_filter(functions, text.bytes)))
+        functions->text = text.bytes;
+    else {
+        text_free(&text);
+        if (error == -ENOMEM || (error = functions_of_symbols(kallsyms)))
+            return error;
+    }
+    functions->is_known = true;
+    return 0;
+}
+
+int kallsyms_each_function(struct kallsyms *kallsyms, const struct tracefs *tracefs, const char *pattern,
+                           kallsyms_visitor *visit, void *context)
+{
+    struct functions *all = &kallsyms->functions;
+    int result = functions_need(kallsyms, tracefs);
+    if (result)
+        return result;
+    if (!pattern && !all->is_sorted) {
+        all->count = functions_sort(all->items, all->count);
+        all->is_sorted = true;
+    }
+    /* A visitor may ask for more: the list stays what it is. */
+    struct function *some = pattern ? malloc((all->count + 1) * sizeof *some) : all->items;
+    size_t count = pattern ? 0 : all->count;
+    if (!some)
+        return -ENOMEM;
+    for (size_t i = 0; pattern && i < all->count; i++)
+        if (glob_match(pattern, all->items[i].name))
+            some[count++] = all->items[i];
+    if (pattern && !all->is_sorted)
+        count = functions_sort(some, count);
+    for (size_t i = 0; i < count && !result; i++)
+        result = visit(context, some[i].name, some[i].module, some[i].is_shared);
+    if (pattern)
+        free(some);
+    return result;
+}
+
+bool kallsyms_is_exact(const struct kallsyms *kallsyms)
+{
+    return kallsyms->functions.is_exact;
+}
