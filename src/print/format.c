@@ -19,21 +19,21 @@ static const struct length_modifier {
     uint8_t bits;
 } lengths[] = {{"hh", 8}, {"h", 16}, {"ll", 64}, {"l", 64}, {"j", 64}, {"z", 64}, {"t", 64}, {"L", 64}};
 
-struct cursor {
+struct scanner {
     const char *text;
     size_t at, end;
 };
 
-static char peek(const struct cursor *cursor)
+static char peek(const struct scanner *scanner)
 {
-    return cursor->at < cursor->end ? cursor->text[cursor->at] : 0;
+    return scanner->at < scanner->end ? scanner->text[scanner->at] : 0;
 }
 
-static uint32_t parse_digits(struct cursor *cursor)
+static uint32_t parse_digits(struct scanner *scanner)
 {
     uint32_t value = 0;
-    for (; peek(cursor) >= '0' && peek(cursor) <= '9'; cursor->at++) {
-        value = value * 10 + (uint32_t)(peek(cursor) - '0');
+    for (; peek(scanner) >= '0' && peek(scanner) <= '9'; scanner->at++) {
+        value = value * 10 + (uint32_t)(peek(scanner) - '0');
         if (value > FORMAT_WIDTH_MAX)
             value = FORMAT_WIDTH_MAX;
     }
@@ -53,38 +53,38 @@ static bool parse_flag(struct format_segment *segment, char c)
 }
 
 /* A conversion after its %, or false: then it is text. */
-static bool parse_conversion(struct cursor *cursor, struct format_segment *segment)
+static bool parse_conversion(struct scanner *scanner, struct format_segment *segment)
 {
-    while (parse_flag(segment, peek(cursor)))
-        cursor->at++;
-    if (peek(cursor) == '*')
-        cursor->at++;
+    while (parse_flag(segment, peek(scanner)))
+        scanner->at++;
+    if (peek(scanner) == '*')
+        scanner->at++;
     else
-        segment->width = parse_digits(cursor);
-    if (peek(cursor) == '.') {
-        cursor->at++;
-        parse_digits(cursor);
+        segment->width = parse_digits(scanner);
+    if (peek(scanner) == '.') {
+        scanner->at++;
+        parse_digits(scanner);
     }
     segment->bits = 32;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         size_t length = strlen(lengths[i].text);
-        if (cursor->end - cursor->at >= length &&
-            memcmp(cursor->text + cursor->at, lengths[i].text, length) == 0) {
-            cursor->at += length;
+        if (scanner->end - scanner->at >= length &&
+            memcmp(scanner->text + scanner->at, lengths[i].text, length) == 0) {
+            scanner->at += length;
             segment->bits = lengths[i].bits;
             break;
         }
     }
-    segment->conversion = peek(cursor);
+    segment->conversion = peek(scanner);
     if (!segment->conversion || !strchr("diuoxXcpsrg", segment->conversion))
         return false;
-    cursor->at++;
-    if (segment->conversion == 'g' && (peek(cursor) != 'r' || !++cursor->at))
+    scanner->at++;
+    if (segment->conversion == 'g' && (peek(scanner) != 'r' || !++scanner->at))
         return false;
     if (segment->conversion == 'p')
         segment->bits = 64;
-    if (segment->conversion == 'r' && (peek(cursor) == 'x' || peek(cursor) == 'h'))
-        segment->variant = cursor->text[cursor->at++];
+    if (segment->conversion == 'r' && (peek(scanner) == 'x' || peek(scanner) == 'h'))
+        segment->variant = scanner->text[scanner->at++];
     return true;
 }
 
@@ -93,27 +93,27 @@ const struct format *format_parse(struct arena *arena, const char *text, size_t 
     struct format *format = arena_new(arena, struct format);
     struct format_segment *segments = NULL;
     size_t room = 0;
-    struct cursor cursor = {text, 0, length};
+    struct scanner scanner = {text, 0, length};
     /* Literal text only shrinks, where %% becomes %. */
     char *literal = arena_alloc(arena, length + 1), *begin = literal;
-    while (cursor.at < length) {
-        if (peek(&cursor) != '%') {
-            *literal++ = text[cursor.at++];
+    while (scanner.at < length) {
+        if (peek(&scanner) != '%') {
+            *literal++ = text[scanner.at++];
             continue;
         }
-        size_t percent = cursor.at++;
-        if (peek(&cursor) == '%') {
-            *literal++ = text[cursor.at++];
+        size_t percent = scanner.at++;
+        if (peek(&scanner) == '%') {
+            *literal++ = text[scanner.at++];
             continue;
         }
         struct format_segment segment = {.literal = begin, .literal_length = (uint32_t)(literal - begin)};
-        if (!parse_conversion(&cursor, &segment)) {
-            cursor.at = percent + 1;
+        if (!parse_conversion(&scanner, &segment)) {
+            scanner.at = percent + 1;
             *literal++ = '%';
             continue;
         }
         segment.begin = (uint32_t)percent;
-        segment.end = (uint32_t)cursor.at;
+        segment.end = (uint32_t)scanner.at;
         *arena_push(arena, segments, format->count, room) = segment;
         format->arguments++;
         begin = literal;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cursor.h"
 #include "sym/tables.h"
 
 enum {
@@ -21,12 +22,6 @@ enum {
     REMEMBERED_MAX = 16,
     STEPS_A_BYTE = 64, /* a common entry's program runs for each function that names it */
     SECTION_MAX = 256 << 20,
-};
-
-struct cursor {
-    const uint8_t *bytes;
-    size_t at, end;
-    bool failed;
 };
 
 enum saved { SAVED_SAME, SAVED_AT, SAVED_AT_BP, SAVED_LOST, SAVED_NOWHERE };
@@ -71,89 +66,32 @@ struct reader {
     int error;
 };
 
-/* ---- bytes ---- */
-
-static uint64_t take(struct cursor *cursor, size_t size)
+/* Where the cursor is in the section. */
+static size_t offset_of(const struct reader *reader, const struct cursor *cursor)
 {
-    uint64_t value = 0;
-    if (cursor->failed || cursor->end - cursor->at < size) {
-        cursor->failed = true;
-        return 0;
-    }
-    memcpy(&value, cursor->bytes + cursor->at, size);
-    cursor->at += size;
-    return value;
-}
-
-/* Bits in groups of seven; *bits: how many there were, *last: the byte that ended them. */
-static uint64_t take_leb(struct cursor *cursor, unsigned *bits, uint8_t *last)
-{
-    uint64_t value = 0;
-    *bits = 0;
-    do {
-        *last = (uint8_t)take(cursor, 1);
-        if (*bits < 64)
-            value |= (uint64_t)(*last & 0x7f) << *bits;
-        *bits += 7;
-    } while (*last & 0x80);
-    return value;
-}
-
-static uint64_t take_uleb(struct cursor *cursor)
-{
-    unsigned bits;
-    uint8_t last;
-    return take_leb(cursor, &bits, &last);
-}
-
-static int64_t take_sleb(struct cursor *cursor)
-{
-    unsigned bits;
-    uint8_t last;
-    uint64_t value = take_leb(cursor, &bits, &last);
-    if (bits < 64 && last & 0x40)
-        value |= ~(uint64_t)0 << bits;
-    return (int64_t)value;
-}
-
-static void skip(struct cursor *cursor, uint64_t size)
-{
-    if (cursor->failed || size > cursor->end - cursor->at)
-        cursor->failed = true;
-    else
-        cursor->at += size;
-}
-
-static struct cursor part(const struct cursor *cursor, uint64_t size)
-{
-    struct cursor inner = *cursor;
-    if (cursor->failed || size > cursor->end - cursor->at)
-        inner.failed = true;
-    else
-        inner.end = cursor->at + size;
-    return inner;
+    return (size_t)(cursor->at - reader->section.at);
 }
 
 /* A pointer as its encoding says; where it is relative, to its own place. */
 static uint64_t take_pointer(const struct reader *reader, struct cursor *cursor, uint8_t encoding)
 {
-    uint64_t place = reader->address + cursor->at, value;
+    uint64_t place = reader->address + offset_of(reader, cursor), value;
     switch (encoding & 0x0f) {
     case DW_EH_PE_absptr:
     case DW_EH_PE_udata8:
-    case DW_EH_PE_sdata8: value = take(cursor, 8); break;
-    case DW_EH_PE_udata4: value = take(cursor, 4); break;
-    case DW_EH_PE_sdata4: value = (uint64_t)(int64_t)(int32_t)take(cursor, 4); break;
-    case DW_EH_PE_udata2: value = take(cursor, 2); break;
-    case DW_EH_PE_sdata2: value = (uint64_t)(int64_t)(int16_t)take(cursor, 2); break;
-    case DW_EH_PE_uleb128: value = take_uleb(cursor); break;
-    case DW_EH_PE_sleb128: value = (uint64_t)take_sleb(cursor); break;
-    default: cursor->failed = true; return 0;
+    case DW_EH_PE_sdata8: value = cursor_take(cursor, 8); break;
+    case DW_EH_PE_udata4: value = cursor_take(cursor, 4); break;
+    case DW_EH_PE_sdata4: value = (uint64_t)(int64_t)(int32_t)cursor_take(cursor, 4); break;
+    case DW_EH_PE_udata2: value = cursor_take(cursor, 2); break;
+    case DW_EH_PE_sdata2: value = (uint64_t)(int64_t)(int16_t)cursor_take(cursor, 2); break;
+    case DW_EH_PE_uleb128: value = cursor_take_uleb(cursor); break;
+    case DW_EH_PE_sleb128: value = (uint64_t)cursor_take_sleb(cursor); break;
+    default: cursor->is_bad = true; return 0;
     }
     switch (encoding & 0xf0) {
     case 0: return value;
     case DW_EH_PE_pcrel: return value + place;
-    default: cursor->failed = true; return 0;
+    default: cursor->is_bad = true; return 0;
     }
 }
 
@@ -216,24 +154,24 @@ static void add(struct reader *reader, uint64_t address, uint32_t rule, bool is_
  * assembly that keeps the old stack pointer in memory. */
 static void take_cfa_expression(struct state *state, struct cursor expression)
 {
-    uint8_t first = (uint8_t)take(&expression, 1);
-    int64_t offset = take_sleb(&expression);
-    uint8_t second = (uint8_t)take(&expression, 1);
+    uint8_t first = (uint8_t)cursor_take(&expression, 1);
+    int64_t offset = cursor_take_sleb(&expression);
+    uint8_t second = (uint8_t)cursor_take(&expression, 1);
     bool is_sp = first == DW_OP_breg0 + REGISTER_SP, is_bp = first == DW_OP_breg0 + REGISTER_BP;
-    size_t left = expression.end - expression.at;
+    size_t left = cursor_left(&expression);
     state->cfa = CFI_UNKNOWN;
     state->offset = offset;
     state->is_other = false;
-    if (expression.failed)
+    if (expression.is_bad)
         return;
     if (second == DW_OP_deref && !left) {
         state->cfa = is_sp ? CFI_SP_LOAD : is_bp ? CFI_BP_LOAD : CFI_UNKNOWN;
     } else if (second == DW_OP_deref && is_sp) {
-        if (take(&expression, 1) == DW_OP_plus_uconst && take_uleb(&expression) == 8 && !expression.failed &&
-            expression.at == expression.end)
+        if (cursor_take(&expression, 1) == DW_OP_plus_uconst && cursor_take_uleb(&expression) == 8 &&
+            cursor_is_done(&expression))
             state->cfa = CFI_SP_LOAD_8;
     } else if (is_sp && second == DW_OP_breg0 + REGISTER_RETURN && left == 8) {
-        const uint8_t *code = expression.bytes + expression.at;
+        const uint8_t *code = expression.at;
         const uint8_t known[] = {0, DW_OP_lit15, DW_OP_and, 0, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
         bool is_plt = code[3] >= DW_OP_lit0 && code[3] <= DW_OP_lit15;
         for (size_t i = 0; i < sizeof known; i++)
@@ -245,9 +183,9 @@ static void take_cfa_expression(struct state *state, struct cursor expression)
 
 static void take_expression(struct state *state, uint64_t number, struct cursor expression)
 {
-    uint8_t first = (uint8_t)take(&expression, 1);
-    int64_t offset = take_sleb(&expression);
-    bool is_plain = !expression.failed && expression.at == expression.end;
+    uint8_t first = (uint8_t)cursor_take(&expression, 1);
+    int64_t offset = cursor_take_sleb(&expression);
+    bool is_plain = cursor_is_done(&expression);
     bool at_sp = is_plain && first == DW_OP_breg0 + REGISTER_SP;
     if (number == REGISTER_BP) {
         bool at_bp = is_plain && first == DW_OP_breg0 + REGISTER_BP && offset == 0;
@@ -297,9 +235,10 @@ static void run(struct reader *reader, struct cursor program, struct state *stat
     struct state remembered[REMEMBERED_MAX];
     unsigned depth = 0;
     uint64_t at = from, next = from;
-    while (!program.failed && program.at < program.end && !reader->error) {
-        uint8_t code = (uint8_t)take(&program, 1), low = code & 0x3f;
+    while (!program.is_bad && program.at < program.end && !reader->error) {
+        uint8_t code = (uint8_t)cursor_take(&program, 1), low = code & 0x3f;
         uint64_t number, size;
+        struct cursor part;
         if (reader->steps-- == 0) {
             reader->error = -EBADMSG;
             return;
@@ -307,91 +246,93 @@ static void run(struct reader *reader, struct cursor program, struct state *stat
         switch (code & 0xc0 ? code & 0xc0 : code) {
         case DW_CFA_advance_loc: next = at + low * common->code_factor; break;
         case DW_CFA_offset:
-            set_register(state, low, SAVED_AT, times(take_uleb(&program), common->data_factor));
+            set_register(state, low, SAVED_AT, times(cursor_take_uleb(&program), common->data_factor));
             break;
         case DW_CFA_restore: restore_register(state, &common->initial, low); break;
         case DW_CFA_nop: break;
         case DW_CFA_set_loc: next = take_pointer(reader, &program, common->encoding); break;
-        case DW_CFA_advance_loc1: next = at + take(&program, 1) * common->code_factor; break;
-        case DW_CFA_advance_loc2: next = at + take(&program, 2) * common->code_factor; break;
-        case DW_CFA_advance_loc4: next = at + take(&program, 4) * common->code_factor; break;
+        case DW_CFA_advance_loc1: next = at + cursor_take(&program, 1) * common->code_factor; break;
+        case DW_CFA_advance_loc2: next = at + cursor_take(&program, 2) * common->code_factor; break;
+        case DW_CFA_advance_loc4: next = at + cursor_take(&program, 4) * common->code_factor; break;
         case DW_CFA_offset_extended:
-            number = take_uleb(&program);
-            set_register(state, number, SAVED_AT, times(take_uleb(&program), common->data_factor));
+            number = cursor_take_uleb(&program);
+            set_register(state, number, SAVED_AT, times(cursor_take_uleb(&program), common->data_factor));
             break;
         case DW_CFA_offset_extended_sf:
-            number = take_uleb(&program);
-            set_register(state, number, SAVED_AT, times((uint64_t)take_sleb(&program), common->data_factor));
+            number = cursor_take_uleb(&program);
+            set_register(state, number, SAVED_AT,
+                         times((uint64_t)cursor_take_sleb(&program), common->data_factor));
             break;
         case DW_CFA_GNU_negative_offset_extended:
-            number = take_uleb(&program);
-            set_register(state, number, SAVED_AT, -times(take_uleb(&program), common->data_factor));
+            number = cursor_take_uleb(&program);
+            set_register(state, number, SAVED_AT, -times(cursor_take_uleb(&program), common->data_factor));
             break;
-        case DW_CFA_restore_extended: restore_register(state, &common->initial, take_uleb(&program)); break;
-        case DW_CFA_undefined: set_register(state, take_uleb(&program), SAVED_NOWHERE, 0); break;
-        case DW_CFA_same_value: set_register(state, take_uleb(&program), SAVED_SAME, 0); break;
+        case DW_CFA_restore_extended:
+            restore_register(state, &common->initial, cursor_take_uleb(&program));
+            break;
+        case DW_CFA_undefined: set_register(state, cursor_take_uleb(&program), SAVED_NOWHERE, 0); break;
+        case DW_CFA_same_value: set_register(state, cursor_take_uleb(&program), SAVED_SAME, 0); break;
         case DW_CFA_register:
         case DW_CFA_val_offset:
         case DW_CFA_val_offset_sf:
-            number = take_uleb(&program);
-            take_uleb(&program);
+            number = cursor_take_uleb(&program);
+            cursor_take_uleb(&program);
             set_register(state, number, SAVED_LOST, 0);
             break;
         case DW_CFA_remember_state:
             if (depth < REMEMBERED_MAX)
                 remembered[depth++] = *state;
             else
-                program.failed = true;
+                program.is_bad = true;
             break;
         case DW_CFA_restore_state:
             if (depth)
                 *state = remembered[--depth];
             else
-                program.failed = true;
+                program.is_bad = true;
             break;
         case DW_CFA_def_cfa:
-            number = take_uleb(&program);
-            set_cfa(state, number, (int64_t)take_uleb(&program));
+            number = cursor_take_uleb(&program);
+            set_cfa(state, number, (int64_t)cursor_take_uleb(&program));
             break;
         case DW_CFA_def_cfa_sf:
-            number = take_uleb(&program);
-            set_cfa(state, number, times((uint64_t)take_sleb(&program), common->data_factor));
+            number = cursor_take_uleb(&program);
+            set_cfa(state, number, times((uint64_t)cursor_take_sleb(&program), common->data_factor));
             break;
-        case DW_CFA_def_cfa_register: set_cfa(state, take_uleb(&program), state->offset); break;
-        case DW_CFA_def_cfa_offset: state->offset = (int64_t)take_uleb(&program); break;
+        case DW_CFA_def_cfa_register: set_cfa(state, cursor_take_uleb(&program), state->offset); break;
+        case DW_CFA_def_cfa_offset: state->offset = (int64_t)cursor_take_uleb(&program); break;
         case DW_CFA_def_cfa_offset_sf:
-            state->offset = times((uint64_t)take_sleb(&program), common->data_factor);
+            state->offset = times((uint64_t)cursor_take_sleb(&program), common->data_factor);
             break;
         case DW_CFA_def_cfa_expression:
-            size = take_uleb(&program);
-            take_cfa_expression(state, part(&program, size));
-            skip(&program, size);
+            size = cursor_take_uleb(&program);
+            take_cfa_expression(state, cursor_take_part(&program, size));
             break;
         case DW_CFA_expression:
         case DW_CFA_val_expression:
-            number = take_uleb(&program);
-            size = take_uleb(&program);
+            number = cursor_take_uleb(&program);
+            size = cursor_take_uleb(&program);
+            part = cursor_take_part(&program, size);
             if (code == DW_CFA_expression)
-                take_expression(state, number, part(&program, size));
+                take_expression(state, number, part);
             else
                 set_register(state, number, SAVED_LOST, 0);
-            skip(&program, size);
             break;
-        case DW_CFA_GNU_args_size: take_uleb(&program); break;
-        default: program.failed = true;
+        case DW_CFA_GNU_args_size: cursor_take_uleb(&program); break;
+        default: program.is_bad = true;
         }
         if (next == at || !to)
             continue;
         if (next < at || next > to) {
-            program.failed = true;
+            program.is_bad = true;
             break;
         }
         add(reader, at, rule_of(state, common->is_signal), false);
         at = next;
     }
     if (to)
-        add(reader, at, program.failed ? CFI_UNKNOWN : rule_of(state, common->is_signal), false);
-    else if (program.failed)
+        add(reader, at, program.is_bad ? CFI_UNKNOWN : rule_of(state, common->is_signal), false);
+    else if (program.is_bad)
         state->cfa = CFI_UNKNOWN;
 }
 
@@ -402,27 +343,25 @@ static bool take_common(struct reader *reader, struct cursor entry, size_t at)
 {
     struct common *common = &reader->common;
     *common = (struct common){.at = SIZE_MAX, .encoding = DW_EH_PE_absptr};
-    uint8_t version = (uint8_t)take(&entry, 1);
-    const char *letters = (const char *)entry.bytes + entry.at;
-    size_t length = entry.failed ? 0 : strnlen(letters, entry.end - entry.at);
-    skip(&entry, (uint64_t)length + 1);
+    uint8_t version = (uint8_t)cursor_take(&entry, 1);
+    const char *letters = cursor_take_text(&entry, SIZE_MAX);
+    size_t length = letters ? strlen(letters) : 0;
     if (version >= 4)
-        skip(&entry, 2); /* sizes of addresses and of segments */
-    common->code_factor = take_uleb(&entry);
-    common->data_factor = take_sleb(&entry);
-    uint64_t number = version == 1 ? take(&entry, 1) : take_uleb(&entry);
-    if (entry.failed || (version != 1 && version != 3 && version != 4) || number != REGISTER_RETURN)
+        cursor_skip(&entry, 2); /* sizes of addresses and of segments */
+    common->code_factor = cursor_take_uleb(&entry);
+    common->data_factor = cursor_take_sleb(&entry);
+    uint64_t number = version == 1 ? cursor_take(&entry, 1) : cursor_take_uleb(&entry);
+    if (entry.is_bad || (version != 1 && version != 3 && version != 4) || number != REGISTER_RETURN)
         return false;
     if (length && letters[0] == 'z') {
-        uint64_t size = take_uleb(&entry);
-        struct cursor data = part(&entry, size);
+        struct cursor data = cursor_take_part(&entry, cursor_take_uleb(&entry));
         common->has_size = true;
         for (size_t i = 1; i < length; i++)
             switch (letters[i]) {
-            case 'R': common->encoding = (uint8_t)take(&data, 1); break;
-            case 'L': take(&data, 1); break;
+            case 'R': common->encoding = (uint8_t)cursor_take(&data, 1); break;
+            case 'L': cursor_take(&data, 1); break;
             case 'P': {
-                uint8_t encoding = (uint8_t)take(&data, 1);
+                uint8_t encoding = (uint8_t)cursor_take(&data, 1);
                 take_pointer(reader, &data, encoding & 0x7f); /* where it is kept does not matter */
                 break;
             }
@@ -430,9 +369,8 @@ static bool take_common(struct reader *reader, struct cursor entry, size_t at)
             case 'B': break;
             default: return false;
             }
-        if (data.failed)
+        if (data.is_bad)
             return false;
-        skip(&entry, size);
     } else if (length) {
         return false;
     }
@@ -448,8 +386,8 @@ static void take_function(struct reader *reader, struct cursor entry)
     uint64_t from = take_pointer(reader, &entry, common->encoding);
     uint64_t size = take_pointer(reader, &entry, common->encoding & 0x0f);
     if (common->has_size)
-        skip(&entry, take_uleb(&entry));
-    if (entry.failed || !from || !size || from + size < from)
+        cursor_skip(&entry, cursor_take_uleb(&entry));
+    if (entry.is_bad || !from || !size || from + size < from)
         return;
     struct state state = common->initial;
     run(reader, entry, &state, from, from + size);
@@ -459,27 +397,23 @@ static void take_function(struct reader *reader, struct cursor entry)
 /* The entry at the cursor, which moves behind it. Its content, with where its number lies; false: the end. */
 static bool take_entry(struct cursor *cursor, struct cursor *entry, bool *is_wide)
 {
-    uint64_t length = take(cursor, 4);
+    uint64_t length = cursor_take(cursor, 4);
     *is_wide = length == UINT32_MAX;
     if (*is_wide)
-        length = take(cursor, 8);
-    *entry = part(cursor, length);
-    skip(cursor, length);
-    return !cursor->failed && length;
+        length = cursor_take(cursor, 8);
+    *entry = cursor_take_part(cursor, length);
+    return !cursor->is_bad && length;
 }
 
 static bool read_common(struct reader *reader, size_t at)
 {
-    struct cursor cursor = reader->section, entry;
+    struct cursor cursor = cursor_ahead(&reader->section, at), entry;
     bool is_wide;
-    if (at >= cursor.end)
-        return false;
-    cursor.at = at;
     if (!take_entry(&cursor, &entry, &is_wide))
         return false;
-    uint64_t number = take(&entry, is_wide && reader->is_debug ? 8 : 4);
+    uint64_t number = cursor_take(&entry, is_wide && reader->is_debug ? 8 : 4);
     uint64_t none = !reader->is_debug ? 0 : is_wide ? UINT64_MAX : UINT32_MAX;
-    return number == none && !entry.failed && take_common(reader, entry, at);
+    return number == none && !entry.is_bad && take_common(reader, entry, at);
 }
 
 static void read_section(struct reader *reader)
@@ -488,17 +422,17 @@ static void read_section(struct reader *reader)
     while (cursor.at < cursor.end && !reader->error) {
         struct cursor entry;
         bool is_wide, goes_on = take_entry(&cursor, &entry, &is_wide);
-        if (cursor.failed)
+        if (cursor.is_bad)
             break;
         if (!goes_on) /* what linkers put at the end, and sometimes between */
             continue;
-        size_t place = entry.at;
-        uint64_t number = take(&entry, is_wide && reader->is_debug ? 8 : 4);
+        size_t place = offset_of(reader, &entry);
+        uint64_t number = cursor_take(&entry, is_wide && reader->is_debug ? 8 : 4);
         uint64_t none = !reader->is_debug ? 0 : is_wide ? UINT64_MAX : UINT32_MAX;
-        if (entry.failed || number == none)
+        if (entry.is_bad || number == none)
             continue;
         uint64_t common = reader->is_debug ? number : place - number;
-        if (common >= reader->section.end)
+        if (common >= cursor_left(&reader->section))
             continue;
         if (reader->common.at == common || read_common(reader, (size_t)common))
             take_function(reader, entry);
@@ -563,7 +497,7 @@ static int read_named(struct elf_file *file, const char *name, bool is_debug, st
     int error = elf_file_section_read(file, &section, &bytes, &size);
     if (error)
         return error;
-    reader->section = (struct cursor){.bytes = bytes, .end = size};
+    reader->section = cursor_over(bytes, size);
     reader->address = section.address;
     reader->is_debug = is_debug;
     reader->common.at = SIZE_MAX;

@@ -15,43 +15,43 @@
 #include <errno.h>
 #include <string.h>
 
-struct cursor {
+struct scanner {
     const char *start, *at;
     const char *end; /* of this operand */
     enum machine machine;
 };
 
-static void skip_blanks(struct cursor *cursor)
+static void skip_blanks(struct scanner *scanner)
 {
-    while (cursor->at < cursor->end && (*cursor->at == ' ' || *cursor->at == '\t'))
-        cursor->at++;
+    while (scanner->at < scanner->end && (*scanner->at == ' ' || *scanner->at == '\t'))
+        scanner->at++;
 }
 
-static bool take(struct cursor *cursor, char c)
+static bool take(struct scanner *scanner, char c)
 {
-    skip_blanks(cursor);
-    if (cursor->at >= cursor->end || *cursor->at != c)
+    skip_blanks(scanner);
+    if (scanner->at >= scanner->end || *scanner->at != c)
         return false;
-    cursor->at++;
+    scanner->at++;
     return true;
 }
 
 /* Decimal, 0x hexadecimal or 0 octal, with a sign. Constants may need all 64 bits, signed or not. */
-static bool take_number(struct cursor *cursor, int64_t *out)
+static bool take_number(struct scanner *scanner, int64_t *out)
 {
-    const char *at = cursor->at;
-    bool negative = at < cursor->end && *at == '-';
-    at += negative || (at < cursor->end && *at == '+');
+    const char *at = scanner->at;
+    bool negative = at < scanner->end && *at == '-';
+    at += negative || (at < scanner->end && *at == '+');
     unsigned base = 10;
-    if (cursor->end - at > 2 && at[0] == '0' && (at[1] == 'x' || at[1] == 'X')) {
+    if (scanner->end - at > 2 && at[0] == '0' && (at[1] == 'x' || at[1] == 'X')) {
         base = 16;
         at += 2;
-    } else if (cursor->end - at > 1 && at[0] == '0' && isdigit((unsigned char)at[1])) {
+    } else if (scanner->end - at > 1 && at[0] == '0' && isdigit((unsigned char)at[1])) {
         base = 8;
     }
     uint64_t value = 0;
     const char *digits = at;
-    for (; at < cursor->end && isxdigit((unsigned char)*at); at++) {
+    for (; at < scanner->end && isxdigit((unsigned char)*at); at++) {
         unsigned digit =
             isdigit((unsigned char)*at) ? (unsigned)(*at - '0') : (unsigned)(tolower(*at) - 'a') + 10;
         if (digit >= base)
@@ -63,7 +63,7 @@ static bool take_number(struct cursor *cursor, int64_t *out)
     if (at == digits)
         return false;
     *out = (int64_t)(negative ? 0 - value : value);
-    cursor->at = at;
+    scanner->at = at;
     return true;
 }
 
@@ -72,75 +72,75 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$' || c == '@';
 }
 
-static bool take_register(struct cursor *cursor, struct machine_register *out)
+static bool take_register(struct scanner *scanner, struct machine_register *out)
 {
-    const char *begin = cursor->at;
-    while (cursor->at < cursor->end && isalnum((unsigned char)*cursor->at))
-        cursor->at++;
-    return machine_register_assembler(cursor->machine, begin, (size_t)(cursor->at - begin), out);
+    const char *begin = scanner->at;
+    while (scanner->at < scanner->end && isalnum((unsigned char)*scanner->at))
+        scanner->at++;
+    return machine_register_assembler(scanner->machine, begin, (size_t)(scanner->at - begin), out);
 }
 
-static bool at_end(struct cursor *cursor)
+static bool at_end(struct scanner *scanner)
 {
-    skip_blanks(cursor);
-    return cursor->at == cursor->end;
+    skip_blanks(scanner);
+    return scanner->at == scanner->end;
 }
 
 /* ---- x86-64 ---- */
 
-static bool x86_offset(struct cursor *cursor, struct usdt_argument *out)
+static bool x86_offset(struct scanner *scanner, struct usdt_argument *out)
 {
     bool first = true;
-    while (cursor->at < cursor->end && *cursor->at != '(') {
+    while (scanner->at < scanner->end && *scanner->at != '(') {
         int64_t number;
-        if (take_number(cursor, &number)) {
+        if (take_number(scanner, &number)) {
             out->displacement = (int64_t)((uint64_t)out->displacement + (uint64_t)number);
         } else {
-            if (!first && !take(cursor, '+'))
+            if (!first && !take(scanner, '+'))
                 return false;
-            const char *begin = cursor->at;
-            while (cursor->at < cursor->end && is_name(*cursor->at))
-                cursor->at++;
-            if (cursor->at == begin || *begin == '@' || out->symbol_end)
+            const char *begin = scanner->at;
+            while (scanner->at < scanner->end && is_name(*scanner->at))
+                scanner->at++;
+            if (scanner->at == begin || *begin == '@' || out->symbol_end)
                 return false;
-            out->symbol_begin = (uint16_t)(begin - cursor->start);
-            out->symbol_end = (uint16_t)(cursor->at - cursor->start);
+            out->symbol_begin = (uint16_t)(begin - scanner->start);
+            out->symbol_end = (uint16_t)(scanner->at - scanner->start);
         }
         first = false;
     }
     return true;
 }
 
-static bool x86_memory(struct cursor *cursor, struct usdt_argument *out)
+static bool x86_memory(struct scanner *scanner, struct usdt_argument *out)
 {
     enum { RIP = 128 };
     out->scale = 1;
-    if (!x86_offset(cursor, out))
+    if (!x86_offset(scanner, out))
         return false;
     out->is_indirect_symbol = out->symbol_end != 0;
     out->is_pc_relative = out->is_indirect_symbol;
-    if (cursor->at == cursor->end)
+    if (scanner->at == scanner->end)
         return out->is_indirect_symbol; /* a bare symbol: an absolute address in non-PIC code */
-    if (!take(cursor, '('))
+    if (!take(scanner, '('))
         return false;
-    if (take(cursor, '%')) {
-        if (!take_register(cursor, &out->base))
+    if (take(scanner, '%')) {
+        if (!take_register(scanner, &out->base))
             return false;
         out->has_base = true;
     }
-    if (take(cursor, ',') && take(cursor, '%')) {
+    if (take(scanner, ',') && take(scanner, '%')) {
         int64_t scale = 1;
-        if (!take_register(cursor, &out->index))
+        if (!take_register(scanner, &out->index))
             return false;
         out->has_index = true;
-        if (take(cursor, ',')) {
-            skip_blanks(cursor);
-            if (!take_number(cursor, &scale) || (scale != 1 && scale != 2 && scale != 4 && scale != 8))
+        if (take(scanner, ',')) {
+            skip_blanks(scanner);
+            if (!take_number(scanner, &scale) || (scale != 1 && scale != 2 && scale != 4 && scale != 8))
                 return false;
         }
         out->scale = (uint8_t)scale;
     }
-    if (!take(cursor, ')') || !at_end(cursor))
+    if (!take(scanner, ')') || !at_end(scanner))
         return false;
     if (out->has_base && out->base.offset == RIP) {
         /* A number before (%rip) counts from the next instruction, which a nop's operand does not have: it
@@ -151,67 +151,67 @@ static bool x86_memory(struct cursor *cursor, struct usdt_argument *out)
     return out->has_base || out->has_index;
 }
 
-static bool x86_operand(struct cursor *cursor, struct usdt_argument *out)
+static bool x86_operand(struct scanner *scanner, struct usdt_argument *out)
 {
-    if (take(cursor, '$')) {
+    if (take(scanner, '$')) {
         out->kind = USDT_CONSTANT;
-        return take_number(cursor, &out->constant) && at_end(cursor);
+        return take_number(scanner, &out->constant) && at_end(scanner);
     }
-    if (take(cursor, '%')) {
+    if (take(scanner, '%')) {
         out->kind = USDT_REGISTER;
-        return take_register(cursor, &out->base) && at_end(cursor);
+        return take_register(scanner, &out->base) && at_end(scanner);
     }
     out->kind = USDT_MEMORY;
-    return x86_memory(cursor, out);
+    return x86_memory(scanner, out);
 }
 
 /* ---- aarch64 ---- */
 
-static bool arm_operand(struct cursor *cursor, struct usdt_argument *out)
+static bool arm_operand(struct scanner *scanner, struct usdt_argument *out)
 {
-    if (take(cursor, '[')) {
+    if (take(scanner, '[')) {
         out->kind = USDT_MEMORY;
         out->scale = 1;
         out->has_base = true;
-        skip_blanks(cursor);
-        if (!take_register(cursor, &out->base))
+        skip_blanks(scanner);
+        if (!take_register(scanner, &out->base))
             return false;
-        if (take(cursor, ',')) {
-            skip_blanks(cursor);
-            take(cursor, '#');
-            if (!take_number(cursor, &out->displacement)) {
+        if (take(scanner, ',')) {
+            skip_blanks(scanner);
+            take(scanner, '#');
+            if (!take_number(scanner, &out->displacement)) {
                 out->has_index = true;
-                if (!take_register(cursor, &out->index))
+                if (!take_register(scanner, &out->index))
                     return false;
             }
         }
-        return take(cursor, ']') && at_end(cursor);
+        return take(scanner, ']') && at_end(scanner);
     }
-    take(cursor, '#');
-    if (take_number(cursor, &out->constant)) {
+    take(scanner, '#');
+    if (take_number(scanner, &out->constant)) {
         out->kind = USDT_CONSTANT;
-        return at_end(cursor);
+        return at_end(scanner);
     }
     out->kind = USDT_REGISTER;
-    return take_register(cursor, &out->base) && at_end(cursor);
+    return take_register(scanner, &out->base) && at_end(scanner);
 }
 
 /* ---- both ---- */
 
 /* "-4@", "8f@": true when there is one. A missing one means: as wide as the register. */
-static bool take_size(struct cursor *cursor, struct usdt_argument *out)
+static bool take_size(struct scanner *scanner, struct usdt_argument *out)
 {
-    const char *at = cursor->at;
-    bool negative = at < cursor->end && *at == '-';
+    const char *at = scanner->at;
+    bool negative = at < scanner->end && *at == '-';
     at += negative;
     unsigned size = 0, digits = 0;
-    for (; at < cursor->end && isdigit((unsigned char)*at) && digits < 3; at++, digits++)
+    for (; at < scanner->end && isdigit((unsigned char)*at) && digits < 3; at++, digits++)
         size = size * 10 + (unsigned)(*at - '0');
-    bool is_float = at < cursor->end && *at == 'f';
+    bool is_float = at < scanner->end && *at == 'f';
     at += is_float;
-    if (!digits || at >= cursor->end || *at != '@')
+    if (!digits || at >= scanner->end || *at != '@')
         return false;
-    cursor->at = at + 1;
+    scanner->at = at + 1;
     out->size = (uint8_t)(size > UINT8_MAX ? UINT8_MAX : size);
     out->is_signed = negative;
     out->is_float = is_float;
@@ -241,13 +241,13 @@ static int64_t constant_fit(int64_t value, unsigned size, bool is_signed)
     return is_signed ? (int64_t)up >> shift : (int64_t)(up >> shift);
 }
 
-static void parse_one(struct cursor *cursor, struct usdt_argument *out)
+static void parse_one(struct scanner *scanner, struct usdt_argument *out)
 {
-    bool sized = take_size(cursor, out);
+    bool sized = take_size(scanner, out);
     const struct usdt_argument head = *out;
-    bool known = cursor->machine == MACHINE_X86_64    ? x86_operand(cursor, out)
-                 : cursor->machine == MACHINE_AARCH64 ? arm_operand(cursor, out)
-                                                      : false;
+    bool known = scanner->machine == MACHINE_X86_64    ? x86_operand(scanner, out)
+                 : scanner->machine == MACHINE_AARCH64 ? arm_operand(scanner, out)
+                                                       : false;
     if (known && !sized)
         out->size = out->kind == USDT_REGISTER ? out->base.width : 8;
     if (known && !out->is_float && (out->size == 1 || out->size == 2 || out->size == 4 || out->size == 8)) {
@@ -275,10 +275,10 @@ int usdt_parse_arguments(const char *text, enum machine machine, struct usdt_arg
         if (out->count == USDT_ARGUMENTS_MAX)
             return -E2BIG;
         struct usdt_argument *argument = &out->items[out->count++];
-        struct cursor cursor = {.start = text, .at = at, .end = operand_end(at), .machine = machine};
+        struct scanner scanner = {.start = text, .at = at, .end = operand_end(at), .machine = machine};
         argument->text_begin = (uint16_t)(at - text);
-        argument->text_end = (uint16_t)(cursor.end - text);
-        parse_one(&cursor, argument);
+        argument->text_end = (uint16_t)(scanner.end - text);
+        parse_one(&scanner, argument);
         at = text + argument->text_end;
     }
 }

@@ -3,30 +3,7 @@
  * it asks for: SIB, displacement. */
 #include "sym/machine/copy.h"
 
-#include <string.h>
-
-struct cursor {
-    const uint8_t *at, *end;
-    bool failed;
-};
-
-static uint64_t take(struct cursor *cursor, size_t bytes)
-{
-    uint64_t value = 0;
-    if ((size_t)(cursor->end - cursor->at) < bytes) {
-        cursor->failed = true;
-        return 0;
-    }
-    memcpy(&value, cursor->at, bytes);
-    cursor->at += bytes;
-    return value;
-}
-
-static int64_t take_signed(struct cursor *cursor, size_t bytes)
-{
-    unsigned shift = 64 - 8 * (unsigned)bytes;
-    return (int64_t)(take(cursor, bytes) << shift) >> shift;
-}
+#include "base/cursor.h"
 
 static struct machine_register general(unsigned number)
 {
@@ -55,18 +32,18 @@ static struct machine_place operand(struct cursor *cursor, unsigned modrm, unsig
     bool is_bare = mode == 0 && low == NO_BASE;
     *is_relative = is_bare;
     if (low == HAS_SIB) {
-        unsigned sib = (unsigned)take(cursor, 1), index = (sib >> 3 & 7) | (rex & REX_X ? 8 : 0);
+        unsigned sib = (unsigned)cursor_take(cursor, 1), index = (sib >> 3 & 7) | (rex & REX_X ? 8 : 0);
         base = (sib & 7) | (rex & REX_B ? 8 : 0);
         is_bare = mode == 0 && (sib & 7) == NO_BASE;
         place.is_known = index == NO_INDEX;
     }
     if (is_bare) {
         place.is_static = true;
-        place.offset = take_signed(cursor, 4);
+        place.offset = cursor_take_signed(cursor, 4);
         return place;
     }
     place.base = general(base);
-    place.offset = mode == 1 ? take_signed(cursor, 1) : mode == 2 ? take_signed(cursor, 4) : 0;
+    place.offset = mode == 1 ? cursor_take_signed(cursor, 1) : mode == 2 ? cursor_take_signed(cursor, 4) : 0;
     return place;
 }
 
@@ -82,24 +59,24 @@ size_t machine_copy_decode(const uint8_t *code, size_t room, uint64_t address, s
         {0x0f, 0xb6, COMPUTE, 0}, {0x0f, 0xb7, COMPUTE, 0}, {0x0f, 0xbe, COMPUTE, 0},
         {0x0f, 0xbf, COMPUTE, 0}, {0, 0xc6, IMMEDIATE, 1},  {0, 0xc7, IMMEDIATE, 0},
     };
-    struct cursor cursor = {code, code + room, false};
+    struct cursor cursor = cursor_over(code, room);
     unsigned rex = 0, first = 0, kind = 0;
     bool is_narrow = false, is_relative;
-    uint8_t size = 0, opcode = (uint8_t)take(&cursor, 1);
+    uint8_t size = 0, opcode = (uint8_t)cursor_take(&cursor, 1);
     *out = (struct machine_copy){0};
     if (opcode == 0x66) {
         is_narrow = true;
-        opcode = (uint8_t)take(&cursor, 1);
+        opcode = (uint8_t)cursor_take(&cursor, 1);
     }
     if ((opcode & 0xf0) == REX) {
         rex = opcode;
-        opcode = (uint8_t)take(&cursor, 1);
+        opcode = (uint8_t)cursor_take(&cursor, 1);
     }
     if (opcode == 0x90 && !rex)
-        return cursor.failed ? 0 : (size_t)(cursor.at - code);
+        return cursor.is_bad ? 0 : (size_t)(cursor.at - code);
     if (opcode == 0x0f) {
         first = opcode;
-        opcode = (uint8_t)take(&cursor, 1);
+        opcode = (uint8_t)cursor_take(&cursor, 1);
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].first == first && known[i].opcode == opcode) {
@@ -110,14 +87,14 @@ size_t machine_copy_decode(const uint8_t *code, size_t room, uint64_t address, s
         return 0;
     if (!size)
         size = rex & REX_W ? 8 : is_narrow ? 2 : 4;
-    unsigned modrm = (unsigned)take(&cursor, 1), number = (modrm >> 3 & 7) | (rex & REX_R ? 8 : 0);
+    unsigned modrm = (unsigned)cursor_take(&cursor, 1), number = (modrm >> 3 & 7) | (rex & REX_R ? 8 : 0);
     struct machine_place other = operand(&cursor, modrm, rex, &is_relative), mine = in_register(number);
     if (size == 1 && !rex && ((number >= 4 && number < 8) || (modrm >> 6 == 3 && (modrm & 7) >= 4)))
         return 0; /* ah, ch, dh, bh */
     if (kind == IMMEDIATE) {
         if (modrm >> 3 & 7)
             return 0;
-        take(&cursor, size == 8 ? 4 : size);
+        cursor_skip(&cursor, size == 8 ? 4 : size);
     }
     if (is_relative)
         other.offset = (int64_t)(address + (uint64_t)(cursor.at - code) + (uint64_t)other.offset);
@@ -125,5 +102,5 @@ size_t machine_copy_decode(const uint8_t *code, size_t room, uint64_t address, s
     out->to = kind == STORE || kind == IMMEDIATE ? other : mine;
     if (kind == STORE || kind == LOAD)
         out->from = kind == STORE ? mine : other;
-    return cursor.failed ? 0 : (size_t)(cursor.at - code);
+    return cursor.is_bad ? 0 : (size_t)(cursor.at - code);
 }
