@@ -31,70 +31,54 @@ void wire_put_text(struct text *out, const char *text)
         wire_put(out, NO_TEXT);
 }
 
-uint64_t wire_take(struct wire *wire)
+uint64_t wire_take(struct cursor *message)
 {
-    uint64_t value;
-    if (wire->is_bad || (size_t)(wire->end - wire->at) < sizeof value) {
-        wire->is_bad = true;
-        return 0;
-    }
-    memcpy(&value, wire->at, sizeof value);
-    wire->at += sizeof value;
-    return value;
+    return cursor_take(message, WORD);
 }
 
-uint64_t wire_take_within(struct wire *wire, uint64_t most)
+uint64_t wire_take_within(struct cursor *message, uint64_t most)
 {
-    uint64_t value = wire_take(wire);
-    wire->is_bad |= value > most;
-    return wire->is_bad ? 0 : value;
+    uint64_t value = wire_take(message);
+    message->is_bad |= value > most;
+    return message->is_bad ? 0 : value;
 }
 
-size_t wire_take_count(struct wire *wire, size_t least)
+size_t wire_take_count(struct cursor *message, size_t least)
 {
-    return (size_t)wire_take_within(wire, (uint64_t)(wire->end - wire->at) / least);
+    return (size_t)wire_take_within(message, cursor_left(message) / least);
 }
 
-static const void *take(struct wire *wire, uint64_t size)
+static const void *take(struct cursor *message, uint64_t size)
 {
-    uint64_t left = (uint64_t)(wire->end - wire->at);
-    const char *bytes = wire->at;
-    wire->is_bad |= size > left || padding((size_t)size) > left - size;
-    if (wire->is_bad)
-        return NULL;
-    wire->at += size + padding((size_t)size);
-    return bytes;
+    const void *bytes = cursor_take_bytes(message, size);
+    cursor_skip(message, padding((size_t)size));
+    return message->is_bad ? NULL : bytes;
 }
 
-const void *wire_take_bytes(struct wire *wire, size_t *size)
+const void *wire_take_bytes(struct cursor *message, size_t *size)
 {
-    uint64_t length = wire_take(wire);
-    const void *bytes = take(wire, length);
+    uint64_t length = wire_take(message);
+    const void *bytes = take(message, length);
     *size = bytes ? (size_t)length : 0;
     return bytes;
 }
 
-const void *wire_take_array(struct wire *wire, size_t item, size_t *count)
+const void *wire_take_array(struct cursor *message, size_t item, size_t *count)
 {
     size_t size;
-    const void *bytes = wire_take_bytes(wire, &size);
-    wire->is_bad |= size % item != 0;
-    *count = wire->is_bad ? 0 : size / item;
-    return wire->is_bad ? NULL : bytes;
+    const void *bytes = wire_take_bytes(message, &size);
+    message->is_bad |= size % item != 0;
+    *count = message->is_bad ? 0 : size / item;
+    return message->is_bad ? NULL : bytes;
 }
 
-const char *wire_take_text(struct wire *wire)
+const char *wire_take_text(struct cursor *message)
 {
-    uint64_t length = wire_take(wire);
+    uint64_t length = wire_take(message);
     if (length == NO_TEXT)
         return NULL;
-    const char *text = take(wire, length);
+    const char *text = take(message, length);
     if (text && (!length || memchr(text, '\0', (size_t)length) != text + length - 1))
-        wire->is_bad = true;
-    return wire->is_bad ? NULL : text;
-}
-
-bool wire_is_done(const struct wire *wire)
-{
-    return !wire->is_bad && wire->at == wire->end;
+        message->is_bad = true;
+    return message->is_bad ? NULL : text;
 }

@@ -84,7 +84,7 @@ void apart_pretend(void)
 void apart_notify(uint32_t kind, const struct text *notice)
 {
     if (is_pretended && listener && listener->hear && !notice->failed) {
-        struct wire wire = {.at = notice->bytes, .end = notice->bytes + notice->length};
+        struct cursor wire = cursor_over(notice->bytes, notice->length);
         listener->hear(listener->hear_state, kind, &wire);
     }
     struct head head = {.frame = FRAME_NOTICE, .kind = kind, .size = notice->length};
@@ -124,7 +124,7 @@ static void serve(const struct apart_options *options)
     struct apart_question question;
     while (receive(&head, &bytes, &question.fd)) {
         question.kind = head.kind;
-        question.in = (struct wire){.at = bytes.bytes, .end = bytes.bytes + bytes.length};
+        question.in = cursor_over(bytes.bytes, bytes.length);
         text_clear(&answer);
         int status = options->serve(options->state, &question, &answer);
         if (change_answer)
@@ -343,14 +343,13 @@ static int ask_ourselves(const struct apart *apart, uint32_t kind, const struct 
     struct text answer = {0};
     struct apart_question asked = {.kind = kind, .fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3)};
     if (question)
-        asked.in = (struct wire){.at = question->bytes, .end = question->bytes + question->length};
+        asked.in = cursor_over(question->bytes, question->length);
     listener = &apart->options;
     int status = apart->options.serve(apart->options.state, &asked, &answer);
     listener = NULL;
     if (asked.fd >= 0)
         close(asked.fd);
-    *out = (struct apart_answer){.in = {.at = answer.bytes, .end = answer.bytes + answer.length},
-                                 .bytes = answer.bytes};
+    *out = (struct apart_answer){.in = cursor_over(answer.bytes, answer.length), .bytes = answer.bytes};
     return answer.failed ? -ENOMEM : status;
 }
 
@@ -370,7 +369,7 @@ int apart_ask(struct apart *apart, uint32_t kind, const struct text *question, i
     for (unsigned notice_count = 0; is_sent && notice_count <= NOTICES_MAX; notice_count++) {
         if (!(bytes = take_frame(apart, &head)) || head.frame != FRAME_NOTICE)
             break;
-        struct wire notice = {.at = bytes, .end = bytes + head.size};
+        struct cursor notice = cursor_over(bytes, head.size);
         if (apart->options.hear)
             apart->options.hear(apart->options.hear_state, head.kind, &notice);
         free(bytes);
@@ -381,7 +380,7 @@ int apart_ask(struct apart *apart, uint32_t kind, const struct text *question, i
         end_child(apart);
         return -EBADMSG;
     }
-    *out = (struct apart_answer){.in = {.at = bytes, .end = bytes + head.size}, .bytes = bytes};
+    *out = (struct apart_answer){.in = cursor_over(bytes, head.size), .bytes = bytes};
     return (int)head.status;
 }
 

@@ -22,7 +22,7 @@ struct apart;
 struct apart_question {
     uint32_t kind;
     int fd; /* the file that came with it, or -1; closed when it was answered: to keep it, set it to -1 */
-    struct wire in; /* untrusted no more than its sender is */
+    struct cursor in; /* untrusted no more than its sender is */
 };
 /* Runs in the child. Appends the answer; 0, or -errno, which is the answer then. */
 typedef int apart_server(void *state, struct apart_question *question, struct text *answer);
@@ -39,7 +39,7 @@ struct apart_options {
     int owned;        /* … this file; see struct sandbox */
     int patience_ms;  /* for an answer, or a sign of life (apart_tell) */
     /* In the parent: what the child tells meanwhile; NULL: nobody listens. */
-    void (*hear)(void *state, uint32_t kind, struct wire *notice);
+    void (*hear)(void *state, uint32_t kind, struct cursor *notice);
     void *hear_state;
 };
 
@@ -53,7 +53,7 @@ typedef bool apart_leaves(void *state);
 void apart_may_leave(struct apart *apart, apart_leaves *leaves, void *state);
 
 struct apart_answer {
-    struct wire in; /* the child is not trusted either */
+    struct cursor in; /* the child is not trusted either */
     char *bytes;
 };
 /* What the server answered: 0 with bytes to take, or its error. -EBADMSG: the child is gone, or had to be ended;

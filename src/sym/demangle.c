@@ -114,7 +114,7 @@ static int ask(const struct text *question, struct apart_answer *answer)
 }
 
 /* What came is a name that can be printed like any other. */
-static char *take_answer(struct wire *in)
+static char *take_answer(struct cursor *in)
 {
     const char *text = wire_take_text(in);
     return text && *text && strnlen(text, DEMANGLED_MAX + 1) <= DEMANGLED_MAX ? strdup(text) : NULL;

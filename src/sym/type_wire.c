@@ -133,7 +133,7 @@ static bool fits(const struct field *field, uint32_t size)
            bytes <= size && field->offset <= size - bytes;
 }
 
-static void take_fields(struct type_hearer *hearer, struct wire *in, struct type *type)
+static void take_fields(struct type_hearer *hearer, struct cursor *in, struct type *type)
 {
     enum { FIELD_MIN = 4 * 8 }; /* bytes in the message */
     size_t count = wire_take_count(in, FIELD_MIN);
@@ -155,7 +155,7 @@ static void take_fields(struct type_hearer *hearer, struct wire *in, struct type
     type->count = (uint32_t)count;
 }
 
-static void take_enumerators(struct type_hearer *hearer, struct wire *in, struct type *type)
+static void take_enumerators(struct type_hearer *hearer, struct cursor *in, struct type *type)
 {
     enum { ENUMERATOR_MIN = 2 * 8 };
     size_t count = wire_take_count(in, ENUMERATOR_MIN);
@@ -184,7 +184,7 @@ static void open_closed(struct type *type, void *provider)
         closed->hearer->ask(closed->hearer->state, closed->number, type);
 }
 
-static void take_definition(struct type_hearer *hearer, struct wire *in, struct type *type, uint64_t number)
+static void take_definition(struct type_hearer *hearer, struct cursor *in, struct type *type, uint64_t number)
 {
     type->kind = (enum type_kind)wire_take_within(in, TYPE_STRUCT);
     type->size = (uint32_t)wire_take_within(in, SIZE_MAX_TOLD);
@@ -225,7 +225,7 @@ static void take_definition(struct type_hearer *hearer, struct wire *in, struct 
         *type = type_none;
 }
 
-const struct type *type_take(struct type_hearer *hearer, struct wire *in)
+const struct type *type_take(struct type_hearer *hearer, struct cursor *in)
 {
     uint64_t number = wire_take(in);
     if (number == NUMBER_NULL)
@@ -248,7 +248,7 @@ const struct type *type_take(struct type_hearer *hearer, struct wire *in)
     return in->is_bad ? NULL : type;
 }
 
-void type_take_fields(struct type_hearer *hearer, struct wire *in, struct type *type)
+void type_take_fields(struct type_hearer *hearer, struct cursor *in, struct type *type)
 {
     uint32_t before = type->size;
     type->size = (uint32_t)wire_take_within(in, SIZE_MAX_TOLD);

@@ -36,8 +36,8 @@ struct type_hearer {
 };
 
 /* NULL: NULL was put, or the message is bad. */
-const struct type *type_take(struct type_hearer *hearer, struct wire *in);
-void type_take_fields(struct type_hearer *hearer, struct wire *in, struct type *type);
+const struct type *type_take(struct type_hearer *hearer, struct cursor *in);
+void type_take_fields(struct type_hearer *hearer, struct cursor *in, struct type *type);
 /* What has not been looked into by now stays closed. */
 void type_hearer_end(struct type_hearer *hearer);
 

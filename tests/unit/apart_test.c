@@ -100,7 +100,7 @@ static int serve(void *state, struct apart_question *question, struct text *answ
 
 static struct text heard;
 static unsigned heard_count;
-static void hear(void *state, uint32_t kind, struct wire *told)
+static void hear(void *state, uint32_t kind, struct cursor *told)
 {
     const char *text = kind == 3 ? wire_take_text(told) : NULL;
     (void)state;
@@ -147,7 +147,7 @@ static void test_answers(void **state)
     wire_put_text(&question, text_string(&big));
     assert_int_equal(apart_ask(apart, ECHO, &question, -1, &answer), 0);
     assert_string_equal(wire_take_text(&answer.in), text_string(&big));
-    assert_true(wire_is_done(&answer.in));
+    assert_true(cursor_is_done(&answer.in));
     apart_answer_free(&answer);
     int fd = open("/proc/self/exe", O_RDONLY);
     struct stat status;
@@ -282,7 +282,7 @@ static void test_misbehaves(void **state)
     assert_null(wire_take_text(&answer.in));
     assert_true(answer.in.is_bad);
     assert_int_equal(wire_take(&answer.in), 0);
-    assert_false(wire_is_done(&answer.in));
+    assert_false(cursor_is_done(&answer.in));
     apart_answer_free(&answer);
     apart_end(apart);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left of them */
@@ -344,18 +344,18 @@ static void test_wire(void **state)
     wire_put_text(&bytes, NULL);
     wire_put_text(&bytes, "");
     wire_put_bytes(&bytes, "abcdefghi", 9);
-    struct wire in = {bytes.bytes, bytes.bytes + bytes.length, false};
+    struct cursor in = cursor_over(bytes.bytes, bytes.length);
     assert_int_equal(wire_take_within(&in, 7), 7);
     assert_null(wire_take_text(&in));
     assert_string_equal(wire_take_text(&in), "");
     assert_memory_equal(wire_take_bytes(&in, &size), "abcdefghi", 9);
     assert_int_equal(size, 9);
-    assert_true(wire_is_done(&in));
+    assert_true(cursor_is_done(&in));
     for (size_t cut = 0; cut < bytes.length;
          cut++) { /* cut anywhere it is bad, and nothing is read behind it */
         char *part = malloc(cut + 1);
         memcpy(part, bytes.bytes, cut);
-        in = (struct wire){part, part + cut, false};
+        in = cursor_over(part, cut);
         wire_take(&in);
         wire_take_text(&in);
         wire_take_text(&in);
@@ -366,12 +366,12 @@ static void test_wire(void **state)
     text_clear(&bytes);
     wire_put(&bytes, UINT64_MAX / 4);
     wire_put(&bytes, 1);
-    in = (struct wire){bytes.bytes, bytes.bytes + bytes.length, false};
+    in = cursor_over(bytes.bytes, bytes.length);
     assert_int_equal(wire_take_count(&in, 8), 0);
     assert_true(in.is_bad);
     text_clear(&bytes);
     wire_put_bytes(&bytes, "abcdefg", 7);
-    in = (struct wire){bytes.bytes, bytes.bytes + bytes.length, false};
+    in = cursor_over(bytes.bytes, bytes.length);
     assert_null(wire_take_array(&in, 2, &size)); /* three and a half */
     text_free(&bytes);
 }

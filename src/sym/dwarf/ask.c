@@ -33,7 +33,7 @@ static void report_progress(struct dwarf_file *file, const char *line, bool is_p
         file->options.report(file->options.state, line, is_problem);
 }
 
-static void report_missing(struct dwarf_file *file, struct wire *notice)
+static void report_missing(struct dwarf_file *file, struct cursor *notice)
 {
     struct arena *arena = file->options.arena;
     const char *name = wire_take_text(notice);
@@ -52,7 +52,7 @@ static void report_missing(struct dwarf_file *file, struct wire *notice)
         true);
 }
 
-static void hear(void *state, uint32_t kind, struct wire *notice)
+static void hear(void *state, uint32_t kind, struct cursor *notice)
 {
     struct dwarf_file *file = state;
     struct arena *arena = file->options.arena;
@@ -88,7 +88,7 @@ static void hear(void *state, uint32_t kind, struct wire *notice)
 /* ---- asking ---- */
 
 /* The question was put into file->question; the answer is file->answer. */
-static int ask(struct dwarf_file *file, enum dwarf_question_kind kind, struct wire **in)
+static int ask(struct dwarf_file *file, enum dwarf_question_kind kind, struct cursor **in)
 {
     apart_answer_free(&file->answer);
     int error = apart_ask(file->child, kind, &file->question, -1, &file->answer);
@@ -108,7 +108,7 @@ static int ask(struct dwarf_file *file, enum dwarf_question_kind kind, struct wi
     return error;
 }
 
-static int is_good(const struct wire *in)
+static int is_good(const struct cursor *in)
 {
     return in->is_bad ? -EBADMSG : 0;
 }
@@ -116,7 +116,7 @@ static int is_good(const struct wire *in)
 static void ask_fields(void *state, uint64_t number, struct type *type)
 {
     struct dwarf_file *file = state;
-    struct wire *in;
+    struct cursor *in;
     wire_put(&file->question, number);
     if (!ask(file, DWARF_ASK_FIELDS, &in))
         type_take_fields(&file->types, in, type);
@@ -133,7 +133,7 @@ static int start(struct dwarf_file *file, bool *is_split)
     const int all[KEPT] = {file->source.program, file->source.debug, file->source.alternative,
                            file->source.index};
     uint64_t memory = MEMORY; /* a section that is compressed, or must lie otherwise, is there twice */
-    struct wire *in;
+    struct cursor *in;
     size_t count = 0;
     for (size_t i = 0; i < KEPT; i++)
         memory += 2 * bytes_of(all[i]);
@@ -217,7 +217,7 @@ static void put_name(struct dwarf_file *file, const char *name, uint64_t near)
 
 const struct type *dwarf_file_type(struct dwarf_file *file, const char *name, uint64_t near)
 {
-    struct wire *in;
+    struct cursor *in;
     put_name(file, name, near);
     return ask(file, DWARF_ASK_TYPE, &in) ? NULL : type_take(&file->types, in);
 }
@@ -225,7 +225,7 @@ const struct type *dwarf_file_type(struct dwarf_file *file, const char *name, ui
 const struct type *dwarf_file_enumerator(struct dwarf_file *file, const char *name, uint64_t near,
                                          int64_t *value)
 {
-    struct wire *in;
+    struct cursor *in;
     put_name(file, name, near);
     if (ask(file, DWARF_ASK_ENUMERATOR, &in))
         return NULL;
@@ -235,7 +235,7 @@ const struct type *dwarf_file_enumerator(struct dwarf_file *file, const char *na
 
 int dwarf_file_each_enum(struct dwarf_file *file, const char *pattern, dwarf_name_visitor *visit, void *state)
 {
-    struct wire *in;
+    struct cursor *in;
     wire_put_text(&file->question, pattern);
     int stop = ask(file, DWARF_ASK_ENUMS, &in);
     for (const char *name; !stop && (name = wire_take_text(in));)
@@ -246,7 +246,7 @@ int dwarf_file_each_enum(struct dwarf_file *file, const char *pattern, dwarf_nam
 int dwarf_file_variable(struct dwarf_file *file, const char *name, uint64_t near, uint64_t *address,
                         const struct type **type)
 {
-    struct wire *in;
+    struct cursor *in;
     put_name(file, name, near);
     int error = ask(file, DWARF_ASK_VARIABLE, &in);
     if (error)
@@ -256,7 +256,7 @@ int dwarf_file_variable(struct dwarf_file *file, const char *name, uint64_t near
     return *type ? 0 : -EBADMSG;
 }
 
-static int visit_places(struct wire *in, dwarf_place_visitor *visit, void *state)
+static int visit_places(struct cursor *in, dwarf_place_visitor *visit, void *state)
 {
     size_t count;
     const uint64_t(*places)[2] = wire_take_array(in, sizeof *places, &count);
@@ -269,7 +269,7 @@ static int visit_places(struct wire *in, dwarf_place_visitor *visit, void *state
 int dwarf_file_each_function(struct dwarf_file *file, const char *name, dwarf_place_visitor *visit,
                              void *state)
 {
-    struct wire *in;
+    struct cursor *in;
     wire_put_text(&file->question, name);
     int error = ask(file, DWARF_ASK_FUNCTIONS, &in);
     return error ? error : visit_places(in, visit, state);
@@ -278,7 +278,7 @@ int dwarf_file_each_function(struct dwarf_file *file, const char *name, dwarf_pl
 int dwarf_file_each_line(struct dwarf_file *file, const char *source, unsigned line, unsigned column,
                          dwarf_place_visitor *visit, void *state, unsigned *next)
 {
-    struct wire *in;
+    struct cursor *in;
     *next = 0;
     wire_put_text(&file->question, source);
     wire_put(&file->question, line);
@@ -291,7 +291,7 @@ int dwarf_file_each_line(struct dwarf_file *file, const char *source, unsigned l
     return is_missing ? -ENOENT : visit_places(in, visit, state);
 }
 
-static struct machine_register take_register(struct wire *in)
+static struct machine_register take_register(struct cursor *in)
 {
     enum { REGISTERS_MAX = 512 /* bytes of struct pt_regs, of any machine */ };
     uint64_t word = wire_take_within(in, UINT32_MAX);
@@ -300,7 +300,7 @@ static struct machine_register take_register(struct wire *in)
     return taken;
 }
 
-static void take_location(struct dwarf_file *file, struct wire *in, struct dwarf_location *out)
+static void take_location(struct dwarf_file *file, struct cursor *in, struct dwarf_location *out)
 {
     out->where = (enum dwarf_where)wire_take_within(in, DWARF_CONSTANT);
     const char *why = wire_take_text(in);
@@ -315,20 +315,20 @@ static void take_location(struct dwarf_file *file, struct wire *in, struct dwarf
     out->value = (int64_t)wire_take(in);
 }
 
-static const char *take_kept(struct dwarf_file *file, struct wire *in)
+static const char *take_kept(struct dwarf_file *file, struct cursor *in)
 {
     const char *text = wire_take_text(in);
     return text ? arena_strdup(file->options.arena, text) : NULL;
 }
 
-static const char *take_some(struct dwarf_file *file, struct wire *in)
+static const char *take_some(struct dwarf_file *file, struct cursor *in)
 {
     const char *text = take_kept(file, in);
     in->is_bad |= !text;
     return text ? text : "";
 }
 
-static const struct type *take_type(struct dwarf_file *file, struct wire *in)
+static const struct type *take_type(struct dwarf_file *file, struct cursor *in)
 {
     const struct type *type = type_take(&file->types, in);
     in->is_bad |= !type;
@@ -339,7 +339,7 @@ int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *n
                         struct dwarf_function *out)
 {
     enum { PARAMETER_MIN = 10 * 8 }; /* bytes in the message */
-    struct wire *in;
+    struct cursor *in;
     *out = (struct dwarf_function){.result = &type_none};
     wire_put(&file->question, address);
     wire_put_text(&file->question, name);
@@ -369,7 +369,7 @@ int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *n
 int dwarf_file_operand(struct dwarf_file *file, uint64_t address, const struct dwarf_operand *operand,
                        struct dwarf_expression *out)
 {
-    struct wire *in;
+    struct cursor *in;
     wire_put(&file->question, address);
     wire_put_bytes(&file->question, operand, sizeof *operand);
     int error = ask(file, DWARF_ASK_OPERAND, &in);

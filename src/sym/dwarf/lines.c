@@ -98,7 +98,7 @@ static unsigned place_of(struct lines *lines, uint64_t key, bool *is_new)
 
 static int take_frames(struct lines *lines)
 {
-    struct wire *in = &lines->answer.in;
+    struct cursor *in = &lines->answer.in;
     int count = 0;
     for (; count < LINES_FRAMES_MAX && in->at < in->end; count++) {
         unsigned line = (unsigned)wire_take_within(in, UINT32_MAX);

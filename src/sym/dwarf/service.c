@@ -52,7 +52,7 @@ static void put_location(struct text *out, const struct dwarf_location *location
     wire_put(out, (uint64_t)location->value);
 }
 
-static int answer_open(struct dwarf_service *service, struct wire *in, struct text *answer)
+static int answer_open(struct dwarf_service *service, struct cursor *in, struct text *answer)
 {
     bool is_split;
     (void)in;
@@ -61,7 +61,7 @@ static int answer_open(struct dwarf_service *service, struct wire *in, struct te
     return error;
 }
 
-static int answer_type(struct dwarf_service *service, struct wire *in, struct text *answer)
+static int answer_type(struct dwarf_service *service, struct cursor *in, struct text *answer)
 {
     const char *name = wire_take_text(in);
     uint64_t near = wire_take(in);
@@ -69,7 +69,7 @@ static int answer_type(struct dwarf_service *service, struct wire *in, struct te
     return 0;
 }
 
-static int answer_enumerator(struct dwarf_service *service, struct wire *in, struct text *answer)
+static int answer_enumerator(struct dwarf_service *service, struct cursor *in, struct text *answer)
 {
     const char *name = wire_take_text(in);
     uint64_t near = wire_take(in);
@@ -87,7 +87,7 @@ static int put_enum(void *state, const char *name)
     return answer->failed ? -ENOMEM : 0;
 }
 
-static int answer_enums(struct dwarf_service *service, struct wire *in, struct text *answer)
+static int answer_enums(struct dwarf_service *service, struct cursor *in, struct text *answer)
 {
     const char *pattern = wire_take_text(in);
     int error = pattern ? dwarf_reader_each_enum(service->reader, pattern, put_enum, answer) : -EINVAL;
@@ -95,7 +95,7 @@ static int answer_enums(struct dwarf_service *service, struct wire *in, struct t
     return error;
 }
 
-static int answer_variable(struct dwarf_service *service, struct wire *in, struct text *answer)
+static int answer_variable(struct dwarf_service *service, struct cursor *in, struct text *answer)
 {
     const char *name = wire_take_text(in);
     uint64_t near = wire_take(in), address;
@@ -116,7 +116,7 @@ static int put_place(void *state, uint64_t address, bool is_inlined)
     return places->failed ? -ENOMEM : 0;
 }
 
-static int answer_functions(struct dwarf_service *service, struct wire *in, struct text *answer)
+static int answer_functions(struct dwarf_service *service, struct cursor *in, struct text *answer)
 {
     const char *name = wire_take_text(in);
     struct text places = {0};
@@ -126,7 +126,7 @@ static int answer_functions(struct dwarf_service *service, struct wire *in, stru
     return error;
 }
 
-static int answer_line(struct dwarf_service *service, struct wire *in, struct text *answer)
+static int answer_line(struct dwarf_service *service, struct cursor *in, struct text *answer)
 {
     const char *source = wire_take_text(in);
     unsigned line = (unsigned)wire_take(in), column = (unsigned)wire_take(in), next = 0;
@@ -141,7 +141,7 @@ static int answer_line(struct dwarf_service *service, struct wire *in, struct te
     return error == -ENOENT ? 0 : error;
 }
 
-static int answer_function(struct dwarf_service *service, struct wire *in, struct text *answer)
+static int answer_function(struct dwarf_service *service, struct cursor *in, struct text *answer)
 {
     struct dwarf_function function;
     uint64_t address = wire_take(in);
@@ -163,7 +163,7 @@ static int answer_function(struct dwarf_service *service, struct wire *in, struc
     return 0;
 }
 
-static int answer_operand(struct dwarf_service *service, struct wire *in, struct text *answer)
+static int answer_operand(struct dwarf_service *service, struct cursor *in, struct text *answer)
 {
     size_t size;
     struct dwarf_expression expression;
@@ -180,14 +180,14 @@ static int answer_operand(struct dwarf_service *service, struct wire *in, struct
     return 0;
 }
 
-static int answer_fields(struct dwarf_service *service, struct wire *in, struct text *answer)
+static int answer_fields(struct dwarf_service *service, struct cursor *in, struct text *answer)
 {
     return type_put_fields(&service->writer, answer, wire_take(in));
 }
 
 int dwarf_serve(void *state, struct apart_question *question, struct text *answer)
 {
-    static int (*const answers[DWARF_ASK_COUNT])(struct dwarf_service *, struct wire *, struct text *) = {
+    static int (*const answers[DWARF_ASK_COUNT])(struct dwarf_service *, struct cursor *, struct text *) = {
         [DWARF_ASK_OPEN] = answer_open,
         [DWARF_ASK_TYPE] = answer_type,
         [DWARF_ASK_ENUMERATOR] = answer_enumerator,

@@ -295,7 +295,7 @@ static int try_by_id(const uint8_t *id, size_t size, struct elf_file **out)
     return try_alternative(path, id, size, out);
 }
 
-static int find_alternative(const struct elf_file *file, struct wire *in, uint8_t *id, size_t *id_size,
+static int find_alternative(const struct elf_file *file, struct cursor *in, uint8_t *id, size_t *id_size,
                             struct elf_file **out)
 {
     wire_take_text(in);

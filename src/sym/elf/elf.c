@@ -5,6 +5,7 @@
  * Every number from the file is checked where it is used: a range is (offset <= size && length <= size -
  * offset), counts are bounded by the bytes that would hold them. */
 #include "base/open_foreign.h"
+#include "sym/elf/note.h"
 #include "sym/elf/private.h"
 #include "sym/tables.h"
 
@@ -129,22 +130,15 @@ static int elf_read_sections(struct elf_file *file)
 /* Finds the GNU build id in one block of notes. */
 static void elf_take_build_id(struct elf_file *file, const uint8_t *notes, size_t size)
 {
-    for (size_t at = 0; size - at >= sizeof(Elf64_Nhdr);) {
-        Elf64_Nhdr note;
-        memcpy(&note, notes + at, sizeof note);
-        at += sizeof note;
-        uint64_t name = ((uint64_t)note.n_namesz + 3) & ~3ull,
-                 content = ((uint64_t)note.n_descsz + 3) & ~3ull;
-        if (name > size - at || content > size - at - name)
-            return;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(notes + at, "GNU", 4) &&
-            note.n_descsz && note.n_descsz <= sizeof file->build_id) {
-            file->build_id_size = note.n_descsz;
-            memcpy(file->build_id, notes + at + name, note.n_descsz);
+    struct cursor left = cursor_over(notes, size);
+    struct elf_note note;
+    while (elf_note_take(&left, &note))
+        if (note.type == NT_GNU_BUILD_ID && elf_note_is_of(&note, "GNU") && note.size &&
+            note.size <= sizeof file->build_id) {
+            file->build_id_size = note.size;
+            memcpy(file->build_id, note.content, note.size);
             return;
         }
-        at += name + content;
-    }
 }
 
 static int elf_read_build_id(struct elf_file *file)

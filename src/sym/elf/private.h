@@ -42,11 +42,11 @@ void elf_symbols_free(struct elf_symbols *symbols);
 int elf_symbols_read(struct elf_file *file); /* once */
 
 /* elf/tables.c: from the process that reads them. */
-struct wire;
+struct cursor;
 int elf_ask_tables(struct elf_file *file);
 int elf_ask_symbols(struct elf_file *file);
-int elf_take_tables(struct elf_file *file, struct wire *in);
-int elf_take_symbols(struct elf_file *file, struct wire *in);
+int elf_take_tables(struct elf_file *file, struct cursor *in);
+int elf_take_symbols(struct elf_file *file, struct cursor *in);
 /* A file without bytes: its tables are all that there is. NULL: no memory. */
 struct elf_file *elf_file_without_bytes(void);
 

@@ -9,7 +9,7 @@
 #include "sym/elf/private.h"
 #include "sym/tables.h"
 
-struct wire_symbol {
+struct cursor_symbol {
     uint64_t address, size, offset;
     uint64_t name;  /* in its table */
     uint64_t flags; /* enum flag */
@@ -44,12 +44,12 @@ int elf_put_symbols(struct elf_file *file, struct text *out)
         return error;
     for (size_t i = 0; i < 2; i++)
         wire_put_bytes(out, symbols->names[i], symbols->names_size[i]);
-    wire_put(out, symbols->count * sizeof(struct wire_symbol));
+    wire_put(out, symbols->count * sizeof(struct cursor_symbol));
     for (size_t i = 0; i < symbols->count; i++) {
         const struct elf_symbol *symbol = &symbols->items[i];
         bool is_second =
             symbol->name < symbols->names[0] || symbol->name > symbols->names[0] + symbols->names_size[0];
-        const struct wire_symbol sent = {
+        const struct cursor_symbol sent = {
             .address = symbol->address,
             .size = symbol->size,
             .offset = symbol->offset,
@@ -75,7 +75,7 @@ static void *copy(const void *bytes, size_t size)
     return kept;
 }
 
-int elf_take_tables(struct elf_file *file, struct wire *in)
+int elf_take_tables(struct elf_file *file, struct cursor *in)
 {
     size_t segments, sections, names;
     file->machine = (enum machine)wire_take_within(in, MACHINE_AARCH64);
@@ -101,7 +101,7 @@ int elf_take_tables(struct elf_file *file, struct wire *in)
     return 0;
 }
 
-static bool take_symbol(const struct elf_symbols *symbols, const struct wire_symbol *sent,
+static bool take_symbol(const struct elf_symbols *symbols, const struct cursor_symbol *sent,
                         struct elf_symbol *out)
 {
     const char *names = symbols->names[sent->flags & FLAG_SECOND ? 1 : 0];
@@ -119,7 +119,7 @@ static bool take_symbol(const struct elf_symbols *symbols, const struct wire_sym
     return true;
 }
 
-int elf_take_symbols(struct elf_file *file, struct wire *in)
+int elf_take_symbols(struct elf_file *file, struct cursor *in)
 {
     struct elf_symbols *symbols = &file->symbols;
     size_t count;
@@ -129,7 +129,7 @@ int elf_take_symbols(struct elf_file *file, struct wire *in)
         if (names && !symbols->names[i])
             return -ENOMEM;
     }
-    const struct wire_symbol *sent = wire_take_array(in, sizeof *sent, &count);
+    const struct cursor_symbol *sent = wire_take_array(in, sizeof *sent, &count);
     if (!sent)
         return -EBADMSG;
     symbols->items = malloc((count + 1) * sizeof *symbols->items);

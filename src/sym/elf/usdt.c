@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sym/elf/note.h"
 #include "sym/glob.h"
 #include "sym/tables.h"
 
@@ -32,8 +33,7 @@ struct usdt_block {
 struct declared_note {
     uint64_t address;
     const char *provider, *name;
-    const char *texts; /* "type\0argument\0…" up to end */
-    const char *end;
+    struct cursor texts; /* "type\0argument\0…" */
 };
 
 struct note_reader {
@@ -71,46 +71,30 @@ static int array_grow(void **items, size_t count, size_t *room, size_t size)
     return 0;
 }
 
-/* The next NUL-terminated text of a note, NULL when none is left or it is longer than it may be. */
-static const char *note_text(const char **at, const char *end, size_t longest)
-{
-    const char *text = *at;
-    size_t left = (size_t)(end - text);
-    const char *nul = memchr(text, '\0', left < longest ? left : longest);
-    if (!nul)
-        return NULL;
-    *at = nul + 1;
-    return text;
-}
-
 struct note_head {
     uint64_t location, base, semaphore;
     const char *provider, *name;
-    const char *rest, *end;
+    struct cursor rest;
 };
 
-static bool note_head_read(struct note_reader *reader, const char *content, size_t size,
-                           struct note_head *out)
+static bool note_head_read(struct note_reader *reader, const struct elf_note *note, struct note_head *out)
 {
-    uint64_t words[3];
-    if (size < sizeof words)
-        return false;
-    memcpy(words, content, sizeof words);
-    uint64_t moved = reader->base_address && words[1] ? reader->base_address - words[1] : 0;
-    *out = (struct note_head){.location = words[0] + moved,
-                              .base = words[1],
-                              .semaphore = words[2] ? words[2] + moved : 0,
-                              .rest = content + sizeof words,
-                              .end = content + size};
-    out->provider = note_text(&out->rest, out->end, NAME_BYTES_MAX);
-    out->name = out->provider ? note_text(&out->rest, out->end, NAME_BYTES_MAX) : NULL;
-    return out->name && *out->provider && *out->name;
+    struct cursor cursor = cursor_over(note->content, note->size);
+    uint64_t location = cursor_take(&cursor, 8), base = cursor_take(&cursor, 8);
+    uint64_t semaphore = cursor_take(&cursor, 8);
+    uint64_t moved = reader->base_address && base ? reader->base_address - base : 0;
+    *out = (struct note_head){
+        .location = location + moved, .base = base, .semaphore = semaphore ? semaphore + moved : 0};
+    out->provider = cursor_take_text(&cursor, NAME_BYTES_MAX);
+    out->name = cursor_take_text(&cursor, NAME_BYTES_MAX);
+    out->rest = cursor;
+    return !cursor.is_bad && *out->provider && *out->name;
 }
 
 static int note_take_site(struct note_reader *reader, const struct note_head *head)
 {
-    const char *at = head->rest;
-    const char *arguments = note_text(&at, head->end, UINT16_MAX);
+    struct cursor rest = head->rest;
+    const char *arguments = cursor_take_text(&rest, UINT16_MAX);
     struct usdt_site site = {.provider = head->provider,
                              .name = head->name,
                              .arguments = arguments ? arguments : "",
@@ -138,7 +122,7 @@ static int note_take_declared(struct note_reader *reader, const struct note_head
                            sizeof *reader->declared);
     if (!error)
         reader->declared[reader->declared_count++] =
-            (struct declared_note){head->location, head->provider, head->name, head->rest, head->end};
+            (struct declared_note){head->location, head->provider, head->name, head->rest};
     return error;
 }
 
@@ -154,33 +138,23 @@ static const struct note_owner {
 static int reader_notes(struct note_reader *reader, const struct note_owner *owner, const char *notes,
                         size_t size)
 {
-    size_t owner_size = strlen(owner->owner) + 1;
-    for (size_t at = 0; size - at >= sizeof(Elf64_Nhdr);) {
-        Elf64_Nhdr note;
-        memcpy(&note, notes + at, sizeof note);
-        at += sizeof note;
-        uint64_t name = ((uint64_t)note.n_namesz + 3) & ~3ull,
-                 content = ((uint64_t)note.n_descsz + 3) & ~3ull;
-        /* The padding of the last note may be missing. */
-        if (name > size - at || note.n_descsz > size - at - name) {
+    struct cursor left = cursor_over(notes, size);
+    struct elf_note note;
+    while (elf_note_take(&left, &note)) {
+        struct note_head head;
+        if (note.type != owner->type || !elf_note_is_of(&note, owner->owner))
+            continue;
+        if (reader->out->count >= SITES_MAX || reader->declared_count >= SITES_MAX)
+            return -EFBIG;
+        if (note_head_read(reader, &note, &head)) {
+            int error = owner->take(reader, &head);
+            if (error)
+                return error;
+        } else {
             reader->out->damaged++;
-            return 0;
         }
-        if (note.n_type == owner->type && note.n_namesz == owner_size &&
-            !memcmp(notes + at, owner->owner, owner_size)) {
-            struct note_head head;
-            if (reader->out->count >= SITES_MAX || reader->declared_count >= SITES_MAX)
-                return -EFBIG;
-            if (note_head_read(reader, notes + at + name, note.n_descsz, &head)) {
-                int error = owner->take(reader, &head);
-                if (error)
-                    return error;
-            } else {
-                reader->out->damaged++;
-            }
-        }
-        at += name + (content > size - at - name ? size - at - name : content);
     }
+    reader->out->damaged += left.is_bad;
     return 0;
 }
 
@@ -243,9 +217,10 @@ static int reader_join(struct note_reader *reader)
         struct usdt_declared pairs[DECLARED_MAX];
         unsigned count = 0;
         out->sites[i].is_declared = note != NULL;
-        for (const char *at = note ? note->texts : NULL; note && count < DECLARED_MAX; count++) {
-            const char *type = note_text(&at, note->end, NAME_BYTES_MAX);
-            const char *name = type ? note_text(&at, note->end, NAME_BYTES_MAX) : NULL;
+        for (struct cursor texts = note ? note->texts : cursor_over(NULL, 0); note && count < DECLARED_MAX;
+             count++) {
+            const char *type = cursor_take_text(&texts, NAME_BYTES_MAX);
+            const char *name = cursor_take_text(&texts, NAME_BYTES_MAX);
             if (!name)
                 break;
             pairs[count] = (struct usdt_declared){type, name};
@@ -335,7 +310,7 @@ int usdt_put(struct elf_file *file, struct text *answer)
 }
 
 /* Texts stay in the message. */
-static bool take_site(struct wire *in, struct note_reader *reader, struct usdt_site *site)
+static bool take_site(struct cursor *in, struct note_reader *reader, struct usdt_site *site)
 {
     size_t size;
     *site = (struct usdt_site){.provider = wire_take_text(in)};

@@ -102,7 +102,7 @@ struct btf_program {
     struct apart_answer answer; /* the last; here, because an arena that gives up jumps over who frees it */
 };
 
-static int ask(struct btf_program *program, enum kind kind, const struct text *question, struct wire **in)
+static int ask(struct btf_program *program, enum kind kind, const struct text *question, struct cursor **in)
 {
     apart_answer_free(&program->answer);
     program->types.depth = 0;
@@ -114,7 +114,7 @@ static void ask_fields(void *state, uint64_t number, struct type *type)
 {
     struct btf_program *program = state;
     struct text question = {0};
-    struct wire *in;
+    struct cursor *in;
     wire_put(&question, number);
     int error = ask(program, ASK_FIELDS, &question, &in);
     text_free(&question);
@@ -125,7 +125,7 @@ static void ask_fields(void *state, uint64_t number, struct type *type)
 int btf_program_open(const struct elf_file *file, struct arena *arena, struct btf_program **out)
 {
     struct elf_section section;
-    struct wire *in;
+    struct cursor *in;
     *out = NULL;
     if (!elf_file_section_named(file, ".BTF", &section))
         return -ENOENT;
@@ -168,7 +168,7 @@ static const struct type *ask_name(struct btf_program *program, enum kind kind, 
                                    int64_t *value)
 {
     struct text question = {0};
-    struct wire *in;
+    struct cursor *in;
     wire_put_text(&question, name);
     int error = ask(program, kind, &question, &in);
     text_free(&question);
@@ -193,7 +193,7 @@ int btf_program_each_enum(struct btf_program *program, const char *pattern,
                           int (*visit)(void *state, const char *name), void *state)
 {
     struct text question = {0}, tagged = {0};
-    struct wire *in;
+    struct cursor *in;
     text_printf(&tagged, "%s%s", enum_keyword, pattern);
     wire_put_text(&question, text_string(&tagged));
     int stop = tagged.failed || question.failed ? -ENOMEM : ask(program, ASK_ENUMS, &question, &in);

@@ -216,7 +216,7 @@ int perf_map_serve(void *state, struct apart_question *question, struct text *an
     return 0;
 }
 
-static int take_map(struct wire *in, struct perf_map **out)
+static int take_map(struct cursor *in, struct perf_map **out)
 {
     struct perf_map *map = calloc(1, sizeof *map);
     size_t count, size;
