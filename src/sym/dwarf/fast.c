@@ -9,12 +9,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/cursor.h"
 #include "sym/dwarf/private.h"
-
-struct bytes {
-    const uint8_t *at;
-    uint64_t size;
-};
 
 struct ask {
     struct dwarf_reader *file;
@@ -24,16 +20,7 @@ struct ask {
     void *state;
 };
 
-/* Nothing where the file is too short. */
-static uint64_t number(const struct bytes *bytes, uint64_t offset, unsigned width)
-{
-    uint64_t value = 0;
-    if (offset <= bytes->size && bytes->size - offset >= width)
-        memcpy(&value, bytes->at + offset, width);
-    return value;
-}
-
-static bool section(struct dwarf_reader *file, const char *name, struct bytes *out)
+static bool section(struct dwarf_reader *file, const char *name, struct cursor *out)
 {
     Elf *elf = dwarf_getelf(file->dwarf);
     size_t names;
@@ -48,7 +35,7 @@ static bool section(struct dwarf_reader *file, const char *name, struct bytes *o
         Elf_Data *data = elf_rawdata(at, NULL);
         if (!data || !data->d_buf)
             return false;
-        *out = (struct bytes){data->d_buf, data->d_size};
+        *out = cursor_over(data->d_buf, data->d_size);
         return true;
     }
     return false;
@@ -70,43 +57,46 @@ static int in_unit(struct ask *ask, uint64_t offset)
     return dwarf_unit_each(ask->file, &die, ask->kind, ask->name, ask->visit, ask->state);
 }
 
-static bool is_text(const struct bytes *bytes, uint64_t offset, const char *text)
+static bool is_text(const struct cursor *bytes, uint64_t offset, const char *text)
 {
     size_t length = strlen(text) + 1;
-    return offset <= bytes->size && bytes->size - offset >= length &&
-           !memcmp(bytes->at + offset, text, length);
+    struct cursor there = cursor_ahead(bytes, offset);
+    const void *found = cursor_take_bytes(&there, length);
+    return found && !memcmp(found, text, length);
 }
 
-static int gdb_units(struct ask *ask, const struct bytes *index, uint64_t vector)
+static int gdb_units(struct ask *ask, const struct cursor *index, uint64_t vector)
 {
     enum { TYPE = 1, VARIABLE = 2, UNIT_BYTES = 16, UNITS_MAX = 256 };
-    uint64_t units = number(index, 4, 4), types = number(index, 8, 4), count = number(index, vector, 4);
+    uint64_t units = cursor_peek(index, 4, 4), types = cursor_peek(index, 8, 4),
+             count = cursor_peek(index, vector, 4);
     bool is_type = ask->kind != DWARF_KIND_VARIABLE && ask->kind != DWARF_KIND_ENUMERATOR;
     int stop = 0;
     for (uint64_t i = 0; i < count && i < UNITS_MAX && !stop; i++) {
-        uint64_t entry = number(index, vector + 4 + 4 * i, 4), kind = entry >> 28 & 7;
+        uint64_t entry = cursor_peek(index, vector + 4 + 4 * i, 4), kind = entry >> 28 & 7;
         uint64_t unit = units + (entry & 0xffffff) * UNIT_BYTES;
         if ((kind == 0 || kind == (is_type ? TYPE : VARIABLE)) && unit < types)
-            stop = in_unit(ask, number(index, unit, 8));
+            stop = in_unit(ask, cursor_peek(index, unit, 8));
     }
     return stop;
 }
 
-static int gdb_each(struct ask *ask, const struct bytes *index)
+static int gdb_each(struct ask *ask, const struct cursor *index)
 {
     enum { OLDEST = 5, SHORTCUTS = 9, SLOT = 8 };
-    uint64_t version = number(index, 0, 4), slots = number(index, 16, 4);
-    uint64_t pool = number(index, version >= SHORTCUTS ? 24 : 20, 4);
-    uint64_t end = version >= SHORTCUTS ? number(index, 20, 4) : pool;
+    uint64_t version = cursor_peek(index, 0, 4), slots = cursor_peek(index, 16, 4);
+    uint64_t pool = cursor_peek(index, version >= SHORTCUTS ? 24 : 20, 4);
+    uint64_t end = version >= SHORTCUTS ? cursor_peek(index, 20, 4) : pool;
     uint64_t count = end > slots ? (end - slots) / SLOT : 0;
     uint32_t hash = 0;
-    if (version < OLDEST || version > SHORTCUTS || end > index->size || !count || count & (count - 1))
+    if (version < OLDEST || version > SHORTCUTS || end > cursor_left(index) || !count || count & (count - 1))
         return 0;
     for (const char *c = ask->name; *c; c++)
         hash = hash * 67 + (uint32_t)tolower((unsigned char)*c) - 113;
     uint64_t at = hash & (count - 1), step = ((hash * 17) & (count - 1)) | 1;
     for (uint64_t iterations = 0; iterations < count; iterations++, at = (at + step) & (count - 1)) {
-        uint64_t name = number(index, slots + at * SLOT, 4), vector = number(index, slots + at * SLOT + 4, 4);
+        uint64_t name = cursor_peek(index, slots + at * SLOT, 4),
+                 vector = cursor_peek(index, slots + at * SLOT + 4, 4);
         if (!name && !vector)
             return 0;
         if (is_text(index, pool + name, ask->name))
@@ -121,42 +111,32 @@ enum { INDEX_UNIT = 1, INDEX_TYPE_UNIT, INDEX_ENTRY }; /* DW_IDX_… */
 
 /* One table; a section has one for each unit where no linker joined them. */
 struct names {
-    struct bytes bytes; /* from its header on */
+    struct cursor bytes; /* from its header on */
     unsigned offset_size;
-    uint64_t units, buckets, hashes, entries, abbreviations, pool; /* where they begin */
+    struct cursor abbreviations, pool;
+    uint64_t units, buckets, hashes, entries; /* where they begin */
     uint64_t unit_count, bucket_count, name_count;
 };
 
-static uint64_t leb(const struct bytes *bytes, uint64_t *offset)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; *offset < bytes->size && shift < 64; shift += 7) {
-        uint8_t byte = bytes->at[(*offset)++];
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            break;
-    }
-    return value;
-}
-
 /* False: it makes no sense. *end: of the table, in the section. */
-static bool names_open(const struct bytes *section, uint64_t at, struct names *names, uint64_t *end)
+static bool names_open(const struct cursor *section, uint64_t at, struct names *names, uint64_t *end)
 {
-    struct bytes rest = {section->at + at, section->size - at};
-    uint64_t length = number(&rest, 0, 4), begin = 4;
+    struct cursor rest = cursor_ahead(section, at);
+    uint64_t length = cursor_peek(&rest, 0, 4), begin = 4;
     names->offset_size = 4;
     if (length == UINT32_MAX) {
-        length = number(&rest, 4, 8);
+        length = cursor_peek(&rest, 4, 8);
         begin = 12;
         names->offset_size = 8;
     }
-    if (rest.size < begin || length < 32 || length > rest.size - begin || number(&rest, begin, 2) != 5)
+    if (cursor_left(&rest) < begin || length < 32 || length > cursor_left(&rest) - begin ||
+        cursor_peek(&rest, begin, 2) != 5)
         return false;
     *end = at + begin + length;
-    names->bytes = (struct bytes){rest.at, begin + length};
+    names->bytes = cursor_take_part(&rest, begin + length);
     uint64_t counts[7];
     for (unsigned i = 0; i < 7; i++)
-        counts[i] = number(&rest, begin + 4 + 4 * i, 4);
+        counts[i] = cursor_peek(&names->bytes, begin + 4 + 4 * i, 4);
     names->unit_count = counts[0];
     names->bucket_count = counts[3];
     names->name_count = counts[4];
@@ -164,12 +144,14 @@ static bool names_open(const struct bytes *section, uint64_t at, struct names *n
     names->buckets = names->units + (counts[0] + counts[1]) * names->offset_size + counts[2] * 8;
     names->hashes = names->buckets + names->bucket_count * 4;
     names->entries = names->hashes + names->name_count * (4 + names->offset_size);
-    names->abbreviations = names->entries + names->name_count * names->offset_size;
-    names->pool = names->abbreviations + counts[5];
-    return names->bucket_count && names->pool <= names->bytes.size;
+    names->abbreviations =
+        cursor_ahead(&names->bytes, names->entries + names->name_count * names->offset_size);
+    names->pool = cursor_ahead(&names->abbreviations, counts[5]);
+    names->abbreviations.end = names->pool.at;
+    return names->bucket_count && !names->pool.is_bad;
 }
 
-static bool skip_form(const struct bytes *bytes, uint64_t form, uint64_t *offset, uint64_t *value)
+static bool take_form(struct cursor *cursor, uint64_t form, uint64_t *value)
 {
     unsigned width = 0;
     switch (form) {
@@ -186,32 +168,30 @@ static bool skip_form(const struct bytes *bytes, uint64_t form, uint64_t *offset
     case DW_FORM_ref8:
     case DW_FORM_ref_sig8: width = 8; break;
     case DW_FORM_udata:
-    case DW_FORM_ref_udata: *value = leb(bytes, offset); return true;
+    case DW_FORM_ref_udata: *value = cursor_take_uleb(cursor); return true;
     case DW_FORM_flag_present: *value = 1; return true;
     default: return false;
     }
-    *value = number(bytes, *offset, width);
-    *offset += width;
-    return *offset <= bytes->size;
+    *value = cursor_take(cursor, width);
+    return !cursor->is_bad;
 }
 
-/* Where the forms of an entry are described; 0: nowhere. */
-static uint64_t abbreviation(const struct names *names, uint64_t wanted)
+/* The forms of an entry; the cursor is bad if they are described nowhere. */
+static struct cursor abbreviation(const struct names *names, uint64_t wanted)
 {
-    uint64_t at = names->abbreviations;
-    while (at < names->pool) {
-        uint64_t code = leb(&names->bytes, &at), what = 1, form = 1;
-        leb(&names->bytes, &at); /* the tag */
-        if (!code)
-            return 0;
+    struct cursor at = names->abbreviations;
+    while (!at.is_bad) {
+        uint64_t code = cursor_take_uleb(&at), what = 1, form = 1;
+        cursor_take_uleb(&at); /* the tag */
+        at.is_bad |= !code;
         if (code == wanted)
-            return at;
-        while ((what || form) && at < names->pool) {
-            what = leb(&names->bytes, &at);
-            form = leb(&names->bytes, &at);
+            break;
+        while ((what || form) && !at.is_bad) {
+            what = cursor_take_uleb(&at);
+            form = cursor_take_uleb(&at);
         }
     }
-    return 0;
+    return at;
 }
 
 static int names_die(struct ask *ask, uint64_t offset)
@@ -227,18 +207,19 @@ static int names_die(struct ask *ask, uint64_t offset)
 }
 
 /* All entries of one name: a unit and a distance in it each. */
-static int names_entries(struct ask *ask, const struct names *names, uint64_t at)
+static int names_entries(struct ask *ask, const struct names *names, struct cursor at)
 {
     enum { ENTRIES_MAX = 4096, FORMS_MAX = 16 };
     int stop = 0;
     for (unsigned n = 0; n < ENTRIES_MAX && !stop && !dwarf_is_late(ask->file); n++) {
-        uint64_t forms = abbreviation(names, leb(&names->bytes, &at)), unit = 0, distance = 0;
-        bool is_known = forms != 0, is_in_unit = true;
+        struct cursor forms = abbreviation(names, cursor_take_uleb(&at));
+        uint64_t unit = 0, distance = 0;
+        bool is_known = !forms.is_bad, is_in_unit = true;
         for (unsigned i = 0; is_known && i < FORMS_MAX; i++) {
-            uint64_t what = leb(&names->bytes, &forms), form = leb(&names->bytes, &forms), value = 0;
+            uint64_t what = cursor_take_uleb(&forms), form = cursor_take_uleb(&forms), value = 0;
             if (!what && !form)
                 break;
-            is_known = skip_form(&names->bytes, form, &at, &value);
+            is_known = take_form(&at, form, &value);
             if (what == INDEX_UNIT)
                 unit = value;
             else if (what == INDEX_ENTRY)
@@ -249,9 +230,9 @@ static int names_entries(struct ask *ask, const struct names *names, uint64_t at
         if (!is_known)
             return 0;
         if (is_in_unit && distance && unit < names->unit_count)
-            stop = names_die(
-                ask, number(&names->bytes, names->units + unit * names->offset_size, names->offset_size) +
-                         distance);
+            stop = names_die(ask, cursor_peek(&names->bytes, names->units + unit * names->offset_size,
+                                              names->offset_size) +
+                                      distance);
     }
     return stop;
 }
@@ -259,29 +240,31 @@ static int names_entries(struct ask *ask, const struct names *names, uint64_t at
 static int names_look(struct ask *ask, const struct names *names, uint32_t hash)
 {
     uint64_t bucket = hash % names->bucket_count,
-             first = number(&names->bytes, names->buckets + 4 * bucket, 4);
+             first = cursor_peek(&names->bytes, names->buckets + 4 * bucket, 4);
     int stop = 0;
     for (uint64_t i = first; first && i <= names->name_count && !stop; i++) {
-        uint64_t own = number(&names->bytes, names->hashes + 4 * (i - 1), 4);
+        uint64_t own = cursor_peek(&names->bytes, names->hashes + 4 * (i - 1), 4);
         if (own % names->bucket_count != bucket)
             break;
         if (own == hash)
-            stop = names_entries(ask, names,
-                                 names->pool + number(&names->bytes,
-                                                      names->entries + (i - 1) * names->offset_size,
-                                                      names->offset_size));
+            stop = names_entries(
+                ask, names,
+                cursor_ahead(&names->pool,
+                             cursor_peek(&names->bytes, names->entries + (i - 1) * names->offset_size,
+                                         names->offset_size)));
     }
     return stop;
 }
 
-static int names_each(struct ask *ask, const struct bytes *section)
+static int names_each(struct ask *ask, const struct cursor *section)
 {
     struct names names;
     uint32_t hash = 5381;
     int stop = 0;
     for (const char *c = ask->name; *c; c++)
         hash = hash * 33 + (uint32_t)tolower((unsigned char)*c);
-    for (uint64_t at = 0, end; at < section->size && !stop && names_open(section, at, &names, &end); at = end)
+    for (uint64_t at = 0, end; at < cursor_left(section) && !stop && names_open(section, at, &names, &end);
+         at = end)
         stop = dwarf_is_late(ask->file) ? 0 : names_look(ask, &names, hash);
     return stop;
 }
@@ -290,7 +273,7 @@ int dwarf_fast_each(struct dwarf_reader *file, enum dwarf_kind kind, const char 
                     dwarf_die_visitor *visit, void *state)
 {
     struct ask ask = {file, kind, name, visit, state};
-    struct bytes bytes;
+    struct cursor bytes;
     int stop = 0;
     if (section(file, ".gdb_index", &bytes))
         stop = gdb_each(&ask, &bytes);

@@ -10,20 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cursor.h"
 #include "sym/tables.h"
 
 enum { END = 22, ENTRY = 46, HEADER = 30, COMMENT_MAX = 65535, DIRECTORY_MAX = 64 << 20, ENCRYPTED = 1 };
 static const uint32_t end_magic = 0x06054b50, entry_magic = 0x02014b50, header_magic = 0x04034b50;
-
-static uint32_t half(const uint8_t *at)
-{
-    return at[0] | (uint32_t)at[1] << 8;
-}
-
-static uint32_t word(const uint8_t *at)
-{
-    return half(at) | half(at + 2) << 16;
-}
 
 static int read_at(int fd, uint64_t offset, void *bytes, size_t size)
 {
@@ -47,14 +38,16 @@ static int directory_read(int fd, uint64_t file_size, uint8_t **directory, size_
     if (!tail)
         return length >= END ? -ENOMEM : -ENOEXEC;
     int error = read_at(fd, file_size - length, tail, length);
-    const uint8_t *end = NULL;
-    for (size_t at = length - END + 1; !error && !end && at-- > 0;)
-        if (word(tail + at) == end_magic && half(tail + at + 20) == length - END - at)
-            end = tail + at;
-    uint32_t offset = end ? word(end + 16) : 0;
-    *size = end ? word(end + 12) : 0;
+    struct cursor end = {.is_bad = true};
+    for (size_t at = length - END + 1; !error && end.is_bad && at-- > 0;) {
+        const struct cursor here = cursor_over(tail + at, length - at);
+        if (cursor_peek(&here, 0, 4) == end_magic && cursor_peek(&here, 20, 2) == length - END - at)
+            end = here;
+    }
+    uint64_t offset = cursor_peek(&end, 16, 4);
+    *size = cursor_peek(&end, 12, 4);
     free(tail);
-    if (error || !end)
+    if (error || end.is_bad)
         return error ? error : -ENOEXEC;
     if (offset == in_64_bit_form || *size > DIRECTORY_MAX)
         return -EFBIG;
@@ -67,18 +60,20 @@ static int directory_read(int fd, uint64_t file_size, uint8_t **directory, size_
     return error;
 }
 
-static int member_locate(int fd, uint64_t file_size, const uint8_t *entry, uint64_t *offset, uint64_t *size)
+static int member_locate(int fd, uint64_t file_size, const struct cursor *entry, uint64_t *offset,
+                         uint64_t *size)
 {
-    uint8_t header[HEADER];
-    uint32_t at = word(entry + 42);
-    *size = word(entry + 20);
-    if (half(entry + 8) & ENCRYPTED || half(entry + 10) != 0)
+    uint8_t bytes[HEADER];
+    const struct cursor header = cursor_over(bytes, sizeof bytes);
+    uint64_t at = cursor_peek(entry, 42, 4);
+    *size = cursor_peek(entry, 20, 4);
+    if (cursor_peek(entry, 8, 2) & ENCRYPTED || cursor_peek(entry, 10, 2) != 0)
         return -ENOTSUP;
-    int error = read_at(fd, at, header, sizeof header);
+    int error = read_at(fd, at, bytes, sizeof bytes);
     if (error)
         return error;
-    *offset = (uint64_t)at + HEADER + half(header + 26) + half(header + 28);
-    if (word(header) != header_magic || *offset > file_size || *size > file_size - *offset)
+    *offset = at + HEADER + cursor_peek(&header, 26, 2) + cursor_peek(&header, 28, 2);
+    if (cursor_peek(&header, 0, 4) != header_magic || *offset > file_size || *size > file_size - *offset)
         return -EBADMSG;
     return 0;
 }
@@ -96,18 +91,17 @@ static int find_member(int fd, const char *member, uint64_t *offset, uint64_t *s
     if (error)
         return error;
     error = -ENOENT;
-    for (size_t at = 0; length - at >= ENTRY;) {
-        const uint8_t *entry = directory + at;
-        size_t name = half(entry + 28), whole = ENTRY + name + half(entry + 30) + half(entry + 32);
-        if (word(entry) != entry_magic || whole > length - at) {
+    struct cursor left = cursor_over(directory, length);
+    while (error == -ENOENT && cursor_left(&left) >= ENTRY) {
+        const struct cursor entry = left;
+        uint64_t magic = cursor_peek(&entry, 0, 4), size_of_name = cursor_peek(&entry, 28, 2);
+        cursor_skip(&left, ENTRY);
+        const void *name = cursor_take_bytes(&left, size_of_name);
+        cursor_skip(&left, cursor_peek(&entry, 30, 2) + cursor_peek(&entry, 32, 2));
+        if (magic != entry_magic || left.is_bad)
             error = -EBADMSG;
-            break;
-        }
-        if (name == wanted && !memcmp(entry + ENTRY, member, name)) {
-            error = member_locate(fd, (uint64_t)status.st_size, entry, offset, size);
-            break;
-        }
-        at += whole;
+        else if (size_of_name == wanted && !memcmp(name, member, wanted))
+            error = member_locate(fd, (uint64_t)status.st_size, &entry, offset, size);
     }
     free(directory);
     return error;

@@ -4,6 +4,7 @@
  * The cache (glibc 2.2 and newer, alone or behind a table of the old form): a header of 48 bytes with the
  * number of entries at 20, entries of 24 bytes (flags, key, value, …), texts; key and value are offsets from
  * the header's start. */
+#include "base/cursor.h"
 #include "base/open_foreign.h"
 #include "sym/process/library.h"
 
@@ -56,40 +57,30 @@ static bool library_is(const char *file, const char *name)
     return false;
 }
 
-static uint32_t word_at(const uint8_t *bytes, size_t offset)
+/* The text at an offset from the cursor on; NULL when it does not end inside. */
+static const char *text_at(const struct cursor *cursor, uint64_t offset)
 {
-    uint32_t word;
-    memcpy(&word, bytes + offset, sizeof word);
-    return word;
-}
-
-/* The text at an offset, NULL when it does not end inside. */
-static const char *text_at(const uint8_t *bytes, size_t size, uint32_t offset)
-{
-    return offset < size && memchr(bytes + offset, '\0', size - offset) ? (const char *)bytes + offset : NULL;
+    struct cursor there = cursor_ahead(cursor, offset);
+    return cursor_take_text(&there, SIZE_MAX);
 }
 
 int library_find_in_cache(const void *bytes, size_t size, const char *name, struct text *out)
 {
-    const uint8_t *cache = bytes;
-    if (size >= OLD_HEADER && !memcmp(cache, old_magic, sizeof old_magic - 1)) {
-        uint64_t skip = ((uint64_t)OLD_HEADER + (uint64_t)word_at(cache, 12) * OLD_ENTRY + 7) & ~7ull;
-        if (skip > size)
-            return -EBADMSG;
-        cache += skip;
-        size -= skip;
-    }
-    if (size < CACHE_HEADER || memcmp(cache, cache_magic, sizeof cache_magic - 1))
+    struct cursor cache = cursor_over(bytes, size);
+    if (size >= OLD_HEADER && !memcmp(bytes, old_magic, sizeof old_magic - 1))
+        cursor_skip(&cache, (OLD_HEADER + cursor_peek(&cache, 12, 4) * OLD_ENTRY + 7) & ~7ull);
+    struct cursor entries = cursor_ahead(&cache, CACHE_HEADER);
+    if (entries.is_bad || memcmp(cache.at, cache_magic, sizeof cache_magic - 1))
         return -EBADMSG;
-    uint32_t count = word_at(cache, 20);
-    if (count > (size - CACHE_HEADER) / CACHE_ENTRY)
+    uint64_t count = cursor_peek(&cache, 20, 4);
+    if (count > cursor_left(&entries) / CACHE_ENTRY)
         return -EBADMSG;
-    for (uint32_t i = 0; i < count; i++) {
-        size_t entry = CACHE_HEADER + (size_t)i * CACHE_ENTRY;
-        const char *key = text_at(cache, size, word_at(cache, entry + 4));
-        if (word_at(cache, entry) != CACHE_FLAGS || !key || !library_is(key, name))
+    for (uint64_t i = 0; i < count; i++) {
+        struct cursor entry = cursor_take_part(&entries, CACHE_ENTRY);
+        const char *key = text_at(&cache, cursor_peek(&entry, 4, 4));
+        if (cursor_peek(&entry, 0, 4) != CACHE_FLAGS || !key || !library_is(key, name))
             continue;
-        const char *path = text_at(cache, size, word_at(cache, entry + 8));
+        const char *path = text_at(&cache, cursor_peek(&entry, 8, 4));
         if (!path || *path != '/')
             continue;
         text_add(out, path);
