@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/create.h"
@@ -44,6 +45,27 @@ static bool others_write(const struct stat *status)
            (status->st_mode & S_IWGRP && !is_own_group(status->st_gid, status->st_uid));
 }
 
+/* A user who serves a file system (FUSE) says there whose a file is. So the mount says whose it all is: -1 for other file
+ * systems. */
+static long served_by(dev_t device)
+{
+    char *line = NULL;
+    size_t room = 0;
+    unsigned major_number, minor_number;
+    long user = -1;
+    FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    while (mounts && user < 0 && getline(&line, &room, mounts) > 0) {
+        const char *type = strstr(line, " - fuse"), *serves = type ? strstr(type, "user_id=") : NULL;
+        if (serves && sscanf(line, "%*d %*d %u:%u", &major_number, &minor_number) == 2 &&
+            makedev(major_number, minor_number) == device)
+            user = strtol(serves + strlen("user_id="), NULL, 10);
+    }
+    if (mounts)
+        fclose(mounts);
+    free(line);
+    return user;
+}
+
 bool trusted_is_shared(const struct stat *directory)
 {
     return !is_trusted(directory->st_uid) || others_write(directory);
@@ -66,6 +88,12 @@ static int may(void *state, const struct stat *directory, int fd, const struct s
 {
     struct text *why = state;
     const bool is_shared = others_write(directory), is_link = S_ISLNK(found->st_mode);
+    const long server =
+        directory == found || directory->st_dev != found->st_dev ? served_by(found->st_dev) : -1;
+    if (server >= 0 && !is_trusted((uid_t)server)) {
+        explain(why, fd, " is a file system of user", server);
+        return -EPERM;
+    }
     if ((!is_link || is_shared) && !is_trusted(found->st_uid)) {
         explain(why, fd, " belongs to user", (long)found->st_uid);
         return -EPERM;

@@ -7,7 +7,8 @@
  * it: by the mode, where a group counts as others unless it is the owner's own (named like the owner, without
  * another member). One exception: directories with the sticky bit (/tmp) may be written by all, because
  * nobody can take away there what is not theirs; so what lies in one must be root's or the caller's, also a
- * link, and a file must have no second name, which somebody else could have given to it. */
+ * link, and a file must have no second name, which somebody else could have given to it. A file system in user space
+ * (FUSE) must be served by root or the caller, because who serves it says whose its files are. */
 #ifndef SPOOR_BASE_TRUSTED_PATH_H
 #define SPOOR_BASE_TRUSTED_PATH_H
 

@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 
 enum {
     LOOK_MS = 50,     /* how often it is asked whether the answer is still wanted */
+    GRACE_MS = 2000,  /* so long a child that was killed may take to die */
     STREAMS = 3,      /* the standard ones */
     NOTICES_MAX = 64, /* before an answer */
     KEPT_MAX = 8,     /* descriptors that are given to it at its start */
@@ -219,6 +221,20 @@ int apart_start(const struct apart_options *options, struct apart **out)
     return 0;
 }
 
+/* A process that waits for a file system which does not answer dies when that does or goes, not before: it is left to
+ * itself then. */
+static void reap(pid_t child)
+{
+    const int process = (int)syscall(SYS_pidfd_open, child, 0);
+    struct pollfd dead = {process, POLLIN, 0};
+    if (process >= 0 && !poll(&dead, 1, GRACE_MS))
+        child = 0;
+    if (process >= 0)
+        close(process);
+    while (child && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
 /* In a process that was forked from the parent, the child is not ours. */
 static void end_child(struct apart *apart)
 {
@@ -229,8 +245,7 @@ static void end_child(struct apart *apart)
     if (apart->parent != getpid())
         return;
     kill(apart->child, SIGKILL);
-    while (waitpid(apart->child, NULL, 0) < 0 && errno == EINTR)
-        ;
+    reap(apart->child);
 }
 
 void apart_end(struct apart *apart)

@@ -45,7 +45,7 @@ struct apart_options {
 
 /* Makes the child. -errno. */
 int apart_start(const struct apart_options *options, struct apart **out);
-/* NULL is fine. The child is gone when this returns. */
+/* NULL is fine. The child is gone when this returns, unless it waits for a file system that does not answer. */
 void apart_end(struct apart *apart);
 
 /* Asked while an answer is waited for, now and then; true: it is given up. */

@@ -9,7 +9,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 spoor=$build/spoor
 [ "$(id -u)" = 0 ] || { echo "skip everything: needs root" && exit 0; }
 . "$root/tests/programs/recording.bash"
-dir=$(mktemp -d /tmp/spoor-attacks.XXXXXX) || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-attacks.XXXXXX") || exit 1
 server='' program='' attacker=''
 finish() {
     [ -z "$attacker" ] || { kill -KILL "$attacker" 2>/dev/null && wait "$attacker" 2>/dev/null; }
@@ -40,12 +40,16 @@ gcc -O1 -o served "$root/tests/programs/served.c" || exit 1
 gcc -g -O1 -I"$root/include" "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread -o recording || exit 1
 recording=$(SPOOR_TRACE_DIR=$dir ./recording bench 1000 1 0 4096 </dev/null | head -n 1)
 mkdir mounted
-serve() { # FILE WHAT
+serve() { # FILE WHAT [OPTIONS…]
     rm -f said
-    ./served mounted "$1" "$2" >said 2>errors &
+    ./served "${@:3}" mounted "$1" "$2" >said 2>errors &
     server=$!
     until_so eval '[ -s said ] || ! kill -0 $server 2>/dev/null'
     [ -s said ]
+}
+# Waits for an answer that does not come, and SIGKILL does not end it.
+is_held_up() { # PID
+    until_so grep -q asked said && kill -KILL $1 && until_so grep -q '^State:.*D' /proc/$1/status
 }
 unserve() {
     kill -TERM $server
@@ -71,12 +75,39 @@ if serve calls honest; then
         unserve
     done
     check "one that is another at each look is an error or a file ($tried times)" [ $wrong = 0 ]
+    serve calls honest -p
+    timeout -k 2 20 "$spoor" -l 'uprobe:mounted/file:*' >out 2>errors
+    check "one that is another user's alone is closed to root" [ $? = 1 ]
+    check "which is said" grep -q '^stdin:.*ERROR' errors
+    unserve
+    serve calls read
+    timeout -k 2 60 "$spoor" -l 'uprobe:mounted/file:*' >out 2>errors
+    check "who reads one that answers no read is left behind" [ $? = 1 ]
+    unserve
+    serve calls open
+    "$spoor" -l 'uprobe:mounted/file:*' >out 2>errors &
+    program=$!
+    check "one that does not even answer the opening holds up spoor" is_held_up $program
+    unserve
+    check "until it goes" timeout 20 tail --pid=$program -f /dev/null
+    wait $program 2>/dev/null
+    program=''
+    echo 'macro imported() { 1 }' >macros.bt
+    ln -s mounted/file linked.bt
+    serve macros.bt honest -u 0 -o 0
+    check "from one of root's is imported" timeout 20 "$spoor" --check -e 'import "./linked.bt"; begin { print(imported()); }' 2>errors
+    unserve
+    serve macros.bt honest -o 0
+    timeout 20 "$spoor" --check -e 'import "./linked.bt"; begin { print(imported()); }' >out 2>errors
+    check "from one of others, who say that it is root's, is not" eval "[ $? = 1 ] && grep -q 'is a file system of user $nobody' errors"
+    unserve
 else
     echo "skip file systems in user space: $(tail -n 1 errors)"
     server=''
 fi
 
 # ---- namespaces of their own ----
+gone() { ! pgrep -u $nobody -x calls >/dev/null; }
 # In a user namespace where they are root, with a root directory that is made for us: links that lead out, and no files.
 if "${as_nobody[@]}" unshare -U -r true 2>/dev/null; then
     mkdir jail && chown $nobody jail && gcc -g -O1 -static -fno-omit-frame-pointer calls.c -o jail/calls || exit 1
@@ -96,10 +127,50 @@ if "${as_nobody[@]}" unshare -U -r true 2>/dev/null; then
     done
     kill -KILL $attacker
     wait $attacker 2>/dev/null
+    until_so gone
     attacker='' program=''
     exec 8>&-
 else
     echo "skip namespaces: no user namespaces for users here"
+fi
+
+# A file system that they serve in there. Root is kept out of it, but not out of an overlay of theirs, which asks it as them.
+mkdir lower second merged && chown $nobody lower second merged
+mknod -m 666 fuse c 10 229
+serve_there() { # WHAT [OPTION]: $program has its files
+    rm -f said
+    "${as_nobody[@]}" unshare -U -r -m -p -f --kill-child ./served -d ./fuse -u 0 ${2:+"$2"} lower calls "$1" \
+        sh -c 'mount -t overlay -o lowerdir=lower:second,userxattr overlay merged && exec ./calls none' >said 2>errors &
+    attacker=$!
+    until_so eval 'program=$(pgrep -u '$nobody' -x calls) || ! kill -0 $attacker 2>/dev/null || [ -s errors ]'
+    [ -n "$program" ]
+}
+unserve_there() {
+    kill -KILL $attacker
+    wait $attacker 2>/dev/null
+    until_so gone
+    attacker='' program=''
+}
+if serve_there honest -p; then
+    path=/proc/$program/root$dir
+    timeout -k 2 20 "$spoor" -l "uprobe:$path/lower/file:*" >out 2>errors
+    check "a file system served in a user namespace is closed to root" [ $? = 1 -a ! -s out ]
+    check "but not below an overlay" eval "timeout 20 '$spoor' -l 'uprobe:$path/merged/file:serve' 2>errors | grep -q serve"
+    unserve_there
+    serve_there honest
+    timeout -k 2 20 "$spoor" -l "uprobe:/proc/$program/root$dir/lower/file:*" >out 2>errors
+    check "so is one for everybody" [ $? = 1 -a ! -s out ]
+    unserve_there
+    serve_there open
+    "$spoor" -l "uprobe:/proc/$program/root$dir/merged/file:*" >out 2>errors &
+    tracer=$!
+    check "one that does not answer holds up spoor below an overlay" is_held_up $tracer
+    unserve_there
+    check "until its namespace goes" timeout 20 tail --pid=$tracer -f /dev/null
+    wait $tracer 2>/dev/null
+else
+    echo "skip file systems in user namespaces: $(tail -n 1 errors)"
+    unserve_there
 fi
 
 # ---- a program that becomes root ----

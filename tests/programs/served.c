@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A file system in user space that means harm: DIRECTORY gets one file, `file`, with the content of FILE.
  *
- *   served DIRECTORY FILE WHAT
+ *   served [-d DEVICE] [-u USER] [-o OWNER] [-p] DIRECTORY FILE WHAT [COMMAND…]
  *
- * WHAT: honest; changing: other bytes at each read; read, open: never answers to that; all: to nothing but the mount. It
- * belongs to nobody, and everybody may look. It says "served" when it is mounted, and unmounts when it is ended. */
+ * WHAT: honest; changing: other bytes at each read; read, open: never answers to that; all: to nothing but the mount. USER
+ * (65534, nobody) serves it, and says that OWNER (the same) owns it. Everybody may look; with -p (private) USER alone. It
+ * says "served" when it is mounted, "asked" at each question that it does not answer, and unmounts when it is
+ * ended. COMMAND runs beside it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NOBODY = 65534, FILE_NODE = 2, READ_MAX = 1 << 20 };
+enum { NOBODY = 65534, FILE_NODE = 2, READ_MAX = 1 << 20, VALID = 60 /* seconds */ };
 
 static int device, content;
 static uint64_t size;
+static unsigned user = NOBODY, owner = NOBODY;
 static const char *directory, *what;
 
 static void end(int signal)
@@ -47,8 +51,8 @@ static struct fuse_attr attributes(uint64_t node)
                               .size = node == FILE_NODE ? size : 0,
                               .mode = node == FILE_NODE ? S_IFREG | 0755 : S_IFDIR | 0755,
                               .nlink = 1,
-                              .uid = NOBODY,
-                              .gid = NOBODY,
+                              .uid = owner,
+                              .gid = owner,
                               .blksize = 4096};
 }
 
@@ -71,8 +75,11 @@ static int is_silent(uint32_t operation)
 
 static void serve(const struct fuse_in_header *head, const void *body)
 {
-    if (is_silent(head->opcode))
+    if (is_silent(head->opcode)) {
+        puts("asked");
+        fflush(stdout);
         return;
+    }
     switch (head->opcode) {
     case FUSE_INIT: {
         const struct fuse_init_in *in = body;
@@ -84,13 +91,19 @@ static void serve(const struct fuse_in_header *head, const void *body)
         break;
     }
     case FUSE_LOOKUP: {
-        const struct fuse_entry_out out = {.nodeid = FILE_NODE, .attr = attributes(FILE_NODE)};
+        const struct fuse_entry_out out = {
+            .nodeid = FILE_NODE, .entry_valid = VALID, .attr_valid = VALID, .attr = attributes(FILE_NODE)};
         const int is_there = !strcmp(body, "file");
         answer(head->unique, is_there ? 0 : -ENOENT, &out, is_there ? sizeof out : 0);
         break;
     }
     case FUSE_GETATTR: {
-        const struct fuse_attr_out out = {.attr = attributes(head->nodeid)};
+        const struct fuse_attr_out out = {.attr_valid = VALID, .attr = attributes(head->nodeid)};
+        answer(head->unique, 0, &out, sizeof out);
+        break;
+    }
+    case FUSE_STATFS: {
+        const struct fuse_statfs_out out = {.st = {.bsize = 4096, .namelen = 255}};
         answer(head->unique, 0, &out, sizeof out);
         break;
     }
@@ -114,26 +127,41 @@ static void serve(const struct fuse_in_header *head, const void *body)
 int main(int argc, char **argv)
 {
     static char request[1 << 20];
+    const char *path = "/dev/fuse", *who = ",allow_other";
     char options[128];
     struct stat status;
-    if (argc != 4)
+    for (int option; (option = getopt(argc, argv, "+d:u:o:p")) != -1;)
+        switch (option) {
+        case 'd': path = optarg; break;
+        case 'u': user = (unsigned)atoi(optarg); break;
+        case 'o': owner = (unsigned)atoi(optarg); break;
+        case 'p': who = ""; break;
+        default: return 2;
+        }
+    if (argc - optind < 3)
         return 2;
-    directory = argv[1];
-    what = argv[3];
-    device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-    content = open(argv[2], O_RDONLY | O_CLOEXEC);
+    directory = argv[optind];
+    what = argv[optind + 2];
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody is to wait for a file system that was left behind */
+    signal(SIGTERM, end);
+    device = open(path, O_RDWR | O_CLOEXEC);
+    content = open(argv[optind + 1], O_RDONLY | O_CLOEXEC);
     if (device < 0 || content < 0 || fstat(content, &status))
         return perror("served"), 77;
     size = (uint64_t)status.st_size;
-    snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=%d,group_id=%d,allow_other", device,
-             NOBODY, NOBODY);
+    snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u%s", device, user, user,
+             who);
     if (mount("served", directory, "fuse", 0, options))
         return perror("served"), 77;
-    signal(SIGTERM, end);
     puts("served");
     fflush(stdout);
+    if (argv[optind + 3] && !fork()) {
+        execvp(argv[optind + 3], argv + optind + 3);
+        perror("served");
+        _exit(1);
+    }
     for (ssize_t got; (got = read(device, request, sizeof request)) > 0 || errno == EINTR;)
         if (got >= (ssize_t)sizeof(struct fuse_in_header))
             serve((const struct fuse_in_header *)request, request + sizeof(struct fuse_in_header));
-    return 0;
+    end(0); /* somebody has ended the connection */
 }
