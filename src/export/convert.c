@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "base/whole.h"
 
 static const char *const notes[CONVERT_NOTES] = {
@@ -54,14 +55,8 @@ int64_t convert_thread(struct convert_threads *threads, uint32_t id)
     }
     if (low < threads->count && threads->places[low].id == id)
         return threads->places[low].index;
-    if (threads->count == threads->room) {
-        const uint32_t room = threads->room ? threads->room * 2 : 16;
-        struct convert_thread_place *grown = realloc(threads->places, room * sizeof *grown);
-        if (!grown)
-            return -1;
-        threads->places = grown;
-        threads->room = room;
-    }
+    if (!vector_make_room(threads->places, threads->count, threads->room))
+        return -1;
     memmove(&threads->places[low + 1], &threads->places[low],
             (threads->count - low) * sizeof *threads->places);
     threads->places[low] = (struct convert_thread_place){id, threads->count};

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 enum {
     BUFFERED = 64, /* slots */
     ARGUMENTS_BYTES = SPDK_ARGUMENTS * 255,
@@ -27,18 +29,13 @@ static unsigned slots_of(unsigned bytes)
 
 static struct to_lcore *lcore_of(struct to_spdk *to, uint32_t thread)
 {
-    const uint32_t before = to->threads.count, room = before & (before - 1) ? 0 : before ? before * 2 : 1;
+    const uint32_t before = to->threads.count;
     const int64_t index = convert_thread(&to->threads, thread);
     if (index < 0 || index < before)
         return index < 0 ? NULL : &to->lcores[index];
-    if (room) {
-        struct to_lcore *grown = realloc(to->lcores, room * sizeof *grown);
-        if (grown)
-            to->lcores = grown;
-        else
-            to->threads.count = before; /* its lcore is not there */
-        if (!grown)
-            return NULL;
+    if (!vector_make_room(to->lcores, before, to->lcore_room)) {
+        to->threads.count = before; /* its lcore is not there */
+        return NULL;
     }
     struct to_lcore *lcore = &to->lcores[index];
     *lcore = (struct to_lcore){.number = thread, .counts = calloc(TO_IDS, sizeof *lcore->counts)};

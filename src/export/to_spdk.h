@@ -52,8 +52,9 @@ struct to_spdk {
     unsigned description_bytes; /* of each */
     struct convert_threads threads;
     struct to_lcore *lcores; /* by the index of the thread */
-    uint64_t first;          /* time of the marks that begin the lcores */
-    uint64_t attributed;     /* of what was overwritten: before events */
+    uint32_t lcore_room;
+    uint64_t first;      /* time of the marks that begin the lcores */
+    uint64_t attributed; /* of what was overwritten: before events */
 };
 
 /* Before the events are looked at: ids and owners. After: sizes of arguments. 0 or -errno, with the reason. */

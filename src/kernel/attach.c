@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 #include "sym/kernel/tracefs.h"
@@ -26,14 +27,8 @@ const char *attach_error(int error)
 
 struct attachment *attachment_new(struct kernel *kernel)
 {
-    if (kernel->attachment_count == kernel->attachment_room) {
-        size_t room = kernel->attachment_room ? 2 * kernel->attachment_room : 16;
-        struct attachment *items = realloc(kernel->attachments, room * sizeof *items);
-        if (!items)
-            return NULL;
-        kernel->attachments = items;
-        kernel->attachment_room = room;
-    }
+    if (!vector_make_room(kernel->attachments, kernel->attachment_count, kernel->attachment_room))
+        return NULL;
     struct attachment *attachment = &kernel->attachments[kernel->attachment_count++];
     *attachment = (struct attachment){0};
     return attachment;
@@ -41,15 +36,9 @@ struct attachment *attachment_new(struct kernel *kernel)
 
 int attachment_add(struct attachment *attachment, int fd)
 {
-    if (attachment->count == attachment->room) {
-        size_t room = attachment->room ? 2 * attachment->room : 4;
-        int *fds = realloc(attachment->fds, room * sizeof *fds);
-        if (!fds) {
-            close(fd);
-            return -ENOMEM;
-        }
-        attachment->fds = fds;
-        attachment->room = room;
+    if (!vector_make_room(attachment->fds, attachment->count, attachment->room)) {
+        close(fd);
+        return -ENOMEM;
     }
     attachment->fds[attachment->count++] = fd;
     return 0;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "kernel/syscalls.h"
 
 enum {
@@ -160,14 +161,8 @@ static void take_fork(struct mappings *mappings, const uint8_t *bytes, size_t si
     const struct record_fork *record = (const void *)bytes;
     if (size < sizeof *record || record->pid == record->parent) /* a new thread, not a process */
         return;
-    if (mappings->fork_count == mappings->fork_room) {
-        size_t room = mappings->fork_room ? mappings->fork_room * 2 : 64;
-        struct fork *grown = realloc(mappings->forks, room * sizeof *grown);
-        if (!grown)
-            return;
-        mappings->forks = grown;
-        mappings->fork_room = room;
-    }
+    if (!vector_make_room(mappings->forks, mappings->fork_count, mappings->fork_room))
+        return;
     mappings->forks[mappings->fork_count++] =
         (struct fork){record->time, (pid_t)record->pid, (pid_t)record->parent};
 }

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/thread.h"
+#include "base/vector.h"
 #include "kernel/state.h"
 
 enum { PERIOD_MIN = 10000 /* ns: what perf events have as their shortest */ };
@@ -54,14 +55,8 @@ int kernel_attach_timer(struct kernel *kernel, const struct attach_request *requ
         timers->kernel = kernel;
         kernel->timers = timers;
     }
-    if (timers->count == timers->room) {
-        size_t room = timers->room ? 2 * timers->room : 4;
-        struct timer *grown = realloc(timers->items, room * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        timers->items = grown;
-        timers->room = room;
-    }
+    if (!vector_make_room(timers->items, timers->count, timers->room))
+        return -ENOMEM;
     timers->items[timers->count++] =
         (struct timer){.period = period > PERIOD_MIN ? period : PERIOD_MIN, .program = request->program};
     return 0;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 /* Elements one after another in one buffer: key, then the summed value, both as wide as the map has them. */
 struct snapshot {
     const struct image_map *map;
@@ -19,15 +21,12 @@ static int snapshot_element(void *state, const uint8_t *key, const uint8_t *valu
 {
     struct snapshot *snapshot = state;
     size_t size = snapshot->key_bytes + snapshot->value_bytes;
-    if (snapshot->count == snapshot->room) {
-        size_t room = snapshot->room ? snapshot->room * 2 : 64;
-        /* A struct within the last value may be looked at as if it were padded too. */
-        uint8_t *bytes =
-            size && room > SIZE_MAX / size - 1 ? NULL : realloc(snapshot->bytes, (room + 1) * size);
+    /* A struct within the last value may be looked at as if it were padded too, so there is room for one more. */
+    if (snapshot->count + 1 >= snapshot->room) {
+        uint8_t *bytes = vector_grow(snapshot->bytes, &snapshot->room, SIZE_MAX, size);
         if (!bytes)
             return -ENOMEM;
         snapshot->bytes = bytes;
-        snapshot->room = room;
     }
     uint8_t *at = snapshot->bytes + snapshot->count * size;
     if (key)

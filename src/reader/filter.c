@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 int filter_add(struct filter *filter, enum filter_kind kind, char *values)
 {
     for (char *rest, *value = strtok_r(values, ",", &rest); value; value = strtok_r(NULL, ",", &rest)) {
-        const size_t count = filter->kinds[kind].count;
-        const char **grown = realloc(filter->kinds[kind].values, (count + 1) * sizeof *grown);
-        if (!grown)
+        if (!vector_make_room(filter->kinds[kind].values, filter->kinds[kind].count,
+                              filter->kinds[kind].room))
             return -ENOMEM;
-        filter->kinds[kind].values = grown;
-        grown[filter->kinds[kind].count++] = value;
+        filter->kinds[kind].values[filter->kinds[kind].count++] = value;
     }
     return 0;
 }

@@ -21,7 +21,7 @@ enum filter_kind {
 struct filter {
     struct {
         const char **values;
-        size_t count;
+        size_t count, room;
     } kinds[FILTER_KINDS];
     uint64_t from, to;    /* ns since the start; to 0: no end */
     uint8_t *tracepoints; /* what is known already, by id: 0 nothing, 1 pass, 2 not */

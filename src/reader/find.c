@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/open_foreign.h"
+#include "base/vector.h"
 #include "sym/process/proc.h"
 
 /* All of `text` up to `end` as a decimal number that is a pid; 0: it is none. */
@@ -86,15 +87,9 @@ static int look_in(struct find_list *list, const char *directory)
         entry.changed = status.st_mtim;
         entry.bytes = (uint64_t)status.st_size;
         entry.allocated = (uint64_t)status.st_blocks * 512;
-        if (list->count == list->room) {
-            const size_t room = list->room ? list->room * 2 : 16;
-            struct find_entry *grown = realloc(list->items, room * sizeof *grown);
-            if (!grown) {
-                error = -ENOMEM;
-                break;
-            }
-            list->items = grown;
-            list->room = room;
+        if (!vector_make_room(list->items, list->count, list->room)) {
+            error = -ENOMEM;
+            break;
         }
         if (asprintf(&entry.path, "%s/%s", directory, item->d_name) < 0) {
             error = -ENOMEM;

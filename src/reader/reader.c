@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/open_foreign.h"
+#include "base/vector.h"
 #include "reader/copy.h"
 #include "reader/drain.h"
 #include "reader/format.h"
@@ -86,14 +87,8 @@ int recording_type_index(const struct recording_type *types, size_t count, uint3
 
 int recording_add_source(struct recording *recording, struct recording_source *source)
 {
-    if (recording->source_count == recording->source_room) {
-        const size_t room = recording->source_room ? recording->source_room * 2 : 16;
-        struct recording_source **grown = realloc(recording->sources, room * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        recording->sources = grown;
-        recording->source_room = room;
-    }
+    if (!vector_make_room(recording->sources, recording->source_count, recording->source_room))
+        return -ENOMEM;
     source->index = (uint32_t)recording->source_count;
     recording->sources[recording->source_count++] = source;
     recording->counts.sources = (unsigned)recording->source_count;

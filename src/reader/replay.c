@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/vector.h"
 #include "reader/find.h"
 
 static const uint64_t CLOCK_MARGIN = 5000000; /* ns: by how much two clocks may tell different times */
@@ -27,7 +28,7 @@ struct replay {
     struct stream *streams;
     size_t count;
     struct replay_timer *timers;
-    size_t timer_count;
+    size_t timer_count, timer_room;
     struct object_step step;
 };
 
@@ -139,11 +140,9 @@ int replay_listen(struct replay *replay, size_t recording, uint32_t tracepoint,
     if (!declared)
         return -EINVAL;
     struct replay_tracepoint *heard = &stream->tracepoints[tracepoint];
-    struct replay_listener *longer = realloc(heard->listeners, (heard->count + 1) * sizeof *heard->listeners);
-    if (!longer)
+    if (!vector_make_room(heard->listeners, heard->count, heard->room))
         return -ENOMEM;
-    heard->listeners = longer;
-    longer[heard->count++] = listener;
+    heard->listeners[heard->count++] = listener;
     for (unsigned i = 0; i < declared->argument_count; i++) {
         if (declared->arguments[i].kind == RECORDING_STRING)
             heard->texts |= (uint16_t)(1u << i);
@@ -155,11 +154,9 @@ int replay_listen(struct replay *replay, size_t recording, uint32_t tracepoint,
 
 int replay_every(struct replay *replay, uint64_t period, uint32_t program)
 {
-    struct replay_timer *longer = realloc(replay->timers, (replay->timer_count + 1) * sizeof *replay->timers);
-    if (!longer)
+    if (!vector_make_room(replay->timers, replay->timer_count, replay->timer_room))
         return -ENOMEM;
-    replay->timers = longer;
-    longer[replay->timer_count++] = (struct replay_timer){.period = period, .program = program};
+    replay->timers[replay->timer_count++] = (struct replay_timer){.period = period, .program = program};
     return 0;
 }
 

@@ -18,7 +18,7 @@ struct replay_listener { /* a program and which of its sites the tracepoint is *
 
 struct replay_tracepoint { /* of one recording, as far as somebody listens */
     struct replay_listener *listeners;
-    uint32_t count;
+    uint32_t count, room;
     uint16_t texts, reals; /* bit N: argument N */
 };
 

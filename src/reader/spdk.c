@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "base/vector.h"
 #include "reader/spdk_state.h"
 #include "sym/process/mapped_file.h"
 
@@ -464,14 +465,8 @@ static struct run *stream_run(struct recording *recording, const struct spdk_chu
 
 static int add_place(struct run *run, const struct spdk_chunk *chunk, uint64_t offset)
 {
-    if (run->place_count == run->place_room) {
-        const size_t room = run->place_room ? run->place_room * 2 : 16;
-        struct place *grown = realloc(run->places, room * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        run->places = grown;
-        run->place_room = room;
-    }
+    if (!vector_make_room(run->places, run->place_count, run->place_room))
+        return -ENOMEM;
     run->places[run->place_count++] = (struct place){chunk->first, chunk->count, offset};
     run->end = chunk->first + chunk->count;
     return 0;

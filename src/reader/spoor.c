@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/vector.h"
 #include "sym/process/mapped_file.h"
 #include "sym/process/proc.h"
 
@@ -241,14 +242,8 @@ static struct spoor_ring *ring_of(struct recording *recording, uint32_t index)
 
 static int add_place(struct spoor_ring *ring, uint64_t sequence, uint64_t offset, bool is_closed)
 {
-    if (ring->place_count == ring->place_room) {
-        const size_t room = ring->place_room ? ring->place_room * 2 : 64;
-        struct spoor_place *grown = realloc(ring->places, room * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        ring->places = grown;
-        ring->place_room = room;
-    }
+    if (!vector_make_room(ring->places, ring->place_count, ring->place_room))
+        return -ENOMEM;
     ring->places[ring->place_count++] = (struct spoor_place){sequence, offset, is_closed, false};
     return 0;
 }

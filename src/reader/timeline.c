@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
+
 enum { POINTS_MAX = 65536 };
 
 void timeline_init(struct timeline *timeline, uint64_t rate)
@@ -58,14 +60,8 @@ int timeline_add(struct timeline *timeline, uint64_t counter, uint64_t time, uin
             thin(timeline);
         }
     }
-    if (timeline->count == timeline->room) {
-        const size_t room = timeline->room ? timeline->room * 2 : 64;
-        struct timeline_point *grown = realloc(timeline->points, room * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        timeline->points = grown;
-        timeline->room = room;
-    }
+    if (!vector_make_room(timeline->points, timeline->count, timeline->room))
+        return -ENOMEM;
     timeline->points[timeline->count++] = (struct timeline_point){counter, time, error, 0};
     return 0;
 }

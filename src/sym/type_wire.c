@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
+
 enum {
     NUMBER_NULL,
     NUMBER_FIXED,      /* the singletons, in the order of the table below */
@@ -36,14 +38,8 @@ static uint64_t number_of(struct type_writer *writer, const struct type *type, b
     uint64_t known = (uint64_t)(uintptr_t)table_get(&writer->numbers, &type, sizeof type);
     if (known)
         return known;
-    if (writer->count == writer->room) {
-        size_t room = writer->room ? 2 * writer->room : 64;
-        const struct type **grown = realloc(writer->items, room * sizeof *grown);
-        if (!grown)
-            return NUMBER_NULL;
-        writer->items = grown;
-        writer->room = room;
-    }
+    if (!vector_make_room(writer->items, writer->count, writer->room))
+        return NUMBER_NULL;
     uint64_t number = NUMBER_FIRST + writer->count;
     if (table_set(&writer->numbers, &type, sizeof type,
                   (void *)(uintptr_t)number)) // NOLINT(performance-no-int-to-ptr)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/vector.h"
 #include "sym/tables.h"
 
 enum {
@@ -134,15 +135,9 @@ static uint32_t rule_of(const struct state *state, bool is_signal)
 
 static void add(struct reader *reader, uint64_t address, uint32_t rule, bool is_end)
 {
-    if (reader->count == reader->room) {
-        size_t room = reader->room ? reader->room * 2 : 4096;
-        struct found *grown = realloc(reader->items, room * sizeof *grown);
-        if (!grown) {
-            reader->error = -ENOMEM;
-            return;
-        }
-        reader->items = grown;
-        reader->room = room;
+    if (!vector_make_room(reader->items, reader->count, reader->room)) {
+        reader->error = -ENOMEM;
+        return;
     }
     uint32_t order = is_end ? 0 : (uint32_t)reader->count + 1;
     reader->items[reader->count++] = (struct found){address, rule, order};

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "sym/apart.h"
 #include "sym/dwarf/private.h"
 #include "sym/elf/sigbus_guard.h"
@@ -296,14 +297,8 @@ static bool add_range(struct dwarf_reader *file, size_t *room, struct dwarf_unit
 {
     if (file->range_count == DWARF_RANGES_MAX)
         return false;
-    if (file->range_count == *room) {
-        size_t more = *room ? 2 * *room : 64;
-        struct dwarf_unit_range *grown = realloc(file->ranges, more * sizeof *grown);
-        if (!grown)
-            return false;
-        file->ranges = grown;
-        *room = more;
-    }
+    if (!vector_make_room(file->ranges, file->range_count, *room))
+        return false;
     file->ranges[file->range_count++] = range;
     return true;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "sym/dwarf/private.h"
 #include "sym/glob.h"
 
@@ -138,8 +139,8 @@ static void index_sort(struct dwarf_index *index)
 
 static bool index_grow(struct dwarf_index *index)
 {
-    size_t room = index->room ? 2 * index->room : 1024;
-    struct dwarf_entry *grown = realloc(index->entries, room * sizeof *grown);
+    size_t room = index->room;
+    struct dwarf_entry *grown = vector_grow(index->entries, &room, SIZE_MAX, sizeof *grown);
     if (grown)
         *index = (struct dwarf_index){grown, index->count, room};
     return grown != NULL;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sym/dwarf/private.h"
+#include "base/vector.h"
 
 enum { PLACES_MAX = 65536 };
 
@@ -48,15 +49,9 @@ static void offer(struct line_search *search, Dwarf_Line *line)
         (search->column && (dwarf_linecol(line, &column) || (unsigned)column != search->column)) ||
         dwarf_lineaddr(line, &address) || search->count == PLACES_MAX)
         return;
-    if (search->count == search->room) {
-        size_t room = search->room ? 2 * search->room : 16;
-        uint64_t *grown = realloc(search->addresses, room * sizeof *grown);
-        if (!grown) {
-            search->error = -ENOMEM;
-            return;
-        }
-        search->addresses = grown;
-        search->room = room;
+    if (!vector_make_room(search->addresses, search->count, search->room)) {
+        search->error = -ENOMEM;
+        return;
     }
     search->addresses[search->count++] = address;
 }

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vector.h"
+
 enum { SCOPES_MAX = 64, FRAMES_MAX = 32 };
 
 struct unit_range {
@@ -39,13 +41,8 @@ static void add_ranges(struct place *place, Dwarf_Die *unit)
     Dwarf_Addr base, start, end;
     ptrdiff_t at = 0;
     while ((at = dwarf_ranges(unit, at, &base, &start, &end)) > 0) {
-        if (place->count == place->room) {
-            place->room = place->room ? place->room * 2 : 256;
-            struct unit_range *grown = realloc(place->ranges, place->room * sizeof *grown);
-            if (!grown)
-                _exit(1);
-            place->ranges = grown;
-        }
+        if (!vector_make_room(place->ranges, place->count, place->room))
+            _exit(1);
         if (start < end)
             place->ranges[place->count++] = (struct unit_range){start, end, dwarf_dieoffset(unit)};
     }

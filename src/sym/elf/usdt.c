@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "sym/elf/note.h"
 #include "sym/glob.h"
 #include "sym/tables.h"
@@ -58,19 +59,6 @@ static int reader_keep(struct note_reader *reader, void *bytes)
     return 0;
 }
 
-static int array_grow(void **items, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return 0;
-    size_t wanted = *room ? *room * 2 : 32;
-    void *grown = realloc(*items, wanted * size);
-    if (!grown)
-        return -ENOMEM;
-    *items = grown;
-    *room = wanted;
-    return 0;
-}
-
 struct note_head {
     uint64_t location, base, semaphore;
     const char *provider, *name;
@@ -110,20 +98,19 @@ static int note_take_site(struct note_reader *reader, const struct note_head *he
     uint64_t code;
     if (elf_file_code_address(reader->file, site.offset, &code) || code != site.address)
         return 0;
-    int error = array_grow((void **)&reader->out->sites, reader->out->count, &reader->site_room, sizeof site);
-    if (!error)
-        reader->out->sites[reader->out->count++] = site;
-    return error;
+    if (!vector_make_room(reader->out->sites, reader->out->count, reader->site_room))
+        return -ENOMEM;
+    reader->out->sites[reader->out->count++] = site;
+    return 0;
 }
 
 static int note_take_declared(struct note_reader *reader, const struct note_head *head)
 {
-    int error = array_grow((void **)&reader->declared, reader->declared_count, &reader->declared_room,
-                           sizeof *reader->declared);
-    if (!error)
-        reader->declared[reader->declared_count++] =
-            (struct declared_note){head->location, head->provider, head->name, head->rest};
-    return error;
+    if (!vector_make_room(reader->declared, reader->declared_count, reader->declared_room))
+        return -ENOMEM;
+    reader->declared[reader->declared_count++] =
+        (struct declared_note){head->location, head->provider, head->name, head->rest};
+    return 0;
 }
 
 static const struct note_owner {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/table.h"
+#include "base/vector.h"
 #include "sym/glob.h"
 
 enum { FILE_LARGEST = 256 << 20 };
@@ -387,14 +388,10 @@ int kallsyms_ranges(struct kallsyms *kallsyms, const char *const *prefixes, uint
             (*bounds)[used - 1] = behind->address;
             continue;
         }
-        if (used + 2 > room) {
-            uint64_t *grown = realloc(*bounds, (room = room ? 2 * room : 64) * sizeof *grown);
-            if (!grown) {
-                free(*bounds);
-                *bounds = NULL;
-                return -ENOMEM;
-            }
-            *bounds = grown;
+        if (!vector_make_room(*bounds, used + 1, room)) { /* for two */
+            free(*bounds);
+            *bounds = NULL;
+            return -ENOMEM;
         }
         (*bounds)[used++] = entry->address;
         (*bounds)[used++] = behind->address;
