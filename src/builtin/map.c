@@ -132,7 +132,7 @@ static void handle_delete(struct event_handler *handler, const struct action *ac
     if (!key)
         return;
     memcpy(key, event_handler_field(handler, action, 0, record), key_bytes - 8);
-    for (uint64_t row = 0, rows = type_histogram_rows(map->value); row < rows; row++) {
+    for (uint64_t row = 0, rows = type_rows(map->value); row < rows; row++) {
         memcpy(key + key_bytes - 8, &row, 8);
         handler->host->operations->map_delete(handler->host, index, key);
     }

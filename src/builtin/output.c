@@ -178,7 +178,7 @@ static const struct type *check_print(struct checker *checker, struct node *node
         return NULL;
     }
     const struct type *value = what->kind == NODE_MAP && what->map.key ? what->type : NULL;
-    if (value && value->kind >= TYPE_STATS && value->kind <= TYPE_TSERIES) {
+    if (value && type_is_aggregation(value) && value->aggregation->shape != AGGREGATION_NUMBER) {
         check_error(checker, what->span,
                     "Map type %s cannot print the value of individual keys. You must print the whole map.",
                     type_text(checker->arena, value));

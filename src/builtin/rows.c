@@ -204,7 +204,7 @@ static void handle_print_rows(struct event_handler *handler, const struct action
 static const struct type *check_print_log2_hist(struct checker *checker, struct node *node)
 {
     const struct map_symbol *map = check_argument(node, 0)->map.symbol;
-    if (is_known(map->value) && map->value->kind != TYPE_HIST && map->value->kind != TYPE_LHIST) {
+    if (is_known(map->value) && !type_has_shape(map->value, AGGREGATION_ROWS)) {
         check_error(checker, node->span, "print_log2_hist: %s is no histogram", map->name);
         check_hint(checker, "%s = hist(value) makes one; print(%s) prints any map", map->name, map->name);
         return NULL;

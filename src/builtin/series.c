@@ -9,7 +9,6 @@
 
 #include "bpf/lower/lower.h"
 #include "builtin/aggregation.h"
-#include "builtin/all.h"
 
 enum { INTERVALS_MAX = 1000000, EPOCH = 0, VALUE = 8, MARK = 16 };
 
@@ -50,7 +49,7 @@ static const struct type *check_tseries(struct checker *checker, struct node *no
     const struct node *value = check_argument(node, 0), *name = check_argument(node, 3);
     bool is_signed = value->type && value->type->is_signed;
     struct type *type = arena_new(checker->arena, struct type);
-    *type = *type_aggregation(checker->arena, TYPE_TSERIES, is_signed ? &type_i64 : &type_u64);
+    *type = *type_aggregation(checker->arena, &aggregation_kind_tseries, is_signed ? &type_i64 : &type_u64);
     if (!check_number(checker, node, 1, "the interval", INT64_MAX, &type->step) ||
         !check_number(checker, node, 2, "the number of intervals", INTERVALS_MAX, &type->maximum))
         return NULL;
@@ -117,6 +116,20 @@ static void update_tseries(struct lowering *l, struct node *map, struct node *no
     }
 }
 
+static uint32_t series_rows(const struct type *type)
+{
+    return type->maximum > 0 && type->maximum <= INTERVALS_MAX ? (uint32_t)type->maximum : 1;
+}
+
+const struct aggregation aggregation_kind_tseries = {
+    .name = "tseries_t",
+    .shape = AGGREGATION_SERIES,
+    .merge = MERGE_SERIES,
+    .words = 3,
+    .clash = "Different tseries bounds in a single map unsupported",
+    .rows = series_rows,
+};
+
 const struct builtin builtins_series[] = {
     {"tseries",
      "tseries(value, interval, intervals [, \"avg\" | \"max\" | \"min\" | \"sum\"])",
@@ -125,6 +138,7 @@ const struct builtin builtins_series[] = {
      4,
      {PARAMETER_INTEGER, PARAMETER_LITERAL_INTEGER, PARAMETER_LITERAL_INTEGER, PARAMETER_LITERAL_STRING},
      .check = check_tseries,
-     .update = update_tseries},
+     .update = update_tseries,
+     .aggregation = &aggregation_kind_tseries},
     {0},
 };

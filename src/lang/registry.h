@@ -79,7 +79,8 @@ struct builtin {
     void (*update)(struct lowering *lowering, struct node *map, struct node *node);
     /* Called in user space when the record of an event with this action arrives. NULL if it makes no records. */
     void (*handle)(struct event_handler *handler, const struct action *action, const uint8_t *record);
-    int64_t data; /* for the callbacks: the number of a helper and the like */
+    const struct aggregation *aggregation; /* with BUILTIN_AGGREGATION: the kind of the map's value */
+    int64_t data;                          /* for the callbacks: the number of a helper and the like */
 };
 
 struct builtin_table {

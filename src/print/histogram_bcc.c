@@ -19,7 +19,7 @@ struct bcc_row {
 static struct bcc_row row_from(const struct type *type, const uint64_t *counts, uint32_t first)
 {
     struct bcc_row row = {first, first, counts[first]};
-    if (type->kind == TYPE_HIST && first == 1 && type_histogram_rows(type) > 2) {
+    if (type->aggregation->halves_first && first == 1 && type_rows(type) > 2) {
         row.last = 2;
         row.count += counts[2];
     }
@@ -39,8 +39,8 @@ static void print_row(struct text *out, const struct type *type, const struct bc
 {
     const int width = is_wide ? 20 : 10;
     const unsigned room = is_wide ? STARS_WIDE : STARS_NARROW;
-    const struct histogram_bounds low = histogram_bounds(type, row->first);
-    const struct histogram_bounds high = histogram_bounds(type, row->last);
+    const struct histogram_bounds low = type->aggregation->bounds(type, row->first);
+    const struct histogram_bounds high = type->aggregation->bounds(type, row->last);
     const unsigned stars = (unsigned)((unsigned __int128)row->count * room / most);
     bound(out, low.low, low.has_low, false, width);
     text_add(out, " -> ");
@@ -53,7 +53,7 @@ static void print_row(struct text *out, const struct type *type, const struct bc
 
 void print_histogram_bcc(struct text *out, const struct type *type, const uint64_t *counts, const char *title)
 {
-    const uint32_t rows = type_histogram_rows(type);
+    const uint32_t rows = type_rows(type);
     uint32_t end = rows;
     uint64_t most = 0;
     while (end && !counts[end - 1])
@@ -65,7 +65,7 @@ void print_histogram_bcc(struct text *out, const struct type *type, const uint64
         most = row.count > most ? row.count : most;
         i = row.last;
     }
-    const struct histogram_bounds last = histogram_bounds(type, end - 1);
+    const struct histogram_bounds last = type->aggregation->bounds(type, end - 1);
     const bool is_wide = last.high > UINT32_MAX || last.low > UINT32_MAX;
     text_printf(out,
                 is_wide ? "               %-29s : count     distribution\n"

@@ -48,6 +48,12 @@ static bool is_keyed(const struct map_snapshot *map)
 
 /* Aggregations. */
 
+/* Word 1 says whether there is a value. */
+static bool is_extreme(const struct type *type)
+{
+    return type->aggregation->merge == MERGE_MIN || type->aggregation->merge == MERGE_MAX;
+}
+
 void aggregation_sum(const struct type *type, const void *per_cpu, unsigned cpus, void *out)
 {
     size_t size = type_storage(type), words = size / 8;
@@ -60,11 +66,11 @@ void aggregation_sum(const struct type *type, const void *per_cpu, unsigned cpus
     memcpy(out, per_cpu, size);
     if (!type_is_per_cpu(type))
         return;
-    if (type->kind == TYPE_TSERIES) {
+    if (type->aggregation->merge == MERGE_SERIES) {
         series_sum(type, per_cpu, cpus, out);
         return;
     }
-    bool extreme = type->kind == TYPE_MIN || type->kind == TYPE_MAX;
+    bool extreme = is_extreme(type);
     for (unsigned cpu = 1; cpu < cpus; cpu++) {
         value += size;
         if (!extreme) {
@@ -76,7 +82,7 @@ void aggregation_sum(const struct type *type, const void *per_cpu, unsigned cpus
         if (!word_at(value, 8))
             continue;
         bool less = type->is_signed ? (int64_t)candidate < (int64_t)sum[0] : candidate < sum[0];
-        if (!sum[1] || (candidate != sum[0] && less == (type->kind == TYPE_MIN)))
+        if (!sum[1] || (candidate != sum[0] && less == (type->aggregation->merge == MERGE_MIN)))
             sum[0] = candidate;
         sum[1] = 1;
     }
@@ -95,20 +101,18 @@ uint64_t aggregation_sum_row(const uint64_t *per_cpu, unsigned cpus)
 uint64_t aggregation_integer(const struct type *type, const void *bytes)
 {
     uint64_t value = word_at(bytes, 0);
-    switch (type->kind) {
-    case TYPE_MIN:
-    case TYPE_MAX: return word_at(bytes, 8) ? value : 0;
-    case TYPE_AVG:
-    case TYPE_STATS: {
-        uint64_t count = word_at(bytes, 8);
-        if (!count)
-            return 0;
-        if (type->is_signed && (int64_t)value < 0)
-            return 0 - (0 - value) / count;
-        return value / count;
-    }
-    default: return value;
-    }
+    if (!type_is_aggregation(type))
+        return value;
+    if (is_extreme(type))
+        return word_at(bytes, 8) ? value : 0;
+    if (!type->aggregation->is_average)
+        return value;
+    uint64_t count = word_at(bytes, 8);
+    if (!count)
+        return 0;
+    if (type->is_signed && (int64_t)value < 0)
+        return 0 - (0 - value) / count;
+    return value / count;
 }
 
 /* Order. */
@@ -148,12 +152,8 @@ static uint64_t value_rank(const struct type *type, const void *value)
     switch (type->kind) {
     case TYPE_INTEGER:
     case TYPE_ENUM: return word_at(value, 0) ^ bias;
-    case TYPE_COUNT:
-    case TYPE_SUM:
-    case TYPE_AVG:
-    case TYPE_STATS: return aggregation_integer(type, value) ^ bias;
-    case TYPE_MIN:
-    case TYPE_MAX: return aggregation_integer(type, value);
+    case TYPE_AGGREGATION:
+        return type_has_rows(type) ? 0 : aggregation_integer(type, value) ^ (is_extreme(type) ? 0 : bias);
     default: return 0;
     }
 }
@@ -182,7 +182,7 @@ static int compare_key_bytes(const void *a, const void *b, void *context)
 static void line_rank(struct lines *lines, struct line *line, const struct map_entry *entry)
 {
     struct series_point point;
-    if (lines->map->value->kind != TYPE_TSERIES)
+    if (!type_has_shape(lines->map->value, AGGREGATION_SERIES))
         line->rank += word_at(entry->value, 0);
     else if (series_point(lines->map->value, entry->value, &point)) {
         line->rank = point.epoch > line->rank ? point.epoch : line->rank;
@@ -232,7 +232,7 @@ static void gather_rows(struct lines *lines, const struct line *line, struct map
 {
     const struct map_snapshot *map = lines->map;
     size_t key_size = is_keyed(map) ? type_storage(map->key) : 0, points = 0;
-    uint32_t rows = type_histogram_rows(map->value);
+    uint32_t rows = type_rows(map->value);
     if (lines->counts)
         memset(lines->counts, 0, rows * sizeof *lines->counts);
     for (size_t i = 0; i < line->rows; i++) {
@@ -263,13 +263,12 @@ static void print_map_value(struct printer *printer, struct lines *lines, const 
     if (lines->points)
         print_series(printer, map->value, series.points, series.count, series.last);
     else
-        print_histogram(printer, map->value, lines->counts, divisor);
+        map->value->aggregation->print(printer, map->value, lines->counts, divisor);
 }
 
 static bool is_bcc_histogram(const struct printer *printer, const struct map_snapshot *map)
 {
-    return printer->bcc_histograms && !printer->json &&
-           (map->value->kind == TYPE_HIST || map->value->kind == TYPE_LHIST);
+    return printer->bcc_histograms && !printer->json && type_has_shape(map->value, AGGREGATION_ROWS);
 }
 
 /* name[key] and what stands between it and the value. */
@@ -284,7 +283,7 @@ static void print_head(struct printer *printer, const struct map_snapshot *map, 
         print_key(printer, map->key, key);
         text_char(out, ']');
     }
-    text_add(out, type_has_rows(map->value) ? ":\n" : ": ");
+    text_add(out, type_has_rows(map->value) && !map->value->aggregation->is_line ? ":\n" : ": ");
 }
 
 static void print_lines(struct printer *printer, struct lines *lines, size_t skip, uint64_t divisor)
@@ -305,13 +304,19 @@ static void print_lines(struct printer *printer, struct lines *lines, size_t ski
     }
 }
 
+/* The type of the line in JSON. */
+static const char *record_of(const struct type *type)
+{
+    static const char *const shapes[] = {"map", "stats", "hist", "tseries"};
+    const struct aggregation *kind = type->aggregation;
+    if (!type_is_aggregation(type))
+        return "map";
+    return kind->record ? kind->record : kind->is_average ? "stats" : shapes[kind->shape];
+}
+
 static void begin_json(struct printer *printer, const struct map_snapshot *map)
 {
-    bool stats = map->value->kind == TYPE_AVG || map->value->kind == TYPE_STATS;
-    record_begin(printer, map->value->kind == TYPE_TSERIES ? "tseries"
-                          : type_has_rows(map->value)      ? "hist"
-                          : stats                          ? "stats"
-                                                           : "map");
+    record_begin(printer, record_of(map->value));
     text_add(printer->out, ", \"data\": {");
     json_string(printer->out, map->name);
     text_add(printer->out, ": ");
@@ -333,7 +338,7 @@ static void lines_free(struct lines *lines)
 /* One line per key, in order. A series without a key is one line too: every entry is one of its intervals. */
 static int lines_make(struct lines *lines, const struct map_snapshot *map)
 {
-    bool series = map->value->kind == TYPE_TSERIES,
+    bool series = type_has_shape(map->value, AGGREGATION_SERIES),
          rows = series || (type_has_rows(map->value) && is_keyed(map));
     *lines = (struct lines){.map = map, .items = calloc(map->count + 1, sizeof *lines->items)};
     if (rows)
@@ -341,7 +346,7 @@ static int lines_make(struct lines *lines, const struct map_snapshot *map)
     if (series)
         lines->points = calloc(map->count + 1, sizeof *lines->points);
     else if (rows)
-        lines->counts = calloc(type_histogram_rows(map->value), sizeof *lines->counts);
+        lines->counts = calloc(type_rows(map->value), sizeof *lines->counts);
     if (!lines->items || (rows && (!lines->by_key || (!lines->points && !lines->counts)))) {
         lines_free(lines);
         return -ENOMEM;
@@ -379,7 +384,7 @@ static int print_scalar_map(struct printer *printer, const struct map_snapshot *
         begin_json(printer, map);
     else
         print_head(printer, map, NULL);
-    if (map->value->kind == TYPE_TSERIES)
+    if (type_has_shape(map->value, AGGREGATION_SERIES))
         status = print_scalar_series(printer, map);
     else
         print_value_divided(printer, map->value, map->count ? map->entries[0].value : zero, divisor);

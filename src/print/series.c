@@ -225,7 +225,7 @@ static void put_json(struct text *out, const struct type *type, const struct ser
 void print_series(struct printer *printer, const struct type *type, const struct series_point *points,
                   size_t count, uint64_t last)
 {
-    uint64_t intervals = type_histogram_rows(type);
+    uint64_t intervals = type_rows(type);
     uint64_t first = last >= intervals ? last - intervals + 1 : 0;
     while (count && points->epoch < first) {
         points++;

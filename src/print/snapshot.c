@@ -45,18 +45,8 @@ static int snapshot_element(void *state, const uint8_t *key, const uint8_t *valu
 
 static bool snapshot_is_unset(const struct image_map *map, const uint8_t *value, size_t size)
 {
-    switch (map->value->kind) {
-    case TYPE_MIN:
-    case TYPE_MAX:
-    case TYPE_AVG:
-    case TYPE_STATS:
-    case TYPE_HIST:
-    case TYPE_LHIST:
-    case TYPE_TSERIES: break;
-    default:
-        if (!map->is_emptied)
-            return false;
-    }
+    if ((!type_is_aggregation(map->value) || map->value->aggregation->starts_at_zero) && !map->is_emptied)
+        return false;
     for (size_t i = 0; i < size; i++)
         if (value[i])
             return false;
@@ -68,12 +58,11 @@ static int snapshot_take(struct host *host, const struct image *image, size_t in
                          struct snapshot *snapshot, struct map_snapshot *taken, struct map_entry **entries)
 {
     const struct image_map *map = &image->maps[index];
-    bool histogram = map->value->kind == TYPE_HIST || map->value->kind == TYPE_LHIST;
     *snapshot = (struct snapshot){
         .map = map,
         .cpus = host->features.cpus,
         .per_cpu = type_is_per_cpu(map->value),
-        .rows = histogram && map->key,
+        .rows = type_has_shape(map->value, AGGREGATION_ROWS) && map->key,
         .key_bytes = map->key ? map->key_size : 0,
         .value_bytes = map->value_size,
     };

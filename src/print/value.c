@@ -668,36 +668,41 @@ static void write_macaddr(struct walk *walk, const struct type *type, struct byt
 
 /* Aggregations, summed. */
 
-static void write_aggregation(struct walk *walk, const struct type *type, struct bytes bytes)
-{
-    if (bytes.left < type_storage(type))
-        return;
-    write_number(walk, divide(walk, aggregation_integer(type, bytes.at), type->is_signed), type->is_signed);
-}
-
 static void write_stats(struct walk *walk, const struct type *type, struct bytes bytes)
 {
-    if (bytes.left < type_storage(type))
-        return;
     struct text *out = walk->out;
+    const uint64_t average = divide(walk, aggregation_integer(type, bytes.at), type->is_signed);
     text_add(out, walk->json ? "{\"count\": " : "{ .count = ");
     write_number(walk, load_word(bytes, 8), false);
     text_add(out, walk->json ? ", \"average\": " : ", .average = ");
-    write_aggregation(walk, type, bytes);
+    write_number(walk, average, type->is_signed);
     text_add(out, walk->json ? ", \"total\": " : ", .total = ");
     write_number(walk, load_word(bytes, 0), type->is_signed);
     text_add(out, walk->json ? "}" : " }");
 }
 
-static void write_histogram(struct walk *walk, const struct type *type, struct bytes bytes)
+static void write_rows(struct walk *walk, const struct type *type, struct bytes bytes)
 {
-    if (bytes.left < type_storage(type))
-        return;
     struct printer *printer = walk->printer;
     bool json = printer->json;
     printer->json = walk->json;
-    print_histogram(printer, type, (const uint64_t *)bytes.at, walk->divisor);
+    type->aggregation->print(printer, type, (const uint64_t *)bytes.at, walk->divisor);
     printer->json = json;
+}
+
+static void write_aggregation(struct walk *walk, const struct type *type, struct bytes bytes)
+{
+    if (bytes.left < type_storage(type))
+        return;
+    switch (type->aggregation->shape) {
+    case AGGREGATION_NUMBER:
+        write_number(walk, divide(walk, aggregation_integer(type, bytes.at), type->is_signed),
+                     type->is_signed);
+        break;
+    case AGGREGATION_STATS: write_stats(walk, type, bytes); break;
+    case AGGREGATION_ROWS: write_rows(walk, type, bytes); break;
+    case AGGREGATION_SERIES: break; /* only maps print it */
+    }
 }
 
 static writer *const writers[] = {
@@ -721,15 +726,7 @@ static writer *const writers[] = {
     [TYPE_PROBE_NAME] = write_name,
     [TYPE_MACADDR] = write_macaddr,
     [TYPE_CGROUP_PATH] = write_name,
-    [TYPE_COUNT] = write_aggregation,
-    [TYPE_SUM] = write_aggregation,
-    [TYPE_MIN] = write_aggregation,
-    [TYPE_MAX] = write_aggregation,
-    [TYPE_AVG] = write_aggregation,
-    [TYPE_STATS] = write_stats,
-    [TYPE_HIST] = write_histogram,
-    [TYPE_LHIST] = write_histogram,
-    [TYPE_TSERIES] = write_none, /* only maps print it */
+    [TYPE_AGGREGATION] = write_aggregation,
 };
 
 static void write_value(struct walk *walk, const struct type *type, struct bytes bytes)

@@ -48,6 +48,17 @@ void value_make(struct spoor_tracer_value *value, struct spoor_tracer *tracer, c
     make(value, &from, type, bytes, type_storage(type), 0);
 }
 
+static enum spoor_tracer_kind aggregation_kind(const struct aggregation *aggregation)
+{
+    switch (aggregation->shape) {
+    case AGGREGATION_NUMBER: return aggregation->is_average ? SPOOR_TRACER_STATS : SPOOR_TRACER_INTEGER;
+    case AGGREGATION_STATS: return SPOOR_TRACER_STATS;
+    case AGGREGATION_ROWS: return SPOOR_TRACER_HISTOGRAM;
+    case AGGREGATION_SERIES: return SPOOR_TRACER_SERIES;
+    }
+    return SPOOR_TRACER_NONE;
+}
+
 enum spoor_tracer_kind spoor_tracer_kind(const struct spoor_tracer_value *value)
 {
     struct view at = view(value);
@@ -58,20 +69,12 @@ enum spoor_tracer_kind spoor_tracer_kind(const struct spoor_tracer_value *value)
     case TYPE_INTEGER:
     case TYPE_BOOL:
     case TYPE_ENUM:
-    case TYPE_POINTER:
-    case TYPE_COUNT:
-    case TYPE_SUM:
-    case TYPE_MIN:
-    case TYPE_MAX: return SPOOR_TRACER_INTEGER;
+    case TYPE_POINTER: return SPOOR_TRACER_INTEGER;
     case TYPE_BUFFER: return SPOOR_TRACER_BYTES;
     case TYPE_ARRAY:
     case TYPE_STRUCT:
     case TYPE_TUPLE: return SPOOR_TRACER_TUPLE;
-    case TYPE_AVG:
-    case TYPE_STATS: return SPOOR_TRACER_STATS;
-    case TYPE_HIST:
-    case TYPE_LHIST: return SPOOR_TRACER_HISTOGRAM;
-    case TYPE_TSERIES: return SPOOR_TRACER_SERIES;
+    case TYPE_AGGREGATION: return aggregation_kind(at.type->aggregation);
     default: return SPOOR_TRACER_TEXT;
     }
 }
@@ -137,7 +140,7 @@ static int print_guarded(void *state)
     printer.out = &print->out;
     printer.json = false;
     printer.scratch = (struct text){0};
-    if (print->at.type->kind == TYPE_TSERIES) {
+    if (type_has_shape(print->at.type, AGGREGATION_SERIES)) {
         const struct map_series *series = (const void *)print->at.bytes;
         print_series(&printer, print->at.type, series->points, series->count, series->last);
     } else
@@ -308,7 +311,7 @@ static uint64_t row_count(const struct view *at, uint32_t row)
 /* The first row that is not 0, and how many there are up to the last. */
 static size_t shown_rows(const struct view *at, uint32_t *first)
 {
-    uint32_t rows = type_histogram_rows(at->type), end = 0;
+    uint32_t rows = type_rows(at->type), end = 0;
     *first = rows;
     for (uint32_t i = 0; i < rows; i++)
         if (row_count(at, i)) {
@@ -334,7 +337,7 @@ int spoor_tracer_row(const struct spoor_tracer_value *value, size_t index, struc
         return -EINVAL;
     if (index >= shown_rows(&at, &first))
         return -ERANGE;
-    struct histogram_bounds bounds = histogram_bounds(at.type, first + (uint32_t)index);
+    struct histogram_bounds bounds = at.type->aggregation->bounds(at.type, first + (uint32_t)index);
     *row = (struct spoor_tracer_row){.low = bounds.low,
                                      .high = bounds.high,
                                      .count = row_count(&at, first + (uint32_t)index),

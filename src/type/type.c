@@ -11,7 +11,6 @@
 enum {
     TYPE_DEPTH = 32,    /* nesting that any walk follows */
     TYPE_BUDGET = 4096, /* steps of one comparison or search */
-    HISTOGRAM_ROWS_MAX = 1 << 20,
 };
 
 const struct type type_none = {.kind = TYPE_NONE};
@@ -32,21 +31,27 @@ static const struct kind_facts {
     const char *name;
     uint8_t storage, size;
 } kind_facts[] = {
-    [TYPE_NONE] = {"void", 0, 0},           [TYPE_INTEGER] = {"int", 8, 8},
-    [TYPE_BOOL] = {"bool", 8, 1},           [TYPE_ENUM] = {"enum", 8, 4},
-    [TYPE_POINTER] = {"pointer", 8, 8},     [TYPE_STRING] = {"string", 0, 0},
-    [TYPE_BUFFER] = {"buffer", 0, 0},       [TYPE_ARRAY] = {"array", 0, 0},
-    [TYPE_STRUCT] = {"struct", 0, 0},       [TYPE_TUPLE] = {"tuple", 0, 0},
-    [TYPE_KSYM] = {"ksym_t", 8, 8},         [TYPE_USYM] = {"usym_t", 16, 16},
-    [TYPE_KSTACK] = {"kstack_t", 8, 8},     [TYPE_USTACK] = {"ustack_t", 16, 16},
-    [TYPE_INET] = {"inet", 24, 24},         [TYPE_TIMESTAMP] = {"timestamp", 8, 8},
-    [TYPE_USERNAME] = {"username_t", 8, 8}, [TYPE_PROBE_NAME] = {"string", 8, 8},
-    [TYPE_MACADDR] = {"macaddr_t", 8, 6},   [TYPE_CGROUP_PATH] = {"cgroup_path_t", 8, 8},
-    [TYPE_COUNT] = {"count_t", 8, 8},       [TYPE_SUM] = {"sum_t", 8, 8},
-    [TYPE_MIN] = {"min_t", 16, 8},          [TYPE_MAX] = {"max_t", 16, 8},
-    [TYPE_AVG] = {"avg_t", 16, 8},          [TYPE_STATS] = {"stats_t", 16, 8},
-    [TYPE_HIST] = {"hist_t", 0, 8},         [TYPE_LHIST] = {"lhist_t", 0, 8},
-    [TYPE_TSERIES] = {"tseries_t", 24, 8},
+    [TYPE_NONE] = {"void", 0, 0},
+    [TYPE_INTEGER] = {"int", 8, 8},
+    [TYPE_BOOL] = {"bool", 8, 1},
+    [TYPE_ENUM] = {"enum", 8, 4},
+    [TYPE_POINTER] = {"pointer", 8, 8},
+    [TYPE_STRING] = {"string", 0, 0},
+    [TYPE_BUFFER] = {"buffer", 0, 0},
+    [TYPE_ARRAY] = {"array", 0, 0},
+    [TYPE_STRUCT] = {"struct", 0, 0},
+    [TYPE_TUPLE] = {"tuple", 0, 0},
+    [TYPE_KSYM] = {"ksym_t", 8, 8},
+    [TYPE_USYM] = {"usym_t", 16, 16},
+    [TYPE_KSTACK] = {"kstack_t", 8, 8},
+    [TYPE_USTACK] = {"ustack_t", 16, 16},
+    [TYPE_INET] = {"inet", 24, 24},
+    [TYPE_TIMESTAMP] = {"timestamp", 8, 8},
+    [TYPE_USERNAME] = {"username_t", 8, 8},
+    [TYPE_PROBE_NAME] = {"string", 8, 8},
+    [TYPE_MACADDR] = {"macaddr_t", 8, 6},
+    [TYPE_CGROUP_PATH] = {"cgroup_path_t", 8, 8},
+    [TYPE_AGGREGATION] = {"aggregation", 0, 8},
 };
 
 static uint32_t round_to_word(uint64_t bytes)
@@ -185,11 +190,13 @@ const struct type *type_simple(struct arena *arena, enum type_kind kind)
     return type_new(arena, kind, kind_facts[kind].size);
 }
 
-const struct type *type_aggregation(struct arena *arena, enum type_kind kind, const struct type *value)
+const struct type *type_aggregation(struct arena *arena, const struct aggregation *kind,
+                                    const struct type *value)
 {
-    struct type *type = type_new(arena, kind, kind_facts[kind].size);
+    struct type *type = type_new(arena, TYPE_AGGREGATION, kind_facts[TYPE_AGGREGATION].size);
+    type->aggregation = kind;
     type->target = value;
-    type->is_signed = kind != TYPE_COUNT && value && value->is_signed;
+    type->is_signed = !kind->is_unsigned && value && value->is_signed;
     return type;
 }
 
@@ -240,12 +247,17 @@ bool type_is_number(const struct type *type)
 
 bool type_is_aggregation(const struct type *type)
 {
-    return type->kind >= TYPE_COUNT && type->kind <= TYPE_TSERIES;
+    return type->kind == TYPE_AGGREGATION;
 }
 
 bool type_has_rows(const struct type *type)
 {
-    return type->kind >= TYPE_HIST && type->kind <= TYPE_TSERIES;
+    return type_is_aggregation(type) && type->aggregation->rows;
+}
+
+bool type_has_shape(const struct type *type, enum aggregation_shape shape)
+{
+    return type_is_aggregation(type) && type->aggregation->shape == shape;
 }
 
 bool type_is_per_cpu(const struct type *type)
@@ -255,7 +267,7 @@ bool type_is_per_cpu(const struct type *type)
 
 bool type_reads_as_integer(const struct type *type)
 {
-    return type->kind >= TYPE_COUNT && type->kind <= TYPE_STATS;
+    return type_is_aggregation(type) && !type->aggregation->rows;
 }
 
 static bool has_name(const struct type *type)
@@ -327,6 +339,16 @@ void type_difference(struct text *out, const struct type *a, const struct type *
                     member->name ? member->name : "");
 }
 
+/* Of two aggregations. */
+static bool same_parameters(const struct type *a, const struct type *b)
+{
+    bool same = a->aggregation == b->aggregation && a->minimum == b->minimum && a->maximum == b->maximum &&
+                a->step == b->step && a->series == b->series && a->count == b->count;
+    for (uint32_t i = 0; same && i < a->count; i++)
+        same = a->enumerators[i].value == b->enumerators[i].value;
+    return same;
+}
+
 static bool equal_within(const struct type *a, const struct type *b, unsigned depth, unsigned *budget)
 {
     if (a == b)
@@ -360,16 +382,7 @@ static bool equal_within(const struct type *a, const struct type *b, unsigned de
     case TYPE_USTACK: return a->stack_mode == b->stack_mode && a->stack_frames == b->stack_frames;
     case TYPE_CGROUP_PATH:
     case TYPE_TIMESTAMP: return same_text(a->format, b->format);
-    case TYPE_SUM:
-    case TYPE_MIN:
-    case TYPE_MAX:
-    case TYPE_AVG:
-    case TYPE_STATS: return a->is_signed == b->is_signed;
-    case TYPE_HIST: return a->step == b->step;
-    case TYPE_LHIST: return a->minimum == b->minimum && a->maximum == b->maximum && a->step == b->step;
-    case TYPE_TSERIES:
-        return a->maximum == b->maximum && a->step == b->step && a->series == b->series &&
-               a->is_signed == b->is_signed;
+    case TYPE_AGGREGATION: return same_parameters(a, b) && a->is_signed == b->is_signed;
     default: return true;
     }
 }
@@ -465,14 +478,8 @@ static const struct type *common_within(struct arena *arena, const struct type *
         }
         return type_tuple_like(arena, a, elements);
     }
-    case TYPE_SUM:
-    case TYPE_MIN:
-    case TYPE_MAX:
-    case TYPE_AVG:
-    case TYPE_STATS: /* they differ in sign: a negative value must keep its meaning */
-        return a->is_signed ? a : b;
-    case TYPE_TSERIES:
-        if (a->maximum != b->maximum || a->step != b->step || a->series != b->series)
+    case TYPE_AGGREGATION: /* if they differ in sign, a negative value must keep its meaning */
+        if (!same_parameters(a, b))
             return NULL;
         return a->is_signed ? a : b;
     default: return NULL;
@@ -492,25 +499,14 @@ uint32_t type_storage(const struct type *type)
     case TYPE_STRUCT:
     case TYPE_TUPLE: return round_to_word(type->size);
     case TYPE_BUFFER: return round_to_word((uint64_t)type->size + 8);
-    case TYPE_HIST:
-    case TYPE_LHIST: return type_histogram_rows(type) * 8;
+    case TYPE_AGGREGATION: return 8 * (type->aggregation->words ? type->aggregation->words : type_rows(type));
     default: return kind_facts[type->kind].storage;
     }
 }
 
-uint32_t type_histogram_rows(const struct type *type)
+uint32_t type_rows(const struct type *type)
 {
-    if (type->kind == TYPE_HIST) {
-        unsigned bits = type->step < 0 ? 0 : type->step > 5 ? 5 : (unsigned)type->step;
-        return ((64 - bits) << bits) + 1;
-    }
-    if (type->kind == TYPE_TSERIES)
-        return type->maximum > 0 && type->maximum <= HISTOGRAM_ROWS_MAX ? (uint32_t)type->maximum : 1;
-    if (type->step <= 0 || type->maximum <= type->minimum)
-        return 2;
-    uint64_t range = (uint64_t)type->maximum - (uint64_t)type->minimum;
-    uint64_t rows = (range - 1) / (uint64_t)type->step + 1;
-    return rows > HISTOGRAM_ROWS_MAX - 2 ? HISTOGRAM_ROWS_MAX : (uint32_t)rows + 2;
+    return type->aggregation->rows(type);
 }
 
 void type_complete(const struct type *type)
@@ -647,6 +643,7 @@ static void describe_within(struct text *out, const struct type *type, unsigned 
             text_printf(out, "%s%s%s", type->is_union ? "union" : kind_facts[type->kind].name,
                         has_name(type) ? " " : "", has_name(type) ? type->name : "");
         break;
+    case TYPE_AGGREGATION: text_add(out, type->aggregation->name); break;
     default: text_add(out, kind_facts[type->kind].name); break;
     }
 }

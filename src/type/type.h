@@ -27,12 +27,13 @@
  *   name                    u64 index into the session's name table (probe, func)
  *   macaddr                 6 bytes, 2 zeros
  *   cgroup path             u64 number of the group (format: the type's, a filter of hierarchies, or NULL)
- *   count, sum              u64 / s64 total                                         per CPU
- *   min, max                value, u64 set                                          per CPU
- *   avg, stats              total, u64 count  (total signed as .is_signed says)     per CPU
- *   hist, lhist             u64 per row, keyless; keyed maps have key (key, u64 row) and a u64 value
- *   tseries                 u64 number of the interval since 1970, value, u64 (see enum series_value)  per
- * CPU; one element per interval, a ring of them: the map's key is (key, u64 row), keyless u32 row
+ *   aggregation             per CPU, what its kind says (type/aggregation.h):
+ *     count, sum            u64 / s64 total
+ *     min, max              value, u64 set
+ *     avg, stats            total, u64 count  (total signed as .is_signed says)
+ *     hist, lhist, llhist   u64 per row, keyless; keyed maps have key (key, u64 row) and a u64 value
+ *     tseries               u64 number of the interval since 1970, value, u64 (see enum series_value); one element per
+ *                           interval, a ring of them: the map's key is (key, u64 row), keyless u32 row
  */
 #ifndef SPOOR_TYPE_TYPE_H
 #define SPOOR_TYPE_TYPE_H
@@ -43,6 +44,7 @@
 
 #include "base/arena.h"
 #include "base/text.h"
+#include "type/aggregation.h"
 
 enum type_kind {
     TYPE_NONE, /* void: no value */
@@ -65,15 +67,7 @@ enum type_kind {
     TYPE_PROBE_NAME,
     TYPE_MACADDR,
     TYPE_CGROUP_PATH,
-    TYPE_COUNT, /* aggregations: only as the value of a map; TYPE_COUNT is the first, TYPE_TSERIES the last */
-    TYPE_SUM,
-    TYPE_MIN,
-    TYPE_MAX,
-    TYPE_AVG,
-    TYPE_STATS,
-    TYPE_HIST,
-    TYPE_LHIST,
-    TYPE_TSERIES,
+    TYPE_AGGREGATION, /* only as the value of a map */
 };
 
 /* What a time series keeps of each interval, and what the third word of its element is then: the time of the
@@ -113,11 +107,12 @@ struct type {
     bool is_union;
     bool
         is_float; /* array of 4 or 8 bytes: they are a float or a double of C, which are only copied and printed */
-    const struct type *target;  /* pointer, array: the element; aggregation: the value aggregated */
-    uint32_t count;             /* array: elements; tuple, struct: fields; enum: enumerators; string: */
-                                /* characters, if it was an array of them */
-    const struct field *fields; /* struct, tuple */
-    const struct enumerator *enumerators;
+    const struct aggregation *aggregation; /* its kind; of others NULL */
+    const struct type *target; /* pointer, array: the element; aggregation: the value aggregated */
+    uint32_t count; /* array: elements; tuple, struct: fields; enum, quantile: enumerators; string: */
+                    /* characters, if it was an array of them */
+    const struct field *fields;           /* struct, tuple */
+    const struct enumerator *enumerators; /* enum; quantile: the shares that were asked for, in millionths */
     int64_t minimum, maximum, step; /* lhist; hist: step = k, the bits of sub-buckets (0..5); tseries: step =
                                        ns of an interval, maximum = number of intervals */
     enum series_value series;       /* tseries */
@@ -156,7 +151,8 @@ bool type_is_record(const struct type *type);
  * in the same place. -1: there is none. */
 int type_element(const struct type *tuple, const struct type *other, uint32_t i);
 const struct type *type_simple(struct arena *arena, enum type_kind kind); /* ksym, usym, inet, name, … */
-const struct type *type_aggregation(struct arena *arena, enum type_kind kind, const struct type *value);
+const struct type *type_aggregation(struct arena *arena, const struct aggregation *kind,
+                                    const struct type *value);
 
 /* ksym_t, usym_t. Where texts stand beside them in one map, an address that no machine has is the index of a name. */
 bool type_is_symbol(const struct type *type);
@@ -164,13 +160,15 @@ bool type_is_symbol(const struct type *type);
 #define SYMBOL_HAS_NAME(address) ((address) >> 62 == 1)
 /* What C's sizeof would say: the members of a tuple at their natural alignment, which in our memory take whole words. */
 uint64_t type_c_size(const struct type *type);
-bool type_is_scalar(const struct type *type);      /* integer, bool, enum, pointer: lives in a register */
-bool type_is_number(const struct type *type);      /* integer, bool, enum */
-bool type_is_aggregation(const struct type *type); /* count … tseries */
-/* An aggregation whose map has an element for each row or interval of a key: hist, lhist, tseries. */
+bool type_is_scalar(const struct type *type); /* integer, bool, enum, pointer: lives in a register */
+bool type_is_number(const struct type *type); /* integer, bool, enum */
+bool type_is_aggregation(const struct type *type);
+bool type_has_shape(const struct type *type,
+                    enum aggregation_shape shape); /* an aggregation, and of this shape */
+/* An aggregation whose map has an element for each row or interval of a key: AGGREGATION_ROWS and AGGREGATION_SERIES. */
 bool type_has_rows(const struct type *type);
 bool type_is_per_cpu(const struct type *type); /* its map is per-CPU: the same set */
-/* An aggregation that reads as an integer in expressions: count, sum, min, max, avg (and stats as avg). */
+/* An aggregation that reads as an integer: AGGREGATION_NUMBER, and AGGREGATION_STATS as its average. */
 bool type_reads_as_integer(const struct type *type);
 /* Is it of this kind, or a tuple with such an element? */
 bool type_holds(const struct type *type, enum type_kind kind);
@@ -183,9 +181,8 @@ void type_difference(struct text *out, const struct type *a, const struct type *
 const struct type *type_common(struct arena *arena, const struct type *a, const struct type *b);
 
 uint32_t type_storage(const struct type *type);
-/* Rows of a hist or lhist, overflow rows included; hist with k sub-bucket bits, see print/histogram.
- * Intervals of a tseries. */
-uint32_t type_histogram_rows(const struct type *type);
+/* How many rows or intervals an aggregation has of which type_has_rows() is true. */
+uint32_t type_rows(const struct type *type);
 
 void type_complete(const struct type *type);
 /* Finds a member, looking into anonymous members; offset is the sum. False: there is none. */

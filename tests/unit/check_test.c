@@ -284,7 +284,7 @@ static void whole_maps_are_told_apart(void **state)
     struct node *element = check_argument(statement(&c, 2)->unary.operand, 0);
     assert_false(check_is_whole_map(element));
     assert_ptr_equal(element->type, &type_i64);
-    assert_int_equal(check_argument(statement(&c, 3)->unary.operand, 0)->type->kind, TYPE_HIST);
+    assert_int_equal(check_argument(statement(&c, 3)->unary.operand, 0)->type->kind, TYPE_AGGREGATION);
     release(&c);
 }
 

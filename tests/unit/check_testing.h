@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "builtin/aggregation.h"
 #include "lang/check/check.h"
 
 /* ---- a small shelf of builtins ---- */
@@ -46,10 +47,9 @@ static const struct type *aggregation(struct checker *checker, struct node *node
 {
     struct type *type = arena_new(checker->arena, struct type);
     struct node *value = check_argument(node, 0);
-    *type = *type_aggregation(checker->arena, (enum type_kind)node->call.builtin->data,
-                              value ? value->type : NULL);
+    *type = *type_aggregation(checker->arena, node->call.builtin->aggregation, value ? value->type : NULL);
     int64_t *const literals[] = {&type->minimum, &type->maximum, &type->step};
-    unsigned first = type->kind == TYPE_HIST ? 2 : 0;
+    unsigned first = type->aggregation == &aggregation_kind_hist ? 2 : 0;
     for (unsigned i = first; i < 3 && check_argument(node, 1 + i - first); i++)
         *literals[i] = (int64_t)check_argument(node, 1 + i - first)->integer.value;
     return type;
@@ -155,15 +155,15 @@ static const struct builtin calls[] = {
 #define AGGREGATION(text, kind_of, few, many, ...)                                                           \
     {                                                                                                        \
         .name = text, .synopsis = text "()", .flags = BUILTIN_CALL | BUILTIN_AGGREGATION, .least = few,      \
-        .most = many, .parameters = {__VA_ARGS__}, .check = aggregation, .data = kind_of                     \
+        .most = many, .parameters = {__VA_ARGS__}, .check = aggregation, .aggregation = kind_of              \
     }
 static const struct builtin aggregations[] = {
-    AGGREGATION("count", TYPE_COUNT, 0, 0, PARAMETER_NONE),
-    AGGREGATION("sum", TYPE_SUM, 1, 1, PARAMETER_INTEGER),
-    AGGREGATION("max", TYPE_MAX, 1, 1, PARAMETER_INTEGER),
-    AGGREGATION("stats", TYPE_STATS, 1, 1, PARAMETER_INTEGER),
-    AGGREGATION("hist", TYPE_HIST, 1, 2, PARAMETER_INTEGER, PARAMETER_LITERAL_INTEGER),
-    AGGREGATION("lhist", TYPE_LHIST, 4, 4, PARAMETER_INTEGER, PARAMETER_LITERAL_INTEGER,
+    AGGREGATION("count", &aggregation_kind_count, 0, 0, PARAMETER_NONE),
+    AGGREGATION("sum", &aggregation_kind_sum, 1, 1, PARAMETER_INTEGER),
+    AGGREGATION("max", &aggregation_kind_max, 1, 1, PARAMETER_INTEGER),
+    AGGREGATION("stats", &aggregation_kind_stats, 1, 1, PARAMETER_INTEGER),
+    AGGREGATION("hist", &aggregation_kind_hist, 1, 2, PARAMETER_INTEGER, PARAMETER_LITERAL_INTEGER),
+    AGGREGATION("lhist", &aggregation_kind_lhist, 4, 4, PARAMETER_INTEGER, PARAMETER_LITERAL_INTEGER,
                 PARAMETER_LITERAL_INTEGER, PARAMETER_LITERAL_INTEGER),
     {0},
 };

@@ -8,16 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "builtin/hist.h"
 #include "print/histogram.h"
 
 static struct type hist_type(unsigned bits)
 {
-    return (struct type){.kind = TYPE_HIST, .step = bits};
+    return (struct type){.kind = TYPE_AGGREGATION, .aggregation = &aggregation_kind_hist, .step = bits};
 }
 
 static struct type lhist_type(int64_t minimum, int64_t maximum, int64_t step)
 {
-    return (struct type){.kind = TYPE_LHIST, .minimum = minimum, .maximum = maximum, .step = step};
+    return (struct type){.kind = TYPE_AGGREGATION,
+                         .aggregation = &aggregation_kind_lhist,
+                         .minimum = minimum,
+                         .maximum = maximum,
+                         .step = step};
 }
 
 static void assert_label(const struct type *type, uint32_t row, const char *expected)
@@ -30,9 +35,9 @@ static void assert_label(const struct type *type, uint32_t row, const char *expe
 
 static void assert_within(const struct type *type, int64_t value)
 {
-    uint32_t row = histogram_type_row(type, value);
-    assert_true(row < type_histogram_rows(type));
-    struct histogram_bounds bounds = histogram_bounds(type, row);
+    uint32_t row = type->aggregation->row(type, value);
+    assert_true(row < type_rows(type));
+    struct histogram_bounds bounds = type->aggregation->bounds(type, row);
     assert_true(!bounds.has_low || value >= bounds.low);
     assert_true(!bounds.has_high || value <= bounds.high);
 }
@@ -73,8 +78,8 @@ static void every_value_is_within_its_row(void **state)
         struct type type = hist_type(bits);
         for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
             assert_within(&type, edges[i]);
-        assert_int_equal(histogram_row(bits, INT64_MAX), type_histogram_rows(&type) - 1);
-        assert_int_equal(histogram_row(bits, -1), 0);
+        assert_int_equal(hist_row_of(bits, INT64_MAX), type_rows(&type) - 1);
+        assert_int_equal(hist_row_of(bits, -1), 0);
     }
     const struct type linear[] = {lhist_type(0, 100, 10), lhist_type(-7, 100, 9), lhist_type(5, 6, 1),
                                   lhist_type(INT64_MIN, INT64_MAX, INT64_MAX / 10), lhist_type(0, 10, 100)};
@@ -88,23 +93,23 @@ static void rows_are_contiguous(void **state)
     (void)state;
     for (unsigned bits = 0; bits <= HISTOGRAM_BITS_MAX; bits++) {
         struct type type = hist_type(bits);
-        for (uint32_t row = 1; row < type_histogram_rows(&type); row++) {
-            struct histogram_bounds bounds = histogram_bounds(&type, row);
-            assert_int_equal(histogram_row(bits, bounds.low), row);
-            assert_int_equal(histogram_row(bits, bounds.high), row);
-            assert_true(histogram_bounds(&type, row - 1).high == bounds.low - 1);
+        for (uint32_t row = 1; row < type_rows(&type); row++) {
+            struct histogram_bounds bounds = type.aggregation->bounds(&type, row);
+            assert_int_equal(hist_row_of(bits, bounds.low), row);
+            assert_int_equal(hist_row_of(bits, bounds.high), row);
+            assert_true(type.aggregation->bounds(&type, row - 1).high == bounds.low - 1);
         }
-        assert_true(histogram_bounds(&type, type_histogram_rows(&type) - 1).high == INT64_MAX);
+        assert_true(type.aggregation->bounds(&type, type_rows(&type) - 1).high == INT64_MAX);
     }
     struct type type = lhist_type(-10, 95, 10);
-    for (uint32_t row = 1; row + 1 < type_histogram_rows(&type); row++) {
-        struct histogram_bounds bounds = histogram_bounds(&type, row);
-        assert_int_equal(lhist_row(-10, 95, 10, bounds.low), row);
-        assert_int_equal(lhist_row(-10, 95, 10, bounds.high), row);
-        assert_int_equal(histogram_bounds(&type, row - 1).high, bounds.low - 1);
+    for (uint32_t row = 1; row + 1 < type_rows(&type); row++) {
+        struct histogram_bounds bounds = type.aggregation->bounds(&type, row);
+        assert_int_equal(type.aggregation->row(&type, bounds.low), row);
+        assert_int_equal(type.aggregation->row(&type, bounds.high), row);
+        assert_int_equal(type.aggregation->bounds(&type, row - 1).high, bounds.low - 1);
     }
-    assert_int_equal(lhist_row(-10, 95, 10, 95), type_histogram_rows(&type) - 1);
-    assert_int_equal(lhist_row(-10, 95, 10, 94), type_histogram_rows(&type) - 2);
+    assert_int_equal(type.aggregation->row(&type, 95), type_rows(&type) - 1);
+    assert_int_equal(type.aggregation->row(&type, 94), type_rows(&type) - 2);
 }
 
 static void hist_labels(void **state)
@@ -112,21 +117,21 @@ static void hist_labels(void **state)
     (void)state;
     struct type type = hist_type(0);
     assert_label(&type, 0, "(..., 0)");
-    assert_label(&type, histogram_row(0, 0), "[0]");
-    assert_label(&type, histogram_row(0, 1), "[1]");
-    assert_label(&type, histogram_row(0, 2), "[2, 4)");
-    assert_label(&type, histogram_row(0, 512), "[512, 1K)");
-    assert_label(&type, histogram_row(0, 1024), "[1K, 2K)");
-    assert_label(&type, histogram_row(0, (1 << 20) - 1), "[512K, 1M)");
-    assert_label(&type, histogram_row(0, INT64_MAX), "[4E, 8E)");
+    assert_label(&type, hist_row_of(0, 0), "[0]");
+    assert_label(&type, hist_row_of(0, 1), "[1]");
+    assert_label(&type, hist_row_of(0, 2), "[2, 4)");
+    assert_label(&type, hist_row_of(0, 512), "[512, 1K)");
+    assert_label(&type, hist_row_of(0, 1024), "[1K, 2K)");
+    assert_label(&type, hist_row_of(0, (1 << 20) - 1), "[512K, 1M)");
+    assert_label(&type, hist_row_of(0, INT64_MAX), "[4E, 8E)");
     type = hist_type(2);
-    assert_label(&type, histogram_row(2, 7), "[7]");
-    assert_label(&type, histogram_row(2, 8), "[8, 10)");
-    assert_label(&type, histogram_row(2, 224), "[224, 256)");
-    assert_label(&type, histogram_row(2, 5 << 10), "[5K, 6K)");
+    assert_label(&type, hist_row_of(2, 7), "[7]");
+    assert_label(&type, hist_row_of(2, 8), "[8, 10)");
+    assert_label(&type, hist_row_of(2, 224), "[224, 256)");
+    assert_label(&type, hist_row_of(2, 5 << 10), "[5K, 6K)");
     type = hist_type(5);
-    assert_label(&type, histogram_row(5, 63), "[63]");
-    assert_label(&type, histogram_row(5, 64), "[64, 66)");
+    assert_label(&type, hist_row_of(5, 63), "[63]");
+    assert_label(&type, hist_row_of(5, 64), "[64, 66)");
 }
 
 static void lhist_labels(void **state)
@@ -169,7 +174,7 @@ static void rows_as_text(void **state)
     assert_rows(&type, counts, 1, false, "");
     static const int64_t values[] = {-1, 2, 3, 7, 20};
     for (size_t i = 0; i < 5; i++)
-        counts[histogram_row(0, values[i])]++;
+        counts[hist_row_of(0, values[i])]++;
     assert_rows(&type, counts, 1, false,
                 "(..., 0)               1 |@@@@@@@@@@@@@@@@@@@@@@@@@@                          |\n"
                 "[0]                    0 |                                                    |\n"
@@ -217,19 +222,20 @@ static void rows_as_json(void **state)
 static void nonsense_parameters_are_harmless(void **state)
 {
     (void)state;
-    struct type types[] = {lhist_type(10, 0, 1),
-                           lhist_type(0, 10, 0),
-                           lhist_type(0, 10, -3),
-                           lhist_type(0, 0, 1),
-                           lhist_type(INT64_MIN, 0, 1),
-                           lhist_type(INT64_MAX, INT64_MIN, 7),
-                           {.kind = TYPE_HIST, .step = -4},
-                           {.kind = TYPE_HIST, .step = INT64_MAX}};
+    struct type types[] = {
+        lhist_type(10, 0, 1),
+        lhist_type(0, 10, 0),
+        lhist_type(0, 10, -3),
+        lhist_type(0, 0, 1),
+        lhist_type(INT64_MIN, 0, 1),
+        lhist_type(INT64_MAX, INT64_MIN, 7),
+        {.kind = TYPE_AGGREGATION, .aggregation = &aggregation_kind_hist, .step = -4},
+        {.kind = TYPE_AGGREGATION, .aggregation = &aggregation_kind_hist, .step = INT64_MAX}};
     struct text text = {0};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        uint32_t rows = type_histogram_rows(&types[t]);
+        uint32_t rows = type_rows(&types[t]);
         for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
-            assert_true(histogram_type_row(&types[t], edges[i]) < rows);
+            assert_true(types[t].aggregation->row(&types[t], edges[i]) < rows);
         for (uint32_t row = 0; row < rows && row < 100; row++)
             histogram_label(&text, &types[t], row);
         histogram_label(&text, &types[t], rows - 1);
@@ -246,7 +252,7 @@ static void bcc_layout_of_extremes(void **state)
     const struct type types[] = {hist_type(0), hist_type(3), lhist_type(-5, 5, 3),
                                  lhist_type(INT64_MIN, 0, 1), lhist_type(INT64_MAX, INT64_MIN, 7)};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        const uint32_t rows = type_histogram_rows(&types[t]);
+        const uint32_t rows = type_rows(&types[t]);
         uint64_t *counts = calloc(rows, sizeof *counts);
         struct text text = {0};
         print_histogram_bcc(&text, &types[t], counts, "t");

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "builtin/hist.h"
 #include "print/histogram.h"
 #include "print/json.h"
 #include "print/map.h"
@@ -310,9 +311,9 @@ static void values(void **state)
     struct type moment = {.kind = TYPE_TIMESTAMP, .size = 8, .format = "\"%f\""};
     value(&moment, WORDS(1000));
     assert_json("\"\\\"000001\\\"\"");
-    value(type_aggregation(&arena, TYPE_STATS, &type_i64), WORDS(6, 3));
+    value(type_aggregation(&arena, &aggregation_kind_stats, &type_i64), WORDS(6, 3));
     assert_json("{\"count\": 3, \"average\": 2, \"total\": 6}");
-    value(type_aggregation(&arena, TYPE_AVG, &type_i64), WORDS(6, 3));
+    value(type_aggregation(&arena, &aggregation_kind_avg, &type_i64), WORDS(6, 3));
     assert_json("2");
     struct field fields[] = {{.name = "a", .type = &type_i32},
                              {.name = "s\"", .type = type_array(&arena, &type_i8, 4), .offset = 4},
@@ -370,7 +371,8 @@ static void map(const char *name, const struct type *key, const struct type *typ
 static void maps(void **state)
 {
     (void)state;
-    const struct type *name = type_string(&arena, 16), *count = type_aggregation(&arena, TYPE_COUNT, NULL);
+    const struct type *name = type_string(&arena, 16),
+                      *count = type_aggregation(&arena, &aggregation_kind_count, NULL);
     const struct type *two[] = {name, &type_i8}, *pair[] = {&type_i8, &type_i8};
     const struct type *nested[] = {&type_i8, type_tuple(&arena, pair, 2)};
     struct map_entry entries[] = {{"key1\0\0\0\0\0\0\0\0\0\0\0", WORDS(3)},
@@ -388,10 +390,10 @@ static void maps(void **state)
     map("@m", type_tuple(&arena, nested, 2), &type_i8,
         &(struct map_entry){WORDS((uint64_t)-4, (uint64_t)-5, (uint64_t)-6), WORDS(1)}, 1);
     assert_json("{\"type\": \"map\", \"data\": {\"@m\": {\"-4,(-5,-6)\": 1}}}\n");
-    map("@st", NULL, type_aggregation(&arena, TYPE_STATS, &type_i64), &(struct map_entry){NULL, WORDS(5, 1)},
-        1);
+    map("@st", NULL, type_aggregation(&arena, &aggregation_kind_stats, &type_i64),
+        &(struct map_entry){NULL, WORDS(5, 1)}, 1);
     assert_json("{\"type\": \"stats\", \"data\": {\"@st\": {\"count\": 1, \"average\": 5, \"total\": 5}}}\n");
-    map("@av", &type_i8, type_aggregation(&arena, TYPE_AVG, &type_i64),
+    map("@av", &type_i8, type_aggregation(&arena, &aggregation_kind_avg, &type_i64),
         &(struct map_entry){WORDS(1), WORDS(6, 2)}, 1);
     assert_json("{\"type\": \"stats\", \"data\": {\"@av\": {\"1\": 3}}}\n");
 }
@@ -399,15 +401,15 @@ static void maps(void **state)
 static void histograms(void **state)
 {
     (void)state;
-    struct type hist = {.kind = TYPE_HIST, .size = 8};
+    struct type hist = {.kind = TYPE_AGGREGATION, .aggregation = &aggregation_kind_hist, .size = 8};
     uint64_t counts[65] = {0};
     struct map_entry scalar = {NULL, counts};
     map("@h", NULL, &hist, &scalar, 1);
     assert_json("{\"type\": \"hist\", \"data\": {\"@h\": []}}\n");
-    counts[histogram_row(0, 5)] = 1;
+    counts[hist_row_of(0, 5)] = 1;
     map("@h", NULL, &hist, &scalar, 1);
     assert_json("{\"type\": \"hist\", \"data\": {\"@h\": [{\"min\": 4, \"max\": 7, \"count\": 1}]}}\n");
-    uint64_t key[3] = {0, 0, histogram_row(0, 5)};
+    uint64_t key[3] = {0, 0, hist_row_of(0, 5)};
     memcpy(key, "k", 1);
     map("@h", type_string(&arena, 16), &hist, &(struct map_entry){key, WORDS(1)}, 1);
     assert_json(

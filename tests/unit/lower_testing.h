@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "builtin/aggregation.h"
 #include "bpf/emit/btf_write.h"
 #include "bpf/lower/lower.h"
 #include "lang/parse/parse.h"
@@ -146,7 +147,7 @@ static inline const struct type *check_aggregation(struct checker *checker, stru
 {
     struct node *value = check_argument(node, 0);
     const struct type *type = value && value->type && value->type->is_signed ? &type_i64 : &type_u64;
-    return type_aggregation(checker->arena, (enum type_kind)node->call.builtin->data, type);
+    return type_aggregation(checker->arena, node->call.builtin->aggregation, type);
 }
 
 static inline void update_sum(struct lowering *l, struct node *map, struct node *node)
@@ -155,7 +156,7 @@ static inline void update_sum(struct lowering *l, struct node *map, struct node 
     struct ir *value = argument ? lower_scalar(l, argument) : ir_constant(&l->b, 1);
     struct ir *at = lower_map_element(l, map->map.symbol, lower_map_key(l, map), map->span);
     lower_add(l, at, 0, value);
-    if (node->call.builtin->data == TYPE_AVG)
+    if (node->call.builtin->aggregation == &aggregation_kind_avg)
         lower_add(l, at, 8, ir_constant(&l->b, 1));
 }
 
@@ -230,7 +231,7 @@ static const struct builtin testing_family[] = {
     {"kernel_stack", "kernel_stack()", BUILTIN_CALL, .result = &type_u64, .lower = lower_stack_id, .data = 0},
     {"user_stack", "user_stack()", BUILTIN_CALL, .result = &type_u64, .lower = lower_stack_id, .data = 1},
     {"count", "count()", BUILTIN_CALL | BUILTIN_AGGREGATION, .check = check_aggregation, .update = update_sum,
-     .data = TYPE_COUNT},
+     .aggregation = &aggregation_kind_count},
     {"sum",
      "sum(n)",
      BUILTIN_CALL | BUILTIN_AGGREGATION,
@@ -239,7 +240,7 @@ static const struct builtin testing_family[] = {
      {PARAMETER_INTEGER},
      .check = check_aggregation,
      .update = update_sum,
-     .data = TYPE_SUM},
+     .aggregation = &aggregation_kind_sum},
     {"avg",
      "avg(n)",
      BUILTIN_CALL | BUILTIN_AGGREGATION,
@@ -248,7 +249,7 @@ static const struct builtin testing_family[] = {
      {PARAMETER_INTEGER},
      .check = check_aggregation,
      .update = update_sum,
-     .data = TYPE_AVG},
+     .aggregation = &aggregation_kind_avg},
     {"max",
      "max(n)",
      BUILTIN_CALL | BUILTIN_AGGREGATION,
@@ -257,7 +258,7 @@ static const struct builtin testing_family[] = {
      {PARAMETER_INTEGER},
      .check = check_aggregation,
      .update = update_max,
-     .data = TYPE_MAX},
+     .aggregation = &aggregation_kind_max},
     {"hist",
      "hist(n)",
      BUILTIN_CALL | BUILTIN_AGGREGATION,
@@ -266,7 +267,7 @@ static const struct builtin testing_family[] = {
      {PARAMETER_INTEGER},
      .check = check_aggregation,
      .update = update_row,
-     .data = TYPE_HIST},
+     .aggregation = &aggregation_kind_hist},
     {0},
 };
 static const struct builtin *const testing_families[] = {testing_family};

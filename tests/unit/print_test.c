@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "builtin/hist.h"
 #include "print/histogram.h"
 #include "print/map.h"
 #include "print/record.h"
@@ -103,7 +104,7 @@ static const struct type *simple(enum type_kind kind)
     return type_simple(&arena, kind);
 }
 
-static const struct type *aggregation(enum type_kind kind, const struct type *value)
+static const struct type *aggregation(const struct aggregation *kind, const struct type *value)
 {
     return type_aggregation(&arena, kind, value);
 }
@@ -279,13 +280,14 @@ static void times(void **state)
 static void aggregations(void **state)
 {
     (void)state;
-    const struct type *sum = aggregation(TYPE_SUM, &type_i64), *stats = aggregation(TYPE_STATS, &type_i64);
-    assert_value(aggregation(TYPE_COUNT, NULL), WORDS(UINT64_MAX), "18446744073709551615");
+    const struct type *sum = aggregation(&aggregation_kind_sum, &type_i64),
+                      *stats = aggregation(&aggregation_kind_stats, &type_i64);
+    assert_value(aggregation(&aggregation_kind_count, NULL), WORDS(UINT64_MAX), "18446744073709551615");
     assert_value(sum, WORDS((uint64_t)-3), "-3");
-    assert_value(aggregation(TYPE_MIN, &type_i8), WORDS((uint64_t)-3, 1), "-3");
-    assert_value(aggregation(TYPE_MIN, &type_i8), WORDS((uint64_t)-3, 0), "0");
-    assert_value(aggregation(TYPE_AVG, &type_i64), WORDS((uint64_t)-7, 2), "-3");
-    assert_value(aggregation(TYPE_AVG, &type_u64), WORDS(UINT64_MAX, 0), "0");
+    assert_value(aggregation(&aggregation_kind_min, &type_i8), WORDS((uint64_t)-3, 1), "-3");
+    assert_value(aggregation(&aggregation_kind_min, &type_i8), WORDS((uint64_t)-3, 0), "0");
+    assert_value(aggregation(&aggregation_kind_avg, &type_i64), WORDS((uint64_t)-7, 2), "-3");
+    assert_value(aggregation(&aggregation_kind_avg, &type_u64), WORDS(UINT64_MAX, 0), "0");
     assert_value(stats, WORDS(6, 3), "{ .count = 3, .average = 2, .total = 6 }");
     assert_value(stats, WORDS(UINT64_C(1) << 63, UINT64_MAX),
                  "{ .count = 18446744073709551615, .average = 0, .total = -9223372036854775808 }");
@@ -302,25 +304,28 @@ static void sums_over_cpus(void **state)
 {
     (void)state;
     uint64_t out[65];
-    const struct type *count = aggregation(TYPE_COUNT, NULL);
+    const struct type *count = aggregation(&aggregation_kind_count, NULL);
     aggregation_sum(count, WORDS(1, 2, 3), 3, out);
     assert_int_equal(out[0], 6);
     aggregation_sum(count, WORDS(1), 0, out);
     assert_int_equal(out[0], 0);
-    aggregation_sum(aggregation(TYPE_MIN, &type_i64), WORDS(5, 0, 7, 1, (uint64_t)-2, 1), 3, out);
+    aggregation_sum(aggregation(&aggregation_kind_min, &type_i64), WORDS(5, 0, 7, 1, (uint64_t)-2, 1), 3,
+                    out);
     assert_true((int64_t)out[0] == -2 && out[1] == 1);
-    aggregation_sum(aggregation(TYPE_MIN, &type_u64), WORDS(5, 0, 7, 1, (uint64_t)-2, 1), 3, out);
+    aggregation_sum(aggregation(&aggregation_kind_min, &type_u64), WORDS(5, 0, 7, 1, (uint64_t)-2, 1), 3,
+                    out);
     assert_true(out[0] == 7 && out[1] == 1);
-    aggregation_sum(aggregation(TYPE_MAX, &type_i64), WORDS((uint64_t)-5, 1, 0, 0, (uint64_t)-9, 1), 3, out);
+    aggregation_sum(aggregation(&aggregation_kind_max, &type_i64),
+                    WORDS((uint64_t)-5, 1, 0, 0, (uint64_t)-9, 1), 3, out);
     assert_true((int64_t)out[0] == -5);
-    aggregation_sum(aggregation(TYPE_MAX, &type_i64), WORDS(5, 0, 6, 0), 2, out);
+    aggregation_sum(aggregation(&aggregation_kind_max, &type_i64), WORDS(5, 0, 6, 0), 2, out);
     assert_true(out[0] == 0 && out[1] == 0);
-    aggregation_sum(aggregation(TYPE_AVG, &type_i64), WORDS(5, 1, 7, 2), 2, out);
+    aggregation_sum(aggregation(&aggregation_kind_avg, &type_i64), WORDS(5, 1, 7, 2), 2, out);
     assert_true(out[0] == 12 && out[1] == 3);
     aggregation_sum(&type_i64, WORDS(5, 1), 2, out);
     assert_int_equal(out[0], 5);
     uint64_t rows[2][65] = {{[3] = 1}, {[3] = 2, [64] = 9}};
-    aggregation_sum(aggregation(TYPE_HIST, &type_i64), rows, 2, out);
+    aggregation_sum(aggregation(&aggregation_kind_hist, &type_i64), rows, 2, out);
     assert_true(out[3] == 3 && out[64] == 9 && out[0] == 0);
     assert_int_equal(aggregation_sum_row(WORDS(4, 5), 2), 9);
 }
@@ -348,12 +353,13 @@ static void integer_maps_by_value(void **state)
     assert_string_equal(map_text("@x", &type_i8, &type_i16, entries, 3, 2, 10), "@x[3]: 0\n@x[1]: 3\n");
     assert_string_equal(map_text("@x", &type_i8, &type_i16, entries, 3, 9, 1),
                         "@x[2]: -5\n@x[3]: 8\n@x[1]: 30\n");
-    assert_string_equal(map_text("@x", &type_i8, aggregation(TYPE_COUNT, NULL), entries, 3, 2, 1),
-                        "@x[1]: 30\n@x[2]: 18446744073709551611\n");
+    assert_string_equal(
+        map_text("@x", &type_i8, aggregation(&aggregation_kind_count, NULL), entries, 3, 2, 1),
+        "@x[1]: 30\n@x[2]: 18446744073709551611\n");
     assert_string_equal(map_text("@x", &type_i8, &type_i16, NULL, 0, 0, 0), "");
     assert_string_equal(map_text("@", NULL, &type_i64, entries, 1, 0, 0), "@: 30\n");
     assert_string_equal(map_text("@e", NULL, &type_i64, NULL, 0, 0, 0), "@e: 0\n");
-    assert_string_equal(map_text("@ss", NULL, aggregation(TYPE_STATS, &type_i64), NULL, 0, 0, 0),
+    assert_string_equal(map_text("@ss", NULL, aggregation(&aggregation_kind_stats, &type_i64), NULL, 0, 0, 0),
                         "@ss: { .count = 0, .average = 0, .total = 0 }\n");
 }
 
@@ -361,9 +367,9 @@ static void minimum_maps_as_unsigned(void **state)
 {
     (void)state;
     struct map_entry entries[] = {{"a\0\0\0\0\0\0", WORDS((uint64_t)-5, 1)}, {"b\0\0\0\0\0\0", WORDS(3, 1)}};
-    assert_string_equal(
-        map_text("@mi", type_string(&arena, 8), aggregation(TYPE_MIN, &type_i64), entries, 2, 0, 0),
-        "@mi[b]: 3\n@mi[a]: -5\n");
+    assert_string_equal(map_text("@mi", type_string(&arena, 8), aggregation(&aggregation_kind_min, &type_i64),
+                                 entries, 2, 0, 0),
+                        "@mi[b]: 3\n@mi[a]: -5\n");
 }
 
 static void average_maps_by_average(void **state)
@@ -371,8 +377,9 @@ static void average_maps_by_average(void **state)
     (void)state;
     struct map_entry entries[] = {
         {WORDS(1), WORDS(100, 50)}, {WORDS(2), WORDS(3, 1)}, {WORDS(3), WORDS((uint64_t)-9, 1)}};
-    assert_string_equal(map_text("@", &type_i8, aggregation(TYPE_AVG, &type_i64), entries, 3, 0, 0),
-                        "@[3]: -9\n@[1]: 2\n@[2]: 3\n");
+    assert_string_equal(
+        map_text("@", &type_i8, aggregation(&aggregation_kind_avg, &type_i64), entries, 3, 0, 0),
+        "@[3]: -9\n@[1]: 2\n@[2]: 3\n");
 }
 
 static void other_maps_by_key(void **state)
@@ -396,14 +403,14 @@ static void other_maps_by_key(void **state)
                         "@t[0, z]: (1, 3)\n@t[1, a]: (1, 4)\n@t[1, b]: (1, 2)\n");
     /* Equal values: by key. */
     struct map_entry equal[] = {{WORDS(9), WORDS(1)}, {WORDS(2), WORDS(1)}};
-    assert_string_equal(map_text("@c", &type_i64, aggregation(TYPE_COUNT, NULL), equal, 2, 0, 0),
+    assert_string_equal(map_text("@c", &type_i64, aggregation(&aggregation_kind_count, NULL), equal, 2, 0, 0),
                         "@c[2]: 1\n@c[9]: 1\n");
 }
 
 static void keys_of_every_shape(void **state)
 {
     (void)state;
-    const struct type *count = aggregation(TYPE_COUNT, NULL);
+    const struct type *count = aggregation(&aggregation_kind_count, NULL);
     struct map_entry nested = {WORDS((uint64_t)-4, (uint64_t)-5, (uint64_t)-6), WORDS(12)};
     assert_string_equal(
         map_text("@a", tuple_of(&type_i8, tuple_of(&type_i8, &type_i8)), count, &nested, 1, 0, 0),
@@ -419,9 +426,12 @@ static void keys_of_every_shape(void **state)
 static void histogram_maps(void **state)
 {
     (void)state;
-    struct type hist = {.kind = TYPE_HIST, .size = 8},
-                linear = {.kind = TYPE_LHIST, .maximum = 10240, .step = 1024};
-    uint64_t five = histogram_row(0, 5), big = lhist_row(0, 10240, 1024, 2048);
+    struct type hist = {.kind = TYPE_AGGREGATION, .aggregation = &aggregation_kind_hist, .size = 8},
+                linear = {.kind = TYPE_AGGREGATION,
+                          .aggregation = &aggregation_kind_lhist,
+                          .maximum = 10240,
+                          .step = 1024};
+    uint64_t five = hist_row_of(0, 5), big = aggregation_kind_lhist.row(&linear, 2048);
     uint64_t keys[4][2] = {{0, five}, {1, five}, {0, five + 1}, {2, 1000}};
     struct map_entry rows[] = {
         {keys[0], WORDS(2)}, {keys[1], WORDS(1)}, {keys[2], WORDS(1)}, {keys[3], WORDS(99)}};
@@ -485,8 +495,8 @@ static void hostile_types(void **state)
         {.name = "text", .type = type_array(&arena, &type_i8, 99), .offset = 7},
         {.name = "tuple", .type = tuple_of(array, &type_u64), .offset = 7},
         {.name = "string", .type = type_string(&arena, 99), .offset = 7},
-        {.name = "stats", .type = aggregation(TYPE_STATS, &type_i64), .offset = 4},
-        {.name = "hist", .type = aggregation(TYPE_HIST, &type_i64), .offset = 4},
+        {.name = "stats", .type = aggregation(&aggregation_kind_stats, &type_i64), .offset = 4},
+        {.name = "hist", .type = aggregation(&aggregation_kind_hist, &type_i64), .offset = 4},
         {.name = "inet", .type = simple(TYPE_INET), .offset = 4},
         {.name = "buffer", .type = type_buffer(&arena, 9), .offset = 4},
         {.name = "loc", .type = &type_u32, .offset = 2, .data_loc = true},

@@ -8,13 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "builtin/aggregation.h"
 #include "print/gfp.h"
 #include "print/series.h"
 
 static struct type series(enum series_value value, bool is_signed, int64_t step, int64_t intervals)
 {
-    return (struct type){
-        .kind = TYPE_TSERIES, .series = value, .is_signed = is_signed, .step = step, .maximum = intervals};
+    return (struct type){.kind = TYPE_AGGREGATION,
+                         .aggregation = &aggregation_kind_tseries,
+                         .series = value,
+                         .is_signed = is_signed,
+                         .step = step,
+                         .maximum = intervals};
 }
 
 static void assert_sum(enum series_value value, const uint64_t (*cpus)[3], unsigned count, uint64_t epoch,

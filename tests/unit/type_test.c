@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "builtin/aggregation.h"
 #include "type/type.h"
 
 static struct arena arena;
@@ -43,11 +44,14 @@ static void storage_is_a_multiple_of_eight(void **state)
     for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
         assert_int_equal(type_storage(type_simple(&arena, simple[i].kind)), simple[i].storage);
     static const uint32_t aggregations[] = {8, 8, 16, 16, 16, 16, 65 * 8};
-    for (enum type_kind kind = TYPE_COUNT; kind <= TYPE_HIST; kind++) {
-        const struct type *type = type_aggregation(&arena, kind, &type_i64);
-        assert_int_equal(type_storage(type), aggregations[kind - TYPE_COUNT]);
+    static const struct aggregation *const kinds[] = {
+        &aggregation_kind_count, &aggregation_kind_sum,   &aggregation_kind_min, &aggregation_kind_max,
+        &aggregation_kind_avg,   &aggregation_kind_stats, &aggregation_kind_hist};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct type *type = type_aggregation(&arena, kinds[i], &type_i64);
+        assert_int_equal(type_storage(type), aggregations[i]);
         assert_true(type_is_per_cpu(type));
-        assert_int_equal(type_reads_as_integer(type), kind != TYPE_HIST);
+        assert_int_equal(type_reads_as_integer(type), kinds[i] != &aggregation_kind_hist);
     }
     assert_int_equal(type_storage(&type_none), 0);
     assert_int_equal(type_storage(&type_i8), 8);
@@ -80,7 +84,11 @@ static void sizes_do_not_overflow(void **state)
     const struct type *pair = tuple_of(huge, huge);
     assert_true(type_storage(pair) > 1000);
     assert_true(type_storage(type_buffer(&arena, UINT32_MAX)) > 1000);
-    struct type linear = {.kind = TYPE_LHIST, .minimum = INT64_MIN, .maximum = INT64_MAX, .step = 1};
+    struct type linear = {.kind = TYPE_AGGREGATION,
+                          .aggregation = &aggregation_kind_lhist,
+                          .minimum = INT64_MIN,
+                          .maximum = INT64_MAX,
+                          .step = 1};
     assert_true(type_storage(&linear) > 0);
 }
 
@@ -100,7 +108,11 @@ static void equality_is_by_structure(void **state)
     other.name = "file";
     assert_true(type_equal(&one, &two));
     assert_false(type_equal(&one, &other));
-    struct type first = {.kind = TYPE_LHIST, .maximum = 10, .step = 1}, second = first;
+    struct type first = {.kind = TYPE_AGGREGATION,
+                         .aggregation = &aggregation_kind_lhist,
+                         .maximum = 10,
+                         .step = 1},
+                second = first;
     assert_true(type_equal(&first, &second));
     second.step = 2;
     assert_false(type_equal(&first, &second));
@@ -188,10 +200,10 @@ static void common_others(void **state)
     assert_null(type_common(&arena, bytes, words));
     assert_int_equal(type_common(&arena, bytes, kernel)->space, SPACE_NONE);
 
-    const struct type *sum = type_aggregation(&arena, TYPE_SUM, &type_u64);
-    const struct type *signed_sum = type_aggregation(&arena, TYPE_SUM, &type_i8);
+    const struct type *sum = type_aggregation(&arena, &aggregation_kind_sum, &type_u64);
+    const struct type *signed_sum = type_aggregation(&arena, &aggregation_kind_sum, &type_i8);
     assert_true(type_common(&arena, sum, signed_sum)->is_signed);
-    assert_null(type_common(&arena, sum, type_aggregation(&arena, TYPE_COUNT, NULL)));
+    assert_null(type_common(&arena, sum, type_aggregation(&arena, &aggregation_kind_count, NULL)));
 }
 
 static unsigned completions;
@@ -257,26 +269,34 @@ static void types_have_names(void **state)
     assert_text(&color, "enum color");
     assert_text(type_array(&arena, &type_i32, 4), "int32[4]");
     assert_text(tuple_of(&type_i64, type_string(&arena, 16)), "(int64,string[16])");
-    assert_text(type_aggregation(&arena, TYPE_COUNT, NULL), "count_t");
-    assert_text(type_aggregation(&arena, TYPE_LHIST, &type_i64), "lhist_t");
+    assert_text(type_aggregation(&arena, &aggregation_kind_count, NULL), "count_t");
+    assert_text(type_aggregation(&arena, &aggregation_kind_lhist, &type_i64), "lhist_t");
     assert_text(type_simple(&arena, TYPE_USTACK), "ustack_t");
 }
 
 static void histogram_rows(void **state)
 {
     (void)state;
-    struct type type = {.kind = TYPE_HIST};
-    assert_int_equal(type_histogram_rows(&type), 65);
+    struct type type = {.kind = TYPE_AGGREGATION, .aggregation = &aggregation_kind_hist};
+    assert_int_equal(type_rows(&type), 65);
     type.step = 5;
-    assert_int_equal(type_histogram_rows(&type), ((64 - 5) << 5) + 1);
-    type = (struct type){.kind = TYPE_LHIST, .minimum = 0, .maximum = 100, .step = 10};
-    assert_int_equal(type_histogram_rows(&type), 12);
+    assert_int_equal(type_rows(&type), ((64 - 5) << 5) + 1);
+    type = (struct type){.kind = TYPE_AGGREGATION,
+                         .aggregation = &aggregation_kind_lhist,
+                         .minimum = 0,
+                         .maximum = 100,
+                         .step = 10};
+    assert_int_equal(type_rows(&type), 12);
     type.step = 30;
-    assert_int_equal(type_histogram_rows(&type), 6);
+    assert_int_equal(type_rows(&type), 6);
     type.step = 0;
-    assert_int_equal(type_histogram_rows(&type), 2);
-    type = (struct type){.kind = TYPE_LHIST, .minimum = INT64_MIN, .maximum = INT64_MAX, .step = INT64_MAX};
-    assert_int_equal(type_histogram_rows(&type), 5);
+    assert_int_equal(type_rows(&type), 2);
+    type = (struct type){.kind = TYPE_AGGREGATION,
+                         .aggregation = &aggregation_kind_lhist,
+                         .minimum = INT64_MIN,
+                         .maximum = INT64_MAX,
+                         .step = INT64_MAX};
+    assert_int_equal(type_rows(&type), 5);
 }
 
 static uint64_t flags_of(const int64_t *values, uint32_t count, uint32_t size)

@@ -31,8 +31,8 @@ static struct image_map describe_map(const struct map_symbol *symbol, const stru
         map.type = is_per_cpu ? BPF_MAP_TYPE_PERCPU_ARRAY : BPF_MAP_TYPE_ARRAY;
         map.key_size = 4;
         map.max_entries = 1;
-        if (symbol->value->kind == TYPE_TSERIES)
-            map.max_entries = type_histogram_rows(symbol->value);
+        if (type_has_shape(symbol->value, AGGREGATION_SERIES))
+            map.max_entries = type_rows(symbol->value);
     } else {
         bool is_lru = symbol->declaration && strstr(symbol->declaration->kind, "lru");
         map.type = is_per_cpu ? is_lru ? BPF_MAP_TYPE_LRU_PERCPU_HASH : BPF_MAP_TYPE_PERCPU_HASH
@@ -42,7 +42,7 @@ static struct image_map describe_map(const struct map_symbol *symbol, const stru
         map.max_entries = symbol->max_entries ? symbol->max_entries : options->max_map_keys;
         if (type_has_rows(symbol->value)) {
             map.key_size += KEY_WORD;
-            if (symbol->value->kind != TYPE_TSERIES)
+            if (!type_has_shape(symbol->value, AGGREGATION_SERIES))
                 map.value_size = 8;
         }
     }
@@ -186,8 +186,8 @@ struct memory lower_map_key(struct lowering *l, struct node *map)
     if (key && key == l->held.key)
         return l->held.memory;
     if (!type || !key) {
-        return symbol->value->kind == TYPE_TSERIES ? lower_temporary(l, KEY_WORD, true)
-                                                   : lower_zeros(l, KEY_WORD);
+        return type_has_shape(symbol->value, AGGREGATION_SERIES) ? lower_temporary(l, KEY_WORD, true)
+                                                                 : lower_zeros(l, KEY_WORD);
     }
     bool rows = type_has_rows(symbol->value);
     if (!rows && !type_is_scalar(type) && type_equal(key->type, type) && key->kind == NODE_VARIABLE)
@@ -266,13 +266,12 @@ struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memo
         ir_store(b, key.base, key.offset + (int32_t)(bytes ? bytes : KEY_WORD), 8, row);
         return find_or_make(l, map, key, span);
     }
-    if (map->value->kind == TYPE_TSERIES) { /* one element each */
+    if (type_has_shape(map->value, AGGREGATION_SERIES)) { /* one element each */
         ir_store(b, key.base, key.offset, 4, row);
         return find_or_make(l, map, key, span);
     }
     struct ir *rows = find_or_make(l, map, key, span);
-    ir_jump_unless(b, ir_binary_constant(b, IR_ULT, row, type_histogram_rows(map->value)),
-                   lower_statement_end(l));
+    ir_jump_unless(b, ir_binary_constant(b, IR_ULT, row, type_rows(map->value)), lower_statement_end(l));
     return ir_binary(b, IR_ADD, rows, ir_binary_constant(b, IR_SHL, row, 3));
 }
 
@@ -396,17 +395,18 @@ struct sum {
 static void add_value(struct lowering *l, const struct sum *sum, struct ir *element)
 {
     struct ir_builder *b = &l->b;
+    const struct aggregation *kind = sum->type->aggregation;
     bool is_signed = sum->type->target && sum->type->target->is_signed;
     struct ir *value = ir_load(b, element, 0, 8, false), *total = ir_read(b, sum->total);
-    if (sum->type->kind != TYPE_MIN && sum->type->kind != TYPE_MAX) {
+    if (kind->merge == MERGE_ADD) {
         ir_write(b, sum->total, ir_binary(b, IR_ADD, total, value));
-        if (sum->type->kind == TYPE_AVG || sum->type->kind == TYPE_STATS)
+        if (kind->is_average)
             ir_write(b, sum->second,
                      ir_binary(b, IR_ADD, ir_read(b, sum->second), ir_load(b, element, 8, 8, false)));
         return;
     }
     static const enum ir_op better[2][2] = {{IR_ULT, IR_UGT}, {IR_SLT, IR_SGT}};
-    enum ir_op op = better[is_signed][sum->type->kind == TYPE_MAX];
+    enum ir_op op = better[is_signed][kind->merge == MERGE_MAX];
     struct ir_block *take = ir_label(b);
     struct ir_block *end = ir_label(b);
     ir_jump_unless(b, ir_load(b, element, 8, 8, false), end);
@@ -484,7 +484,7 @@ struct ir *lower_map_sum(struct lowering *l, struct map_symbol *map, struct ir *
             add_cpu(l, &sum, map, key, ir_constant(b, cpu));
     else
         add_cpus_in_loop(l, &sum, map, key, features->cpus);
-    if (sum.type->kind == TYPE_AVG || sum.type->kind == TYPE_STATS)
+    if (sum.type->aggregation->is_average)
         return average(l, &sum);
     return ir_read(b, sum.total);
 }

@@ -11,9 +11,9 @@ const struct type *check_readable(const struct type *type)
 {
     if (!type_is_aggregation(type))
         return type;
-    if (!type_reads_as_integer(type) || type->kind == TYPE_STATS)
+    if (!type_has_shape(type, AGGREGATION_NUMBER))
         return NULL;
-    return type->kind == TYPE_COUNT || type->is_signed ? &type_i64 : &type_u64;
+    return type->aggregation->is_unsigned || type->is_signed ? &type_i64 : &type_u64;
 }
 
 bool check_is_literal_number(const struct node *node)

@@ -543,7 +543,7 @@ const struct type *check_map_argument(struct checker *checker, struct node *node
 
 static bool is_histogram_clash(const struct type *a, const struct type *b)
 {
-    return a && a->kind == b->kind && type_has_rows(a);
+    return a && type_is_aggregation(a) && a->aggregation == b->aggregation && type_has_rows(a);
 }
 
 static void map_store(struct checker *checker, struct node *node, struct map_state *map,
@@ -563,12 +563,7 @@ static void map_store(struct checker *checker, struct node *node, struct map_sta
     if (slot_join(checker, slot, value) || !symbol->value)
         return;
     if (is_histogram_clash(symbol->value, value->type))
-        check_error(
-            checker, node->span,
-            symbol->value->kind == TYPE_HIST    ? "Different number of bits in a single hist unsupported: %s"
-            : symbol->value->kind == TYPE_LHIST ? "Different lhist bounds in a single map unsupported: %s"
-                                                : "Different tseries bounds in a single map unsupported: %s",
-            symbol->name);
+        check_error(checker, node->span, "%s: %s", symbol->value->aggregation->clash, symbol->name);
     else
         check_error(
             checker, node->span,

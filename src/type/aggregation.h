@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What makes one kind of aggregation different from another: a constant in the file of its builtin (src/builtin/count.c,
+ * hist.c …), to which types of that kind point. Everybody else asks here and knows no kind by its name.
+ *
+ * A map has a value of an aggregation for each CPU; reading it merges them. Storage is in words of 8 bytes. */
+#ifndef SPOOR_TYPE_AGGREGATION_H
+#define SPOOR_TYPE_AGGREGATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct printer;
+struct text;
+struct type;
+
+/* What a value looks like when it is read, in the order of how much it is. */
+enum aggregation_shape {
+    AGGREGATION_NUMBER, /* one number, which expressions can read */
+    AGGREGATION_STATS,  /* a number of values, their total and average */
+    /* Counts of values, a row for each range of them. Without a key the value is the array of all rows; with a key the
+     * map has an element for each row that is not 0, whose key is the key and then the number of the row. */
+    AGGREGATION_ROWS,
+    AGGREGATION_SERIES, /* a value for each of the last intervals of time, each an element of the map */
+};
+
+/* How the values of two CPUs become one. */
+enum aggregation_merge {
+    MERGE_ADD, /* word by word */
+    MERGE_MIN, /* the smaller of word 0, where word 1 says that there is one */
+    MERGE_MAX,
+    MERGE_SERIES, /* print/series.h */
+};
+
+/* The values of a row: low to high, both inclusive. */
+struct histogram_bounds {
+    int64_t low, high;
+    bool has_low;  /* false: the row of all that is less */
+    bool has_high; /* false: the row of all that is more */
+};
+
+struct aggregation {
+    const char *name; /* of the type: "hist_t" */
+    enum aggregation_shape shape;
+    enum aggregation_merge merge;
+    uint8_t words;    /* of a value on one CPU; 0: it is an array with a word for each row */
+    bool is_unsigned; /* whatever is aggregated */
+    bool is_average;  /* what is read is word 0 divided by word 1 */
+    bool
+        starts_at_zero; /* where nothing was aggregated 0 is printed at the end of the trace, and not nothing */
+    bool ignores_divisor; /* the third argument of print() */
+    bool halves_first;    /* BCC's table shows rows 1 and 2 as one */
+    bool is_line;         /* of AGGREGATION_ROWS: print() writes one line, without its end */
+    const char *clash;    /* printed with the map's name when calls for one map differ in their parameters */
+    const char *record;   /* the type of the line in JSON; NULL: the one of its shape */
+    /* How many rows or intervals there are, those for what is out of range included. Only with rows. */
+    uint32_t (*rows)(const struct type *type);
+    /* Of AGGREGATION_ROWS: the row of a value, as the programs compute it; the values of a row; and the text of the
+     * lowest value of a row that has one. */
+    uint32_t (*row)(const struct type *type, int64_t value);
+    struct histogram_bounds (*bounds)(const struct type *type, uint32_t row);
+    void (*bound_label)(struct text *out, const struct type *type, uint32_t row);
+    /* Of AGGREGATION_ROWS: prints the rows, as text or JSON; print_histogram() or another. */
+    void (*print)(struct printer *printer, const struct type *type, const uint64_t *counts, uint64_t divisor);
+};
+
+#endif
