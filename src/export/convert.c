@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "base/whole.h"
 
@@ -45,21 +46,14 @@ const char *convert_note_text(enum convert_note note, bool *is_alone)
 
 int64_t convert_thread(struct convert_threads *threads, uint32_t id)
 {
-    uint32_t low = 0, high = threads->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (threads->places[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < threads->count && threads->places[low].id == id)
-        return threads->places[low].index;
+    const size_t first = partition_point(threads->count, i, threads->places[i].id < id);
+    if (first < threads->count && threads->places[first].id == id)
+        return threads->places[first].index;
     if (!vector_make_room(threads->places, threads->count, threads->room))
         return -1;
-    memmove(&threads->places[low + 1], &threads->places[low],
-            (threads->count - low) * sizeof *threads->places);
-    threads->places[low] = (struct convert_thread_place){id, threads->count};
+    memmove(&threads->places[first + 1], &threads->places[first],
+            (threads->count - first) * sizeof *threads->places);
+    threads->places[first] = (struct convert_thread_place){id, threads->count};
     return threads->count++;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "export/to_spdk.h"
+#include "base/sorted.h"
 
 enum {
     MAIN_BYTES = 512,
@@ -123,23 +124,21 @@ static int plan_owners(struct to_spdk *to)
     return 0;
 }
 
+/* Owners are in the order of ids, those with one id in the order of time. */
+static bool is_later_than(const struct to_owner *owner, const struct recording_event *event)
+{
+    return owner->id > event->owner || (owner->id == event->owner && owner->since > event->stamp);
+}
+
 uint16_t to_spdk_owner(struct to_spdk *to, const struct recording_event *event)
 {
-    size_t low = 0, high = to->owner_count;
-    while (low < high) { /* the first that is later */
-        const size_t middle = low + (high - low) / 2;
-        const struct to_owner *owner = &to->owners[middle];
-        if (owner->id < event->owner || (owner->id == event->owner && owner->since <= event->stamp))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t behind = partition_point(to->owner_count, i, !is_later_than(&to->owners[i], event));
     const struct to_owner *before =
-        low && to->owners[low - 1].id == event->owner ? &to->owners[low - 1] : NULL;
-    const bool is_later = low < to->owner_count && to->owners[low].id == event->owner;
+        behind && to->owners[behind - 1].id == event->owner ? &to->owners[behind - 1] : NULL;
+    const bool is_later = behind < to->owner_count && to->owners[behind].id == event->owner;
     if (before && event->stamp < before->until)
         return before->number;
-    if (before || event->owner >= to->owner_room || (is_later && event->owner != to->owners[low].number)) {
+    if (before || event->owner >= to->owner_room || (is_later && event->owner != to->owners[behind].number)) {
         to->job->result->notes[CONVERT_OWNERS]++;
         return to->nobody;
     }

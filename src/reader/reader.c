@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/open_foreign.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "reader/copy.h"
 #include "reader/drain.h"
@@ -476,21 +477,20 @@ bool recording_owner_at(const struct recording *recording, size_t index, struct 
     return true;
 }
 
+/* Owners are in the order of ids, those with one id in the order of time. */
+static bool is_later_than(const struct recording_owner_entry *owner, const struct recording_event *event)
+{
+    return owner->id > event->owner || (owner->id == event->owner && owner->since > event->stamp);
+}
+
 bool recording_owner(const struct recording *recording, const struct recording_event *event,
                      struct recording_owner *owner)
 {
-    size_t low = 0, high = recording->owner_count;
-    while (low < high) { /* the first that is later */
-        const size_t middle = low + (high - low) / 2;
-        const struct recording_owner_entry *entry = &recording->owners[middle];
-        if (entry->id < event->owner || (entry->id == event->owner && entry->since <= event->stamp))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    const size_t behind =
+        partition_point(recording->owner_count, i, !is_later_than(&recording->owners[i], event));
+    if (behind == 0)
         return false;
-    const struct recording_owner_entry *entry = &recording->owners[low - 1];
+    const struct recording_owner_entry *entry = &recording->owners[behind - 1];
     if (entry->id != event->owner || event->stamp >= entry->until)
         return false;
     describe(recording, entry, owner);
@@ -515,16 +515,10 @@ bool recording_thread(const struct recording *recording, size_t index, struct re
 
 const char *recording_enumerator(const struct recording_enumeration *enumeration, uint64_t value)
 {
-    size_t low = 0, high = enumeration->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (enumeration->values[middle].value < (int64_t)value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < enumeration->count && enumeration->values[low].value == (int64_t)value
-               ? enumeration->values[low].name
+    const size_t first =
+        partition_point(enumeration->count, i, enumeration->values[i].value < (int64_t)value);
+    return first < enumeration->count && enumeration->values[first].value == (int64_t)value
+               ? enumeration->values[first].name
                : NULL;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "reader/spdk_state.h"
 #include "sym/process/mapped_file.h"
@@ -88,17 +89,10 @@ static struct run *make_run(struct recording *recording, const struct run *like)
 /* The place of a slot or, if it is in none, the next one behind it: `place_count` if there is none. */
 static size_t find_place(const struct run *run, uint64_t slot)
 {
-    size_t low = 0, high = run->place_count;
-    if (run->place_at < high && slot >= run->places[run->place_at].first)
-        low = run->place_at; /* mostly */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (run->places[middle].first + run->places[middle].count <= slot)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const bool is_near = run->place_at < run->place_count && slot >= run->places[run->place_at].first;
+    const size_t from = is_near ? run->place_at : 0;
+    const struct place *places = run->places + from;
+    return from + partition_point(run->place_count - from, i, places[i].first + places[i].count <= slot);
 }
 
 /* Where a slot stands in the file, and how many slots follow it there, itself included; 0: none. */

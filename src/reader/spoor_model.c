@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
+
 struct section { /* a table in our copy of the area */
     uint8_t *bytes;
     uint64_t length;
@@ -182,15 +184,8 @@ static void read_enumerations(struct recording *recording, const struct section 
 
 static const struct recording_enumeration *find_enumeration(const struct enumerations *all, uint32_t id)
 {
-    size_t low = 0, high = all->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (all->items[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < all->count && all->items[low].id == id ? &all->items[low] : NULL;
+    const size_t first = partition_point(all->count, i, all->items[i].id < id);
+    return first < all->count && all->items[first].id == id ? &all->items[first] : NULL;
 }
 
 static void read_arguments(struct recording *recording, const struct section *section,

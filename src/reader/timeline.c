@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "base/vector.h"
 
 enum { POINTS_MAX = 65536 };
@@ -93,17 +94,10 @@ static bool is_on(const struct timeline *timeline, size_t line, uint64_t counter
 /* The line that the counter is on; before the first one, that. */
 static size_t line_of(const struct timeline *timeline, uint64_t counter)
 {
-    size_t low = 0, high = timeline->count;
     if (is_on(timeline, timeline->near, counter))
         return timeline->near;
-    while (high - low > 1) { /* points[low].counter <= counter < points[high].counter, if there are such */
-        const size_t middle = low + (high - low) / 2;
-        if (timeline->points[middle].counter <= counter)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    const size_t behind = partition_point(timeline->count, i, timeline->points[i].counter <= counter);
+    return behind ? behind - 1 : 0;
 }
 
 void timeline_expect(struct timeline *timeline, uint64_t counter)

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
+
 enum { READ = 0, CLOBBER = 1, RESULT = 2, HELD = 3, STEP = 4 };
 enum {
     HINTS_MAX = 8
@@ -213,15 +215,8 @@ static void sort_found(struct scan *scan)
 
 static bool any_between(const uint32_t *positions, uint32_t count, const struct live_range *range)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (positions[middle] < range->begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && positions[low] < range->end;
+    const size_t first = partition_point(count, i, positions[i] < range->begin);
+    return first < count && positions[first] < range->end;
 }
 
 static void find_ranges(struct scan *scan, struct value *value)
@@ -284,15 +279,7 @@ static bool is_short(const struct scan *scan, const struct value *value)
 
 static size_t first_after(const struct occupation *occupation, uint32_t position)
 {
-    size_t low = 0, high = occupation->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (occupation->ranges[middle].end <= position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return partition_point(occupation->count, i, occupation->ranges[i].end <= position);
 }
 
 /* The first value found in the register at any position of this one, from *from on; NULL: none. */

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "base/sorted.h"
+
 struct word {
     struct live_range *ranges; /* in order, not overlapping */
     size_t count, room;
@@ -141,15 +143,8 @@ static void solve(struct frame *frame, const struct flow *flow)
 
 static bool overlaps(const struct word *word, const struct live_range *range)
 {
-    size_t low = 0, high = word->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (word->ranges[middle].end < range->begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < word->count && word->ranges[low].begin <= range->end;
+    const size_t first = partition_point(word->count, i, word->ranges[i].end < range->begin);
+    return first < word->count && word->ranges[first].begin <= range->end;
 }
 
 static bool is_word_free(const struct frame *frame, size_t word)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "lang/c/definitions.h"
 #include "lang/lexer.h"
 
@@ -356,17 +357,10 @@ static uint32_t form_end(const struct layout *layout, uint32_t begin)
 static uint32_t c_end(const struct layout *layout, uint32_t at)
 {
     const struct script *script = layout->script;
-    size_t low = 0, high = script->c_piece_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (script->c_pieces[middle].begin < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == script->c_piece_count || script->c_pieces[low].begin != at)
+    const size_t first = partition_point(script->c_piece_count, i, script->c_pieces[i].begin < at);
+    if (first == script->c_piece_count || script->c_pieces[first].begin != at)
         return at;
-    uint32_t end = script->c_pieces[low].end;
+    uint32_t end = script->c_pieces[first].end;
     while (end > at + 1 && strchr(" \t\r\n", layout->source->text[end - 1]))
         end--;
     return end;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "sym/tables.h"
 
@@ -561,13 +562,6 @@ void cfi_free(struct cfi_rows *rows)
 
 const struct cfi_row *cfi_find(const struct cfi_rows *rows, uint32_t place)
 {
-    size_t low = 0, high = rows->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows->items[middle].place <= place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? &rows->items[low - 1] : NULL;
+    const size_t behind = partition_point(rows->count, i, rows->items[i].place <= place);
+    return behind ? &rows->items[behind - 1] : NULL;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "sym/apart.h"
 #include "sym/dwarf/private.h"
@@ -340,18 +341,11 @@ bool dwarf_unit_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *unit)
 {
     if (!file->ranges_read)
         read_ranges(file);
-    size_t low = 0, high = file->range_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (file->ranges[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t behind = partition_point(file->range_count, i, file->ranges[i].low <= address);
     /* A unit that claims another's addresses may stand between. */
-    for (size_t tries = 0; low-- && tries < 16; tries++)
-        if (address < file->ranges[low].high)
-            return dwarf_offdie(file->dwarf, file->ranges[low].unit, unit) && to_split_unit(unit);
+    for (size_t tries = 0; behind-- && tries < 16; tries++)
+        if (address < file->ranges[behind].high)
+            return dwarf_offdie(file->dwarf, file->ranges[behind].unit, unit) && to_split_unit(unit);
     return false;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "sym/dwarf/private.h"
 #include "sym/glob.h"
@@ -249,15 +250,8 @@ int dwarf_index_each(struct dwarf_reader *file, enum dwarf_kind kind, const char
     if (!file->index_read)
         make_index(file);
     uint64_t hash = table_hash(name, strlen(name)), before = UINT64_MAX;
-    size_t low = 0, high = file->index.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (file->index.entries[middle].hash < hash)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low; i < file->index.count && file->index.entries[i].hash == hash && !file->is_late;
+    const size_t first = partition_point(file->index.count, i, file->index.entries[i].hash < hash);
+    for (size_t i = first; i < file->index.count && file->index.entries[i].hash == hash && !file->is_late;
          i++) {
         const struct dwarf_entry *entry = &file->index.entries[i];
         if (entry->where >> KIND_SHIFT != kind || entry->where == before)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sorted.h"
 #include "base/vector.h"
 
 enum { SCOPES_MAX = 64, FRAMES_MAX = 32 };
@@ -67,16 +68,9 @@ static void place_fill(struct place *place, int fd)
 
 static bool find_unit(const struct place *place, uint64_t address, Dwarf_Die *out)
 {
-    size_t low = 0, high = place->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (place->ranges[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && address < place->ranges[low - 1].end &&
-           dwarf_offdie(place->dwarf, place->ranges[low - 1].unit, out);
+    const size_t behind = partition_point(place->count, i, place->ranges[i].start <= address);
+    return behind && address < place->ranges[behind - 1].end &&
+           dwarf_offdie(place->dwarf, place->ranges[behind - 1].unit, out);
 }
 
 /* ---- an address ---- */

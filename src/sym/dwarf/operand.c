@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "sym/elf/elf.h"
 #include "sym/machine/copy.h"
 
@@ -232,21 +233,15 @@ static unsigned line_begins(struct dwarf_reader *file, uint64_t address, uint64_
 {
     Dwarf_Die unit;
     Dwarf_Lines *lines;
-    size_t all, low = 0, high;
+    size_t all;
     unsigned count = 0;
     Dwarf_Addr at;
     int line = 0, other;
     if (!dwarf_unit_at(file, address, &unit) || dwarf_getsrclines(&unit, &lines, &all))
         return 0;
-    for (high = all; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at) || at <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    while (low-- && count < ROWS_MAX) {
-        Dwarf_Line *row = dwarf_onesrcline(lines, low);
+    size_t behind = partition_point(all, i, dwarf_lineaddr(dwarf_onesrcline(lines, i), &at) || at <= address);
+    while (behind-- && count < ROWS_MAX) {
+        Dwarf_Line *row = dwarf_onesrcline(lines, behind);
         bool is_end = false;
         if (dwarf_lineno(row, &other) || dwarf_lineaddr(row, &at) || dwarf_lineendsequence(row, &is_end) ||
             is_end || at > address || address - at > CODE_MAX || (line && other != line))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The symbols of an ELF file: .symtab and .dynsym, read at the first question. Exact names are found by
  * walking the tables once; an index by address is built only for patterns and for addresses. */
+#include "base/sorted.h"
 #include "sym/elf/private.h"
 
 #include <errno.h>
@@ -255,20 +256,13 @@ int elf_file_nearest(struct elf_file *file, uint64_t address, struct elf_symbol 
     if (error)
         return error;
     struct elf_symbol **sorted = file->symbols.sorted;
-    size_t low = 0, high = file->symbols.sorted_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sorted[middle]->address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    /* low: the first behind the address. A function that contains it may have smaller ones inside it. */
+    const size_t behind = partition_point(file->symbols.sorted_count, i, sorted[i]->address <= address);
+    /* A function that contains it may have smaller ones inside it. */
     const struct elf_symbol *best = NULL;
     uint64_t offset;
     bool in_file = !elf_file_offset(file, address, &offset);
-    uint64_t unsized_start = low ? sorted[low - 1]->address : 0;
-    for (size_t i = low, steps = 0; i-- > 0 && steps < NEAREST_STEPS; steps++) {
+    uint64_t unsized_start = behind ? sorted[behind - 1]->address : 0;
+    for (size_t i = behind, steps = 0; i-- > 0 && steps < NEAREST_STEPS; steps++) {
         const struct elf_symbol *symbol = sorted[i];
         if (best && symbol->address != best->address)
             break;

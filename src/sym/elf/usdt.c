@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "sym/elf/note.h"
 #include "sym/glob.h"
@@ -175,16 +176,10 @@ static void sites_drop_doubles(struct usdt_probes *probes)
 static const struct declared_note *declared_find(const struct note_reader *reader,
                                                  const struct usdt_site *site)
 {
-    size_t low = 0, high = reader->declared_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (reader->declared[middle].address < site->address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t first =
+        partition_point(reader->declared_count, i, reader->declared[i].address < site->address);
     enum { SAME_PLACE = 16 };
-    for (size_t i = low; i < reader->declared_count && i < low + SAME_PLACE; i++) {
+    for (size_t i = first; i < reader->declared_count && i < first + SAME_PLACE; i++) {
         const struct declared_note *note = &reader->declared[i];
         if (note->address != site->address)
             break;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sorted.h"
 #include "base/table.h"
 #include "base/vector.h"
 #include "sym/glob.h"
@@ -244,18 +245,11 @@ static int kallsyms_need(struct kallsyms *kallsyms)
 
 static const struct entry *entry_at(const struct kallsyms *kallsyms, uint64_t address)
 {
-    size_t low = 0, high = kallsyms->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (kallsyms->entries[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low)
+    const size_t behind = partition_point(kallsyms->count, i, kallsyms->entries[i].address <= address);
+    if (!behind)
         return NULL;
     /* The first of those at one address: text, global. */
-    const struct entry *entry = &kallsyms->entries[low - 1];
+    const struct entry *entry = &kallsyms->entries[behind - 1];
     while (entry > kallsyms->entries && entry[-1].address == entry->address)
         entry--;
     return entry;

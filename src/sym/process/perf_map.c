@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/sorted.h"
 #include "sym/tables.h"
 
 enum { FILE_MAX = 64 << 20, ENTRIES_MAX = 1 << 20, NAME_BYTES_MAX = 1024 };
@@ -121,16 +122,9 @@ void perf_map_close(struct perf_map *map)
 const char *perf_map_find(const struct perf_map *map, uint64_t address, uint64_t *start)
 {
     enum { STEPS = 4096 };
-    size_t low = 0, high = map->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->entries[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t behind = partition_point(map->count, i, map->entries[i].start <= address);
     const struct entry *best = NULL;
-    for (size_t i = low, steps = 0; i-- > 0 && map->entries[i].reach > address && steps < STEPS; steps++)
+    for (size_t i = behind, steps = 0; i-- > 0 && map->entries[i].reach > address && steps < STEPS; steps++)
         if (map->entries[i].end > address && (!best || map->entries[i].line > best->line))
             best = &map->entries[i];
     if (!best)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/open_foreign.h"
+#include "base/sorted.h"
 #include "base/table.h"
 
 enum { FILE_LARGEST = 64 << 20 };
@@ -150,15 +151,8 @@ void proc_maps_free(struct proc_maps *maps)
 
 const struct proc_mapping *proc_maps_find(const struct proc_maps *maps, uint64_t address)
 {
-    size_t low = 0, high = maps->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (maps->items[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && address < maps->items[low - 1].end ? &maps->items[low - 1] : NULL;
+    const size_t behind = partition_point(maps->count, i, maps->items[i].start <= address);
+    return behind && address < maps->items[behind - 1].end ? &maps->items[behind - 1] : NULL;
 }
 
 /* ---- a process ---- */

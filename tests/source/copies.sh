@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What src/base has is not written again: arrays that double (vector_make_room() in base/vector.h, arena_push() in base/arena.h), and
+# searches that halve (partition_point() in base/sorted.h). src/recorder is a library that depends on nothing.
+cd "$1/src" || exit 1
+bad=0
+files=$(find . -name '*.[ch]' -not -path './base/*' -not -path './recorder/*')
+doubles='room \? (2 \* [a-z_>.*-]*room|[a-z_>.*-]*room \* 2) :'
+for file in $(grep -lE 'realloc(array)?\(' $files); do
+    grep -HnE "$doubles" "$file" && echo "use vector_make_room()" && bad=1
+done
+grep -HnE '(low|first|begin|from|left) \+ \((high|last|end|to|right) - (low|first|begin|from|left)\) / 2' $files &&
+    echo "use partition_point()" && bad=1
+grep -qE 'room > most / 2' base/vector.c || { echo "vector.c has changed: this check must follow the source" && bad=1; }
+grep -qE 'low_ \+ \(high_ - low_\) / 2' base/sorted.h || { echo "sorted.h has changed: this check must follow the source" && bad=1; }
+exit $bad
