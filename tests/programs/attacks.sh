@@ -22,12 +22,16 @@ cd "$dir" || exit 1
 chmod 755 .
 unset SUDO_UID SUDO_GID SPOOR_TRACE
 nobody=65534
-as_nobody=(setpriv --reuid="$nobody" --regid="$nobody" --clear-groups) # no function: the process must be the one that is ended
+# Whatever happens to this script, what it started does not go on: everything here would do so for ever.
+mortal=(setpriv --pdeathsig KILL)
+as_nobody=("${mortal[@]}" --reuid="$nobody" --regid="$nobody" --clear-groups) # no function: the process must be the one that is ended
 cat >calls.c <<'END'
 #include <unistd.h>
+enum { LIFE = 300 /* seconds; a set-user-ID program outlives who started it */ };
 __attribute__((noinline, noclone)) int serve(int number) { __asm__ volatile("" ::: "memory"); return number; }
 int main(int argc, char **argv)
 {
+    alarm(LIFE);
     for (int i = 0; argc < 3 || i < 100; i++, usleep(2000))
         serve(i);
     return execv(argv[1], (char *[]){argv[1], 0});
@@ -85,7 +89,7 @@ if serve calls honest; then
     check "who reads one that answers no read is left behind" [ $? = 1 ]
     unserve
     serve calls open
-    "$spoor" -l 'uprobe:mounted/file:*' >out 2>errors &
+    "${mortal[@]}" "$spoor" -l 'uprobe:mounted/file:*' >out 2>errors &
     program=$!
     check "one that does not even answer the opening holds up spoor" is_held_up $program
     unserve
@@ -162,7 +166,7 @@ if serve_there honest -p; then
     check "so is one for everybody" [ $? = 1 -a ! -s out ]
     unserve_there
     serve_there open
-    "$spoor" -l "uprobe:/proc/$program/root$dir/merged/file:*" >out 2>errors &
+    "${mortal[@]}" "$spoor" -l "uprobe:/proc/$program/root$dir/merged/file:*" >out 2>errors &
     tracer=$!
     check "one that does not answer holds up spoor below an overlay" is_held_up $tracer
     unserve_there
@@ -177,7 +181,7 @@ fi
 cp calls becomes && chmod 4755 becomes
 "${as_nobody[@]}" ./calls ./becomes once >out 2>&1 &
 program=$!
-"$spoor" -q -p $program -e 'uprobe:./calls:serve { @[uid] = count(); } uprobe:./becomes:serve { @[uid] = count(); printf("%s\n", ustack(1)); }
+"${mortal[@]}" "$spoor" -q -p $program -e 'uprobe:./calls:serve { @[uid] = count(); } uprobe:./becomes:serve { @[uid] = count(); printf("%s\n", ustack(1)); }
     interval:s:2 { exit(); }' >out 2>errors &
 tracer=$!
 timeout 20 tail --pid=$tracer -f /dev/null
@@ -236,10 +240,10 @@ int main(void)
 }
 END
 gcc -O1 -fno-omit-frame-pointer loads.c -ldl -o loads || exit 1
-./loads &
+"${mortal[@]}" ./loads &
 program=$!
 until_so grep -q right.so /proc/$program/maps
-python3 -c '
+"${mortal[@]}" python3 -c '
 import ctypes
 libc = ctypes.CDLL(None)
 while True: libc.renameat2(-100, b"right.so", -100, b"wrong.so", 2)

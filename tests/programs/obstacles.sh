@@ -11,7 +11,9 @@ if [ "$(id -u)" != 0 ]; then
     echo "skip everything: needs root"
     exit 0
 fi
-dir=$(mktemp -d /tmp/spoor-obstacles.XXXXXX) || exit 1
+# Whatever happens to this script, what it started does not go on: everything here would do so for ever.
+mortal=(setpriv --pdeathsig KILL)
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-obstacles.XXXXXX") || exit 1
 trap 'exec 9>&-; wait; rm -rf "$dir"' EXIT
 chmod 755 "$dir"
 cd "$dir" || exit 1
@@ -93,7 +95,7 @@ stopped() { # NAME ARGUMENTS…: ends on either signal
     local name=$1 signal pid status
     shift
     for signal in INT TERM; do
-        env --default-signal=INT,TERM "$spoor" "$@" >output 2>errors 9>&- &
+        "${mortal[@]}" env --default-signal=INT,TERM "$spoor" "$@" >output 2>errors 9>&- &
         pid=$!
         # It reads or waits when it has begun; a signal before that ends it, too.
         while runs=$(readlink /proc/$pid/exe) && [ "$runs" != "$(readlink -f "$spoor")" ]; do :; done
@@ -113,7 +115,7 @@ stopped "a script from a silent pipe" --check silent
 waits() { # NAME WORDS ARGUMENTS…: says after a moment what it waits for, and ends on a signal then, too
     local name=$1 words=$2 pid
     shift 2
-    env --default-signal=INT,TERM "$spoor" "$@" >output 2>errors 9>&- </dev/null &
+    "${mortal[@]}" env --default-signal=INT,TERM "$spoor" "$@" >output 2>errors 9>&- </dev/null &
     pid=$!
     check "$name: is told" until_so grep -qF "$words" errors
     kill -INT $pid
@@ -151,7 +153,7 @@ check "who comes late to a pipe is waited for" grep -q 'here I am' output
 # Of the output and of the messages: whatever is written there waits for them, but not longer than its user does.
 mkfifo stuck hold
 # shellcheck disable=SC2217 # it only holds the pipe open
-sleep 1000 <stuck 9>&- &
+"${mortal[@]}" sleep 1000 <stuck 9>&- &
 unwilling=$!
 exec 8>stuck
 dd if=/dev/zero of=/dev/fd/8 bs=4096 oflag=nonblock 2>errors # as much as it holds
@@ -162,7 +164,8 @@ until_so test -s said
 live=$(head -n 1 said)
 cat >packets <<'P' && chmod +x packets
 #!/usr/bin/env python3
-import socket
+import signal, socket
+signal.alarm(60)
 while True:
     socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(bytes(1000), ("127.0.0.1", 9))
 P
@@ -193,9 +196,9 @@ while IFS='|' read -r place command; do
             rm -f exported
             # shellcheck disable=SC2086
             if [ $stream = output ]; then
-                eval "exec env --default-signal=INT,TERM '$spoor' $command" >stuck 2>errors 9>&- 8>&- 10>&- </dev/null &
+                eval "exec ${mortal[*]} env --default-signal=INT,TERM '$spoor' $command" >stuck 2>errors 9>&- 8>&- 10>&- </dev/null &
             else
-                eval "exec env --default-signal=INT,TERM '$spoor' $command" >output 2>stuck 9>&- 8>&- 10>&- </dev/null &
+                eval "exec ${mortal[*]} env --default-signal=INT,TERM '$spoor' $command" >output 2>stuck 9>&- 8>&- 10>&- </dev/null &
             fi
             pid=$!
             sleep 0.5
@@ -209,7 +212,7 @@ while IFS='|' read -r place command; do
     check "nobody reads $place:${bad:- ends on a signal}" test -z "$bad"
 done < <(stuck_places)
 echo "$tried readers that do not read"
-env --default-signal=INT,TERM "$spoor" record -f "$live" -o drained 2>stuck 9>&- 8>&- 10>&- </dev/null &
+"${mortal[@]}" env --default-signal=INT,TERM "$spoor" record -f "$live" -o drained 2>stuck 9>&- 8>&- 10>&- </dev/null &
 pid=$!
 until_so test -s drained
 kill -INT $pid
