@@ -16,14 +16,8 @@
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 #include "sym/kernel/tracefs.h"
-#include "sym/kernel/tracefs.h"
 
 enum { REMOVE_PATIENCE = 1000 }; /* ms */
-
-const char *attach_error(int error)
-{
-    return error == -524 ? "Not supported" : tracefs_problem(error);
-}
 
 struct attachment *attachment_new(struct kernel *kernel)
 {
@@ -147,7 +141,7 @@ int kernel_attach_raw_tracepoint(struct kernel *kernel, const struct attach_requ
                        "%s: the program reads more arguments than the tracepoint has", request->name);
     } else if (error) {
         diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
-                       attach_error(error));
+                       tracefs_problem(error));
     }
     return error;
 }
@@ -191,7 +185,7 @@ int kernel_attach_tracepoint(struct kernel *kernel, const struct attach_request 
                        request->name);
     } else if (error) {
         diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
-                       attach_error(error));
+                       tracefs_problem(error));
     }
     return error;
 }
@@ -228,7 +222,7 @@ static void perf_event_explain(const struct attach_request *request, const struc
                       "/proc/sys/kernel/perf_event_max_sample_rate is the highest frequency.");
     } else if (error != -EINTR) {
         diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
-                       attach_error(error));
+                       tracefs_problem(error));
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
+#include "sym/kernel/tracefs.h"
 #include "sym/machine/machine.h"
 
 static const struct kprobe_site *kprobe_site_of(const struct attach_strategy *strategy, size_t site)
@@ -122,7 +123,7 @@ static void kprobe_explain(const struct attach_request *request, const struct kp
     struct text name = {0};
     if (bad)
         kprobe_text(bad, &name);
-    const char *what = attach_error(error), *hint = NULL;
+    const char *what = tracefs_problem(error), *hint = NULL;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (reasons[i].error == error && bad) {
             what = reasons[i].what;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/kernel_error.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 
@@ -24,9 +25,9 @@ enum { MULTI_CHUNK = 16384, MULTI_CHUNK_KERNEL = 2048 };
 /* Whether a single site can be the reason for this error. */
 static bool site_error(int error)
 {
-    return error == -524 || error == -EINVAL || error == -EILSEQ || error == -ESRCH || error == -ENOENT ||
-           error == -EOPNOTSUPP || error == -EIO || error == -EFAULT || error == -ERANGE ||
-           error == -EADDRNOTAVAIL;
+    return error == -ENOTSUPP || error == -EINVAL || error == -EILSEQ || error == -ESRCH ||
+           error == -ENOENT || error == -EOPNOTSUPP || error == -EIO || error == -EFAULT ||
+           error == -ERANGE || error == -EADDRNOTAVAIL;
 }
 
 /* ---- multi links ---- */

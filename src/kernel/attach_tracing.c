@@ -5,10 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/kernel_error.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
+#include "sym/kernel/tracefs.h"
 
-enum { ENOTSUPP = 524 }; /* an errno of the kernel that the C library does not know */
 enum { READ_BYTES = 4096, WALK_CHILDREN = 1 /* a cgroup and all below it */ };
 
 int kernel_attach_function(struct kernel *kernel, const struct attach_request *request)
@@ -33,7 +34,7 @@ int kernel_attach_function(struct kernel *kernel, const struct attach_request *r
         diagnose_hint(request->diagnostics, "A kprobe at the same function works.");
     } else if (error) {
         diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
-                       attach_error(error));
+                       tracefs_problem(error));
     }
     return error;
 }
@@ -107,7 +108,7 @@ static void iterator_explain(const struct attach_request *request, pid_t pid, co
         diagnose_hint(request->diagnostics, "leave -p out, and compare in a predicate");
     } else {
         diagnose_error(request->diagnostics, request->span, "%s cannot be attached: %s", request->name,
-                       attach_error(error));
+                       tracefs_problem(error));
     }
 }
 

@@ -10,10 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/kernel_error.h"
 #include "base/open_foreign.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 #include "sym/elf/elf.h"
+#include "sym/kernel/tracefs.h"
 
 struct uprobe_file {
     int fd;
@@ -228,7 +230,7 @@ static void uprobe_explain(const struct attach_request *request, const struct up
     if (error == -ESRCH && pid > 0 && kill(pid, 0) && errno == ESRCH) {
         diagnose_error(request->diagnostics, request->span, "%s: there is no process %d", request->name,
                        (int)pid);
-    } else if (bad && error == -524) {
+    } else if (bad && error == -ENOTSUPP) {
         diagnose_error(
             request->diagnostics, request->span,
             "%s: no uprobe can stand at %s (offset 0x%llx): the kernel cannot step its instruction",
@@ -246,14 +248,14 @@ static void uprobe_explain(const struct attach_request *request, const struct up
                        "%s: the kernel refuses a uprobe at %s (offset "
                        "0x%llx): %s",
                        request->name, uprobe_site_name(bad, buffer), (unsigned long long)bad->offset,
-                       attach_error(error));
+                       tracefs_problem(error));
     } else if (error == -EPERM || error == -EACCES) {
         permission_explain(request->diagnostics, request->span, request->name);
     } else if (error == -EOPNOTSUPP) {
         diagnose_error(request->diagnostics, request->span, "%s: this kernel has no uprobes", request->name);
     } else {
         diagnose_error(request->diagnostics, request->span, "%s cannot be attached in %s: %s", request->name,
-                       file->path, attach_error(error));
+                       file->path, tracefs_problem(error));
     }
 }
 

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/kernel_error.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 
@@ -286,7 +287,7 @@ static void map_explain(struct diagnostics *diagnostics, const struct image_map 
         break;
     default:
         diagnose_error(diagnostics, span, "The kernel cannot make the map '%s': %s", map->name,
-                       strerror(-error));
+                       kernel_error(error));
         diagnose_hint(diagnostics,
                       "Map type %d, keys of %u bytes, values of %u bytes, %u elements, flags %#x.",
                       (int)map->type, map->key_size, map->value_size, map->max_entries, map->flags);

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/kernel_error.h"
 #include "bpf/ir/ir.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
@@ -139,17 +140,17 @@ static int feature_signed_division(void)
 
 static int feature_loop(void)
 {
-    return feature_helper(&kprobe_program, 181);
+    return feature_helper(&kprobe_program, BPF_FUNC_loop);
 }
 
 static int feature_for_each_map(void)
 {
-    return feature_helper(&kprobe_program, 164);
+    return feature_helper(&kprobe_program, BPF_FUNC_for_each_map_elem);
 }
 
 static int feature_lookup_percpu(void)
 {
-    return feature_helper(&kprobe_program, 195);
+    return feature_helper(&kprobe_program, BPF_FUNC_map_lookup_percpu_elem);
 }
 
 static int feature_ring_buffer(void)
@@ -185,7 +186,7 @@ static int feature_ring_array_sleepable(void)
  * once. */
 static int feature_task_storage(void)
 {
-    int error = feature_helper(&kprobe_program, 156);
+    int error = feature_helper(&kprobe_program, BPF_FUNC_task_storage_get);
     int map = error ? -1 : create_task_storage("storage", 8);
     int task = map < 0 ? -1 : (int)syscall(SYS_pidfd_open, getpid(), 0);
     const uint64_t value = 0;
@@ -198,12 +199,12 @@ static int feature_task_storage(void)
 
 static int feature_attach_cookie(void)
 {
-    return feature_helper(&kprobe_program, 174);
+    return feature_helper(&kprobe_program, BPF_FUNC_get_attach_cookie);
 }
 
 static int feature_func_ip(void)
 {
-    return feature_helper(&kprobe_program, 173);
+    return feature_helper(&kprobe_program, BPF_FUNC_get_func_ip);
 }
 
 static int feature_sleepable_uprobe(void)
@@ -469,17 +470,17 @@ static int feature_tagged_context(void)
 
 static int feature_boot_clock(void)
 {
-    return feature_helper(&kprobe_program, 125);
+    return feature_helper(&kprobe_program, BPF_FUNC_ktime_get_boot_ns);
 }
 
 static int feature_override_return(void)
 {
-    return feature_helper(&kprobe_program, 58);
+    return feature_helper(&kprobe_program, BPF_FUNC_override_return);
 }
 
 static int feature_tai_clock(void)
 {
-    return feature_helper(&kprobe_program, 208);
+    return feature_helper(&kprobe_program, BPF_FUNC_ktime_get_tai_ns);
 }
 
 /* Since the kernel has an allocator for them, programs that interrupt anything may use such maps, too. */
@@ -514,7 +515,7 @@ static int feature_growing_maps(void)
 
 static int feature_jiffies(void)
 {
-    return feature_helper(&kprobe_program, 118);
+    return feature_helper(&kprobe_program, BPF_FUNC_jiffies64);
 }
 
 static int feature_cgroup_ancestor(void)
@@ -524,7 +525,7 @@ static int feature_cgroup_ancestor(void)
 
 static int feature_cgroup_id(void)
 {
-    return feature_helper(&kprobe_program, 80);
+    return feature_helper(&kprobe_program, BPF_FUNC_get_current_cgroup_id);
 }
 
 static int feature_event(uint32_t type, uint64_t config)
@@ -702,7 +703,7 @@ static void feature_reason(size_t index, int error, struct text *out)
     if (error == -EPERM || error == -EACCES)
         permission_reason(out);
     else if (error == -ENOMEM || error == -EMFILE || error == -ENFILE)
-        text_printf(out, "the kernel says: %s", strerror(-error));
+        text_printf(out, "the kernel says: %s", kernel_error(error));
     else
         text_printf(out, "the kernel lacks %s", feature_table[index].lacks);
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/kernel_error.h"
 #include "base/terminal.h"
 #include "kernel/state.h"
 #include "sym/kernel/tracefs.h"
@@ -129,7 +130,8 @@ static void kernel_explain(struct diagnostics *diagnostics, int error)
         diagnose_error(diagnostics, span, "This kernel has no bpf(2)");
         diagnose_hint(diagnostics, "It was built without CONFIG_BPF_SYSCALL, or a sandbox hides it.");
     } else {
-        diagnose_error(diagnostics, span, "The kernel does not load any BPF program: %s", strerror(-error));
+        diagnose_error(diagnostics, span, "The kernel does not load any BPF program: %s",
+                       kernel_error(error));
         diagnose_hint(diagnostics, "Programs of the kprobe type need CONFIG_BPF_EVENTS.");
     }
 }

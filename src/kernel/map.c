@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kernel_error.h"
 #include "base/table.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
@@ -98,7 +99,7 @@ static int map_each_batched(const struct kernel_map *map, enum bpf_cmd command, 
             continue;
         }
         if (error && error != -ENOENT) {
-            if (!started && (error == -EINVAL || error == -EOPNOTSUPP || error == -524))
+            if (!started && (error == -EINVAL || error == -EOPNOTSUPP || error == -ENOTSUPP))
                 error = -EOPNOTSUPP;
             break;
         }

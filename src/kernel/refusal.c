@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/kernel_error.h"
 #include "kernel/state.h"
 
 static const char our_fault[] =
@@ -134,8 +135,7 @@ static void refusal_without_log(struct diagnostics *diagnostics, const struct im
         diagnose_error(diagnostics, span, "Loading the program was interrupted by signals again and again");
         break;
     default:
-        diagnose_error(diagnostics, span, "The kernel does not load the program: %s",
-                       error == -524 ? "not supported" : strerror(-error));
+        diagnose_error(diagnostics, span, "The kernel does not load the program: %s", kernel_error(error));
         diagnose_hint(diagnostics, "%s", our_fault);
     }
 }

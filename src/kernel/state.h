@@ -178,7 +178,6 @@ const struct kernel_program *attach_program(struct kernel *kernel, const struct 
 int attach_to_event(struct attachment *attachment, const struct kernel_program *program, int event,
                     bool has_cookie, uint64_t cookie);
 int attach_progress(const struct attach_request *request, size_t done, size_t total); /* 0 or -EINTR */
-const char *attach_error(int error); /* what the error means, as strerror() does */
 
 /* attach_sites.c: attaching to many sites, alike for uprobes and kprobes, which differ in these functions. */
 struct attach_strategy {

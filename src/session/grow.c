@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/kernel_error.h"
 #include "session/state.h"
 
 enum {
@@ -46,7 +47,7 @@ int grow_begin(struct session *session)
     int error = kernel_watch_mappings(session->kernel);
     if (error) { /* the trace goes on without */
         session_report(session, "WARNING: libraries that are loaded later are not looked at: %s\n",
-                       strerror(-error));
+                       kernel_error(error));
         session->grows = false;
     }
     session->grow_wanted = true; /* code may have been mapped since the script was compiled */

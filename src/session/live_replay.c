@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/kernel_error.h"
 #include "reader/replay.h"
 #include "session/state.h"
 
@@ -117,7 +118,7 @@ static void run_event(struct session *session, const struct replay_event *at)
         int error = host->run(session->host, at->tracepoint->listeners[i].program);
         if (error) {
             diagnose_error(&session->diagnostics, (struct span){0},
-                           "The kernel does not run a trace probe: %s", strerror(-error));
+                           "The kernel does not run a trace probe: %s", kernel_error(error));
             session->handler.exit_requested = true; /* the next event would fail in the same way */
         }
         session_deliver_own(session);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/kernel_error.h"
 #include "base/thread.h"
 #include "session/state.h"
 
@@ -32,7 +33,7 @@ static void report_refusal(struct session *session, size_t unit, int error)
 {
     const struct probe_site *site = &session->units[unit].variant->sites[0];
     diagnose_error(&session->diagnostics, site->span, "The kernel could not run this block: %s",
-                   strerror(-error));
+                   kernel_error(error));
 }
 
 /* Reports what the thread could not do: the diagnostics belong to this one. */

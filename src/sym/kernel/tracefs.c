@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/kernel_error.h"
 #include "sym/glob.h"
 
 #ifndef TRACEFS_MAGIC
@@ -80,7 +81,7 @@ static bool tracefs_answers(int directory)
 const char *tracefs_problem(int error)
 {
     return error == -EDEADLK ? "the kernel's tracing is stuck: a task that died inside it holds its lock"
-                             : strerror(-error);
+                             : kernel_error(error);
 }
 
 const char *tracefs_remedy(int error)
