@@ -25,6 +25,7 @@
     X(hist)          /* hist */ \
     X(lhist)         /* lhist */ \
     X(llhist)        /* llhist, quantile */ \
+    X(topk)          /* topk */ \
     X(symbol)        /* ksym, usym, kstack, ustack, uaddr, ntop */ \
     X(kernel_symbol) /* kaddr, percpu_kaddr, kfunc_exist, kptr, uptr … */ \
     X(network)       /* pton, macaddr, bswap, socket_cookie … */ \

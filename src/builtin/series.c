@@ -9,6 +9,7 @@
 
 #include "bpf/lower/lower.h"
 #include "builtin/aggregation.h"
+#include "print/series.h"
 
 enum { INTERVALS_MAX = 1000000, EPOCH = 0, VALUE = 8, MARK = 16 };
 
@@ -124,7 +125,7 @@ static uint32_t series_rows(const struct type *type)
 const struct aggregation aggregation_kind_tseries = {
     .name = "tseries_t",
     .shape = AGGREGATION_SERIES,
-    .merge = MERGE_SERIES,
+    .merge_cpus = series_sum,
     .words = 3,
     .clash = "Different tseries bounds in a single map unsupported",
     .rows = series_rows,

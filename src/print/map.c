@@ -66,8 +66,8 @@ void aggregation_sum(const struct type *type, const void *per_cpu, unsigned cpus
     memcpy(out, per_cpu, size);
     if (!type_is_per_cpu(type))
         return;
-    if (type->aggregation->merge == MERGE_SERIES) {
-        series_sum(type, per_cpu, cpus, out);
+    if (type->aggregation->merge_cpus) {
+        type->aggregation->merge_cpus(type, per_cpu, cpus, out);
         return;
     }
     bool extreme = is_extreme(type);
@@ -153,7 +153,8 @@ static uint64_t value_rank(const struct type *type, const void *value)
     case TYPE_INTEGER:
     case TYPE_ENUM: return word_at(value, 0) ^ bias;
     case TYPE_AGGREGATION:
-        return type_has_rows(type) ? 0 : aggregation_integer(type, value) ^ (is_extreme(type) ? 0 : bias);
+        return type_reads_as_integer(type) ? aggregation_integer(type, value) ^ (is_extreme(type) ? 0 : bias)
+                                           : 0;
     default: return 0;
     }
 }
@@ -271,6 +272,12 @@ static bool is_bcc_histogram(const struct printer *printer, const struct map_sna
     return printer->bcc_histograms && !printer->json && type_has_shape(map->value, AGGREGATION_ROWS);
 }
 
+/* Whether a value is printed below its key. */
+static bool has_lines(const struct type *type)
+{
+    return type_is_aggregation(type) && !type_reads_as_integer(type) && !type->aggregation->is_line;
+}
+
 /* name[key] and what stands between it and the value. */
 static void print_head(struct printer *printer, const struct map_snapshot *map, const void *key)
 {
@@ -283,7 +290,7 @@ static void print_head(struct printer *printer, const struct map_snapshot *map, 
         print_key(printer, map->key, key);
         text_char(out, ']');
     }
-    text_add(out, type_has_rows(map->value) && !map->value->aggregation->is_line ? ":\n" : ": ");
+    text_add(out, has_lines(map->value) ? ":\n" : ": ");
 }
 
 static void print_lines(struct printer *printer, struct lines *lines, size_t skip, uint64_t divisor)
@@ -307,7 +314,7 @@ static void print_lines(struct printer *printer, struct lines *lines, size_t ski
 /* The type of the line in JSON. */
 static const char *record_of(const struct type *type)
 {
-    static const char *const shapes[] = {"map", "stats", "hist", "tseries"};
+    static const char *const shapes[] = {"map", "stats", "hist", "tseries", "map"};
     const struct aggregation *kind = type->aggregation;
     if (!type_is_aggregation(type))
         return "map";

@@ -700,7 +700,8 @@ static void write_aggregation(struct walk *walk, const struct type *type, struct
                      type->is_signed);
         break;
     case AGGREGATION_STATS: write_stats(walk, type, bytes); break;
-    case AGGREGATION_ROWS: write_rows(walk, type, bytes); break;
+    case AGGREGATION_ROWS:
+    case AGGREGATION_TEXT: write_rows(walk, type, bytes); break;
     case AGGREGATION_SERIES: break; /* only maps print it */
     }
 }

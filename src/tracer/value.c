@@ -55,6 +55,7 @@ static enum spoor_tracer_kind aggregation_kind(const struct aggregation *aggrega
     case AGGREGATION_STATS: return SPOOR_TRACER_STATS;
     case AGGREGATION_ROWS: return SPOOR_TRACER_HISTOGRAM;
     case AGGREGATION_SERIES: return SPOOR_TRACER_SERIES;
+    case AGGREGATION_TEXT: return SPOOR_TRACER_TEXT;
     }
     return SPOOR_TRACER_NONE;
 }

@@ -21,6 +21,7 @@ enum aggregation_shape {
      * map has an element for each row that is not 0, whose key is the key and then the number of the row. */
     AGGREGATION_ROWS,
     AGGREGATION_SERIES, /* a value for each of the last intervals of time, each an element of the map */
+    AGGREGATION_TEXT,   /* whatever its kind prints */
 };
 
 /* How the values of two CPUs become one. */
@@ -28,7 +29,6 @@ enum aggregation_merge {
     MERGE_ADD, /* word by word */
     MERGE_MIN, /* the smaller of word 0, where word 1 says that there is one */
     MERGE_MAX,
-    MERGE_SERIES, /* print/series.h */
 };
 
 /* The values of a row: low to high, both inclusive. */
@@ -42,16 +42,22 @@ struct aggregation {
     const char *name; /* of the type: "hist_t" */
     enum aggregation_shape shape;
     enum aggregation_merge merge;
-    uint8_t words;    /* of a value on one CPU; 0: it is an array with a word for each row */
+    uint8_t words;    /* of a value on one CPU; 0: what words_of() says, or else a word for each row */
     bool is_unsigned; /* whatever is aggregated */
     bool is_average;  /* what is read is word 0 divided by word 1 */
     bool
         starts_at_zero; /* where nothing was aggregated 0 is printed at the end of the trace, and not nothing */
     bool ignores_divisor; /* the third argument of print() */
     bool halves_first;    /* BCC's table shows rows 1 and 2 as one */
+    bool is_keyless;      /* its map has no key */
+    bool compares_target; /* what is aggregated is a part of the type */
     bool is_line;         /* of AGGREGATION_ROWS: print() writes one line, without its end */
     const char *clash;    /* printed with the map's name when calls for one map differ in their parameters */
     const char *record;   /* the type of the line in JSON; NULL: the one of its shape */
+    /* How wide a value is, where that depends on the type. */
+    uint32_t (*words_of)(const struct type *type);
+    /* Makes one value of `cpus` values, which lie one after the other; `out` has room for it. NULL: `merge` says it all. */
+    void (*merge_cpus)(const struct type *type, const void *per_cpu, unsigned cpus, void *out);
     /* How many rows or intervals there are, those for what is out of range included. Only with rows. */
     uint32_t (*rows)(const struct type *type);
     /* Of AGGREGATION_ROWS: the row of a value, as the programs compute it; the values of a row; and the text of the
@@ -59,8 +65,9 @@ struct aggregation {
     uint32_t (*row)(const struct type *type, int64_t value);
     struct histogram_bounds (*bounds)(const struct type *type, uint32_t row);
     void (*bound_label)(struct text *out, const struct type *type, uint32_t row);
-    /* Of AGGREGATION_ROWS: prints the rows, as text or JSON; print_histogram() or another. */
-    void (*print)(struct printer *printer, const struct type *type, const uint64_t *counts, uint64_t divisor);
+    /* Of AGGREGATION_ROWS and AGGREGATION_TEXT: prints all rows, or the value, as text or JSON; text with a newline behind
+     * each line. */
+    void (*print)(struct printer *printer, const struct type *type, const uint64_t *words, uint64_t divisor);
 };
 
 #endif

@@ -267,7 +267,7 @@ bool type_is_per_cpu(const struct type *type)
 
 bool type_reads_as_integer(const struct type *type)
 {
-    return type_is_aggregation(type) && !type->aggregation->rows;
+    return type_has_shape(type, AGGREGATION_NUMBER) || type_has_shape(type, AGGREGATION_STATS);
 }
 
 static bool has_name(const struct type *type)
@@ -346,7 +346,7 @@ static bool same_parameters(const struct type *a, const struct type *b)
                 a->step == b->step && a->series == b->series && a->count == b->count;
     for (uint32_t i = 0; same && i < a->count; i++)
         same = a->enumerators[i].value == b->enumerators[i].value;
-    return same;
+    return same && (!a->aggregation->compares_target || type_equal(a->target, b->target));
 }
 
 static bool equal_within(const struct type *a, const struct type *b, unsigned depth, unsigned *budget)
@@ -491,6 +491,12 @@ const struct type *type_common(struct arena *arena, const struct type *a, const 
     return common_within(arena, a, b, TYPE_DEPTH);
 }
 
+static uint32_t aggregation_words(const struct type *type)
+{
+    const struct aggregation *kind = type->aggregation;
+    return kind->words ? kind->words : kind->words_of ? kind->words_of(type) : kind->rows(type);
+}
+
 uint32_t type_storage(const struct type *type)
 {
     switch (type->kind) {
@@ -499,7 +505,7 @@ uint32_t type_storage(const struct type *type)
     case TYPE_STRUCT:
     case TYPE_TUPLE: return round_to_word(type->size);
     case TYPE_BUFFER: return round_to_word((uint64_t)type->size + 8);
-    case TYPE_AGGREGATION: return 8 * (type->aggregation->words ? type->aggregation->words : type_rows(type));
+    case TYPE_AGGREGATION: return 8 * aggregation_words(type);
     default: return kind_facts[type->kind].storage;
     }
 }

@@ -543,7 +543,7 @@ const struct type *check_map_argument(struct checker *checker, struct node *node
 
 static bool is_histogram_clash(const struct type *a, const struct type *b)
 {
-    return a && type_is_aggregation(a) && a->aggregation == b->aggregation && type_has_rows(a);
+    return a && type_is_aggregation(a) && a->aggregation == b->aggregation && a->aggregation->clash;
 }
 
 static void map_store(struct checker *checker, struct node *node, struct map_state *map,
@@ -558,6 +558,12 @@ static void map_store(struct checker *checker, struct node *node, struct map_sta
     if (!type_is_aggregation(value->type) && !type_storage(value->type)) {
         check_error(checker, node->span, "A value of type '%s' cannot be stored in a map",
                     type_text(checker->arena, value->type));
+        return;
+    }
+    if (type_is_aggregation(value->type) && value->type->aggregation->is_keyless && map->is_keyed) {
+        check_error(checker, node->span, "%s has a key, and a map of %s has none", symbol->name,
+                    type_text(checker->arena, value->type));
+        check_hint(checker, "a tuple makes it a part of what is aggregated: (a, b)");
         return;
     }
     if (slot_join(checker, slot, value) || !symbol->value)
