@@ -67,6 +67,7 @@ said() {
 for batch in *.*.bt; do
     group=${batch%%.*} command=()
     [ "$group" = begin ] || command=(-c "./$group 3")
+    [ "$group" = calls ] && command=(-c "./calls 3 20") # for intervals: without a pause it can end within a millisecond
     timeout -k 5 30 bpftrace -q --unsafe "${command[@]}" "$batch" 7 seven >peer.out 2>peer.err </dev/null
     echo $? >peer.status
     timeout -k 5 30 "$build/spoor" -q --unsafe "${command[@]}" "$batch" 7 seven >ours.out 2>ours.err </dev/null
