@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/rights.h"
 #include "bpf/lower/lower.h"
 #include "builtin/event_handler.h"
@@ -26,13 +27,6 @@ struct command {
     int ended;   /* a pidfd, which is readable when the command has ended */
     int output; /* the pipe from which its output is read; -1: the command writes to the script's output itself */
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void run(const char *text, int output, bool has_group)
 {
@@ -103,13 +97,13 @@ static bool wait_for_end(struct event_handler *handler, struct command *command,
         struct pollfd ready[COUNT] = {[ENDED] = {command->ended, POLLIN, 0},
                                       [OUTPUT] = {command->output, POLLIN, 0},
                                       [SIGNALS] = {handler->signals, POLLIN, 0}};
-        int64_t left = due < 0 ? -1 : due - now_ms();
+        int64_t left = due < 0 ? -1 : due - (int64_t)clock_ms(CLOCK_MONOTONIC);
         if (due >= 0 && left <= 0) {
             if (step == step_count)
                 return command->ended < 0;
             kill(command->group, steps[step++]);
             kill(command->group, SIGCONT); /* it may be stopped */
-            due = now_ms() + GRACE_MS;
+            due = (int64_t)clock_ms(CLOCK_MONOTONIC) + GRACE_MS;
             continue;
         }
         if (poll(ready, COUNT, (int)left) < 0)
@@ -117,7 +111,7 @@ static bool wait_for_end(struct event_handler *handler, struct command *command,
         if (ready[SIGNALS].revents)
             handler->look(handler);
         if (due < 0 && handler->stop_signals > asked)
-            due = now_ms() + GRACE_MS;
+            due = (int64_t)clock_ms(CLOCK_MONOTONIC) + GRACE_MS;
         if (ready[OUTPUT].revents)
             take_output(command, output);
         if (ready[ENDED].revents) {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/create.h"
 #include "base/whole.h"
 #include "bpf/lower/lower.h"
@@ -171,8 +172,9 @@ static void handle_skboutput(struct event_handler *handler, const struct action 
         return;
     if (handler->printer->names && handler->printer->names->boot_to_wall)
         time += handler->printer->names->boot_to_wall(handler->printer->names->owner);
-    const uint32_t header[] = {(uint32_t)(time / 1000000000), (uint32_t)(time % 1000000000 / 1000),
-                               (uint32_t)taken, (uint32_t)wanted};
+    const uint32_t header[] = {(uint32_t)(time / NSEC_PER_SEC),
+                               (uint32_t)(time % NSEC_PER_SEC / NSEC_PER_USEC), (uint32_t)taken,
+                               (uint32_t)wanted};
     fwrite(header, sizeof header, 1, stream);
     fwrite(packet + 8, taken, 1, stream);
     if (!ferror(stream))

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "bpf/lower/lower.h"
 #include "builtin/event_handler.h"
 #include "builtin/all.h"
@@ -36,15 +37,11 @@ static int64_t tai_offset(void)
 {
     int64_t offset = 0, shortest = INT64_MAX;
     for (int i = 0; i < 8; i++) {
-        struct timespec before, tai, after;
-        clock_gettime(CLOCK_BOOTTIME, &before);
-        clock_gettime(CLOCK_TAI, &tai);
-        clock_gettime(CLOCK_BOOTTIME, &after);
-        int64_t begin = (int64_t)before.tv_sec * 1000000000 + before.tv_nsec;
-        int64_t took = (int64_t)after.tv_sec * 1000000000 + after.tv_nsec - begin;
+        int64_t begin = (int64_t)clock_ns(CLOCK_BOOTTIME), tai = (int64_t)clock_ns(CLOCK_TAI);
+        int64_t took = (int64_t)clock_ns(CLOCK_BOOTTIME) - begin;
         if (took < shortest) {
             shortest = took;
-            offset = (int64_t)tai.tv_sec * 1000000000 + tai.tv_nsec - (begin + took / 2);
+            offset = tai - (begin + took / 2);
         }
     }
     return offset;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/bcc.h"
 #include "cmd/command.h"
 
@@ -390,7 +391,7 @@ static int write_script(struct arguments *arguments, const struct options *optio
 static int command_argdist(int argc, char **argv)
 {
     static struct options options; /* its lists live as long as the process */
-    static struct arguments arguments = {.string_size = 80, .interval = VALUE_SECOND};
+    static struct arguments arguments = {.string_size = 80, .interval = NSEC_PER_SEC};
     struct arena arena = {0};
     struct text script = {0};
     jmp_buf out_of_memory;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/terminal.h"
 #include "cmd/command.h"
 
@@ -140,11 +141,9 @@ void bcc_attach_point(struct text *out, const struct bcc_spec *spec, bool is_ret
 
 void bcc_interval(struct text *out, uint64_t nanoseconds)
 {
-    const bool are_seconds = nanoseconds % VALUE_SECOND == 0,
-               are_milliseconds = nanoseconds % VALUE_MILLISECOND == 0;
-    const uint64_t unit = are_seconds        ? VALUE_SECOND
-                          : are_milliseconds ? VALUE_MILLISECOND
-                                             : VALUE_MICROSECOND;
+    const bool are_seconds = nanoseconds % NSEC_PER_SEC == 0,
+               are_milliseconds = nanoseconds % NSEC_PER_MSEC == 0;
+    const uint64_t unit = are_seconds ? NSEC_PER_SEC : are_milliseconds ? NSEC_PER_MSEC : NSEC_PER_USEC;
     text_printf(out, "interval:%s:%llu",
                 are_seconds        ? "s"
                 : are_milliseconds ? "ms"

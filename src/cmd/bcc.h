@@ -9,6 +9,7 @@
 #define SPOOR_CMD_BCC_H
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "cmd/command_line.h"
 #include "cmd/options.h"
 #include "cmd/values.h"
@@ -76,7 +77,7 @@ void bcc_quoted(struct text *out, const char *text, bool percent);
     }
 /* Of intervals and durations, which become part of a script, too. */
 #define BCC_TIMES                                                                                            \
-    .min = VALUE_MILLISECOND, .max = (1ull << 30) * VALUE_SECOND,                                            \
+    .min = NSEC_PER_MSEC, .max = (1ull << 30) * NSEC_PER_SEC,                                                \
     .takes = "a time of a millisecond or more, such as 2 (seconds) or 500ms"
 #define BCC_RANGE .min = 1, .max = 1 << 30 /* of numbers that become part of a script */
 

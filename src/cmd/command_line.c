@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/diagnostic.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -191,9 +192,9 @@ static bool read_argument(struct option_value *value)
                (!row->max || value->number <= row->max);
     case OPTION_SIZE: return value_size(value->text, &value->number);
     case OPTION_DURATION:
-        return value_time(value->text, VALUE_SECOND, &value->number) && value->number &&
+        return value_time(value->text, NSEC_PER_SEC, &value->number) && value->number &&
                value->number >= row->min && (!row->max || value->number <= row->max);
-    case OPTION_MOMENT: return value_time(value->text, VALUE_MICROSECOND, &value->number);
+    case OPTION_MOMENT: return value_time(value->text, NSEC_PER_USEC, &value->number);
     case OPTION_CHOICE: return find_choice(row->argument, value->text, &value->number);
     default: return true;
     }
@@ -226,7 +227,7 @@ static int store(void *target, const struct option_value *value)
 /* Below a millisecond a unit was probably forgotten, or mistaken. */
 static void warn_of_short(const struct option_value *value)
 {
-    if (value->row->kind == OPTION_DURATION && value->number < VALUE_MILLISECOND)
+    if (value->row->kind == OPTION_DURATION && value->number < NSEC_PER_MSEC)
         command_print(stderr, "WARNING: %s %s is less than a millisecond: was that meant?\n", value->option,
                       value->text);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/command.h"
 #include "cmd/recordings.h"
 #include "cmd/values.h"
@@ -209,7 +210,7 @@ static int command_clear(struct control *control, const struct arguments *argume
 static int command_dump(struct control *control, const struct arguments *arguments, struct text *why)
 {
     uint64_t nanoseconds = 0;
-    if (arguments->count == 3 && !value_time(arguments->words[1], VALUE_SECOND, &nanoseconds)) {
+    if (arguments->count == 3 && !value_time(arguments->words[1], NSEC_PER_SEC, &nanoseconds)) {
         text_printf(why, "a time is a number of seconds, or has a unit (200ms); not '%s'",
                     arguments->words[1]);
         return -EINVAL;

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/command.h"
 #include "cmd/recordings.h"
 #include "cmd/stop.h"
@@ -32,7 +33,7 @@ static const struct option_row rows[] = {
     {0, "rotate-size", "BYTES", "a new file after so many bytes of records (10M): FILE.1, FILE.2 …",
      OPTION_STORES(SIZE, struct arguments, drain.rotate_bytes)},
     {0, "rotate-time", "TIME", "a new file after this time (10s, 5m)",
-     OPTION_STORES(DURATION, struct arguments, rotate_time), .min = VALUE_SECOND,
+     OPTION_STORES(DURATION, struct arguments, rotate_time), .min = NSEC_PER_SEC,
      .takes = "a time of a second or more, such as 10s"},
     {0, "keep", "N", "only the newest N files", OPTION_STORES(NUMBER, struct arguments, drain.keep), .min = 1,
      .max = 1000000, .takes = "a number of files"},
@@ -54,7 +55,7 @@ static bool parse(struct arguments *arguments, int argc, char **argv, int *statu
     if (!command_line_parse(&record_line, argc, argv, arguments, &given, status))
         return false;
     arguments->drain.pid = (pid_t)arguments->choice.pid;
-    arguments->drain.rotate_seconds = arguments->rotate_time / VALUE_SECOND;
+    arguments->drain.rotate_seconds = arguments->rotate_time / NSEC_PER_SEC;
     if (given.count)
         *status = command_line_fail(&record_line, "what is '%s'", given.words[0]);
     else if (!arguments->drain.output)
@@ -64,20 +65,13 @@ static bool parse(struct arguments *arguments, int argc, char **argv, int *statu
     return !*status;
 }
 
-static uint64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static int run(struct drain *drain, uint64_t duration, struct text *why)
 {
     enum { MILLISECOND = 1000000, ASK_AFTER = 100 * MILLISECOND };
-    const uint64_t end = duration ? now() + duration : UINT64_MAX;
+    const uint64_t end = duration ? clock_ns(CLOCK_MONOTONIC) + duration : UINT64_MAX;
     uint64_t asked = 0, time;
     int result = 0;
-    while (!stopped && result >= 0 && (time = now()) < end) {
+    while (!stopped && result >= 0 && (time = clock_ns(CLOCK_MONOTONIC)) < end) {
         if (time - asked > ASK_AFTER) { /* a few ms of /proc, so not in each round */
             if (!drain_is_live(drain))
                 break;

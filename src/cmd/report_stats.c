@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/command.h"
 #include "cmd/report.h"
 #include "print/json.h"
@@ -171,11 +172,10 @@ static int put_tables(struct report *report, const struct latency_table *table)
 /* As they are now, each second. */
 static int show_now(struct report *report, const struct latency_table *table, time_t *shown)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (!is_on_screen(report) || now.tv_sec == *shown)
+    const time_t now = clock_seconds(CLOCK_MONOTONIC);
+    if (!is_on_screen(report) || now == *shown)
         return 0;
-    *shown = now.tv_sec;
+    *shown = now;
     return put_tables(report, table);
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 bool value_number(const char *text, uint64_t *number)
 {
     char *end;
@@ -37,16 +39,6 @@ bool value_size(const char *text, uint64_t *bytes)
 bool value_time(const char *text, uint64_t bare, uint64_t *nanoseconds)
 {
     enum { FRACTION_MAX = 1000000000 };
-    const struct {
-        const char *name;
-        uint64_t scale;
-    } units[] = {{"", bare},
-                 {"ns", 1},
-                 {"us", VALUE_MICROSECOND},
-                 {"ms", VALUE_MILLISECOND},
-                 {"s", VALUE_SECOND},
-                 {"m", 60ull * VALUE_SECOND},
-                 {"h", 3600ull * VALUE_SECOND}};
     char *end;
     if (!isdigit((unsigned char)*text))
         return false;
@@ -61,11 +53,8 @@ bool value_time(const char *text, uint64_t bare, uint64_t *nanoseconds)
                 fraction = fraction * 10 + (uint64_t)(*end - '0');
                 scale *= 10;
             }
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (!strcmp(end, units[i].name)) {
-            const uint64_t rest = (uint64_t)((unsigned __int128)fraction * units[i].scale / scale);
-            return !__builtin_mul_overflow(whole, units[i].scale, nanoseconds) &&
-                   !__builtin_add_overflow(*nanoseconds, rest, nanoseconds);
-        }
-    return false;
+    const uint64_t unit = *end ? time_unit(end, strlen(end)) : bare;
+    const uint64_t rest = (uint64_t)((unsigned __int128)fraction * unit / scale);
+    return unit && !__builtin_mul_overflow(whole, unit, nanoseconds) &&
+           !__builtin_add_overflow(*nanoseconds, rest, nanoseconds);
 }

@@ -7,13 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { VALUE_MICROSECOND = 1000, VALUE_MILLISECOND = 1000000, VALUE_SECOND = 1000000000 }; /* nanoseconds */
-
 /* Decimal, or 0x… */
 bool value_number(const char *text, uint64_t *number);
 /* A number of bytes that is not 0: 4096, 64K, 10M, 1G */
 bool value_size(const char *text, uint64_t *bytes);
-/* "90s", "1.5ms"; units are ns, us, ms, s, m and h. A number without a unit counts what `bare` says. */
+/* "90s", "1.5ms"; units are ns, us, ms, s, m, h and d. A number without a unit counts what `bare` says. */
 bool value_time(const char *text, uint64_t bare, uint64_t *nanoseconds);
 
 #endif

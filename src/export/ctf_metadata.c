@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "export/ctf.h"
 
 static const char head[] =
@@ -130,7 +131,7 @@ static void put_event(struct text *out, const struct recording_tracepoint *trace
 void ctf_metadata(struct text *out, const struct recording *recording)
 {
     const struct recording_model *model = recording_model(recording);
-    const uint64_t wall = recording_realtime(recording), second = 1000000000;
+    const uint64_t wall = recording_realtime(recording), second = NSEC_PER_SEC;
     text_add(out, head);
     text_add(out, "env {\n\tdomain = \"ust\";\n\ttracer_name = \"spoor\";\n");
     if (model->name && model->name[0]) {

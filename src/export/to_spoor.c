@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "export/convert.h"
 #include "reader/spdk.h"
 #include "recorder/layout.h"
@@ -223,7 +224,7 @@ static struct layout_clock clock_at(const struct to_spoor *to, uint64_t stamp)
 {
     struct layout_clock clock = {.counter = stamp};
     const unsigned __int128 error = (unsigned __int128)recording_clock_error(to->job->recording) *
-                                        recording_rate(to->job->recording) / 1000000000u +
+                                        recording_rate(to->job->recording) / NSEC_PER_SEC +
                                     1;
     if (!recording_clock_is_known(to->job->recording))
         return clock;

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/kernel_error.h"
 #include "base/terminal.h"
 #include "kernel/state.h"
@@ -34,10 +35,8 @@ static uint64_t kernel_disorder(struct host *host)
 
 static uint64_t kernel_clock(struct host *host)
 {
-    struct timespec now;
     (void)host;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return clock_ns(CLOCK_BOOTTIME);
 }
 
 static void kernel_close(struct host *host)

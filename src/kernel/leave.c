@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "kernel/state.h"
 #include "sym/kernel/tracefs.h"
 
@@ -91,26 +92,20 @@ static void leave_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static uint64_t leave_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* One after the other: a close waits while it holds the lock of all the kernel's events, so that several at
  * once end no sooner. Who attaches something takes that lock several times, and each time behind a close: so
  * there are pauses. */
 static void leave_close_slowly(const struct leaving *leaving)
 {
-    uint64_t begin = leave_clock();
+    uint64_t begin = clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < leaving->count; i++) {
         close(leaving->fds[i]);
-        uint64_t took = leave_clock() - begin;
+        uint64_t took = clock_ns(CLOCK_MONOTONIC) - begin;
         if (took < SLICE_NS)
             continue;
-        nanosleep(&(struct timespec){(time_t)(took / 1000000000), (long)(took % 1000000000)}, NULL);
-        begin = leave_clock();
+        const struct timespec pause = timespec_of(took);
+        nanosleep(&pause, NULL);
+        begin = clock_ns(CLOCK_MONOTONIC);
     }
 }
 

@@ -19,19 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 
 static const uint64_t WINDOW = 2000000, PATIENCE = 50000000; /* ns */
 enum { HEADER = 8 };
 static const uint32_t BUSY = 1U << 31, DISCARD = 1U << 30;
-
-static uint64_t ring_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static int ring_map(struct ring *ring, int fd, uint32_t size)
 {
@@ -185,7 +179,7 @@ static int consume(struct rings *rings, bool drain, host_record *record, void *s
 {
     /* The clock before the producers: what is not in a ring yet was reserved after this time, and its clock
      * was read no more than the window before. */
-    uint64_t now = ring_clock(), settled = drain || rings->count == 1 ? UINT64_MAX : now - WINDOW;
+    uint64_t now = clock_ns(CLOCK_BOOTTIME), settled = drain || rings->count == 1 ? UINT64_MAX : now - WINDOW;
     int count = 0, answer = 0;
     for (uint32_t i = 0; i < rings->count; i++) {
         struct ring *ring = &rings->items[i];

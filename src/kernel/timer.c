@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "base/vector.h"
 #include "kernel/state.h"
@@ -38,13 +39,6 @@ struct timers {
     int error;      /* atomic: why the kernel did not run a program; 0: it ran all */
     size_t refused; /* with `error`: which program */
 };
-
-static uint64_t timer_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 int kernel_attach_timer(struct kernel *kernel, const struct attach_request *request, uint64_t period)
 {
@@ -78,11 +72,11 @@ static void *timers_run(void *state)
     pthread_mutex_lock(&timers->lock);
     for (;;) {
         struct timer *next = timer_next(timers);
-        uint64_t now = timer_clock();
+        uint64_t now = clock_ns(CLOCK_MONOTONIC);
         if (next->due > timers->end)
             break;
         if (next->due > now) {
-            struct timespec due = {(time_t)(next->due / 1000000000), (long)(next->due % 1000000000)};
+            struct timespec due = timespec_of(next->due);
             pthread_cond_timedwait(&timers->stopped, &timers->lock, &due);
             continue;
         }
@@ -109,7 +103,7 @@ int kernel_timers_start(struct kernel *kernel)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&timers->stopped, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    uint64_t now = timer_clock();
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < timers->count; i++)
         if (__builtin_add_overflow(now, timers->items[i].period, &timers->items[i].due))
             timers->items[i].due = UINT64_MAX;
@@ -133,7 +127,7 @@ void kernel_timers_stop(struct kernel *kernel)
     struct timers *timers = kernel->timers;
     if (!timers || !timers->has_thread)
         return;
-    uint64_t now = timer_clock();
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
     pthread_mutex_lock(&timers->lock);
     timers->end = now;
     pthread_cond_signal(&timers->stopped);

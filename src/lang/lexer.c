@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "lang/c/definitions.h"
 
 static const char *const kind_texts[TOKEN_KINDS] = {
@@ -78,28 +79,16 @@ static const char *const kind_texts[TOKEN_KINDS] = {
     [TOKEN_COMPLEMENT] = "~",
 };
 
-/* What may stand behind the digits of an integer. */
-static const struct {
-    const char *text;
-    uint64_t factor;
-    bool is_duration;
-} suffixes[] = {
-    {"", 1, false},
-    {"u", 1, false},
-    {"l", 1, false},
-    {"ul", 1, false},
-    {"lu", 1, false},
-    {"ll", 1, false},
-    {"ull", 1, false},
-    {"llu", 1, false},
-    {"ns", 1, true},
-    {"us", 1000, true},
-    {"ms", 1000 * 1000, true},
-    {"s", 1000 * 1000 * 1000, true},
-    {"m", 60ull * 1000 * 1000 * 1000, true},
-    {"h", 3600ull * 1000 * 1000 * 1000, true},
-    {"d", 86400ull * 1000 * 1000 * 1000, true},
-};
+/* What the digits of an integer are multiplied by, as what stands behind them says: nothing, the kind that C gives it,
+ * or, behind decimal ones, a unit of time. 0: something else stands there. */
+static uint64_t suffix_factor(const char *text, size_t length, unsigned base)
+{
+    static const char *const kinds[] = {"", "u", "l", "ul", "lu", "ll", "ull", "llu"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strlen(kinds[i]) == length && !strncasecmp(text, kinds[i], length))
+            return 1;
+    return base == 10 ? time_unit(text, length) : 0;
+}
 
 bool lexer_is_digit(char c)
 {
@@ -212,21 +201,10 @@ static void lex_number(struct lexer *lexer, struct token *token)
         for (; exponent && value && !overflow; exponent--)
             overflow |= __builtin_mul_overflow(value, (uint64_t)10, &value);
     }
-    bool known = false;
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
-        size_t suffix = strlen(suffixes[i].text);
-        bool is_duration = suffixes[i].is_duration;
-        if (suffix != length - at || (is_duration && base != 10))
-            continue;
-        if (is_duration ? memcmp(text + at, suffixes[i].text, suffix)
-                        : strncasecmp(text + at, suffixes[i].text, suffix))
-            continue;
-        overflow |= __builtin_mul_overflow(value, suffixes[i].factor, &value);
-        known = true;
-        break;
-    }
+    const uint64_t factor = suffix_factor(text + at, length - at, base);
+    overflow |= __builtin_mul_overflow(value, factor, &value);
     token->value = value;
-    if (!known || !digits) {
+    if (!factor || !digits) {
         token->error = "Invalid number";
         token->hint =
             "numbers are written 10, 0x1f, 017, 1e6, 1_000_000, or with a unit: 10ns 10us 10ms 10s 10m "

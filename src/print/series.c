@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "print/json.h"
 
 enum { GRAPH_WIDTH = 53, WIDTH_MIN = 21, EPOCH = 0, VALUE = 1, MARK = 2, WORDS = 3 };
@@ -79,7 +80,7 @@ static const struct series_unit {
     const char *suffix, *format;
     unsigned width;
 } units[] = {
-    {1000000000, "", "%H:%M:%S", 8},
+    {NSEC_PER_SEC, "", "%H:%M:%S", 8},
     {1000000, ".ms", "%H:%M:%S.%l", 12},
     {1000, ".us", "%H:%M:%S.%f", 15},
     {1, ".ns", "%H:%M:%S.%k", 18},
@@ -193,13 +194,13 @@ static void put_graph(struct text *out, const struct type *type, const struct se
 
 static void put_start(struct text *out, uint64_t nanoseconds)
 {
-    time_t seconds = (time_t)(nanoseconds / 1000000000);
+    time_t seconds = (time_t)(nanoseconds / NSEC_PER_SEC);
     struct tm when;
     char text[64];
     if (!gmtime_r(&seconds, &when))
         memset(&when, 0, sizeof when);
     text_append(out, text, strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &when));
-    text_printf(out, ".%09u", (unsigned)(nanoseconds % 1000000000));
+    text_printf(out, ".%09u", (unsigned)(nanoseconds % NSEC_PER_SEC));
 }
 
 static void put_json(struct text *out, const struct type *type, const struct series_point *points,

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "print/value.h"
 
 /* The fractions of a second that strftime does not know. */
@@ -40,7 +41,7 @@ static void conversion_print(struct text *out, const char *conversion, size_t le
 
 void print_time(struct text *out, const char *format, int64_t wall_ns)
 {
-    const int64_t second = 1000000000;
+    const int64_t second = NSEC_PER_SEC;
     int64_t fraction = wall_ns % second;
     if (fraction < 0)
         fraction += second;

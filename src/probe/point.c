@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "sym/glob.h"
 
 const char *point_piece(const struct attach_point *point, size_t n)
@@ -98,27 +99,10 @@ bool point_number(const char *text, uint64_t *value)
 
 bool point_duration(const char *text, uint64_t *nanoseconds)
 {
-    static const struct {
-        const char *name;
-        uint64_t nanoseconds;
-    } units[] = {
-        {"", 1},
-        {"ns", 1},
-        {"us", 1000},
-        {"ms", 1000000},
-        {"s", 1000000000},
-        {"m", 60ull * 1000000000},
-        {"h", 3600ull * 1000000000},
-        {"d", 86400ull * 1000000000},
-    };
     uint64_t value;
     const char *rest = read_digits(text, &value);
-    if (!rest)
-        return false;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (!strcmp(rest, units[i].name))
-            return !__builtin_mul_overflow(value, units[i].nanoseconds, nanoseconds);
-    return false;
+    const uint64_t unit = !rest ? 0 : *rest ? time_unit(rest, strlen(rest)) : 1;
+    return unit && !__builtin_mul_overflow(value, unit, nanoseconds);
 }
 
 const char *point_split_offset(struct probe_environment *environment, const char *text, uint64_t *offset)

@@ -3,6 +3,7 @@
  * site's detail is a struct perf_site for both. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "probe/all.h"
 #include "probe/perf_event.h"
 #include "probe/point.h"
@@ -13,7 +14,7 @@ enum { SHORTEST = 1000 /* ns; with a shorter period a machine does nothing else 
 static const struct timer_unit {
     const char *name;
     uint64_t nanoseconds; /* 0: it is a frequency */
-} timer_units[] = {{"hz", 0}, {"ms", 1000000}, {"s", 1000000000}, {"us", 1000}};
+} timer_units[] = {{"hz", 0}, {"ms", NSEC_PER_MSEC}, {"s", NSEC_PER_SEC}, {"us", NSEC_PER_USEC}};
 enum { TIMER_UNITS = sizeof timer_units / sizeof *timer_units };
 
 static int timer_unit_error(struct probe_environment *environment, const struct attach_point *point,
@@ -53,7 +54,7 @@ static int timer_period(struct probe_environment *environment, const struct atta
         return -EINVAL;
     }
     if (unit && !unit->nanoseconds)
-        *period = *period ? 1000000000 / *period : 0;
+        *period = *period ? NSEC_PER_SEC / *period : 0;
     else if (unit && __builtin_mul_overflow(*period, unit->nanoseconds, period))
         *period = UINT64_MAX;
     return 0;

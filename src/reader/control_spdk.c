@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "reader/control_format.h"
 #include "reader/drain.h"
 #include "reader/spdk_state.h"
@@ -109,7 +110,7 @@ static int dump(const struct control *control, uint64_t nanoseconds, const char 
         const uint64_t now =
             recording_is_live(control->recording) ? recording_counter_now() : newest(control);
         const unsigned __int128 span =
-            (unsigned __int128)nanoseconds * recording_rate(control->recording) / 1000000000u;
+            (unsigned __int128)nanoseconds * recording_rate(control->recording) / NSEC_PER_SEC;
         options.from = span < now ? now - (uint64_t)span : 1;
     }
     struct recording *source;

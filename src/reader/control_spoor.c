@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "reader/control_format.h"
 #include "reader/copy.h"
 #include "reader/spoor.h"
@@ -242,7 +243,7 @@ static int dump_newest(const struct control *control, int to, uint64_t nanosecon
     const struct spoor_state *state = control->recording->state;
     const uint64_t now =
         recording_is_live(control->recording) ? recording_counter_now() : newest_counter(control);
-    const unsigned __int128 span = (unsigned __int128)nanoseconds * header->counter_hz / 1000000000u;
+    const unsigned __int128 span = (unsigned __int128)nanoseconds * header->counter_hz / NSEC_PER_SEC;
     const uint64_t from = span < now ? now - (uint64_t)span : 1;
     int error = copy_range(recording_file(control->recording), to, 0, header->rings_offset);
     for (uint32_t i = 0; i < header->ring_limit && !error; i++)

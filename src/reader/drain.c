@@ -10,16 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/whole.h"
 #include "reader/drain_format.h"
 #include "reader/format.h"
-
-static time_t seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
 
 int drain_fail(struct text *why, const char *what, const char *path, int error)
 {
@@ -45,7 +39,7 @@ int drain_append(struct drain *drain, const void *bytes, size_t length, struct t
 
 static int describe(struct drain *drain, struct text *why)
 {
-    drain->described = seconds_now();
+    drain->described = clock_seconds(CLOCK_MONOTONIC);
     return drain->format->describe(drain, why);
 }
 
@@ -78,7 +72,7 @@ static int open_output(struct drain *drain, struct text *why)
     drain->file = open(drain->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (drain->file < 0)
         return drain_fail(why, "create", drain->path, -errno);
-    drain->opened = seconds_now();
+    drain->opened = clock_seconds(CLOCK_MONOTONIC);
     drain->written = drain->begin;
     int error = describe(drain, why);
     if (!error)
@@ -107,7 +101,7 @@ static bool must_rotate(const struct drain *drain)
     return drain->written > drain->first &&
            ((drain->options.rotate_bytes && drain->written - drain->first >= drain->options.rotate_bytes) ||
             (drain->options.rotate_seconds &&
-             (uint64_t)(seconds_now() - drain->opened) >= drain->options.rotate_seconds));
+             (uint64_t)(clock_seconds(CLOCK_MONOTONIC) - drain->opened) >= drain->options.rotate_seconds));
 }
 
 int drain_rotate(struct drain *drain, struct text *why)
@@ -125,7 +119,7 @@ int drain_round(struct drain *drain, struct text *why)
     const int result = drain->format->round(drain, DRAIN_FULL, why);
     if (result < 0)
         return result;
-    const int error = seconds_now() != drain->described ? describe(drain, why) : 0;
+    const int error = clock_seconds(CLOCK_MONOTONIC) != drain->described ? describe(drain, why) : 0;
     return error ? error : result;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "reader/drain_format.h"
 #include "reader/format.h"
@@ -72,13 +73,6 @@ static void drop_all(struct follower *follower, struct pieces *pieces)
     *pieces = (struct pieces){0};
 }
 
-static uint64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static void hand_over(struct follower *follower)
 {
     struct pieces *ready = &follower->ready, *copied = &follower->copied;
@@ -95,7 +89,7 @@ static int look(struct follower *follower, size_t rings)
 {
     struct recording *recording = follower->drain.source;
     struct text ignored = {0};
-    const uint64_t time = now();
+    const uint64_t time = clock_ns(CLOCK_MONOTONIC);
     const size_t share = FOLLOWER_BYTES_MAX / 2 / (rings + 1);
     if (!follower->has_thread || time - follower->asked > ASK_AFTER) {
         follower->lives = recording->format->is_live(recording);

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "reader/reader.h"
 
 enum {
-    NS = 1000000000,
     TRIES = 16,
     RIPE = 50000000,   /* ns */
     UNEVEN = 100,      /* a rate that is wrong by more than one part of so many is another counter's */
@@ -48,32 +48,25 @@ static uint64_t counter_here(void)
     return now;
 }
 
-static uint64_t clock_now(clockid_t which)
-{
-    struct timespec now = {0};
-    clock_gettime(which, &now);
-    return (uint64_t)now.tv_sec * NS + (uint64_t)now.tv_nsec;
-}
-
 struct layout_clock relation_look(void)
 {
     struct layout_clock best = {.error = UINT64_MAX};
     for (int attempt = 0; attempt < TRIES; attempt++) {
-        const uint64_t before = counter_here(), boottime = clock_now(CLOCK_BOOTTIME), after = counter_here();
+        const uint64_t before = counter_here(), boottime = clock_ns(CLOCK_BOOTTIME), after = counter_here();
         if ((after - before) / 2 + 1 < best.error)
             best = (struct layout_clock){.counter = before + (after - before) / 2,
                                          .boottime = boottime,
                                          .error = (after - before) / 2 + 1};
     }
     /* Needed only for whether the machine has slept. */
-    best.monotonic = clock_now(CLOCK_MONOTONIC);
+    best.monotonic = clock_ns(CLOCK_MONOTONIC);
     best.check = layout_clock_check(&best);
     return best;
 }
 
 static uint64_t to_ns(uint64_t units, uint64_t rate)
 {
-    const unsigned __int128 ns = ((unsigned __int128)units * NS + rate - 1) / rate;
+    const unsigned __int128 ns = ((unsigned __int128)units * NSEC_PER_SEC + rate - 1) / rate;
     return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
@@ -89,7 +82,7 @@ bool relation_is_broken(const struct layout_clock *before, const struct layout_c
 
 void relation_begin(struct relation *relation, uint64_t rate)
 {
-    const uint64_t boot = clock_now(CLOCK_BOOTTIME), real = clock_now(CLOCK_REALTIME);
+    const uint64_t boot = clock_ns(CLOCK_BOOTTIME), real = clock_ns(CLOCK_REALTIME);
     const struct layout_clock clock = relation_look();
     *relation = (struct relation){
         .check = RELATION_CHECK,
@@ -130,8 +123,7 @@ void relation_add(struct relation *relation, const struct layout_clock *clock, u
 
 void relation_ripen(const struct relation *relation)
 {
-    const uint64_t first = relation->count ? relation->clocks[0].boottime : 0,
-                   now = clock_now(CLOCK_BOOTTIME);
+    const uint64_t first = relation->count ? relation->clocks[0].boottime : 0, now = clock_ns(CLOCK_BOOTTIME);
     if (now - first < RIPE)
         nanosleep(&(struct timespec){.tv_nsec = (long)(RIPE - (now - first))}, NULL);
 }

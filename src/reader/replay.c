@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/vector.h"
 #include "reader/find.h"
 
@@ -32,18 +33,11 @@ struct replay {
     struct object_step step;
 };
 
-static uint64_t boot_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void settle(struct stream *stream)
 {
     bool is_open = recording_is_live(stream->recording) && !recording_unrelated(stream->recording);
     stream->settled =
-        is_open ? boot_clock() - recording_behind(stream->recording) - CLOCK_MARGIN : UINT64_MAX;
+        is_open ? clock_ns(CLOCK_BOOTTIME) - recording_behind(stream->recording) - CLOCK_MARGIN : UINT64_MAX;
 }
 
 /* ---- opening ---- */

@@ -10,12 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "reader/relation.h"
 #include "reader/spdk_state.h"
 #include "sym/process/mapped_file.h"
 #include "sym/process/proc.h"
 
-enum { NS = 1000000000, SOON = 20000000 /* ns: between the first two readings */ };
+enum { SOON = 20000000 /* ns: between the first two readings */ };
 
 /* ---- whose counter is it? ---- */
 
@@ -62,9 +63,9 @@ static bool is_older_than(pid_t pid, uint64_t age, uint64_t rate, uint64_t now)
     uint64_t ticks;
     if (proc_start_time(pid, &ticks))
         return false;
-    const unsigned __int128 ago = (unsigned __int128)age * NS / rate,
-                            begun = (unsigned __int128)ticks * NS / second;
-    return ago - ago / 50 + begun > (unsigned __int128)now + NS / second;
+    const unsigned __int128 ago = (unsigned __int128)age * NSEC_PER_SEC / rate,
+                            begun = (unsigned __int128)ticks * NSEC_PER_SEC / second;
+    return ago - ago / 50 + begun > (unsigned __int128)now + NSEC_PER_SEC / second;
 }
 
 const char *spdk_relation_refusal(const struct recording *recording)

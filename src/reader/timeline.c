@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/sorted.h"
 #include "base/vector.h"
 
@@ -81,7 +82,7 @@ void timeline_finish(struct timeline *timeline)
         if (i + 1 < timeline->count)
             point->slope = slope(point[1].time - point->time, point[1].counter - point->counter);
         else /* go on as before */
-            point->slope = i > 0 ? point[-1].slope : slope(1000000000, timeline->rate);
+            point->slope = i > 0 ? point[-1].slope : slope(NSEC_PER_SEC, timeline->rate);
     }
 }
 
@@ -133,6 +134,6 @@ uint64_t timeline_error(const struct timeline *timeline)
     for (size_t i = 0; i < timeline->count; i++)
         if (timeline->points[i].error > most)
             most = timeline->points[i].error;
-    const unsigned __int128 error = (unsigned __int128)most * 1000000000u / timeline->rate + 1;
+    const unsigned __int128 error = (unsigned __int128)most * NSEC_PER_SEC / timeline->rate + 1;
     return error > UINT64_MAX ? UINT64_MAX : (uint64_t)error;
 }

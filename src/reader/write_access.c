@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/open_foreign.h"
 #include "sym/process/mapped_file.h"
 #include "sym/process/proc.h"
@@ -161,8 +162,7 @@ int write_access_lock(int file, const char *path, struct text *why)
 {
     enum { WAIT_SECONDS = 3, TURN = 10000000 };
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
-    struct timespec begin, now;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    const uint64_t begin = clock_ns(CLOCK_MONOTONIC);
     while (fcntl(file, F_OFD_SETLK, &lock)) {
         if (errno == EINVAL) /* a file system without locks */
             return 0;
@@ -171,9 +171,7 @@ int write_access_lock(int file, const char *path, struct text *why)
             text_printf(why, "cannot lock %s: %s", path, strerror(error));
             return -error;
         }
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec >=
-            WAIT_SECONDS * 1000000000L) {
+        if (clock_ns(CLOCK_MONOTONIC) - begin >= (uint64_t)WAIT_SECONDS * NSEC_PER_SEC) {
             name_holder(file, path, why);
             return -EAGAIN;
         }

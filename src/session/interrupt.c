@@ -10,21 +10,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "print/record.h"
 #include "session/state.h"
 
 enum { RECORDS_MS = 500, NAMES_MS = 1000 };
 
-static uint64_t clock_of(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 uint64_t session_clock(void)
 {
-    return clock_of(CLOCK_MONOTONIC);
+    return clock_ns(CLOCK_MONOTONIC);
 }
 
 /* SIGUSR1 does not ask for the end: it is kept for the self probes. */
@@ -48,7 +42,7 @@ bool session_interrupted(struct session *session)
 /* Looks for signals once in each tick of the coarse clock: often enough for a user, and too seldom to cost anything. */
 static void look_now_and_then(struct session *session)
 {
-    uint64_t now = clock_of(CLOCK_MONOTONIC_COARSE);
+    uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
     if (now == session->looked_at)
         return;
     session->looked_at = now;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "bpf/unwind.h"
 #include "session/state.h"
 #include "sym/process/cgroup.h"
@@ -219,16 +220,9 @@ static const char *cgroup_path(void *owner, uint64_t number, const char *filter)
     return known ? known->path : NULL;
 }
 
-static int64_t nanoseconds(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 int64_t names_wall_offset(void)
 {
-    return nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_BOOTTIME);
+    return clock_ahead(CLOCK_REALTIME);
 }
 
 static int64_t boot_to_wall(void *owner)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "reader/replay.h"
 #include "session/state.h"
 
@@ -91,15 +92,6 @@ static void set_time(struct session *session, uint64_t time)
     vm_event(session->vm, &event);
 }
 
-/* How far another clock is ahead of the boot clock now, and therefore was at the event. */
-static uint64_t clock_ahead(clockid_t clock)
-{
-    struct timespec boot, other;
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    clock_gettime(clock, &other);
-    return (uint64_t)(other.tv_sec - boot.tv_sec) * 1000000000 + (uint64_t)(other.tv_nsec - boot.tv_nsec);
-}
-
 int replay_open_host(struct session *session)
 {
     const struct session_options *options = &session->options;
@@ -139,8 +131,8 @@ int replay_open_recordings(struct session *session)
     const struct attach_point *reader = find_point(session, reads_recordings);
     struct text why = {0};
     int error;
-    session->monotonic_ahead = clock_ahead(CLOCK_MONOTONIC);
-    session->tai_ahead = clock_ahead(CLOCK_TAI);
+    session->monotonic_ahead = (uint64_t)clock_ahead(CLOCK_MONOTONIC);
+    session->tai_ahead = (uint64_t)clock_ahead(CLOCK_TAI);
     if (options->command && options->recordings) {
         diagnose_error(&session->diagnostics, (struct span){0},
                        "-c and a recording are two answers to one question");
@@ -390,9 +382,7 @@ void replay_pass_over(struct session *session, uint64_t since, uint64_t until)
 static void finish(struct session *session, uint64_t *time)
 {
     struct replay *replay = session->environment.replay;
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    const uint64_t end = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    const uint64_t end = clock_ns(CLOCK_BOOTTIME);
     bool over = !replay_is_live(replay);
     while (!over && !interrupt_cuts(session)) {
         over = run_events(session, time, end) || replay_settled(replay) >= end;

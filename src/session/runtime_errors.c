@@ -8,12 +8,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/terminal.h"
 #include "print/record.h"
 #include "session/state.h"
 
 enum { ALWAYS, WHEN_WARNING }; /* WHEN_WARNING: only with -k */
-enum { TELL_INTERVAL_NS = 1000000000 };
+enum { TELL_INTERVAL_NS = NSEC_PER_SEC };
 
 static const struct {
     const char *message;
@@ -163,9 +164,7 @@ void runtime_errors_report(struct session *session, bool last)
     const struct image_control *control = session->host->operations->control(session->host);
     if (!control || !session->runtime_errors)
         return;
-    struct timespec clock;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &clock);
-    uint64_t now = (uint64_t)clock.tv_sec * 1000000000 + (uint64_t)clock.tv_nsec;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
     bool due = last || now - session->runtime_error_time >= TELL_INTERVAL_NS;
     for (size_t i = 0; i < session->image.runtime_error_count; i++) {
         const struct runtime_error *runtime_error = &session->image.runtime_errors[i];

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/kernel_error.h"
 #include "base/thread.h"
 #include "session/state.h"
@@ -94,13 +95,8 @@ void special_run(struct session *session, enum probe_time time)
     }
     session->has_special_thread = true;
     for (;;) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until); /* the time of day may be set, also backwards */
-        until.tv_nsec += LOOK_NS;
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_sec++;
-            until.tv_nsec -= 1000000000;
-        }
+        /* The time of day may be set, also backwards. */
+        const struct timespec until = timespec_of(clock_ns(CLOCK_MONOTONIC) + LOOK_NS);
         if (pthread_clockjoin_np(session->special_thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
             session->has_special_thread = false;
             report_special(session);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/rights.h"
 #include "base/sandbox.h"
 #include "base/whole.h"
@@ -267,13 +268,6 @@ void apart_may_leave(struct apart *apart, apart_leaves *leaves, void *state)
     apart->leaves_state = state;
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Until the socket can be written, or has something. False: it is too late, or not wanted any more. */
 static bool wait_for(const struct apart *apart, short events, uint64_t deadline)
 {
@@ -282,7 +276,7 @@ static bool wait_for(const struct apart *apart, short events, uint64_t deadline)
         const int polled = poll(&ready, 1, LOOK_MS);
         if (polled > 0)
             return true;
-        if ((polled < 0 && errno != EINTR) || now_ms() >= deadline ||
+        if ((polled < 0 && errno != EINTR) || clock_ms(CLOCK_MONOTONIC) >= deadline ||
             (apart->leaves && apart->leaves(apart->leaves_state)))
             return false;
     }
@@ -331,7 +325,7 @@ static bool take(const struct apart *apart, void *bytes, size_t size, uint64_t d
 
 static bool give_question(const struct apart *apart, uint32_t kind, const struct text *question, int fd)
 {
-    const uint64_t deadline = now_ms() + (uint64_t)apart->options.patience_ms;
+    const uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + (uint64_t)apart->options.patience_ms;
     struct head head = {.frame = FRAME_QUESTION, .kind = kind, .size = question ? question->length : 0};
     return give(apart, &head, sizeof head, fd, deadline) &&
            (!head.size || give(apart, question->bytes, head.size, -1, deadline));
@@ -340,7 +334,7 @@ static bool give_question(const struct apart *apart, uint32_t kind, const struct
 /* One frame. NULL: the child is gone, or says what it should not. */
 static char *take_frame(const struct apart *apart, struct head *head)
 {
-    const uint64_t deadline = now_ms() + (uint64_t)apart->options.patience_ms;
+    const uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + (uint64_t)apart->options.patience_ms;
     if (!take(apart, head, sizeof *head, deadline) || head->size > MESSAGE_MAX || head->status > 0 ||
         head->status < -4095 || (head->frame != FRAME_ANSWER && head->frame != FRAME_NOTICE))
         return NULL;

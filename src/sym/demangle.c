@@ -13,6 +13,7 @@
 
 #include <libiberty/demangle.h>
 
+#include "base/clock.h"
 #include "sym/apart.h"
 
 enum {
@@ -80,13 +81,6 @@ static struct apart *reader; /* NULL: there is none */
 static unsigned deaths;
 static time_t died;
 
-static time_t seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
 static int start(void)
 {
     static const struct apart_options options = {
@@ -95,7 +89,7 @@ static int start(void)
         return 0;
     apart_end(reader);
     reader = NULL;
-    if (deaths && seconds_now() - died > FORGIVEN_AFTER)
+    if (deaths && clock_seconds(CLOCK_MONOTONIC) - died > FORGIVEN_AFTER)
         deaths = 0;
     return deaths < DEATHS_MAX ? apart_start(&options, &reader) : -EBADMSG;
 }
@@ -108,7 +102,7 @@ static int ask(const struct text *question, struct apart_answer *answer)
     error = apart_ask(reader, 0, question, -1, answer);
     if (error == -EBADMSG) {
         deaths++;
-        died = seconds_now();
+        died = clock_seconds(CLOCK_MONOTONIC);
     }
     return error;
 }

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/open_foreign.h"
 #include "sym/elf/debug_file.h"
 #include "sym/dwarf/lines.h"
@@ -91,18 +92,11 @@ static size_t file_memory(const struct symbol_file *file)
     return bytes;
 }
 
-static int64_t seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return now.tv_sec;
-}
-
 /* Makes room for one more. Files grow when they are asked, so all are counted. */
 static void files_shrink(struct symbol_files *files)
 {
     size_t bytes = 0;
-    int64_t now = seconds_now();
+    int64_t now = clock_seconds(CLOCK_MONOTONIC_COARSE);
     for (size_t i = 0; i < files->count; i++)
         bytes += file_memory(files->items[i]);
     while (files->count > FILES_MOST_IDLE || bytes > BYTES_MOST_IDLE) {
@@ -126,7 +120,7 @@ static struct symbol_file *file_place(struct symbol_files *files, uint64_t devic
         if (files->items[i]->device == device && files->items[i]->inode == inode &&
             files->items[i]->generation == generation) {
             files->items[i]->used = ++files->clock;
-            files->items[i]->asked = seconds_now();
+            files->items[i]->asked = clock_seconds(CLOCK_MONOTONIC_COARSE);
             return files->items[i];
         }
     files_shrink(files);
@@ -138,7 +132,7 @@ static struct symbol_file *file_place(struct symbol_files *files, uint64_t devic
                                  .generation = generation,
                                  .key = ++files->keys,
                                  .used = ++files->clock,
-                                 .asked = seconds_now(),
+                                 .asked = clock_seconds(CLOCK_MONOTONIC_COARSE),
                                  .given = files->given};
     files->items[files->count++] = file;
     return file;
@@ -185,17 +179,13 @@ static int vdso_open(pid_t pid, const struct code_mapping *mapping, struct symbo
 static bool is_same_since(int fd, const struct code_mapping *mapping)
 {
     struct stat status;
-    struct timespec wall, boot;
     unsigned generation = 0;
     if (fstat(fd, &status))
         return false;
     if (mapping->module->generation && !ioctl(fd, FS_IOC_GETVERSION, &generation) &&
         generation != (uint32_t)mapping->module->generation)
         return false;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    int64_t started = (int64_t)(wall.tv_sec - boot.tv_sec) * 1000000000 + wall.tv_nsec - boot.tv_nsec;
-    int64_t changed = (int64_t)status.st_ctim.tv_sec * 1000000000 + status.st_ctim.tv_nsec;
+    const int64_t started = clock_ahead(CLOCK_REALTIME), changed = (int64_t)timespec_ns(&status.st_ctim);
     return changed <= started + (int64_t)mapping->since;
 }
 

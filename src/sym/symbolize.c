@@ -2,6 +2,7 @@
 /* See symbolize.h. An answer depends on the file and the offset in it alone, so answers serve all processes.
  * They are kept in two halves: when the young one is full, the old one is thrown away and they change places;
  * what is asked for again comes back into the young one. */
+#include "base/clock.h"
 #include "base/open_foreign.h"
 #include "sym/symbolize.h"
 
@@ -156,13 +157,6 @@ static const char *symbolizer_name(struct symbolizer *symbolizer, const char *na
     free(symbolizer->demangled);
     symbolizer->demangled = symbolizer->demangle ? symbol_demangle(name) : NULL;
     return symbolizer->demangled ? symbolizer->demangled : name;
-}
-
-static time_t seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return now.tv_sec;
 }
 
 /* ---- answers ---- */
@@ -323,7 +317,7 @@ static const char *jit_find(struct symbolizer *symbolizer, pid_t pid, uint64_t a
         perf_map_close(jit->map);
         *jit = (struct jit){.pid = pid, .checked = -1};
     }
-    time_t now = seconds_now();
+    time_t now = clock_seconds(CLOCK_MONOTONIC_COARSE);
     jit->used = ++symbolizer->clock;
     jit->asked = now;
     const char *name = jit->map ? perf_map_find(jit->map, address, start) : NULL;

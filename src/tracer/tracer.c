@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "builtin/all.h"
 #include "tracer/state.h"
 #include "sym/apart.h"
@@ -310,25 +311,18 @@ static int may_go_on(struct spoor_tracer *tracer, const char *what)
     return 0;
 }
 
-static int64_t milliseconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 int spoor_tracer_poll(struct spoor_tracer *tracer, int milliseconds)
 {
     int count = may_go_on(tracer, "spoor_tracer_poll");
     if (count)
         return count;
-    int64_t now = milliseconds_now(), end = milliseconds < 0 ? INT64_MAX : now + milliseconds;
+    int64_t now = (int64_t)clock_ms(CLOCK_MONOTONIC), end = milliseconds < 0 ? INT64_MAX : now + milliseconds;
     tracer->is_busy = true;
     /* Buffers that are not full wake nobody: they are looked at, ever less often. */
     for (int wait = milliseconds ? WAIT_SHORTEST_MS : 0;;) {
         int64_t left = end - now;
         count = session_iterate(tracer->session, left < wait ? (int)left : wait);
-        if (count || session_is_over(tracer->session) || (now = milliseconds_now()) >= end)
+        if (count || session_is_over(tracer->session) || (now = (int64_t)clock_ms(CLOCK_MONOTONIC)) >= end)
             break;
         wait = wait * 2 < WAIT_MAX_MS ? wait * 2 : WAIT_MAX_MS;
     }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "vm/state.h"
 
 enum { COMM = 16, LOOP_MAX = 1 << 23, RING_HEADER = 8 };
@@ -215,32 +216,21 @@ static uint64_t compare(struct vm *vm, uint64_t one, uint64_t size, uint64_t oth
 
 uint64_t vm_clock(struct vm *vm)
 {
-    struct timespec now;
     if (vm->has_event && vm->event.time)
         return vm->event.time;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* How far another clock is ahead of the boot clock now, and therefore was at the event. */
-static uint64_t clock_ahead(clockid_t clock)
-{
-    struct timespec boot, other;
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    clock_gettime(clock, &other);
-    return (uint64_t)(other.tv_sec - boot.tv_sec) * 1000000000 + (uint64_t)(other.tv_nsec - boot.tv_nsec);
+    return clock_ns(CLOCK_BOOTTIME);
 }
 
 static uint64_t ktime_tai(struct vm *vm, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
 {
     (void)a, (void)b, (void)c, (void)d, (void)e;
-    return vm_clock(vm) + clock_ahead(CLOCK_TAI);
+    return vm_clock(vm) + (uint64_t)clock_ahead(CLOCK_TAI);
 }
 
 static uint64_t ktime_monotonic(struct vm *vm, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
 {
     (void)a, (void)b, (void)c, (void)d, (void)e;
-    return vm_clock(vm) + clock_ahead(CLOCK_MONOTONIC);
+    return vm_clock(vm) + (uint64_t)clock_ahead(CLOCK_MONOTONIC);
 }
 
 static uint64_t ktime(struct vm *vm, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)

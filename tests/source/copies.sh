@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What src/base has is not written again: arrays that double (vector_make_room() in base/vector.h, arena_push() in base/arena.h), and
-# searches that halve (partition_point() in base/sorted.h), names of what the kernel numbers. src/recorder is a library that depends on nothing.
+# searches that halve (partition_point() in base/sorted.h), names of what the kernel numbers, clocks (base/clock.h). src/recorder is a library that depends on nothing.
 cd "$1/src" || exit 1
 bad=0
 files=$(find . -name '*.[ch]' -not -path './base/*' -not -path './recorder/*')
@@ -11,6 +11,7 @@ done
 grep -HnE '(low|first|begin|from|left) \+ \((high|last|end|to|right) - (low|first|begin|from|left)\) / 2' $files &&
     echo "use partition_point()" && bad=1
 grep -HnE '\b524\b|feature_helper\([^,]*, [0-9]' $files && echo "errors and helpers have names: base/kernel_error.h, BPF_FUNC_…" && bad=1
+grep -HnE 'tv_sec \* 1000000000' $files && echo "use clock_ns() or timespec_ns(): base/clock.h" && bad=1
 grep -qE 'room > most / 2' base/vector.c || { echo "vector.c has changed: this check must follow the source" && bad=1; }
 grep -qE 'low_ \+ \(high_ - low_\) / 2' base/sorted.h || { echo "sorted.h has changed: this check must follow the source" && bad=1; }
 exit $bad

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "cmd/values.h"
 
 static void test_numbers(void **state)
@@ -39,17 +40,18 @@ static void test_times(void **state)
 {
     uint64_t time;
     (void)state;
-    assert_true(value_time("1500", VALUE_MICROSECOND, &time) && time == 1500000);
-    assert_true(value_time("1500", VALUE_SECOND, &time) && time == 1500000000000);
-    assert_true(value_time("0.25", VALUE_SECOND, &time) && time == 250000000);
-    assert_true(value_time("1.5ms", VALUE_SECOND, &time) && time == 1500000);
-    assert_true(value_time("2s", VALUE_MICROSECOND, &time) && time == 2000000000);
-    assert_true(value_time("5m", VALUE_SECOND, &time) && time == 300000000000);
-    assert_true(value_time("2h", VALUE_SECOND, &time) && time == 7200000000000);
+    assert_true(value_time("1500", NSEC_PER_USEC, &time) && time == 1500000);
+    assert_true(value_time("1500", NSEC_PER_SEC, &time) && time == 1500000000000);
+    assert_true(value_time("0.25", NSEC_PER_SEC, &time) && time == 250000000);
+    assert_true(value_time("1.5ms", NSEC_PER_SEC, &time) && time == 1500000);
+    assert_true(value_time("2s", NSEC_PER_USEC, &time) && time == 2000000000);
+    assert_true(value_time("5m", NSEC_PER_SEC, &time) && time == 300000000000);
+    assert_true(value_time("2h", NSEC_PER_SEC, &time) && time == 7200000000000);
+    assert_true(value_time("1d", NSEC_PER_SEC, &time) && time == 86400000000000);
     static const char *const wrong[] = {
         "", "-1", "12parsecs", "s", ".5", "1 s", "99999999999999999999", "9999999999h"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_false(value_time(wrong[i], VALUE_SECOND, &time));
+        assert_false(value_time(wrong[i], NSEC_PER_SEC, &time));
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/sorted.h"
 #include "base/vector.h"
 #include "sym/apart.h"
@@ -210,18 +211,11 @@ void dwarf_reader_close(struct dwarf_reader *file)
 
 /* ---- small questions ---- */
 
-static time_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec;
-}
-
 struct dwarf_question dwarf_ask(struct dwarf_reader *file)
 {
     sigbus_guard_begin();
     if (!file->is_late)
-        file->deadline = now() + DWARF_SECONDS_MAX;
+        file->deadline = clock_seconds(CLOCK_MONOTONIC) + DWARF_SECONDS_MAX;
     return (struct dwarf_question){file};
 }
 
@@ -236,7 +230,7 @@ void dwarf_answered(struct dwarf_question *question)
 
 bool dwarf_is_late(struct dwarf_reader *file)
 {
-    time_t left = file->deadline - now();
+    time_t left = file->deadline - clock_seconds(CLOCK_MONOTONIC);
     file->is_late |= left < 0 || mapped_is_cut();
     if (file->is_late || !file->reports_wait || left > DWARF_SECONDS_MAX - 2)
         return file->is_late;

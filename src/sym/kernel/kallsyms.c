@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/sorted.h"
 #include "base/table.h"
 #include "base/vector.h"
@@ -207,13 +208,6 @@ static int entries_fill(struct kallsyms *kallsyms, char *text, size_t size)
     return 0;
 }
 
-static time_t seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return now.tv_sec;
-}
-
 static int kallsyms_load(struct kallsyms *kallsyms)
 {
     char *text = NULL;
@@ -234,7 +228,7 @@ static int kallsyms_load(struct kallsyms *kallsyms)
     }
     kallsyms->text = text;
     kallsyms->loaded = true;
-    kallsyms->loaded_at = seconds_now();
+    kallsyms->loaded_at = clock_seconds(CLOCK_MONOTONIC_COARSE);
     return 0;
 }
 
@@ -271,7 +265,8 @@ int kallsyms_resolve(struct kallsyms *kallsyms, uint64_t address, struct kernel_
     if (kallsyms->hidden)
         return -EPERM;
     const struct entry *entry = entry_at(kallsyms, address);
-    if (!entry_reaches(entry, address) && address >> 63 && seconds_now() > kallsyms->loaded_at) {
+    if (!entry_reaches(entry, address) && address >> 63 &&
+        clock_seconds(CLOCK_MONOTONIC_COARSE) > kallsyms->loaded_at) {
         size_t olds = 0;
         for (const struct old *old = kallsyms->olds; old; old = old->next)
             olds++;

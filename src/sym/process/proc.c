@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/open_foreign.h"
 #include "base/sorted.h"
 #include "base/table.h"
@@ -303,8 +304,7 @@ int proc_identify(const char *path, struct proc_identity *out)
     /* An overlay gives its own device, and the number, size and time of the file below. */
     if (system.f_type == OVERLAYFS_SUPER_MAGIC)
         *out = (struct proc_identity){
-            {OVERLAYFS_SUPER_MAGIC, status.st_ino, (uint64_t)status.st_size,
-             (uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec}};
+            {OVERLAYFS_SUPER_MAGIC, status.st_ino, (uint64_t)status.st_size, timespec_ns(&status.st_mtim)}};
     return 0;
 }
 

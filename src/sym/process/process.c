@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "sym/process/proc.h"
 
 enum {
@@ -67,20 +68,6 @@ struct processes *processes_make(void)
     processes->segments = segments;
     pthread_mutex_init(&processes->lock, NULL);
     return processes;
-}
-
-static uint64_t boot_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static uint32_t seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint32_t)now.tv_sec;
 }
 
 void process_release(struct processes *processes, struct module *module)
@@ -400,7 +387,7 @@ void process_forked(struct processes *processes, pid_t pid, pid_t parent, uint64
 int process_read(struct processes *processes, pid_t pid)
 {
     struct proc_maps maps;
-    uint64_t start_time, now = boot_clock();
+    uint64_t start_time, now = clock_ns(CLOCK_BOOTTIME);
     int error = proc_start_time(pid, &start_time);
     if (!error)
         error = proc_maps_read(pid, &maps);
@@ -417,7 +404,7 @@ int process_read(struct processes *processes, pid_t pid)
     }
     if (process) {
         process->start_time = start_time;
-        process->checked = seconds_now();
+        process->checked = (uint32_t)clock_seconds(CLOCK_MONOTONIC_COARSE);
     }
     pthread_mutex_unlock(&processes->lock);
     proc_maps_free(&maps);
@@ -430,7 +417,7 @@ int process_read(struct processes *processes, pid_t pid)
  * has no code at an address that a stack holds. */
 static bool should_read(struct process *process, bool missing)
 {
-    uint32_t now = seconds_now();
+    uint32_t now = (uint32_t)clock_seconds(CLOCK_MONOTONIC_COARSE);
     if (process->reads_since != now) {
         process->reads_since = now;
         process->reads = 0;
