@@ -295,8 +295,10 @@ static void print_topk(struct printer *printer, const struct type *type, const u
 {
     struct top top;
     (void)divisor;
-    if (!top_make(type, value, &top))
+    if (!top_make(type, value, &top)) {
+        printer->out->failed = true;
         return;
+    }
     if (printer->json)
         print_json_of(printer, type, value, &top);
     else

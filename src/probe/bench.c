@@ -30,11 +30,8 @@ static void bench_fill(struct probe_environment *environment, const struct conte
                        struct probe_variant *variant)
 {
     (void)environment, (void)uses;
-    variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
-    variant->context.space = SPACE_KERNEL;
-    variant->context.ignores_pid_filter = true; /* it runs in the process of spoor */
+    probe_runs_in_spoor(variant, "nothing has happened that could have arguments");
     variant->context.keeps_result = true;
-    variant->context.args_missing = "nothing has happened that could have arguments";
 }
 
 /* Makes a variant of each site, because each has a result of its own. */

@@ -142,6 +142,14 @@ struct probe_variant *probe_variant_add(struct probe_environment *environment,
     return variant;
 }
 
+void probe_runs_in_spoor(struct probe_variant *variant, const char *args_missing)
+{
+    variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+    variant->context.space = SPACE_KERNEL;
+    variant->context.ignores_pid_filter = true;
+    variant->context.args_missing = args_missing;
+}
+
 int probe_plan_simple(const struct probe_kind *kind, struct probe_environment *environment,
                       const struct context_uses *uses, const struct probe_sites *sites,
                       struct probe_variants *variants, probe_fill *fill)

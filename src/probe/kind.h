@@ -180,6 +180,10 @@ struct probe_site *probe_site_add(struct probe_environment *environment, struct 
 struct probe_variant *probe_variant_add(struct probe_environment *environment,
                                         struct probe_variants *variants, const struct probe_kind *kind,
                                         const struct probe_site *sites, size_t count);
+/* Completes the context of a program that nothing attaches: a process of spoor has the kernel run it, and it is no event of
+ * the traced process. `args_missing`: why it has no arguments. */
+void probe_runs_in_spoor(struct probe_variant *variant, const char *args_missing);
+
 /* A `plan` for kinds whose programs cannot find out at which site they run: one variant, or one for each site if the
  * block asks for the site (uses->site). `fill` completes each context. */
 typedef void probe_fill(struct probe_environment *environment, const struct context_uses *uses,

@@ -35,10 +35,7 @@ static void self_fill(struct probe_environment *environment, const struct contex
                       struct probe_variant *variant)
 {
     (void)environment, (void)uses;
-    variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
-    variant->context.space = SPACE_KERNEL;
-    variant->context.ignores_pid_filter = true; /* it happens to spoor, not to the traced process */
-    variant->context.args_missing = "a signal brings no arguments";
+    probe_runs_in_spoor(variant, "a signal brings no arguments");
 }
 
 /* Each point runs by itself, in the order of the script. */

@@ -17,11 +17,8 @@ static void special_fill(struct probe_environment *environment, const struct con
                          struct probe_variant *variant)
 {
     (void)environment, (void)uses;
-    variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
-    variant->context.space = SPACE_KERNEL;
+    probe_runs_in_spoor(variant, "nothing has happened that could have arguments");
     variant->context.ignores_stop = variant->context.is_alone = true;
-    variant->context.ignores_pid_filter = true; /* they run in spoor, not in the traced process */
-    variant->context.args_missing = "nothing has happened that could have arguments";
 }
 
 /* Each point runs once, in the order of the script: never two sites in one program. */

@@ -88,10 +88,7 @@ static void interval_fill(struct probe_environment *environment, const struct co
                           struct probe_variant *variant)
 {
     (void)environment, (void)uses;
-    variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
-    variant->context.space = SPACE_KERNEL;
-    variant->context.ignores_pid_filter = true; /* it runs in spoor, not in the traced process */
-    variant->context.args_missing = "it has no arguments";
+    probe_runs_in_spoor(variant, "it has no arguments");
 }
 
 static int interval_plan(const struct probe_kind *kind, struct probe_environment *environment,
