@@ -15,7 +15,8 @@ static uint64_t nanoseconds(clockid_t which)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The best of a few: an interrupt between the readings makes one bad. */
+/* Reads the counter and both clocks at one time, with the error bound of the triple. Takes the narrowest of up to
+ * three readings, because an interrupt between two of them makes a triple wide. */
 struct layout_clock clock_read(void)
 {
     struct layout_clock best = {.error = UINT64_MAX};
@@ -36,7 +37,8 @@ struct layout_clock clock_read(void)
     return best;
 }
 
-/* Half a millisecond is good to some hundred ppm. Triples taken later make it exact. */
+/* Returns how often the counter ticks per second. Where the CPU does not say it, it is measured for half a
+ * millisecond, which is right to some hundred ppm; readers compute it exactly from triples that are taken later. */
 uint64_t clock_measure_rate(const struct layout_clock *start)
 {
 #if defined(__aarch64__)
@@ -71,7 +73,7 @@ void clock_publish(struct recording *recording, const struct layout_clock *clock
         return;
     if (!__atomic_compare_exchange_n(&recorder.last_clock, &last, clock->counter, false, __ATOMIC_RELAXED,
                                      __ATOMIC_RELAXED))
-        return; /* another thread does it */
+        return; /* another thread publishes the clock */
     struct layout_control *control = recording->control;
     const uint64_t number = __atomic_fetch_add(&control->clock_next, 1, __ATOMIC_RELAXED);
     control->clocks[number % LAYOUT_CLOCK_SLOTS] = *clock;

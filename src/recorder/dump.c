@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A dump: the newest part of the recording in a file of its own. It is a copy with holes: the same layout at
- * the same offsets, without the blocks that are too old. Rings are copied while their threads go on; a reader
- * tells which blocks are whole, as in any copy. System calls only, so that a signal handler can do it.
- */
+/* A dump: the newest part of the recording in a file of its own. It is a copy with holes: the same layout at the
+ * same offsets, without the blocks that are too old. Rings are copied while their threads go on recording; a reader
+ * finds out which blocks are whole, as in any copy. Only system calls are made, so that a signal handler can write
+ * a dump. */
 #include "recorder/state.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static int write_all(int file, const void *from, size_t bytes, uint64_t offset)
     return 0;
 }
 
-/* Is everything in this block older than `from`? It is if the next one was opened before. */
+/* Whether every record in this block is older than `from`: it is if the next block was opened before that. */
 static bool block_is_old(const struct layout_block *blocks, uint64_t count, uint64_t slot, uint64_t from)
 {
     const uint64_t sequence = __atomic_load_n(&blocks[slot].sequence, __ATOMIC_ACQUIRE);
@@ -44,13 +44,15 @@ static int write_ring(int file, const struct recording *recording, uint64_t inde
     const struct layout_block *blocks =
         (const struct layout_block *)(recording->memory + offset + LAYOUT_PAGE);
     int error = write_all(file, recording->memory + offset, LAYOUT_PAGE, offset);
+    /* The neighbours of a block that is not old are copied, too: their pages say whether it is whole. */
     for (uint64_t slot = 0; slot < count && error == 0; slot++)
         if (!block_is_old(blocks, count, slot, from) ||
             !block_is_old(blocks, count, (slot + 1) % count, from) ||
-            !block_is_old(blocks, count, (slot + count - 1) % count, from)) /* they tell of each other */
+            !block_is_old(blocks, count, (slot + count - 1) % count, from))
             error = write_all(file, &blocks[slot], LAYOUT_BLOCK_BYTES,
                               offset + LAYOUT_PAGE + slot * LAYOUT_BLOCK_BYTES);
-    if (error == 0) { /* after the blocks: it tells which were overwritten meanwhile */
+    /* The tail is written after the blocks, because it shows which of them were overwritten meanwhile. */
+    if (error == 0) {
         const uint64_t tail = offset + LAYOUT_PAGE + header->ring_bytes;
         error = write_all(file, recording->memory + tail, sizeof(struct layout_tail), tail);
     }
@@ -85,7 +87,7 @@ static int write_recording(int file, const struct recording *recording, unsigned
         error = -errno;
     if (error == 0)
         error = write_all(file, &page, sizeof page, header->control_offset);
-    if (error == 0) /* last: before, it is not a recording */
+    if (error == 0) /* The header is written last: without it the file is no recording. */
         error = write_all(file, header, LAYOUT_PAGE, 0);
     return error;
 }
@@ -125,7 +127,8 @@ static void on_signal(int signal)
     at = file_append_number(at, end, number);
     at = file_append(at, end, ".spoor");
     if (at != NULL)
-        spoor_trace_dump(path, recorder.settings.dump_seconds); /* nobody is here to hear that it failed */
+        /* A signal handler can report a failure to nobody. */
+        spoor_trace_dump(path, recorder.settings.dump_seconds);
 }
 
 int dump_signal_begin(void)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is recorded: the words of the option string and of SPOOR_TRACE, the filter, the list.
+/* What is recorded: the option string and SPOOR_TRACE, the filter, the list of tracepoints.
  *
  *   what  = item { "," item }
- *   item  = "all" | "help" | group [ ":" ( name | mask ) ]
- */
+ *   item  = "all" | "help" | group [ ":" ( name | mask ) ] */
 #include "recorder/state.h"
 
 #include <errno.h>
@@ -15,13 +14,14 @@ enum { ITEM_MAX = 256 };
 
 struct item {
     char group[ITEM_MAX];
-    const char *name; /* in `group`, behind it; NULL: all */
+    /* the part after the colon, in the memory of `group`; NULL: every tracepoint of the group */
+    const char *name;
     uint64_t mask;
     bool has_mask;
 };
 
-/* The next item of *what, which moves behind it. 1: there is one, 0: none is left, or -errno. Empty items are
- * skipped. */
+/* Reads the next item of *what and moves *what behind it; empty items are skipped. Returns 1 if there was an item,
+ * 0 if none was left, or -errno after recorder_fail(). */
 static int next_item(const char **what, struct item *item)
 {
     *what += strspn(*what, ", ");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The recording's file and its memory: create, extend, replace. System calls only, no allocation: the child
- * of a fork gets its file in the middle of its first record, perhaps in a signal handler.
+/* The recording's file and its memory: create, extend, replace. Only system calls are made and nothing is
+ * allocated, because the child of a fork gets its file in the middle of its first record, perhaps in a signal
+ * handler.
  *
- * The invariant: space is allocated before it is touched. Memory of a sparse file on a full file system kills
- * the program with SIGBUS.
- */
+ * The invariant: space is allocated before it is touched. A write to mapped memory for which a full file system has
+ * no space kills the program with SIGBUS. */
 #include "recorder/state.h"
 
 #include <errno.h>
@@ -39,11 +39,12 @@ char *file_append_number(char *at, char *end, uint64_t number)
     return file_append(at, end, first);
 }
 
-/* fallocate itself: the library's functions are cancellation points, and emulate by writing what the file
- * system cannot do. */
+/* Reserves space in the file. The system call is made directly: the C library's functions are cancellation points,
+ * and where the file system cannot reserve space they write zeros instead. */
 static int allocate(int file, uint64_t offset, uint64_t bytes)
 {
-    struct rlimit limit; /* growing beyond it would not only fail but send SIGXFSZ */
+    /* A file that grows beyond this limit gets not only an error: the process gets SIGXFSZ. */
+    struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         offset + bytes > limit.rlim_cur)
         return -EFBIG;
@@ -76,7 +77,8 @@ int file_extend(const struct recording *recording, uint64_t offset, uint64_t byt
     return allocate(recording->file, offset, bytes);
 }
 
-/* An earlier process with our pid may have left a file. It is ours to replace if nobody holds its lock. */
+/* Removes a file that an earlier process with the same pid left: one of this user whose lock nobody holds. Returns
+ * 0, or -errno if it must stay. */
 static int remove_dead(const char *path)
 {
     const int old = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -157,14 +159,14 @@ void file_discard(struct recording *recording)
 
 void file_retire(uint8_t *memory, size_t mapped)
 {
-    /* If this fails (strict overcommit), the file stays mapped: only its memory is kept longer than needed.
-     */
+    /* If this fails, under strict overcommit, the file stays mapped: its memory is kept longer than needed, no
+     * more. */
     (void)!mmap(memory, mapped, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-/* Field 22 of /proc/self/stat, after the command name in parentheses, which may itself have anything in it.
- */
+/* Returns field 22 of /proc/self/stat. Fields are counted from the last parenthesis on, because the command name
+ * that it closes may contain anything. */
 uint64_t file_start_ticks(void)
 {
     char text[1024];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The child of a fork gets a recording of its own, when it first records or asks for something: most children
- * only exec.
+/* The child of a fork gets a recording of its own when it first records or calls a function of trace.h that needs
+ * one: most children only exec.
  *
- * It begins with what the parent had at the time of the fork: tracepoints, what is enabled, filter, owners;
- * not with its rings. What the parent added to its file after the fork is left out again.
- */
+ * The child's recording begins with what the parent had at the time of the fork (tracepoints, which of them are
+ * enabled, filter, owners), but not with its rings. What the parent added to its file after the fork is left out
+ * again. */
 #include "recorder/state.h"
 
 #include <pthread.h>
@@ -22,7 +22,8 @@ static void in_parent(void)
     recorder_unlock();
 }
 
-/* The parent's file must not stay locked by us, and nothing more be written into its rings. */
+/* In the child: gives up the parent's file, so that the child does not keep it locked, and the parent's rings, so
+ * that nothing more is written into them. */
 static void in_child(void)
 {
     if (recorder.generation != 0 && !recorder.forked) {

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEFAULT_DIRECTORY "/dev/shm" /* where readers look by themselves */
+#define DEFAULT_DIRECTORY "/dev/shm" /* where readers look when no directory is named */
 
 struct recorder recorder;
 
@@ -198,7 +198,8 @@ static struct layout_header plan(const struct recorder_settings *settings, const
 
 /* ---- open ---- */
 
-/* By its process where `spoor report` looks by itself, else by its file. */
+/* Says on standard error how to read the recording: by the process's id where `spoor report` looks by itself, else
+ * by the path of the file. */
 static void announce(const struct recording *recording)
 {
     if (strcmp(recorder.settings.directory, DEFAULT_DIRECTORY) == 0)
@@ -252,11 +253,11 @@ static int create(const struct recorder_settings *settings, const struct registr
 
 static int open_recording(const struct spoor_trace_options *options)
 {
-    static struct recorder_settings settings; /* large; guarded by the lock */
+    static struct recorder_settings settings; /* static because it is large; guarded by the lock */
     if (options == NULL || options->size < sizeof *options)
         return recorder_fail(-EINVAL, "option size: must be sizeof(struct spoor_trace_options)");
     for (size_t i = sizeof *options; i < options->size;
-         i++) /* of a program that was built with a later header */
+         i++) /* Options behind those that are known here: the program was built with a later header. */
         if (((const char *)options)[i] != 0)
             return recorder_fail(-EINVAL, "an option is set that this version of libspoor does not know");
     if (recorder.generation != 0)
@@ -327,7 +328,8 @@ int spoor_trace_open(const struct spoor_trace_options *options)
 
 static void last_clock(void)
 {
-    recorder.last_clock -= recorder.recording.header->counter_hz * 2; /* so that it is due */
+    /* Otherwise clock_publish() would leave out a clock that comes within a second of the one before. */
+    recorder.last_clock -= recorder.recording.header->counter_hz * 2;
     const struct layout_clock clock = clock_read();
     clock_publish(&recorder.recording, &clock);
 }
@@ -340,7 +342,8 @@ void spoor_trace_close(void)
         __atomic_store_n(&recorder.generation, 0, __ATOMIC_RELEASE);
         registry_point(recorder.registry, NULL);
         dump_signal_end();
-        if (recording != NULL) { /* not the parent's */
+        /* In the child of a fork that has no recording of its own yet, the file is still the parent's. */
+        if (recording != NULL) {
             last_clock();
             recording->control->closed = spoor_counter_();
             if (recorder.settings.flags & SPOOR_TRACE_REMOVE)
@@ -358,7 +361,8 @@ void spoor_trace_close(void)
     recorder_unlock();
 }
 
-/* At the end of the process: readers know the counter's rate from the first and the last triple. */
+/* Publishes a last clock when the process ends: readers compute the counter's rate from the first triple and the
+ * last. */
 static void __attribute__((destructor)) at_exit(void)
 {
     if (recorder_try_lock()) {

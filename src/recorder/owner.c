@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owners: who did it. They may be registered before there is a recording, so the living ones are kept here as
- * well; ids are never used again, so that a late record can not be shown with a wrong name.
- */
+/* Owners: who did what is recorded (SPDK's word), such as a thread or a queue. They may be registered before there
+ * is a recording, so those that exist are kept here as well. Ids are never used again, so that a late record cannot
+ * be shown with a wrong name. */
 #include "recorder/state.h"
 
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 
 struct owner {
     uint32_t id;
-    int64_t entry; /* in the file; -1: none */
+    int64_t entry; /* index of its entry in the file's table; -1: it has none */
     char *type, *description;
 };
 
-static struct owner *owners; /* living, by id */
+static struct owner *owners; /* those that are registered, in the order of their ids */
 static size_t owner_count, owner_room;
 static uint32_t next_id = 1;
-static uint64_t entries_used; /* of the file's table, from its beginning */
+static uint64_t entries_used; /* how many entries of the file's table have been used, from the first on */
 
 uint32_t owner_next(void)
 {
@@ -47,7 +47,8 @@ static struct layout_owner *entry_at(const struct recording *recording, uint64_t
     return (struct layout_owner *)(recording->memory + header->owners_offset + index * header->owner_bytes);
 }
 
-/* A new entry, or the one that ended longest ago; -1: all are in use. */
+/* Returns the index of an entry that may be written: one that was never used, else that of the owner that ended
+ * longest ago. -1: the owners of all entries still exist. */
 static int64_t take_entry(const struct recording *recording)
 {
     const uint64_t count = recording->header->owner_count;
@@ -63,7 +64,8 @@ static int64_t take_entry(const struct recording *recording)
     return oldest;
 }
 
-/* A reader that sees the same even version before and after has read a whole entry. */
+/* While the entry is changed its version is odd. A reader that sees the same even version before and after reading
+ * has read a whole entry. */
 static void change_begin(struct layout_owner *entry)
 {
     __atomic_store_n(&entry->version, entry->version + 1, __ATOMIC_RELAXED);
@@ -113,7 +115,8 @@ void owner_publish(void)
 {
     entries_used = 0;
     for (size_t i = 0; i < owner_count; i++)
-        begin_entry(&recorder.recording, &owners[i], 0); /* since ever: nothing was recorded before */
+        /* Nothing was recorded before, so these owners may count as registered since the counter's 0. */
+        begin_entry(&recorder.recording, &owners[i], 0);
 }
 
 uint32_t spoor_owner_register(const struct spoor_owner_type *type, const char *description)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the program's modules (executable and shared libraries) declare: gathered from their sections of
- * entries, merged, checked, numbered.
+/* What the program's modules (the executable and its shared libraries) declare: it is gathered from their sections
+ * of entries, merged, checked, and numbered.
  *
- * A declaration in a header arrives once from each file that includes it; it is the same if it stands in the
- * same line of a file of the same name. Ids are given once and never change, so text is copied: a module may
- * be unloaded while its records are still in the rings.
- */
+ * A declaration in a header arrives once from each file that includes it: two are one if they stand in the same
+ * line of a file of the same name. Ids are given once and never change. Text is copied, because a module may be
+ * unloaded while its records are still in the rings. */
 #include "recorder/state.h"
 
 #include <errno.h>
@@ -15,11 +14,11 @@
 struct module {
     struct module *next;
     struct spoor_entry *first, *end;
-    bool collected; /* in the present registry */
+    bool collected; /* its entries are in the registry that was made last */
 };
 
 static struct module *modules;
-static bool modules_short; /* there was no memory for one of them */
+static bool modules_short; /* memory ran out when one of them was registered */
 
 static const volatile unsigned char off;
 
@@ -71,7 +70,8 @@ void spoor_module_unregister_v1(struct spoor_entry *first)
                 }
         for (unsigned i = 0; registry != NULL && i < registry->enumeration_count; i++)
             if (registry->enumerations[i].module == module)
-                registry->enumerations[i].values = NULL; /* another may come to lie there */
+                /* Other enumerators may be loaded at this address later. */
+                registry->enumerations[i].values = NULL;
         free(module);
     }
     recorder_unlock();
@@ -90,7 +90,8 @@ static bool same_place(const char *file, int line, const char *other_file, int o
     return line == other_line && strcmp(base_name(file), base_name(other_file)) == 0;
 }
 
-/* Room for one more at the end of an array, zeroed. The arrays are small and made once. */
+/* Appends an item of zeros to an array and returns it; NULL: memory ran out. The array grows one by one, because it
+ * is small and made once. */
 static void *add(void *array, unsigned *count, size_t size)
 {
     void *grown = realloc(*(void **)array, (*count + 1) * size);
@@ -193,8 +194,8 @@ static int collect_letter(struct registry_letter **letters, unsigned *count, con
 static int collect_tracepoint(struct registry *registry, struct module *module,
                               const struct spoor_entry *entry)
 {
-    /* The dynamic linker has made two descriptors of one name one: then the first one's definition is not
-     * ours. */
+    /* If the dynamic linker has made two descriptors of one name into one, its definition is that of the other
+     * module. */
     struct spoor_tracepoint *descriptor = (struct spoor_tracepoint *)(uintptr_t)entry->what;
     const struct spoor_definition *definition = entry->detail;
     const struct spoor_definition *first = descriptor->definition;
@@ -229,7 +230,7 @@ static int collect_tracepoint(struct registry *registry, struct module *module,
         tracepoint->group = group;
         tracepoint->object = letter_id(registry->objects, registry->object_count, definition->object->name);
         tracepoint->index = registry->groups[group - 1].tracepoints++;
-    } /* else its module was unloaded, and has come back */
+    } /* else its module was unloaded, and has been loaded again */
     tracepoint->descriptor = descriptor;
     tracepoint->definition = definition;
     for (unsigned i = 0; i < definition->argument_count; i++) {
@@ -253,7 +254,7 @@ static int collect_relation(struct registry *registry, const struct spoor_relati
         tracepoint != 0 ? registry->tracepoints[tracepoint - 1].definition : NULL;
     const unsigned object = letter_id(registry->objects, registry->object_count, relation->object->name);
     if (definition == NULL || object == 0)
-        return 0; /* the tracepoint's module is not in this program */
+        return 0; /* the module of the tracepoint or of the object is not loaded */
     unsigned argument = 0;
     while (argument < definition->argument_count &&
            strcmp(definition->arguments[argument].name, relation->argument) != 0)
@@ -303,8 +304,8 @@ static struct place place_of(const struct spoor_entry *entry)
     }
 }
 
-/* By kind, then in the order of group, file and line: ids and masks do not depend on what compiler and linker
- * did. */
+/* Orders entries by kind, then by group, file and line, so that ids and masks do not depend on the order in which
+ * compiler and linker arranged them. */
 static int by_place(const void *a, const void *b)
 {
     const struct spoor_entry *one = a, *other = b;
@@ -336,8 +337,9 @@ static int collect_entry(struct registry *registry, struct module *module, const
     }
 }
 
-/* Everything of modules that are not in the registry yet: in each what tracepoints refer to comes before
- * them. `strict`: up to the first error; else what is wrong is left out. */
+/* Adds what modules declare that are not in the registry yet. Entries are sorted by kind, so that what tracepoints
+ * refer to is there before them. `strict`: stops at the first error; else leaves out what is wrong. Returns 0 or
+ * -errno. */
 static int collect(struct registry *registry, bool strict)
 {
     int error = modules_short ? recorder_fail(-ENOMEM, "no memory for the table of tracepoints") : 0;
@@ -349,8 +351,8 @@ static int collect(struct registry *registry, bool strict)
         }
     for (struct module *module = modules; module != NULL; module = module->next) {
         module->collected = true;
-        for (struct spoor_entry *entry = module->first; entry < module->end;
-             entry++) { /* of all: one may have waited */
+        /* Relations of all modules: one may have been waiting for a tracepoint of a module that has just come. */
+        for (struct spoor_entry *entry = module->first; entry < module->end; entry++) {
             if (strict && error != 0)
                 return error;
             if (entry->kind == SPOOR_ENTRY_RELATION_)
@@ -417,8 +419,8 @@ void registry_point(struct registry *registry, uint8_t *enable)
     }
 }
 
-/* A module was loaded while a recording is open: its declarations are appended to the file. What is wrong
- * with it, or finds no room, stays off, and the program goes on: there is nobody here to be told. */
+/* Appends the declarations of a module that was loaded while a recording is open to the file. Tracepoints that are
+ * wrong or find no room stay off and the program goes on: dlopen() has no caller to whom this could be reported. */
 static void append_late(void)
 {
     struct registry *registry = recorder.registry;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rings: what the inlined record path does not do itself. Making a thread's ring, and going on to the next
+/* Rings: what the inlined record path does not do itself, which is making a thread's ring and opening the next
  * block.
  *
- * All of this may run in a signal handler that interrupted any other part of it in the same thread. It is
- * right because the position moves by one instruction (spoor_exchange_), which fails if a handler moved it in
- * between; what is then written belongs to the one who moved it. The only step before the move is a word that
- * is only ever raised.
- */
+ * All of this may run in a signal handler that interrupted any other part of it in the same thread. It is right
+ * because the position moves by one instruction (spoor_exchange_), which fails if a handler moved it in between;
+ * the space that is passed belongs to the code that moved it. Before the move only words are written that never get
+ * smaller. */
 #include "recorder/state.h"
 
 #include <errno.h>
@@ -30,7 +29,7 @@ static_assert((int)SPOOR_KIND_UNSIGNED_ == (int)LAYOUT_KIND_UNSIGNED &&
 static_assert((int)SPOOR_BEGINS == (int)LAYOUT_LIFE_BEGINS && (int)SPOOR_ENDS == (int)LAYOUT_LIFE_ENDS,
               "trace.h and layout.h differ");
 
-/* A thread without a ring. Never written: its block is always full. */
+/* The positions of a thread without a ring. They are never written, because its block always looks full. */
 static const uint64_t no_positions[2];
 #define NO_POSITIONS ((uint64_t *)(uintptr_t)no_positions)
 
@@ -41,14 +40,16 @@ enum { RING_KEPT = 8 };
 
 static _Thread_local struct {
     struct layout_ring *ring;
-    unsigned generation;       /* of the recording that the ring is in */
-    volatile int making;       /* a handler that records meanwhile can have no ring */
-    uint64_t refused_until;    /* counter: no ring was to be had; do not ask again before */
-    enum layout_lost refused;  /* why */
-    uint64_t unfinished;       /* what was committed when the ring had gone round above it */
-    uint64_t unfinished_since; /* counter */
-    uint64_t kept[RING_KEPT];  /* sequences of blocks that are not used again, see give_up; 0: free */
-    bool keeps;                /* there may be any */
+    unsigned generation; /* of the recording that the ring is in */
+    volatile int making; /* set while the ring is made; a handler that records meanwhile gets none */
+    /* Counter until which no ring is asked for again, because there was none; 0: ask. */
+    uint64_t refused_until;
+    enum layout_lost refused;  /* the reason why there was none */
+    uint64_t unfinished;       /* the committed position above which the ring was about to go round */
+    uint64_t unfinished_since; /* since when, as a counter */
+    /* sequence numbers of blocks that are not used again, see give_up(); 0: a free element */
+    uint64_t kept[RING_KEPT];
+    bool keeps; /* `kept` may have elements */
     struct layout_clock clock;
 } thread __attribute__((tls_model("initial-exec")));
 
@@ -65,8 +66,8 @@ void ring_forget(void)
 void ring_lost(enum layout_lost reason)
 {
     struct layout_control *control = __atomic_load_n(&recorder.recording.control, __ATOMIC_ACQUIRE);
-    if (control != NULL &&
-        !recorder.forked) /* a child without a recording of its own must not count in its parent's */
+    /* The child of a fork that has no recording of its own yet must not count in its parent's. */
+    if (control != NULL && !recorder.forked)
         __atomic_fetch_add(&control->lost[reason], 1, __ATOMIC_RELAXED);
 }
 
@@ -84,7 +85,8 @@ int spoor_filter_passes_v1(uint32_t owner, uint64_t object)
     const struct layout_control *control = __atomic_load_n(&recorder.recording.control, __ATOMIC_ACQUIRE);
     if (control == NULL)
         return 1;
-    const volatile struct layout_filter *filter = &control->filter; /* written from outside */
+    /* `spoor ctl` writes it from another process */
+    const volatile struct layout_filter *filter = &control->filter;
     const uint32_t owners = filter->owner_count, objects = filter->object_count;
     bool pass = owners == 0;
     for (uint32_t i = 0; i < owners && i < LAYOUT_FILTER_IDS && !pass; i++)
@@ -122,7 +124,8 @@ static uint64_t *ring_blocks(struct layout_ring *ring)
     return (uint64_t *)((uint8_t *)ring + LAYOUT_PAGE);
 }
 
-/* Nobody tells us that a thread has ended; a system call per ring finds out, when a new ring is needed. */
+/* Whether the thread of a ring has ended. Nothing announces it, so that a system call for each ring finds out when
+ * a new ring is needed. Also true for the caller's own id: an earlier thread had it. */
 static bool thread_ended(uint32_t tid, uint32_t self)
 {
     return tid == self || (syscall(SYS_tgkill, getpid(), (int)tid, 0) != 0 && errno == ESRCH);
@@ -133,7 +136,7 @@ static bool change_state(uint8_t *state, uint8_t from, uint8_t to)
     return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* When its newest block was opened. */
+/* The counter at which the newest block of the ring was opened. */
 static uint64_t last_use(const struct recording *recording, struct layout_ring *ring)
 {
     const uint64_t mask = recording->header->ring_bytes / 8 - 1;
@@ -141,7 +144,8 @@ static uint64_t last_use(const struct recording *recording, struct layout_ring *
     return ((struct layout_block *)(ring_blocks(ring) + (position & mask)))->counter;
 }
 
-/* Index of a slot that is ours now, in state MAKING; -1: none. */
+/* Claims a slot for a ring, which is then in state MAKING, and returns its index; -1: all are in use. *fresh: it
+ * never held a ring, and has no space in the file yet. */
 static int64_t claim_slot(struct recording *recording, uint32_t self, bool *fresh)
 {
     uint8_t *states = recording->control->ring_states;
@@ -153,7 +157,8 @@ static int64_t claim_slot(struct recording *recording, uint32_t self, bool *fres
         for (uint64_t i = 0; i < limit; i++) {
             uint8_t state = __atomic_load_n(&states[i], __ATOMIC_ACQUIRE);
             if (state == LAYOUT_RING_UNUSED) {
-                unused = (int64_t)i; /* they are taken in order: no used ones behind it, save for a race */
+                /* Slots are taken in order: behind an unused one no used one follows, except during a race. */
+                unused = (int64_t)i;
                 break;
             }
             if (state == LAYOUT_RING_USED && thread_ended(ring_at(recording, i)->tid, self) &&
@@ -215,12 +220,12 @@ int ring_make(const char *name, bool populate)
 #ifdef MADV_POPULATE_WRITE
     if (populate)
         madvise(ring, header->ring_stride,
-                MADV_POPULATE_WRITE); /* only to save page faults: an old kernel refuses it */
+                MADV_POPULATE_WRITE); /* This only saves page faults later; an old kernel refuses it. */
 #else
     (void)populate;
 #endif
 
-    /* A new thread begins a new block: a block is of one thread. */
+    /* A block belongs to one thread, so that a new thread begins a new one. */
     uint64_t position = LAYOUT_BLOCK_WORDS, number = 0;
     if (!fresh) {
         position = layout_position(ring->reserved, ring->position_base);
@@ -239,7 +244,7 @@ int ring_make(const char *name, bool populate)
     __atomic_store_n(&ring->committed, mixed, __ATOMIC_RELEASE);
     __atomic_store_n(state, LAYOUT_RING_USED, __ATOMIC_RELEASE);
 
-    /* Until the generation is right, a handler that records finds that the ring is being made. */
+    /* Until thread.generation is set, a handler that records finds that the ring is still being made. */
     spoor_ring_v1.positions = NO_POSITIONS;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread.ring = ring;
@@ -261,7 +266,8 @@ static bool has_ring(void)
            thread.generation == __atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE);
 }
 
-/* From here on handlers leave the making to us. False: one has made the ring just before. */
+/* Marks that the ring is being made: from here on, handlers do not make it themselves. False: a handler has made it
+ * just before. */
 static bool begin_making(void)
 {
     thread.making = 1;
@@ -282,7 +288,8 @@ static bool refuse(enum layout_lost reason, uint64_t until)
 
 static bool try_ring(uint64_t now)
 {
-    const uint64_t later = now + recorder.recording.header->counter_hz; /* ask again in a second */
+    /* when a ring is asked for again: in a second */
+    const uint64_t later = now + recorder.recording.header->counter_hz;
     if (__atomic_load_n(&recorder.forked, __ATOMIC_ACQUIRE)) {
         if (!recorder_try_lock())
             return refuse(LAYOUT_LOST_MAKING, 0);
@@ -302,7 +309,8 @@ static bool try_ring(uint64_t now)
     return true;
 }
 
-/* The first record of a thread, or of a child. */
+/* Gives the calling thread a ring at its first record, also in the child of a fork. False: there is none, and the
+ * record is counted as lost. */
 static bool get_ring(void)
 {
     const uint64_t now = spoor_counter_();
@@ -333,7 +341,7 @@ static void commit(struct layout_ring *ring)
     } while (__atomic_load_n(&ring->reserved, __ATOMIC_RELAXED) != now);
 }
 
-/* Handlers may have raised it further since the caller looked. */
+/* Raises a word to a value. Handlers may have raised it higher since the caller read it. */
 static void raise_to(uint64_t *word, uint64_t value)
 {
     uint64_t now;
@@ -342,8 +350,8 @@ static void raise_to(uint64_t *word, uint64_t value)
     while (now < value && !spoor_exchange_(word, now, value));
 }
 
-/* A ring with its mask. That of the thread may be of another one at any instruction: a handler that records in
- * another recording makes a ring there. */
+/* A ring with its mask. `thread.ring` and its mask may be another ring's after any instruction, because a handler
+ * that records when another recording is open makes a ring there. */
 struct window {
     struct layout_ring *ring;
     uint64_t mask;
@@ -354,7 +362,7 @@ static struct layout_block *block_at(const struct window *own, uint64_t sequence
     return (struct layout_block *)(ring_blocks(own->ring) + (sequence * LAYOUT_BLOCK_WORDS & own->mask));
 }
 
-/* What the pages around a block tell about it: see struct layout_block. */
+/* The words in the neighbouring pages that say whether a block is whole: see struct layout_block. */
 static uint64_t *opened_word(const struct window *own, uint64_t sequence)
 {
     struct layout_block *behind = block_at(own, sequence) + 1;
@@ -369,27 +377,28 @@ static uint64_t *closed_word(const struct window *own, uint64_t sequence)
     return is_first ? &own->ring->closed_behind : &(block - 1)->closed_behind;
 }
 
-/* Would the ring go round above a record that is not finished? A handler interrupted it, and it would be
- * finished in a block of ours. */
+/* Whether the ring would go round above a record that is not finished: a handler interrupted it, and it would be
+ * finished in a block that is in use again. */
 static bool is_above_unfinished(const struct window *own, uint64_t next, uint64_t committed)
 {
     return next - block_begin(layout_position(committed, next)) > own->mask;
 }
 
-/* Should a record be given up? It is not finished a tenth of a second after the ring came round to it: the
- * handler left by longjmp, or the thread stood still. */
+/* Whether a record is to be given up: it is not finished a tenth of a second after the ring came round to it,
+ * because the handler left by longjmp or the thread stood still. */
 static bool is_late(uint64_t committed, uint64_t now)
 {
     if (thread.unfinished != committed) {
-        thread.unfinished_since = now; /* before `unfinished`: a handler may come between and compare */
+        /* Set before `unfinished`, because a handler may come between the two and compare. */
+        thread.unfinished_since = now;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         thread.unfinished = committed;
     }
     return (int64_t)(now - thread.unfinished_since) > (int64_t)(recorder.recording.header->counter_hz / 10);
 }
 
-/* Where the records end that are finished: at a word without its mark, at the end of the block, or at `end`.
- * Counts them. */
+/* Returns the position where the finished records of a block end: at a word without its mark, at the end of the
+ * block, or at `end`. Adds their number to *number. */
 static uint64_t finished_until(const struct window *own, uint64_t sequence, uint64_t end, uint64_t *number)
 {
     const uint64_t *words = ring_blocks(own->ring), mask = own->mask;
@@ -408,7 +417,7 @@ static uint64_t finished_until(const struct window *own, uint64_t sequence, uint
     return position;
 }
 
-/* Is nothing of this block unfinished? */
+/* Whether every record of this block is finished. */
 static bool is_finished(const struct window *own, uint64_t sequence)
 {
     uint64_t number = 0;
@@ -416,7 +425,8 @@ static bool is_finished(const struct window *own, uint64_t sequence)
            finished_until(own, sequence, UINT64_MAX, &number) == (sequence + 1) * LAYOUT_BLOCK_WORDS;
 }
 
-/* The block that is kept in this block's slot, 0: none. One that was finished after all is kept no longer. */
+/* Returns the sequence number of the block that is kept in this block's slot, 0 if there is none. A kept block
+ * whose records have been finished meanwhile is released. */
 static uint64_t kept_instead(const struct window *own, uint64_t sequence)
 {
     uint64_t kept = 0;
@@ -425,14 +435,15 @@ static uint64_t kept_instead(const struct window *own, uint64_t sequence)
         if (other == 0 || block_at(own, other) != block_at(own, sequence))
             continue;
         if (is_finished(own, other))
-            spoor_exchange_(&thread.kept[i], other, 0); /* a handler may have put another there */
+            /* an exchange, because a handler may have put another one there */
+            spoor_exchange_(&thread.kept[i], other, 0);
         else
             kept = other;
     }
     return kept;
 }
 
-/* False: too many are kept already. */
+/* Keeps a block from being used again. False: too many are kept already. */
 static bool keep(uint64_t sequence)
 {
     thread.keeps = true;
@@ -444,7 +455,7 @@ static bool keep(uint64_t sequence)
     return false;
 }
 
-/* The first block from this position on that may be used. 0: there is none. */
+/* Returns the position of the first block from `next` on that may be used; 0: there is none. */
 static uint64_t usable_block(const struct window *own, uint64_t next)
 {
     if (__builtin_expect(!thread.keeps, 1))
@@ -455,9 +466,9 @@ static uint64_t usable_block(const struct window *own, uint64_t next)
     return 0;
 }
 
-/* The ring goes round above unfinished records nevertheless. Should they be finished one day, it must be in
- * blocks of their own: these are kept, never to be used again before that. Sets the next block, and what is
- * committed then: up to the first record that is unfinished in a block that stays. False: not possible. */
+/* Prepares the ring to go round above unfinished records. In case they are finished one day, their blocks are kept
+ * and not used again before that. Sets *next to the next block, and *committed to what is committed then:
+ * everything before the first unfinished record in a block that stays. False: this is not possible. */
 static __attribute__((noinline)) bool give_up(const struct window *own, uint64_t before, uint64_t *committed,
                                               uint64_t *next)
 {
@@ -467,7 +478,7 @@ static __attribute__((noinline)) bool give_up(const struct window *own, uint64_t
         const struct layout_block *block = block_at(own, sequence);
         const bool is_behind = *next - sequence * LAYOUT_BLOCK_WORDS > own->mask;
         const uint64_t kept = kept_instead(own, sequence);
-        if (kept != 0 && kept != sequence) /* it was never opened */
+        if (kept != 0 && kept != sequence) /* that block was never opened */
             continue;
         if (__atomic_load_n(&block->sequence, __ATOMIC_ACQUIRE) == sequence) {
             uint64_t number = block->number;
@@ -505,7 +516,8 @@ static void write_header(const struct layout_ring *ring, struct layout_block *bl
     __atomic_store_n(&block->sequence, sequence, __ATOMIC_RELEASE);
 }
 
-/* False: the record is lost. True: look again, also when nothing could be done. */
+/* Opens the next block. `before` is what `reserved` was when the caller found no room. False: the record is lost,
+ * and counted. True: the caller looks again, also when a handler has changed the ring and nothing was done. */
 static bool open_block(const struct window *own, uint64_t before)
 {
     struct layout_ring *ring = own->ring;
@@ -513,8 +525,9 @@ static bool open_block(const struct window *own, uint64_t before)
     const uint64_t committed = __atomic_load_n(&ring->committed, __ATOMIC_RELAXED);
     const uint64_t position = layout_position(before, ring->position_base);
     const uint64_t number = layout_number(before, ring->number_base);
-    const uint64_t end = block_begin(position + LAYOUT_BLOCK_WORDS - 1); /* of the block before */
-    const uint64_t now = spoor_counter_(); /* if a handler records after this, the exchange fails */
+    const uint64_t end = block_begin(position + LAYOUT_BLOCK_WORDS - 1); /* where the block before ends */
+    /* If a handler records after this, the exchange below fails, so that time does not go back. */
+    const uint64_t now = spoor_counter_();
     uint64_t next = usable_block(own, end), commits = committed;
 
     /* A handler recorded since the caller found no room: `committed` does not belong to `before`, and there may
@@ -528,14 +541,15 @@ static bool open_block(const struct window *own, uint64_t before)
     }
     const uint64_t sequence = next / LAYOUT_BLOCK_WORDS, first = next + SPOOR_BLOCK_HEADER_;
     for (uint64_t passed = end / LAYOUT_BLOCK_WORDS; passed <= sequence; passed++)
-        raise_to(opened_word(own, passed), passed); /* what is kept may change as well */
+        /* up to and with the new block, since which blocks are kept may change as well */
+        raise_to(opened_word(own, passed), passed);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (!spoor_exchange_(&ring->reserved, before, mix(first, number)))
-        return true;                       /* a handler recorded: the caller looks again */
+        return true;                       /* a handler has recorded: the caller looks again */
     raise_to(&ring->position_base, first); /* handlers may have gone far beyond */
     raise_to(&ring->number_base, number);
 
-    if (position < end) /* fill up the block before */
+    if (position < end) /* fill the rest of the block before with padding */
         __atomic_store_n(&words[position & own->mask],
                          layout_record_start(position, LAYOUT_ID_PADDING, (uint32_t)(end - position) * 8),
                          __ATOMIC_RELEASE);
@@ -546,8 +560,9 @@ static bool open_block(const struct window *own, uint64_t before)
     write_header(ring, block_at(own, sequence), sequence, number, now);
 
     if (commits != committed)
-        spoor_exchange_(&ring->committed, committed, commits); /* or a handler gave up more */
-    /* Opening a block is committed like a record. Who gives up takes the padding for finished, not the header. */
+        spoor_exchange_(&ring->committed, committed, commits); /* fails if a handler gave up more */
+    /* Opening a block is committed like a record. Code that gives up records counts the padding as finished, but
+     * not the header. */
     const uint64_t unfinished = __atomic_load_n(&ring->committed, __ATOMIC_RELAXED);
     if (unfinished == before || unfinished == mix(end, number))
         commit(ring);
@@ -560,8 +575,8 @@ int spoor_open_block_v2(uint64_t before)
     int go_on = 1;
     if (has_ring()) {
         struct window own = {.ring = thread.ring};
-        __atomic_signal_fence(
-            __ATOMIC_SEQ_CST); /* if it has another ring now, this one is no longer `before` */
+        /* If a handler changes the ring in between, the position of this one is no longer `before`. */
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
         own.mask = spoor_ring_v1.mask;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         go_on = open_block(&own, before);

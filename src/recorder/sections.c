@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The registry as sections of the file: see layout.h. */
+/* Writes the registry as sections of the file, which layout.h describes. */
 #include "recorder/state.h"
 
 #include <fcntl.h>
@@ -11,11 +11,12 @@
 struct builder {
     uint8_t *bytes;
     size_t used, room;
-    size_t section; /* offset of the one being built */
+    size_t section; /* offset of the section that is being built */
     bool failed;
 };
 
-/* `count` zero bytes at the end; their offset. After a failure offsets are 0 and nothing is written. */
+/* Appends `count` zero bytes and returns their offset. When memory has run out, it returns 0 and sets `failed`;
+ * nothing is written from then on. */
 static size_t extend(struct builder *builder, size_t count)
 {
     if (!builder->failed && builder->used + count > builder->room) {
@@ -119,7 +120,7 @@ static void build_groups(struct builder *builder, const struct registry *registr
     section_end(builder);
 }
 
-/* Objects and owner types look alike. */
+/* Objects and owner types have the same layout, so one function writes both. */
 static_assert(sizeof(struct layout_object) == sizeof(struct layout_owner_type), "layout");
 static void build_letters(struct builder *builder, uint32_t type, const struct registry_letter *letters,
                           unsigned from, unsigned count)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the recorder share: the one recording that a process can have, and who may touch what.
+/* What the files of the recorder share: the one recording that a process can have, and which code may touch what.
  *
- * Three kinds of code run here. The record path (ring.c, and what it calls: clock.c, file.c, inherit.c) may
- * run in a signal handler in the middle of anything: it takes no lock (at most tries one), allocates nothing,
- * and preserves errno. The control path (everything else that is public) runs under recorder_lock.
- * Constructors and destructors of modules are control path.
+ * Three kinds of code run here. The record path (ring.c, and what it calls: clock.c, file.c, inherit.c) may run in
+ * a signal handler that interrupted any other code: it takes no lock (at most tries one), allocates nothing, and
+ * preserves errno. The control path (every other public function) runs under recorder_lock. Constructors and
+ * destructors of modules belong to the control path.
  *
- * The invariant: memory that a thread once could record into stays mapped for ever (closing replaces it with
- * anonymous zeros), so that no late record can fault.
- */
+ * The invariant: memory into which a thread could once record stays mapped for ever (closing replaces it with
+ * anonymous zeros), so that no late record can fault. */
 #ifndef SPOOR_RECORDER_STATE_H
 #define SPOOR_RECORDER_STATE_H
 
@@ -50,16 +49,17 @@ struct recording {
 
 struct recorder {
     int locked;
-    unsigned generation; /* of the recording; 0: none. Never the same twice. */
+    unsigned generation; /* number of the recording, never the same for two of them; 0: there is none */
     unsigned generations;
     int forked; /* this is the child of a fork, and the recording is still the parent's: see inherit.c */
     uint64_t forked_at; /* counter */
     struct recorder_settings settings;
     struct recording recording;
-    struct registry *registry; /* of the recording */
-    char *enabled;             /* what was asked for at open: for modules that are loaded later */
-    uint64_t sections_used;    /* ours: what the file says may be the parent's */
-    uint64_t last_clock;       /* counter of the newest triple in the control page */
+    struct registry *registry; /* what the modules declared that are in the recording */
+    char *enabled;             /* the option string at open, for modules that are loaded later; or NULL */
+    /* how much of the file's sections this process knows; the file's own number may be the parent's */
+    uint64_t sections_used;
+    uint64_t last_clock; /* counter of the newest triple in the control page, or of the first one */
     uint64_t dumps;
     struct sigaction signal_before;
 };
@@ -72,45 +72,55 @@ bool recorder_try_lock(void);
 void recorder_unlock(void);
 /* Fills the text of spoor_trace_error; returns `error`. */
 int recorder_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Under the lock: the process's own recording, also in the child of a fork. NULL: none. */
+/* Returns this process's recording, or NULL if there is none. The child of a fork gets its own first. To be called
+ * under the lock. */
 struct recording *recorder_own(void);
 
 /* ---- file.c: files and memory; safe on the record path ---- */
-/* Creates settings.directory/name.pid.spoor with `bytes` of space, `mapped` bytes of it in memory. 0 or
- * -errno, `step` says what failed. */
+/* Creates the file settings.directory/name.pid.spoor with `bytes` of reserved space, and maps `mapped` bytes of it.
+ * Returns 0 or -errno; then *step says what failed. */
 int file_create(struct recording *recording, const struct recorder_settings *settings, size_t bytes,
                 size_t mapped, const char **step);
-/* Space for [offset, offset + bytes). 0 or -errno. */
+/* Reserves space for [offset, offset + bytes) of the file. Returns 0 or -errno. */
 int file_extend(const struct recording *recording, uint64_t offset, uint64_t bytes);
-void file_close(struct recording *recording);     /* if it is still ours */
-void file_discard(struct recording *recording);   /* of a failed open: unmaps, closes, removes */
-void file_retire(uint8_t *memory, size_t mapped); /* in place of the file, anonymous zeros */
-uint64_t file_start_ticks(void);                  /* of this process, 0 unknown */
-char *file_append(char *at, char *end,
-                  const char *text); /* both return the new end, NULL if it does not fit */
+void file_close(struct recording *recording); /* unless the program has closed its number */
+/* Undoes file_create() after an open that failed: unmaps, closes and removes the file. */
+void file_discard(struct recording *recording);
+void file_retire(uint8_t *memory, size_t mapped); /* Replaces the mapping of the file with anonymous zeros. */
+uint64_t file_start_ticks(void); /* when this process was started, in clock ticks after boot; 0: unknown */
+char *
+file_append(char *at, char *end,
+            /* Both append text at `at` and return its new end, or NULL if it does not fit before `end` or
+                   * `at` is NULL. */
+            const char *text);
 char *file_append_number(char *at, char *end, uint64_t number);
 
 /* ---- clock.c ---- */
 struct layout_clock clock_read(void);
 uint64_t clock_measure_rate(const struct layout_clock *start);
 bool clock_is_invariant(void);
-void clock_publish(struct recording *recording,
-                   const struct layout_clock *clock); /* if a second has gone by */
+void clock_publish(
+    struct recording *recording,
+    /* Adds the triple to the control page, unless the newest one there is less than a second old. */
+    const struct layout_clock *clock);
 
 /* ---- ring.c ---- */
-void ring_forget(void); /* the calling thread has no ring any more */
+void ring_forget(void); /* The calling thread has no ring from now on. */
 int ring_make(const char *name, bool populate);
 void ring_lost(enum layout_lost reason);
 
 /* ---- inherit.c ---- */
-int inherit_prepare(void); /* registers the fork handlers, once */
-int inherit_open(void);    /* under the lock, forked: gives the child its recording; record path */
+/* Registers the handlers of fork when it is called for the first time. Returns 0 or -errno. */
+int inherit_prepare(void);
+/* Gives the child of a fork its recording. Belongs to the record path; to be called with the lock held, when
+ * `forked` is set. Returns 0 or -errno. */
+int inherit_open(void);
 
 /* ---- registry.c: what modules declare ---- */
 struct registry_group {
     char *name, *text, *file;
     int line;
-    unsigned tracepoints; /* so far */
+    unsigned tracepoints; /* how many of its tracepoints have an index */
 };
 
 struct registry_letter { /* a type of objects or owners */
@@ -124,7 +134,7 @@ struct registry_tracepoint {
     struct spoor_tracepoint *descriptor; /* NULL: its module was unloaded */
     const struct spoor_definition *definition;
     int line;
-    unsigned group, object; /* ids; object 0: none */
+    unsigned group, object; /* their ids; object is 0 if the tracepoint has none */
     unsigned index;
 };
 
@@ -140,7 +150,7 @@ struct registry_relation {
 };
 
 struct registry {
-    struct registry_group *groups; /* id i at [i - 1], here and below */
+    struct registry_group *groups; /* The item with id i is at [i - 1], in each of these arrays. */
     struct registry_letter *objects, *owners;
     struct registry_tracepoint *tracepoints;
     struct registry_enumeration *enumerations;
@@ -148,24 +158,26 @@ struct registry {
     unsigned group_count, object_count, owner_count, tracepoint_count, enumeration_count, relation_count;
 };
 
-int registry_collect(struct registry **registry); /* of all modules; 0 or -errno after recorder_fail */
+/* Makes a registry of what all modules declare. Returns 0, or -errno after recorder_fail(). */
+int registry_collect(struct registry **registry);
 void registry_free(struct registry *registry);
 unsigned registry_owner_type(const struct registry *registry, const char *name);
 unsigned registry_enumeration(const struct registry *registry, const struct spoor_enumerator *values);
-/* All descriptors look at the recording's enable bytes (or, without one, at a zero). */
+/* Makes the descriptors of all tracepoints point to their enable bytes; NULL: to a byte that is 0. */
 void registry_point(struct registry *registry, uint8_t *enable);
 
 /* ---- sections.c ---- */
-struct sections_from { /* how many of each are in the file already */
+struct sections_from { /* how many items of each kind are in the file already */
     unsigned groups, objects, owners, tracepoints, enumerations, relations;
 };
-/* The sections of what the registry has beyond `from`; with the process if `settings`. malloc'ed; NULL: no
- * memory. */
+/* Returns the sections for what the registry has beyond `from`, in memory of *bytes bytes that the caller frees;
+ * with a section about the process if `settings` are given. NULL: memory ran out. */
 uint8_t *sections_build(const struct registry *registry, const struct sections_from *from,
                         const struct recorder_settings *settings, size_t *bytes);
 
 /* ---- owner.c ---- */
-void owner_publish(void); /* under the lock, at open: those registered before */
+/* Writes the owners that were registered before into the new recording. Called under the lock. */
+void owner_publish(void);
 unsigned owner_table_needed(void);
 uint32_t owner_next(void);
 
