@@ -158,14 +158,14 @@ static void lower_name(struct lowering *l, struct memory *into, uint32_t first)
 static struct ir *lower_probe(struct lowering *l, struct node *node, struct memory *into)
 {
     (void)node;
-    lower_name(l, into, l->options->name_base);
+    lower_name(l, into, l->request->name_base);
     return NULL;
 }
 
 static struct ir *lower_func(struct lowering *l, struct node *node, struct memory *into)
 {
     (void)node;
-    lower_name(l, into, l->options->name_base + l->context->site_count);
+    lower_name(l, into, l->request->name_base + l->context->site_count);
     return NULL;
 }
 

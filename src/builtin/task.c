@@ -99,7 +99,7 @@ static struct ir *namespace(struct lowering *l, const uint32_t *at, struct ir_bl
     struct ir *pid = kernel_field_word(l, task, at[TASK_THREAD_PID], &type_u64, span);
     ir_jump_unless(b, pid, none);
     struct ir *number = ir_binary_constant(b, IR_ADD, pid, at[PID_NUMBERS]);
-    if (l->options->pid_namespace) {
+    if (l->options->filter.namespace) {
         struct ir *level = kernel_field_word(l, pid, at[PID_LEVEL], &type_u32, span);
         number = ir_binary(b, IR_ADD, number, ir_binary_constant(b, IR_MUL, level, UPID_BYTES));
     }

@@ -402,6 +402,7 @@ static uint64_t kernel_device(dev_t device)
     return (low & 0xff) | high << 8 | (low & ~(uint64_t)0xff) << 12;
 }
 
+/* Programs number processes as spoor's own namespace does. */
 static void find_pid_namespace(struct session *session)
 {
     struct stat namespace;
@@ -409,17 +410,14 @@ static void find_pid_namespace(struct session *session)
         return;
     if (stat("/proc/self/ns/pid", &namespace) || namespace.st_ino == INITIAL_PID_NAMESPACE)
         return;
-    session->pid_namespace_device = kernel_device(namespace.st_dev);
-    session->pid_namespace = namespace.st_ino;
+    session->filter.namespace_device = kernel_device(namespace.st_dev);
+    session->filter.namespace = namespace.st_ino;
 }
 
 static struct lower_options options_for_lowering(struct session *session)
 {
     return (struct lower_options){
-        .pid_namespace_device = session->pid_namespace_device,
-        .pid_namespace = session->pid_namespace,
         .features = &session->features,
-        .pid_filter = session->options.pid_count == 1 ? (uint32_t)session->options.pids[0] : 0,
         .filter = session->filter,
         .max_strlen = session->options.settings.max_strlen,
         .max_map_keys = session->options.settings.max_map_keys,
@@ -437,35 +435,51 @@ static struct lower_options options_for_lowering(struct session *session)
     };
 }
 
-static int lower_units(struct session *session, struct lower_options *options, size_t first)
+static struct compilation compilation_of(struct session *session)
+{
+    return (struct compilation){
+        .arena = &session->arena,
+        .diagnostics = &session->diagnostics,
+        .checker = &session->checker,
+        .options = options_for_lowering(session),
+        .image = &session->image,
+        .actions = &session->actions,
+    };
+}
+
+static struct unit_request request_unit(struct session *session, size_t number)
+{
+    return (struct unit_request){
+        .unit = &session->checks[number],
+        .program_name = program_name(session, number),
+        .name_base = session->units[number].name_base,
+    };
+}
+
+static int lower_units(struct session *session, const struct compilation *compilation, size_t first)
 {
     enum session_stage dump = session->options.dump;
     int error = 0;
     for (size_t i = first; !error && i < session->unit_count; i++) {
-        struct session_unit *unit = &session->units[i];
-        options->name_base = unit->name_base;
-        unit->program = session->image.program_count;
-        error = lower_unit(&session->arena, &session->image, &session->actions, &session->diagnostics,
-                           &session->checker, &session->checks[i], options, program_name(session, i),
-                           dump == STAGE_IR || dump == STAGE_IR_RAW ? &session->dump : NULL,
-                           dump == STAGE_IR_RAW);
+        struct unit_request request = request_unit(session, i);
+        request.dump_ir = dump == STAGE_IR || dump == STAGE_IR_RAW ? &session->dump : NULL;
+        request.dump_raw = dump == STAGE_IR_RAW;
+        size_t program = session->units[i].program = session->image.program_count;
+        error = lower_unit(compilation, &request);
         if (!error && dump == STAGE_BPF)
-            image_print(&session->dump, &session->image, &session->image.programs[unit->program]);
+            image_print(&session->dump, &session->image, &session->image.programs[program]);
     }
     return error;
 }
 
 static int lower(struct session *session)
 {
-    struct lower_options options = options_for_lowering(session);
-    int error =
-        lower_maps(&session->arena, &session->image, &session->diagnostics, &session->checker, &options);
+    struct compilation compilation = compilation_of(session);
+    int error = lower_maps(&compilation);
     if (!error)
-        error = lower_units(session, &options, 0);
+        error = lower_units(session, &compilation, 0);
     if (!error)
-        error =
-            lower_pid_set_programs(&session->arena, &session->image, &session->actions, &session->diagnostics,
-                                   &session->checker, &options, session->pid_set_programs);
+        error = lower_pid_set_programs(&compilation, session->pid_set_programs);
     if (!error && session->live_replay)
         error = live_replay_check(session);
     /* Blocks that are compiled once more count all of theirs anew. */
@@ -481,21 +495,17 @@ int compile_more(struct session *session, size_t first)
     clone_blocks(session, first);
     if (!check_units(&session->checker, session->checks + first, session->unit_count - first))
         return -EINVAL;
-    struct lower_options options = options_for_lowering(session);
-    int error =
-        lower_more_maps(&session->arena, &session->image, &session->diagnostics, &session->checker, &options);
-    return error ? error : lower_units(session, &options, first);
+    struct compilation compilation = compilation_of(session);
+    int error = lower_more_maps(&compilation);
+    return error ? error : lower_units(session, &compilation, first);
 }
 
 int compile_divided(struct session *session, size_t index)
 {
-    struct session_unit *unit = &session->units[index];
-    struct lower_options options = options_for_lowering(session);
-    options.name_base = unit->name_base;
-    options.divides = true;
-    return lower_unit(&session->arena, &session->image, &session->actions, &session->diagnostics,
-                      &session->checker, &session->checks[index], &options, program_name(session, index),
-                      NULL, false);
+    struct compilation compilation = compilation_of(session);
+    struct unit_request request = request_unit(session, index);
+    request.divides = true;
+    return lower_unit(&compilation, &request);
 }
 
 void compile_plan(struct session *session, struct action_block *block, const struct attach_point *only)

@@ -189,6 +189,7 @@ int processes_choose(struct session *session)
     const struct session_options *options = &session->options;
     struct process_filter *filter = &session->filter;
     bool asks_kernel = session->kernel != NULL;
+    filter->pid = options->pid_count == 1 ? (uint32_t)options->pids[0] : 0;
     filter->follows = options->follows;
     filter->has_set = options->follows || options->pid_count > 1;
     filter->has_command = options->command != NULL;
@@ -205,7 +206,7 @@ int processes_choose(struct session *session)
         error = choose_group(session);
     session->environment.has_filter = filter->has_set || filter->cgroup;
     /* Elsewhere than in the initial namespace also one number is found through the kernel's structs. */
-    if (!error && (filter->has_set || (options->pid_count && session->pid_namespace)))
+    if (!error && (filter->has_set || (options->pid_count && filter->namespace)))
         filter->task = find_offsets(session);
     if (!error && filter->has_set && !filter->task) {
         diagnose_error(&session->diagnostics, (struct span){0},

@@ -113,9 +113,8 @@ struct session {
     struct session_child child;
     int signals; /* signalfd */
     struct process_filter filter;
-    bool unwinds;                                 /* the script wants stacks by call frame information */
-    struct unwind *unwind;                        /* or NULL */
-    uint64_t pid_namespace_device, pid_namespace; /* the tracer's; 0: it is in the initial one */
+    bool unwinds;          /* the script wants stacks by call frame information */
+    struct unwind *unwind; /* or NULL */
     struct pid_set_program pid_set_programs[PID_SET_COUNT];
     int *process_fds; /* pidfds of -p */
     size_t process_count;

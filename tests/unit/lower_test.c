@@ -563,7 +563,7 @@ static void stopping_and_pid_filter(void **state)
     testing_end(&t);
     for (int other = 0; other < 2; other++) {
         testing_init(&t);
-        t.options.pid_filter = (uint32_t)getpid() + (uint32_t)other;
+        t.options.filter.pid = (uint32_t)getpid() + (uint32_t)other;
         compile_and_load(&t, PLAIN, "BEGIN { @n++; }");
         run_all(&t);
         assert_int_equal(testing_word(&t, "@n", NULL), !other);

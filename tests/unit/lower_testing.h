@@ -420,13 +420,20 @@ static inline bool testing_compile(struct testing *t, const char *text)
                                   .diagnostics = &t->diagnostics,
                                   .builtins = &testing_builtins,
                                   .max_strlen = t->options.max_strlen};
-    if (!check_units(&t->checker, units, count) ||
-        lower_maps(&t->arena, &t->image, &t->diagnostics, &t->checker, &t->options))
+    struct compilation compilation = {.arena = &t->arena,
+                                      .diagnostics = &t->diagnostics,
+                                      .checker = &t->checker,
+                                      .options = t->options,
+                                      .image = &t->image,
+                                      .actions = &t->actions};
+    if (!check_units(&t->checker, units, count) || lower_maps(&compilation))
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (lower_unit(&t->arena, &t->image, &t->actions, &t->diagnostics, &t->checker, &units[i],
-                       &t->options, "test", t->wants_dump ? &t->dump : NULL, false))
+    for (size_t i = 0; i < count; i++) {
+        struct unit_request request = {
+            .unit = &units[i], .program_name = "test", .dump_ir = t->wants_dump ? &t->dump : NULL};
+        if (lower_unit(&compilation, &request))
             return false;
+    }
     lower_finish(&t->image, 0);
     return true;
 }

@@ -221,16 +221,23 @@ static const char *compile(struct fixture *f, const char *text, struct image *im
                               .parameters = &none,
                               .max_strlen = 64};
     assert_true(check_units(&checker, units, variants.count));
-    struct lower_options options = {
-        .features = &f->environment.features, .max_strlen = 64, .max_map_keys = 64, .ring_bytes = 1 << 16};
     struct action_table actions = {0};
     struct text dump = {0};
     *image = (struct image){.control = -1, .events = -1, .stacks = -1};
-    assert_int_equal(lower_maps(&f->arena, image, &f->diagnostics, &checker, &options), 0);
-    for (size_t i = 0; i < variants.count; i++)
-        assert_int_equal(lower_unit(&f->arena, image, &actions, &f->diagnostics, &checker, &units[i],
-                                    &options, "program", &dump, false),
-                         0);
+    struct compilation compilation = {.arena = &f->arena,
+                                      .diagnostics = &f->diagnostics,
+                                      .checker = &checker,
+                                      .options = {.features = &f->environment.features,
+                                                  .max_strlen = 64,
+                                                  .max_map_keys = 64,
+                                                  .ring_bytes = 1 << 16},
+                                      .image = image,
+                                      .actions = &actions};
+    assert_int_equal(lower_maps(&compilation), 0);
+    for (size_t i = 0; i < variants.count; i++) {
+        struct unit_request request = {.unit = &units[i], .program_name = "program", .dump_ir = &dump};
+        assert_int_equal(lower_unit(&compilation, &request), 0);
+    }
     assert_int_equal(image->program_count, variants.count);
     const char *ir = arena_strdup(&f->arena, text_string(&dump));
     text_free(&dump);

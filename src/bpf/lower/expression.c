@@ -513,9 +513,9 @@ static const char *name_rows(struct lowering *l, uint32_t width)
     if (state->name_rows && state->name_width == width)
         return state->name_rows;
     char *bytes = arena_array(l->arena, rows + 1, width);
-    for (uint32_t i = 0; i < rows && l->options->name_base + i < names->count; i++)
-        if (names->items[l->options->name_base + i])
-            snprintf(bytes + (size_t)i * width, width, "%s", names->items[l->options->name_base + i]);
+    for (uint32_t i = 0; i < rows && l->request->name_base + i < names->count; i++)
+        if (names->items[l->request->name_base + i])
+            snprintf(bytes + (size_t)i * width, width, "%s", names->items[l->request->name_base + i]);
     state->name_width = width;
     state->name_map = arena_strdup(l->arena, "site_names"); /* a map of its own for each unit */
     return state->name_rows = bytes;
@@ -528,7 +528,7 @@ static void name_into(struct lowering *l, struct node *name, const struct type *
     struct ir *index = ir_load(&l->b, number.base, number.offset, 8, false);
     const char *texts = name_rows(l, width);
     lower_table_row(l, l->state->name_map, texts, rows, width,
-                    ir_binary_constant(&l->b, IR_SUB, index, l->options->name_base), to);
+                    ir_binary_constant(&l->b, IR_SUB, index, l->request->name_base), to);
 }
 
 static void cast_into(struct lowering *l, struct node *node, struct memory to)

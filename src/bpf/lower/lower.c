@@ -320,12 +320,13 @@ struct ir *lower_pid_tgid(struct lowering *l)
     struct ir_builder *b = &l->b;
     if (l->context->has_record)
         return lower_event_word(l, offsetof(struct image_event, pid_tid));
-    if (!l->options->pid_namespace)
+    if (!l->options->filter.namespace)
         return ir_call(b, BPF_FUNC_get_current_pid_tgid, 0); /* the passes keep one */
     /* struct bpf_pidns_info: pid, tgid; zeros for a task of another namespace. */
     struct memory ids = lower_temporary(l, 8, true);
-    ir_call(b, BPF_FUNC_get_ns_current_pid_tgid, 4, ir_constant(b, (int64_t)l->options->pid_namespace_device),
-            ir_constant(b, (int64_t)l->options->pid_namespace), lower_address(l, ids), ir_constant(b, 8));
+    ir_call(b, BPF_FUNC_get_ns_current_pid_tgid, 4,
+            ir_constant(b, (int64_t)l->options->filter.namespace_device),
+            ir_constant(b, (int64_t)l->options->filter.namespace), lower_address(l, ids), ir_constant(b, 8));
     return ir_load(b, ids.base, ids.offset, 8, false);
 }
 
@@ -615,12 +616,12 @@ static void lower_body(struct lowering *l, struct node *body)
     end_phase(l);
 }
 
-static void lower_program(struct lowering *l, const char *name)
+static void lower_program(struct lowering *l)
 {
     struct lower_state *s = l->state;
     const struct check_unit *unit = s->unit;
     l->b.span = unit->body->span;
-    lower_enter_function(l, s->main, name, 1);
+    lower_enter_function(l, s->main, l->request->program_name, 1);
     s->main->shared[SHARED_CTX] = ir_context(&l->b);
     s->leave_early = ir_label(&l->b);
     if (!l->context->ignores_stop)
@@ -672,18 +673,20 @@ static void size_scratch(struct lowering *l)
         map->max_entries = l->state->program_index + 1;
 }
 
-static int emit(struct lowering *l, const char *name, struct text *dump_ir, bool dump_raw)
+static int emit(struct lowering *l)
 {
+    struct text *dump_ir = l->request->dump_ir;
+    const bool dump_raw = l->request->dump_raw;
     struct ir_program *ir = l->b.program;
     struct image_program program = {
-        .name = arena_strdup(l->arena, name),
+        .name = arena_strdup(l->arena, l->request->program_name),
         .type = l->context->program_type,
         .expected_attach_type = l->context->expected_attach_type,
         .sleepable = l->is_sleepable,
         .attach_btf_id = l->context->attach_btf_id,
         .attach_module = l->context->attach_module,
         .attach_program = l->context->attach_program,
-        .is_divisible = !l->options->divides,
+        .is_divisible = !l->request->divides,
     };
     ir_order(ir);
     if (dump_ir && dump_raw)
@@ -711,32 +714,34 @@ enum attempt {
 };
 
 /* -E2BIG: it does not fit in the stack. -EAGAIN: it cannot be done in this way. */
-static int lower_attempt(struct arena *arena, struct image *image, struct action_table *actions,
-                         struct diagnostics *diagnostics, const struct checker *checker,
-                         const struct check_unit *unit, const struct lower_options *options,
-                         const char *program_name, struct text *dump_ir, bool dump_raw, enum attempt attempt)
+static int lower_attempt(const struct compilation *compilation, const struct unit_request *request,
+                         enum attempt attempt)
 {
-    struct arena temporary = {.out_of_memory = arena->out_of_memory};
+    const struct check_unit *unit = request->unit;
+    struct image *image = compilation->image;
+    struct diagnostics *diagnostics = compilation->diagnostics;
+    struct arena temporary = {.out_of_memory = compilation->arena->out_of_memory};
     struct lower_state state = {
-        .checker = checker,
+        .checker = compilation->checker,
         .unit = unit,
         .temporary = &temporary,
         .main = arena_new(&temporary, struct lower_function),
         .return_slot = -1,
         .program_index = (uint32_t)image->program_count,
         .avoid_stack = attempt == ATTEMPT_AVOID_STACK,
-        .section_size = attempt == ATTEMPT_DIVIDED ? lower_section_size(unit, options->divides) : 0,
+        .section_size = attempt == ATTEMPT_DIVIDED ? lower_section_size(unit, request->divides) : 0,
     };
     struct lowering lowering = {
-        .arena = arena,
+        .arena = compilation->arena,
         .image = image,
-        .actions = actions,
+        .actions = compilation->actions,
         .diagnostics = diagnostics,
         .context = unit->context,
-        .options = options,
+        .options = &compilation->options,
+        .request = request,
         .probe = unit->probe,
         .state = &state,
-        .b.program = ir_program_new(&temporary, options->features),
+        .b.program = ir_program_new(&temporary, compilation->options.features),
     };
     size_t errors = diagnostics->errors;
     lowering.b.program->zeros_map = (uint32_t)image->control;
@@ -748,36 +753,33 @@ static int lower_attempt(struct arena *arena, struct image *image, struct action
         state.section_size = 0; /* a slot is taken once */
     if (state.scratch_kind == SCRATCH_SLOT)
         state.scratch_top = state.scratch_permanent = state.scratch_peak = 8;
-    lower_program(&lowering, program_name);
+    lower_program(&lowering);
     size_scratch(&lowering);
-    int result = state.is_indivisible           ? -EAGAIN
-                 : diagnostics->errors > errors ? -EINVAL
-                                                : emit(&lowering, program_name, dump_ir, dump_raw);
+    int result = state.is_indivisible ? -EAGAIN : diagnostics->errors > errors ? -EINVAL : emit(&lowering);
     table_free(&state.runtime_errors);
     arena_free(&temporary);
     return result;
 }
 
-int lower_unit(struct arena *arena, struct image *image, struct action_table *actions,
-               struct diagnostics *diagnostics, const struct checker *checker, const struct check_unit *unit,
-               const struct lower_options *options, const char *program_name, struct text *dump_ir,
-               bool dump_raw)
+int lower_unit(const struct compilation *compilation, const struct unit_request *request)
 {
+    struct diagnostics *diagnostics = compilation->diagnostics;
+    struct text *dump_ir = request->dump_ir;
     const struct diagnostics before = *diagnostics;
     size_t dumped = dump_ir ? dump_ir->length : 0;
     int result = -EAGAIN;
-    enum attempt attempt = lower_section_size(unit, options->divides) ? ATTEMPT_DIVIDED : ATTEMPT_PLAIN;
-    if (options->divides && attempt == ATTEMPT_PLAIN)
+    enum attempt attempt =
+        lower_section_size(request->unit, request->divides) ? ATTEMPT_DIVIDED : ATTEMPT_PLAIN;
+    if (request->divides && attempt == ATTEMPT_PLAIN)
         return -E2BIG;
     for (; attempt <= ATTEMPT_AVOID_STACK; attempt++) {
         /* What an attempt said and made is forgotten; maps and counters that it made stay, unused. */
         *diagnostics = before;
         if (dump_ir)
             text_truncate(dump_ir, dumped);
-        node_walk(unit->body, lower_forget_variable, NULL);
-        result = lower_attempt(arena, image, actions, diagnostics, checker, unit, options, program_name,
-                               dump_ir, dump_raw, attempt);
-        bool is_over = attempt == ATTEMPT_DIVIDED ? !result || options->divides : result != -E2BIG;
+        node_walk(request->unit->body, lower_forget_variable, NULL);
+        result = lower_attempt(compilation, request, attempt);
+        bool is_over = attempt == ATTEMPT_DIVIDED ? !result || request->divides : result != -E2BIG;
         if (is_over)
             break;
     }

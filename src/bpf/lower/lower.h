@@ -27,12 +27,14 @@ struct task_offsets {
     uint32_t upid_number, upid_namespace; /* in struct upid */
 };
 
-/* Which processes' events count, besides pid_filter. */
+/* Which processes' events count. With neither a number, a set nor a control group those of all. */
 struct process_filter {
-    bool has_set;     /* only processes in the image's map `processes` */
-    bool follows;     /* and processes that these start */
-    bool has_command; /* probes in programs count for the command of -c only */
-    uint64_t cgroup;  /* only processes in the control group of this id or below it; 0: in any */
+    uint32_t pid; /* only this process, by its number in the tracer's namespace; 0: not one alone */
+    uint64_t namespace_device, namespace; /* the tracer's PID namespace; 0: the initial one */
+    bool has_set;                         /* only processes in the image's map `processes` */
+    bool follows;                         /* and processes that these start */
+    bool has_command;                     /* probes in programs count for the command of -c only */
+    uint64_t cgroup; /* only processes in the control group of this id or below it; 0: in any */
     /* Its distance from the root: one of cgroup_levels numbers from cgroup_level on. */
     uint32_t cgroup_level, cgroup_levels;
     const struct task_offsets *task; /* NULL: not known */
@@ -48,17 +50,13 @@ uint32_t name_list_index(struct arena *arena, struct name_list *names, const cha
 
 struct lower_options {
     const struct features *features;
-    uint32_t pid_filter; /* 0: none */
     struct process_filter filter;
     uint32_t max_strlen;
-    uint32_t max_map_keys; /* 4096 */
-    bool is_for_kernel;    /* the kernel has limits that the VM does not have */
-    uint32_t ring_bytes;   /* size of one ring: a power of two of pages */
-    /* Index of the variant's first probe name; names of its functions follow site_count later. */
-    uint32_t name_base;
+    uint32_t max_map_keys;   /* 4096 */
+    bool is_for_kernel;      /* the kernel has limits that the VM does not have */
+    uint32_t ring_bytes;     /* size of one ring: a power of two of pages */
     uint32_t frame_most;     /* temporaries of more bytes go to scratch memory; 0: the default */
     struct name_list *names; /* names of all variants, and texts that are stored where names are */
-    uint64_t pid_namespace_device, pid_namespace; /* the tracer's; 0: it is in the initial one */
     /* The address ranges of the kernel's functions that call programs of tracepoints; NULL: they are not known. An array of
      * *slots words, a power of two: 0, begin and end of the first, of the second …, and UINT64_MAX for the rest. */
     const uint64_t *(*tracing_glue_ranges)(void *state, uint32_t *slots);
@@ -68,9 +66,30 @@ struct lower_options {
     int64_t wall_offset; /* added to the boot clock it gives the time since 1970, ns */
     const struct unwind_offsets *unwind; /* NULL: not known */
     const char *clock_map; /* for tests: the map of the script that is the clock of tseries(); or NULL */
+    unsigned registers_for_tests;
+};
+
+/* What the units of a script have in common: what they are compiled with, and what they are compiled into. */
+struct compilation {
+    struct arena *arena; /* of what is in the image */
+    struct diagnostics *diagnostics;
+    const struct checker *checker;
+    struct lower_options options;
+    struct image *image;
+    struct action_table *actions;
+};
+
+/* One unit, and how it is to be compiled. */
+struct unit_request {
+    const struct check_unit *unit;
+    const char *program_name;
+    /* Index of the variant's first probe name in options.names; names of its functions follow site_count later. */
+    uint32_t name_base;
     /* Also a short block is divided into functions that are verified one by one; -E2BIG if it cannot be. */
     bool divides;
-    unsigned registers_for_tests;
+    /* Gets the IR after the passes, or before them (dump_raw); or NULL. */
+    struct text *dump_ir;
+    bool dump_raw;
 };
 
 struct lowering {
@@ -81,6 +100,7 @@ struct lowering {
     struct diagnostics *diagnostics;
     const struct probe_context *context;
     const struct lower_options *options;
+    const struct unit_request *request;
     const char *probe; /* its text, for runtime errors and actions */
     struct cached_key {
         /* The node of a key whose value is in memory already, where uses of this node find it. */
@@ -93,23 +113,17 @@ struct lowering {
     struct lower_state *state; /* private to lower*.c */
 };
 
-/* Compiles a unit and appends its program to the image (and maps that it needs). 0 or -errno with a
- * diagnostic. `dump_ir` may be NULL; otherwise receives the IR after the passes (before, with dump_raw). */
-int lower_unit(struct arena *arena, struct image *image, struct action_table *actions,
-               struct diagnostics *diagnostics, const struct checker *checker, const struct check_unit *unit,
-               const struct lower_options *options, const char *program_name, struct text *dump_ir,
-               bool dump_raw);
+/* Compiles a unit and appends its program to the image (and maps that it needs). 0 or -errno with a diagnostic. */
+int lower_unit(const struct compilation *compilation, const struct unit_request *request);
 
 /* Sets the sizes that depend on all units. To be called after the last one. spare: how many runtime errors units that
  * come later may add. */
 void lower_finish(struct image *image, uint32_t spare);
 /* Adds maps of the script whose types units made known that came after lower_maps(). */
-int lower_more_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
-                    const struct checker *checker, const struct lower_options *options);
+int lower_more_maps(const struct compilation *compilation);
 
 /* Adds the internal maps, and the script's maps, whose types must be known. To be called before the first unit. */
-int lower_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
-               const struct checker *checker, const struct lower_options *options);
+int lower_maps(const struct compilation *compilation);
 
 /* ---- for builtins and probe kinds ---- */
 

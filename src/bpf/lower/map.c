@@ -53,13 +53,14 @@ static struct image_map describe_map(const struct map_symbol *symbol, const stru
     return map;
 }
 
-int lower_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
-               const struct checker *checker, const struct lower_options *options)
+int lower_maps(const struct compilation *compilation)
 {
+    struct image *image = compilation->image;
+    const struct checker *checker = compilation->checker;
     image->events = image->stacks = image->events_shared = image->events_own = -1;
     image->scratch_cpu = image->scratch_task = image->scratch_slots = -1;
     image->control = (int)image->map_count;
-    *arena_push(arena, image->maps, image->map_count, image->map_room) = (struct image_map){
+    *arena_push(compilation->arena, image->maps, image->map_count, image->map_room) = (struct image_map){
         .name = "control",
         .type = BPF_MAP_TYPE_ARRAY,
         .key_size = 4,
@@ -67,10 +68,10 @@ int lower_maps(struct arena *arena, struct image *image, struct diagnostics *dia
         .max_entries = 1,
         .flags = BPF_F_MMAPABLE,
     };
-    lower_process_map(arena, image, options);
+    lower_process_map(compilation);
     for (size_t i = 0; i < checker->map_count; i++)
         checker->maps[i]->index = -1;
-    return lower_more_maps(arena, image, diagnostics, checker, options);
+    return lower_more_maps(compilation);
 }
 
 static bool is_same_shape(const struct image_map *a, const struct image_map *b)
@@ -103,9 +104,12 @@ static void group_maps(struct arena *arena, struct image *image, uint32_t first)
     }
 }
 
-int lower_more_maps(struct arena *arena, struct image *image, struct diagnostics *diagnostics,
-                    const struct checker *checker, const struct lower_options *options)
+int lower_more_maps(const struct compilation *compilation)
 {
+    const struct lower_options *options = &compilation->options;
+    const struct checker *checker = compilation->checker;
+    struct diagnostics *diagnostics = compilation->diagnostics;
+    struct image *image = compilation->image;
     size_t errors = diagnostics->errors, first = image->map_count;
     for (size_t i = 0; i < checker->map_count; i++) {
         struct map_symbol *symbol = checker->maps[i];
@@ -126,10 +130,10 @@ int lower_more_maps(struct arena *arena, struct image *image, struct diagnostics
             diagnose_hint(diagnostics, "use fewer rows");
         }
         symbol->index = (int)image->map_count;
-        *arena_push(arena, image->maps, image->map_count, image->map_room) = map;
+        *arena_push(compilation->arena, image->maps, image->map_count, image->map_room) = map;
     }
     if (options->is_for_kernel && checker->map_count > MAPS_WITHOUT_GROUPS)
-        group_maps(arena, image, (uint32_t)first);
+        group_maps(compilation->arena, image, (uint32_t)first);
     return diagnostics->errors > errors ? -EINVAL : 0;
 }
 

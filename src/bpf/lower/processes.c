@@ -36,7 +36,7 @@ static struct ir *process_id(struct lowering *l, struct ir *task)
 {
     struct ir_builder *b = &l->b;
     const struct task_offsets *at = l->options->filter.task;
-    if (!l->options->pid_namespace || !at)
+    if (!l->options->filter.namespace || !at)
         return task ? read_member(l, task, at->tgid, &type_u32)
                     : ir_binary_constant(b, IR_LSHR, lower_pid_tgid(l), 32);
     uint32_t id = ir_variable(b);
@@ -119,8 +119,8 @@ void lower_test_process(struct lowering *l)
         test_set(l);
     else if (context->filters_pid)
         return;
-    else if (l->options->pid_filter)
-        test_id(l, ir_constant(&l->b, l->options->pid_filter));
+    else if (filter->pid)
+        test_id(l, ir_constant(&l->b, filter->pid));
     else if (filter->has_command && context->is_of_command)
         test_id(l, control_word(l, offsetof(struct image_control, child)));
 }
@@ -189,19 +189,16 @@ static const struct pid_set_body {
     [PID_SET_EXIT] = {"keep_exit", "sched_process_exit", {.name = "exit", .lower = lower_exit}},
 };
 
-static bool is_needed(const struct lower_options *options, enum pid_set_program_kind kind)
+static bool is_needed(const struct process_filter *filter, enum pid_set_program_kind kind)
 {
-    const struct process_filter *filter = &options->filter;
     switch (kind) {
-    case PID_SET_LOCATE: return options->pid_namespace && filter->task;
+    case PID_SET_LOCATE: return filter->namespace && filter->task;
     case PID_SET_FORK: return filter->has_set && filter->follows;
     default: return filter->has_set;
     }
 }
 
-int lower_pid_set_programs(struct arena *arena, struct image *image, struct action_table *actions,
-                           struct diagnostics *diagnostics, const struct checker *checker,
-                           const struct lower_options *options, struct pid_set_program *out)
+int lower_pid_set_programs(const struct compilation *compilation, struct pid_set_program *out)
 {
     static const struct probe_context context = {
         .kind = "set of processes",
@@ -211,34 +208,34 @@ int lower_pid_set_programs(struct arena *arena, struct image *image, struct acti
         .site_count = 1,
     };
     for (enum pid_set_program_kind kind = 0; kind < PID_SET_COUNT; kind++) {
-        struct node *body = node_new(arena, NODE_CALL, (struct span){0});
+        struct node *body = node_new(compilation->arena, NODE_CALL, (struct span){0});
         body->call.name = pid_set_bodies[kind].name;
         body->call.builtin = &pid_set_bodies[kind].body;
         body->type = &type_none;
         struct check_unit unit = {.body = body, .context = &context, .probe = "--follow"};
-        out[kind] = (struct pid_set_program){.is_needed = is_needed(options, kind),
-                                             .program = image->program_count,
+        struct unit_request request = {.unit = &unit, .program_name = pid_set_bodies[kind].name};
+        out[kind] = (struct pid_set_program){.is_needed = is_needed(&compilation->options.filter, kind),
+                                             .program = compilation->image->program_count,
                                              .event = pid_set_bodies[kind].event};
-        int error = !out[kind].is_needed ? 0
-                                         : lower_unit(arena, image, actions, diagnostics, checker, &unit,
-                                                      options, pid_set_bodies[kind].name, NULL, false);
+        int error = out[kind].is_needed ? lower_unit(compilation, &request) : 0;
         if (error)
             return error;
     }
     return 0;
 }
 
-void lower_process_map(struct arena *arena, struct image *image, const struct lower_options *options)
+void lower_process_map(const struct compilation *compilation)
 {
+    struct image *image = compilation->image;
     image->processes = -1;
-    if (!options->filter.has_set)
+    if (!compilation->options.filter.has_set)
         return;
     image->processes = (int)image->map_count;
-    *arena_push(arena, image->maps, image->map_count, image->map_room) = (struct image_map){
+    *arena_push(compilation->arena, image->maps, image->map_count, image->map_room) = (struct image_map){
         .name = "processes",
         .type = BPF_MAP_TYPE_HASH,
         .key_size = 8,
         .value_size = 8,
-        .max_entries = options->max_map_keys,
+        .max_entries = compilation->options.max_map_keys,
     };
 }

@@ -14,12 +14,10 @@ struct pid_set_program {
 };
 
 /* The map of the set, if there is one. */
-void lower_process_map(struct arena *arena, struct image *image, const struct lower_options *options);
-/* Appends the programs that are needed to the image; out has room for KEEPER_COUNT. 0, or -errno with a
+void lower_process_map(const struct compilation *compilation);
+/* Appends the programs that are needed to the image; `out` has room for PID_SET_COUNT. 0, or -errno with a
  * diagnostic. */
-int lower_pid_set_programs(struct arena *arena, struct image *image, struct action_table *actions,
-                           struct diagnostics *diagnostics, const struct checker *checker,
-                           const struct lower_options *options, struct pid_set_program *out);
+int lower_pid_set_programs(const struct compilation *compilation, struct pid_set_program *out);
 /* Leaves the program unless the event is of a process that counts. */
 void lower_test_process(struct lowering *l);
 
