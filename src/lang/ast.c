@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making, copying, walking and printing trees. One table says for every kind of node where its children
- * are; nothing else in here knows the kinds apart but by what they carry besides children. */
+/* Making, copying, walking and printing trees. One table says where the children of every kind of node are; the
+ * other functions here distinguish kinds only by what they hold besides children. */
 #include "lang/ast.h"
 
 #include <assert.h>
@@ -9,7 +9,8 @@
 
 enum { CHILDREN_MAX = 4, NODE_KINDS = NODE_RETURN + 1 };
 
-/* The children of a kind, in the order of evaluation: offsets of pointers, then of a list; 0 is none. */
+/* The children of each kind of node, in the order of evaluation: offsets of pointers in struct node, then the
+ * offset of a list; 0: there is none. */
 static const struct shape {
     const char *name;
     uint16_t children[CHILDREN_MAX];
@@ -93,7 +94,7 @@ void node_append(struct node_list *list, struct node *node)
     list->count++;
 }
 
-/* The address of child number i, or NULL when the kind has fewer. */
+/* Returns the address of child number i, or NULL if the kind has fewer children. */
 static struct node **node_child(struct node *node, unsigned i)
 {
     unsigned offset = i < CHILDREN_MAX ? shapes[node->kind].children[i] : 0;
@@ -106,13 +107,13 @@ static struct node_list *node_list_of(struct node *node)
     return offset ? (struct node_list *)((char *)node + offset) : NULL;
 }
 
-/* `a ?: b`: the second child is the first. */
+/* Whether child number i is the same node as the first one, as in `a ?: b`. */
 static bool node_child_is_shared(const struct node *node, unsigned i)
 {
     return node->kind == NODE_TERNARY && i == 1 && node->ternary.yes == node->ternary.condition;
 }
 
-/* What the checker and lowering put into a node besides its type. */
+/* Removes what the checker and lowering put into a node. */
 static void node_forget(struct node *node)
 {
     node->type = NULL;
@@ -240,7 +241,7 @@ static void print_members(struct text *out, const struct member_path *members)
             text_printf(out, " [%" PRIu32 "]", member->element);
 }
 
-/* What a node is besides its children: name, value, operator. */
+/* Prints what a node holds besides its children: name, value, operator. */
 static void print_details(struct text *out, const struct node *node)
 {
     switch (node->kind) {

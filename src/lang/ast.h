@@ -30,8 +30,8 @@ struct map_declaration;
 struct node;
 struct subprogram;
 
-/* The parser refuses what nests deeper; and more chained operators, postfixes and `else if`s than this in
- * one statement (its blocks included along the way down). */
+/* The parser refuses a tree that nests deeper than TREE_NESTING, and a statement with more than TREE_CHAIN
+ * operators, postfixes and `else if`s in a row (counting those in its blocks). */
 enum { TREE_NESTING = 200, TREE_CHAIN = 1000 };
 
 enum node_kind {
@@ -52,11 +52,11 @@ enum node_kind {
     NODE_FIELD,       /* field: a.b, a->b, tuple.0 */
     NODE_INDEX,       /* binary.left[binary.right] */
     NODE_CAST,        /* cast */
-    NODE_TUPLE,       /* list; names: a record's */
+    NODE_TUPLE,       /* list; names: the names of a record's elements */
     NODE_SIZEOF,      /* cast: of a type, or of the operand */
-    NODE_OFFSETOF,    /* cast: the same, with members */
-    NODE_TYPEOF,      /* cast: the same; only where a type may stand */
-    NODE_TYPEINFO,    /* cast: the same */
+    NODE_OFFSETOF,    /* cast: as SIZEOF, with members */
+    NODE_TYPEOF,      /* cast: as SIZEOF; only where a type may stand */
+    NODE_TYPEINFO,    /* cast: as SIZEOF */
     NODE_COMPTIME,    /* unary.operand: must be known when the script is compiled */
     NODE_BLOCK_VALUE, /* list: statements; the last may be an expression, which is the value */
     /* statements */
@@ -109,9 +109,9 @@ struct variable {
     bool is_declared;        /* by let: the type may be fixed */
     bool type_fixed;
     struct span span;
-    const void *scope;  /* of the checker */
+    const void *scope;  /* the checker's mark for the scope in which it was declared */
     bool address_taken; /* lives in memory: &$x */
-    bool captured;      /* used inside a loop body that becomes a callback, and made outside of it */
+    bool captured;      /* used in a loop body that becomes a callback, and declared outside of it */
     int32_t slot;       /* of lowering */
     void *lowered;      /* of lowering */
 };
@@ -121,7 +121,7 @@ struct map_symbol {
     const char *name;                          /* with the @ */
     const struct type *key;                    /* NULL: keyless, or not known yet */
     const struct type *value;                  /* NULL: not known yet */
-    bool key_known;                            /* some use told whether it has a key */
+    bool key_known;                            /* a use has shown whether it has a key */
     struct span first;                         /* first use, for messages */
     struct span key_span, value_span;          /* where key and value got their types */
     int index;                                 /* in the image; -1 before lowering */
@@ -135,21 +135,22 @@ struct node_list {
     uint32_t count;
 };
 
-/* A type as the script writes it: "uint64", "struct task_struct *", "int8[4]*", "typeof($x)". Resolved by the
- * checker. */
+/* A type as the script writes it: "uint64", "struct task_struct *", "int8[4]*", "typeof($x)". The checker resolves
+ * it. */
 struct type_name {
-    const char *name;         /* "uint64", "struct x", "x"; NULL with `of` */
-    struct node *of;          /* a TYPEOF */
-    const uint32_t *suffixes; /* from left to right. 0: a pointer; else an array of so many; */
-    uint32_t suffix_count;    /* TYPE_NAME_OPEN: [] */
+    const char *name; /* "uint64", "struct x", "x"; NULL with `of` */
+    struct node *of;  /* a TYPEOF */
+    /* from left to right. 0: a pointer; TYPE_NAME_OPEN: []; else an array of so many elements */
+    const uint32_t *suffixes;
+    uint32_t suffix_count;
     struct span span;
 };
 enum { TYPE_NAME_OPEN = INT32_MAX };
 bool type_name_is_given(const struct type_name *name);
 bool type_name_is_open(const struct type_name *name); /* ends in [] */
 
-struct member_path {  /* of offsetof: a.b[2] */
-    const char *name; /* NULL: an element */
+struct member_path {  /* the members that offsetof names: a.b[2] */
+    const char *name; /* NULL: `element` is the index of an array's element */
     uint32_t element;
     struct member_path *next;
 };
@@ -162,7 +163,7 @@ struct node {
     union {
         struct {
             uint64_t value;             /* two's complement */
-            bool is_unsigned;           /* literal above INT64_MAX */
+            bool is_unsigned;           /* it was a literal above INT64_MAX */
             const struct type *as_enum; /* an enumerator's type, or NULL */
         } integer;
         struct {
@@ -188,7 +189,7 @@ struct node {
             struct node_list arguments;
             const struct builtin *builtin;
             struct subprogram *subprogram; /* after checking: instead of a builtin, or NULL */
-            void *data;                    /* of the builtin: e.g. its parsed format */
+            void *data;                    /* kept by the builtin's callbacks, such as its parsed format */
         } call;
         struct {
             enum operator op;
@@ -248,7 +249,7 @@ struct attach_piece { /* text between colons; quotes removed, $N replaced */
     const char *text;
     struct span span;
     bool quoted;
-    uint32_t quoted_end; /* of the last text in quotes */
+    uint32_t quoted_end; /* where in `text` the last quoted part ends */
 };
 struct attach_point { /* kind:piece:piece… */
     struct span span;
@@ -263,7 +264,7 @@ struct action_block {
     struct attach_point *attach_points;
     struct node *predicate;               /* or NULL */
     struct node *body;                    /* BLOCK */
-    const struct subprogram *subprograms; /* of the script: what the block may call */
+    const struct subprogram *subprograms; /* the script's functions, which the block may call */
     struct action_block *next;
 };
 
@@ -316,7 +317,7 @@ struct c_piece {
     uint32_t begin, end;
 };
 
-/* Parses what is imported, as soon as it is named: what it defines counts from there on. */
+/* Parses an imported text as soon as the import is read, because its definitions count from there on. */
 struct script;
 struct importer {
     void (*import)(const struct importer *importer, struct script *script, const struct import *import);
@@ -325,8 +326,8 @@ struct importer {
 struct c_definitions;
 struct script {
     const struct source *source;
-    struct c_definitions *definitions; /* of C; NULL: none are understood */
-    struct c_piece *c_pieces;          /* of `source`, in its order; imported texts have none */
+    struct c_definitions *definitions; /* of C; NULL: C is not understood in this script */
+    struct c_piece *c_pieces; /* in the order in which they stand in `source`; imported texts have none */
     size_t c_piece_count, c_piece_room;
     struct action_block *blocks;
     size_t block_count;
@@ -336,18 +337,19 @@ struct script {
     struct macro *macros;
     struct subprogram *subprograms;
     struct map_declaration *declarations;
-    unsigned form_count; /* of all these */
+    unsigned form_count; /* how many forms there are: settings, imports, macros, functions, declarations */
 };
 
 bool node_is_expression(const struct node *node);
 
 struct node *node_new(struct arena *arena, enum node_kind kind, struct span span);
-struct node *node_clone(struct arena *arena, const struct node *node); /* deep; resolutions are not copied */
+/* a deep copy, without what the checker and lowering added */
+struct node *node_clone(struct arena *arena, const struct node *node);
 void node_append(struct node_list *list, struct node *node);
 /* Calls visit for the node and everything below it, parents first, until visit returns false for a node
  * (its children are then skipped). */
 void node_walk(struct node *node, bool (*visit)(struct node *node, void *state), void *state);
-/* Whether the tree has more levels than that. */
+/* Whether the tree has more than so many levels. */
 bool node_is_deeper(const struct node *node, unsigned levels);
 /* -d ast, -d types: an indented tree, one node a line, with types when they are known. */
 void script_print(struct text *out, const struct script *script);

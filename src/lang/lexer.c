@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lexer: one token at a time, longest first. It never reads beyond source->length, and every call
- * but the one at the end moves forward. */
+/* The lexer: one token at a time, the longest that fits. It never reads beyond source->length, and every call moves
+ * forward, except at the end. */
 #include "lang/lexer.h"
 
 #include <assert.h>
@@ -79,8 +79,8 @@ static const char *const kind_texts[TOKEN_KINDS] = {
     [TOKEN_COMPLEMENT] = "~",
 };
 
-/* What the digits of an integer are multiplied by, as what stands behind them says: nothing, the kind that C gives it,
- * or, behind decimal ones, a unit of time. 0: something else stands there. */
+/* Returns what an integer is multiplied with because of its suffix: 1 for none or for one of C (ul), the unit
+ * behind decimal digits for one of time (ms), 0 for anything else. */
 static uint64_t suffix_factor(const char *text, size_t length, unsigned base)
 {
     static const char *const kinds[] = {"", "u", "l", "ul", "lu", "ll", "ull", "llu"};
@@ -110,7 +110,7 @@ bool lexer_is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static unsigned digit_value(char c) /* 36: none */
+static unsigned digit_value(char c) /* 36: it is no digit */
 {
     if (lexer_is_digit(c))
         return (unsigned)(c - '0');
@@ -121,7 +121,7 @@ static unsigned digit_value(char c) /* 36: none */
     return 36;
 }
 
-/* The character at an offset from the position; NUL behind the end. */
+/* Returns the character at an offset from the position; NUL behind the end of the source. */
 static char lexer_peek(const struct lexer *lexer, uint32_t offset)
 {
     size_t at = (size_t)lexer->position + offset;
@@ -342,7 +342,7 @@ static void lex_punctuation(struct lexer *lexer, struct token *token)
     lexer->position += (uint32_t)best;
     if (best)
         return;
-    /* All bytes of a character that is not ASCII, so that the message shows it whole. */
+    /* The token takes all bytes of a character that is not ASCII, so that the message shows it whole. */
     lexer->position++;
     while ((lexer_peek(lexer, 0) & 0xc0) == 0x80)
         lexer->position++;

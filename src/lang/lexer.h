@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text of action blocks and predicates to tokens. Attach points are not made of tokens: see
- * parse/attach.c. A lexer is a position in a source: copy it to look ahead. It reports nothing itself; what
- * is wrong with a token stands in the token, so that looking ahead never reports twice. */
+/* Makes tokens of the text of action blocks and predicates. Attach points are not made of tokens: see
+ * parse/attach.c. A lexer is a position in a source: copy it to look ahead. It reports nothing itself; an error is
+ * stored in the token, so that looking ahead never reports it twice. */
 #ifndef SPOOR_LANG_LEXER_H
 #define SPOOR_LANG_LEXER_H
 
@@ -15,7 +15,7 @@
 enum token_kind {
     TOKEN_END,           /* of the source */
     TOKEN_ERROR,         /* nothing that a script may hold: .error says why */
-    TOKEN_FAILED,        /* never from the lexer: what the parser sees between an error and its recovery */
+    TOKEN_FAILED,        /* made by the parser alone: the current token between an error and its recovery */
     TOKEN_VARIABLE,      /* $x */
     TOKEN_MAP,           /* @m or @ */
     TOKEN_PARAMETER,     /* $1: value; $#: value 0 */
@@ -99,9 +99,9 @@ struct token {
     uint64_t value;
     const char *error; /* not NULL: what is wrong; with TOKEN_INTEGER or TOKEN_STRING parsing can go on */
     const char *hint;  /* or NULL */
-    const char *text;  /* how it is written; out of a macro that is not what stands at its place */
+    const char *text;  /* how it is written; for a token from a macro that is not the text at its span */
     uint32_t length;
-    bool ends_line; /* TOKEN_ERROR: a string that ran into the end of its line */
+    bool ends_line; /* of a TOKEN_ERROR: it is a string that is not closed on its line */
 };
 
 struct c_definitions;
@@ -111,29 +111,32 @@ struct lexer {
     const struct source *source;
     uint32_t position;
     bool in_predicate;
-    struct c_definitions *definitions;       /* whose macros are expanded; NULL: none are */
-    const struct lexer_expansion *expansion; /* what is being read instead of the source, */
-    size_t expanded;                         /* from here on; NULL: nothing */
+    struct c_definitions *definitions; /* whose macros are expanded; NULL: none are */
+    /* the expansion of a macro, which is read before the source goes on; or NULL */
+    const struct lexer_expansion *expansion;
+    size_t expanded; /* how many tokens of `expansion` have been read */
 };
 
 struct token lexer_next(struct lexer *lexer);
 
-bool lexer_is_digit(char c); /* not <ctype.h>: the language does not depend on the locale */
+/* These do not use <ctype.h>, because the language does not depend on the locale. */
+bool lexer_is_digit(char c);
 bool lexer_is_word(char c);  /* a letter, a digit or _ */
 bool lexer_is_blank(char c); /* line ends too */
 
-/* Goes behind blanks and comments. False: a comment has no end; then the position is where it begins. */
+/* Moves behind blanks and comments. False: a comment has no end, and the position is where it begins. */
 bool lexer_skip_blanks(struct lexer *lexer);
 
-/* The text of a TOKEN_STRING without quotes and escapes. It may hold NULs; one more NUL follows. */
+/* Returns the text of a TOKEN_STRING without quotes and escapes. It may contain NULs; one more NUL follows it. */
 const char *lexer_string(struct arena *arena, const struct token *token, size_t *length);
 
-/* A value that an escape of a string may have, and how far it reaches; for quoted text outside of tokens
- * too. text is at the backslash. Returns bytes used; 0: no such escape. */
+/* Reads an escape of a string, also in quoted text that is no token; `text` begins at the backslash. Returns how
+ * many bytes it takes; 0: there is no such escape. */
 size_t lexer_escape(const char *text, size_t length, char *value);
 
-/* How a kind is written: "<<=", "while"; NULL for kinds with many texts. */
+/* Returns how tokens of a kind are written: "<<=", "while"; NULL for kinds with many texts. */
 const char *token_kind_text(enum token_kind kind);
-bool token_is_word(const struct token *token); /* a name or a keyword: also a field's name */
+/* a name or a keyword, which can be the name of a field, too */
+bool token_is_word(const struct token *token);
 
 #endif

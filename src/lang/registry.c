@@ -6,7 +6,7 @@
 
 enum { NUMBER_MAX = 9999 }; /* far above any argument that a probe has */
 
-/* The digits behind a numbered builtin's name, as in arg12. */
+/* Reads the digits behind a numbered builtin's name, as in arg12. False: they are no such number. */
 static bool builtin_number(const char *digits, uint32_t *number)
 {
     if (!digits[0] || (digits[0] == '0' && digits[1]))
@@ -36,7 +36,7 @@ const struct builtin *builtin_find(const struct builtin_table *table, const char
     for (size_t i = 0; i < table->count; i++) {
         for (const struct builtin *builtin = table->families[i]; builtin->name; builtin++) {
             if (*builtin->name != *name)
-                continue; /* most of them, and every name of a script comes here */
+                continue; /* Most builtins end here; every name of a script is looked up. */
             if (builtin->flags & BUILTIN_NUMBERED) {
                 size_t length = strlen(builtin->name);
                 uint32_t found;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands among specifiers and behind declarators: attributes that change layouts (packed, aligned,
- * mode), and all that is passed over. */
+/* What stands among specifiers and behind declarators: attributes that change layouts (packed, aligned, mode), and
+ * everything else, which is passed over. */
 #include <string.h>
 
 #include "lang/c/parse.h"
@@ -83,8 +83,8 @@ static void attribute_list(struct c_definitions *c, struct c_attributes *attribu
         c_accept(c, ")");
 }
 
-/* Everything that may stand among specifiers and behind declarators and says nothing else. True: there was
- * one. */
+/* Reads one thing that may stand among specifiers or behind declarators and is no type: an attribute, or a word
+ * that says nothing about layout. True: there was one. */
 bool c_attribute(struct c_definitions *c, struct c_attributes *attributes)
 {
     switch (c_word(c)) {

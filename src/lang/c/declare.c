@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Declarations to types. What has no layout (functions, objects, initialisers) is passed over; what is not
- * understood is told and passed over to the end of its declaration. No token is looked at before it is
- * needed, because behind a definition in a script there may be a probe. */
+/* Makes types of declarations. What has no layout (functions, objects, initialisers) is passed over. What is not
+ * understood is reported, and passed over to the end of its declaration. No token is read before it is needed,
+ * because a probe may follow a definition in a script. */
 #include <string.h>
 
 #include "lang/c/parse.h"
@@ -18,7 +18,7 @@ const struct c_token *c_peek(struct c_definitions *c)
 struct c_token c_take(struct c_definitions *c)
 {
     struct c_token token = *c_peek(c);
-    c->has_peeked = token.kind == C_END; /* the end stays */
+    c->has_peeked = token.kind == C_END; /* the end of the text stays the next token */
     return token;
 }
 
@@ -36,7 +36,7 @@ enum c_word c_word(struct c_definitions *c)
     return token->kind == C_NAME ? token->symbol->word : C_WORD_NONE;
 }
 
-/* All error returns of this file come through here. */
+/* Reports that `wanted` was expected where the next token is. Always returns false. */
 bool c_fail_expected(struct c_definitions *c, const char *wanted)
 {
     const struct c_token *token = c_peek(c);
@@ -56,7 +56,7 @@ bool c_expect(struct c_definitions *c, const char *mark)
     return c_fail_expected(c, strcat(strcat(strcpy(wanted, "'"), mark), "'"));
 }
 
-/* Over everything in brackets; the opening one is next. */
+/* Passes over brackets and everything in them. The opening one is the next token. */
 void c_skip_brackets(struct c_definitions *c)
 {
     unsigned depth = 0;
@@ -71,7 +71,8 @@ void c_skip_brackets(struct c_definitions *c)
     } while (depth);
 }
 
-/* To the end of a declaration: a ';', or a '}' of a body; for members also before the '}' of their struct. */
+/* Recovers from an error: passes over the rest of a declaration, to its ';' or the '}' of its body; of a member
+ * also to before the '}' of the struct. */
 void c_recover(struct c_definitions *c, bool is_member)
 {
     for (;;) {
@@ -88,7 +89,7 @@ void c_recover(struct c_definitions *c, bool is_member)
         else
             c_take(c);
         if (is_body && !is_member) {
-            /* In the script a probe may follow. */
+            /* In a script a probe may follow, of which no token must be read. */
             if (!c_in_script(c))
                 c_accept(c, ";");
             return;
@@ -103,7 +104,8 @@ static const struct type *opaque(struct c_definitions *c, uint32_t size)
     return type_array(c->arena, &type_u8, size);
 }
 
-/* What the words of an arithmetic type mean; counts by enum c_word. False: they contradict each other. */
+/* Finds the type that the words of an arithmetic type mean; `seen` counts them by enum c_word. False: they
+ * contradict each other. */
 static bool arithmetic(struct c_definitions *c, const uint8_t *seen, struct c_typed *typed)
 {
     unsigned size = 4;
@@ -128,7 +130,7 @@ static bool arithmetic(struct c_definitions *c, const uint8_t *seen, struct c_ty
            seen[C_WORD_LONG] <= 2 && seen[C_WORD_SIGNED] + seen[C_WORD_UNSIGNED] <= 1;
 }
 
-/* The type that a name stands for, if it is one. */
+/* Finds the type that a name stands for. False: it is no type. */
 static bool type_name_find(struct c_definitions *c, const struct c_symbol *symbol, struct c_typed *typed)
 {
     if (symbol->type) {
@@ -138,7 +140,7 @@ static bool type_name_find(struct c_definitions *c, const struct c_symbol *symbo
     const struct type *type = c_common_type(symbol->name);
     if (!type && c->options.type && !symbol->constant)
         type = c->options.type(c->options.state, symbol->name);
-    /* A bare name of a struct is no type in C, but others find it so. */
+    /* The name of a struct without `struct` is no type in C, although the provider finds it. */
     if (!type || (type->kind == TYPE_STRUCT && type->name && !strcmp(type->name, symbol->name)))
         return false;
     *typed = (struct c_typed){type, c_align_of(type)};
@@ -173,7 +175,7 @@ bool c_specifiers(struct c_definitions *c, struct c_typed *typed, struct c_attri
             if (!c_tagged(c, typed, is_tagged))
                 return false;
             has_type = true;
-            /* Behind a body the script's next word may belong to a probe. */
+            /* The next word behind a body may belong to a probe of the script. */
             if (!*is_typedef && !c->has_peeked && !c->depth)
                 break;
         } else if (next == C_WORD_TYPEOF && !has_words && !has_type) {
@@ -209,8 +211,8 @@ bool c_specifiers(struct c_definitions *c, struct c_typed *typed, struct c_attri
 /* ---- declarators ---- */
 
 enum { MODIFIERS = 64, MODIFIER_POINTER = -1, MODIFIER_FUNCTION = -2 };
-struct modifiers { /* in the order in which they are read from the name outwards; otherwise: an array of so
-                      many */
+/* in the order in which they are read from the name outwards; a number that is not negative: an array of so many */
+struct modifiers {
     int64_t items[MODIFIERS];
     size_t count;
 };
@@ -260,7 +262,7 @@ static bool declarator_within(struct c_definitions *c, struct modifiers *modifie
                          (token->kind == C_NAME && !c_begins_type(c));
         if (is_nested)
             is_good = declarator_within(c, modifiers, name, attributes) && c_expect(c, ")");
-        else { /* parameters of a function without a name */
+        else { /* the parameters of a function type that has no name */
             for (unsigned depth = 1; depth && c_peek(c)->kind != C_END;) {
                 struct c_token skipped = c_take(c);
                 depth += c_is(&skipped, "(");
@@ -359,7 +361,8 @@ static void typedef_add(struct c_definitions *c, const char *name, struct c_type
     symbol->type = definition;
 }
 
-/* Whether a word and a ';' follow a body in the script: an object. Looked at as text: it may be a probe. */
+/* Whether a word and a ';' follow a body in the script, which makes it the definition of an object. The text is
+ * looked at without making tokens, because it may be a probe. */
 static bool object_follows(const struct c_definitions *c)
 {
     const char *text = c->file->source.text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C definitions of one script: opened, fed, asked. */
+/* Opens the C definitions of one script, adds texts to them, and finds what they define. */
 #include "lang/c/definitions.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static const struct {
     {"_Atomic", C_WORD_SKIP},
     {"__thread", C_WORD_SKIP},
     {"_Thread_local", C_WORD_SKIP},
-    /* what kernel code says about pointers and members, where its headers are not included */
+    /* annotations of kernel code on pointers and members, for when the headers that define them are not included */
     {"__user", C_WORD_SKIP},
     {"__kernel", C_WORD_SKIP},
     {"__rcu", C_WORD_SKIP},
@@ -105,7 +105,7 @@ static void define_dynamic(struct c_definitions *c, const char *name, enum c_dyn
     c_symbol(c, name, strlen(name))->macro = macro;
 }
 
-/* All of a text that belongs to no file of the user. */
+/* Reads a text that belongs to no file of the user. */
 static void read_text(struct c_definitions *c, const char *name, const char *text)
 {
     const struct c_file *before = c->file;
@@ -174,11 +174,12 @@ static struct c_file *find_script(const struct c_definitions *c, const struct so
     return file;
 }
 
-/* The script's file is kept: conditions stay open between its parts, also while an import is read. */
+/* Opens the script as a file, or continues it: its conditions stay open between its parts, also while an import is
+ * read. */
 static void open_script(struct c_definitions *c, const struct source *source, uint32_t position)
 {
     struct c_file *known = find_script(c, source);
-    if (known && known != c->script) { /* to the front */
+    if (known && known != c->script) { /* move it to the front of the list */
         struct c_file *before = c->script;
         while (before->next_script != known)
             before = before->next_script;
@@ -211,7 +212,7 @@ uint32_t c_read(struct c_definitions *c, const struct source *source, uint32_t p
         c_read_files(c, c->script); /* a header */
     } else
         c_declare_external(c);
-    /* What was looked at and not used; also what a macro left. */
+    /* Tokens that were peeked at and not used are read again, also when a macro left them. */
     if (c->has_peeked && c->peeked.kind != C_END && !c->layer && c->file == c->script)
         c->script->position = (uint32_t)(c->span.begin > position ? c->span.begin : position);
     c->has_peeked = false;
@@ -223,7 +224,7 @@ uint32_t c_read(struct c_definitions *c, const struct source *source, uint32_t p
             layer->macro->is_busy = false;
         c->layer = layer->below;
     }
-    while (c->file != c->script) /* a declaration that ended inside of a header */
+    while (c->file != c->script) /* a declaration that began in the script ended inside of a header */
         c_file_pop(c);
     uint32_t end = c->script->position;
     c->file = outer;
@@ -236,7 +237,8 @@ void c_finish(struct c_definitions *c, const struct source *source)
     struct c_file *file = find_script(c, source);
     if (!file)
         return;
-    struct c_condition *condition = file->conditions; /* the innermost says enough */
+    /* the innermost one that is open is enough for a message */
+    struct c_condition *condition = file->conditions;
     if (condition) {
         struct span span = {source, condition->begin, condition->begin + 1};
         while (span.end < span.source->length && lexer_is_word(span.source->text[span.end]))

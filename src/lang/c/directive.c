@@ -57,7 +57,8 @@ static const char *const system_directories[] = {
     "/usr/include",
 };
 
-/* The n-th directory of the search; false: there are no more. "" is where the process is. */
+/* Returns in *directory the n-th directory in which headers are looked for; false: there are no more. "" is the
+ * working directory. */
 static bool search_directory(const struct c_definitions *c, size_t n, const char **directory)
 {
     for (const char *const *given = c->options.directories; given && *given; given++)
@@ -70,7 +71,8 @@ static bool search_directory(const struct c_definitions *c, size_t n, const char
     return false;
 }
 
-/* Each path is read once: scripts and headers name the same ones again and again. */
+/* Returns the header at a path, which is read only once, because scripts and headers name the same ones again and
+ * again. */
 static struct c_header *header_at(struct c_definitions *c, const char *path)
 {
     struct c_header *header = table_find(&c->headers, path);
@@ -90,7 +92,8 @@ static struct c_header *header_at(struct c_definitions *c, const char *path)
     return header;
 }
 
-/* *reason is stored with the error -EPERM. */
+/* Looks for a header in one directory, and pushes it. False: it cannot be read there; then *error says why, and
+ * with -EPERM *reason does, too. */
 static bool open_path(struct c_definitions *c, const char *directory, const char *name, size_t searched,
                       int *error, const char **reason)
 {
@@ -130,7 +133,8 @@ static void hint_trust(struct c_definitions *c)
         "root's, and nobody else may write there");
 }
 
-/* Somebody may have put the file there for us, so this is an error in a header, too, and no other file is taken. */
+/* Reports a file that must not be trusted. Another user may have put it there for this one, so this is an error in
+ * headers, too, and no other file is taken instead. */
 static bool refuse_header(struct c_definitions *c, const char *name, const char *reason)
 {
     diagnose_error(c->options.diagnostics, c->span, "'%s' cannot be read: %s", name,
@@ -145,7 +149,7 @@ static bool open_embedded(struct c_definitions *c, const char *name)
     return text && (c_file_push(c, arena_strdup(c->arena, name), text, strlen(text)), true);
 }
 
-/* Pushes the header. False after a diagnostic or note. */
+/* Finds a header and pushes it. False after a diagnostic or a note. */
 static bool find_header(struct c_definitions *c, const char *name, bool is_quoted, bool is_next)
 {
     int error = -ENOENT, first = 0;
@@ -192,8 +196,8 @@ static bool find_header(struct c_definitions *c, const char *name, bool is_quote
     return false;
 }
 
-/* The header, and above it what a kernel's own adds: that is read first, and stands aside for what is
- * defined. */
+/* Pushes a header and, above it, what the kernel's own header of that name adds. That is read first, and leaves out
+ * what is already defined. */
 static bool open_header(struct c_definitions *c, const char *name, bool is_quoted, bool is_next)
 {
     const char *supplement = is_quoted || is_next ? NULL : c_header_supplement(name);
@@ -237,7 +241,7 @@ bool c_include(struct c_definitions *c, const char *path, struct span span)
 
 /* ---- conditions ---- */
 
-/* The rest of the line, up to a comment that spans lines or the end. */
+/* Skips the rest of the line, up to a comment that spans lines or to the end. */
 static void skip_line(struct c_file *file)
 {
     const char *text = file->source.text;
@@ -288,12 +292,12 @@ static bool header_exists(struct c_definitions *c, const char *name)
     bool found = c_embedded_header(name) != NULL;
     for (size_t n = 0; !found && search_directory(c, n, &directory); n++) {
         const int error = header_at(c, arena_printf(c->arena, "%s/%s", directory, name))->error;
-        found = !error || error == -EPERM; /* what must not be taken is there: #include says so */
+        found = !error || error == -EPERM; /* a file that must not be taken exists: #include reports it */
     }
     return found;
 }
 
-/* defined X, defined(X), __has_include(<x>) become 0 or 1; then macros are expanded. */
+/* Replaces defined X, defined(X) and __has_include(<x>) by 0 or 1, then expands macros, and evaluates. */
 static bool evaluate_condition(struct c_definitions *c)
 {
     struct c_tokens line = rest_of_line(c), plain = {0};
@@ -354,7 +358,7 @@ static const char *const directive_names[] = {
     [DIRECTIVE_ERROR] = "error", [DIRECTIVE_PRAGMA] = "pragma",
 };
 
-/* The word behind a #. The file stands at the #, then behind the word. */
+/* Reads the word behind a #. The file's position is at the #, and then behind the word. */
 static enum directive directive_word(struct c_file *file)
 {
     const char *text = file->source.text;
@@ -379,7 +383,7 @@ static bool name_is_defined(struct c_definitions *c)
     return line.count && line.items[0].kind == C_NAME && line.items[0].symbol->macro;
 }
 
-/* Over a group that is not taken: to the line behind the #else, #elif or #endif that ends it. */
+/* Passes over a group of lines that is not taken: to the line behind the #else, #elif or #endif that ends it. */
 static void skip_group(struct c_definitions *c)
 {
     struct c_file *file = c->file;
@@ -528,7 +532,7 @@ static void include(struct c_definitions *c, uint32_t begin, bool is_next)
     text_free(&name);
 }
 
-/* pack(push, N), pack(N), pack(pop), pack(): as far as layouts depend on it; once. */
+/* Reads the pragmas on which layouts depend, pack(push, N), pack(N), pack(pop), pack(), and once. */
 static void pragma(struct c_definitions *c)
 {
     struct c_tokens line = rest_of_line(c);
@@ -562,7 +566,7 @@ static void pragma(struct c_definitions *c)
         c->pack = value;
 }
 
-/* Whether nothing but blanks and comments is between these places of a file. */
+/* Whether nothing but blanks and comments is between two positions of a file. */
 static bool is_blank(const struct c_file *file, uint32_t from, uint32_t to)
 {
     bool ignored;
@@ -570,7 +574,8 @@ static bool is_blank(const struct c_file *file, uint32_t from, uint32_t to)
     return from == to;
 }
 
-/* An #ifndef that a header begins with: if it ends with its #endif, the header need not be read again. */
+/* Begins the condition of an #ifndef. If a header begins with it and ends with its #endif, the header need not be
+ * read again. */
 static void begin_guard(struct c_definitions *c, uint32_t begin)
 {
     struct c_file *file = c->file;
@@ -609,7 +614,7 @@ static void alternative(struct c_definitions *c, enum directive directive)
     if (condition->had_else)
         c_fail(c, "#%s after #else", directive_names[directive]);
     condition->had_else |= directive == DIRECTIVE_ELSE;
-    skip_group(c); /* one alternative was taken: this is not */
+    skip_group(c); /* one alternative was taken, so that this one is not */
 }
 
 void c_directive(struct c_definitions *c)
@@ -647,7 +652,7 @@ void c_directive(struct c_definitions *c)
     }
     }
     file->at_line_start = true;
-    /* The rest of the line, where there was nothing to be read: comments behind #endif. */
+    /* Skips what the directive did not read of its line, such as a comment behind #endif. */
     if (c->file == file && file->position < file->source.length &&
         file->source.text[file->position] != '\n' && directive != DIRECTIVE_INCLUDE &&
         directive != DIRECTIVE_INCLUDE_NEXT)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Constant expressions: of #if, where all is 64 bits wide and names are 0, and of declarations, where int is
- * 32 bits, names are enumerators and types may be cast to and measured. */
+/* Constant expressions: those of #if, in which all values have 64 bits and names are 0, and those of declarations,
+ * in which int has 32 bits, names are enumerators, and casts and sizeof are allowed. */
 #include <ctype.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static bool fail(struct c_cursor *cursor, const char *error)
     return false;
 }
 
-/* What is kept of a value in its type. */
+/* Returns a value as far as it fits in its type. */
 static struct c_value fitted(struct c_value value)
 {
     if (value.size == 4)
@@ -89,7 +89,7 @@ static bool number(struct c_cursor *cursor, const struct c_token *token, struct 
     return true;
 }
 
-/* The value of a type's size or alignment. */
+/* Sets a value to the size or the alignment of a type. */
 static void set_size(struct c_value *value, uint64_t size)
 {
     *value = (struct c_value){size, true, 8};
@@ -125,7 +125,7 @@ static bool offset_of(struct c_cursor *cursor, struct c_value *value)
     return true;
 }
 
-/* Bytes of a string's token, the NUL counted: an escape is one. */
+/* Returns how many bytes a string has with its NUL; an escape is one. */
 static uint32_t string_bytes(const struct c_token *token)
 {
     const char *at = memchr(token->text, '"', token->length), *end = token->text + token->length - 1;
@@ -145,9 +145,9 @@ static uint32_t string_bytes(const struct c_token *token)
     return bytes;
 }
 
-/* The type of what sizeof measures when it is no type: '(' … ')' around a cast null pointer, and members of
- * it:
- * ((struct x *)0)->a.b[1]; or a string. */
+/* Finds the type of the operand of sizeof, if that is no type: a string, or '(' … ')' around a cast null pointer
+ * and members of it:
+ * ((struct x *)0)->a.b[1]. */
 static bool operand_type(struct c_cursor *cursor, const struct type **type)
 {
     struct c_definitions *c = cursor->c;
@@ -377,7 +377,8 @@ static bool apply(struct c_cursor *cursor, const char *mark, struct c_value *lef
             b.bits = 1;
         }
         if (divides && !is_unsigned && b.bits == UINT64_MAX)
-            result.bits = first == '/' ? -a.bits : 0; /* also where the quotient has no room */
+            /* a division by -1 as a negation, because the quotient of the smallest number would not fit */
+            result.bits = first == '/' ? -a.bits : 0;
         else
             switch (first) {
             case '|': result.bits = a.bits | b.bits; break;
@@ -415,7 +416,7 @@ static bool binary(struct c_cursor *cursor, unsigned lowest, struct c_value *val
         if (!mark || level < lowest)
             return true;
         cursor_take(cursor);
-        /* What && and || do not evaluate may divide by zero. */
+        /* An operand that && or || does not evaluate may divide by zero. */
         bool right_is_used = is_used && !(level == 1 && value->bits) && !(level == 2 && !value->bits);
         struct c_value right;
         if (!binary(cursor, level + 1, &right, right_is_used) || !apply(cursor, mark, value, right, is_used))

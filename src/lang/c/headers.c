@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Headers that belong to a compiler and not to a system, so that none is needed; what a compiler predefines;
- * which headers are the kernel's. */
+/* Headers that belong to a compiler and not to a system, so that no compiler is needed; the macros that a compiler
+ * predefines; which headers are the kernel's. */
 #include <string.h>
 
 #include "lang/c/state.h"
@@ -58,8 +58,7 @@ static const struct {
      "#define HOST_NAME_MAX 64\n#define LOGIN_NAME_MAX 256\n#define PTHREAD_KEYS_MAX 1024\n"},
 };
 
-/* Constants that scripts take from headers which only a kernel's source has, and that have not changed in it.
- */
+/* Constants that scripts use of headers which only the kernel's source has, and which have never changed. */
 #define ADDRESS_FAMILIES                                                                                     \
     "#ifndef AF_INET\n#define AF_UNSPEC 0\n#define AF_UNIX 1\n#define AF_INET 2\n#define AF_INET6 10\n"      \
     "#define AF_NETLINK 16\n#define AF_PACKET 17\n#define AF_VSOCK 40\n#endif\n"

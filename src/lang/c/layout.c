@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where members of structs and unions lie: what the psABIs of x86-64 and aarch64 say, and GCC does.
+/* Where members of structs and unions lie: as the psABIs of x86-64 and aarch64 say, and as GCC does where they say
+ * nothing.
  *
- * A bit-field goes into the bits that are next, unless it would cross a boundary of its type; packed, it may.
- */
+ * A bit-field goes into the next bits, unless it would cross a boundary of its type, which a packed one may. */
 #include "lang/c/state.h"
 
 static uint64_t round_up(uint64_t value, uint64_t to)
@@ -42,7 +42,7 @@ static void add_field(struct arena *arena, struct c_layout *layout, const struct
     }
 }
 
-/* The alignment that a member asks for. A bit-field that is packed asks for none. */
+/* Returns the alignment that a member asks for. A packed bit-field asks for none. */
 static uint32_t member_align(const struct c_layout *layout, const struct c_member *member)
 {
     bool is_packed = layout->attributes.is_packed || member->attributes.is_packed;
@@ -50,7 +50,8 @@ static uint32_t member_align(const struct c_layout *layout, const struct c_membe
     if (member->attributes.align > align)
         align = member->attributes.align;
     return layout->pack && align > layout->pack ? layout->pack
-                                                : align; /* stronger than what the member says */
+                                                /* #pragma pack is stronger than the member's own alignment */
+                                                : align;
 }
 
 static void add_bit_field(struct arena *arena, struct c_layout *layout, const struct c_member *member)
@@ -72,7 +73,7 @@ static void add_bit_field(struct arena *arena, struct c_layout *layout, const st
         8;
     if (member->attributes.align)
         begin = round_up(begin, (uint64_t)align * 8);
-    /* How many of its type's boundaries it would touch, against how many the type itself needs. */
+    /* Compares how many boundaries of its type it would touch with how many the type itself needs. */
     if (!is_packed && !layout->pack && boundary &&
         (begin % boundary + member->width + boundary - 1) / boundary > unit / boundary)
         begin = round_up(begin, boundary);
@@ -82,7 +83,7 @@ static void add_bit_field(struct arena *arena, struct c_layout *layout, const st
     if (!member->name)
         return; /* an unnamed one does not align its struct */
 #endif
-    /* Under #pragma pack its type aligns the struct although the attribute packs it. */
+    /* Under #pragma pack the type of a bit-field aligns the struct, even if the attribute packs it. */
     uint32_t of_type = member->typed.align < layout->pack ? member->typed.align : layout->pack;
     if (of_type > align)
         align = of_type;

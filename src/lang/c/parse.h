@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private to c/declare.c, c/attribute.c and c/tagged.c: the parser of declarations. All that return bool give
- * false after an error that was told. No token is looked at before it is needed. */
+/* Private to c/declare.c, c/attribute.c and c/tagged.c: the parser of declarations. Functions that return bool
+ * return false after an error, which they have reported. No token is read before it is needed. */
 #ifndef SPOOR_LANG_C_PARSE_H
 #define SPOOR_LANG_C_PARSE_H
 
 #include "lang/c/state.h"
 
 /* c/declare.c */
-bool c_accept(struct c_definitions *c, const char *mark); /* over the mark, if it is next */
+bool c_accept(struct c_definitions *c, const char *mark); /* takes the mark, if it is the next token */
 bool c_expect(struct c_definitions *c, const char *mark);
 bool c_fail_expected(struct c_definitions *c, const char *wanted);
-enum c_word c_word(struct c_definitions *c); /* what the next token means */
+enum c_word c_word(struct c_definitions *c); /* the meaning of the next token */
 void c_skip_brackets(struct c_definitions *c);
-/* To the end of a declaration: a ';', or a '}' of a body; for members also before the '}' of their struct. */
+/* Recovers from an error: passes over the rest of a declaration, to its ';' or the '}' of its body; of a member
+ * also to before the '}' of the struct. */
 void c_recover(struct c_definitions *c, bool is_member);
 bool c_specifiers(struct c_definitions *c, struct c_typed *typed, struct c_attributes *attributes,
                   bool *is_typedef, bool *is_tagged);
-/* typed: what the specifiers said, then what the name is. */
+/* Reads a declarator. *typed is the type of the specifiers, and then that of the name. */
 bool c_declarator(struct c_definitions *c, struct c_typed *typed, const char **name,
                   struct c_attributes *attributes);
 
@@ -27,6 +28,6 @@ void c_attributes(struct c_definitions *c, struct c_attributes *attributes);
 
 /* c/tagged.c */
 bool c_tagged(struct c_definitions *c, struct c_typed *typed, bool *has_tag);
-bool c_is_complete(const struct type *type); /* its size is known */
+bool c_is_complete(const struct type *type); /* whether its size is known */
 
 #endif

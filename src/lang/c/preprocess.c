@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stream of tokens: files, layers of expansion, macros. Not here: directives.
+/* The stream of tokens: files, layers of expansion, macros. Directives are in directive.c.
  *
- * A macro is not expanded inside of its own expansion: it is busy while its layer is there, and a name that
- * is met meanwhile is painted for good. Arguments are expanded by themselves behind a barrier. */
+ * A macro is not expanded inside of its own expansion: it is busy while its layer is there, and a token with its
+ * name that is read meanwhile is painted, which means that it is never expanded. Arguments are expanded by
+ * themselves behind a barrier. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@ bool c_in_script(const struct c_definitions *c)
     return c->file && c->file->script;
 }
 
-/* Counts on from where it was last asked: a text full of __LINE__ is not counted anew for each. */
+/* Returns the line of the position in a file. It counts on from where it was called last, so that a text full of
+ * __LINE__ is not counted again for each. */
 static unsigned line_of(struct c_definitions *c, const struct c_file *file)
 {
     if (c->line_text != file->source.text || c->line_position > file->position) {
@@ -45,7 +47,7 @@ void c_note_add(struct c_definitions *c, const char *format, ...)
     va_end(arguments);
 }
 
-/* Whether one more error is told: a hopeless text is not to flood the user. */
+/* Whether one more error is reported: a hopeless text must not flood the user. */
 static bool may_report(struct c_definitions *c)
 {
     if (++c->reports == C_REPORTS_MAX)
@@ -81,7 +83,7 @@ void c_hint(struct c_definitions *c, const char *format, ...)
     text_free(&text);
 }
 
-/* Always false. A text that is too long ends all reading of C. */
+/* Reports that a bound was exceeded, which ends all reading of C. Always returns false. */
 static bool exhausted(struct c_definitions *c, const char *what, unsigned most, const char *unit)
 {
     const char *header = c->file && !c_in_script(c) ? c->file->source.name : NULL;
@@ -172,7 +174,8 @@ struct c_token c_fetch(struct c_definitions *c)
     return (struct c_token){.kind = C_END};
 }
 
-/* Whether a ( is next. Behind layers that are through is what stands below them. */
+/* Whether a ( is the next token. Layers that have been read to their end are removed, because the next token is
+ * below them. */
 static bool next_is_open(struct c_definitions *c)
 {
     for (; c->layer; layer_pop(c)) {
@@ -197,8 +200,8 @@ struct arguments {
     size_t count;
 };
 
-/* '(' argument (',' argument)* ')': commas in parentheses belong to their argument. False: there is no end.
- */
+/* Reads the arguments of a use of a macro: '(' argument (',' argument)* ')'. Commas in parentheses belong to their
+ * argument. False: there is no end. */
 static bool collect(struct c_definitions *c, const struct c_macro *macro, const char *name,
                     struct arguments *arguments)
 {
@@ -287,7 +290,7 @@ static struct c_token stringified(struct c_definitions *c, const struct c_tokens
     return token;
 }
 
-/* left ## right: one token, or both when they do not make one. */
+/* Appends a token to the last one, as left ## right does: as one token, or as both if they do not make one. */
 static void paste(struct c_definitions *c, struct c_tokens *out, struct c_token right)
 {
     struct c_token *left = out->count ? &out->items[out->count - 1] : NULL;
@@ -325,7 +328,7 @@ static void append(struct c_definitions *c, struct c_tokens *out, const struct c
     }
 }
 
-/* The body with arguments in the place of parameters, # and ## done. */
+/* Returns the body of a macro with arguments in the place of parameters, after # and ##. */
 static struct c_tokens substitute(struct c_definitions *c, const struct c_macro *macro,
                                   struct arguments *arguments)
 {
@@ -441,7 +444,7 @@ struct c_tokens c_expand_tokens(struct c_definitions *c, const struct c_tokens *
     struct c_layer *barrier = c->layer;
     for (struct c_token token; (token = c_next(c)).kind != C_END && c_spend(c, 1);)
         c_tokens_add(c, &out, token);
-    while (c->layer != barrier) /* only when tokens ran out */
+    while (c->layer != barrier) /* this happens only when too many tokens were made */
         layer_pop(c);
     layer_pop(c);
     c->depth--;
@@ -450,7 +453,7 @@ struct c_tokens c_expand_tokens(struct c_definitions *c, const struct c_tokens *
 
 /* ---- for the lexer of scripts ---- */
 
-/* The expansion's text. False: it is too long. The file stands behind the use. */
+/* Writes the expansion of a use as text. False: it is too long. The file's position is then behind the use. */
 static bool expand_use(struct c_definitions *c, struct text *text)
 {
     for (bool is_first = true;; is_first = false) {
@@ -476,7 +479,7 @@ static bool expand_use(struct c_definitions *c, struct text *text)
     return !text->failed;
 }
 
-/* Strings side by side are one. */
+/* Joins a string to the one before it, as strings side by side are one. */
 static bool joins(const struct token *before, struct token *token, struct arena *arena)
 {
     if (!before || before->kind != TOKEN_STRING || token->kind != TOKEN_STRING || before->error ||

@@ -11,17 +11,17 @@
 
 enum {
     C_INCLUDE_DEPTH = 64,
-    C_DEPTH = 200,               /* of nested expressions, declarators, structs, macro calls */
-    C_FILES_MAX = 4000,          /* opened, over all */
-    C_PATHS_MAX = 1 << 16,       /* looked for, over all */
-    C_BYTES_MAX = 64 << 20,      /* read and kept, over all */
-    C_BYTES_AGAIN_MAX = 1 << 29, /* gone through, over all: a header may be included many times */
-    C_TOKENS_MAX = 2 << 20,      /* made, over all */
-    C_MEMORY_MAX = 256 << 20,    /* of the script's tree and everything that is made of C */
-    C_USE_BYTES_MAX = 256 << 10, /* of one use of a macro in a block */
+    C_DEPTH = 200,               /* how deep expressions, declarators, structs and calls of macros nest */
+    C_FILES_MAX = 4000,          /* files opened for one script */
+    C_PATHS_MAX = 1 << 16,       /* paths looked for */
+    C_BYTES_MAX = 64 << 20,      /* bytes read and kept */
+    C_BYTES_AGAIN_MAX = 1 << 29, /* bytes gone through: a header may be included many times */
+    C_TOKENS_MAX = 2 << 20,      /* tokens made */
+    C_MEMORY_MAX = 256 << 20,    /* memory for the script's tree and everything that is made of C */
+    C_USE_BYTES_MAX = 256 << 10, /* text of one use of a macro in a block */
     C_NOTES_MAX = 200,
     C_REPORTS_MAX = 20,
-    C_SIZE_MAX = 1 << 30, /* of a type */
+    C_SIZE_MAX = 1 << 30, /* bytes of a type */
     C_ENUMERATORS_MAX = 1 << 16,
 };
 
@@ -43,13 +43,13 @@ enum c_word {
     C_WORD_INT128,
     C_WORD_FLOAT128,
     C_WORD_COMPLEX,
-    C_WORD_VA_LIST, /* last of types */
+    C_WORD_VA_LIST, /* the last of the words that are types */
     C_WORD_STRUCT,
     C_WORD_UNION,
     C_WORD_ENUM,
     C_WORD_TYPEDEF,
-    C_WORD_SKIP,           /* const, static, __user …: says nothing about layout */
-    C_WORD_SKIP_ARGUMENTS, /* __counted_by(x): with what is in parentheses */
+    C_WORD_SKIP,           /* const, static, __user …: words that say nothing about layout */
+    C_WORD_SKIP_ARGUMENTS, /* __counted_by(x): as SKIP, with what is in parentheses */
     C_WORD_ATTRIBUTE,
     C_WORD_PACKED,
     C_WORD_ALIGNED,
@@ -62,7 +62,7 @@ enum c_word {
     C_WORD_OFFSETOF,
 };
 
-struct c_symbol { /* one per spelling */
+struct c_symbol { /* a word, one for each spelling */
     const char *name;
     enum c_word word;
     struct c_macro *macro;
@@ -73,7 +73,7 @@ struct c_symbol { /* one per spelling */
 
 struct c_token {
     enum c_token_kind kind : 8;
-    bool begins_line, has_blank, is_painted; /* painted: not to be expanded any more */
+    bool begins_line, has_blank, is_painted; /* painted: never to be expanded */
     uint32_t length;
     const char *text;
     struct c_symbol *symbol; /* C_NAME */
@@ -92,15 +92,15 @@ struct c_macro {
     struct c_tokens body;
 };
 
-struct c_layer { /* tokens to be read before anything below */
+struct c_layer { /* tokens that are read before those of the layers and the file below */
     struct c_layer *below;
     const struct c_token *tokens;
     size_t count, next;
-    struct c_macro *macro; /* busy while the layer is there; NULL: none */
-    bool is_barrier;       /* the stream ends with it */
+    struct c_macro *macro; /* the macro that is busy while the layer is there; or NULL */
+    bool is_barrier;       /* the stream ends at its end */
 };
 
-struct c_header {            /* one per path that was looked for */
+struct c_header {            /* a path that was looked for */
     const char *path, *text; /* with the error -EPERM, the text is the reason why it must not be taken */
     size_t length;
     int error;              /* not 0: it cannot be read, and why: -errno */
@@ -110,7 +110,7 @@ struct c_header {            /* one per path that was looked for */
 
 struct c_condition {
     struct c_condition *outer;
-    uint32_t begin; /* of the #if in its file */
+    uint32_t begin; /* where its #if stands in the file */
     bool was_taken, had_else;
 };
 
@@ -122,14 +122,14 @@ struct c_file {
     uint32_t position;
     bool at_line_start;
     struct c_condition *conditions;
-    struct c_header *header;   /* NULL: a text of ours or of the script */
-    struct c_condition *guard; /* the #ifndef that it begins with; or NULL */
+    struct c_header *header;   /* NULL: the text is built in, or the script */
+    struct c_condition *guard; /* the #ifndef with which the file begins; or NULL */
     struct c_symbol *guard_symbol;
-    const char *directory; /* of "x" in it */
-    size_t searched;       /* directories tried up to where it was found: #include_next */
+    const char *directory; /* where #include "x" in this file looks first */
+    size_t searched;       /* how many directories were tried until it was found, for #include_next */
 };
 
-struct c_typed {             /* a type in C */
+struct c_typed {             /* a type of C */
     const struct type *type; /* NULL: a function */
     uint32_t align;
 };
@@ -151,8 +151,8 @@ struct c_tag {
 
 struct c_attributes {
     bool is_packed;
-    uint32_t align; /* 0: none said */
-    uint32_t mode;  /* bytes that __mode__ says; 0: none */
+    uint32_t align; /* 0: no attribute says it */
+    uint32_t mode;  /* bytes that the attribute __mode__ says; 0: there is none */
 };
 
 struct c_definitions {
@@ -162,8 +162,8 @@ struct c_definitions {
     struct c_file *file, *floor;
     struct c_file *script;
     struct c_layer *layer, *spare;
-    struct span span; /* of the newest token or directive of the script */
-    bool in_block;    /* expanding for the lexer: # is no directive */
+    struct span span; /* of the newest token or directive in the script */
+    bool in_block;    /* a macro is being expanded for the lexer, where # begins no directive */
     bool is_exhausted;
     size_t tokens_made, files_opened, bytes_read, bytes_gone_through, counter;
     unsigned include_depth, depth, reports;
@@ -171,10 +171,10 @@ struct c_definitions {
     unsigned pack_depth;
     struct c_symbol *defined, *va_args, *has_include;
 
-    struct c_token peeked; /* of c/declare.c */
+    struct c_token peeked; /* the token that c_peek() returned */
     bool has_peeked;
 
-    const char *line_text; /* the text in which lines were counted, and how far */
+    const char *line_text; /* the text in which line_of() counted lines, and how far */
     uint32_t line_position, line;
 
     const char *missing;
@@ -182,41 +182,44 @@ struct c_definitions {
     size_t note_count, note_room;
     struct table headers; /* struct c_header, by path */
 
-    struct lexer_expansion *expansion; /* the newest, for looking ahead again */
+    /* the newest expansion, which is returned again when the lexer looks ahead */
+    struct lexer_expansion *expansion;
     const struct source *expansion_source;
     uint32_t expansion_begin, expansion_end;
 };
 
 /* c/token.c */
 struct c_symbol *c_symbol(struct c_definitions *c, const char *text, size_t length);
-/* The next token of a text from *position on. within_line: C_END at the end of the line, which stays. */
+/* Returns the next token of a text from *position on. within_line: C_END at the end of the line, which is not
+ * passed. */
 struct c_token c_lex(struct c_definitions *c, const char *text, size_t length, uint32_t *position,
                      bool within_line);
 bool c_is(const struct c_token *token, const char *mark);
-/* Behind blanks and comments (and line ends, unless within_line). */
+/* Moves *position behind blanks and comments, and ends of lines unless within_line is set. */
 void c_skip_blanks(const char *text, size_t length, uint32_t *position, bool within_line, bool *line_ended);
 int64_t c_character(const struct c_token *token); /* value of a C_CHARACTER */
 void c_tokens_add(struct c_definitions *c, struct c_tokens *tokens, struct c_token token);
 
 /* c/preprocess.c */
-struct c_token c_fetch(struct c_definitions *c); /* not expanded */
-struct c_token c_next(struct c_definitions *c);  /* expanded */
+struct c_token c_fetch(struct c_definitions *c); /* returns the next token without expanding it */
+struct c_token c_next(struct c_definitions *c);  /* returns the next token after expansion */
 void c_push(struct c_definitions *c, const struct c_token *tokens, size_t count, struct c_macro *macro,
             bool is_barrier);
-/* Expands a list of tokens by itself. */
+/* Expands a list of tokens that is independent of what follows it. */
 struct c_tokens c_expand_tokens(struct c_definitions *c, const struct c_tokens *tokens);
 void c_fail(struct c_definitions *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void c_note_add(struct c_definitions *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void c_hint(struct c_definitions *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool c_in_script(const struct c_definitions *c);
-/* Counts tokens. False: no more may be made, or what there is has taken too much memory; a diagnostic says so. */
+/* Counts tokens that are made. False after a diagnostic: no more may be made, or too much memory was used. */
 bool c_spend(struct c_definitions *c, size_t tokens);
 
 /* c/directive.c */
-void c_directive(struct c_definitions *c); /* at the # of the innermost file */
+void c_directive(struct c_definitions *c); /* reads a directive at the # of the innermost file */
 bool c_file_push(struct c_definitions *c, const char *name, const char *text, size_t length);
 void c_file_pop(struct c_definitions *c);
-void c_read_files(struct c_definitions *c, const struct c_file *down_to); /* all that was pushed above it */
+/* reads all files that were pushed above it */
+void c_read_files(struct c_definitions *c, const struct c_file *down_to);
 
 /* c/evaluate.c */
 struct c_value {
@@ -224,23 +227,25 @@ struct c_value {
     bool is_unsigned;
     uint8_t size; /* 4 or 8 */
 };
-/* Where an expression's tokens come from: a list, or (tokens NULL) the stream of declarations. */
+/* Where the tokens of an expression come from: a list, or the stream of declarations if `tokens` is NULL. */
 struct c_cursor {
     struct c_definitions *c;
     const struct c_tokens *tokens;
     size_t next;
-    bool is_condition; /* of #if: names are 0, all is 64 bits wide */
+    bool is_condition; /* an expression of #if: names are 0, all values have 64 bits */
     const char *error;
 };
-/* conditional expression; false: cursor->error says why. */
+/* Evaluates a conditional expression. False: cursor->error says why it cannot be. */
 bool c_evaluate(struct c_cursor *cursor, struct c_value *value);
 
 /* c/declare.c */
 const struct c_token *c_peek(struct c_definitions *c);
 struct c_token c_take(struct c_definitions *c);
 bool c_begins_type(struct c_definitions *c);
-bool c_type_name(struct c_definitions *c, struct c_typed *typed); /* as in sizeof(…) */
-void c_declare_external(struct c_definitions *c); /* one declaration, or an error and recovery */
+/* reads the name of a type, as in sizeof(…) */
+bool c_type_name(struct c_definitions *c, struct c_typed *typed);
+/* reads one declaration, or reports an error and recovers */
+void c_declare_external(struct c_definitions *c);
 
 /* c/layout.c */
 struct c_member {
@@ -252,21 +257,21 @@ struct c_member {
 };
 struct c_layout {
     bool is_union;
-    struct c_attributes attributes; /* of the struct */
+    struct c_attributes attributes; /* attributes of the struct */
     uint32_t pack;                  /* #pragma pack; 0: none */
-    uint64_t bits;                  /* where the next member may begin; a union: the largest size */
+    uint64_t bits; /* the bit at which the next member may begin; of a union the largest size */
     uint32_t align;
     struct field *fields;
     size_t count, room;
 };
 void c_layout_add(struct arena *arena, struct c_layout *layout, const struct c_member *member);
 bool c_layout_end(struct c_layout *layout, uint32_t *size); /* false: too large */
-uint32_t c_align_of(const struct type *type);               /* of a type whose alignment nobody noted */
+uint32_t c_align_of(const struct type *type); /* the alignment of a type for which none was stored */
 
 /* c/headers.c */
 const char *c_embedded_header(const char *name); /* NULL: none */
 const char *
-c_header_supplement(const char *name); /* what a kernel's own header of that name adds; NULL: none */
+c_header_supplement(const char *name); /* what the kernel's own header of that name adds; NULL: nothing */
 extern const char c_predefined[];
 bool c_is_kernel_header(const char *name);
 

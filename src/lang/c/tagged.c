@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Structs, unions and enums: their tags and bodies. Where members lie is c/layout.c's. */
+/* Structs, unions and enums: their tags and bodies. c/layout.c decides where members lie. */
 #include <string.h>
 
 #include "lang/c/parse.h"
@@ -43,7 +43,7 @@ static bool enumerators(struct c_definitions *c, struct type *type)
     }
     type->enumerators = items;
     type->count = (uint32_t)count;
-    if (!type->size) { /* nobody said which integer it is */
+    if (!type->size) { /* no underlying type was given */
         type->is_signed = has_negative;
         type->size = has_negative ? (largest > INT32_MAX ? 8 : 4) : largest > UINT32_MAX ? 8 : 4;
         for (size_t i = 0; i < count && has_negative; i++)
@@ -87,7 +87,7 @@ struct members {
 };
 
 /* member: specifiers (declarator? (':' width)? (',' …)*)? ';'
- * Compilers let the last one do without the ';', and so do we. */
+ * The last member may lack its ';', as compilers allow. */
 static bool is_member_end(struct c_definitions *c)
 {
     return c_is(c_peek(c), ";") || c_is(c_peek(c), "}");
@@ -163,8 +163,8 @@ static bool member_list(struct c_definitions *c, struct members *members)
     return c_expect(c, "}") && is_good;
 }
 
-/* Attributes behind the '}'. In the script the next word may belong to a probe, so it is looked at as text.
- */
+/* Reads attributes behind a '}'. In the script the next word may belong to a probe, so that the text is looked at
+ * before tokens are made. */
 static void attributes_behind(struct c_definitions *c, struct c_attributes *attributes, bool may_end_here)
 {
     while (true) {
@@ -185,11 +185,13 @@ static void attributes_behind(struct c_definitions *c, struct c_attributes *attr
     }
 }
 
-/* Forward declarations get their fields from whoever knows them, when somebody looks inside. */
+/* Completes a type that was only declared: when its members are needed, they are taken from the provider of types,
+ * if it has them. */
 static void complete_elsewhere(struct type *type, void *provider)
 {
     struct c_definitions *c = provider;
-    type->complete = complete_elsewhere; /* still open: it may be defined later, and is not empty */
+    /* it stays incomplete, and not empty, because it may be defined later */
+    type->complete = complete_elsewhere;
     if (!c->options.type || !type->name)
         return;
     const struct type *found = c->options.type(
@@ -205,7 +207,8 @@ static void complete_elsewhere(struct type *type, void *provider)
     type->count = found->count;
 }
 
-/* Until its '}' a struct is not complete, whoever else knows one of that name: none contains itself. */
+/* Stands in the place of complete_elsewhere() until the '}' of a struct's definition: a struct does not contain
+ * itself, even if the provider knows one of that name. */
 static void being_defined(struct type *type, void *provider)
 {
     (void)provider;
@@ -232,8 +235,9 @@ static struct c_tag *tag_new(struct c_definitions *c, enum c_word kind, const ch
 static const char *const tag_words[] = {
     [C_WORD_STRUCT] = "struct", [C_WORD_UNION] = "union", [C_WORD_ENUM] = "enum"};
 
-/* The tag that a definition fills. A script's definition stands against those of headers. One that was found
- * elsewhere may be a part of other structs already, and of this one through them: it stays what it is. */
+/* Returns the tag that a definition fills. A definition of the script is not replaced by one of a header. A type
+ * whose members came from the provider may be a part of other structs already, and of this one through them: it
+ * stays as it is, and a new tag is made. */
 static struct c_tag *tag_to_define(struct c_definitions *c, enum c_word kind, struct c_symbol *symbol)
 {
     struct c_tag *old = symbol ? symbol->tag : NULL;
@@ -274,7 +278,8 @@ static bool enum_body(struct c_definitions *c, struct c_tag *tag, struct c_attri
     return is_good;
 }
 
-/* Layout depends on attributes that stand behind the members, so these are kept until then. */
+/* Reads the members of a struct and lays them out. Members are kept until then, because layout depends on
+ * attributes that stand behind them. */
 static bool struct_body(struct c_definitions *c, struct c_tag *tag, struct c_attributes *attributes)
 {
     struct members members = {0};
@@ -302,7 +307,7 @@ static bool struct_body(struct c_definitions *c, struct c_tag *tag, struct c_att
     return true;
 }
 
-/* A tag that is named without a body: one that is known, or one that somebody else may know. */
+/* Returns the tag that is named without a body: one that is known, or a new one that the provider may complete. */
 static struct c_tag *tag_named(struct c_definitions *c, enum c_word kind, struct c_symbol *symbol,
                                const struct type *underlying)
 {
@@ -325,7 +330,7 @@ static struct c_tag *tag_named(struct c_definitions *c, enum c_word kind, struct
     return tag;
 }
 
-/* A ':' before a type; the one before the width of a bit-field stays. */
+/* Accepts a ':' that stands before a type. The ':' before the width of a bit-field is put back. */
 static bool accept_underlying(struct c_definitions *c)
 {
     if (!c_is(c_peek(c), ":"))
@@ -340,7 +345,7 @@ static bool accept_underlying(struct c_definitions *c)
     return false;
 }
 
-/* The specifiers of an integer behind the ':' of an enum. */
+/* Reads the integer type behind the ':' of an enum. */
 static bool underlying_type(struct c_definitions *c, struct c_typed *typed)
 {
     struct c_attributes ignored = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* C text to tokens of the preprocessor. A backslash before the end of a line is a blank. Scripts' own words
- * ($x, @m) are tokens too, because macros may hold them. Reports nothing: what is no token is C_OTHER. */
+/* Makes tokens of the preprocessor of C text. A backslash before the end of a line is a blank. Scripts' own words
+ * ($x, @m) are tokens too, because macros may contain them. Reports nothing: what is no token is C_OTHER. */
 #include <string.h>
 
 #include "lang/c/state.h"
@@ -45,7 +45,8 @@ void c_skip_blanks(const char *text, size_t length, uint32_t *position, bool wit
     *position = (uint32_t)at;
 }
 
-/* '"' … '"' or '\'' … '\'': behind its end, or behind its first character when it has none on its line. */
+/* Returns where a quoted text ends, '"' … '"' or '\'' … '\'': behind its closing quote, or behind its first
+ * character if it is not closed on its line. */
 static size_t quoted_end(const char *text, size_t length, size_t at)
 {
     char quote = text[at];
@@ -58,14 +59,15 @@ static size_t quoted_end(const char *text, size_t length, size_t at)
     return at + 1;
 }
 
-/* [.0-9] then letters, digits, dots, and signs behind an exponent's letter */
+/* Returns where a number ends: [.0-9], then letters, digits and dots. */
 static size_t number_end(const char *text, size_t length, size_t at)
 {
     for (at++; at < length; at++) {
         bool is_sign = (text[at] == '+' || text[at] == '-') && strchr("eEpP", text[at - 1]);
         if (!lexer_is_word(text[at]) && text[at] != '.' && !is_sign)
             break;
-        /* 0x1e+2 is a sum in scripts, and nobody writes such numbers in C */
+        /* A sign behind an exponent's letter ends the number: in scripts 0x1e+2 is a sum, and C code has no such
+         * numbers. */
         if (is_sign)
             break;
     }
@@ -113,7 +115,7 @@ struct c_token c_lex(struct c_definitions *c, const char *text, size_t length, u
         token.kind = (unsigned char)ch < 0x80 && strchr("{}[]()<>;:,.?=+-*/%&|^!~#", ch) ? C_MARK : C_OTHER;
         end = at + (token.kind == C_MARK ? mark_length(text + at, length - at) : 1);
     }
-    /* L'x', u"x": the prefix says nothing here */
+    /* The prefix of L'x' or u"x" is ignored. */
     if (token.kind == C_NAME && end - at <= 2 && end < length && (text[end] == '"' || text[end] == '\'') &&
         strchr("LuU", ch) && (end - at == 1 || (ch == 'u' && next == '8')) &&
         quoted_end(text, length, end) > end + 1) {

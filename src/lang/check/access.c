@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reaching into values and memory: fields, elements, dereferences, addresses.
  *
- * A pointer found in memory points where that memory is: what a kernel struct refers to is in the kernel. */
+ * A pointer that is read from memory points into the same address space as that memory: what a kernel struct refers
+ * to is in the kernel. */
 #include <string.h>
 
 #include "lang/check/state.h"
@@ -12,7 +13,7 @@ enum address_space check_context_space(const struct checker *checker)
     return context ? context->space : SPACE_NONE;
 }
 
-/* Where the memory is that a FIELD, INDEX or dereference reads. */
+/* Returns the address space of the memory that a FIELD, an INDEX or a dereference reads. */
 static enum address_space memory_space(const struct checker *checker, const struct node *node)
 {
     for (;;) {
@@ -29,7 +30,7 @@ static enum address_space memory_space(const struct checker *checker, const stru
         if (type && type->kind == TYPE_POINTER)
             return type->space == SPACE_NONE ? check_context_space(checker) : type->space;
         if (type && (type->kind == TYPE_STRUCT || type->kind == TYPE_ARRAY) && type->space != SPACE_NONE)
-            return type->space; /* a copy of what was there */
+            return type->space; /* it is a copy from that address space */
         node = below;
     }
 }
@@ -40,7 +41,7 @@ static bool is_text_array(const struct type *type)
            type->target->size == 1 && type->target->is_signed;
 }
 
-/* A struct or array that remembers where it was copied from: what its pointers point to is there. */
+/* Returns the type as that of a copy from an address space, so that pointers in it are known to point there. */
 static const struct type *type_from(struct checker *checker, const struct node *node, const struct type *type,
                                     enum address_space space)
 {
@@ -56,7 +57,7 @@ static const struct type *type_from(struct checker *checker, const struct node *
     return copy;
 }
 
-/* char[5]: five characters, and room for a NUL that memory need not have. */
+/* Returns the type of char[5]: five characters, and room for a NUL that the memory need not have. */
 static const struct type *text_array_type(struct checker *checker, const struct node *node, uint32_t count)
 {
     if (node->type && node->type->kind == TYPE_STRING && node->type->count == count)
@@ -64,8 +65,9 @@ static const struct type *text_array_type(struct checker *checker, const struct 
     return type_text_array(checker->arena, count);
 }
 
-/* What a value of `type` in memory is in the language. A provider's word on where pointers point holds for
- * its own memory; in that of a program there are only the program's addresses. */
+/* Returns the type that a value has in the language which has `type` in memory. What a provider says about the
+ * address space of a pointer holds for the provider's own memory; pointers in a program's memory are always
+ * addresses of the program. */
 static const struct type *type_loaded(struct checker *checker, const struct node *node,
                                       const struct type *type)
 {
@@ -92,7 +94,8 @@ static const struct type *type_loaded(struct checker *checker, const struct node
 
 /* ---- fields ---- */
 
-/* Anonymous members of debug information may contain themselves, many times over. */
+/* Offers the names of fields, also those in anonymous members. The budget bounds the search, because anonymous
+ * members of debug information may contain themselves many times over. */
 static void fields_offer(struct nearest *nearest, const struct type *type, unsigned depth, unsigned *budget)
 {
     type_complete(type);
@@ -159,7 +162,7 @@ void check_hint_field(struct checker *checker, const struct type *object, const 
         check_hint(checker, "did you mean '%s'?", nearest.best);
         return;
     }
-    /* Nothing near: a short list says it all. */
+    /* No name is similar: a short list of all fields is the hint. */
     enum { FEW = 12 };
     struct text list = {0};
     for (uint32_t i = 0; i < object->count && object->count <= FEW; i++)
@@ -200,7 +203,7 @@ static const struct type *field_of(struct checker *checker, struct node *node, c
     return type_loaded(checker, node, found.type);
 }
 
-/* A record whose elements are all constants is known: so is each of them. */
+/* Returns the element that a field of a record names, if all elements of the record are constants; else NULL. */
 static struct node *constant_element(struct node *record, const struct node *field)
 {
     struct node *found = NULL;
@@ -250,7 +253,7 @@ static const struct type *index_tuple(struct checker *checker, struct node *node
     return tuple_element(checker, node, tuple);
 }
 
-/* True when the pointer's target is something that can be read. */
+/* Whether the target of a pointer can be read. False after a diagnostic. */
 static bool target_is_readable(struct checker *checker, const struct node *node, const struct type *pointer)
 {
     const struct type *target = pointer->target;
@@ -305,7 +308,7 @@ const struct type *check_dereference(struct checker *checker, struct node *node)
 {
     const struct type *type = node->unary.operand->type;
     if (type->kind == TYPE_INTEGER)
-        return &type_u64; /* a word at that address */
+        return &type_u64; /* an integer is dereferenced as the address of a word */
     if (type->kind == TYPE_POINTER)
         return target_is_readable(checker, node, type) ? type_loaded(checker, node, type->target) : NULL;
     check_error(checker, node->span, "Can not dereference type '%s'. It's not a pointer",
@@ -315,7 +318,8 @@ const struct type *check_dereference(struct checker *checker, struct node *node)
 
 /* ---- addresses ---- */
 
-/* Whether a FIELD, INDEX or dereference is a part of a value of ours, and not of what a pointer leads to. */
+/* Whether a FIELD, an INDEX or a dereference is a part of a value of the program, and not in memory to which a
+ * pointer leads. */
 static bool is_own_memory(const struct node *node)
 {
     while (node->kind == NODE_FIELD || node->kind == NODE_INDEX) {
@@ -331,7 +335,7 @@ static bool is_args(const struct node *node)
     return node->kind == NODE_NAME && node->name.builtin && (node->name.builtin->flags & BUILTIN_USES_ARGS);
 }
 
-/* What is at the address: text in traced memory is an array of characters there. */
+/* Returns the type of what is at the address of an operand: text in traced memory is an array of characters there. */
 static const struct type *addressed(const struct node *operand, const struct type *type)
 {
     const struct type *container = operand->kind == NODE_INDEX   ? operand->binary.left->type

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builtins, with and without parentheses: names, flags, numbers and kinds of arguments. What a builtin means
- * is the business of its entry in the registry. */
+/* Builtins, with and without parentheses: names, flags, numbers and kinds of arguments. Other rules are checked by
+ * the callbacks of a builtin's entry in the registry. */
 #include <string.h>
 
 #include "lang/check/state.h"
@@ -50,7 +50,8 @@ static bool builtin_allowed(struct checker *checker, const struct node *node, co
     return true;
 }
 
-/* Its result: the builtin's own check has the last word. A pointer without a space gets the probe's. */
+/* Returns the type of a builtin's result, which its own check decides. A pointer without an address space gets the
+ * probe's. */
 static const struct type *builtin_result(struct checker *checker, struct node *node,
                                          const struct builtin *builtin)
 {
@@ -71,7 +72,7 @@ static bool suggest_name(struct checker *checker, const char *name, unsigned fla
 {
     struct nearest nearest = {.name = name};
     if (!check_takes_hint(checker))
-        return true; /* nor another */
+        return true; /* a hint would be dropped: no other one is needed either */
     builtin_suggest(checker->builtins, &nearest, flags);
     if (nearest.best)
         check_hint(checker, "did you mean '%s%s'?", nearest.best, flags == BUILTIN_CALL ? "()" : "");
@@ -147,7 +148,7 @@ static bool check_argument_count(struct checker *checker, const struct node *nod
 }
 
 static const struct {
-    const char *text; /* what it takes, for messages */
+    const char *text; /* what the builtin takes, for messages */
 } parameter_facts[] = {
     [PARAMETER_NONE] = {"nothing"},
     [PARAMETER_INTEGER] = {"an integer"},
@@ -179,7 +180,7 @@ static bool is_address(const struct type *type)
     return type->kind == TYPE_POINTER || type->kind == TYPE_INTEGER || type->kind == TYPE_ARRAY;
 }
 
-/* A char array of traced memory whose address is wanted is the array, not the string in it. */
+/* Gives a char array in traced memory its type of an array, not of a string, because its address is wanted. */
 static void text_to_array(struct node *node)
 {
     if (node->kind == NODE_FIELD && node->type->kind == TYPE_STRING && node->field.found.type &&
@@ -187,7 +188,7 @@ static void text_to_array(struct node *node)
         node->type = node->field.found.type;
 }
 
-/* probe and func are numbers until they are printed; where a text is wanted they become it. */
+/* Replaces probe or func by its text where a text is wanted; elsewhere they are numbers until they are printed. */
 static bool becomes_text(struct checker *checker, struct node *argument)
 {
     const struct builtin *builtin = argument->kind == NODE_NAME   ? argument->name.builtin
@@ -205,7 +206,7 @@ static bool becomes_text(struct checker *checker, struct node *argument)
     return true;
 }
 
-/* A literal, or a call that stands for one: str($1). */
+/* Whether an argument is a literal, which a call that stands for one becomes: str($1). */
 static bool becomes_literal(struct node *argument)
 {
     struct node *only = argument->kind == NODE_CALL ? argument->call.arguments.first : NULL;
@@ -237,7 +238,7 @@ static bool argument_fits(struct checker *checker, struct node *argument, enum p
     case PARAMETER_LITERAL_INTEGER:
         if (!type_is_number(type) || !check_constant(checker, argument, &value))
             return false;
-        /* sizeof a value may still grow: it becomes a number in the last pass. */
+        /* The size of a value may still grow: it becomes a number in the last pass. */
         if (argument->kind != NODE_INTEGER && argument->kind != NODE_SIZEOF) {
             fold_to_integer(argument, (uint64_t)value, false, NULL);
             argument->type = fold_literal_type(argument);
@@ -247,7 +248,7 @@ static bool argument_fits(struct checker *checker, struct node *argument, enum p
     }
 }
 
-/* Its type, or NULL when it is unknown or wrong. */
+/* Checks an argument of a builtin. Returns its type, or NULL if that is unknown or wrong. */
 static const struct type *check_call_argument(struct checker *checker, const struct builtin *builtin,
                                               struct node *argument, unsigned number)
 {
@@ -265,7 +266,7 @@ static const struct type *check_call_argument(struct checker *checker, const str
         return NULL;
     }
     if (kind == PARAMETER_WORD && argument->kind == NODE_NAME)
-        return argument->type = &type_none; /* the builtin knows its words */
+        return argument->type = &type_none; /* the builtin itself checks the word */
     if ((kind == PARAMETER_OUT && argument->kind == NODE_VARIABLE) ||
         (kind == PARAMETER_OUT_MAP && argument->kind == NODE_MAP && !argument->map.key))
         return argument->type = &type_none;
@@ -296,10 +297,10 @@ static const struct type *check_call_of(struct checker *checker, struct node *no
     for (struct node *argument = node->call.arguments.first; argument; argument = argument->next, number++)
         if (is_allowed)
             is_known &= check_call_argument(checker, builtin, argument, number) != NULL;
-        else if (argument->kind != NODE_MAP) /* what is inside may be wrong as well */
+        else if (argument->kind != NODE_MAP) /* its own mistakes are reported, too */
             check_expression(checker, argument);
-    /* Although something is wrong, or not known yet: the type that it has in any case, so that one mistake is
-     * one message. */
+    /* If something is wrong or not known yet, the result is the type that the builtin has in any case, so that one
+     * mistake makes one message. */
     return is_known ? builtin_result(checker, node, builtin) : builtin->result;
 }
 

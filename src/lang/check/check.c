@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The checker's passes, its statements and its messages. See check.h for what it promises, check/state.h for
- * how types settle. Not here: expressions, builtins, variables and maps. */
+/* The checker's passes, statements and messages. check.h says what the checker promises, check/state.h how types
+ * settle. Expressions, builtins, variables and maps have files of their own. */
 #include "lang/check/state.h"
 
-/* Each pass carries types one assignment further against the order of the script. */
+/* Each pass carries types one assignment further against the order of the script, so that long scripts need
+ * several. */
 enum { PASSES_MAX = 100 };
 
 /* ---- messages ---- */
@@ -74,7 +75,8 @@ size_t check_scope_enter(struct checker *checker)
 void check_scope_leave(struct checker *checker, size_t outer)
 {
     struct check_state *state = checker->state;
-    while (state->visible_count > state->scope_begin) /* the names are there: setting them needs no memory */
+    /* the names are in the table: setting them needs no memory */
+    while (state->visible_count > state->scope_begin)
         table_put(&checker->variables, state->visible[--state->visible_count]->variable.name, NULL);
     state->scope_begin = outer;
 }
@@ -83,7 +85,7 @@ void check_scope_leave(struct checker *checker, size_t outer)
 
 static void check_statement(struct checker *checker, struct node *node);
 
-/* Control does not go on after it. */
+/* Whether control never goes on after the statement. */
 static bool statement_ends(const struct node *node)
 {
     if (node->kind == NODE_RETURN || node->kind == NODE_BREAK || node->kind == NODE_CONTINUE)
@@ -97,7 +99,8 @@ static bool statement_ends(const struct node *node)
     return builtin && (builtin->flags & BUILTIN_ENDS);
 }
 
-/* The statements of a block in a scope of its own; the value of an expression at its end, or type_none. */
+/* Checks the statements of a block in a scope of their own. Returns the type of an expression at its end, or
+ * type_none. */
 static const struct type *check_statements(struct checker *checker, const struct node_list *list)
 {
     size_t outer = check_scope_enter(checker);
@@ -135,7 +138,8 @@ const struct type *check_block_value(struct checker *checker, struct node *block
     return check_statements(checker, &block->list);
 }
 
-/* @ = { …; avg($a) }: an aggregation is no value, so it is assigned where it stands: { …; @ = avg($a) }. */
+/* If the value of an assignment is a block that ends with an aggregation, which is no value, moves the assignment
+ * into the block: @ = { …; avg($a) } becomes { …; @ = avg($a) }. */
 static bool assigns_within(struct checker *checker, struct node *node)
 {
     struct node *assign = node->unary.operand;
@@ -194,9 +198,9 @@ static void check_if(struct checker *checker, struct node *node)
     struct constant constant;
     check_condition(checker, condition, "condition in if()");
     if (is_comptime && condition->kind == NODE_COMPTIME)
-        return; /* not decided yet: what it says is of no account */
+        return; /* not decided yet: its branches may still be dropped */
     bool is_constant = fold_constant(condition, &constant);
-    if (is_comptime && is_constant) { /* the other way is not there any more */
+    if (is_comptime && is_constant) { /* the other branch is dropped */
         if (!constant.value)
             node->ternary.yes = node_new(checker->arena, NODE_BLOCK, node->ternary.yes->span);
         else
@@ -210,7 +214,8 @@ static void check_if(struct checker *checker, struct node *node)
     }
 }
 
-/* A loop's body becomes a function of its own, called back for each round; its condition belongs to it. */
+/* Checks a loop's body, which becomes a function of its own that is called for each iteration. The condition
+ * belongs to it. */
 static void check_loop_body(struct checker *checker, struct node *node)
 {
     checker->loop_depth++;
@@ -260,7 +265,7 @@ static void check_for_range(struct checker *checker, struct node *node)
     check_loop(checker, node, &type_i64);
 }
 
-/* ($key, value) of a map; NULL while it is not known. */
+/* Returns the type of the pair (key, value) of a map; NULL while it is not known, or after a diagnostic. */
 static const struct type *map_pair(struct checker *checker, struct node *node, struct node *map)
 {
     const struct type *key = map->map.symbol->key, *value = map->map.symbol->value;
@@ -394,7 +399,7 @@ static void check_pass(struct checker *checker, struct check_unit *units, size_t
     checker->unit = NULL;
 }
 
-/* Makes constants of what is `comptime` and can be known. */
+/* Makes constants of `comptime` expressions that can be known. Returns whether there was one. */
 static bool check_decide(struct checker *checker, struct check_unit *units, size_t count)
 {
     struct check_state *state = checker->state;
@@ -415,7 +420,7 @@ static bool check_settle(struct checker *checker, struct check_unit *units, size
                 return false;
             check_pass(checker, units, count);
         } while (checker->changed);
-        /* Before the defaults: what it chooses may say more about types. */
+        /* This comes before the defaults, because a branch that is chosen may say more about types. */
         if (phase >= PHASE_LITERALS && check_decide(checker, units, count))
             phase = PHASE_OPEN - 1;
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Expressions: the dispatch by kind of node, literals, tuples, ternaries and conditions. The kinds with rules
- * of their own are in the files next to this one. */
+/* Expressions: the dispatch by kind of node, literals, tuples, ternaries and conditions. Kinds with rules of their
+ * own are in the other files of this folder. */
 #include "lang/check/state.h"
 
-/* A tuple goes to map keys, values and records: larger than this helps nobody, and the sizes of tuples of
- * maps of tuples would double with every line. */
+/* Bounds of tuples, which go to map keys, values and records. No script needs larger ones, and the sizes of tuples
+ * of maps of tuples would double with every line. */
 enum { TUPLE_BYTES = 64 << 10, TUPLE_ELEMENTS = 256, TUPLE_DEPTH = 16 };
 
 const struct type *check_readable(const struct type *type)
@@ -36,7 +36,8 @@ bool check_constant(struct checker *checker, const struct node *node, int64_t *v
     return true;
 }
 
-/* Nodes are gone over many times: a type that is still right is kept, so that passes need no memory. */
+/* Returns the type of a string. A type that the node has from an earlier pass and that is still right is returned
+ * again, so that passes need no memory. */
 const struct type *check_string_type(struct checker *checker, const struct node *node, uint32_t capacity)
 {
     if (node->type && node->type->kind == TYPE_STRING && node->type->size == capacity)
@@ -72,7 +73,7 @@ static const struct type *check_bool(struct checker *checker, struct node *node)
     return &type_bool;
 }
 
-/* fold() has been here; what is left came from a tree that was not folded. */
+/* fold() has replaced parameters; one that is left comes from a tree that was not folded. */
 static const struct type *check_parameter(struct checker *checker, struct node *node)
 {
     fold_node(checker, node);
@@ -146,7 +147,7 @@ void check_condition(struct checker *checker, struct node *node, const char *wha
         check_hint(checker, "a condition is an integer, a bool or a pointer");
 }
 
-/* The type that holds both branches; a literal takes the sign of the other branch. */
+/* Returns the type that holds both branches; a literal takes the sign of the other branch. */
 static const struct type *ternary_common(struct checker *checker, struct node *yes, struct node *no)
 {
     const struct type *a = yes->type, *b = no->type;
@@ -233,7 +234,7 @@ const struct type *check_expression(struct checker *checker, struct node *node)
     state->depth++;
     const struct type *type = expression_checkers[node->kind](checker, node);
     state->depth--;
-    if (!type) /* there was a message, or there will be one: nothing goes on without a type */
+    if (!type) /* An error was reported or will be; nothing compiles without a type. */
         check_unresolved(checker, node->span);
     return node->type = type;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Constant folding, in place and children first. Arithmetic is that of the machine that runs programs: 64
- * bits, overflow wraps, shift counts count modulo 64. A division by a constant zero stays as it is, for the
- * checker to refuse. What only a discarded branch says is not checked any more. A literal has no type of its
- * own; what is made of casts keeps the type that the checker would have given it, as a cast. */
+/* Constant folding, in place and children first. Arithmetic is that of the machine that runs programs: 64 bits,
+ * overflow wraps, shift counts are taken modulo 64. A division by a constant zero is left for the checker to
+ * refuse. What stands only in a discarded branch is not checked any more. A literal has no type of its own; a
+ * constant that is computed from casts keeps the type that the checker would have given it, as a cast. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static uint64_t narrowed(uint64_t value, const struct type *type)
 
 bool fold_constant(const struct node *node, struct constant *constant)
 {
-    /* A cast stays in the tree, for its type, but what is above it sees through. */
+    /* A cast stays in the tree, for its type, but its value is a constant for what is above it. */
     if (node->kind == NODE_CAST) {
         const struct type *type = node->cast.target;
         if (!type && node->cast.name.name && !node->cast.name.suffix_count)
@@ -104,7 +104,7 @@ static enum number_text parameter_number(const char *text, uint64_t *value, bool
     return TEXT_IS_NUMBER;
 }
 
-/* is_text: where a string is wanted, "12" stays text. */
+/* Replaces a parameter by its value. is_text: a string is wanted, so that "12" stays a text. */
 static void fold_parameter(struct checker *checker, struct node *node, bool is_text)
 {
     const struct parameters *parameters = checker->parameters;
@@ -160,13 +160,14 @@ static uint64_t divided(enum operator op, uint64_t a, uint64_t b, bool is_unsign
 {
     if (is_unsigned)
         return op == OPERATOR_DIV ? a / b : a % b;
-    if (b == UINT64_MAX) /* -1: the one quotient that does not fit wraps */
+    if (b == UINT64_MAX) /* -1: the one quotient that does not fit wraps instead */
         return op == OPERATOR_DIV ? 0 - a : 0;
     int64_t x = (int64_t)a, y = (int64_t)b;
     return (uint64_t)(op == OPERATOR_DIV ? x / y : x % y);
 }
 
-/* Puts a number of a type in a node's place; its child becomes the literal. */
+/* Replaces a node by a number with a type, as a cast of a literal. `child`, which is one of its children, becomes
+ * the literal. */
 static void fold_to_cast(struct node *node, struct node *child, uint64_t value, bool is_unsigned,
                          uint32_t size)
 {
@@ -193,7 +194,8 @@ static uint32_t constant_size(struct constant constant)
     return 8;
 }
 
-/* How many bytes the checker gives an operation of two numbers of which one has a type. */
+/* Returns how many bytes the checker gives the result of an operation of two numbers of which at least one has a
+ * type. */
 static uint32_t result_size(enum operator op, struct constant left, struct constant right)
 {
     switch (op) {
@@ -300,7 +302,7 @@ static void fold_strings(struct checker *checker, struct node *node, const struc
     }
 }
 
-/* "text" + 2, as a pointer to the text would move: what is behind its first two characters. */
+/* Replaces "text" + 2 by what is behind the first two characters of the text, as adding to a pointer would. */
 static void fold_text_behind(struct checker *checker, struct node *node, const struct node *text,
                              int64_t skip)
 {
@@ -315,7 +317,7 @@ static void fold_text_behind(struct checker *checker, struct node *node, const s
     fold_to_string(node, text->string.text + skip, length - (size_t)skip);
 }
 
-/* Literals as conditions: a text is true unless it is empty. */
+/* Reads a literal as a condition: a text is true unless it is empty. False: it is no literal. */
 static bool fold_truth(const struct node *node, bool *is_true)
 {
     struct constant constant;
@@ -387,7 +389,7 @@ static void fold_sizeof(struct node *node)
     const struct type_name *name = &node->cast.name;
     const struct type *type = name->name ? type_word_find(name->name) : NULL;
     if (!type || type->kind == TYPE_NONE || type->kind == TYPE_STRING)
-        return; /* the checker knows more */
+        return; /* only the checker can resolve other types */
     uint64_t size = type->size;
     for (uint32_t i = 0; i < name->suffix_count; i++) {
         size = name->suffixes[i] ? size * name->suffixes[i] : 8;
@@ -409,7 +411,7 @@ void fold_node(struct checker *checker, struct node *node)
         if (fold_truth(node->ternary.condition, &condition))
             fold_to_child(node, condition ? node->ternary.yes : node->ternary.no);
         break;
-    case NODE_BLOCK_VALUE: /* { value }: constants are seen through it */
+    case NODE_BLOCK_VALUE: /* { value } is as constant as its value */
         if (node->list.count == 1 && node_is_expression(node->list.first))
             fold_to_child(node, node->list.first);
         break;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Unary and binary operators.
  *
- * Sums, products, quotients and shifts to the left have 64 bits, so that `$n + 1` never wraps at a width that
- * the script did not choose; differences are signed. A literal without a sign takes that of the other side.
- */
+ * Sums, products, quotients and shifts to the left have 64 bits, so that `$n + 1` never wraps at a width that the
+ * script did not choose; differences are signed. A literal without a sign takes that of the other operand. */
 #include "lang/check/state.h"
 
 enum operator_class {
@@ -44,7 +43,7 @@ bool check_is_signed(const struct node *binary)
          right_signed = right->type && right->type->is_signed;
     if (operator_classes[binary->binary.op] == CLASS_SHIFT)
         return left_signed;
-    /* Beside a pointer the other side is an address or a distance. */
+    /* The other operand of a pointer is an address or a distance. */
     if ((left->type && left->type->kind == TYPE_POINTER) ||
         (right->type && right->type->kind == TYPE_POINTER))
         return false;
@@ -66,7 +65,7 @@ static bool is_unsigned_integer(const struct type *type)
     return (type->kind == TYPE_INTEGER && !type->is_signed) || type->kind == TYPE_POINTER;
 }
 
-/* Gives literals in node, also those in a tuple, the sign of what they meet. */
+/* Gives literals in a node, also those in a tuple, the sign of the type that they meet. */
 static void literal_adapt(struct checker *checker, struct node *node, const struct type *other)
 {
     if (check_is_literal_number(node) && is_unsigned_integer(other)) {
@@ -115,7 +114,7 @@ static void warn_signs(struct checker *checker, struct node *node, enum operator
     check_hint(checker, "the values are taken as int64; cast one side to choose");
 }
 
-/* No type holds both: one is a uint64, the other signed. */
+/* Whether no type holds both: one is a uint64, and the other is signed. */
 static bool signs_clash(const struct type *left, const struct type *right)
 {
     return (left->is_signed && right->kind == TYPE_INTEGER && !right->is_signed && right->size == 8) ||
@@ -172,7 +171,7 @@ static const struct type *arithmetic(struct checker *checker, struct node *node,
     const struct type *a = number_type(left->type), *b = number_type(right->type);
     if (op == OPERATOR_SUB)
         return &type_i64;
-    /* The bits of &, | and ^ are the same either way. */
+    /* For &, | and ^ the sign makes no difference. */
     if ((class == CLASS_WIDE || op == OPERATOR_MOD) && signs_clash(a, b))
         warn_signs(checker, node, op, a, b);
     return class == CLASS_WIDE ? type_integer(8, a->is_signed || b->is_signed)
@@ -181,7 +180,7 @@ static const struct type *arithmetic(struct checker *checker, struct node *node,
 
 /* ---- comparisons ---- */
 
-/* Values that are equal when their words are. */
+/* Whether values of a type that is no scalar can be compared: they are equal when their words are. */
 static bool is_comparable(const struct type *type)
 {
     switch (type->kind) {
@@ -241,7 +240,8 @@ static const struct type *logical(struct checker *checker, struct node *node, en
 
 /* ---- all ---- */
 
-/* One side is not known yet: `@n = @n + 1` must start somewhere. */
+/* Guesses the type of an operation of which one operand is not known yet, because `@n = @n + 1` must start
+ * somewhere. NULL: it is too early. */
 static const struct type *operation_guess(struct checker *checker, enum operator op, const struct node *known)
 {
     if (checker->is_reporting || !known->type || !type_is_number(known->type) ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private to check*.c: what the parts of the checker share.
+/* Private to src/lang/check: what the parts of the checker share.
  *
- * Types only grow. Three phases make the outcome independent of the order of the script: first literals
- * say nothing about a variable or map whose type nobody else knows, so that `$x = 0; $x = nsecs;` is a
- * uint64; then they do; then what was declared and never assigned becomes an int64. The last pass reports. */
+ * Types only grow. Three phases make the outcome independent of the order of the script. In the first, literals say
+ * nothing about a variable or map whose type is unknown otherwise, so that `$x = 0; $x = nsecs;` makes a uint64. In
+ * the second they do. In the third, what was declared and never assigned becomes an int64. The last pass reports. */
 #ifndef SPOOR_LANG_CHECK_STATE_H
 #define SPOOR_LANG_CHECK_STATE_H
 
@@ -13,10 +13,10 @@ enum { MAP_ENTRIES_MAX = 16 << 20 };
 
 enum check_phase { PHASE_OPEN, PHASE_LITERALS, PHASE_DEFAULTS };
 
-/* A place where a type is being found: of a variable, of a map's key, of a map's value. */
+/* A type that is being found out: that of a variable, of a map's key or of a map's value. */
 struct slot {
     const struct type **type;
-    bool *number_pending; /* a literal number was assigned: nothing but a number will do */
+    bool *number_pending; /* a literal number was assigned: only a number can be its type */
 };
 
 struct scratch {
@@ -27,7 +27,7 @@ struct scratch {
 
 struct map_state {
     struct map_symbol symbol; /* first: node->map.symbol points here */
-    bool is_keyed;            /* when symbol.key_known; symbol.key may still be unknown */
+    bool is_keyed;            /* valid if symbol.key_known is set; symbol.key may still be unknown */
     bool key_pending, value_pending;
     bool has_value_span;
 };
@@ -36,22 +36,23 @@ struct check_state {
     enum check_phase phase;
     struct scratch **visible; /* in order of declaration; a scope is a range of them */
     size_t visible_count, visible_room;
-    size_t scope_begin; /* first of the innermost scope */
-    unsigned callbacks; /* loop bodies around: what becomes a callback */
+    size_t scope_begin; /* index in `visible` of the first one of the innermost scope */
+    unsigned callbacks; /* how many loop bodies, which become callbacks, are around the node */
     unsigned depth;
-    struct subprogram *subprogram; /* whose body is checked; NULL: the unit's */
+    struct subprogram *subprogram; /* the function whose body is checked; NULL: it is the unit's block */
     bool is_deciding;              /* in this pass what is `comptime` becomes a constant */
     bool has_decided;
-    unsigned comptime;  /* of them around the node */
-    bool is_unresolved; /* the reporting pass met a type that nobody knows */
+    unsigned comptime;  /* how many `comptime` are around the node */
+    bool is_unresolved; /* the reporting pass met a type that is still unknown */
     struct span unresolved;
 };
 
-/* check/expression.c. All give the type that they put into the node, NULL while it is unknown or wrong. */
+/* check/expression.c. Functions that check a node return the type that they have put into it, NULL while it is
+ * unknown or wrong. */
 const struct type *check_expression(struct checker *checker, struct node *node);
 /* An expression whose value is used: not type_none, and no aggregation that cannot be read. */
 const struct type *check_value(struct checker *checker, struct node *node);
-/* A condition; what says which: "if()". */
+/* Checks a condition; `what` names it in messages: "if()". */
 void check_condition(struct checker *checker, struct node *node, const char *what);
 const struct type *check_string_type(struct checker *checker, const struct node *node, uint32_t capacity);
 const struct type *check_pointer_type(struct checker *checker, const struct node *node,
@@ -61,7 +62,7 @@ bool check_is_literal_number(const struct node *node); /* one without a sign of 
 /* check/operator.c */
 const struct type *check_unary(struct checker *checker, struct node *node);
 const struct type *check_binary(struct checker *checker, struct node *node);
-/* The type of `left op right`, places for messages from node. */
+/* Returns the type of `left op right`; messages carry the span of `node`. */
 const struct type *check_operation(struct checker *checker, struct node *node, enum operator op,
                                    struct node *left, struct node *right);
 
@@ -70,7 +71,7 @@ const struct type *check_field(struct checker *checker, struct node *node);
 const struct type *check_index(struct checker *checker, struct node *node);
 const struct type *check_dereference(struct checker *checker, struct node *node);
 const struct type *check_address(struct checker *checker, struct node *node);
-/* A field of that name was not found: which one may be meant. */
+/* Adds a hint about which field may be meant, after one of that name was not found. */
 void check_hint_field(struct checker *checker, const struct type *object, const char *name);
 enum address_space check_context_space(const struct checker *checker);
 
@@ -81,7 +82,7 @@ const struct type *check_offsetof(struct checker *checker, struct node *node);
 const struct type *check_typeof(struct checker *checker, struct node *node);
 const struct type *check_typeinfo(struct checker *checker, struct node *node);
 const struct type *check_comptime(struct checker *checker, struct node *node);
-/* Whether what depends on types becomes a constant now: they do not grow any more. */
+/* Whether expressions that depend on types become constants now, because types do not grow any more. */
 bool check_folds_types(const struct checker *checker);
 
 /* check/call.c */
@@ -92,20 +93,22 @@ const struct type *check_aggregation_call(struct checker *checker, struct node *
 
 /* check/store.c */
 const struct type *check_variable(struct checker *checker, struct node *node);
-const struct type *check_map(struct checker *checker, struct node *node); /* its value is read */
+/* checks a map whose value is read */
+const struct type *check_map(struct checker *checker, struct node *node);
 const struct type *check_map_argument(struct checker *checker, struct node *node, bool whole_only);
 const struct type *check_assign(struct checker *checker, struct node *node);
 const struct type *check_step(struct checker *checker, struct node *node);
 void check_let(struct checker *checker, struct node *node);
 struct scratch *check_declare(struct checker *checker, struct node *node);
 void check_variable_grow(struct checker *checker, struct scratch *scratch, const struct type *type);
-bool check_is_settled(const struct type *type); /* known, and without elements that literals left open */
+/* it is known, and no element of it waits for something else than a literal */
+bool check_is_settled(const struct type *type);
 struct map_state *check_map_symbol(struct checker *checker, struct node *node);
 void check_declarations(struct checker *checker);
-/* What a table knows a map or function by that is named there: where several scripts run together each has
- * its own. */
+/* Returns the key under which tables have the map or function that is named at a span: where several scripts run
+ * together, each has its own. */
 const char *check_identity(struct checker *checker, const char *name, struct span span);
-/* Without memory the arena's owner hears of it. */
+/* Puts a value into a table. If memory runs out, it leaves the work as an allocation from the arena does. */
 void check_put(struct checker *checker, struct table *table, const char *name, void *value);
 const char *check_where(struct checker *checker, struct span span); /* "script.bt:3:7" */
 
@@ -129,24 +132,24 @@ void check_scope_leave(struct checker *checker, size_t outer);
 void check_block(struct checker *checker, struct node *block);
 const struct type *check_block_value(struct checker *checker, struct node *block);
 void check_unresolved(struct checker *checker, struct span span);
-/* Whether a hint for the error of just now is told: else it need not be looked for. */
+/* Whether a hint for the last error would be printed; else it need not be looked for. */
 bool check_takes_hint(const struct checker *checker);
 
-/* fold.c: one node whose children are folded. */
+/* fold.c: folds one node whose children have been folded. */
 void fold_node(struct checker *checker, struct node *node);
-/* A literal text in the place of a condition becomes true, or false where it is empty. */
+/* Makes a literal text that is used as a condition true, or false if it is empty. */
 void fold_text_condition(struct node *node);
 struct constant {
     uint64_t value;
     bool is_unsigned; /* a value above INT64_MAX, or of an unsigned type */
-    uint32_t size;    /* of its type; 0: a literal, which has none */
+    uint32_t size;    /* bytes of its type; 0: it is a literal, which has none */
 };
 bool fold_constant(const struct node *node, struct constant *constant);
-const struct type *fold_literal_type(const struct node *node); /* of a NODE_INTEGER */
+const struct type *fold_literal_type(const struct node *node); /* the type of a NODE_INTEGER */
 
-/* Puts one of its children in a node's place in the tree. */
+/* Replaces a node in the tree by one of its children. */
 void fold_to_child(struct node *node, const struct node *child);
-/* Makes a node a constant in place; its place and list link stay. */
+/* Makes a node a constant in place; its span and its link in a list stay. */
 void fold_to_integer(struct node *node, uint64_t value, bool is_unsigned, const struct type *as_enum);
 
 #endif

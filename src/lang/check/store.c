@@ -15,7 +15,8 @@ const char *check_where(struct checker *checker, struct span span)
 void check_put(struct checker *checker, struct table *table, const char *name, void *value)
 {
     if (table_put(table, name, value))
-        arena_array(checker->arena, SIZE_MAX, SIZE_MAX); /* out of memory: the arena's owner hears of it */
+        /* memory ran out: this leaves the work, as any allocation does */
+        arena_array(checker->arena, SIZE_MAX, SIZE_MAX);
 }
 
 /* ---- growing types ---- */
@@ -29,8 +30,8 @@ static bool grow(struct checker *checker, struct slot slot, const struct type *t
     return true;
 }
 
-/* In the first phase literals leave their place in a tuple open: its type there is type_none. Such a type
- * stays in its slot; who reads the variable or map does not know its type yet. */
+/* Whether a type has an element that literals left open in the first phase: it is type_none there. Such a type
+ * stays in its slot, and expressions that read the variable or map do not know their type yet. */
 static bool has_open_element(const struct type *type)
 {
     if (type->kind != TYPE_TUPLE)
@@ -51,7 +52,7 @@ static bool holds_literal(const struct node *node)
     return false;
 }
 
-/* What a node says about a type that nobody else has told yet. */
+/* Returns the type that a node gives to a slot that has none so far. */
 static const struct type *first_type(struct checker *checker, const struct node *node)
 {
     if (checker->state->phase != PHASE_OPEN || !holds_literal(node))
@@ -65,7 +66,7 @@ static const struct type *first_type(struct checker *checker, const struct node 
     return type_record(checker->arena, node->names, elements, i);
 }
 
-/* A literal without a sign is at home in any integer that is wide enough. */
+/* Returns the type that holds `old` and a literal: any integer that is wide enough can hold one without a sign. */
 static const struct type *joined_literal(struct checker *checker, const struct type *old,
                                          const struct node *node)
 {
@@ -76,8 +77,8 @@ static const struct type *joined_literal(struct checker *checker, const struct t
     return size > old->size ? type_integer(size, false) : old;
 }
 
-/* Pointers into different address spaces that share a place can only be told apart as numbers: whoever
- * follows one of them must say where it points. */
+/* Whether a pointer joins one of another address space in the same slot, or the number that came of such: only a
+ * number can hold both, and a script that follows it must say where it points. */
 static bool is_number_of_pointers(const struct type *old, const struct type *pointer)
 {
     if (old->kind == TYPE_INTEGER)
@@ -86,7 +87,8 @@ static bool is_number_of_pointers(const struct type *old, const struct type *poi
            pointer->space != SPACE_NONE;
 }
 
-/* Where a variable or map got the type that a value does not fit; and how they differ, if both print alike. */
+/* Adds a hint about where a variable or map got the type that a value does not fit, and how the two differ if both
+ * print alike. */
 static void hint_mismatch(struct checker *checker, const char *name, struct span span,
                           const struct type *type, const struct type *old)
 {
@@ -97,8 +99,9 @@ static void hint_mismatch(struct checker *checker, const char *name, struct span
     text_free(&difference);
 }
 
-/* Names and symbols are numbers that are resolved when they are printed. Constant texts beside them become such numbers: of
- * what was stored before nothing is known here, but when the type has settled everything is looked at again. */
+/* Returns the type that holds a text and a name or symbol, or NULL. Names and symbols are numbers that are resolved
+ * when they are printed, and constant texts beside them become such numbers. Whether all texts that were stored
+ * before are constants is not known here; but when the type has settled everything is checked again. */
 static const struct type *joined_text(const struct type *old, const struct node *node)
 {
     const struct type *type = node->type;
@@ -107,7 +110,7 @@ static const struct type *joined_text(const struct type *old, const struct node 
     return old->kind == TYPE_STRING && (type->kind == TYPE_PROBE_NAME || type_is_symbol(type)) ? type : NULL;
 }
 
-/* The type that holds what `old` holds and the node's value; NULL: there is none. */
+/* Returns the type that holds what `old` holds and the node's value; NULL: there is none. */
 static const struct type *joined(struct checker *checker, const struct type *old, const struct node *node)
 {
     const struct type *type = node->type;
@@ -154,7 +157,7 @@ static bool slot_join(struct checker *checker, struct slot slot, const struct no
     return grow(checker, slot, first_type(checker, node));
 }
 
-/* The same for a type that no node stands for: of `+=` and `++`. */
+/* As slot_join(), for a type that no node has: the result of `+=` and `++`. */
 static bool slot_join_type(struct checker *checker, struct slot slot, const struct type *type)
 {
     struct node value = {.kind = NODE_CAST, .type = type};
@@ -168,7 +171,8 @@ static struct scratch *scratch_visible(struct checker *checker, const char *name
     return table_find(&checker->variables, name);
 }
 
-/* One letter behind the sigil is near to every other letter. */
+/* Whether a name is long enough to be compared with others: a single letter behind the sigil is near to every other
+ * one. */
 static bool is_telling(const char *name)
 {
     return strlen(name) > 2;
@@ -209,7 +213,7 @@ struct scratch *check_declare(struct checker *checker, struct node *node)
         node->variable.symbol = &scratch->variable;
     }
     scratch->callbacks = state->callbacks;
-    if (!old) { /* a second one of this name is never seen */
+    if (!old) { /* if there is one of this name already, the new one is never in scope */
         *arena_push(checker->arena, state->visible, state->visible_count, state->visible_room) = scratch;
         check_put(checker, &checker->variables, name, scratch);
     }
@@ -221,7 +225,7 @@ void check_variable_grow(struct checker *checker, struct scratch *scratch, const
     grow(checker, (struct slot){&scratch->variable.type, &scratch->number_pending}, type);
 }
 
-/* The variable that a node means; NULL after a diagnostic. */
+/* Returns the variable that a node means; NULL after a diagnostic. */
 static struct scratch *scratch_use(struct checker *checker, struct node *node)
 {
     struct scratch *scratch = scratch_visible(checker, node->variable.name);
@@ -255,7 +259,7 @@ static bool fits_declared(struct checker *checker, const struct type *type, cons
         return false;
     if (type->kind == TYPE_INTEGER && node->type->kind == TYPE_INTEGER && !check_is_literal_number(node) &&
         node->kind != NODE_INTEGER)
-        return node->type->size <= type->size; /* a value that changes its sign keeps its bits, as in C */
+        return node->type->size <= type->size; /* a conversion between signs keeps the bits, as in C */
     if (type->kind == TYPE_INTEGER && !type->is_signed && node->kind == NODE_INTEGER &&
         (int64_t)node->integer.value < 0)
         return node->integer.is_unsigned && type->size == 8;
@@ -273,7 +277,7 @@ static void variable_store(struct checker *checker, struct node *node, struct sc
                              : slot_join(checker, slot, value))
         return;
     if (!variable->type)
-        return; /* found out later */
+        return; /* its type is found later */
     check_error(
         checker, node->span,
         "Type mismatch for %s: trying to assign value of type '%s' when variable already has a type '%s'",
@@ -295,7 +299,7 @@ void check_let(struct checker *checker, struct node *node)
     }
     if (fixed && fixed->kind == TYPE_POINTER && fixed->space == SPACE_NONE && checker->unit->context)
         fixed = check_pointer_type(checker, target, fixed->target, checker->unit->context->space);
-    /* What typeof gives may grow. */
+    /* A type that typeof gives may grow. */
     if (fixed && (!scratch->variable.type_fixed || !type_equal(fixed, scratch->variable.type))) {
         scratch->variable.type = fixed;
         scratch->variable.type_fixed = true;
@@ -326,8 +330,8 @@ const char *check_identity(struct checker *checker, const char *name, struct spa
     return script ? arena_printf(checker->arena, "%u%s", script, name) : name;
 }
 
-/* hash: values of all CPUs together; percpuhash: aggregations, which have a value for each. lru: the element
- * that was not used for the longest time makes room. */
+/* hash: one value for all CPUs; percpuhash: an aggregation, which has a value for each CPU; lru: when the map is
+ * full, the element that was not used for the longest time is removed. */
 static const char *const declared_kinds[] = {"hash", "lruhash", "percpuhash", "percpulruhash"};
 
 static bool declaration_is_sound(struct checker *checker, const struct map_declaration *declaration)
@@ -346,7 +350,7 @@ static bool declaration_is_sound(struct checker *checker, const struct map_decla
     return is_known;
 }
 
-/* In the last pass, when the types of values are known. */
+/* Checks declarations of maps. To be called in the last pass, when the types of values are known. */
 void check_declarations(struct checker *checker)
 {
     for (const struct map_declaration *declaration = checker->declarations; declaration;
@@ -365,7 +369,7 @@ void check_declarations(struct checker *checker)
     }
 }
 
-/* The symbol of a name, made at its first use. */
+/* Returns the symbol of a map, which is made at its first use. */
 static struct map_state *map_symbol(struct checker *checker, struct node *node)
 {
     const char *identity = check_identity(checker, node->map.name, node->span);
@@ -385,7 +389,7 @@ static struct map_state *map_symbol(struct checker *checker, struct node *node)
     return map;
 }
 
-/* The first use that tells decides whether a map has a key. */
+/* Whether a use with or without a key fits the map; the first use that shows it decides whether the map has a key. */
 static bool map_is_keyed(struct checker *checker, struct map_state *map, struct span span, bool is_keyed)
 {
     if (!map->symbol.key_known) {
@@ -417,7 +421,7 @@ static bool key_is_storable(struct checker *checker, const struct node *key)
 static bool map_key_join(struct checker *checker, struct map_state *map, struct node *key)
 {
     if (!check_value(checker, key))
-        return true; /* its own mistake */
+        return true; /* the key's own error is enough */
     if (!key_is_storable(checker, key))
         return false;
     if (slot_join(checker, (struct slot){&map->symbol.key, &map->key_pending}, key))
@@ -433,7 +437,7 @@ static bool map_key_join(struct checker *checker, struct map_state *map, struct 
     return false;
 }
 
-/* The symbol, with its key told and widened by this use. */
+/* Returns the symbol of a map, after its key was determined or widened by this use. */
 struct map_state *check_map_symbol(struct checker *checker, struct node *node)
 {
     struct map_state *map = map_symbol(checker, node);
@@ -591,7 +595,7 @@ static const struct type *assign_map(struct checker *checker, struct node *node)
     if (node->assign.op != OPERATOR_NONE) {
         target->type = map->symbol.value ? check_readable(map->symbol.value) : NULL;
         if (map->symbol.value && !target->type)
-            target->type = map->symbol.value; /* no operator takes it: the message names it */
+            target->type = map->symbol.value; /* no operator takes an aggregation: the message names it */
         type = check_operation(checker, node, node->assign.op, target, value);
         if (type)
             map_store(checker, node, map, &(struct node){.kind = NODE_CAST, .type = type});
@@ -618,7 +622,7 @@ static const struct type *assign_variable(struct checker *checker, struct node *
         type = check_operation(checker, node, node->assign.op, target, value);
         if (type && scratch->variable.type_fixed && type_is_number(type) &&
             type_is_number(scratch->variable.type))
-            type = scratch->variable.type; /* wraps at the width that was asked for */
+            type = scratch->variable.type; /* the result wraps at the declared width */
         if (type)
             variable_store(checker, node, scratch, &(struct node){.kind = NODE_CAST, .type = type});
         return target->type = scratch->variable.type;
@@ -645,7 +649,7 @@ const struct type *check_assign(struct checker *checker, struct node *node)
 
 /* ---- steps ---- */
 
-/* The type that `++` or `--` makes of one; NULL: it cannot be stepped. */
+/* Returns the type of a value of `type` after `++` or `--`; NULL: it cannot be stepped. */
 static const struct type *stepped(const struct type *type, enum operator op)
 {
     if (type->kind == TYPE_POINTER)

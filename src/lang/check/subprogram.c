@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fn: functions of the script. A unit gets a copy of each that it calls, because what a body means depends on
- * the probe. Values go in and out in registers: numbers and pointers, at most five of them. */
+/* fn: functions of the script. Each unit gets a copy of every function that it calls, because what a body means
+ * depends on the probe. Arguments and results are passed in registers: numbers and pointers, at most five
+ * arguments. */
 #include <string.h>
 
 #include "lang/check/state.h"
 
 enum { PARAMETERS_MAX = 5 };
 
-/* Of the script in which the call stands. */
+/* Returns the function of a list that a call names, of the script in which the call stands; NULL: there is none. */
 static struct subprogram *find(const struct checker *checker, struct subprogram *list,
                                const struct node *call)
 {
@@ -72,7 +73,8 @@ void check_subprogram(struct checker *checker, struct subprogram *subprogram)
                     type_text(checker->arena, type));
         check_hint(checker, "a parameter of a macro can be a value of any type");
     }
-    /* typeof() in it may ask for the type of a parameter, and who calls may have been waiting for it. */
+    /* typeof() in the result may depend on the type of a parameter, and callers may be waiting for the result's
+     * type. */
     const struct type *result = result_type(checker, subprogram);
     checker->changed |= result && (!subprogram->type || !type_equal(result, subprogram->type));
     subprogram->type = result;
@@ -88,7 +90,7 @@ static bool is_convertible(const struct type *from, const struct type *to)
             (type_is_number(from) && type_is_number(to)));
 }
 
-/* return of a function. */
+/* Checks a `return` of a function. */
 void check_result(struct checker *checker, struct node *node)
 {
     const struct subprogram *subprogram = checker->state->subprogram;
@@ -119,7 +121,8 @@ const struct type *check_subprogram_call(struct checker *checker, struct node *n
                     wanted == 1 ? "" : "s", found);
         return NULL;
     }
-    if (!subprogram->type && !subprogram->result.of) /* not looked at yet */
+    /* The function's body has not been checked yet: its declaration says the type of the result. */
+    if (!subprogram->type && !subprogram->result.of)
         subprogram->type = result_type(checker, subprogram);
     for (struct node *parameter = subprogram->parameters.first; parameter;
          parameter = parameter->next, argument = argument->next) {
@@ -135,8 +138,8 @@ const struct type *check_subprogram_call(struct checker *checker, struct node *n
 
 /* ---- what is wrong whoever calls ---- */
 
-/* Who calls whom, each body walked once: what comes of a body is not walked from within it, so that depth is
- * that of one tree. */
+/* Which function calls which. Each body is walked once, and what it calls is not walked from within it, so that the
+ * depth of the recursion is that of one tree. */
 struct call_graph {
     struct checker *checker;
     struct table names;
@@ -181,7 +184,7 @@ static void refuse_recursion(struct checker *checker, struct function *function)
     function->is_done = true;
 }
 
-/* What is wrong with a function as it is declared. */
+/* Reports what is wrong with a function as it is declared. */
 static void refuse_declaration(struct checker *checker, const struct subprogram *subprogram)
 {
     if (builtin_find(checker->builtins, subprogram->name, NULL))

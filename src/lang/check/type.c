@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of types, casts, and what is asked about types: sizeof, offsetof, typeof, typeinfo, comptime.
+/* Names of types, casts, and questions about types: sizeof, offsetof, typeof, typeinfo, comptime.
  *
- * Operands are checked and never evaluated. Types grow while the checker goes over the script, so an answer
- * becomes a constant only when they do not any more: in the last pass, or in the one that decides `comptime`.
- */
+ * Operands are checked and never evaluated. Types grow while the checker goes over the script, so that an answer
+ * becomes a constant only when they do not grow any more: in the last pass, or in the one that decides `comptime`. */
 #include <string.h>
 
 #include "lang/check/state.h"
@@ -26,7 +25,7 @@ static const struct type *type_named(struct checker *checker, const char *name)
     return type;
 }
 
-/* string[N] and buffer[N] are one value each; *used: how many suffixes that took. */
+/* Returns the type of string[N] or buffer[N], which is one value and no array; *used: how many suffixes that took. */
 static const struct type *type_of_text(struct checker *checker, const struct type_name *name, uint32_t *used)
 {
     bool is_buffer = !strcmp(name->name, "buffer");
@@ -41,7 +40,7 @@ static const struct type *type_of_text(struct checker *checker, const struct typ
 
 static const struct type *asked_type(struct checker *checker, struct node *node, bool *is_fixed);
 
-/* NULL: unknown, or too large. */
+/* Returns the type of a name. NULL: it is unknown, which the caller reports, or too large, which was reported. */
 static const struct type *type_of_name(struct checker *checker, const struct type_name *name)
 {
     uint32_t i = 0;
@@ -100,7 +99,7 @@ const struct type *check_type_name(struct checker *checker, const struct type_na
 
 /* ---- casts ---- */
 
-/* Bytes that can be looked at as others of the same number. */
+/* Whether a type is an array of numbers, whose bytes can be cast to others of the same number. */
 static bool is_plain_array(const struct type *type)
 {
     return type->kind == TYPE_ARRAY && type->target && type_is_number(type->target) && type->target->size;
@@ -129,7 +128,7 @@ static bool cast_is_allowed(const struct type *from, const struct type *to)
     }
 }
 
-/* (int8[])x: as many elements as x has. */
+/* Returns the type of (int8[])x, which has as many elements as the bytes of x. */
 static const struct type *cast_open_array(struct checker *checker, const struct type *to,
                                           const struct type *from)
 {
@@ -138,7 +137,8 @@ static const struct type *cast_open_array(struct checker *checker, const struct 
     return type_array(checker->arena, to->target, from->size / to->target->size);
 }
 
-/* Where the pointer leads that a number was made from: (uint64)$p - 8 is still an address of $p's memory. */
+/* Returns the address space of the pointer from which a number was computed: (uint64)$p - 8 is still an address in
+ * the memory of $p. */
 static enum address_space space_of_number(const struct node *node)
 {
     if (node->type && node->type->kind == TYPE_POINTER)
@@ -161,7 +161,8 @@ static const struct type *cast_pointer(struct checker *checker, struct node *nod
     return check_pointer_type(checker, node, to->target, space);
 }
 
-/* As in C, an array that is cast to a pointer stands for its address: (struct in6_addr *)$sk->address. */
+/* Whether an operand that is cast to a pointer stands for its address, as arrays do in C: (struct in6_addr
+ * *)$sk->address. */
 static bool stands_for_address(const struct node *operand)
 {
     bool is_stored = operand->kind == NODE_FIELD || operand->kind == NODE_INDEX ||
@@ -186,7 +187,7 @@ const struct type *check_cast(struct checker *checker, struct node *node)
 {
     const struct type *from = check_value(checker, node->cast.operand);
     const struct type *to = node->cast.target;
-    /* An open array has a size of its own for every operand; what typeof gives may grow. */
+    /* An open array has a size of its own for every operand, and a type that typeof gives may grow. */
     if (!to || node->cast.name.of || type_name_is_open(&node->cast.name))
         to = check_type_name(checker, &node->cast.name);
     if (!to)
@@ -220,7 +221,7 @@ const struct type *check_cast(struct checker *checker, struct node *node)
 
 /* ---- questions ---- */
 
-/* The type of a value that is not evaluated. A whole map stands for its key. */
+/* Returns the type of a value that is not evaluated. A whole map stands for its key. */
 static const struct type *operand_type(struct checker *checker, struct node *operand)
 {
     if (operand->kind != NODE_MAP || operand->map.key)
@@ -231,7 +232,8 @@ static const struct type *operand_type(struct checker *checker, struct node *ope
     return operand->type = type;
 }
 
-/* What sizeof and its kin ask for. *is_fixed: it does not depend on what may still grow. */
+/* Returns the type that is the operand of sizeof, typeof and the like. *is_fixed: it does not depend on types that
+ * may still grow. */
 static const struct type *asked_type(struct checker *checker, struct node *node, bool *is_fixed)
 {
     const struct type *type = NULL;
@@ -266,7 +268,7 @@ const struct type *check_sizeof(struct checker *checker, struct node *node)
     return check_expression(checker, node);
 }
 
-/* Where the members lead to from the start of the type. False after a diagnostic. */
+/* Computes the offset of a path of members from the start of the type. False after a diagnostic. */
 static bool member_offset(struct checker *checker, const struct node *node, const struct type *type,
                           uint64_t *offset)
 {
@@ -358,7 +360,7 @@ static struct node *text_node(struct checker *checker, struct span span, const c
     return node;
 }
 
-/* Becomes the record (btf_id=0, base_type="int", full_type="uint64"). */
+/* Replaces the node by the record (btf_id=0, base_type="int", full_type="uint64"). */
 const struct type *check_typeinfo(struct checker *checker, struct node *node)
 {
     static const char *const names[] = {"btf_id", "base_type", "full_type"};

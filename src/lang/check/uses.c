@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a block reads of its context, found by names alone: there are no types yet. Where only types could
- * tell, the answer is the safe one: it may read memory, all fields are needed. */
+/* Finds what a block reads of its context, by names alone, because there are no types yet. Where only types could
+ * show it, the answer is the safe one: the block may read memory and needs all fields. */
 #include <string.h>
 
 #include "lang/check/check.h"
@@ -14,11 +14,12 @@ struct uses_scan {
     struct table seen;
     const struct subprogram *subprograms; /* of the script */
     struct table called;
-    const struct subprogram **waiting; /* called, to be walked once what calls them has been */
+    /* functions that are called and whose bodies are walked after the body that calls them */
+    const struct subprogram **waiting;
     size_t waiting_count, waiting_room;
 };
 
-/* The builtin that a node is, if it is one. */
+/* Returns the builtin that a node is, or NULL. */
 static const struct builtin *node_builtin(const struct uses_scan *scan, const struct node *node,
                                           uint32_t *number)
 {
@@ -45,7 +46,7 @@ static void uses_builtin(struct uses_scan *scan, const struct builtin *builtin, 
     uses->user_memory |= (flags & BUILTIN_READS_MEMORY) != 0;
 }
 
-/* args.x; false when the object is something else. */
+/* Notes a field of args that is read: args.x. False: the object is something else. */
 static bool uses_args_field(struct uses_scan *scan, const struct node *node)
 {
     const struct builtin *builtin = node_builtin(scan, node->field.object, NULL);
@@ -58,7 +59,7 @@ static bool uses_args_field(struct uses_scan *scan, const struct node *node)
     return true;
 }
 
-/* The body of a function that is called, once. */
+/* Puts a function that is called on the list of bodies to walk, once. */
 static void uses_subprogram(struct uses_scan *scan, const char *name)
 {
     const struct subprogram *subprogram = scan->subprograms;

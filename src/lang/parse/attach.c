@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attach points: kind:piece:piece… What the pieces mean is the probe kind's business.
+/* Attach points: kind:piece:piece… The probe kind decides what the pieces mean.
  *
- * They are read as text because paths, wildcards and symbols are no tokens: in /usr/lib/x*:f a wildcard
- * may follow a slash, which elsewhere begins a comment. The one hard question is whether a slash belongs to a
- * piece or begins the predicate; attach_slash_is_text answers it. */
+ * They are read as text because paths, wildcards and symbols are no tokens: in /usr/lib/x*:f a wildcard follows a
+ * slash, and elsewhere a comment begins so. The one hard question is whether a slash belongs to a piece or begins
+ * the predicate; attach_slash_is_text() answers it. */
 #include "lang/parse/parser.h"
 
 #include <string.h>
 
-/* Ends a piece, and with it the search for a colon. */
+/* Whether a character ends a piece, and with it the search for a colon. */
 static bool ends_piece(char c)
 {
     return !c || lexer_is_blank(c) || c == ',' || c == '{' || c == '}' || c == ';';
 }
 
-/* A slash inside a piece is text if a colon follows it with nothing between them that only an expression
- * has: in `uprobe:bin/x:f` the path goes on, in `uprobe:x:f/arg0 == 1/ {` it does not. */
+/* Whether a slash inside a piece is a part of its text: it is if a colon follows with nothing between them that
+ * only an expression has. In `uprobe:bin/x:f` the path goes on, in `uprobe:x:f/arg0 == 1/ {` it does not. */
 static bool attach_slash_is_text(struct parser *parser, uint32_t slash)
 {
     if (slash < parser->colon_searched)
@@ -49,7 +49,7 @@ static void attach_parameter(struct parser *parser, struct text *text)
         text_add(text, parameters->values[number - 1]);
 }
 
-/* One character of a quoted text, or an escape. */
+/* Appends one character, or one escape, of a quoted text. */
 static void attach_quoted_character(struct parser *parser, struct text *text)
 {
     const char *at = parser->source->text + parser->lexer.position;
@@ -112,7 +112,7 @@ static bool attach_piece(struct parser *parser, struct attach_piece *piece, bool
     return good;
 }
 
-/* A whole attach point that came as one parameter: $1 { … } with i:ms:1. */
+/* Splits a piece that is a whole attach point, because it came as a parameter: $1 { … } with i:ms:1. */
 static void attach_split(struct parser *parser, struct attach_point *point)
 {
     struct attach_piece *piece = &point->pieces[point->piece_count - 1];
@@ -145,7 +145,7 @@ struct attach_point *parse_attach_point(struct parser *parser, bool is_pattern)
         ahead.position++;
         end = ahead.position;
         parser->lexer = ahead;
-        /* Blanks behind the colon, but no comments: a path may begin with two slashes. */
+        /* Blanks may follow the colon, but no comments: a path may begin with two slashes. */
         while (lexer_is_blank(parser_at(parser, ahead.position)))
             ahead.position++;
         if (!ends_piece(parser_at(parser, ahead.position)))
@@ -155,7 +155,7 @@ struct attach_point *parse_attach_point(struct parser *parser, bool is_pattern)
     point->text = parser_word(parser, point->span);
     if (end > begin)
         return point;
-    /* Nothing that a probe can begin with: the caller's message would be about the character after it. */
+    /* There is nothing that a probe can begin with. The caller's message would be about the character after it. */
     point->span.end++;
     parser_fail(parser, point->span, "syntax: expected a probe, found '%s'",
                 parser_word(parser, point->span));

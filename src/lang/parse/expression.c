@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Expressions, from the ternary down to primaries. What is about types is in parse/type.c.
+/* Expressions, from the ternary down to primaries. Expressions about types are in parse/type.c.
  *
- * A place of a node covers its whole text, also the parentheses around it. */
+ * The span of a node covers its whole text, with the parentheses around it. */
 #include "base/table.h"
 #include "lang/parse/parser.h"
 
 #include <string.h>
 
-/* Binary operators: a higher level binds tighter; 0 is none. All of them are left-associative. */
+/* Binary operators: a higher level binds tighter; 0: it is no binary operator. All are left-associative. */
 static const struct {
     uint8_t level, op;
 } binary_operators[TOKEN_KINDS] = {
@@ -54,7 +54,7 @@ struct node *parser_node(struct parser *parser, enum node_kind kind, struct span
     return node_new(parser->arena, kind, parser_since(parser, first));
 }
 
-/* A node for a place where none could be parsed; parsing has failed, nobody looks at it. */
+/* Returns a node where none could be parsed. Parsing has failed, so nothing reads it. */
 struct node *parser_no_node(struct parser *parser)
 {
     return node_new(parser->arena, NODE_INTEGER, parser->previous);

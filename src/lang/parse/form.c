@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands beside the action blocks: config, import, macro, fn, and declarations of maps. Definitions of C
+/* The forms that stand beside action blocks: config, import, macro, fn, and declarations of maps. Definitions of C
  * are not here.
  *
- * The last token of a form stays the current one: behind it the script is text again. */
+ * The last token of a form stays the current one, because what follows it is text again. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "lang/parse/parser.h"
 
-enum { FORMS_MAX = 1000 }; /* they are sought by their names, one after the other */
+enum { FORMS_MAX = 1000 }; /* they are searched by name, one after the other */
 
-/* The list's end: *last is where the next one goes. */
+/* Moves `last` to the end of a list: *last is where the next item goes. */
 #define LIST_END(last)                                                                                       \
     while (*(last))                                                                                          \
     (last) = &(*(last))->next
@@ -238,8 +238,9 @@ static void parse_declaration(struct parser *parser, struct script *script)
 
 static const struct form {
     const char *word;
-    char follows; /* the next character must be this; 0: it must not go on as an attach point */
-    void (*parse)(struct parser *parser, struct script *script); /* current token: the one behind the word */
+    char follows; /* the next character must be this one; 0: the text must not go on as an attach point */
+    /* called when the current token is the one behind `word` */
+    void (*parse)(struct parser *parser, struct script *script);
 } forms[] = {
     {"config", '=', parse_config}, {"import", '"', parse_import},   {"macro", 0, parse_macro},
     {"fn", 0, parse_fn},           {"let", '@', parse_declaration},

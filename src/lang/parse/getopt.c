@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* getopt("name" [, default [, "description"]]): parameters by name. Each call becomes the constant that the
- * command line gave, or its default, before anything is checked; what was given and nobody asks for is an
- * error. */
+/* getopt("name" [, default [, "description"]]): parameters by name. Before the script is checked, each call becomes
+ * the constant that the command line gave, or its default. An option that no call reads is an error. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +14,11 @@ struct options {
     struct diagnostics *diagnostics;
     const struct parameters *parameters;
     struct table seen;
-    struct text names, lines; /* "--a, --b", and with descriptions */
+    struct text names, lines; /* names: "--a, --b"; lines: the same options with their descriptions */
 };
 
-/* The text behind the = of --name=value; "true" for --name alone; NULL: not given. The last one counts. */
+/* Returns the text behind the = of --name=value, "true" for --name alone, NULL if it was not given. The last one
+ * counts. */
 static const char *given(const struct parameters *parameters, const char *name)
 {
     const char *value = NULL;
@@ -51,7 +51,7 @@ static void become_bool(struct options *options, struct node *node, const char *
     wrong_value(options, name, "boolean", value);
 }
 
-/* An int64: other than a literal's, its type does not depend on what was given, as long as it fits one. */
+/* The type is int64 for every value that fits one; that of a literal would depend on what was given. */
 static void become_integer(struct options *options, struct node *node, const char *name, const char *value)
 {
     struct node *number = node_new(options->arena, NODE_INTEGER, node->span);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The layout of scripts: attach points line by line, the brace of the block on a line of its own, two blanks
- * of indentation, a semicolon behind every statement. Spaces and lines change, and semicolons; no other token
- * does.
+/* The layout of scripts: each attach point in a line of its own, and so the brace of the block, two blanks of
+ * indentation, a semicolon behind every statement. Only spaces, lines and semicolons change, and no other token.
  *
- * The script is parsed first, so that it is right from here on. The tree says where attach points and
- * predicates are, and which blocks are values and have no semicolon at their end; everything else is done
- * with tokens. */
+ * The script is parsed first, and refused if it is wrong. The tree says where attach points and predicates are, and
+ * which blocks are values and have no semicolon at their end; everything else is done with tokens. */
 #include "lang/parse/layout.h"
 
 #include <stdlib.h>
@@ -22,12 +20,12 @@ struct layout {
     struct arena *arena;
     const struct source *source;
     const struct script *script;
-    const struct action_block *block; /* the next one; they come as they stand in the text */
+    const struct action_block *block; /* the next block in the order of the text */
     uint32_t *values;                 /* where blocks that are values begin, sorted */
     size_t value_count, value_room;
-    unsigned depth;       /* of braces */
-    bool at_line_start;   /* nothing stands in the line yet */
-    bool is_empty_wanted; /* an empty line goes before the next thing */
+    unsigned depth;       /* how many braces are open */
+    bool at_line_start;   /* the line is empty so far */
+    bool is_empty_wanted; /* the next line is preceded by an empty one */
 };
 
 /* ---- lines ---- */
@@ -56,8 +54,8 @@ static void put(struct layout *layout, uint32_t begin, uint32_t end)
     text_append(layout->out, layout->source->text + begin, end - begin);
 }
 
-/* Comments and empty lines between two tokens. A comment in the line of the token before stays there. Returns
- * whether there was a comment. */
+/* Writes the comments and empty lines between two tokens. A comment in the line of the token before it stays there.
+ * Returns whether there was a comment. */
 static bool put_gap(struct layout *layout, uint32_t begin, uint32_t end)
 {
     const char *text = layout->source->text;
@@ -82,7 +80,7 @@ static bool put_gap(struct layout *layout, uint32_t begin, uint32_t end)
             line_end(layout);
             layout->is_empty_wanted |= lines > 1;
         } else if (layout->at_line_start && layout->out->length) {
-            /* Behind the ; or the brace that ended the line: back to it. */
+            /* The comment goes behind the ; or the brace that has already ended its line. */
             layout->out->length--;
             layout->at_line_start = false;
             text_char(layout->out, ' ');
@@ -110,7 +108,7 @@ static bool collect_values(struct node *node, void *state)
     struct layout *layout = state;
     if (node->kind != NODE_BLOCK_VALUE)
         return true;
-    /* The place begins with the parentheses around the brace. */
+    /* The span begins with the parentheses around the brace. */
     struct lexer lexer = {.source = layout->source, .position = node->span.begin};
     struct token token = lexer_next(&lexer);
     while (token.kind == TOKEN_PAREN_OPEN)
@@ -157,9 +155,9 @@ static bool is_binary(enum token_kind kind)
            kind == TOKEN_QUESTION || kind == TOKEN_COLON;
 }
 
-struct walk { /* over the tokens of one part */
+struct walk { /* state while the tokens of one part are written */
     enum token_kind before;
-    bool before_is_prefix; /* an operator with one operand, in front of it */
+    bool before_is_prefix; /* the token before is an operator in front of its only operand */
 };
 
 /* Whether a token is an operator in front of its only operand. */
@@ -170,7 +168,7 @@ static bool is_prefix(const struct walk *walk, enum token_kind kind, enum token_
     case TOKEN_COMPLEMENT: return true;
     case TOKEN_INCREMENT:
     case TOKEN_DECREMENT: return !ends_operand(walk->before);
-    case TOKEN_MUL: /* also of a type: struct x * */
+    case TOKEN_MUL: /* also the * of a type: struct x * */
         return !ends_operand(walk->before) || next == TOKEN_PAREN_CLOSE || walk->before_is_prefix;
     case TOKEN_SUB:
     case TOKEN_AND: return !ends_operand(walk->before);
@@ -181,7 +179,7 @@ static bool is_prefix(const struct walk *walk, enum token_kind kind, enum token_
 static bool wants_space(const struct walk *walk, enum token_kind kind, bool prefix, enum token_kind next)
 {
     enum token_kind before = walk->before;
-    /* - -x is not --x. */
+    /* A blank keeps - -x from becoming --x. */
     if (walk->before_is_prefix && (before == kind || (before == TOKEN_SUB && kind == TOKEN_DECREMENT)))
         return before == TOKEN_SUB || before == TOKEN_AND;
     if (before == TOKEN_END || before == TOKEN_PAREN_OPEN || before == TOKEN_BRACKET_OPEN ||
@@ -209,21 +207,21 @@ static bool wants_space(const struct walk *walk, enum token_kind kind, bool pref
     case TOKEN_BRACE_OPEN: return true;
     default: break;
     }
-    /* A cast and what it is applied to. */
+    /* There is no blank between a cast and its operand. */
     if (before == TOKEN_PAREN_CLOSE && !is_binary(kind) && kind != TOKEN_BRACE_OPEN &&
         kind < TOKEN_BRACE_OPEN)
         return false;
     return true;
 }
 
-/* All tokens from begin to end. Statements end with ; in blocks that are not values. */
+/* Writes all tokens from `begin` to `end`. Statements end with ; in blocks that are not values. */
 static void put_tokens(struct layout *layout, uint32_t begin, uint32_t end, bool in_predicate)
 {
     struct lexer lexer = {.source = layout->source, .position = begin};
     struct walk walk = {.before = TOKEN_END};
     uint32_t gap = begin, *opened = NULL;
     size_t open_count = 0, open_room = 0;
-    unsigned brackets = 0; /* around, inside of the innermost brace */
+    unsigned brackets = 0; /* how many are open inside of the innermost brace */
     lexer.in_predicate = in_predicate;
     for (;;) {
         struct token token = lexer_next(&lexer);
@@ -233,7 +231,7 @@ static void put_tokens(struct layout *layout, uint32_t begin, uint32_t end, bool
         enum token_kind next = lexer_next(&ahead).kind;
         bool has_comment = false;
         if (token.kind == TOKEN_BRACE_CLOSE && open_count) {
-            /* The ; before comments that follow the statement. */
+            /* The ; goes before comments that follow the statement. */
             bool is_whole = walk.before == TOKEN_SEMICOLON || walk.before == TOKEN_BRACE_OPEN ||
                             (walk.before == TOKEN_BRACE_CLOSE && layout->at_line_start);
             if (!is_whole && !is_value(layout, opened[open_count - 1]) && !brackets)
@@ -253,7 +251,7 @@ static void put_tokens(struct layout *layout, uint32_t begin, uint32_t end, bool
         }
         if (token.kind == TOKEN_ELSE && walk.before == TOKEN_BRACE_CLOSE && layout->at_line_start &&
             !has_comment && layout->out->length) {
-            layout->out->length--; /* in the line of the brace */
+            layout->out->length--; /* `else` goes to the line of the brace */
             layout->at_line_start = layout->is_empty_wanted = false;
             text_char(layout->out, ' ');
         } else if (!layout->at_line_start && wants_space(&walk, token.kind, prefix, next))
@@ -285,7 +283,7 @@ static void put_block(struct layout *layout, const struct action_block *block)
 {
     for (const struct attach_point *point = block->attach_points; point; point = point->next) {
         if (layout->at_line_start && layout->source->text[point->span.begin] == '#') {
-            line_begin(layout); /* at the beginning of a line it would not be a probe */
+            line_begin(layout); /* At the beginning of a line, # would begin no probe. */
             text_char(layout->out, ',');
         }
         put(layout, point->span.begin, point->span.end);
@@ -302,7 +300,7 @@ static void put_block(struct layout *layout, const struct action_block *block)
     if (block->predicate) {
         struct lexer lexer = {.source = layout->source, .position = from};
         line_end(layout);
-        /* Comments before the predicate, then all of it. */
+        /* First the comments before the predicate, then the predicate itself. */
         while (lexer.position < body && strchr(" \t\r\n,", layout->source->text[lexer.position]))
             lexer.position++;
         lexer_skip_blanks(&lexer);
@@ -318,7 +316,7 @@ static void put_block(struct layout *layout, const struct action_block *block)
     put_tokens(layout, body, block->body->span.end, false);
 }
 
-/* The block that begins there; positions never go back. */
+/* Returns the block that begins at a position, or NULL. Must be called with positions that never get smaller. */
 static const struct action_block *block_at(struct layout *layout, uint32_t position)
 {
     while (layout->block && layout->block->attach_points->span.begin < position)
@@ -326,7 +324,8 @@ static const struct action_block *block_at(struct layout *layout, uint32_t posit
     return layout->block && layout->block->attach_points->span.begin == position ? layout->block : NULL;
 }
 
-/* From the word of a form to its end: the brace that closes it, or the ; behind. */
+/* Returns where a form ends that begins with the word at `begin`: behind the brace that closes it, or behind its
+ * ;. */
 static uint32_t form_end(const struct layout *layout, uint32_t begin)
 {
     struct lexer lexer = {.source = layout->source, .position = begin};
@@ -338,7 +337,7 @@ static uint32_t form_end(const struct layout *layout, uint32_t begin)
                                : TOKEN_END;
     for (;;) {
         struct token token = lexer_next(&lexer);
-        if (token.kind == last && last != TOKEN_END) { /* and its semicolon */
+        if (token.kind == last && last != TOKEN_END) { /* the semicolon belongs to the form */
             struct lexer ahead = lexer;
             struct token next = lexer_next(&ahead);
             return next.kind == TOKEN_SEMICOLON ? next.span.end : token.span.end;
@@ -353,7 +352,8 @@ static uint32_t form_end(const struct layout *layout, uint32_t begin)
     }
 }
 
-/* Definitions of C and lines of the preprocessor are not ours to lay out. at: where none begins. */
+/* Returns where the definition of C or the line of the preprocessor ends that begins at `at`, which stays as it is;
+ * `at` itself if none begins there. */
 static uint32_t c_end(const struct layout *layout, uint32_t at)
 {
     const struct script *script = layout->script;
@@ -389,7 +389,7 @@ static void put_script(struct layout *layout)
             at = begin + 1;
         } else {
             at = form_end(layout, begin);
-            /* name=probe: the block begins behind it. */
+            /* In name=probe the block begins behind the =. */
             const char *equals = memchr(layout->source->text + begin, '=', at - begin);
             lexer.position = equals ? (uint32_t)(equals + 1 - layout->source->text) : 0;
             uint32_t named = lexer.position;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Macros: every call becomes a copy of the body, in place. What is read:
+/* Macros: every call becomes a copy of the macro's body, in place. In the copy
  *
  *   a name that is a parameter becomes a copy of the argument, which was expanded where it stands;
  *   a parameter $p or @p becomes the variable or map that was given, and may be changed;
- *   any other variable gets a name that nobody else has, and any other map is refused;
- *   places of the copy belong to a copy of the source that knows where it was expanded.
+ *   any other variable gets a name that no other variable has, and any other map is refused;
+ *   spans belong to a copy of the source that knows where it was expanded.
  *
- * A macro does not call itself, and what comes out is bounded in number of nodes and in depth, so that
- * everybody behind may still recurse. */
+ * A macro must not call itself. The result is bounded in number of nodes and in depth, so that later passes may
+ * still recurse over the tree. */
 #include <string.h>
 
 #include "lang/parse/parse.h"
@@ -30,14 +30,14 @@ struct expander {
     bool gave_up;
 };
 
-struct expansion { /* of one call; the outermost has no macro */
+struct expansion { /* state of the expansion of one call; the outermost has no macro */
     struct expander *expander;
     const struct expansion *around;
     const struct macro *macro;
     const struct node *arguments;
     const struct source *source;
     unsigned number, depth;
-    bool is_first; /* of this macro */
+    bool is_first; /* first expansion of this macro */
 };
 
 static bool expand_visit(struct node *node, void *state);
@@ -49,7 +49,7 @@ static const char *parameter_name(const struct node *parameter)
                                             : parameter->name.name;
 }
 
-/* The argument for a parameter of this kind and name, or NULL. */
+/* Returns the argument for the parameter of this kind and name, or NULL if there is no such parameter. */
 static const struct node *argument_of(const struct expansion *expansion, enum node_kind kind,
                                       const char *name)
 {
@@ -65,14 +65,15 @@ static const struct node *argument_of(const struct expansion *expansion, enum no
 
 /* ---- types ---- */
 
-/* The type that was given for a parameter: typeof(…); NULL: it is a value, or no parameter. */
+/* Returns the type that was given for a parameter, as typeof(…); NULL if the argument is a value, or the name is no
+ * parameter. */
 static const struct node *type_argument(const struct expansion *expansion, const char *name)
 {
     const struct node *argument = name ? argument_of(expansion, NODE_NAME, name) : NULL;
     return argument && argument->kind == NODE_TYPEOF ? argument : NULL;
 }
 
-/* "t *" where t is a parameter that a type was given for. */
+/* Puts the given type into "t *", where t is a parameter for which a type was given. */
 static void bind_type(const struct expansion *expansion, struct type_name *name)
 {
     const struct node *given = type_argument(expansion, name->name);
@@ -82,7 +83,8 @@ static void bind_type(const struct expansion *expansion, struct type_name *name)
     name->name = NULL;
 }
 
-/* sizeof(t) and sizeof(t[2]) read as values as long as nobody knows that t is a type. */
+/* Turns the operand into a type in sizeof(t) and sizeof(t[2]), which the parser read as a value because it could
+ * not know that t is a type. */
 static void bind_type_question(const struct expansion *expansion, struct node *node)
 {
     struct type_name *name = &node->cast.name;
@@ -130,7 +132,7 @@ static bool macro_fits(const struct macro *macro, const struct node_list *argume
     return true;
 }
 
-/* How many of its parameters take variables or maps only: the narrowest definition is meant. */
+/* Returns how many parameters take only variables or maps. Of several definitions the narrowest one is meant. */
 static unsigned macro_narrowness(const struct macro *macro)
 {
     unsigned narrow = 0;
@@ -139,7 +141,8 @@ static unsigned macro_narrowness(const struct macro *macro)
     return narrow;
 }
 
-/* The definition that is meant; NULL: none fits, and closest is the one to talk about, if there is any. */
+/* Returns the definition that a call means, or NULL if none fits; then *closest is the one that the message is
+ * about, if there is any of that name. */
 static struct macro *macro_find(const struct script *script, const char *name,
                                 const struct node_list *arguments, const struct macro **closest)
 {
@@ -249,7 +252,7 @@ static void bind_map(const struct expansion *expansion, struct node *node)
                        node->map.name);
 }
 
-/* let $p; for ($p : …): what is declared there is not the parameter. */
+/* Reports a declaration inside of a macro that hides a parameter: let $p; for ($p : …). */
 static void refuse_shadow(const struct expansion *expansion, const struct node *declared, struct span span)
 {
     if (expansion->macro && declared && argument_of(expansion, NODE_VARIABLE, declared->variable.name))
@@ -295,7 +298,7 @@ static void expand_call(struct expansion *around, struct node *node, const char 
     if (body->kind == NODE_BLOCK)
         body->kind = NODE_BLOCK_VALUE;
     if (body->list.count == 1 && node_is_expression(body->list.first))
-        body = body->list.first; /* so that a constant is still one */
+        body = body->list.first; /* a constant argument must stay a constant for those who need one */
     node_walk(body, expand_visit, &expansion);
     *node = *body;
     node->next = next;
@@ -378,7 +381,7 @@ static bool expand_visit(struct node *node, void *state)
     }
 }
 
-/* Two definitions that the same call fits equally well. */
+/* Reports pairs of definitions that the same call would fit equally well. */
 static void refuse_doubles(struct expander *expander)
 {
     for (const struct macro *macro = expander->script->macros; macro; macro = macro->next)

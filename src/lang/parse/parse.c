@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Scripts and action blocks, and what all productions need: tokens, errors, recovery.
  *
- * Between blocks the script is text (attach points have their own rules), inside of predicates and blocks
- * it is tokens. The border is lexer.position: no token may be read beyond the brace that ends a block. */
+ * Between blocks the script is text (attach points have their own rules), in predicates and blocks it is tokens.
+ * lexer.position is the border: no token may be read beyond the brace that ends a block. */
 #include "lang/parse/parse.h"
 #include "lang/parse/parser.h"
 
@@ -18,8 +18,8 @@ bool parser_failed(const struct parser *parser)
     return parser->token.kind == TOKEN_FAILED;
 }
 
-/* Whether one more may be reported. The bound keeps a hopeless text from flooding the user, and the
- * reports' own search for doubles from taking long. */
+/* Whether one more error or warning may be reported. The bound keeps a hopeless text from flooding the user, and
+ * the search for duplicate reports from taking long. */
 static bool parser_may_report(struct parser *parser, enum severity severity, struct span span)
 {
     if (parser->gave_up)
@@ -81,7 +81,7 @@ void parser_fail(struct parser *parser, struct span span, const char *format, ..
     parser_set_failed(parser);
 }
 
-/* The text of a place for a message: short, and only what a terminal can show. */
+/* Returns the text of a span for a message: short, and only characters that a terminal can show. */
 static const char *parser_quote(struct parser *parser, struct span span)
 {
     const char *text = parser->source->text + span.begin;
@@ -187,17 +187,18 @@ static bool parser_at_end(const struct parser *parser)
     return parser->gave_up || parser->lexer.position >= parser->source->length;
 }
 
-/* Blanks and comments between attach points. */
+/* Skips blanks and comments between attach points. */
 static void parser_skip_blanks(struct parser *parser)
 {
     if (lexer_skip_blanks(&parser->lexer))
         return;
-    struct token token = lexer_next(&parser->lexer); /* has the text of the error, and goes to the end */
+    /* this token has the text of the error, and moves to the end of the source */
+    struct token token = lexer_next(&parser->lexer);
     parser_report(parser, DIAGNOSTIC_ERROR, token.span, "%s", token.error);
     parser_hint(parser, token.hint);
 }
 
-/* Behind an error before a block: at the { of the block, over anything else, or at the end. */
+/* Recovers from an error before a block: moves to the next { that is not in quotes, or to the end. */
 static void parser_find_block(struct parser *parser, uint32_t from)
 {
     bool quoted = false;
@@ -225,7 +226,7 @@ static struct node *parse_predicate(struct parser *parser)
     return NULL;
 }
 
-/* name=probe: names have no use yet, in any version of the language. */
+/* Skips the name in name=probe. Names have no use yet, in any version of the language. */
 static bool parser_skip_probe_name(struct parser *parser)
 {
     struct lexer ahead = parser->lexer;
@@ -309,8 +310,8 @@ static struct action_block *parse_action_block(struct parser *parser)
     return block;
 }
 
-/* Behind an error in a form: over tokens to a ; outside of braces, or to the } of the first block and a ;
- * behind it. */
+/* Recovers from an error in a form: passes over tokens to a ; outside of braces, or to the } of the first block and
+ * a ; behind it. */
 static void parser_pass_over(struct parser *parser)
 {
     unsigned depth = 0;
@@ -328,7 +329,7 @@ static void parser_pass_over(struct parser *parser)
     }
 }
 
-/* What the parser has just passed over is not of our language. */
+/* Marks what the parser has just passed over as a text that is not in spoor's language. */
 static void add_piece(struct parser *parser, struct script *script, uint32_t begin)
 {
     if (parser->source == script->source)
@@ -336,7 +337,7 @@ static void add_piece(struct parser *parser, struct script *script, uint32_t beg
             (struct c_piece){begin, parser->lexer.position};
 }
 
-/* A definition of C, or a line of the preprocessor. */
+/* Reads a definition of C or a line of the preprocessor. False: there is none at the position. */
 static bool parse_c_piece(struct parser *parser, struct script *script)
 {
     uint32_t begin = parser->lexer.position;

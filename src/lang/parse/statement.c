@@ -33,8 +33,8 @@ static bool token_begins_statement(const struct token *token)
     }
 }
 
-/* Behind an error: to the token behind the next ; or behind the next balanced block that looks like the
- * end of the statement, or to the } of the block around. What is wrong in between is not reported. */
+/* Recovers from an error: moves to the token behind the next ;, or behind the next balanced block that looks like
+ * the end of the statement, or to the } of the block around. Errors in between are not reported. */
 static void parser_recover(struct parser *parser)
 {
     unsigned depth = 0;
@@ -54,7 +54,7 @@ static void parser_recover(struct parser *parser)
         struct lexer before = parser->lexer;
         parser->token = lexer_next(&parser->lexer);
         if (kind == TOKEN_BRACE_CLOSE && !depth && token_begins_statement(&parser->token)) {
-            /* Read again by parser_advance, which reports. */
+            /* parser_advance() reads the token again, and reports its error. */
             parser->lexer = before;
             return parser_advance(parser);
         }
@@ -74,7 +74,7 @@ static struct node *parse_statements(struct parser *parser)
     for (;;) {
         if (parser_failed(parser)) {
             parser_recover(parser);
-            parser->gave_up |= parser->token.kind == TOKEN_END; /* and it was said that it ends too early */
+            parser->gave_up |= parser->token.kind == TOKEN_END; /* the end of the text has been reported */
         }
         if (parser->token.kind == TOKEN_BRACE_CLOSE || parser->token.kind == TOKEN_END)
             break;
@@ -89,7 +89,7 @@ static struct node *parse_statements(struct parser *parser)
         if (parser->hint_wanted)
             diagnose_hint(parser->diagnostics, "the block that is not closed begins at line %u, column %u",
                           position.line, position.column);
-        parser->gave_up = true; /* the blocks around are open too: one message is enough */
+        parser->gave_up = true; /* the blocks around it are not closed either: one message is enough */
     }
     struct node *block = node_new(parser->arena, NODE_BLOCK, span_between(open, parser->token.span));
     block->list = list;
@@ -116,7 +116,7 @@ struct node *parse_block(struct parser *parser)
 struct node *parse_body(struct parser *parser)
 {
     struct node *block = parse_statements(parser);
-    parser->token.kind = TOKEN_END; /* of the tokens: the } was the last */
+    parser->token.kind = TOKEN_END; /* the } was the last token: what follows is text */
     return block;
 }
 
@@ -174,7 +174,7 @@ bool block_to_value(struct node *block)
     } else if (last->kind == NODE_BLOCK) {
         block_to_value(last);
     } else {
-        *last = *last->unary.operand; /* it is the last: no next */
+        *last = *last->unary.operand; /* the last statement, which has no next one */
     }
     block->kind = NODE_BLOCK_VALUE;
     return true;
@@ -377,7 +377,7 @@ static struct node *parse_expression_statement(struct parser *parser)
     return node;
 }
 
-/* What a statement begins with. Those that end with a block need no semicolon. */
+/* The keywords that begin statements. Statements that end with a block need no semicolon. */
 static const struct statement_form {
     struct node *(*parse)(struct parser *parser);
     bool ends_with_block;

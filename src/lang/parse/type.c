@@ -2,7 +2,7 @@
 /* Names of types, and the expressions that are about types: casts, sizeof, offsetof, typeof, typeinfo and
  * container_of.
  *
- * Which names are types only the checker knows. Here a word is taken for one where nothing else can stand. */
+ * Only the checker knows which names are types. Here a word is taken for a type where nothing else can stand. */
 #include "lang/parse/parser.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@
 
 enum { SUFFIXES_MAX = 16, TYPE_WORD_MAX = 24, ELEMENTS_MAX = TYPE_NAME_OPEN - 1 };
 
-/* Whether a word, alone or behind the words of a type before it, can only name a type; any other name may
- * name one too. */
+/* Whether a word, alone or behind the words of a type before it, can only name a type. Any other name may be one,
+ * too. */
 static bool token_is_type_word(const struct token *token, const char *before)
 {
     char words[2 * TYPE_WORD_MAX + 2];
@@ -131,7 +131,7 @@ static bool token_begins_operand(const struct token *token)
     case TOKEN_PAREN_OPEN:
     case TOKEN_NOT:
     case TOKEN_COMPLEMENT: return true;
-    default: return false; /* also * & -: behind `(word)` they are binary */
+    default: return false; /* also * & -, which are binary operators behind `(word)` */
     }
 }
 
@@ -187,7 +187,8 @@ struct node *parse_cast(struct parser *parser)
     parser_advance(parser);
     if (!parse_type_name(parser, &name) || !parser_expect(parser, TOKEN_PAREN_CLOSE))
         return parser_no_node(parser);
-    name.span = parser_since(parser, first); /* with its parentheses: what messages show of a cast */
+    /* the span has the parentheses, because messages about a cast show them */
+    name.span = parser_since(parser, first);
     struct node *operand = parse_unary(parser);
     struct node *node = parser_node(parser, NODE_CAST, first);
     node->cast.name = name;
@@ -223,7 +224,8 @@ static const struct member_path *parse_members(struct parser *parser)
     return first;
 }
 
-/* of: type | expression behind the parenthesis, which is current. A lone word is kept as both. */
+/* of: type | expression behind the parenthesis, which is current. A lone word is kept as a type and as an
+ * expression. */
 static void parse_of(struct parser *parser, struct node *node)
 {
     bool is_type = parser_guess_type(parser) == TYPE_SURE;
@@ -264,7 +266,7 @@ struct node *parse_type_question(struct parser *parser)
 }
 
 /* container_of: 'container_of' '(' expression ',' type ',' members ')'
- * The type of the pointer stays, and with it where it points. */
+ * The pointer stays one, to bytes, while the offset is subtracted: so it is known in which address space it points. */
 struct node *parse_container_of(struct parser *parser, struct span first)
 {
     static const uint32_t pointer[1] = {0};

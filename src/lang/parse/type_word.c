@@ -13,8 +13,7 @@ static const struct {
     {"bool", &type_bool}, {"string", &type_string_empty}, {"void", &type_none},
 };
 
-/* C's words come in any order and number: "long unsigned int". Sizes are those of traced programs on 64 bits.
- */
+/* C's words come in any order and number: "long unsigned int". Sizes are those of traced programs of 64 bits. */
 enum { C_SIGNED, C_UNSIGNED, C_CHAR, C_SHORT, C_INT, C_LONG, C_WORDS };
 static const char *const c_words[C_WORDS] = {"signed", "unsigned", "char", "short", "int", "long"};
 
