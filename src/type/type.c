@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Types: making, comparing, joining, measuring, looking inside and naming them.
+/* Types: making, comparing, joining, measuring, searching and naming them.
  *
- * Types read from debug information are untrusted: they may be deep, wide, or point at themselves. Every
- * walk here is bounded by a depth or by a budget of steps, and two things are only called equal when the
- * walk ended. */
+ * Types that are read from debug information are untrusted: they may be deep, wide, or point at themselves. Every
+ * walk here is bounded by a depth or by a budget of steps, and two types are called equal only when the walk was
+ * completed. */
 #include "type/type.h"
 
 #include <string.h>
 
 enum {
-    TYPE_DEPTH = 32,    /* nesting that any walk follows */
+    TYPE_DEPTH = 32,    /* how deep a walk follows nested types */
     TYPE_BUDGET = 4096, /* steps of one comparison or search */
 };
 
@@ -25,8 +25,8 @@ const struct type type_u16 = {.kind = TYPE_INTEGER, .size = 2};
 const struct type type_u32 = {.kind = TYPE_INTEGER, .size = 4};
 const struct type type_u64 = {.kind = TYPE_INTEGER, .size = 8};
 
-/* What a kind is called, how many bytes of storage it takes when that is fixed (0: it depends), and what
- * sizeof says of it. In the order of enum type_kind. */
+/* For each kind its name, how many bytes of storage it takes if that is fixed (0: it depends), and what sizeof says
+ * of it. In the order of enum type_kind. */
 static const struct kind_facts {
     const char *name;
     uint8_t storage, size;
@@ -179,7 +179,7 @@ int type_element(const struct type *tuple, const struct type *other, uint32_t i)
         return -1;
     if (!type_is_record(tuple))
         return (int)i;
-    for (uint32_t k = 0; k < tuple->count; k++) /* mostly in the same place */
+    for (uint32_t k = 0; k < tuple->count; k++) /* begin with the same place, where it mostly is */
         if (same_text(tuple->fields[(i + k) % tuple->count].name, other->fields[i].name))
             return (int)((i + k) % tuple->count);
     return -1;
@@ -205,7 +205,7 @@ bool type_is_symbol(const struct type *type)
     return type->kind == TYPE_KSYM || type->kind == TYPE_USYM;
 }
 
-/* As of a member of a struct. */
+/* Returns the alignment of a type as a member of a struct. */
 static uint64_t c_alignment(const struct type *type)
 {
     uint64_t alignment = 1;
@@ -291,8 +291,8 @@ static bool fields_equal(const struct type *a, const struct type *b, unsigned de
     return true;
 }
 
-/* The first member that stands elsewhere in b or is called otherwise there; NULL: none. Not looked at are the members'
- * types: that could go round in circles, and would complete types that nobody asked for. */
+/* Returns the first member of `a` that has another place or another name in `b`; NULL: there is none. The types of
+ * members are not compared: that could go round in circles, and would complete types that are not needed. */
 static const struct field *other_member(const struct type *a, const struct type *b)
 {
     for (uint32_t i = 0; i < a->count; i++) {
@@ -309,8 +309,9 @@ static bool is_opaque(const struct type *type)
     return !type->complete && !type->size && !type->count;
 }
 
-/* A struct with a name is that name, whoever described it: the kernel's BTF, a format of tracefs, a program's debug
- * information, the script. Only where two descriptions are known and contradict each other they are two structs. */
+/* Whether two structs are equal. One with a name is known by it, no matter whether the kernel's BTF, a format of
+ * tracefs, a program's debug information or the script described it. Two descriptions that contradict each other
+ * are two structs. */
 static bool structs_equal(const struct type *a, const struct type *b, unsigned depth, unsigned *budget)
 {
     if (a->is_union != b->is_union || !same_text(a->name, b->name))
@@ -339,7 +340,7 @@ void type_difference(struct text *out, const struct type *a, const struct type *
                     member->name ? member->name : "");
 }
 
-/* Of two aggregations. */
+/* Whether two aggregations are of one kind with the same parameters. */
 static bool same_parameters(const struct type *a, const struct type *b)
 {
     bool same = a->aggregation == b->aggregation && a->minimum == b->minimum && a->maximum == b->maximum &&
@@ -401,7 +402,7 @@ bool type_equal(const struct type *a, const struct type *b)
     return equal_within(a, b, TYPE_DEPTH, &budget);
 }
 
-/* The integer that holds every value of both; int64 when none does. */
+/* Returns the integer that holds every value of both types; int64 if none does. */
 static const struct type *common_integer(const struct type *a, const struct type *b)
 {
     unsigned signed_size = 0, unsigned_size = 0;
@@ -425,8 +426,8 @@ static bool is_void(const struct type *type)
     return !type || type->kind == TYPE_NONE;
 }
 
-/* void* takes the other's target, an unknown space the other's space; kernel and user text under one
- * pointer is a pointer of unknown space. */
+/* Returns the pointer that holds both, or NULL. void* takes the other's target, and an unknown address space the
+ * other's; a pointer that may be of the kernel or of a process has an unknown one. */
 static const struct type *common_pointer(struct arena *arena, const struct type *a, const struct type *b)
 {
     const struct type *target = a->target;
@@ -622,7 +623,7 @@ static void describe_pointer(struct text *out, const struct type *type, unsigned
 
 static void describe_within(struct text *out, const struct type *type, unsigned depth)
 {
-    if (!depth || out->length > 4096) { /* nobody reads on */
+    if (!depth || out->length > 4096) { /* so that names of nested types stay readable */
         text_add(out, "...");
         return;
     }

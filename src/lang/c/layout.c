@@ -49,9 +49,8 @@ static uint32_t member_align(const struct c_layout *layout, const struct c_membe
     uint32_t align = is_packed ? 1 : member->typed.align;
     if (member->attributes.align > align)
         align = member->attributes.align;
-    return layout->pack && align > layout->pack ? layout->pack
-                                                /* #pragma pack is stronger than the member's own alignment */
-                                                : align;
+    /* #pragma pack is stronger than the member's own alignment. */
+    return layout->pack && align > layout->pack ? layout->pack : align;
 }
 
 static void add_bit_field(struct arena *arena, struct c_layout *layout, const struct c_member *member)

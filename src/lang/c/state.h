@@ -270,8 +270,8 @@ uint32_t c_align_of(const struct type *type); /* the alignment of a type for whi
 
 /* c/headers.c */
 const char *c_embedded_header(const char *name); /* NULL: none */
-const char *
-c_header_supplement(const char *name); /* what the kernel's own header of that name adds; NULL: nothing */
+/* what the kernel's own header of that name adds; NULL: nothing */
+const char *c_header_supplement(const char *name);
 extern const char c_predefined[];
 bool c_is_kernel_header(const char *name);
 

@@ -325,7 +325,7 @@ static const struct action_block *block_at(struct layout *layout, uint32_t posit
 }
 
 /* Returns where a form ends that begins with the word at `begin`: behind the brace that closes it, or behind its
- * ;. */
+ * semicolon. */
 static uint32_t form_end(const struct layout *layout, uint32_t begin)
 {
     struct lexer lexer = {.source = layout->source, .position = begin};

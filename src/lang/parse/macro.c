@@ -298,7 +298,8 @@ static void expand_call(struct expansion *around, struct node *node, const char 
     if (body->kind == NODE_BLOCK)
         body->kind = NODE_BLOCK_VALUE;
     if (body->list.count == 1 && node_is_expression(body->list.first))
-        body = body->list.first; /* a constant argument must stay a constant for those who need one */
+        /* without the block around it a constant stays a literal, which some builtins need */
+        body = body->list.first;
     node_walk(body, expand_visit, &expansion);
     *node = *body;
     node->next = next;
