@@ -81,7 +81,7 @@ int control_put(const struct control *control, const void *bytes, size_t length,
 
 /* ---- which tracepoints ---- */
 
-struct selection {     /* one of the words between commas */
+struct selection {     /* an item of a list with commas */
     const char *group; /* pattern; NULL: all */
     const char *name;  /* pattern; NULL: all */
     bool has_mask;
@@ -108,7 +108,7 @@ static struct selection parse_selection(char *word)
     return selection;
 }
 
-/* Groups of SPDK's are known by their numbers too. */
+/* Whether a pattern means a group. Groups of SPDK's format have numbers, too. */
 static bool is_group(const struct control *control, const char *pattern, const struct recording_group *group)
 {
     char number[16];
@@ -128,7 +128,7 @@ static bool is_selected(const struct control *control, const struct selection *s
     return !selection->name || !fnmatch(selection->name, tracepoint->name, 0);
 }
 
-/* Marks what a word selects; false: nothing. */
+/* Marks the tracepoints that an item selects. False: there are none. */
 static bool mark(const struct control *control, const struct selection *selection, uint8_t *marks)
 {
     const struct recording_model *model = recording_model(control->recording);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between control.c, which knows who is meant, and the formats, which know where in a program's memory to say
- * so. */
+/* Between control.c, which finds out which tracepoints, owners and objects are meant, and the formats, which know
+ * where in a program's memory that is stored. */
 #ifndef SPOOR_READER_CONTROL_FORMAT_H
 #define SPOOR_READER_CONTROL_FORMAT_H
 
@@ -22,10 +22,11 @@ extern const struct control_format control_format_spoor, control_format_spdk;
 struct control {
     struct recording *recording;
     const struct control_format *format;
-    int file; /* for writing; -1: only read */
+    int file; /* open for writing; -1: the recording is only read */
 };
 
-int control_fail(struct text *why, const char *what, const char *path, int error); /* returns error */
+/* writes the reason, and returns `error` */
+int control_fail(struct text *why, const char *what, const char *path, int error);
 int control_put(const struct control *control, const void *bytes, size_t length, uint64_t offset,
                 struct text *why);
 

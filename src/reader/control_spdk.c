@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steering SPDK's format. Its programs ask two things in the shared memory, the masks of the groups before
- * they record and nothing else: so tracepoints go on and off, and what was recorded so far can be declared
- * old; there is no filter. */
+/* Steers recordings of SPDK's format. Its programs read only the masks of the groups in the shared memory before
+ * they record. So tracepoints can be enabled and disabled, and what was recorded so far can be declared old, but
+ * there is no filter. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const struct spdk_state *state_of(const struct control *control)
     return control->recording->state;
 }
 
-/* Where the mask of a group stands, 0: nowhere. */
+/* Returns the offset of a group's mask; 0: it has none. */
 static uint64_t mask_offset(const struct control *control, uint32_t group)
 {
     uint64_t masks = 0;
@@ -85,7 +85,7 @@ static int clear(const struct control *control, struct text *why)
                                why);
 }
 
-/* Of a program that records no more: the newest event's. */
+/* Returns the stamp of the newest event, for a program that records no more. */
 static uint64_t newest(const struct control *control)
 {
     const struct recording_options options = {.only_cpu = -1, .whole = true};

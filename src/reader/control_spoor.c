@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steering spoor's own format: see "What others may write" in recorder/layout.h. */
+/* Steers recordings of spoor's own format: see "What others may write" in recorder/layout.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +126,7 @@ static int parse_filter(const struct control *control, const char *text, bool is
     return error;
 }
 
-/* The bit of all that are on. */
+/* Sets or clears the bit of all enabled tracepoints that makes them read the filter. */
 static int mark_filtered(const struct control *control, bool filtered, struct text *why)
 {
     int error = 0;
@@ -155,7 +155,7 @@ static int filter(const struct control *control, const char *owners, const char 
         error = mark_filtered(control, false, why);
         return error ? error : control_put(control, none, sizeof none, offset, why);
     }
-    /* The ids first, then how many; then all that are on ask. */
+    /* First the ids are written, then their number, and at last the bits that make tracepoints read the filter. */
     error = control_put(control, (uint8_t *)&wanted + sizeof none, sizeof wanted - sizeof none,
                         offset + sizeof none, why);
     if (!error)
@@ -172,7 +172,7 @@ static int clear(const struct control *control, struct text *why)
 
 /* ---- dump ---- */
 
-/* Stamp of the newest block, for a program that records no more. */
+/* Returns the stamp of the newest block, for a program that records no more. */
 static uint64_t newest_counter(const struct control *control)
 {
     const struct spoor_state *state = control->recording->state;
@@ -190,7 +190,7 @@ static uint64_t newest_counter(const struct control *control)
     return newest;
 }
 
-/* May a block hold something from `from` on? It may if its successor began later. */
+/* Whether a block may have records from the counter `from` on: it may if its successor began later. */
 static bool is_wanted(const struct control *control, uint64_t first, uint64_t slot, uint64_t from)
 {
     const uint64_t blocks = header_of(control)->ring_bytes / LAYOUT_BLOCK_BYTES;
@@ -204,9 +204,9 @@ static bool is_wanted(const struct control *control, uint64_t first, uint64_t sl
            after.sequence != block.sequence + 1 || after.counter >= from;
 }
 
-/* From a slot that is not wanted, nor the one behind it, to the one before the last of the hole that begins
- * there, so that the next to be looked at has data behind it, or is the ring's last. A hole costs its owner
- * nothing. */
+/* Called at a slot that is not wanted and whose successor is not either. If a hole begins there, returns the slot
+ * before the last one of the hole, so that the next slot has data behind it, or is the ring's last; else the slot
+ * itself. A hole costs the owner of a file nothing, so its slots must cost little here. */
 static uint64_t over_hole(const struct control *control, uint64_t first, uint64_t slot, uint64_t blocks)
 {
     const uint64_t data = recording_skip_hole(control->recording, first + (slot + 1) * LAYOUT_BLOCK_BYTES);
@@ -215,7 +215,7 @@ static uint64_t over_hole(const struct control *control, uint64_t first, uint64_
     return next > slot + 2 ? next - 2 : slot;
 }
 
-/* Those blocks of a ring that may hold something from `from` on, and their neighbours, which tell whether
+/* Writes those blocks of a ring that may have records from `from` on, and their neighbours, whose pages say whether
  * they are whole. */
 static int dump_ring(const struct control *control, int to, uint32_t index, uint64_t from)
 {
@@ -250,7 +250,7 @@ static int dump_newest(const struct control *control, int to, uint64_t nanosecon
         if (state->control.ring_states[i] == LAYOUT_RING_USED ||
             state->control.ring_states[i] == LAYOUT_RING_ENDED)
             error = dump_ring(control, to, i, from);
-    /* A hole at the end belongs to the recording, too. */
+    /* The copy is as long as the recording even if that ends with a hole. */
     struct stat status;
     if (!error && (fstat(to, &status) || ((uint64_t)status.st_size < control->recording->file_bytes &&
                                           ftruncate(to, (off_t)control->recording->file_bytes))))

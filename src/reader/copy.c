@@ -13,7 +13,7 @@ int copy_range(int from, int to, uint64_t offset, uint64_t bytes)
     char *part = malloc(PART);
     int error = part ? 0 : -ENOMEM;
     while (!error && bytes) {
-        /* A hole may be as large as it likes: it costs its owner nothing. */
+        /* Holes are passed over, because they may be of any size at no cost to the owner of the file. */
         const off_t data = lseek(from, (off_t)offset, SEEK_DATA);
         const uint64_t hole = data > (off_t)offset ? (uint64_t)data - offset : 0;
         if ((data < 0 && errno == ENXIO) || hole >= bytes)

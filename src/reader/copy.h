@@ -5,12 +5,12 @@
 
 #include <stdint.h>
 
-/* Everything in `from`, holes as holes, to `to`, an empty file. 0 or -errno. */
+/* Copies everything in `from` to the empty file `to`, with its holes. Returns 0 or -errno. */
 int copy_file(int from, int to);
-/* A copy in memory that goes away when it is closed; -errno. */
+/* Returns a copy in memory that goes away when it is closed, or -errno. */
 int copy_to_memory(int from);
-/* `bytes` at `offset`, as far as they are there, to where there was nothing yet or an older copy of them;
- * holes are left out. 0 or -errno. */
+/* Copies `bytes` at `offset`, as far as the file has them, to the same offset, where there is nothing yet or an
+ * older copy of them. Holes are left out. Returns 0 or -errno. */
 int copy_range(int from, int to, uint64_t offset, uint64_t bytes);
 
 #endif

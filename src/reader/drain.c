@@ -132,7 +132,8 @@ int drain_finish(struct drain *drain, struct text *why)
 {
     const int result = drain->format->round(drain, DRAIN_LAST, why);
     const int error = close_output(drain, why);
-    /* What could not be read is missing from the copy, which is else whole. */
+    /* Parts that could not be read are missing from the copy. This is an error, although everything else was
+     * written. */
     const int unread = *drain->source->read_error;
     if (result >= 0 && !error && unread)
         return drain_fail(why, "read everything in", recording_path(drain->source), -unread);
@@ -208,7 +209,7 @@ int drain_to_memory(struct recording *source, struct text *why)
         error = format->describe(&drain, why);
     if (!error)
         error = format->round(&drain, DRAIN_LAST, why);
-    if (error >= 0 && source->options.relate) { /* now, too */
+    if (error >= 0 && source->options.relate) { /* the relation to the boot clock is read at the end, too */
         const int described = format->describe(&drain, why);
         error = described ? described : error;
     }

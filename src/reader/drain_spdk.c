@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Draining SPDK's format: slots as they are, in chunks that say which they are (spdk.h).
+/* Drains SPDK's format: slots as they are, in chunks that say which slots they are (spdk.h).
  *
- * The invariant: a slot goes to the file only if, after it was copied, the writer's position was still so far
- * behind its next round that not even the event that it may be writing beyond the position reaches the slot.
- * Positions stand between events, so an event is cut only where slots before or after it were lost. */
+ * The invariant: a slot goes to the file only if the writer, after it was copied, was still so far from it that not
+ * even the event that it may be writing beyond its position reaches the slot. Positions stand between events, so
+ * that an event is cut only where slots before or after it were lost. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,33 +15,33 @@
 enum {
     BATCH = 2048,               /* slots that are copied at once */
     WORTH = 512,                /* slots that make a chunk worth writing */
-    MAIN_BYTES = 512,           /* of the first section */
-    WAIT_ROUNDS = 50,           /* until fewer are written */
-    DESCRIPTION_MAX = 4096,     /* of an owner; more is damage */
-    SECTIONS_BYTES = 512 << 20, /* all of them; more is damage */
+    MAIN_BYTES = 512,           /* bytes of the first section */
+    WAIT_ROUNDS = 50,           /* rounds after which fewer slots are written, too */
+    DESCRIPTION_MAX = 4096,     /* of an owner; a larger size is damage */
+    SECTIONS_BYTES = 512 << 20, /* of all sections; a larger size is damage */
 };
 
 struct drained_lcore {
-    uint64_t offset;     /* of its history in the program's file; 0: it has none */
+    uint64_t offset;     /* offset of its history in the program's file; 0: it has none */
     uint64_t slots;      /* offset of slot 0 */
     uint64_t slot_count; /* num_entries */
     uint64_t next;       /* number of the next slot */
-    uint64_t still;      /* the position, when it was seen not to move; 0: it was not; */
-    uint64_t still_from; /* then, the oldest slot that is whole */
-    unsigned waited;     /* rounds */
-    bool begun;          /* it was looked at: what is recorded from `next` on is given, or lost */
-    bool has_slots;      /* some were given */
+    uint64_t still;      /* the position at which it was seen not to move; 0: it moves */
+    uint64_t still_from; /* with `still`: the oldest slot that is whole */
+    unsigned waited;     /* how many rounds it has waited for enough slots to be worth writing */
+    bool begun;          /* what is recorded from `next` on is either copied or counted as lost */
+    bool has_slots;      /* slots of it have been written */
 };
 
 struct state {
-    struct spdk_header header; /* of the output */
+    struct spdk_header header; /* header of the output file */
     uint64_t from;             /* offsets of sections in the program's file */
     uint64_t sizes[SPDK_SECTIONS];
     struct spdk_stream stream;
     bool is_related;
-    struct relation relation;     /* then, to the boot clock */
+    struct relation relation;     /* if is_related: the relation to the boot clock */
     struct drained_lcore *lcores; /* SPDK_LCORES_MAX of them */
-    unsigned lcore_count;         /* those that there are are before this one */
+    unsigned lcore_count;         /* all that have a history are before this one */
     uint64_t offsets[SPDK_LCORES_MAX];
     struct {
         struct spdk_chunk head;
@@ -62,7 +62,7 @@ static bool read_history(const struct drain *drain, const struct drained_lcore *
     return recording_read_all(drain->source, history, sizeof *history, lcore->offset);
 }
 
-/* Those that have a history now. A program may give one to a thread later. */
+/* Finds the lcores that have a history now. A program may give one to a thread later. */
 static void find_lcores(struct drain *drain)
 {
     struct state *state = drain->state;
@@ -94,7 +94,7 @@ static void find_lcores(struct drain *drain)
 
 /* ---- the output file ---- */
 
-/* How long a section is, as its header says; 0: it is not there. */
+/* Returns how many bytes a section has according to its header; 0: there is none. */
 static uint64_t section_bytes(const struct drain *drain, int section)
 {
     static const uint16_t item_bytes[SPDK_SECTIONS] = {
@@ -129,7 +129,7 @@ static int plan(struct drain *drain, struct text *why)
         state->sizes[i] = section_bytes(drain, i);
         if (!state->sizes[i])
             continue;
-        if (state->sizes[i] > file_bytes - offset) /* the last may be shorter than its header is long */
+        if (state->sizes[i] > file_bytes - offset) /* the last section may end before its header says */
             state->sizes[i] = file_bytes - offset;
         state->header.offsets[i] = at;
         at = (at + state->sizes[i] + 7) & ~(uint64_t)7;
@@ -178,15 +178,15 @@ static int describe_spdk(struct drain *drain, struct text *why)
             error = copy_section(drain, i, why);
     if (!error)
         error = drain_write(drain, &state->stream, sizeof state->stream, sizeof state->header, why);
-    if (!error) /* last: before, it is no recording */
+    if (!error) /* The header is written last: without it the file is no recording. */
         error = drain_write(drain, &state->header, sizeof state->header, 0, why);
     return error;
 }
 
 /* ---- slots ---- */
 
-/* The oldest slot that the writer, at this position, is not about to overwrite. One that stands still overwrites
- * nothing, but may have begun to. */
+/* Returns the oldest slot that a writer at this position is not about to overwrite. A writer that stands still
+ * overwrites nothing, but may have begun to. */
 static uint64_t oldest_safe(const struct drained_lcore *lcore, uint64_t position)
 {
     if (lcore->still && lcore->still == position)
@@ -197,7 +197,7 @@ static uint64_t oldest_safe(const struct drained_lcore *lcore, uint64_t position
     return oldest < position ? oldest : position;
 }
 
-/* Where the writer stands: its newest slot, and those that the next event may go to. False: not all could be read. */
+/* What is around the writer's position: its newest slot, and those to which the next event may go. */
 struct brink {
     uint64_t position;
     struct spdk_slot slots[1 + SPDK_EVENT_SLOTS];
@@ -218,8 +218,8 @@ static bool read_brink(const struct drain *drain, const struct drained_lcore *lc
     return true;
 }
 
-/* Does the writer stand still? Then no more is withheld than what it has begun to overwrite, which it may have been
- * stopped at: slots that are newer than its newest event. */
+/* Finds out whether the writer stands still. Then only those slots are withheld that it has begun to overwrite when
+ * it was stopped: slots that are newer than its newest event. */
 static void look_for_stillness(const struct drain *drain, struct drained_lcore *lcore)
 {
     enum { LOOKS = 20, PAUSE = 100000 /* ns: no event takes both together to record */ };
@@ -253,7 +253,7 @@ static int write_chunk(struct drain *drain, unsigned index, const struct spdk_hi
     };
     memcpy(head.thread_name, history->thread_name, sizeof head.thread_name);
     head.check = spdk_chunk_check(&head);
-    /* The head directly before the slots that are left: one write, one chunk, whatever happens. */
+    /* The head goes directly before the slots that are left, so that one write makes one whole chunk. */
     uint8_t *begin = (uint8_t *)&state->batch->slots[skipped] - sizeof head;
     memcpy(begin, &head, sizeof head);
     return drain_append(drain, begin, sizeof head + count * sizeof(struct spdk_slot), why);
@@ -280,8 +280,7 @@ static void count_events(struct drain *drain, const struct spdk_slot *slots, uin
     drain->counts.blocks++;
 }
 
-/* Copies slots from `next` on, up to `end`, and writes those that were safe. How many the copy held; -errno.
- */
+/* Copies slots from `next` up to `end`, and writes those that were safe. Returns 0 or -errno. */
 static int drain_batch(struct drain *drain, unsigned index, uint64_t end, struct text *why)
 {
     struct state *state = drain->state;
@@ -303,7 +302,7 @@ static int drain_batch(struct drain *drain, unsigned index, uint64_t end, struct
     uint64_t skipped = safe > lcore->next ? safe - lcore->next : 0;
     if (skipped > count)
         skipped = count;
-    /* Of what is older than the dump is to be, nothing is lost. */
+    /* Slots that are older than the dump are not lost. */
     const bool is_choosing = drain->options.from && !lcore->has_slots;
     while (is_choosing && skipped < count && state->batch->slots[skipped].tsc < drain->options.from)
         skipped++;
@@ -344,8 +343,8 @@ static void skip_to(struct drain *drain, struct drained_lcore *lcore, uint64_t n
     lcore->next = next;
 }
 
-/* The first look at an lcore: what was overwritten by now does not belong to what is drained, and an empty chunk
- * says so. Of what the rings hold at an instant that is not said: it is as a copy of them. */
+/* Prepares an lcore that was not read before: what has been overwritten by now does not belong to the drained
+ * events, which an empty chunk says. A copy of what the rings have at one instant has no such chunk. */
 static int begin_lcore(struct drain *drain, unsigned index, const struct spdk_history *history,
                        struct text *why)
 {
@@ -362,7 +361,7 @@ static int begin_lcore(struct drain *drain, unsigned index, const struct spdk_hi
     return is_copy || drain->options.from ? 0 : write_chunk(drain, index, history, lcore->next, 0, 0, why);
 }
 
-/* One lcore. 1: it was more than a quarter full of what is new. */
+/* Drains one lcore. Returns 1 if more than a quarter of its ring was new. */
 static int drain_lcore(struct drain *drain, unsigned index, enum drain_round round, struct text *why)
 {
     struct state *state = drain->state;
@@ -385,7 +384,8 @@ static int drain_lcore(struct drain *drain, unsigned index, enum drain_round rou
         if (!read_history(drain, lcore, &history))
             return 0;
         uint64_t safe = oldest_safe(lcore, history.next_entry);
-        if (safe > lcore->next) { /* once more: go on with a lead, or it happens again and again */
+        /* overtaken again: go on with a lead, so that it does not happen over and over */
+        if (safe > lcore->next) {
             safe += is_overtaken && round != DRAIN_LAST ? lcore->slot_count / 8 : 0;
             is_overtaken = true;
             skip_to(drain, lcore, safe < end ? safe : end);
@@ -428,7 +428,7 @@ static int round_spdk(struct drain *drain, enum drain_round round, struct text *
 
 /* ---- opening ---- */
 
-/* The first reading; more come whenever the file is described. */
+/* Takes the first reading of both clocks; more are taken whenever the file is described. */
 static void relate(struct drain *drain)
 {
     struct state *state = drain->state;

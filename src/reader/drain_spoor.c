@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Draining spoor's own format: blocks as they are, into a file of kind LAYOUT_KIND_STREAM. */
+/* Drains spoor's own format: blocks as they are, into a file of kind LAYOUT_KIND_STREAM. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,12 @@
 enum { BATCH = 64 }; /* blocks that are copied at once */
 
 struct drained_ring {
-    uint64_t next;   /* sequence of the next block */
-    uint64_t number; /* of its first record, if nothing is lost */
+    uint64_t next;   /* sequence number of the next block */
+    uint64_t number; /* number of its first record, if nothing is lost */
     bool begun, was_there;
-    struct layout_block last;     /* header of the newest that was written */
-    uint64_t unfinished;          /* sequence of the block that was given last before it was full, */
-    uint64_t reserved, committed; /* and the ring's positions before that */
+    struct layout_block last;     /* header of the newest block that was written */
+    uint64_t unfinished;          /* the block that was written last before it was full, */
+    uint64_t reserved, committed; /* and the ring's positions before it was read */
 };
 
 struct state {
@@ -27,7 +27,7 @@ struct state {
     struct drained_ring *rings;
     struct layout_block *batch;
     bool has_looked;
-    int signing; /* the recording, for writing; -1: it may not be */
+    int signing; /* the recording, open for writing; -1: it must not be written */
 };
 
 /* ---- the output file ---- */
@@ -45,11 +45,11 @@ static int describe_spoor(struct drain *drain, struct text *why)
     if (!recording_read_all(drain->source, &control, sizeof control, header.control_offset))
         return drain_fail(why, "read", recording_path(drain->source), -EIO);
     if (drain->number > 1 && !control.from)
-        control.from = 1; /* what is older is in the file before */
+        control.from = 1; /* older records are in the file before */
     memset(control.ring_states, 0, sizeof control.ring_states);
     header.kind = LAYOUT_KIND_STREAM;
     error = drain_write(drain, &control, sizeof control, header.control_offset, why);
-    if (!error) /* the magic last */
+    if (!error) /* the magic is written last */
         error = drain_write(drain, (uint8_t *)&header + sizeof header.magic,
                             sizeof header - sizeof header.magic, sizeof header.magic, why);
     if (!error)
@@ -98,8 +98,8 @@ static bool read_ring(const struct drain *drain, uint64_t index, struct layout_r
                               state->header->rings_offset + index * state->header->ring_stride);
 }
 
-/* Copies blocks from `next` on, up to `end`, writes those that are whole. committed: the ring's, read before.
- * 0 or -errno. */
+/* Copies blocks from `next` up to `end`, and writes those that are whole. committed: the ring's position, which was
+ * read before. Returns 0 or -errno. */
 static int drain_batch(struct drain *drain, uint64_t index, uint64_t end, uint64_t committed,
                        struct text *why)
 {
@@ -115,7 +115,7 @@ static int drain_batch(struct drain *drain, uint64_t index, uint64_t end, uint64
                             slot * LAYOUT_BLOCK_BYTES;
     struct layout_ring control;
     bool is_read = recording_read_all(drain->source, state->batch, count * sizeof *state->batch, offset);
-    for (uint64_t i = 0; i < count && is_read; i++) /* those that are not surely whole, one by one */
+    for (uint64_t i = 0; i < count && is_read; i++) /* blocks that may not be whole are read one by one */
         if ((ring->next + i + 1) * LAYOUT_BLOCK_WORDS > committed &&
             !spoor_block_read(drain->source, offset + i * LAYOUT_BLOCK_BYTES, (uint32_t)index, ring->next + i,
                               committed, &state->batch[i]))
@@ -141,7 +141,7 @@ static int drain_batch(struct drain *drain, uint64_t index, uint64_t end, uint64
     return kept ? drain_append(drain, state->batch, kept * sizeof *state->batch, why) : 0;
 }
 
-/* The block at which the ring stands, as far as it is filled, if it has grown. */
+/* Writes the block that is being filled, as far as it is, if it has grown. */
 static int give_unfinished(struct drain *drain, uint64_t index, uint64_t sequence, struct text *why)
 {
     const struct state *state = drain->state;
@@ -169,7 +169,7 @@ static int give_unfinished(struct drain *drain, uint64_t index, uint64_t sequenc
     return drain_append(drain, block, sizeof *block, why);
 }
 
-/* One ring. 1: it was more than a quarter full of what is new. */
+/* Drains one ring. Returns 1 if more than a quarter of it was new. */
 static int drain_ring(struct drain *drain, uint64_t index, enum drain_round round, struct text *why)
 {
     const struct state *state = drain->state;
@@ -177,7 +177,7 @@ static int drain_ring(struct drain *drain, uint64_t index, enum drain_round roun
     const uint64_t blocks = state->header->ring_bytes / LAYOUT_BLOCK_BYTES;
     struct layout_ring control;
     if (!read_ring(drain, index, &control))
-        return 0; /* being made */
+        return 0; /* it is being made */
     const uint64_t reserved = layout_position(control.reserved, control.position_base);
     const uint64_t committed = layout_position(control.committed, control.position_base);
     const uint64_t newest = reserved / LAYOUT_BLOCK_WORDS; /* the block that is being filled */
@@ -186,7 +186,8 @@ static int drain_ring(struct drain *drain, uint64_t index, enum drain_round roun
         end = newest + 1;
     else if (committed / LAYOUT_BLOCK_WORDS < newest && newest - ring->next < blocks / 2)
         end = committed /
-              LAYOUT_BLOCK_WORDS; /* a record in an older block is not finished: wait, while there is room */
+              /* A record in an older block is not finished: wait for it while there is room in the ring. */
+              LAYOUT_BLOCK_WORDS;
     if (ring->next == 0)
         ring->next = 1;
     bool is_filled = false;
@@ -194,7 +195,7 @@ static int drain_ring(struct drain *drain, uint64_t index, enum drain_round roun
     if (share && end > share && ring->next < end - share)
         ring->next = end - share;
     if (newest >= blocks && ring->next <= newest - blocks) {
-        /* Overtaken; when that happens again and again, go on with a lead. */
+        /* The ring has overtaken the reader. It goes on with a lead, so that this does not happen over and over. */
         const uint64_t lead = ring->begun && round != DRAIN_LAST ? blocks / 8 : 0;
         ring->next = newest - blocks + 1 + lead;
     }
@@ -217,10 +218,10 @@ static int round_spoor(struct drain *drain, enum drain_round round, struct text 
         return drain_fail(why, "read", recording_path(drain->source), -EIO);
     for (uint64_t i = 0; i < state->header->ring_limit; i++) {
         const uint8_t ring = state->control.ring_states[i];
-        /* Unused ones may stand before others: two threads took one each, and only the second found space for it. */
+        /* Unused rings may come before others: two threads took one each, and only the second found space for it. */
         if (ring != LAYOUT_RING_USED && ring != LAYOUT_RING_ENDED)
             continue;
-        state->rings[i].was_there |= !state->has_looked; /* what it lost until now is history */
+        state->rings[i].was_there |= !state->has_looked; /* what it has lost until now is not counted */
         const int result = drain_ring(drain, i, round, why);
         if (result < 0)
             return result;
@@ -233,7 +234,8 @@ static int round_spoor(struct drain *drain, enum drain_round round, struct text 
     return is_filled;
 }
 
-/* Others may want to know who drains. It is not needed, so a file that may not be written is no error. */
+/* Writes into the recording which process drains it, for other tools. This is not needed, so a file that must not
+ * be written is no error. */
 static void sign(const struct drain *drain, uint64_t pid)
 {
     const struct state *state = drain->state;

@@ -80,7 +80,7 @@ static bool owner_passes(const char *value, const struct recording *recording,
     char *end;
     if (letter && value[0] == letter && isdigit((unsigned char)value[1]) &&
         strtoull(value + 1, &end, 10) == event->owner && !*end)
-        return true; /* leading zeros are decimal here: b08 */
+        return true; /* a number with leading zeros is decimal here: b08 */
     return is_number(value, event->owner) ||
            (is_known && owner.description_length && matches(value, owner.description));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which events are shown. Values of one kind are alternatives, kinds all have to agree. */
+/* Decides which events are shown. An event must pass every kind of filter that is given; values of one kind are
+ * alternatives. */
 #ifndef SPOOR_READER_FILTER_H
 #define SPOOR_READER_FILTER_H
 
@@ -24,14 +25,14 @@ struct filter {
         size_t count, room;
     } kinds[FILTER_KINDS];
     uint64_t from, to;    /* ns since the start; to 0: no end */
-    uint8_t *tracepoints; /* what is known already, by id: 0 nothing, 1 pass, 2 not */
+    uint8_t *tracepoints; /* results by the tracepoint's id: 0 not known yet, 1 passes, 2 does not */
 };
 
-/* Values separated by commas; the text is kept by reference. 0 or -errno. */
+/* Adds values, separated by commas; the text must live as long as the filter. Returns 0 or -errno. */
 int filter_add(struct filter *filter, enum filter_kind kind, char *values);
 bool filter_passes(struct filter *filter, const struct recording *recording,
                    const struct recording_event *event, const struct object_step *step);
-/* Is the time window over, so that nothing more can pass? */
+/* Whether the time window is over, so that no later event can pass. */
 bool filter_is_over(const struct filter *filter, const struct recording *recording,
                     const struct recording_event *event);
 void filter_free(struct filter *filter);

@@ -15,7 +15,7 @@
 #include "base/vector.h"
 #include "sym/process/proc.h"
 
-/* All of `text` up to `end` as a decimal number that is a pid; 0: it is none. */
+/* Reads all of the text up to `end` as a decimal pid; 0: it is none. */
 static uint32_t parse_pid(const char *text, const char *end)
 {
     uint64_t pid = 0;
@@ -27,7 +27,7 @@ static uint32_t parse_pid(const char *text, const char *end)
     return pid <= INT32_MAX ? (uint32_t)pid : 0;
 }
 
-/* Is it called like a recording? */
+/* Whether a file has the name of a recording. Fills in what the name says. */
 static bool parse_name(const char *file, struct find_entry *entry)
 {
     const size_t length = strlen(file), suffix = strlen(".spoor");
@@ -127,17 +127,18 @@ static bool is_chosen(const struct find_choice *choice, const struct find_entry 
            !(choice->pid && choice->pid != entry->pid) && !(choice->id && strcmp(choice->id, entry->id));
 }
 
-/* What a process has mapped. */
+/* The search through what a process has mapped. */
 struct sigbus_guard {
     const struct find_choice *choice;
-    pid_t inner; /* the id that it has for itself, which stands in names of files */
-    char *path;  /* of the newest that fits, NULL: none */
+    pid_t inner; /* its pid in its own namespace, which names of files have */
+    char *path;  /* path of the newest recording that fits; NULL: none yet */
     struct timespec changed;
-    int error; /* why one that fits, or all of them, cannot be looked at */
+    int error; /* why one that fits, or all mappings, cannot be read */
     char *unread;
 };
 
-/* A file with SPDK's shared memory id in its name does not say whose it is; here it is known. */
+/* Whether a mapping is of a file that is wanted. A name with SPDK's shared memory id does not say whose it is, but
+ * a mapping does. */
 static bool is_chosen_mapping(const struct sigbus_guard *mapped, const struct proc_mapping *mapping)
 {
     const char *file = strrchr(mapping->path, '/');
@@ -173,7 +174,7 @@ static void look_at_mapping(struct sigbus_guard *mapped, const struct proc_mappi
     text_free(&opened);
 }
 
-/* What a running process has mapped is found wherever it lies, in whatever namespaces that is. */
+/* Finds what a running process has mapped, wherever the file is and whatever namespaces the process is in. */
 static void find_mapped(struct sigbus_guard *mapped)
 {
     struct proc_maps maps;
@@ -189,7 +190,7 @@ static void find_mapped(struct sigbus_guard *mapped)
     proc_maps_free(&maps);
 }
 
-/* Why nothing of a process was found, as far as that is known. */
+/* Adds why nothing was found for a process, as far as that is known. */
 static void explain_process(const struct sigbus_guard *mapped, struct text *why)
 {
     const bool is_refused = mapped->error == -EACCES || mapped->error == -EPERM;
@@ -204,7 +205,7 @@ static void explain_process(const struct sigbus_guard *mapped, struct text *why)
         text_add(why, " (that is for its user, or for root)");
 }
 
-/* What is no name of a program, but of its file. */
+/* Adds that a given name is a path or that of a file, and not that of a program. */
 static void explain_name(const char *name, struct text *why)
 {
     struct find_entry entry = {0};
@@ -224,7 +225,8 @@ char *find_recording(const struct find_choice *choice, struct text *why)
     if (choice->pid)
         find_mapped(&mapped);
     path = mapped.path;
-    /* The name of a file tells an id in one namespace of ids, which is not ours for a process of another one. */
+    /* The name of a file has a pid of the writer's namespace, which means another process here if the namespaces
+     * differ. */
     const bool is_named_here = !choice->pid || mapped.inner == (pid_t)choice->pid;
     for (size_t i = 0; i < list.count && !path && is_named_here; i++) {
         if (is_chosen(choice, &list.items[i]))

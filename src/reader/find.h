@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where recordings are: /dev/shm and $SPOOR_TRACE_DIR, spoor's (NAME.PID.spoor) and SPDK's
- * (NAME_trace.pidPID, NAME_trace.ID); and of a process that is asked for, what it has mapped. By name only;
- * nothing is read. */
+/* Finds recordings: in /dev/shm and $SPOOR_TRACE_DIR, spoor's (NAME.PID.spoor) and SPDK's (NAME_trace.pidPID,
+ * NAME_trace.ID), and for a given process what it has mapped. Only names are read, no contents. */
 #ifndef SPOOR_READER_FIND_H
 #define SPOOR_READER_FIND_H
 
@@ -15,9 +14,9 @@
 
 struct find_entry {
     char *path;
-    char name[65]; /* of the program, as the file's name has it */
+    char name[65]; /* name of the program, as the file's name has it */
     char id[33];   /* SPDK's shared memory id, "" if there is none */
-    uint32_t pid;  /* 0: not in the name */
+    uint32_t pid;  /* 0: the file's name has none */
     bool is_spdk;
     uid_t owner;
     struct timespec changed;
@@ -29,15 +28,15 @@ struct find_list {
     size_t count, room;
 };
 
-/* 0 or -errno. */
+/* Lists all recordings. Returns 0 or -errno. */
 int find_recordings(struct find_list *list);
 void find_free(struct find_list *list);
 
-struct find_choice { /* NULL and 0 are not asked for */
+struct find_choice { /* members that are NULL or 0 are ignored */
     const char *name, *id;
     uint32_t pid;
 };
-/* Path of the newest that fits, malloc'ed; NULL, and why. */
+/* Returns the path of the newest recording that fits, which the caller frees; NULL: there is none, and why. */
 char *find_recording(const struct find_choice *choice, struct text *why);
 
 #endif

@@ -14,15 +14,18 @@
 
 enum {
     MILLISECOND = 1000000,
-    ASK_AFTER = 100 * MILLISECOND, /* whether the program lives: a few ms of /proc */
-    IDLE_ROUNDS = 64,              /* without anything new, after which pauses are longer */
+    /* how often it is checked whether the program lives, which takes a few ms of /proc */
+    ASK_AFTER = 100 * MILLISECOND,
+    IDLE_ROUNDS = 64,     /* rounds without anything new after which pauses are longer */
     SHARE_MIN = 16 << 10, /* bytes of each ring that a round may copy, however many rings there are */
 };
 
 struct follower {
-    struct drain drain; /* first: the thread's alone when there is one, like what is up to `lock` */
+    /* The first member: copy() is handed a pointer to it. Up to `lock`, everything is the thread's alone while
+     * there is one. */
+    struct drain drain;
     struct pieces copied;
-    uint64_t asked; /* ns */
+    uint64_t asked; /* when it was last checked whether the program lives, ns */
     bool lives;
 
     pthread_mutex_t lock; /* guards what follows */
@@ -30,10 +33,10 @@ struct follower {
     uint64_t seen;
     int error;
     bool has_ended, stops;
-    size_t rings;   /* that the program had when it was opened, or that the reader knows, if these are more */
-    bool is_wanted; /* the reader has nothing left that it may use */
+    size_t rings;   /* how many the program had when it was opened, or the reader knows, if these are more */
+    bool is_wanted; /* the reader has nothing left that it may use, and waits */
 
-    size_t bytes; /* of all pieces that there are; atomic */
+    size_t bytes; /* of all pieces that exist; accessed atomically */
     pthread_t thread;
     bool has_thread;
 };
@@ -83,8 +86,8 @@ static void hand_over(struct follower *follower)
     *copied = (struct pieces){0};
 }
 
-/* One round, whose pieces are ready when it is complete: none holds half an event of which the other half is
- * missing. 1: another one should come at once; 0; -errno. */
+/* Copies what is new. The pieces are handed over when the round is complete, so that no event is cut between
+ * rounds. Returns 1: another round should come at once; 0; or -errno. */
 static int look(struct follower *follower, size_t rings)
 {
     struct recording *recording = follower->drain.source;
@@ -96,7 +99,7 @@ static int look(struct follower *follower, size_t rings)
         follower->asked = time;
     }
     follower->drain.share = share > SHARE_MIN ? share : SHARE_MIN;
-    const uint64_t seen = recording_counter_now(); /* first the instant, then the rings */
+    const uint64_t seen = recording_counter_now(); /* the counter is read before the rings */
     const int result =
         follower->drain.format->round(&follower->drain, follower->lives ? DRAIN_NEW : DRAIN_LAST, &ignored);
     text_free(&ignored);
@@ -141,7 +144,7 @@ int follower_start(struct follower *follower)
 {
     if (follower->has_thread)
         return 0;
-    follower->has_thread = true; /* before: the thread looks at it */
+    follower->has_thread = true; /* set before, because the thread reads it */
     const int error = thread_start(&follower->thread, keep_up, follower);
     if (error)
         follower->has_thread = false;

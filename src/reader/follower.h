@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a living program records, copied into memory before it is overwritten, for a reader that is slower now and
+/* Copies what a living program records into memory before it is overwritten, for a reader that is slower now and
  * then, or waits for its own output.
  *
- * The copies come in pieces that are as a drained file has them (drain.h): some slots of one lcore behind their
- * struct spdk_chunk, or blocks of one ring. When there are as many as FOLLOWER_BYTES_MAX says, nothing is copied
- * until half of them are used, and of what is new by then the newest, as much as there is room for; unless the reader
- * has used all that it may use, because the newest may still be incomplete. So a reader that cannot keep up has few and
- * large gaps, and all between them.
+ * The copies come in pieces that are as in a drained file (drain.h): some slots of one lcore behind their struct
+ * spdk_chunk, or blocks of one ring. When these have FOLLOWER_BYTES_MAX bytes, nothing is copied until half of
+ * them are used, and then the newest of what is new, as much as there is room for. If the reader has used all that
+ * it may use, copying goes on at once, because the newest events may still be incomplete. So a reader that cannot
+ * keep up has few and large gaps, and everything between them.
  *
- * Who follows copies when he asks, in follower_take, or, after follower_start, has a thread that copies all the time. */
+ * Copies are made in follower_take(), or, after follower_start(), by a thread all the time. */
 #ifndef SPOOR_READER_FOLLOWER_H
 #define SPOOR_READER_FOLLOWER_H
 
@@ -29,25 +29,25 @@ struct piece {
     _Alignas(8) uint8_t content[];
 };
 
-struct pieces { /* in the order in which they came */
+struct pieces { /* a list in the order in which they came */
     struct piece *first, *last;
 };
 void pieces_add(struct pieces *pieces, struct piece *piece);
 
-/* 0, or -errno with the reason. The recording must outlive the follower. */
+/* Makes a follower of a recording, which must outlive it. Returns 0, or -errno with the reason. */
 int follower_make(struct recording *recording, struct follower **result, struct text *why);
-/* From now on a thread copies. It has the rights that its maker has now. 0 or -errno. */
+/* Starts a thread that copies from now on, with the rights that the caller has now. Returns 0 or -errno. */
 int follower_start(struct follower *follower);
 
 struct follower_look {
-    struct piece *pieces; /* new ones; each is to be given back by follower_drop */
-    uint64_t seen;        /* counter: all that was recorded before was looked at */
-    bool has_ended;       /* the program has, and these are the last pieces */
+    struct piece *pieces; /* new pieces, each of which the caller gives back with follower_drop() */
+    uint64_t seen;        /* all that was recorded before this counter has been copied */
+    bool has_ended;       /* the program has ended, and these are the last pieces */
 };
-/* 0 or -errno. */
+/* Takes what has been copied. Returns 0 or -errno. */
 int follower_take(struct follower *follower, struct follower_look *look);
 void follower_drop(struct follower *follower, struct piece *piece);
-/* The thread, before anything that it reads goes. NULL does nothing, here and there. */
+/* follower_stop() ends the thread, before anything that it reads is freed. Both do nothing for NULL. */
 void follower_stop(struct follower *follower);
 void follower_free(struct follower *follower);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between reader.c and the formats: a format fills the model and hands out events ring by ring; reader.c
- * merges. */
+/* Between reader.c and the formats: a format fills the model and hands out events ring by ring; reader.c merges
+ * them. */
 #ifndef SPOOR_READER_FORMAT_H
 #define SPOOR_READER_FORMAT_H
 
@@ -9,30 +9,33 @@
 #include "reader/reader.h"
 #include "reader/timeline.h"
 
-struct recording_source { /* a ring with a place in it; first member of a format's own struct */
-    uint64_t stamp;       /* of its next event */
+struct recording_source { /* a ring and how far it has been read; first member of a format's own struct */
+    uint64_t stamp;       /* stamp of its next event */
     uint64_t lost;        /* events or entries that are missing just before it */
-    uint64_t gap_end;     /* stamp of the first event behind the last gap within what was read; 0: none was */
+    uint64_t gap_end;     /* stamp of the first event behind the last gap that was met; 0: there was none */
     uint32_t index;
     bool ready;     /* there is a next event */
-    bool has_begun; /* an event of it was handed out */
+    bool has_begun; /* an event of it has been handed out */
 };
 
 struct recording_format {
     const char *name;
-    /* Could the file be of this format? `head` holds its first `length` bytes. */
+    /* Whether the file may be of this format. `head` is its first `length` bytes. */
     bool (*recognises)(const uint8_t *head, size_t length, uint64_t file_bytes);
-    int (*open)(struct recording *recording, struct text *why); /* all but the events */
-    int (*read)(struct recording *recording);                   /* the events of a file that nobody writes */
-    /* The source's next event is in `event`, except for what reader.c knows itself. Only when it is ready. */
+    int (*open)(struct recording *recording, struct text *why); /* reads everything but the events */
+    int (*read)(struct recording *recording); /* reads the events of a file that is not written any more */
+    /* Fills `event` with the source's next event, except for what reader.c sets itself. Only called when the source
+     * is ready. */
     void (*take)(struct recording *recording, struct recording_source *source, struct recording_event *event);
-    /* Goes to the event after it. Sets ready and stamp. */
+    /* Moves to the event after it, and sets `ready` and `stamp`. */
     void (*advance)(struct recording *recording, struct recording_source *source);
-    /* Followed: a piece goes to its source, which may be a new one. It is the format's from then on. */
+    /* Of a recording that is followed: adds a piece to its source, which may be a new one. The piece belongs to the
+     * format from then on. */
     int (*add_piece)(struct recording *recording, struct piece *piece);
-    /* After these: what else changes while the program runs. Sources that were not ready may be. */
+    /* Reads what else changes while the program runs, after pieces were added. Sources that were not ready may be
+     * so then. */
     int (*refresh)(struct recording *recording);
-    unsigned (*rings)(const struct recording *recording); /* how many the program has now */
+    unsigned (*rings)(const struct recording *recording); /* how many rings the program has now */
     void (*thread)(const struct recording_source *source, struct recording_thread *thread);
     bool (*is_live)(struct recording *recording);
     void (*close)(struct recording *recording);
@@ -54,59 +57,64 @@ struct recording {
     struct recording_options options;
     void *state; /* the format's */
     int file;
-    int *read_error; /* of the last read that failed; 0: all did what they should */
+    int *read_error; /* error of the last read that failed; 0: none failed */
     char *path;
     uint64_t file_bytes;
     bool live;
-    pid_t writer;              /* the process that was found to write it, 0: not known */
+    pid_t writer;              /* the process that writes it, as far as it was found; 0: not known */
     struct follower *follower; /* NULL: the recording is not followed, and its file does not change */
 
-    struct arena arena; /* the model */
+    struct arena arena; /* memory of the model */
     struct recording_model model;
     struct arena owner_arena;
     struct recording_owner_entry *owners;
     size_t owner_count;
 
     struct timeline timeline;
-    uint64_t own_clock, own_clocks; /* when we last looked at both clocks ourselves, how often we did */
-    /* Why times do not count on CLOCK_BOOTTIME; NULL: they do, of SPDK's format between these stamps. */
+    uint64_t own_clock, own_clocks; /* when this process last read both clocks itself, and how often it did */
+    /* Why times do not count on CLOCK_BOOTTIME; NULL: they do, in SPDK's format for stamps from related_from to
+     * related_to. */
     const char *unrelated;
     uint64_t related_from, related_to;
-    uint64_t related_error; /* the most that it was while it was followed, ns */
+    uint64_t related_error; /* the largest error while it was followed, ns */
     uint64_t start;         /* ns */
     uint64_t start_stamp;
-    uint64_t realtime; /* what to add to a time for CLOCK_REALTIME, ns; 0: unknown */
-    uint64_t ignore;   /* events with a stamp below are not shown */
-    uint64_t window;   /* events with a stamp below are outside of what is shown */
-    uint64_t limit;    /* events with a stamp above wait */
+    uint64_t realtime; /* added to a time it gives CLOCK_REALTIME, ns; 0: unknown */
+    uint64_t ignore;   /* events with a smaller stamp are not shown */
+    uint64_t window;   /* events with a smaller stamp are outside of what is shown */
+    uint64_t limit;    /* events with a larger stamp wait */
     struct recording_counts counts;
 
-    struct recording_source **sources; /* all */
+    struct recording_source **sources; /* all sources */
     size_t source_count, source_room;
-    struct recording_source **heap; /* those that are ready, but for `current` */
+    struct recording_source **heap; /* sources that are ready, without `current` */
     size_t heap_count, heap_room;
-    struct recording_source *current; /* gave the last event, or will give the next */
-    uint64_t gap_end;                 /* the last of all sources */
-    bool taken;                       /* its event was handed out: advance it before anything else */
+    struct recording_source *current; /* the source of the last event, or of the next */
+    uint64_t gap_end;                 /* the largest one of all sources */
+    bool taken;                       /* its event has been handed out: the next step is to advance it */
 };
 
-/* What was really read, which is less at the end of the file; 0 on an error. */
+/* Reads from the file. Returns how many bytes were read, which is less at the end of the file; 0 on an error. */
 size_t recording_read(const struct recording *recording, void *buffer, size_t bytes, uint64_t offset);
-/* All or nothing. */
+/* Reads all bytes, or returns false. */
 bool recording_read_all(const struct recording *recording, void *buffer, size_t bytes, uint64_t offset);
-/* Where data begins at or after an offset, UINT64_MAX: nowhere. Files with holes may be as large as they
- * like. */
+/* Returns where data begins at or after an offset; UINT64_MAX: there is none. Files with holes may be of any size. */
 uint64_t recording_skip_hole(const struct recording *recording, uint64_t offset);
-/* Up to where there is data from an offset on that is in no hole; the offset: not known. */
+/* Returns the end of the data that begins at an offset, where a hole begins; the offset itself if that is not
+ * known. */
 uint64_t recording_data_end(const struct recording *recording, uint64_t offset);
-/* Live: reads the counter and the boot clock together if it is time to. 0 or -errno. */
+/* Of a recording that is being written: reads the counter and the boot clock together if it is time to. Returns 0
+ * or -errno. */
 int recording_look_at_clock(struct recording *recording);
 int recording_add_source(struct recording *recording, struct recording_source *source);
-/* The same in place for the name of a thread: NUL-terminated, and zeros behind it. */
+/* Replaces, in the name of a thread, what could steer a terminal by '?', ends it with a NUL, and fills the rest
+ * with zeros. */
 void recording_clean_thread(char name[RECORDING_NAME]);
-/* A copy in the arena with everything that could steer a terminal made '?'; stops at NUL or `most` bytes. */
+/* Returns a copy in the arena in which everything that could steer a terminal is '?'. It ends at a NUL or after
+ * `most` bytes. */
 const char *recording_name(struct arena *arena, const char *text, size_t most);
 void recording_sort_owners(struct recording *recording);
-int recording_type_index(const struct recording_type *types, size_t count, uint32_t id); /* -1: none */
+/* -1: there is none */
+int recording_type_index(const struct recording_type *types, size_t count, uint32_t id);
 
 #endif

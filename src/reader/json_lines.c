@@ -21,7 +21,7 @@ struct item {
     struct item *newer, *older;
     uint64_t time;
     bool has_time;
-    size_t length; /* of the line; what it says follows it */
+    size_t length; /* of the line, which follows this struct, and behind it the text that was printed */
     size_t text_length;
     bool is_text;
     char bytes[];
@@ -30,14 +30,14 @@ struct item {
 struct json_lines {
     int file;
     const volatile int *stop;
-    char part[PART]; /* what was read */
+    char part[PART]; /* what was read from the file */
     size_t part_length, part_at;
     bool is_over;
-    struct text line, said;       /* scratch */
-    struct item *newest, *oldest; /* the window */
+    struct text line, said;       /* buffers for one line */
+    struct item *newest, *oldest; /* the window: lines that wait to be put in order */
     struct item *handed_out;
     size_t count, bytes;
-    uint64_t time, reached; /* of the last line read; of the newest handed out */
+    uint64_t time, reached; /* time of the last line that was read, and of the newest that was handed out */
     struct json_lines_counts counts;
 };
 
@@ -59,7 +59,7 @@ int json_lines_open(const char *path, const volatile int *stop, struct json_line
     return 0;
 }
 
-/* Until there is something to read, or the end. 0, or -errno. */
+/* Waits until there is something to read, or the end. Returns 0, or -errno. */
 static int wait_for_input(const struct json_lines *lines)
 {
     enum { LOOK_AGAIN_MS = 200 };
@@ -74,7 +74,8 @@ static int wait_for_input(const struct json_lines *lines)
     }
 }
 
-/* A line into lines->line: 1; 0: no more; else -errno. One that is too long comes cut, which is no JSON. */
+/* Reads a line into lines->line. Returns 1; 0 if there are no more; else -errno. A line that is too long is cut,
+ * and so is no JSON. */
 static int read_line(struct json_lines *lines)
 {
     text_clear(&lines->line);
@@ -116,7 +117,7 @@ static bool is_printed(const struct json_value *kind)
     return false;
 }
 
-/* Behind those that are not newer. */
+/* Puts a line into the window, behind those that are not newer. */
 static void join_window(struct json_lines *lines, struct item *item)
 {
     struct item *older = lines->newest;

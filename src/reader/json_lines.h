@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The output of a script, as lines of JSON, in order of time: what a recording is merged with.
+/* Reads the output of a script, as lines of JSON, in order of time, to merge it with a recording.
  *
- * A line's time is its member time_ns (CLOCK_BOOTTIME). One without stays behind the line before it. Lines
- * are nearly in order, since a script's output is: those that are a little late are put right in a window,
+ * The time of a line is its member time_ns (CLOCK_BOOTTIME). A line without one stays behind the line before it.
+ * Since a script's output is nearly in order, lines that are a little late are put in order in a window, so that
  * memory does not grow with their number. */
 #ifndef SPOOR_READER_JSON_LINES_H
 #define SPOOR_READER_JSON_LINES_H
@@ -16,25 +16,26 @@
 struct json_lines;
 
 struct json_line {
-    uint64_t time; /* or that of the line before it */
+    uint64_t time; /* that of the line before it if has_time is false */
     bool has_time;
     const char *json; /* the whole line */
     size_t length;
-    const char *text; /* if it is text that the script printed; else NULL */
+    const char *text; /* the text that the script printed; NULL: the line is something else */
     size_t text_length;
 };
 
 struct json_lines_counts {
     uint64_t lines, timed; /* timed: those that have a time */
-    uint64_t late;         /* stand behind newer ones */
-    uint64_t refused;      /* no JSON, or too long: left out */
+    uint64_t late;         /* lines that come after newer ones */
+    uint64_t refused;      /* lines that were left out: they are no JSON, or too long */
 };
 
-/* "-": standard input. 0, or -errno with the reason in `why`. Nothing waits here, also not for who is to
- * write into a pipe. stop: becomes true when nothing more is wanted; or NULL. */
+/* Opens a file; "-" is standard input. Returns 0, or -errno with the reason in `why`. It does not wait, not even
+ * for the writer of a pipe. stop: becomes true when nothing more is wanted; or NULL. */
 int json_lines_open(const char *path, const volatile int *stop, struct json_lines **result, struct text *why);
-/* The next line that is older than this: 1, and it holds until the next call; 0: none (`before` UINT64_MAX:
- * no more); else -errno; -EINTR: stopped, also in the midst of a line without an end. */
+/* Finds the next line that is older than `before`. Returns 1, and the line is valid until the next call; 0: there
+ * is none (`before` UINT64_MAX: there are no more); else -errno. -EINTR: `stop` was set, even in the middle of a
+ * line without an end. */
 int json_lines_next(struct json_lines *lines, uint64_t before, struct json_line *line);
 struct json_lines_counts json_lines_counts(const struct json_lines *lines);
 void json_lines_close(struct json_lines *lines);

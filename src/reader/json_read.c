@@ -35,7 +35,7 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-/* Four digits; -1: they are not. */
+/* Reads four hexadecimal digits; -1: they are none. */
 static int code_unit(const char *at, const char *end)
 {
     int code = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* JSON as others wrote it: is it that, and what are the members of an object? Nothing is built; a value is a
- * piece of the text. */
+/* Reads JSON that other programs wrote: checks that it is an object, and finds its members. Nothing is built; a
+ * value is a piece of the text. */
 #ifndef SPOOR_READER_JSON_READ_H
 #define SPOOR_READER_JSON_READ_H
 
@@ -10,21 +10,21 @@
 
 #include "base/text.h"
 
-struct json_value { /* from its first byte to its last; bytes NULL: none */
+struct json_value { /* a value's text, from its first byte to its last; bytes NULL: there is none */
     const char *bytes;
     size_t length;
 };
 
 struct json_wanted { /* a member of the outermost object */
     const char *name;
-    struct json_value value; /* of the first with this name */
+    struct json_value value; /* value of the first member with this name */
 };
 
-/* Is the text one whole object? Fills in what is wanted. */
+/* Whether the text is one whole object. Fills in the values of the members that are wanted. */
 bool json_read_object(const char *text, size_t length, struct json_wanted *wanted, size_t count);
-/* A string's text, as UTF-8; false: it is no string. */
+/* Appends the text of a string, as UTF-8. False: the value is no string. */
 bool json_read_string(const struct json_value *value, struct text *out);
-/* A whole number that is not negative, or a string of one; false: it is neither. */
+/* Reads a whole number that is not negative, or a string of one. False: the value is neither. */
 bool json_read_unsigned(const struct json_value *value, uint64_t *number);
 
 #endif

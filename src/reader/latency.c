@@ -7,8 +7,8 @@
 
 enum { ROWS = 1 << LATENCY_BITS };
 
-/* Octave 0 holds 0 to 63 one by one, octave n > 0 the values with n + 5 bits behind the first, in 64 steps.
- */
+/* Counts a value. Octave 0 has the values 0 to 63 one by one, octave n > 0 those with n + 5 bits behind the first,
+ * in 64 steps. */
 int latency_add(struct latency *latency, uint64_t value)
 {
     const unsigned top = value >> LATENCY_BITS ? 63u - (unsigned)__builtin_clzll(value) : LATENCY_BITS - 1;
@@ -105,7 +105,8 @@ static int add_pair(struct latency_table *table, struct latency_pair **chain, in
     return latency_add(&pair->latency, value);
 }
 
-/* As in a listing: the difference of two times, each of which is rounded to the nanosecond. */
+/* Returns the time between two stamps as a listing shows it: the difference of two times, each rounded to the
+ * nanosecond. */
 static uint64_t time_between(const struct latency_table *table, uint64_t from, uint64_t to)
 {
     return to > from ? recording_time(table->recording, to) - recording_time(table->recording, from) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two open-addressing tables, the young and the old. What is met moves to the young one; when that is full it
- * becomes the old one, and the old one is forgotten. Before it grows that far, those that have ended go to the old
- * one, and those that had gone there are forgotten. */
+/* Two hash tables with open addressing, the young and the old. An object that is met moves to the young one. When
+ * that is full it becomes the old one, and the old one is forgotten. Before it grows that far, objects that have
+ * ended move to the old one, and those that were there are forgotten. */
 #include "reader/objects.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 enum {
     YOUNG_MAX = 1 << 18,
     FIRST_SLOTS = 1 << 10,
-    SORTED_SLOTS = 1 << 15, /* from here on those that have ended make room for others */
+    SORTED_SLOTS = 1 << 15, /* from this size on, objects that have ended are removed first */
 };
 
 struct generation {
@@ -23,8 +23,8 @@ struct generation {
 struct objects {
     const struct recording *recording;
     struct generation young, old;
-    uint64_t numbers[256]; /* next of each type */
-    bool travels[256];     /* instances of this type were seen to go from ring to ring */
+    uint64_t numbers[256]; /* the next number of each type */
+    bool travels[256];     /* instances of this type have been seen to go from ring to ring */
 };
 
 static int generation_make(struct generation *generation, size_t slot_count)
@@ -37,7 +37,7 @@ static int generation_make(struct generation *generation, size_t slot_count)
     return generation->slots ? 0 : -ENOMEM;
 }
 
-/* The slot of an instance, or the free one where it would be. */
+/* Returns the slot of an instance, or the free one where it would be; NULL: there is no table. */
 static struct object *find(const struct generation *generation, int16_t type, uint64_t id)
 {
     if (!generation->slots)
@@ -66,7 +66,8 @@ static size_t count_ended(const struct generation *generation)
     return count;
 }
 
-/* Twice as many at least; and not fewer each time that ended ones go, only to be more again. */
+/* Returns how many slots a table for `count` objects has: at least twice as many, and never so few that it would
+ * have to grow again at once. */
 static size_t slots_for(size_t count)
 {
     size_t slots = SORTED_SLOTS;
@@ -75,7 +76,8 @@ static size_t slots_for(size_t count)
     return slots;
 }
 
-/* Those that live, young or old, become the young ones; the young ones that have ended are the old. */
+/* Makes all objects that have not ended, young or old, the young ones, and the young ones that have ended the old
+ * ones. */
 static int sort_ended(struct objects *objects, size_t living_most, size_t ended)
 {
     struct generation *young = &objects->young, *old = &objects->old, living, gone;
@@ -129,7 +131,7 @@ static int make_room(struct objects *objects)
     return 0;
 }
 
-/* Has a gap made it unknown what became of an instance, for an event of this ring? */
+/* Whether a gap has made it unknown what became of an instance, for an event of this ring. */
 static bool is_in_doubt(const struct objects *objects, const struct object *object, uint32_t source)
 {
     const struct recording *recording = objects->recording;
@@ -144,8 +146,8 @@ static struct object unknown_object(int16_t type, uint64_t id)
         .id = id, .number = OBJECT_UNNUMBERED, .parent = OBJECT_UNNUMBERED, .type = type, .parent_type = -1};
 }
 
-/* The instance that is known by this id to an event of a ring, now young; if none is, a new one with number
- * OBJECT_UNNUMBERED. */
+/* Returns the instance that this id means in an event of a ring, which is young from now on; if there is none, a
+ * new one with the number OBJECT_UNNUMBERED. */
 static struct object *meet(struct objects *objects, int16_t type, uint64_t id, uint32_t source, bool *is_new)
 {
     struct object *young = find(&objects->young, type, id);
@@ -203,7 +205,7 @@ static void follow_relations(const struct objects *objects, const struct recordi
         const struct recording_relation *relation = &tracepoint->relations[i];
         const uint64_t id = event->words[relation->argument];
         const struct object *object = look(objects, relation->object, id, event->source);
-        if (!object) /* one argument may be related to several types: what is not known is not it */
+        if (!object) /* an argument may be related to several types, of which only one has the object */
             continue;
         step->related[step->related_count].type = relation->object;
         step->related[step->related_count].number = object->number;

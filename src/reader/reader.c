@@ -144,7 +144,7 @@ static int heap_build(struct recording *recording)
     return 0;
 }
 
-/* What was overwritten before the first event of a ring is what it went round over. */
+/* Counts an event. What was overwritten before the first event of a ring is older, because the ring went round. */
 static void count_event(struct recording *recording, const struct recording_source *source)
 {
     struct recording_counts *counts = &recording->counts;
@@ -156,7 +156,8 @@ static void count_event(struct recording *recording, const struct recording_sour
     counts->is_all = false;
 }
 
-/* What is missing before the first event of a source is no gap: the recording begins behind it. */
+/* Notes a gap in front of a source's next event. What is missing before its first event is no gap: the recording
+ * begins behind it. */
 static void note_gap(struct recording *recording, struct recording_source *source)
 {
     if (!source->lost || !source->has_begun)
@@ -168,7 +169,7 @@ static void note_gap(struct recording *recording, struct recording_source *sourc
             recording->gap_end = recording->sources[i]->gap_end;
 }
 
-/* The bytes of an event stay where they are until the next is asked for. */
+/* Leaves the event that was handed out last. Its bytes stay where they are until the next one is asked for. */
 static void leave_event(struct recording *recording)
 {
     if (recording->taken) {
@@ -199,7 +200,7 @@ int recording_next(struct recording *recording, struct recording_event *event)
     }
     source = recording->current;
     if (source->stamp > recording->limit) {
-        recording->counts.is_all = true; /* up to now */
+        recording->counts.is_all = true; /* everything that there is now */
         return 0;
     }
     recording->format->take(recording, source, event);
@@ -216,8 +217,8 @@ int recording_next(struct recording *recording, struct recording_event *event)
 
 /* ---- live ---- */
 
-/* All events up to here are visible when the rings are read after `now`, unless a thread was stopped for
- * longer than this between taking the time and finishing the record. */
+/* Returns the counter up to which all events are visible if the rings are read after `now`, unless a thread was
+ * stopped for longer than the delay between reading the counter and finishing the record. */
 static uint64_t safe_limit(const struct recording *recording, uint64_t now)
 {
     const uint64_t delay = recording->timeline.rate / 50;
@@ -237,7 +238,7 @@ int recording_look_at_clock(struct recording *recording)
     enum {
         YOUNG = 64,
         OFTEN = 16
-    }; /* a program that records little tells its clocks seldom, and rates are rough */
+    }; /* a program that records little stores clocks seldom, and rates are rough */
     const uint64_t rate = recording->timeline.rate,
                    apart = recording->own_clocks < YOUNG ? rate / OFTEN : rate;
     if (!recording->live || (recording->own_clocks && recording_counter_now() - recording->own_clock < apart))
@@ -250,13 +251,14 @@ int recording_look_at_clock(struct recording *recording)
 
 /* ---- opening ---- */
 
-/* As it is now, in memory; SPDK's rings, which tell nothing of what is whole in them, slot by slot. */
+/* Returns a copy of the recording in memory, as it is now. SPDK's rings are copied slot by slot, because nothing in
+ * them says what is whole. */
 static int copy_now(struct recording *recording, struct text *why)
 {
     return recording_is_spdk(recording) ? drain_to_memory(recording, why) : copy_to_memory(recording->file);
 }
 
-/* Goes on with a copy. */
+/* Replaces the recording by a copy in memory. */
 static int freeze(struct recording **recording, struct text *why)
 {
     const struct recording_options options = (*recording)->options;
@@ -267,13 +269,14 @@ static int freeze(struct recording **recording, struct text *why)
     else if (!why->length)
         text_printf(why, "cannot copy the recording to memory: %s", strerror(-error));
     if (!error && frozen->unrelated && (*recording)->unrelated)
-        frozen->unrelated = (*recording)->unrelated; /* which knows the program */
+        /* the reason that was found from the program is better than that of the copy */
+        frozen->unrelated = (*recording)->unrelated;
     recording_close(*recording);
     *recording = error ? NULL : frozen;
     return error;
 }
 
-/* What was recorded since the last look, from the follower. */
+/* Takes from the follower what was recorded since the last look. */
 static int look(struct recording *recording)
 {
     struct follower_look look;
@@ -283,7 +286,7 @@ static int look(struct recording *recording)
         const int added = recording->format->add_piece(recording, piece);
         error = error ? error : added;
     }
-    if (look.has_ended) /* not else: the thread reads it */
+    if (look.has_ended) /* written only here, because the thread reads it until then */
         recording->live = false;
     recording->limit = recording->live ? safe_limit(recording, look.seen) : UINT64_MAX;
     const int refreshed = recording->format->refresh(recording);
@@ -433,7 +436,7 @@ int recording_name_values(struct recording *recording, const char *tracepoint, c
             values[i].value, recording_name(&recording->arena, values[i].name, strlen(values[i].name))};
     *enumeration = (struct recording_enumeration){.values = own, .count = count};
     for (size_t i = 0; i < model->tracepoint_room; i++) {
-        /* Formats make them in the arena, to be changed. */
+        /* Formats make tracepoints in the arena, so that they may be changed. */
         struct recording_tracepoint *declared =
             (struct recording_tracepoint *)(uintptr_t)model->tracepoints[i];
         for (unsigned j = 0; declared && j < declared->argument_count; j++) {
@@ -477,7 +480,8 @@ bool recording_owner_at(const struct recording *recording, size_t index, struct 
     return true;
 }
 
-/* Owners are in the order of ids, those with one id in the order of time. */
+/* Whether an owner comes behind the one of an event. Owners are in the order of ids, those with one id in the order
+ * of time. */
 static bool is_later_than(const struct recording_owner_entry *owner, const struct recording_event *event)
 {
     return owner->id > event->owner || (owner->id == event->owner && owner->since > event->stamp);
@@ -634,7 +638,8 @@ struct recording_counts recording_counts(const struct recording *recording)
     struct recording_counts counts = recording->counts;
     if (recording->options.model_only)
         counts.sources = recording->format->rings(recording);
-    for (size_t i = 0; i < recording->source_count; i++) /* those of which no event was handed out yet */
+    /* sources of which no event has been handed out yet */
+    for (size_t i = 0; i < recording->source_count; i++)
         if (!recording->sources[i]->has_begun)
             counts.older += recording->sources[i]->lost;
     counts.read_error = __atomic_load_n(recording->read_error, __ATOMIC_RELAXED);

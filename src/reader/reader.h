@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recordings: one interface over every format (spoor's own, SPDK's), whether the file is a copy, was left by
- * a dead program, or is the shared memory of one that runs at full speed.
+/* Recordings: one interface over every format (spoor's own, SPDK's), whether the file is a copy, was left by a dead
+ * program, or is the shared memory of a running one.
  *
- * Not here: what happens to objects (objects.h), choosing (filter.h, find.h), printing (print/event.h).
- * The invariant: everything in the file is untrusted and may change while it is read. It is never mapped,
- * only copied with pread, and what is used is checked in the copy. So there is no SIGBUS, no torn record, no
- * wild access. */
+ * Other files follow the lives of objects (objects.h), choose (filter.h, find.h), and print (print/event.h).
+ * The invariant: everything in the file is untrusted and may change while it is read. It is never mapped, only
+ * copied with pread(), and what is used is checked in the copy. So there is no SIGBUS, no torn record, no wild
+ * access. */
 #ifndef SPOOR_READER_READER_H
 #define SPOOR_READER_READER_H
 
@@ -69,8 +69,8 @@ struct recording_tracepoint {
     uint32_t id;
     const char *name;
     const struct recording_group *group; /* never NULL */
-    uint32_t index;                      /* in its group */
-    int16_t object, owner;               /* indexes of types, -1: none, or not told */
+    uint32_t index;                      /* its index in the group */
+    int16_t object, owner;               /* indexes of types; -1: there is none, or it is unknown */
     uint8_t life;
     uint8_t argument_count, relation_count;
     struct recording_argument arguments[RECORDING_ARGUMENTS_MAX];
@@ -97,14 +97,14 @@ struct recording_owner {
     uint64_t since, until; /* counter */
 };
 
-/* The name of a value, or NULL. */
+/* Returns the name of a value, or NULL. */
 const char *recording_enumerator(const struct recording_enumeration *enumeration, uint64_t value);
-/* From now on values of an argument, of the tracepoints that a pattern (sym/glob.h) means, NULL: of all, have these names,
- * in ascending order; *named: how many arguments that are numbers there are. 0 or -ENOMEM. */
+/* Gives names to values of an argument, in ascending order, in the tracepoints that a pattern (sym/glob.h) matches;
+ * NULL: in all. *named: in how many tracepoints the argument is a number. Returns 0 or -ENOMEM. */
 struct recording;
 int recording_name_values(struct recording *recording, const char *tracepoint, const char *argument,
                           const struct recording_enumerator *values, size_t count, unsigned *named);
-/* Do events of this type ever say that an object ends? Those of SPDK's format never do. */
+/* Whether events about this type ever say that an object ends. Those of SPDK's format never do. */
 bool recording_has_explicit_ends(const struct recording_model *model, int16_t type);
 
 /* ---- events ---- */
@@ -119,13 +119,13 @@ struct recording_event {
     uint32_t size;
     uint32_t thread;         /* id of the thread; of SPDK's format, the lcore */
     const char *thread_name; /* RECORDING_NAME bytes, zeros behind the name; "" if unknown */
-    uint32_t source;         /* ring: index as of recording_thread */
+    uint32_t source;         /* its ring: an index for recording_thread() */
     /* As many as the tracepoint has arguments. Of a string: length of the whole text << 32 | offset in
      * `bytes` << 16 | bytes that are there. Offset 0: a null pointer. */
     const uint64_t *words;
     const uint8_t *bytes;
-    uint64_t lost;   /* events of this ring that are missing just before this one */
-    bool is_outside; /* before the time that is shown: it tells of objects, and is not to be shown itself */
+    uint64_t lost;   /* how many events of this ring are missing just before this one */
+    bool is_outside; /* it is before the time that is shown: objects.h must see it, but it is not shown */
 };
 
 struct recording_text {
@@ -147,68 +147,70 @@ struct recording_options {
     int64_t only_cpu; /* -1: all */
 };
 
-/* 0, or -errno with the reason in `why`. The file is opened for reading only. Of a recording that is being written
- * and is not to be followed, what is there now is copied first: nothing is overwritten while it is read, and it is
- * no longer live. */
+/* Opens a recording. Returns 0, or -errno with the reason in `why`. The file is opened for reading only. A
+ * recording that is being written and is not to be followed is copied first: nothing is overwritten while it is
+ * read, and it is not live any more. */
 int recording_open(const char *path, const struct recording_options *options, struct recording **result,
                    struct text *why);
-/* The same with a descriptor, which then belongs to the recording. */
+/* As recording_open(), with a descriptor, which belongs to the recording from then on. */
 int recording_open_file(int file, const char *path, const struct recording_options *options,
                         struct recording **result, struct text *why);
-/* The same file once more, whatever its name leads to by now. */
+/* Opens the file of a recording once more, even if its name now leads to another one. */
 int recording_again(const struct recording *recording, const struct recording_options *options,
                     struct recording **result, struct text *why);
 void recording_close(struct recording *recording);
 
-/* The next event in order of time: 1; 0: no more (for now), else -errno. The event's pointers hold until the
- * next call. */
+/* Reads the next event in order of time. Returns 1; 0 if there are no more (for now); else -errno. The event's
+ * pointers are valid until the next call. */
 int recording_next(struct recording *recording, struct recording_event *event);
 
-/* Stamp of the first event behind the newest gap of a ring, or of all: a gap is where events of the ring are missing
- * between two that were handed out, and it is known when the first of these has been. 0: there was none;
- * UINT64_MAX: it is not known yet where it ends. */
+/* Returns the stamp of the first event behind the newest gap of a ring, or of all rings. A gap is where events of
+ * the ring are missing between two that are handed out; it is known when the first of these has been. 0: there was
+ * none; UINT64_MAX: its end is not known yet. */
 #define RECORDING_ALL_SOURCES UINT32_MAX
 uint64_t recording_gap_end(const struct recording *recording, uint32_t source);
 
-/* Live: from now on a thread, with the rights that the caller has, copies what is recorded before it is
- * overwritten; recording_refresh takes what it has. 0 or -errno. */
+/* Of a recording that is being written: starts a thread, with the rights of the caller, that copies what is
+ * recorded before it is overwritten; recording_refresh() takes what it has. Returns 0 or -errno. */
 int recording_keep_up(struct recording *recording);
 
-/* Live: looks for what has been recorded since. Afterwards recording_next goes on, up to an instant so long
- * ago that no event before it can still be on its way. 1: the program lives; 0: it has ended, and everything
- * will come now. */
+/* Of a recording that is being written: looks for new events. Afterwards recording_next() goes on, up to a time so
+ * long ago that no earlier event can still be on its way. Returns 1 if the program lives, 0 if it has ended and
+ * everything comes now, or -errno. */
 int recording_refresh(struct recording *recording);
-/* How long ago that instant is now, ns. */
+/* Returns how long ago that time is now, ns. */
 uint64_t recording_behind(const struct recording *recording);
 
 const struct recording_model *recording_model(const struct recording *recording);
-/* Whom this id meant at that instant; false: nobody is known. */
+/* Finds the owner that the id of an event meant at its time. False: none is known. */
 bool recording_owner(const struct recording *recording, const struct recording_event *event,
                      struct recording_owner *owner);
-/* The nth description, in order of id and time; false: no more. */
+/* Finds the description at an index, in the order of id and time. False: there are no more. */
 bool recording_owner_at(const struct recording *recording, size_t index, struct recording_owner *owner);
 
 struct recording_thread {
     uint32_t id;
     char name[17];
 };
-/* The thread of the nth ring, as far as it was read; false: no more rings. */
+/* Finds the thread of the ring at an index, as far as it was read. False: there are no more rings. */
 bool recording_thread(const struct recording *recording, size_t index, struct recording_thread *thread);
 
-uint64_t recording_counter_now(void); /* of this CPU */
-/* Nanoseconds on the recording's clock (CLOCK_BOOTTIME; SPDK's format, unless related: since its first event). Never
- * decreases with the stamp. */
+uint64_t recording_counter_now(void); /* the counter of the CPU that runs this */
+/* Returns nanoseconds on the recording's clock (CLOCK_BOOTTIME; in SPDK's format, unless it is related, since its
+ * first event). Never decreases with the stamp. */
 uint64_t recording_time(const struct recording *recording, uint64_t stamp);
-uint64_t recording_realtime(const struct recording *recording);   /* CLOCK_REALTIME minus that; 0: unknown */
+/* added to a time it gives CLOCK_REALTIME; 0: unknown */
+uint64_t recording_realtime(const struct recording *recording);
 bool recording_clock_is_known(const struct recording *recording); /* false: times only count from its start */
-uint64_t recording_start(const struct recording *recording);      /* what "since the start" counts from, ns;
-                                                                   SPDK's format: the first that is not outside */
-uint64_t recording_start_stamp(const struct recording *recording); /* the same in the CPU's counter */
-uint64_t recording_rate(const struct recording *recording);        /* of the counter, Hz */
-uint64_t recording_clock_error(const struct recording *recording); /* times are right within +- this, ns */
-/* Why times do not count on CLOCK_BOOTTIME. NULL: they do. */
+/* what "since the start" counts from, ns; in SPDK's format the first event that is not outside */
+uint64_t recording_start(const struct recording *recording);
+uint64_t recording_start_stamp(const struct recording *recording); /* recording_start() as a stamp */
+uint64_t recording_rate(const struct recording *recording); /* how often the counter ticks per second */
+/* how much too early or too late times may be, ns */
+uint64_t recording_clock_error(const struct recording *recording);
+/* Returns why times do not count on CLOCK_BOOTTIME. NULL: they do. */
 const char *recording_unrelated(const struct recording *recording);
-/* Of SPDK's format: that they do, and how exactly, in words. */
+/* Of SPDK's format: writes that times count on CLOCK_BOOTTIME, and how exactly, in words. */
 void recording_describe_relation(const struct recording *recording, struct text *out);
 
 bool recording_is_live(const struct recording *recording);
@@ -225,24 +227,25 @@ enum recording_lost { /* why the program could not record */
 };
 
 struct recording_counts {
-    uint64_t overwritten; /* gone before or while we read; SPDK's format: entries, of which an event has one
-                             or more */
-    uint64_t
-        older; /* of these: before the first event of a ring, which goes round for as long as it is written */
-    uint64_t events; /* that were handed out; from and to: stamps of the first and the last */
+    /* overwritten before or while it was read; in SPDK's format entries, of which an event has one or more */
+    uint64_t overwritten;
+    /* those of `overwritten` that were before the first event of a ring, which goes round as long as it is
+     * written */
+    uint64_t older;
+    uint64_t events; /* how many were handed out; from and to: stamps of the first and the last */
     uint64_t from, to;
-    bool is_all;   /* there were no more */
+    bool is_all;   /* all events were read */
     uint64_t lost; /* never recorded, for whatever reason */
     uint64_t lost_by[RECORDING_LOST_COUNT];
     uint64_t owners_lost;
     uint64_t damaged;     /* blocks or entries that make no sense */
-    uint64_t unknown;     /* of tracepoints that are not declared */
-    uint64_t done, total; /* bytes, for progress */
+    uint64_t unknown;     /* events of tracepoints that are not declared */
+    uint64_t done, total; /* bytes that have been read and those that there are, for progress */
     unsigned sources;     /* rings */
     int read_error;       /* errno of a part that the file system did not give; 0: none */
 };
-/* What was overwritten because rings go round, in a sentence: which part of all the recording holds. Nothing if it is
- * whole. */
+/* Writes a sentence about what was overwritten because rings go round: which part of everything the recording has.
+ * Writes nothing if it is whole. */
 void recording_describe_older(const struct recording *recording, struct text *out);
 struct recording_counts recording_counts(const struct recording *recording);
 

@@ -12,10 +12,9 @@
 enum {
     TRIES = 16,
     RIPE = 50000000,   /* ns */
-    UNEVEN = 100,      /* a rate that is wrong by more than one part of so many is another counter's */
-    PAUSE = 100000000, /* ns: the machine sleeps longer, or did not sleep */
-    MILLION =
-        1000000, /* the kernel steers its clocks by up to about one part of so many, now so, now otherwise */
+    UNEVEN = 100,      /* a rate that differs by more than one part in so many is another counter's */
+    PAUSE = 100000000, /* ns; a shorter difference between the clocks is no sleep of the machine */
+    MILLION = 1000000, /* the kernel changes the rate of its clocks by up to about one part in so many */
 };
 
 /* ---- reading ---- */
@@ -33,7 +32,7 @@ uint64_t recording_counter_now(void)
 #endif
 }
 
-/* After everything before, and before everything behind. */
+/* Reads the counter after everything before it and before everything behind it. */
 static uint64_t counter_here(void)
 {
 #if defined(__x86_64__)
@@ -58,7 +57,7 @@ struct layout_clock relation_look(void)
                                          .boottime = boottime,
                                          .error = (after - before) / 2 + 1};
     }
-    /* Needed only for whether the machine has slept. */
+    /* This clock is needed only to find out whether the machine has slept. */
     best.monotonic = clock_ns(CLOCK_MONOTONIC);
     best.check = layout_clock_check(&best);
     return best;
@@ -88,13 +87,13 @@ void relation_begin(struct relation *relation, uint64_t rate)
         .check = RELATION_CHECK,
         .realtime = real > boot ? real - boot : 0,
         .apart = rate,
-        /* It slept, nobody knows when, and whether the counter went on. */
+        /* The machine slept, and it is unknown when, and whether the counter went on. */
         .since = (int64_t)(clock.boottime - clock.monotonic) > PAUSE ? clock.counter : 0,
     };
     relation_add(relation, &clock, rate);
 }
 
-/* Every second one goes; the first and the newest stay. */
+/* Drops every second reading, but not the first and the newest. */
 static void thin(struct relation *relation)
 {
     uint64_t kept = 0;
@@ -140,7 +139,7 @@ const char *relation_use(const struct relation *relation, struct timeline *timel
     for (uint64_t i = 0; i < relation->count && !*error; i++) {
         const struct layout_clock *clock = &relation->clocks[i];
         if (clock->check != layout_clock_check(clock))
-            continue; /* it was just being written */
+            continue; /* it was being written when it was read */
         if (before && relation_is_broken(before, clock, timeline->rate)) {
             timeline->count = 0;
             return "its counter did not go on evenly, or not at the rate that the file says";
@@ -152,7 +151,8 @@ const char *relation_use(const struct relation *relation, struct timeline *timel
     return timeline->count ? NULL : "its relation to the boot clock is damaged";
 }
 
-/* Of a stamp that is so far outside of the readings a and b, whose line goes on to there. */
+/* Returns the error, in ns, of a stamp that is so many units outside of the readings a and b, whose line goes on to
+ * there. */
 static uint64_t error_beyond(uint64_t units, const struct timeline_point *a, const struct timeline_point *b,
                              uint64_t rate)
 {
@@ -179,7 +179,7 @@ uint64_t relation_error(const struct timeline *timeline, uint64_t oldest, uint64
                               timeline->rate);
     if (newest > last->counter)
         behind = error_beyond(newest - last->counter, points == last ? last : last - 1, last, timeline->rate);
-    /* Between two readings the clock bends at most as if half of the way were of one rate, half of the other. */
+    /* Between two readings the clock deviates most if half of the time had one rate and half of it the other. */
     const uint64_t inside = to_ns(read, timeline->rate) + to_ns(apart / 2 / MILLION, timeline->rate) + 1;
     return __builtin_add_overflow(before > behind ? before : behind, inside, &all) ? UINT64_MAX : all;
 }
@@ -212,7 +212,7 @@ const char *relation_counter_refusal(const char *cpuinfo, const char *clocksourc
            "(/sys/devices/system/clocksource/clocksource0/current_clocksource)";
 }
 
-/* The first of a file, up to a line feed at the end. */
+/* Reads the beginning of a file, without a line feed at its end. */
 static void read_text(const char *path, char *text, size_t room)
 {
     FILE *file = fopen(path, "re");
@@ -230,7 +230,7 @@ const char *relation_machine_refusal(void)
     read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource", clocksource,
               sizeof clocksource);
 #if defined(__x86_64__)
-    char cpuinfo[8192]; /* that of the first CPU is enough */
+    char cpuinfo[8192]; /* the text about the first CPU is enough */
     read_text("/proc/cpuinfo", cpuinfo, sizeof cpuinfo);
     return relation_counter_refusal(cpuinfo, clocksource);
 #else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each recording shows its next event; the one with the oldest goes on. There are few, so it is sought each
- * time, and not at all while there is one. */
+/* Merges recordings: each has its next event ready, and the one with the oldest goes on. There are few of them, so
+ * the oldest is searched each time. */
 #include "reader/replay.h"
 
 #include <errno.h>
@@ -12,17 +12,18 @@
 #include "base/vector.h"
 #include "reader/find.h"
 
-static const uint64_t CLOCK_MARGIN = 5000000; /* ns: by how much two clocks may tell different times */
+static const uint64_t CLOCK_MARGIN = 5000000; /* ns: by how much two clocks may differ */
 
 struct stream {
     struct recording *recording;
-    struct objects *objects; /* NULL: not followed */
+    struct objects *objects; /* NULL: objects are not followed */
     struct replay_tracepoint *tracepoints;
     size_t tracepoint_room;
     struct recording_event event;
-    uint64_t time;    /* of it */
-    bool ready;       /* there is an event that was not given yet */
-    uint64_t settled; /* nothing older will come; UINT64_MAX: nothing at all, or its clock is its own */
+    uint64_t time; /* time of the event */
+    bool ready;    /* the event has not been handed out yet */
+    /* no event before this time will come; UINT64_MAX: none at all, or the recording's clock is its own */
+    uint64_t settled;
 };
 
 struct replay {
@@ -54,7 +55,7 @@ static int open_stream(struct stream *stream, const char *path, bool relate, str
     return stream->tracepoints ? 0 : -ENOMEM;
 }
 
-/* The newest recording of each process, or of all, at the end of `replay`. */
+/* Opens the newest recording of each process, or without any the newest of all, and appends them to `replay`. */
 static int open_newest(struct replay *replay, const pid_t *pids, size_t count, bool relate, struct text *why)
 {
     int error = 0;
@@ -196,7 +197,7 @@ static int look(struct stream *stream)
     return 1;
 }
 
-/* The stream whose event is next. NULL: there is none, or one that lives may still bring an older one. */
+/* Finds the stream whose event is next. NULL: there is none, or a living program may still bring an older one. */
 static int choose(struct replay *replay, struct stream **out)
 {
     struct stream *first = NULL;
@@ -275,11 +276,12 @@ int replay_refresh(struct replay *replay)
     for (size_t i = 0; i < replay->count; i++) {
         struct stream *stream = &replay->streams[i];
         if (!recording_is_live(stream->recording) || stream->ready)
-            continue; /* an event that waits would be lost: the next look comes when it was given */
+            /* an event that waits would be lost: the recording is refreshed when it has been handed out */
+            continue;
         int got = recording_refresh(stream->recording);
         if (got < 0)
             return got;
-        lives |= 1; /* once more, for what the last look brought */
+        lives |= 1; /* also if the program has just ended: what the last look found is still to come */
         settle(stream);
     }
     return lives | replay_is_live(replay);

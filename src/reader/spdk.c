@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SPDK's trace files, sectioned format: a file, a drained one, or what a follower copies of a running program.
  *
- * The format guards nothing, so all doubt is ours. Of a ring that is being written, only what drain_spdk.c has
- * copied is used. In a copy that cp made while the program ran, the position in the header is older than the
- * slots: times tell the order, and where they go back, the writer stood when the copy was made; the event
- * before such a place may be half written and is left out. */
+ * Nothing in the format says what is whole, so this file has to find it out. Of a ring that is being written, only
+ * what drain_spdk.c has copied is used. In a copy that cp made while the program ran, the position in the header is
+ * older than the slots: the order follows from the times, and where they go back the writer stood when the copy was
+ * made; the event before such a place may be half written and is left out. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,11 +18,11 @@
 
 enum {
     CHUNK = 2048,   /* slots that are copied at once */
-    RUNS_MAX = 256, /* of one lcore of a copy */
+    RUNS_MAX = 256, /* runs of one lcore of a copy */
     TMPFS = 0x01021994,
 };
 
-struct place { /* of a chunk's slots in a drained file */
+struct place { /* where the slots of a chunk are in a drained file */
     uint64_t first, count, offset;
 };
 
@@ -36,15 +36,15 @@ struct run { /* slots [next, end) of an lcore, counted from the first ever writt
     char thread[RECORDING_NAME];
     uint64_t next, end;
     bool is_torn;         /* its last event may be half written */
-    struct place *places; /* of a drained file: in ascending order; else NULL */
+    struct place *places; /* of a drained file, in ascending order; else NULL */
     size_t place_count, place_room, place_at;
     struct pieces pieces; /* of a program that is followed: chunks, in ascending order */
     bool is_followed;
     bool is_placed; /* followed: `next` is known */
 
-    struct spdk_slot *chunk; /* slots [chunk_begin, chunk_end); of a piece, if it is followed */
+    struct spdk_slot *chunk; /* slots [chunk_begin, chunk_end), in a piece if the recording is followed */
     uint64_t chunk_begin, chunk_end;
-    uint64_t begin; /* of the event that is ready */
+    uint64_t begin; /* first slot of the event that is ready */
     struct spdk_slot first;
     uint32_t byte_count;
     uint8_t padding[8]; /* so that no offset is 0 */
@@ -86,7 +86,8 @@ static struct run *make_run(struct recording *recording, const struct run *like)
     return run;
 }
 
-/* The place of a slot or, if it is in none, the next one behind it: `place_count` if there is none. */
+/* Returns the index of the place that has a slot, or else of the next one behind it; `place_count` if there is
+ * none. */
 static size_t find_place(const struct run *run, uint64_t slot)
 {
     const bool is_near = run->place_at < run->place_count && slot >= run->places[run->place_at].first;
@@ -95,7 +96,8 @@ static size_t find_place(const struct run *run, uint64_t slot)
     return from + partition_point(run->place_count - from, i, places[i].first + places[i].count <= slot);
 }
 
-/* Where a slot stands in the file, and how many slots follow it there, itself included; 0: none. */
+/* Returns the offset of a slot in the file, and in *left how many slots follow it there, itself included; 0: it is
+ * not there. */
 static uint64_t slot_offset(struct run *run, uint64_t slot, uint64_t *left)
 {
     if (!run->places) {
@@ -117,7 +119,7 @@ static const struct spdk_chunk *chunk_of(const struct piece *piece)
     return (const struct spdk_chunk *)piece->content;
 }
 
-/* Followed: gives back the pieces before a slot. The first of the others; NULL: there is none. */
+/* Of a recording that is followed: gives back the pieces before a slot. Returns the first that is left, or NULL. */
 static struct piece *drop_before(struct recording *recording, struct run *run, uint64_t slot)
 {
     struct piece *piece;
@@ -128,7 +130,7 @@ static struct piece *drop_before(struct recording *recording, struct run *run, u
     return piece;
 }
 
-/* Slots from `slot` on. False: none. */
+/* Loads slots from `slot` on. False: there are none. */
 static bool load_chunk(struct recording *recording, struct run *run, uint64_t slot)
 {
     uint64_t count;
@@ -154,13 +156,13 @@ static bool load_chunk(struct recording *recording, struct run *run, uint64_t sl
     return run->chunk_end > slot;
 }
 
-/* Are its slots numbered, so that gaps show? */
+/* Whether the slots are numbered, so that gaps are known. */
 static bool has_gaps(const struct run *run)
 {
     return run->places || run->is_followed;
 }
 
-/* Goes on with the next slot that is there. What is not was overwritten. */
+/* Moves to the next slot that is there. Slots between were overwritten. */
 static void skip_gap(struct recording *recording, struct run *run)
 {
     uint64_t to = run->end;
@@ -187,8 +189,8 @@ static const struct spdk_slot *slot_at(struct recording *recording, struct run *
     return &run->chunk[slot - run->chunk_begin];
 }
 
-/* The next slot that may have been written after this one, which was not: files with holes can be of any
- * size. */
+/* Returns the next slot that may have been written, behind one that was not. Holes are passed over at once, because
+ * files with holes can be of any size. */
 static uint64_t skip_unwritten(const struct recording *recording, struct run *run, uint64_t slot)
 {
     if (slot != run->chunk_begin)
@@ -205,7 +207,7 @@ static bool is_continuation(const struct spdk_state *state, const struct run *ru
     return slot->id == SPDK_CONTINUATION || (slot->id == run->continuation && !state->tracepoints[slot->id]);
 }
 
-/* The whole event that begins at `slot`, into `bytes`. How many slots it takes; 0: it is not whole. */
+/* Puts the whole event that begins at `slot` into `bytes`. Returns how many slots it takes; 0: it is not whole. */
 static unsigned assemble(struct recording *recording, struct run *run, uint64_t slot)
 {
     const struct spdk_state *state = recording->state;
@@ -225,7 +227,7 @@ static unsigned assemble(struct recording *recording, struct run *run, uint64_t 
     return slots;
 }
 
-/* A slot whose event is not whole. Where slots are numbered all are accounted for. */
+/* Passes over a slot whose event is not whole. Where slots are numbered, it counts as lost. */
 static void leave_slot(struct recording *recording, struct run *run)
 {
     run->next++;
@@ -235,7 +237,7 @@ static void leave_slot(struct recording *recording, struct run *run)
     recording->counts.overwritten++;
 }
 
-/* A slot of the tracepoint that says what is missing. */
+/* Reads an event of the tracepoint SPDK_MARK, which says what is missing. */
 static void take_mark(struct recording *recording, struct run *run, uint64_t slot)
 {
     uint64_t missing[SPDK_MARK_ARGUMENTS];
@@ -275,7 +277,7 @@ static void spdk_advance(struct recording *recording, struct recording_source *s
             continue;
         }
         if (is_continuation(state, run, first)) {
-            leave_slot(recording, run); /* its beginning was overwritten */
+            leave_slot(recording, run); /* the beginning of its event was overwritten */
             continue;
         }
         if (first->tsc < recording->ignore) {
@@ -350,13 +352,13 @@ static void spdk_thread(const struct recording_source *source, struct recording_
     memcpy(thread->name, run->thread, sizeof run->thread);
 }
 
-/* A file that nobody writes: in ring order from the header's position on, runs in which times do not go back.
- */
+/* Divides the slots of a file that is not written any more, in the order of the ring from the header's position on,
+ * into runs in which times do not go back. */
 static int split_runs(struct recording *recording, struct run *run, uint64_t next, uint64_t *covered)
 {
     uint64_t oldest = UINT64_MAX;
     const uint64_t count = run->slot_count;
-    const uint64_t base = next % count; /* slots count from here, modulo their number */
+    const uint64_t base = next % count; /* slots are counted from here on, modulo their number */
     uint64_t before = 0;
     struct run *current = NULL;
     struct run scan = *run;
@@ -431,7 +433,7 @@ static int read_lcore(struct recording *recording, uint64_t offset, uint64_t *co
     };
     copy_thread_name(&run, history.thread_name);
     if (history.next_entry > history.num_entries) {
-        /* Entries, not events: how many there were of these is not kept. */
+        /* These are entries; how many events they were is not stored. */
         run.source.lost = history.next_entry - history.num_entries;
         recording->counts.overwritten += run.source.lost;
     }
@@ -453,7 +455,7 @@ static struct run *stream_run(struct recording *recording, const struct spdk_chu
             return NULL;
         runs[chunk->index] = run;
     }
-    copy_thread_name(run, chunk->thread_name); /* the newest: it may have got its name later */
+    copy_thread_name(run, chunk->thread_name); /* the newest name, because the thread may have got it later */
     return run;
 }
 
@@ -466,7 +468,7 @@ static int add_place(struct run *run, const struct spdk_chunk *chunk, uint64_t o
     return 0;
 }
 
-/* Finds the chunks. One that is cut at the end of the file counts as far as it goes. */
+/* Finds the chunks. Of one that is cut at the end of the file, the slots that are there count. */
 static int read_stream(struct recording *recording)
 {
     const struct spdk_state *state = recording->state;
@@ -520,7 +522,7 @@ static int spdk_add_piece(struct recording *recording, struct piece *piece)
 
 /* ---- opening ---- */
 
-/* NAME_trace.pidPID says who writes; NAME_trace.ID does not. */
+/* Reads the writer's pid from the file's name: NAME_trace.pidPID has it, NAME_trace.ID does not. */
 pid_t spdk_writer(const struct recording *recording)
 {
     const char *name = strrchr(recording->path, '/');
@@ -543,10 +545,11 @@ static bool spdk_is_live(struct recording *recording)
         return false;
     const int mapped =
         pid ? mapped_file_written(recording->file, recording->path, pid, &recording->writer) : MAPPED_SHARED;
-    return mapped > 0 || (mapped < 0 && mapped != -ESRCH); /* one that may not be looked at is believed */
+    /* a process that must not be examined is believed */
+    return mapped > 0 || (mapped < 0 && mapped != -ESRCH);
 }
 
-/* What the histories hold, or the chunks. */
+/* Reads the slots: those of the histories, or of the chunks. */
 static int read_slots(struct recording *recording, uint64_t *covered)
 {
     const struct spdk_state *state = recording->state;
@@ -565,7 +568,7 @@ static int read_slots(struct recording *recording, uint64_t *covered)
     return error;
 }
 
-/* Times count from the first event, but for those that are related to the boot clock. */
+/* Finds the stamp from which times count: that of the first event, unless times are related to the boot clock. */
 static int find_origin(struct recording *recording)
 {
     struct spdk_state *state = recording->state;
@@ -586,10 +589,12 @@ static int find_origin(struct recording *recording)
     return error;
 }
 
-/* The time that all lcores cover begins with this stamp. Times are shown from the first event in it on. */
+/* Finds the first event that is shown: the first one in the time that all lcores cover, which begins with the stamp
+ * `covered`. */
 static int find_window(struct recording *recording, uint64_t covered)
 {
-    const struct recording_counts counts = recording->counts; /* what is looked at here is read once more */
+    /* what is read here is read again later, and must not be counted twice */
+    const struct recording_counts counts = recording->counts;
     struct spdk_slot *chunk = malloc(CHUNK * sizeof *chunk);
     uint64_t first = UINT64_MAX;
     if (!chunk)
@@ -613,7 +618,7 @@ static int find_window(struct recording *recording, uint64_t covered)
     return 0;
 }
 
-/* The first event of an lcore in a copy of a living program's rings: were there others before it? */
+/* Whether an lcore, in a copy of a living program's rings, had events before its first one here. */
 static bool was_copied_now(const struct recording *recording, const struct recording_source *source)
 {
     const struct spdk_state *state = recording->state;
@@ -621,7 +626,7 @@ static bool was_copied_now(const struct recording *recording, const struct recor
     return state->is_stream && !state->stream.number && run->places && run->places[0].first;
 }
 
-/* Of a drained file, whose slots are in order. */
+/* Returns the newest stamp of a drained file, whose slots are in order. */
 static uint64_t newest_stamp(const struct recording *recording)
 {
     uint64_t newest = 0;

@@ -21,10 +21,10 @@ enum spdk_section {
     SPDK_SECTIONS,
 };
 enum {
-    SPDK_SECTION_HEADER = 128, /* of all but the first, which has 512 */
+    SPDK_SECTION_HEADER = 128, /* bytes of a section's header; the first one's has 512 */
     SPDK_CONTINUATION_BYTES = 22,
     SPDK_EVENT_SLOTS = 96,    /* the longest event: 8 arguments of 255 bytes */
-    SPDK_CONTINUATION = 1280, /* the id of slots that go on with the event before */
+    SPDK_CONTINUATION = 1280, /* the id of slots that continue the event before */
     SPDK_LCORES_MAX = 4096,
     SPDK_ARGUMENTS = 8,
     SPDK_RELATIONS = 16,
@@ -41,11 +41,11 @@ struct spdk_header {
 
 struct spdk_main {
     uint64_t tsc_rate;
-    uint64_t clear_tsc; /* entries that are older are to be ignored */
+    uint64_t clear_tsc; /* older entries are ignored */
 };
 
-struct spdk_owner { /* then the description, of the size that the section says */
-    uint64_t tsc;   /* 0: unused */
+struct spdk_owner { /* followed by the description, of the size that the section says */
+    uint64_t tsc;   /* 0: the entry is unused */
     uint8_t type;
 } __attribute__((packed));
 
@@ -70,7 +70,7 @@ struct spdk_tracepoint {
     } relations[16];
 };
 
-struct spdk_history { /* of one lcore; then u64 counts[num_tpoint_ids], then the slots */
+struct spdk_history { /* of one lcore; followed by u64 counts[num_tpoint_ids], then the slots */
     int32_t lcore;
     char thread_name[16];
     uint64_t num_entries;
@@ -78,7 +78,7 @@ struct spdk_history { /* of one lcore; then u64 counts[num_tpoint_ids], then the
     uint64_t next_entry; /* counts up for ever */
 };
 
-struct spdk_slot { /* a continuation has its bytes from `owner` on */
+struct spdk_slot { /* in a continuation the bytes begin at `owner` */
     uint64_t tsc;
     uint16_t id;
     uint16_t owner;
@@ -89,27 +89,28 @@ struct spdk_slot { /* a continuation has its bytes from `owner` on */
 
 /* ---- drained ----
  *
- * The sections are SPDK's, as they were last seen, at offsets of this file's own; there are no histories. In
- * the header, `reserved` holds SPDK_STREAM_MARK and `file_size` where the chunks begin, which follow one
- * another to the end of the file. Behind struct spdk_stream, where no section begins before its end, may stand struct
- * relation, which says when the counter was what. A chunk is some slots of one lcore, as they stood in its ring. Slots are
- * numbered from the first that the lcore ever wrote, so what is missing between two chunks of an lcore was
- * overwritten before it could be copied. A chunk without slots says where to count from: what is before it is
- * in another file, or was not wanted. */
+ * The sections are SPDK's, as they were last read, at offsets of this file's own; there are no histories. In the
+ * header, `reserved` is SPDK_STREAM_MARK, and `file_size` the offset of the chunks, which follow one another to the
+ * end of the file. Behind struct spdk_stream there may be struct relation, which relates the counter to the boot
+ * clock, if no section begins before its end. A chunk is some slots of one lcore, as they were in its ring. Slots are
+ * numbered from the first that the lcore ever wrote, so that what is missing between two chunks of an lcore was
+ * overwritten before it could be copied. A chunk without slots says from where to count: slots before it are in
+ * another file, or were not wanted. */
 #define SPDK_STREAM_MARK "spoor1" /* 6 bytes, no NUL */
 #define SPDK_CHUNK_CHECK 0x6b6e7568636b6470ull
 
 struct spdk_stream { /* after struct spdk_header */
-    uint64_t origin; /* tsc that times count from; 0: the first event's */
-    uint64_t
-        number; /* of the file, where there are several; 0: no file, but what the rings held at an instant */
+    uint64_t origin; /* the tsc from which times count; 0: that of the first event */
+    /* number of the file, where there are several; 0: it is no file of `spoor record`, but what the rings had
+     * at one instant */
+    uint64_t number;
 };
 
-struct spdk_chunk { /* then the slots */
+struct spdk_chunk { /* followed by the slots */
     uint64_t check; /* SPDK_CHUNK_CHECK ^ first ^ count ^ index */
     uint64_t first; /* number of the first slot */
     uint64_t count;
-    uint32_t index; /* in section 6 of the program's file */
+    uint32_t index; /* index in section 6 of the program's file */
     int32_t lcore;
     char thread_name[16];
     uint64_t num_tpoint_ids; /* as in the history */
@@ -123,11 +124,11 @@ static inline uint64_t spdk_chunk_check(const struct spdk_chunk *chunk)
 
 /* ---- converted ----
  *
- * The format has no place for what is missing in the middle of a ring, or was never recorded. A file that `spoor
- * convert` made says it with events of a tracepoint with this name, whose three arguments, of 8 bytes each, are: how many
- * entries or events were overwritten just before it in its lcore; and, of the whole recording, how many the program
- * could not record, and how many parts were damaged. Each lcore begins with one, at the time of the file's first
- * event: SPDK's reader shows nothing from before the time that all lcores cover. */
+ * The format cannot say what is missing in the middle of a ring, or was never recorded. A file that `spoor convert`
+ * made says it with events of a tracepoint with the name SPDK_MARK, which have three arguments of 8 bytes each: how
+ * many entries or events were overwritten just before the event in its lcore; and, of the whole recording, how many
+ * events the program could not record, and how many parts were damaged. Each lcore begins with one, at the time of
+ * the file's first event, because SPDK's reader shows nothing from before the time that all lcores cover. */
 #define SPDK_MARK "SPOOR_LOST"
 enum { SPDK_MARK_ARGUMENTS = 3 };
 

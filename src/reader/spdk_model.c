@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an SPDK trace file says about its tracepoints, objects and owners. */
+/* Reads what an SPDK trace file says about its tracepoints, objects and owners. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,8 +46,8 @@ static const struct recording_group *group_of(struct recording *recording,
     return groups[group];
 }
 
-/* Groups have numbers here. These are the names that SPDK's libraries give to theirs, and what the names of
- * their tracepoints begin with: if those of this file do, it is that group. */
+/* Groups have only numbers in this format. These are the names that SPDK's libraries give to theirs, and the
+ * prefixes of their tracepoints' names: if the tracepoints of a file have the prefix, it is that group. */
 static const struct {
     const char *name, *prefix;
 } known_groups[] = {
@@ -74,7 +74,8 @@ static void name_groups(struct recording *recording, const struct recording_grou
             fits = !model->tracepoints[id] || !strncmp(model->tracepoints[id]->name, known_groups[i].prefix,
                                                        strlen(known_groups[i].prefix));
         if (fits)
-            ((struct recording_group *)(uintptr_t)groups[i])->name = name; /* it was made here */
+            /* the group was made by this file */
+            ((struct recording_group *)(uintptr_t)groups[i])->name = name;
         all[model->group_count++] = *groups[i];
     }
     model->groups = all;
@@ -82,7 +83,8 @@ static void name_groups(struct recording *recording, const struct recording_grou
 
 static const uint8_t kinds[] = {RECORDING_SIGNED, RECORDING_POINTER, RECORDING_STRING};
 
-/* Is it what `spoor convert` declares to say what is missing? Its events are told as that, and it is no tracepoint. */
+/* Whether it is the tracepoint with which `spoor convert` says what is missing. Its events are counted as missing
+ * ones, and it is not shown. */
 static bool is_mark(const struct spdk_tracepoint *layout)
 {
     bool is = !strncmp(layout->name, SPDK_MARK, sizeof layout->name) &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SPDK's counter and the boot clock (relation.h): whether this machine's counter is the one that a file's program
- * stamps with, and readings of a living program or a drained file.
+ * uses for its stamps, and readings of a living program or a drained file.
  *
- * The file says only numbers. That they are this counter's, and of this boot, follows from a process that has the file
- * mapped to write to it, here and now; and is doubted when what it wrote last is later than now or earlier than the
+ * The file has only numbers. That they are of this counter, and of this boot, follows from a process that has the
+ * file mapped for writing, here and now. It is doubted if its newest stamp is later than now or earlier than the
  * process. */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "sym/process/mapped_file.h"
 #include "sym/process/proc.h"
 
-enum { SOON = 20000000 /* ns: between the first two readings */ };
+enum { SOON = 20000000 /* ns between the first two readings */ };
 
 /* ---- whose counter is it? ---- */
 
@@ -34,7 +34,7 @@ static int is_writer(void *context, pid_t pid)
     return 1;
 }
 
-/* The newest that the rings hold now; 0: nothing. */
+/* Returns the newest stamp that the rings have now; 0: there is none. */
 static uint64_t newest_of_rings(const struct recording *recording)
 {
     uint64_t at = 0, offset, newest = 0;
@@ -56,7 +56,7 @@ static uint64_t newest_of_rings(const struct recording *recording)
     return newest;
 }
 
-/* Is the stamp from before the process began, even if the rate is wrong? */
+/* Whether a stamp is from before the process began, even if the rate is wrong. */
 static bool is_older_than(pid_t pid, uint64_t age, uint64_t rate, uint64_t now)
 {
     const uint64_t second = (uint64_t)sysconf(_SC_CLK_TCK);
@@ -96,7 +96,7 @@ const char *spdk_relation_refusal(const struct recording *recording)
 
 static const char uneven[] = "its counter did not go on evenly, or not at the rate that the file says";
 
-/* Two readings, so that the counter's rate is measured. */
+/* Takes two readings, so that the counter's rate is measured. */
 static int begin(struct recording *recording)
 {
     struct relation relation;
@@ -135,13 +135,13 @@ int spdk_relation_go_on(struct recording *recording)
         return error;
     const struct timeline_point *last = &timeline->points[timeline->count - 1];
     const struct layout_clock before = reading(last - 1), now = reading(last);
-    /* Events up to this reading were related without it. */
+    /* Times of events up to this reading were computed without it. */
     timeline->count--;
     const uint64_t most = relation_error(timeline, recording->related_from, now.counter);
     timeline->count++;
     recording->related_error = most > recording->related_error ? most : recording->related_error;
     if (relation_is_broken(&before, &now, timeline->rate)) {
-        /* It stopped or began anew: what was recorded before is nowhere now. */
+        /* The counter stopped or began anew: earlier events have no known time. */
         const uint64_t rate = timeline->rate;
         timeline_free(timeline);
         timeline_init(timeline, rate);

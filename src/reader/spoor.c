@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spoor's own recordings: libspoor's file when nobody writes it, a copy or a dump of it, what `spoor record`
- * drained, and what a follower copies of a running program. Block by block: a block is copied, then checked,
- * then its records are handed out of the copy. */
+/* spoor's own recordings: libspoor's file that is not written any more, a copy or a dump of it, what `spoor record`
+ * drained, and what a follower copies of a running program. A block is copied, then checked, and then its records
+ * are handed out of the copy. */
 #include "reader/spoor.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static bool spoor_is_live(struct recording *recording)
         flock(recording->file, LOCK_UN);
     else if (errno == EWOULDBLOCK)
         return true;
-    /* It may have closed the descriptor: is this very file in its memory? */
+    /* The program may have closed the descriptor: the file may still be mapped. */
     uint64_t started;
     return header->pid &&
            mapped_file_written(recording->file, recording->path, (pid_t)header->pid, &recording->writer) >
@@ -50,7 +50,7 @@ static bool spoor_is_live(struct recording *recording)
 
 /* ---- opening ---- */
 
-/* Does an area lie in the file? */
+/* Whether an area is inside of the file, at an offset that is a multiple of 8. */
 static bool fits(const struct recording *recording, uint64_t offset, uint64_t bytes)
 {
     return offset % 8 == 0 && offset <= recording->file_bytes && bytes <= recording->file_bytes - offset;
@@ -103,7 +103,7 @@ static_assert((int)RECORDING_LOST_LIMIT == (int)LAYOUT_LOST_LIMIT &&
                   (int)RECORDING_LOST_COUNT == (int)LAYOUT_LOST_COUNT,
               "reader.h and layout.h differ");
 
-/* The control page again, with what depends on it. */
+/* Reads the control page again, with everything that depends on it. */
 static int read_control(struct recording *recording)
 {
     struct spoor_state *state = recording->state;
@@ -123,7 +123,7 @@ static int read_control(struct recording *recording)
     return error ? error : recording_look_at_clock(recording);
 }
 
-/* Is this the file that the program wrote, and no copy of it? */
+/* Finds out whether this is the file that the program wrote, and no copy of it. */
 static int find_out_original(const struct recording *recording, bool *is_original)
 {
     const struct spoor_state *state = recording->state;
@@ -256,7 +256,7 @@ static int by_sequence(const void *one, const void *other)
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* Of one sequence the last stays: it is the fullest. */
+/* Sorts blocks by their sequence numbers. Of several with one number the last is kept, because it is the fullest. */
 static void sort_places(struct spoor_ring *ring)
 {
     bool sorted = true;
@@ -282,16 +282,17 @@ static int add_block(struct recording *recording, struct spoor_ring *ring, const
     return error ? error : add_clock(recording, &head->clock);
 }
 
-/* The blocks of a ring in the file. Each block's page also tells of the slots beside it. */
+/* Finds the blocks of a ring in the file. The page of each block also says something about the slots beside it. */
 static int scan_ring(struct recording *recording, struct spoor_ring *ring)
 {
     const struct spoor_state *state = recording->state;
     const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES, first = ring->offset + LAYOUT_PAGE;
     struct layout_ring control;
-    struct spoor_place *before = NULL; /* in the slot before */
+    struct spoor_place *before = NULL; /* the block in the slot before */
     if (!recording_read_all(recording, &control, sizeof control, ring->offset))
         return 0;
-    uint64_t closed = control.closed_behind, data_end = 0; /* in front of which there is no hole */
+    /* the end of the data that was found, before which there is no hole */
+    uint64_t closed = control.closed_behind, data_end = 0;
     ring->place_count = ring->at = 0;
     for (uint64_t slot = 0; slot <= blocks; slot++) {
         struct layout_block head = {0};
@@ -397,13 +398,13 @@ static int spoor_read(struct recording *recording)
 
 /* ---- blocks and records ---- */
 
-/* The position up to which all records of a ring in a file are certain. See "Reading a ring" in layout.h. */
+/* Returns the position up to which all records of a ring in a file are certain. See "Reading a ring" in layout.h. */
 static uint64_t whole_before(const struct recording *recording, const struct spoor_ring *ring)
 {
     const struct spoor_state *state = recording->state;
     struct layout_ring control;
     if (!ring->offset || state->original)
-        return UINT64_MAX; /* nobody writes */
+        return UINT64_MAX; /* the file is not written any more */
     if (!recording_read_all(recording, &control, sizeof control, ring->offset))
         return 0;
     return layout_position(control.committed, control.position_base);
@@ -443,12 +444,12 @@ bool spoor_block_read(const struct recording *recording, uint64_t offset, uint32
         return false;
     if (committed >= (sequence + 1) * LAYOUT_BLOCK_WORDS)
         return true;
-    if (recording->live) { /* what has its mark in this copy is whole in another one */
+    if (recording->live) { /* a record that has its mark in this copy is whole in the next one */
         spoor_block_records(block, &end);
         if (!recording_read_all(recording, block, sizeof *block, offset) ||
             !spoor_block_has_header(block, sequence, ring))
             return false;
-    } else { /* of a copy there is no other */
+    } else { /* a file that is a copy cannot be read again later */
         const uint64_t begin = sequence * LAYOUT_BLOCK_WORDS;
         if (committed <= begin)
             return false;
@@ -459,7 +460,7 @@ bool spoor_block_read(const struct recording *recording, uint64_t offset, uint32
     return true;
 }
 
-/* Copies a block and checks it. If it is not good, the copy that was there before stays. */
+/* Copies a block and checks it. If it is not good, the ring's previous block stays. */
 static bool copy_block(struct recording *recording, struct spoor_ring *ring, const struct spoor_place *place)
 {
     struct spoor_state *state = recording->state;
@@ -478,8 +479,8 @@ static bool copy_block(struct recording *recording, struct spoor_ring *ring, con
 static void begin_block(struct recording *recording, struct spoor_ring *ring)
 {
     const struct layout_block *block = ring->block;
-    /* What is missing since the block before; at the oldest, all that the ring ever had before, unless the
-     * recording says that what is older does not belong to it. */
+    /* Counts what is missing since the block before. At the oldest block that is everything that the ring ever had
+     * before, unless the recording says that older events do not belong to it. */
     if (block->number > ring->number && (ring->last || !recording->ignore)) {
         ring->source.lost += block->number - ring->number;
         recording->counts.overwritten += block->number - ring->number;
@@ -503,7 +504,8 @@ static void drop_pieces(struct recording *recording, struct spoor_ring *ring)
         drop_piece(recording, ring);
 }
 
-/* Followed: goes on with the next block that was copied, or with more of the same one. */
+/* Of a recording that is followed: goes on with the next block that was copied, or with more of the same one.
+ * False: there is none. */
 static bool load_piece(struct recording *recording, struct spoor_ring *ring)
 {
     while (ring->pieces.first && ring->at * LAYOUT_BLOCK_BYTES == ring->pieces.first->bytes)
@@ -517,7 +519,7 @@ static bool load_piece(struct recording *recording, struct spoor_ring *ring)
     return true;
 }
 
-/* Goes on with the next block that is in the file. */
+/* Goes on with the next block in the file. False: there is none. */
 static bool load_place(struct recording *recording, struct spoor_ring *ring)
 {
     while (ring->at < ring->place_count) {
@@ -529,13 +531,13 @@ static bool load_place(struct recording *recording, struct spoor_ring *ring)
             begin_block(recording, ring);
             return true;
         }
-        /* In a copy: newer than what is certain, or damaged. */
+        /* A block of a copy is either newer than what is certain, or damaged. */
         recording->counts.damaged += place.sequence < ring->committed / LAYOUT_BLOCK_WORDS;
     }
     return false;
 }
 
-/* Goes on to the next block that is there and has a record. Not ready if there is none. */
+/* Goes on to the next block that has a record. The source is not ready if there is none. */
 static void load(struct recording *recording, struct spoor_ring *ring)
 {
     ring->source.ready = false;
@@ -544,7 +546,7 @@ static void load(struct recording *recording, struct spoor_ring *ring)
         find_record(recording, ring);
 }
 
-/* Looks for a record at or after `read` in the block; goes on to further blocks when there is none. */
+/* Looks for a record at or after `read` in the block. The source is not ready if there is none. */
 static void find_record(struct recording *recording, struct spoor_ring *ring)
 {
     const struct spoor_state *state = recording->state;
@@ -558,7 +560,7 @@ static void find_record(struct recording *recording, struct spoor_ring *ring)
         const uint32_t room = LAYOUT_BLOCK_BYTES - ring->read;
         if (layout_record_mark(start) != (uint32_t)(base + ring->read / 8) || bytes < 8 || bytes % 8 ||
             bytes > room)
-            return; /* not written yet, or never finished */
+            return; /* the record is not written yet, or was never finished */
         if (id == LAYOUT_ID_PADDING) {
             ring->read += bytes;
             continue;
@@ -605,7 +607,7 @@ static void spoor_take(struct recording *recording, struct recording_source *sou
             const uint32_t offset = record->arguments[i] >> 16 & 0xffff,
                            length = record->arguments[i] & 0xffff;
             if (offset && (offset > bytes || length > bytes - offset))
-                record->arguments[i] = 0; /* in our copy */
+                record->arguments[i] = 0; /* a null pointer, in the copy */
         }
     event->tracepoint = tracepoint;
     event->object = record->object;

@@ -7,57 +7,60 @@
 #include "recorder/layout.h"
 
 enum {
-    SPOOR_SECTIONS_MAX = 64 << 20, /* bytes; more is damage */
+    SPOOR_SECTIONS_MAX = 64 << 20, /* bytes; a larger number is damage */
     SPOOR_OWNERS_MAX = 65536,
     SPOOR_ITEM_MAX = 4096,
     SPOOR_BLOCKS_MAX = 1 << 20, /* in one ring of a file with rings: 4 GiB */
 };
 
-struct spoor_place { /* of a block */
+struct spoor_place { /* where a block is in the file */
     uint64_t sequence;
     uint64_t offset;
-    bool is_closed; /* of a file that nobody writes: all of it was written when it was copied */
-    bool is_gone;   /* it was overwritten while it was copied */
+    /* all of it had been written when it was copied, in a file that is not written any more */
+    bool is_closed;
+    bool is_gone; /* it was overwritten while it was copied */
 };
 
 struct spoor_ring {
     struct recording_source source;
-    uint32_t index;             /* among the program's rings */
-    uint64_t offset;            /* of its control page; 0: none, a stream */
+    uint32_t index;             /* index among the program's rings */
+    uint64_t offset;            /* offset of its control page; 0: it has none, because the file is a stream */
     struct spoor_place *places; /* blocks to read, in ascending order of sequence */
     size_t place_count, place_room;
-    struct pieces pieces;       /* of a program that is followed: of blocks, the newest may come again */
-    size_t at;                  /* the next to load: place, or block of the first piece */
-    struct layout_block *block; /* our copy */
-    uint32_t read;              /* offset in the block of the next record; 0: no block */
+    /* of a program that is followed: pieces with blocks, of which the newest may come again */
+    struct pieces pieces;
+    size_t at; /* the next one to load: index in `places`, or of a block in the first piece */
+    struct layout_block *block; /* the copy of the block that is being read */
+    uint32_t read;              /* offset of the next record in the block; 0: there is no block */
     uint64_t last;              /* sequence of the newest block that was copied whole; 0: none yet */
-    uint64_t number;            /* of the next record in the ring, as counted */
-    uint64_t committed;         /* position below which all records were whole when it was read */
+    uint64_t number;            /* number of the next record in the ring */
+    uint64_t committed;         /* position before which all records were whole when it was read */
 };
 
 struct spoor_state {
     struct layout_header header;
     struct layout_control control;
-    bool original;                             /* no copy of the file that the program wrote */
+    bool original;                             /* it is the file that the program wrote, and no copy */
     uint64_t sections_used;                    /* bytes parsed so far */
-    struct layout_block *spare;                /* the next copy goes here */
+    struct layout_block *spare;                /* memory for the next copy */
     struct spoor_ring **rings;                 /* by index; LAYOUT_MAX_RINGS of them */
     struct recording_tracepoint **tracepoints; /* by id, 65536 of them */
 };
 
-/* Sections from `sections_used` on into the model, again when more were appended. 0 or -errno. */
+/* Reads sections from `sections_used` on into the model. Called again when more were appended. Returns 0 or
+ * -errno. */
 int spoor_model_read(struct recording *recording, struct text *why);
-/* The table of owners, as it is now. */
+/* Reads the table of owners, as it is now. */
 int spoor_owners_read(struct recording *recording);
 
-/* Copies the block with this sequence at an offset of the file. True: it was there, and what it holds now is
- * whole; what was not certainly whole is zeroed. committed: the ring's, read before; UINT64_MAX: all of it
- * is. Whether the block was overwritten meanwhile is the caller's to find out. */
+/* Copies the block with this sequence number at an offset of the file. True: it was there, and what the copy has
+ * now is whole; bytes that were not certainly whole are 0. committed: the ring's position, which was read before;
+ * UINT64_MAX: all of the block is whole. The caller finds out whether the block was overwritten meanwhile. */
 bool spoor_block_read(const struct recording *recording, uint64_t offset, uint32_t ring, uint64_t sequence,
                       uint64_t committed, struct layout_block *block);
-/* Is it that block, and its header possible? */
+/* Whether it is the block with this sequence number, with a header that is possible. */
 bool spoor_block_has_header(const struct layout_block *block, uint64_t sequence, uint32_t ring);
-/* How many records a block holds; *end: offset behind the last. */
+/* Returns how many records a block has; *end: the offset behind the last. */
 uint64_t spoor_block_records(const struct layout_block *block, uint32_t *end);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sections of a recording as a model, and its table of owners. Sections may be appended while the program
+/* Reads the sections of a recording as a model, and its table of owners. Sections may be appended while the program
  * runs: what is known stays where it is, the rest is added. */
 #include "reader/spoor.h"
 
@@ -9,10 +9,10 @@
 
 #include "base/sorted.h"
 
-struct section { /* a table in our copy of the area */
+struct section { /* a table in the copy of the sections */
     uint8_t *bytes;
     uint64_t length;
-    uint64_t text_end; /* after the last NUL of its text */
+    uint64_t text_end; /* behind the last NUL of its text */
     struct layout_section head;
 };
 
@@ -20,14 +20,14 @@ enum { GROUPS_MAX = 4096, TYPES_MAX = 255 };
 
 static const struct recording_group no_group = {0, "", ""};
 
-/* Text at an offset from the section's start; "" for what is not there. */
+/* Returns the text at an offset from the section's start; "" if there is none. */
 static const char *text_at(const struct section *section, uint32_t offset)
 {
     const uint64_t begin = sizeof section->head + (uint64_t)section->head.count * section->head.item_bytes;
     return offset >= begin && offset < section->text_end ? (const char *)section->bytes + offset : "";
 }
 
-/* Nothing in a name may steer a terminal. */
+/* Replaces by '?' what could steer a terminal, and finds the end of the section's text. */
 static void clean_text(struct section *section)
 {
     for (uint64_t at = sizeof section->head + (uint64_t)section->head.count * section->head.item_bytes;
@@ -55,8 +55,8 @@ static void read_process(struct recording *recording, const struct section *sect
     recording->model.command = text_at(section, process.command);
 }
 
-/* Arrays of the model grow by being copied: there are few of them, and pointers into the old ones stay good.
- */
+/* Adds groups to the model. Its arrays grow by being copied, because there are few of them, and pointers into the
+ * old ones must stay valid. */
 static void read_groups(struct recording *recording, const struct section *section)
 {
     struct recording_model *model = &recording->model;
@@ -74,7 +74,7 @@ static void read_groups(struct recording *recording, const struct section *secti
     model->groups = groups;
 }
 
-/* Objects and owner types look alike. */
+/* Objects and owner types have the same layout, so one function reads both. */
 static_assert(sizeof(struct layout_object) == sizeof(struct layout_owner_type), "layout");
 static void read_types(struct recording *recording, const struct section *section,
                        const struct recording_type **types, size_t *count)
@@ -234,7 +234,7 @@ static void read_relations(struct recording *recording, const struct section *se
 }
 
 static const uint32_t item_sizes[] = {
-    /* of what this reader knows; a writer's may be larger */
+    /* sizes of the items that this reader knows; a writer's may be larger */
     [LAYOUT_SECTION_PROCESS] = sizeof(struct layout_process),
     [LAYOUT_SECTION_GROUPS] = sizeof(struct layout_group),
     [LAYOUT_SECTION_OBJECTS] = sizeof(struct layout_object),
@@ -245,7 +245,7 @@ static const uint32_t item_sizes[] = {
     [LAYOUT_SECTION_RELATIONS] = sizeof(struct layout_relation),
 };
 
-/* The sections in the copy; those that cannot be are counted and end the walk. */
+/* Divides the copy into sections. One that is impossible is counted as damage, and ends the walk. */
 static size_t split(struct recording *recording, uint8_t *bytes, uint64_t length, struct section **sections)
 {
     enum { SECTIONS_MAX = 65536 };
@@ -279,7 +279,7 @@ static void build_model(struct recording *recording, uint8_t *bytes, uint64_t le
     struct enumerations enumerations = {0};
     const size_t count = split(recording, bytes, length, &sections);
     read_enumerations(recording, sections, count, &enumerations);
-    /* Types of section in order of number: later ones name what is in earlier ones. */
+    /* Sections are read in the order of their types: later ones refer to what is in earlier ones. */
     for (uint32_t type = 1; type < sizeof item_sizes / sizeof item_sizes[0]; type++)
         for (size_t i = 0; i < count; i++) {
             const struct section *section = &sections[i];
@@ -297,7 +297,7 @@ static void build_model(struct recording *recording, uint8_t *bytes, uint64_t le
             case LAYOUT_SECTION_TRACEPOINTS: read_tracepoints(recording, section); break;
             case LAYOUT_SECTION_ARGUMENTS: read_arguments(recording, section, &enumerations); break;
             case LAYOUT_SECTION_RELATIONS: read_relations(recording, section); break;
-            default: break; /* enumerators were read by the arguments */
+            default: break; /* enumerators have been read before */
             }
         }
 }
@@ -318,7 +318,7 @@ int spoor_model_read(struct recording *recording, struct text *why)
     jmp_buf nowhere;
     if (arena_guard(&recording->arena, nowhere))
         return -ENOMEM;
-    uint8_t *copy = arena_alloc(&recording->arena, bytes); /* names stay there */
+    uint8_t *copy = arena_alloc(&recording->arena, bytes); /* names stay in this copy */
     if (!recording_read_all(recording, copy, bytes, header->sections_offset + state->sections_used)) {
         text_printf(why, "%s is damaged: it ends before its declarations do", recording->path);
         return -EINVAL;
@@ -358,7 +358,8 @@ int spoor_owners_read(struct recording *recording)
         memcpy(&owner, copy + i * size, sizeof owner);
         if (owner.version == 0)
             continue;
-        for (int attempt = 0; attempt < 5; attempt++) { /* it may have been changing, or be changing now */
+        /* the entry may have been changed while it was read */
+        for (int attempt = 0; attempt < 5; attempt++) {
             struct layout_owner again;
             if (!recording->live ||
                 !recording_read_all(recording, &again, sizeof again, header->owners_offset + i * size))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A story's members are the object itself, its parent (while the object lives), and all that say that they
- * are related to a member that is not the parent. */
+/* The members of a story are the object itself, its parent (while the object lives), and all objects whose events
+ * say that they are related to a member, but not to the parent. */
 #include "reader/story.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ struct key {
     uint64_t type;
 };
 
-/* A member may be in several stories: a parent of many, say. */
+/* A member may be in several stories, as the parent of many objects is. */
 struct member {
     struct member *next;
     size_t story;

@@ -31,8 +31,9 @@ static int by_counter(const void *one, const void *other)
     return a->error < b->error ? -1 : a->error > b->error;
 }
 
-/* In order, apart, and rising. The first stays: it is the recording's beginning. Of a young recording more
- * are kept, since all that is known besides is a rate that was measured in half a millisecond. */
+/* Sorts the points and drops those that are too near to the one before or do not rise. The first one stays, since
+ * the recording begins there. Of a young recording more are kept, because the only other knowledge is a rate that
+ * was measured in half a millisecond. */
 static void thin(struct timeline *timeline)
 {
     enum { YOUNG = 8 };
@@ -52,7 +53,7 @@ static void thin(struct timeline *timeline)
 
 int timeline_add(struct timeline *timeline, uint64_t counter, uint64_t time, uint64_t error)
 {
-    /* Blocks repeat their thread's newest triple. */
+    /* Blocks of a thread repeat its newest triple. */
     if (timeline->count && timeline->points[timeline->count - 1].counter == counter)
         return 0;
     if (timeline->count == POINTS_MAX) {
@@ -81,7 +82,7 @@ void timeline_finish(struct timeline *timeline)
         struct timeline_point *point = &timeline->points[i];
         if (i + 1 < timeline->count)
             point->slope = slope(point[1].time - point->time, point[1].counter - point->counter);
-        else /* go on as before */
+        else /* the last line goes on as the one before */
             point->slope = i > 0 ? point[-1].slope : slope(NSEC_PER_SEC, timeline->rate);
     }
 }
@@ -92,7 +93,7 @@ static bool is_on(const struct timeline *timeline, size_t line, uint64_t counter
            (line + 1 == timeline->count || counter < timeline->points[line + 1].counter);
 }
 
-/* The line that the counter is on; before the first one, that. */
+/* Returns the index of the line on which the counter is; before the first line, that one. */
 static size_t line_of(const struct timeline *timeline, uint64_t counter)
 {
     if (is_on(timeline, timeline->near, counter))
@@ -124,7 +125,7 @@ uint64_t timeline_time(const struct timeline *timeline, uint64_t counter)
     if (after > UINT64_MAX - point->time)
         return UINT64_MAX;
     const uint64_t time = point->time + (uint64_t)after;
-    /* Rounding must not lead over the next line's beginning. */
+    /* Rounding must not lead beyond the beginning of the next line. */
     return low + 1 < timeline->count && time > point[1].time ? point[1].time : time;
 }
 

@@ -20,8 +20,9 @@
 
 /* ---- whose memory it is ---- */
 
-/* 1: the process has it, and could write there itself: it is its user's, or all of it is writable in its memory
- * (a program that gave up the user whom it began as); 0: no; -errno: it has ended, or may not be looked at. */
+/* Whether a file is memory of a process that could write there itself: it belongs to the user of the process, or
+ * all of it is writable in its memory (a program that gave up the user as whom it began). Returns 1, 0, or -errno
+ * if the process has ended or must not be examined. */
 static int is_memory_of(int file, pid_t pid)
 {
     uid_t user;
@@ -34,8 +35,8 @@ static int is_memory_of(int file, pid_t pid)
     return !foreign_check(file, FOREIGN_OWNER, &(struct stat){.st_uid = user});
 }
 
-/* The same; a process that may not be looked at is believed where the file is ours: what we write there, we
- * lend to nobody. */
+/* As is_memory_of(), but a process that must not be examined is believed if the file belongs to this user, because
+ * then spoor lends its rights to nobody. */
 static int is_believed(int file, pid_t pid)
 {
     const int answer = is_memory_of(file, pid);
@@ -104,7 +105,7 @@ struct holder {
     pid_t pid;
 };
 
-/* Has this descriptor of a process a lock? fdinfo has a line "lock:" for each. */
+/* Whether a descriptor of a process has a lock: its fdinfo has a line "lock:" for each. */
 static bool has_lock(pid_t pid, const char *descriptor)
 {
     char path[300], line[256];
@@ -138,7 +139,8 @@ static int find_holder(void *context, pid_t pid)
     return holder->pid != 0;
 }
 
-/* F_OFD_GETLK knows the process of a lock of the old kind only: of the others, /proc does. */
+/* Adds who holds the lock. F_OFD_GETLK knows only the process of a lock of the old kind; the others are found in
+ * /proc. */
 static void name_holder(int file, const char *path, struct text *why)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
@@ -164,7 +166,7 @@ int write_access_lock(int file, const char *path, struct text *why)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
     const uint64_t begin = clock_ns(CLOCK_MONOTONIC);
     while (fcntl(file, F_OFD_SETLK, &lock)) {
-        if (errno == EINVAL) /* a file system without locks */
+        if (errno == EINVAL) /* the file system has no locks */
             return 0;
         if (errno != EAGAIN && errno != EACCES) {
             const int error = errno;
@@ -175,7 +177,7 @@ int write_access_lock(int file, const char *path, struct text *why)
             name_holder(file, path, why);
             return -EAGAIN;
         }
-        /* A signal that somebody waits for ends it; the others end the process. */
+        /* A signal that has a handler ends the sleep; others end the process. */
         if (nanosleep(&(struct timespec){.tv_nsec = TURN}, NULL)) {
             text_printf(why, "interrupted while %s was locked", path);
             return -EINTR;
