@@ -128,7 +128,7 @@ static bool is_chosen(const struct find_choice *choice, const struct find_entry 
 }
 
 /* The search through what a process has mapped. */
-struct sigbus_guard {
+struct mapped_search {
     const struct find_choice *choice;
     pid_t inner; /* its pid in its own namespace, which names of files have */
     char *path;  /* path of the newest recording that fits; NULL: none yet */
@@ -139,7 +139,7 @@ struct sigbus_guard {
 
 /* Whether a mapping is of a file that is wanted. A name with SPDK's shared memory id does not say whose it is, but
  * a mapping does. */
-static bool is_chosen_mapping(const struct sigbus_guard *mapped, const struct proc_mapping *mapping)
+static bool is_chosen_mapping(const struct mapped_search *mapped, const struct proc_mapping *mapping)
 {
     const char *file = strrchr(mapping->path, '/');
     struct find_entry entry = {0};
@@ -150,7 +150,7 @@ static bool is_chosen_mapping(const struct sigbus_guard *mapped, const struct pr
     return is_chosen(mapped->choice, &entry);
 }
 
-static void look_at_mapping(struct sigbus_guard *mapped, const struct proc_mapping *mapping)
+static void look_at_mapping(struct mapped_search *mapped, const struct proc_mapping *mapping)
 {
     struct text opened = {0};
     struct stat status;
@@ -175,7 +175,7 @@ static void look_at_mapping(struct sigbus_guard *mapped, const struct proc_mappi
 }
 
 /* Finds what a running process has mapped, wherever the file is and whatever namespaces the process is in. */
-static void find_mapped(struct sigbus_guard *mapped)
+static void find_mapped(struct mapped_search *mapped)
 {
     struct proc_maps maps;
     mapped->inner = (pid_t)mapped->choice->pid;
@@ -191,7 +191,7 @@ static void find_mapped(struct sigbus_guard *mapped)
 }
 
 /* Adds why nothing was found for a process, as far as that is known. */
-static void explain_process(const struct sigbus_guard *mapped, struct text *why)
+static void explain_process(const struct mapped_search *mapped, struct text *why)
 {
     const bool is_refused = mapped->error == -EACCES || mapped->error == -EPERM;
     if (mapped->error == -ESRCH)
@@ -221,7 +221,7 @@ char *find_recording(const struct find_choice *choice, struct text *why)
     struct find_list list;
     char *path = NULL;
     const int error = find_recordings(&list);
-    struct sigbus_guard mapped = {.choice = choice};
+    struct mapped_search mapped = {.choice = choice};
     if (choice->pid)
         find_mapped(&mapped);
     path = mapped.path;
