@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One stream socket. Each way: a head, then as many bytes as it says. The file of a question comes with its
- * head. */
+/* Parent and child share a stream socket. Each message is a head, followed by as many bytes as that says. The file
+ * of a question is sent along with its head. */
 #include "sym/apart.h"
 
 #include <errno.h>
@@ -23,11 +23,11 @@
 #include "base/whole.h"
 
 enum {
-    LOOK_MS = 50,     /* how often it is asked whether the answer is still wanted */
-    GRACE_MS = 2000,  /* so long a child that was killed may take to die */
-    STREAMS = 3,      /* the standard ones */
-    NOTICES_MAX = 64, /* before an answer */
-    KEPT_MAX = 8,     /* descriptors that are given to it at its start */
+    LOOK_MS = 50,     /* ms between checks whether the answer is still wanted */
+    GRACE_MS = 2000,  /* how long a child that was killed may take to die */
+    STREAMS = 3,      /* the standard streams */
+    NOTICES_MAX = 64, /* how many may come before an answer */
+    KEPT_MAX = 8,     /* descriptors that a child may keep */
 };
 #define MESSAGE_MAX ((uint64_t)512 << 20)
 
@@ -35,8 +35,8 @@ enum frame { FRAME_QUESTION, FRAME_ANSWER, FRAME_NOTICE };
 struct head {
     uint32_t frame; /* enum frame */
     uint32_t kind;
-    int64_t status; /* of an answer: 0 or -errno */
-    uint64_t size;  /* of the bytes that follow */
+    int64_t status; /* in an answer: 0 or -errno */
+    uint64_t size;  /* bytes that follow */
 };
 
 struct apart {
@@ -49,7 +49,7 @@ struct apart {
 
 static int inside = -1; /* the child's socket */
 static bool is_pretended;
-static const struct apart_options *listener; /* while we are asked ourselves */
+static const struct apart_options *listener; /* whose question is being answered in this process, for tests */
 
 static bool outlives;
 
@@ -70,7 +70,7 @@ unsigned apart_deaths(void)
     return deaths;
 }
 
-static void (*change_answer)(struct text *answer); /* NULL: nothing */
+static void (*change_answer)(struct text *answer); /* for tests; NULL: answers are not changed */
 
 void apart_answers_change(void (*change)(struct text *answer))
 {
@@ -145,8 +145,8 @@ static void serve(const struct apart_options *options)
     }
 }
 
-/* It has the socket, what it is to keep, and nothing else of ours. The standard streams lead nowhere; only what a
- * sanitizer finds in it is to be seen. */
+/* Closes all descriptors in the child but the socket and those that it is to keep. The standard streams lead
+ * nowhere, except that reports of a sanitizer must be seen. */
 static bool close_others(const int *keep)
 {
     int kept[STREAMS + 1 + KEPT_MAX], null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -222,8 +222,8 @@ int apart_start(const struct apart_options *options, struct apart **out)
     return 0;
 }
 
-/* A process that waits for a file system which does not answer dies when that does or goes, not before: it is left to
- * itself then. */
+/* Waits for a child that was killed. One that waits for a file system which does not answer dies only when that
+ * answers or goes away: it is no longer waited for then. */
 static void reap(pid_t child)
 {
     const int process = (int)syscall(SYS_pidfd_open, child, 0);
@@ -236,7 +236,8 @@ static void reap(pid_t child)
         ;
 }
 
-/* In a process that was forked from the parent, the child is not ours. */
+/* Ends the child. In a process that was forked from the parent the child is not this process's, so that only the
+ * socket is closed. */
 static void end_child(struct apart *apart)
 {
     if (apart->socket < 0)
@@ -268,7 +269,8 @@ void apart_may_leave(struct apart *apart, apart_leaves *leaves, void *state)
     apart->leaves_state = state;
 }
 
-/* Until the socket can be written, or has something. False: it is too late, or not wanted any more. */
+/* Waits until the socket can be written to, or read from. False: it is too late, or the answer is not wanted any
+ * more. */
 static bool wait_for(const struct apart *apart, short events, uint64_t deadline)
 {
     for (;;) {
@@ -282,7 +284,7 @@ static bool wait_for(const struct apart *apart, short events, uint64_t deadline)
     }
 }
 
-/* The descriptor goes with the first bytes; -1: none. */
+/* Sends bytes, and a descriptor with the first of them; -1: there is none. */
 static bool give(const struct apart *apart, const void *bytes, size_t size, int fd, uint64_t deadline)
 {
     union {
@@ -331,7 +333,7 @@ static bool give_question(const struct apart *apart, uint32_t kind, const struct
            (!head.size || give(apart, question->bytes, head.size, -1, deadline));
 }
 
-/* One frame. NULL: the child is gone, or says what it should not. */
+/* Receives one message. NULL: the child is gone, or sent what it must not send. */
 static char *take_frame(const struct apart *apart, struct head *head)
 {
     const uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + (uint64_t)apart->options.patience_ms;

@@ -8,7 +8,8 @@
 
 static const char operator_word[] = "operator";
 
-/* Behind "operator" at `at`: the operator's own signs, which may be parentheses and angles; else `at`. */
+/* Returns the position behind the signs of an operator, which may be parentheses and angles, if "operator" is at
+ * `at`; else `at`. */
 static const char *skip_operator(const char *begin, const char *at)
 {
     static const char *const signs[] = {"()", "<=>", "<<=", ">>=", "->*", "<<",
@@ -62,7 +63,7 @@ bool cpp_matches(const char *pattern, const char *demangled)
         return true;
     size_t length;
     const char *name = cpp_name(demangled, &length);
-    if (strchr(pattern, '(') && glob_match(pattern, name)) /* to its end: with the parameters */
+    if (strchr(pattern, '(') && glob_match(pattern, name)) /* the name to its end, with the parameters */
         return true;
     char *alone = strndup(name, length);
     bool is_match = alone && (!strcmp(pattern, alone) || glob_match(pattern, alone));

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where the name proper stands in a demangled one: without the result that templates have in front, and
+/* Returns the name proper in a demangled one: without the type of the result, which templates have in front, and
  * without parameters and what follows them. */
 const char *cpp_name(const char *demangled, size_t *length);
 /* A pattern is compared with the name alone, and with its parameters if it has parentheses. */

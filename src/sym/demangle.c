@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libiberty gives the pieces of a name one by one: when they are too many we leave it in the middle. It limits its
- * recursion itself. Whatever else a name does to it happens to a process that has nothing to lose. */
+/* libiberty hands out the pieces of a name one by one; when they become too many, this file leaves it in the middle
+ * by longjmp. libiberty limits its recursion itself. Whatever else a name does harms only a process without
+ * privileges. */
 #include "sym/demangle.h"
 
 #include <errno.h>
@@ -20,9 +21,9 @@ enum {
     MANGLED_MAX = 4096,
     DEMANGLED_MAX = 16 << 10,
     PATIENCE_MS = 1000,
-    DEATHS_MAX = 5,      /* so often the process may die of a name until … */
-    FORGIVEN_AFTER = 60, /* … it was not asked for so many seconds */
-    ASKED_AT_ONCE = 512, /* names */
+    DEATHS_MAX = 5,      /* how often the process may die of a name, until */
+    FORGIVEN_AFTER = 60, /* it was not asked for so many seconds */
+    ASKED_AT_ONCE = 512, /* names in one question */
 };
 #define MEMORY ((uint64_t)4 << 30)
 
@@ -32,7 +33,7 @@ static bool is_mangled(const char *name)
            strnlen(name, MANGLED_MAX + 1) <= MANGLED_MAX;
 }
 
-/* ---- there ---- */
+/* ---- in the service ---- */
 
 struct demangling {
     jmp_buf too_long;
@@ -47,7 +48,7 @@ static void take_piece(const char *piece, size_t length, void *state)
     text_append(demangling->out, piece, length);
 }
 
-/* False: it stands for nothing that can be said. */
+/* Demangles a name. False: it is not mangled, or what it stands for is too long. */
 static bool demangle(const char *name, struct text *out)
 {
     enum { OPTIONS = DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO };
@@ -61,7 +62,7 @@ static bool demangle(const char *name, struct text *out)
     return cplus_demangle_v3_callback(name, OPTIONS, take_piece, &demangling) && out->length && !out->failed;
 }
 
-/* Names, until the message ends; for each its answer, or NULL. */
+/* Answers a question: for each of its names the demangled one, or NULL. */
 static int serve(void *state, struct apart_question *question, struct text *answer)
 {
     struct text name = {0};
@@ -74,7 +75,7 @@ static int serve(void *state, struct apart_question *question, struct text *answ
     return 0;
 }
 
-/* ---- here ---- */
+/* ---- in the process that asks ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct apart *reader; /* NULL: there is none */
@@ -107,7 +108,7 @@ static int ask(const struct text *question, struct apart_answer *answer)
     return error;
 }
 
-/* What came is a name that can be printed like any other. */
+/* Takes an answer; NULL if it is none, or too long. */
 static char *take_answer(struct cursor *in)
 {
     const char *text = wire_take_text(in);
@@ -139,7 +140,7 @@ static char *demangle_here(const char *name)
     return answer;
 }
 
-/* Of several names one may be the end of the process: then each is asked for alone. */
+/* Asks for each name alone, after the process died of one of several. */
 static void ask_one_by_one(const char *const *names, size_t count, char **answers)
 {
     for (size_t i = 0; i < count; i++)
@@ -181,12 +182,12 @@ char *symbol_demangle(const char *name)
 
 /* ---- the functions of a file ---- */
 
-/* Of one file. The largest programs have less; what makes more, and takes minutes, was made for that. */
+/* Bytes of the names of one file. The largest programs have less; a file with more was made to take minutes. */
 #define NAMES_BYTES_MAX ((size_t)256 << 20)
 
 struct batch {
     size_t count;
-    size_t bytes; /* of all names so far */
+    size_t bytes; /* of all names of the file so far */
     struct elf_symbol symbols[ASKED_AT_ONCE];
     const char *names[ASKED_AT_ONCE];
     demangled_visitor *visit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The classic two-finger walk: on a mismatch go back to the last star only, so there is no exponential case.
- */
+/* The classic walk with two positions: after a mismatch it goes back only to the last star, so that no pattern
+ * takes exponential time. */
 #include "sym/glob.h"
 
 #include <stddef.h>

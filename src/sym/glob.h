@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Patterns over names: `*`, `?`, `[abc]`, `[a-z]`, `[!a]`. No path semantics: `*` matches '/' and a leading
- * '.', too. Runs in O(pattern * text) for every pattern. */
+/* Patterns of names: `*`, `?`, `[abc]`, `[a-z]`, `[!a]`. They are not patterns of paths: `*` matches '/' and a
+ * leading '.', too. Every pattern takes O(pattern * text). */
 #ifndef SPOOR_SYM_GLOB_H
 #define SPOOR_SYM_GLOB_H
 

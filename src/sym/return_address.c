@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See call.h. Errs on the side of "it was a call": bytes are looked at without knowing where instructions
- * begin. */
+/* See return_address.h. In doubt the answer is that it was a call, because bytes are examined without knowing where
+ * instructions begin. */
 #include "sym/return_address.h"
 
 #include <string.h>
 
 enum { BEFORE = 7, AFTER = 9 };
 
-/* `call *operand`: the length of an instruction FF /2 with this ModRM byte; 0: it is no such call. */
+/* Returns the length of the instruction `call *operand`, FF /2, with this ModRM byte; 0: it is no such call. */
 static size_t indirect_length(uint8_t modrm, uint8_t sib)
 {
     uint8_t mode = modrm >> 6, operation = modrm >> 3 & 7, base = modrm & 7;
@@ -34,8 +34,8 @@ enum call_kind call_before_x86(const uint8_t *at, size_t before, size_t after)
             return CALL_FOUND;
     if ((after >= 9 && !memcmp(at, restorer[0], 9)) || (after >= 7 && !memcmp(at, restorer[1], 7)))
         return CALL_SIGNAL;
-    /* Go begins a goroutine one byte, a nop, behind where its last function returns to; others (makecontext)
-     * where a function begins, which has padding before it. */
+    /* Go begins a goroutine one byte, a nop, behind the address to which its last function returns; others
+     * (makecontext) where a function begins, which has padding before it. */
     return at[-1] == 0x90 ? CALL_FOUND : CALL_NONE;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See symbol_file.h.
  *
- * A mapping of a living process leads to its file itself. When the process has ended, the name must do, in
- * its root (which is gone), its parents' or ours; a file found so counts only if it is the one that was
- * mapped. */
+ * A mapping of a living process leads to its file itself. When the process has ended, only the path is left, in the
+ * process's root (which may be gone), in those of its ancestors, or in this process's. A file that is found so is
+ * used only if it is the one that was mapped. */
 #include "sym/symbol_file.h"
 
 #include <errno.h>
@@ -30,17 +30,16 @@
 #include "sym/process/proc.h"
 
 enum {
-    FILES_MAX = 1024, /* open: each has a descriptor */
-    FILES_MOST_IDLE =
-        64, /* of which nothing was asked for IDLE seconds: they may have been deleted long ago */
+    FILES_MAX = 1024,     /* files that are open, each of which has a descriptor */
+    FILES_MOST_IDLE = 64, /* files that were not used for IDLE seconds, and may have been deleted long ago */
     IDLE = 60,
     VDSO_LARGEST = 64 << 10,
     ANCESTORS_MAX = 8,
-    TRIES_A_SECOND = 16, /* to open one that could not be opened */
+    TRIES_A_SECOND = 16, /* attempts to open a file that could not be opened */
 };
 #define BYTES_MAX ((size_t)256 << 20)
 #define BYTES_MOST_IDLE ((size_t)32 << 20)
-#define VDSO_DEVICE UINT64_MAX /* no file has it; the inode is the size */
+#define VDSO_DEVICE UINT64_MAX /* the device of no file; the inode is the size of the vDSO */
 
 struct symbol_files {
     struct processes *processes;
@@ -92,7 +91,7 @@ static size_t file_memory(const struct symbol_file *file)
     return bytes;
 }
 
-/* Makes room for one more. Files grow when they are asked, so all are counted. */
+/* Makes room for one more file. Files grow when they are used, so the memory of all is added up. */
 static void files_shrink(struct symbol_files *files)
 {
     size_t bytes = 0;
@@ -140,7 +139,8 @@ static struct symbol_file *file_place(struct symbol_files *files, uint64_t devic
 
 /* ---- opening ---- */
 
-/* The vDSO has no file. Ours is the same as everybody's, unless a program is of another kind. */
+/* Opens the vDSO, which has no file. This process's own is that of every process, unless a program is of another
+ * kind (32 bits). */
 static int vdso_open(pid_t pid, const struct code_mapping *mapping, struct symbol_file *file)
 {
     char path[64];
@@ -174,8 +174,9 @@ static int vdso_open(pid_t pid, const struct code_mapping *mapping, struct symbo
     return elf_file_open_memory(file->bytes, size, &file->elf);
 }
 
-/* An inode's number is given to the next file when its file is gone: what was changed after it was mapped, or
- * has another generation (where the file system tells), is another one. */
+/* Whether a file has not been replaced since it was mapped. An inode's number is used again when its file is gone:
+ * a file that was changed after it was mapped, or has another generation (where the file system has generations),
+ * is another one. */
 static bool is_same_since(int fd, const struct code_mapping *mapping)
 {
     struct stat status;
@@ -249,7 +250,7 @@ struct symbol_file *symbol_file_mapped(struct symbol_files *files, pid_t pid,
                                        : file_place(files, module->device, module->inode, module->generation);
     if (!file)
         return NULL;
-    if (!file->elf && may_try(file)) { /* another process may have what this one has no more */
+    if (!file->elf && may_try(file)) { /* another process may still have the file, if this one has not */
         free(file->bytes);
         file->bytes = NULL;
         if (is_vdso ? vdso_open(pid, mapping, file) : mapped_open(files, pid, mapping, file))
@@ -265,7 +266,7 @@ struct symbol_file *symbol_file_named(struct symbol_files *files, const char *pa
     *error = fd < 0 ? fd : fstat(fd, &status) ? -errno : 0;
     if (foreign_is_not_regular(*error))
         *error = -ENOEXEC;
-    /* As maps writes devices, so that both ways lead to one entry. */
+    /* The device is written as in /proc/PID/maps, so that both ways of opening lead to one entry. */
     struct symbol_file *file =
         *error ? NULL
                : file_place(files, (uint64_t)major(status.st_dev) << 32 | minor(status.st_dev), status.st_ino,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See symbolize.h. An answer depends on the file and the offset in it alone, so answers serve all processes.
- * They are kept in two halves: when the young one is full, the old one is thrown away and they change places;
- * what is asked for again comes back into the young one. */
+/* See symbolize.h. An answer depends only on the file and the offset in it, so answers serve all processes. They
+ * are kept in two halves: when the young one is full, the old one is dropped and they change places. An answer of
+ * the old half that is used moves to the young one. */
 #include "base/clock.h"
 #include "base/open_foreign.h"
 #include "sym/symbolize.h"
@@ -26,17 +26,17 @@
 #include "sym/symbol_file.h"
 
 enum {
-    ANSWERS_BYTES = 8 << 20, /* of each half */
+    ANSWERS_BYTES = 8 << 20, /* bytes of each half */
     JITS_MAX = 64,
-    IDLE = 60, /* seconds: maps that nothing was asked of for so long have less room */
+    IDLE = 60, /* seconds: maps of generated code that were not used for so long get less memory */
 };
 #define JIT_BYTES ((size_t)256 << 20)
 #define JIT_BYTES_IDLE ((size_t)32 << 20)
 
-/* What a place in a file is called. The texts stand behind. */
+/* The names of a place in a file. The texts are stored behind this struct. */
 struct answer {
-    uint64_t address; /* as the file's symbols count */
-    uint64_t offset;  /* behind the function */
+    uint64_t address; /* the address as the file's symbols count */
+    uint64_t offset;  /* bytes from the beginning of the function */
     const char *function;
     const uint8_t *build_id;
     size_t build_id_size, bytes, line_count;
@@ -48,25 +48,25 @@ struct answer_key {
     uint64_t device, inode, generation, place; /* place: offset * 2 + is_return */
 };
 
-/* A process that says what its own code is called. */
+/* A process with a map of the code that it generated. */
 struct jit {
     pid_t pid;
-    struct perf_map *map;  /* NULL: it does not */
-    time_t checked, asked; /* when it was read, and last asked */
+    struct perf_map *map;  /* NULL: it has none */
+    time_t checked, asked; /* when the map was last read, and last used */
     uint64_t used;
 };
 
 struct symbolizer {
     struct kallsyms *kallsyms;
     bool owns_kallsyms, demangle, wants_lines;
-    bool (*leaves)(void *state); /* NULL: never */
+    bool (*leaves)(void *state); /* whether to give up; NULL: never */
     void *leaves_state;
     struct processes *processes;
     struct symbol_files *files;
     struct lines *lines;
     struct table young, old;
     size_t young_bytes;
-    struct answer *passing; /* the last one that could not be kept */
+    struct answer *passing; /* the last answer that could not be kept */
     struct jit jits[JITS_MAX];
     uint64_t clock;
     char *demangled;       /* the last answer's */
@@ -176,7 +176,7 @@ static struct answer *answer_known(struct symbolizer *symbolizer, const struct a
 
 static void answer_keep(struct symbolizer *symbolizer, const struct answer_key *key, struct answer *answer)
 {
-    enum { ENTRY = 100 }; /* what the table takes besides */
+    enum { ENTRY = 100 }; /* bytes that the table needs for it */
     if (symbolizer->young_bytes > ANSWERS_BYTES) {
         answers_free(&symbolizer->old);
         symbolizer->old = symbolizer->young;
@@ -228,7 +228,8 @@ static struct answer *answer_make(const struct answer *facts, const struct line_
     return answer;
 }
 
-/* Demangles the names of inlined functions where they stand; what is made is freed by the caller. */
+/* Demangles the names of inlined functions in place. `made` gets the new names, which the caller frees; returns how
+ * many there are. */
 static size_t demangle_lines(const struct symbolizer *symbolizer, struct line_frame *frames, size_t count,
                              char **made)
 {
@@ -305,8 +306,8 @@ static void jits_shrink(struct symbolizer *symbolizer, const struct jit *keep)
     }
 }
 
-/* The file grows while the program runs: it is read again when an address is not in it, once a second at
- * most. */
+/* Finds the name of generated code. The map grows while the program runs: it is read again if an address is not in
+ * it, once a second at most. */
 static const char *jit_find(struct symbolizer *symbolizer, pid_t pid, uint64_t address, uint64_t *start)
 {
     struct jit *jit = symbolizer->jits;
@@ -359,7 +360,7 @@ int symbolizer_user(struct symbolizer *symbolizer, pid_t pid, uint64_t address, 
     symbolizer->module = NULL;
     int error = process_find(symbolizer->processes, pid, address, &mapping);
     if (error) {
-        /* The kernel's own page for old system calls is in no list of the process's. */
+        /* The kernel's page for old system calls is not in a process's list of mappings. */
         out->is_not_code = is_return && error == -ENOENT && (int64_t)address >= 0;
         return -ENOENT;
     }
@@ -379,7 +380,7 @@ int symbolizer_user(struct symbolizer *symbolizer, pid_t pid, uint64_t address, 
         return -ENOENT;
     if (!answer) {
         struct symbol_file *file = symbol_file_mapped(symbolizer->files, pid, &mapping);
-        if (!file) /* generated code may lie in a file that has no name any more */
+        if (!file) /* generated code may be in a file that has been deleted */
             return module->is_deleted ? jit_answer(symbolizer, pid, address, is_return, out) : -ENOENT;
         answer = answer_find(symbolizer, pid, file, module, file_offset, is_return);
         if (!answer)
@@ -419,7 +420,7 @@ int symbolizer_kernel(struct symbolizer *symbolizer, uint64_t address, struct sy
 
 /* ---- back ---- */
 
-/* The process's mapping of the file's code, by the path that it knows or by the file itself. */
+/* Returns the process's mapping of a file's code, by the path that it was mapped from or by the file itself. */
 static const struct proc_mapping *mapping_of_path(const struct proc_maps *maps, pid_t pid, const char *path)
 {
     struct stat status, mapped;

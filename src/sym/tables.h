@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of files that others own, as a process without privileges reads them (sym/apart.h): one for all of
- * us, which forgets each file when it was answered. Who reads such tables (elf.c, usdt.c, …) has both halves:
- * what serves the question there, and what takes the answer here. Only those include
- * this, and who ends it. */
+/* The tables of files that other users may own, as a process without privileges reads them (sym/apart.h). There is
+ * one such service for all files, which forgets each of them after its answer. Each reader of such tables (elf.c,
+ * usdt.c, …) has both halves in its file: what answers the question in the service, and what takes the answer. Only
+ * these include this file, and the code that ends the service. */
 #ifndef SPOOR_SYM_TABLES_H
 #define SPOOR_SYM_TABLES_H
 
@@ -12,30 +12,31 @@
 enum tables_kind {
     TABLES_ELF,     /* segments, sections, build id */
     TABLES_SYMBOLS, /* .symtab and .dynsym */
-    TABLES_DATA,    /* both, of .gnu_debugdata */
+    TABLES_DATA,    /* TABLES_ELF and TABLES_SYMBOLS of .gnu_debugdata */
     TABLES_LINK,    /* .gnu_debuglink */
-    TABLES_DYNAMIC, /* what the loader is to load */
+    TABLES_DYNAMIC, /* the libraries that the loader loads with the file */
     TABLES_USDT,    /* probes */
     TABLES_CFI,     /* call frame information, as rows */
-    TABLES_MEMBER,  /* where a member of an archive lies */
+    TABLES_MEMBER,  /* where a member of an archive is */
     TABLES_MAP,     /* names of generated code */
     TABLES_COUNT
 };
 
-/* Asks the process, which is made when there is none. Any thread. question: what the server takes, or NULL. As
- * apart_ask: -EBADMSG also when the process died of the file. */
+/* Asks the service, which is started if it does not run. May be called in any thread. question: as the server reads
+ * it, or NULL. Returns as apart_ask(): -EBADMSG also if the service died of the file. */
 int tables_ask(enum tables_kind kind, const struct text *question, int fd, struct apart_answer *out);
-/* The same about an ELF file, whose descriptor goes along with where in the file it lies. */
+/* As tables_ask(), about an ELF file, whose descriptor is sent along with where the file begins in it. */
 int tables_ask_elf(enum tables_kind kind, const struct elf_file *file, struct apart_answer *out);
-/* Is the file one whose tables are read apart? Not there itself, and not of what is in our own memory. */
+/* Whether the tables of a file are read by the service: not in the service itself, and not if the file is in
+ * memory. */
 bool tables_are_apart(const struct elf_file *file);
-/* Ends the process; the next question makes another. */
+/* Ends the service; the next question starts another. */
 void tables_end(void);
 
-/* There: what of an ELF file is told, or of a file as it is. 0 or -errno. */
+/* In the service: these write the answer about an ELF file, or about any other file. Return 0 or -errno. */
 typedef int tables_of_elf(struct elf_file *file, struct text *answer);
 tables_of_elf elf_put_tables, elf_put_symbols, debug_data_put, debug_link_put, needed_put, usdt_put, cfi_put;
 apart_server archive_serve, perf_map_serve;
-void debug_data_prepare(void); /* loads what unpacks */
+void debug_data_prepare(void); /* loads the library that unpacks .gnu_debugdata */
 
 #endif

@@ -9,15 +9,15 @@
 
 enum {
     NUMBER_NULL,
-    NUMBER_FIXED,      /* the singletons, in the order of the table below */
-    NUMBER_FIRST = 16, /* of those that are told */
+    NUMBER_FIXED,      /* types that exist once, in the order of the table below */
+    NUMBER_FIRST = 16, /* the first number of the others */
     DEPTH_MAX = 256,
-    SIZE_MAX_TOLD = 1 << 30, /* of a type */
+    SIZE_MAX_TOLD = 1 << 30, /* bytes of a type that is accepted */
 };
 enum flag {
     FLAG_SIGNED = 1,
     FLAG_UNION = 2,
-    FLAG_CLOSED = 4 /* its fields are to be asked for */,
+    FLAG_CLOSED = 4 /* its fields are sent when they are asked for */,
     FLAG_FLOAT = 8
 };
 
@@ -27,7 +27,7 @@ enum { FIXED_COUNT = sizeof fixed / sizeof *fixed };
 static_assert(NUMBER_FIXED + FIXED_COUNT <= NUMBER_FIRST,
               "the numbers of singletons collide with the others");
 
-/* ---- there ---- */
+/* ---- in the service ---- */
 
 static uint64_t number_of(struct type_writer *writer, const struct type *type, bool *is_new)
 {
@@ -114,7 +114,7 @@ void type_writer_free(struct type_writer *writer)
     *writer = (struct type_writer){.items = NULL};
 }
 
-/* ---- here ---- */
+/* ---- in the process that asks ---- */
 
 static bool is_word(uint64_t size)
 {
@@ -131,7 +131,7 @@ static bool fits(const struct field *field, uint32_t size)
 
 static void take_fields(struct type_hearer *hearer, struct cursor *in, struct type *type)
 {
-    enum { FIELD_MIN = 4 * 8 }; /* bytes in the message */
+    enum { FIELD_MIN = 4 * 8 }; /* bytes of a field in the message, at least */
     size_t count = wire_take_count(in, FIELD_MIN);
     struct field *fields = arena_array(hearer->arena, count + 1, sizeof *fields);
     for (size_t i = 0; i < count && !in->is_bad; i++) {
@@ -217,7 +217,7 @@ static void take_definition(struct type_hearer *hearer, struct cursor *in, struc
         break;
     default: in->is_bad = true;
     }
-    if (in->is_bad) /* somebody may already refer to it */
+    if (in->is_bad) /* other types may already refer to it */
         *type = type_none;
 }
 
@@ -236,7 +236,7 @@ const struct type *type_take(struct type_hearer *hearer, struct cursor *in)
     if (in->is_bad)
         return NULL;
     struct type *type = arena_new(hearer->arena, struct type);
-    *type = type_none; /* while a pointer to itself is made */
+    *type = type_none; /* complete enough for a pointer to itself, which may be made meanwhile */
     *arena_push(hearer->arena, hearer->items, hearer->count, hearer->room) = type;
     hearer->depth++;
     take_definition(hearer, in, type, number);

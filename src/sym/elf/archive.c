@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A ZIP archive ends in a record (22 bytes, and a comment of up to 64 KiB) that says where its directory is;
- * an entry of the directory (46 bytes, name, extra field, comment) says where a member's own header is (30
- * bytes, name, extra field); the bytes follow that. Numbers are little-endian and untrusted. */
+/* A ZIP archive ends with a record (22 bytes, and a comment of up to 64 KiB) that says where its directory is. An
+ * entry of the directory (46 bytes, name, extra field, comment) says where the member's own header is (30 bytes,
+ * name, extra field), which the member's bytes follow. Numbers are little-endian and untrusted. */
 #include "sym/elf/archive.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static int read_at(int fd, uint64_t offset, void *bytes, size_t size)
     return 0;
 }
 
-/* The directory's bytes; free them. */
+/* Reads the directory, which the caller frees. Returns 0 or -errno. */
 static int directory_read(int fd, uint64_t file_size, uint8_t **directory, size_t *size)
 {
     static const uint32_t in_64_bit_form = UINT32_MAX;

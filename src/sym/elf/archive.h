@@ -6,9 +6,9 @@
 
 #include <stdint.h>
 
-/* Where the bytes of a member lie in the archive. -ENOENT: no such member; -ENOTSUP: it is compressed or
- * encrypted; -ENOEXEC: the file is no ZIP archive; -EBADMSG: it is damaged; -EFBIG: one of the 64-bit form.
- */
+/* Finds where the bytes of a member are in the archive. -ENOENT: there is no such member; -ENOTSUP: it is
+ * compressed or encrypted; -ENOEXEC: the file is no ZIP archive; -EBADMSG: it is damaged; -EFBIG: it has the 64-bit
+ * form. */
 int archive_member(int fd, const char *member, uint64_t *offset, uint64_t *size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See debug_file.h. liblzma is loaded when the first .gnu_debugdata is met: few systems have such files. */
+/* See debug_file.h. liblzma is loaded when the first .gnu_debugdata is found, because few systems have such files. */
 #include "sym/elf/debug_file.h"
 
 #include <dlfcn.h>
@@ -87,7 +87,7 @@ static void link_parse(const struct elf_file *file, struct debug_link *link)
     }
 }
 
-/* A name, then a build id. */
+/* Sends what .gnu_debugaltlink says: a name, then a build id. */
 static void put_alternative(const struct elf_file *file, struct text *out)
 {
     struct elf_section section;
@@ -135,14 +135,14 @@ static void link_read(const struct elf_file *file, struct debug_link *link)
     } else {
         link_parse(file, link);
     }
-    /* A name alone, not a way to somewhere else. */
+    /* It must be a name alone, which does not lead to another directory. */
     if (link->name && (!link->name[0] || strchr(link->name, '/'))) {
         free(link->name);
         link->name = NULL;
     }
 }
 
-/* is_linked: found by the name in .gnu_debuglink. */
+/* Opens a file if it has the debug information of `file`. is_linked: it was found by the name in .gnu_debuglink. */
 static int try_path(const struct elf_file *file, const char *path, const struct debug_link *link,
                     bool is_linked, struct elf_file **out)
 {
@@ -159,7 +159,7 @@ static int try_path(const struct elf_file *file, const char *path, const struct 
     return -ENOENT;
 }
 
-/* In the directory's .build-id. */
+/* Searches the .build-id of a directory. */
 static int try_build_id(const struct elf_file *file, const char *directory, const struct debug_link *link,
                         struct elf_file **out)
 {
@@ -182,7 +182,7 @@ void debug_file_directories(const char *const *directories)
     given_directories = directories;
 }
 
-/* path: of the file. */
+/* Searches the directories that were given. path: that of the file. */
 static int search_given(const struct elf_file *file, const char *path, const struct debug_link *link,
                         struct elf_file **out)
 {
@@ -268,7 +268,7 @@ static int try_alternative(const char *path, const uint8_t *id, size_t id_size, 
     return -ENOENT;
 }
 
-/* Relative to where the file really is. */
+/* Opens a file by a name that is relative to the place where `file` really is. */
 static int try_beside(const struct elf_file *file, const char *name, const uint8_t *id, size_t id_size,
                       struct elf_file **out)
 {
@@ -346,7 +346,7 @@ void debug_data_prepare(void)
     pthread_once(&once, find_unpacker);
 }
 
-/* The size is not known before: the room doubles until it is enough. */
+/* Unpacks .gnu_debugdata. The unpacked size is not known, so the buffer is doubled until it is large enough. */
 static int unpack(const uint8_t *packed, size_t packed_size, void **out, size_t *out_size)
 {
     debug_data_prepare();

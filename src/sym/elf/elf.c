@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Headers, segments, sections, notes. Symbols are in elf/symbols.c. What is read of a file that has a descriptor
- * is read by a process without privileges; elf/tables.c brings it here.
+/* Headers, segments, sections, notes. Symbols are in elf/symbols.c. A file that has a descriptor is read by a
+ * service without privileges; elf/tables.c brings its tables from there.
  *
- * Every number from the file is checked where it is used: a range is (offset <= size && length <= size -
- * offset), counts are bounded by the bytes that would hold them. */
+ * Every number from the file is checked where it is used: a range is (offset <= size && length <= size - offset),
+ * counts are bounded by the bytes that would hold them. */
 #include "base/open_foreign.h"
 #include "sym/elf/note.h"
 #include "sym/elf/private.h"
@@ -40,7 +40,7 @@ int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, siz
             continue;
         if (got < 0)
             return -errno;
-        if (got == 0) /* it has become shorter since we asked for its size */
+        if (got == 0) /* it has become shorter since its size was read */
             return -EBADMSG;
         done += (size_t)got;
     }
@@ -96,8 +96,7 @@ static int elf_read_segments(struct elf_file *file)
     return 0;
 }
 
-/* The section headers are a convenience: a file without them (or with wrong ones) has no symbols, that is
- * all. */
+/* Reads the section headers, which are not essential: a file without them, or with wrong ones, has no symbols. */
 static int elf_read_sections(struct elf_file *file)
 {
     const Elf64_Ehdr *header = &file->header;
@@ -156,7 +155,7 @@ static int elf_read_build_id(struct elf_file *file)
         elf_take_build_id(file, bytes, segment->p_filesz);
         free(bytes);
     }
-    struct elf_section section; /* files made by `objcopy --only-keep-debug` have lying segments */
+    struct elf_section section; /* in files made by `objcopy --only-keep-debug` the segments are wrong */
     if (!file->build_id_size && elf_file_section_named(file, ".note.gnu.build-id", &section) &&
         section.type == SHT_NOTE) {
         void *bytes = NULL;
@@ -371,7 +370,7 @@ int elf_file_code_address(const struct elf_file *file, uint64_t offset, uint64_t
 {
     if (!elf_offset_to_address(file, offset, PF_X, address))
         return 0;
-    /* A segment need not begin on a page, but its mapping does. */
+    /* A segment need not begin at a page, but its mapping does. */
     for (size_t i = 0; i < file->segment_count; i++) {
         const Elf64_Phdr *segment = &file->segments[i];
         if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && offset < segment->p_offset &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What elf.c and elf/symbols.c share; nobody else includes this. */
+/* What the files of this folder share that read ELF files; no other file includes it. */
 #ifndef SPOOR_SYM_ELF_PRIVATE_H
 #define SPOOR_SYM_ELF_PRIVATE_H
 
@@ -10,20 +10,19 @@
 struct elf_symbols {
     struct elf_symbol *items; /* in the order of the tables; functions and data, named and defined */
     size_t count, room;
-    struct elf_symbol *
-        *sorted; /* functions by (address, name), each (address, name) once; NULL until needed */
+    struct elf_symbol **sorted; /* functions by (address, name), each pair once; NULL until it is needed */
     size_t sorted_count;
-    char *names[2];       /* the string tables that names point into */
+    char *names[2];       /* the string tables into which names point */
     size_t names_size[2]; /* bytes of each; a NUL follows */
     size_t memory;        /* bytes of all this */
     int state;            /* 0: not read; 1: read; else the error that reading gave */
 };
 
 struct elf_file {
-    int fd; /* -1: bytes */
+    int fd; /* -1: it is in memory, at `bytes` */
     const uint8_t *bytes;
-    struct stat status;  /* of all of it, when it was opened */
-    uint64_t base, size; /* of the part of the file that is ours */
+    struct stat status;  /* status of the whole file when it was opened */
+    uint64_t base, size; /* of the part of the file that was opened */
     Elf64_Ehdr header;
     Elf64_Phdr *segments;
     size_t segment_count;
@@ -39,15 +38,15 @@ struct elf_file {
 };
 
 void elf_symbols_free(struct elf_symbols *symbols);
-int elf_symbols_read(struct elf_file *file); /* once */
+int elf_symbols_read(struct elf_file *file); /* reads symbols when it is called first */
 
-/* elf/tables.c: from the process that reads them. */
+/* elf/tables.c: asks the service for tables, and takes them out of its answers. */
 struct cursor;
 int elf_ask_tables(struct elf_file *file);
 int elf_ask_symbols(struct elf_file *file);
 int elf_take_tables(struct elf_file *file, struct cursor *in);
 int elf_take_symbols(struct elf_file *file, struct cursor *in);
-/* A file without bytes: its tables are all that there is. NULL: no memory. */
+/* Makes a file without bytes, which has only its tables. NULL: memory ran out. */
 struct elf_file *elf_file_without_bytes(void);
 
 #endif

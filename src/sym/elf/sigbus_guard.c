@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See sigbus_guard.h. The handler is installed while some thread is between begin and end. It asks the kernel
- * alone: nothing that may not be called from a signal handler. */
+/* See sigbus_guard.h. The handler is installed while a thread is between begin and end. It makes only system calls,
+ * and calls nothing that must not be called from a signal handler. */
 #include "sym/elf/sigbus_guard.h"
 
 #include <pthread.h>
@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned threads; /* between begin and end */
+static unsigned threads; /* threads that are between begin and end */
 static struct sigaction before;
 static uintptr_t page_size;
-/* In a library too they are there before a handler asks. */
+/* The model makes sure that these exist, also in a library, before a handler reads them. */
 static _Thread_local volatile unsigned depth __attribute__((tls_model("initial-exec")));
 static _Thread_local volatile bool is_cut __attribute__((tls_model("initial-exec")));
 
@@ -24,7 +24,8 @@ static void pass_on(int number, siginfo_t *info, void *context)
     else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
         before.sa_handler(number);
     else
-        sigaction(number, &before, NULL); /* the instruction faults again, and what happens then happens */
+        /* the instruction faults again, with the effect that it has without this guard */
+        sigaction(number, &before, NULL);
 }
 
 static void on_missing_page(int number, siginfo_t *info, void *context)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The symbols of an ELF file: .symtab and .dynsym, read at the first question. Exact names are found by
- * walking the tables once; an index by address is built only for patterns and for addresses. */
+/* The symbols of an ELF file, .symtab and .dynsym, which are read when they are first needed. Exact names are found
+ * by walking the tables once; an index by address is built only for patterns and for addresses. */
 #include "base/sorted.h"
 #include "sym/elf/private.h"
 
@@ -41,8 +41,8 @@ static bool symbol_from_entry(const struct elf_file *file, const Elf64_Sym *entr
     return true;
 }
 
-/* The version of each dynamic symbol is a number in a table beside it; its top bit says: not for new
- * programs. Empty when there is no such table. */
+/* Reads the versions of dynamic symbols. They are numbers in a table beside the symbols'; the top bit says that new
+ * programs are not linked with this one. Empty if there is no such table. */
 static int versions_read(const struct elf_file *file, size_t table, uint16_t **out, size_t *count)
 {
     *out = NULL;
@@ -85,7 +85,8 @@ static int symbols_read_table(struct elf_file *file, size_t index, char **names_
     if (error) {
         free(entries);
         free(names);
-        return error == -ENOENT ? 0 : error; /* NOBITS: the table is in a separate debug file */
+        /* NOBITS: the table is in a separate file of debug information */
+        return error == -ENOENT ? 0 : error;
     }
     *names_out = names;
     *names_size_out = names_size;
@@ -115,7 +116,8 @@ static int symbols_read_table(struct elf_file *file, size_t index, char **names_
     }
     free(versions);
     free(entries);
-    /* Only now cut the versions off: a name may be the tail of another. Overlong names are nobody's. */
+    /* Versions are cut off only now, because a name may be the tail of another. Names that are too long are left
+     * out. */
     size_t kept = before;
     for (size_t i = before; i < symbols->count; i++) {
         char *name = (char *)grown[i].name;
@@ -146,7 +148,7 @@ static int read_tables(struct elf_file *file)
         for (size_t i = 0; i < file->section_count; i++)
             if (file->sections[i].sh_type == wanted[w]) {
                 error = symbols_read_table(file, i, &symbols->names[w], &symbols->names_size[w]);
-                break; /* there is at most one of each */
+                break; /* there is at most one table of each kind */
             }
     return error;
 }
@@ -239,7 +241,7 @@ int elf_file_each_function(struct elf_file *file, const char *pattern, elf_symbo
     return result;
 }
 
-/* Is a the plainer name of two for one address? */
+/* Whether `a` is the plainer of two names for one address. */
 static bool symbol_is_plainer(const struct elf_symbol *a, const struct elf_symbol *b)
 {
     if (a->is_global != b->is_global)
@@ -257,7 +259,7 @@ int elf_file_nearest(struct elf_file *file, uint64_t address, struct elf_symbol 
         return error;
     struct elf_symbol **sorted = file->symbols.sorted;
     const size_t behind = partition_point(file->symbols.sorted_count, i, sorted[i]->address <= address);
-    /* A function that contains it may have smaller ones inside it. */
+    /* A function that contains the address may have smaller ones inside it. */
     const struct elf_symbol *best = NULL;
     uint64_t offset;
     bool in_file = !elf_file_offset(file, address, &offset);

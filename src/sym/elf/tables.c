@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of an ELF file on their way from the process that reads them (tables.h). Here as there every number
- * in them may be a lie: who asks checks it where it is used. What is checked at once is what memory depends on:
- * how many there are, and that names lie within their table and end there. */
+/* The tables of an ELF file on their way from the service that reads them (tables.h). Every number in them may be
+ * wrong, in the service as behind it: the code that uses it checks it. Checked at once is what memory depends on:
+ * how many items there are, and that names are in their table and end there. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 struct cursor_symbol {
     uint64_t address, size, offset;
-    uint64_t name;  /* in its table */
+    uint64_t name;  /* offset of its name in its table */
     uint64_t flags; /* enum flag */
 };
 enum flag {
@@ -23,7 +23,7 @@ enum flag {
     FLAG_OLD = 32,
 };
 
-/* ---- there ---- */
+/* ---- in the service ---- */
 
 int elf_put_tables(struct elf_file *file, struct text *out)
 {
@@ -62,9 +62,9 @@ int elf_put_symbols(struct elf_file *file, struct text *out)
     return 0;
 }
 
-/* ---- here ---- */
+/* ---- in the process that asks ---- */
 
-/* A copy with a NUL behind it; NULL: there is nothing, or no memory. */
+/* Returns a copy with a NUL behind it; NULL: there is nothing to copy, or memory ran out. */
 static void *copy(const void *bytes, size_t size)
 {
     char *kept = bytes ? malloc(size + 1) : NULL;

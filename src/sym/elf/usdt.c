@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the notes. Every site keeps pointers into the notes' own bytes, so nothing is copied.
+/* Reads the notes of USDT probes. Every site points into the bytes of the notes, so that nothing is copied.
  *
  * A stapsdt note is location, base, semaphore (8 bytes each), then provider, name and arguments, each ending
- * in NUL. The linker, or prelink after it, may have moved the program without telling the notes: base is
- * where the section .stapsdt.base was thought to be; the difference to where it is now applies to location
+ * with NUL. The linker, or prelink after it, may have moved the program without changing the notes: `base` is
+ * where the section .stapsdt.base was meant to be, and its difference to where that is now applies to location
  * and semaphore. */
 #include "sym/elf/usdt.h"
 
@@ -26,7 +26,7 @@ enum {
     NOTES_MAX = 64 << 20
 };
 
-/* Everything that must live with the sites, in one list of blocks. */
+/* A list of all memory that must live as long as the sites. */
 struct usdt_block {
     struct usdt_block *next;
     void *bytes;
@@ -42,7 +42,7 @@ struct note_reader {
     const struct elf_file *file;
     struct usdt_probes *out;
     struct usdt_block *blocks;
-    uint64_t base_address; /* where .stapsdt.base is; 0: there is none */
+    uint64_t base_address; /* address of .stapsdt.base; 0: there is none */
     size_t site_room;
     struct declared_note *declared;
     size_t declared_count, declared_room;
@@ -95,7 +95,7 @@ static int note_take_site(struct note_reader *reader, const struct note_head *he
         reader->out->damaged++;
         return 0;
     }
-    /* Where a linker drops code and keeps its notes, they name places near 0. */
+    /* If a linker drops code and keeps its notes, they name places near 0. */
     uint64_t code;
     if (elf_file_code_address(reader->file, site.offset, &code) || code != site.address)
         return 0;
@@ -172,7 +172,7 @@ static void sites_drop_doubles(struct usdt_probes *probes)
     probes->count = kept;
 }
 
-/* The first declared note at the address that has the site's names. */
+/* Returns the first of spoor's own notes at the address that has the site's names. */
 static const struct declared_note *declared_find(const struct note_reader *reader,
                                                  const struct usdt_site *site)
 {
@@ -227,7 +227,7 @@ static int parse(const struct elf_file *file, struct usdt_probes *out)
         reader.base_address = section.address;
     int error = 0;
     uint64_t bytes_read = 0;
-    size_t sections = 0; /* a relocatable link may leave several of one name; a thousand are an attack */
+    size_t sections = 0; /* A relocatable link may leave several of one name; a thousand are an attack. */
     for (size_t i = 0; i < elf_file_section_count(file) && !error && sections < SECTIONS_WITH_NOTES; i++) {
         if (!elf_file_section(file, i, &section) || section.type != SHT_NOTE)
             continue;
@@ -237,7 +237,7 @@ static int parse(const struct elf_file *file, struct usdt_probes *out)
             void *bytes = NULL;
             size_t size;
             sections++;
-            bytes_read += section.size; /* sections may claim the same bytes again and again */
+            bytes_read += section.size; /* sections may have the same bytes again and again */
             if (section.size > NOTES_MAX || bytes_read > NOTES_MAX) {
                 error = -EFBIG;
                 break;
@@ -261,7 +261,7 @@ static int parse(const struct elf_file *file, struct usdt_probes *out)
     return error;
 }
 
-/* ---- from the process that reads them ---- */
+/* ---- from the service ---- */
 
 static void put_site(struct text *out, const struct usdt_site *site)
 {
@@ -291,7 +291,7 @@ int usdt_put(struct elf_file *file, struct text *answer)
     return 0;
 }
 
-/* Texts stay in the message. */
+/* Takes a site out of an answer, in which its texts stay. */
 static bool take_site(struct cursor *in, struct note_reader *reader, struct usdt_site *site)
 {
     size_t size;
@@ -324,7 +324,7 @@ static bool take_site(struct cursor *in, struct note_reader *reader, struct usdt
 
 static int ask(const struct elf_file *file, struct usdt_probes *out)
 {
-    enum { SITE_MIN = 96 }; /* bytes in a message */
+    enum { SITE_MIN = 96 }; /* bytes of a site in a message, at least */
     struct apart_answer answer;
     struct note_reader reader = {.out = out};
     int error = tables_ask_elf(TABLES_USDT, file, &answer);

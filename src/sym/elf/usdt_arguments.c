@@ -17,7 +17,7 @@
 
 struct scanner {
     const char *start, *at;
-    const char *end; /* of this operand */
+    const char *end; /* end of this operand */
     enum machine machine;
 };
 
@@ -36,7 +36,7 @@ static bool take(struct scanner *scanner, char c)
     return true;
 }
 
-/* Decimal, 0x hexadecimal or 0 octal, with a sign. Constants may need all 64 bits, signed or not. */
+/* Reads a number: decimal, 0x hexadecimal or 0 octal, with a sign. Constants may need all 64 bits, signed or not. */
 static bool take_number(struct scanner *scanner, int64_t *out)
 {
     const char *at = scanner->at;
@@ -120,7 +120,8 @@ static bool x86_memory(struct scanner *scanner, struct usdt_argument *out)
     out->is_indirect_symbol = out->symbol_end != 0;
     out->is_pc_relative = out->is_indirect_symbol;
     if (scanner->at == scanner->end)
-        return out->is_indirect_symbol; /* a bare symbol: an absolute address in non-PIC code */
+        /* a symbol alone is an absolute address, in code that is not position-independent */
+        return out->is_indirect_symbol;
     if (!take(scanner, '('))
         return false;
     if (take(scanner, '%')) {
@@ -143,8 +144,8 @@ static bool x86_memory(struct scanner *scanner, struct usdt_argument *out)
     if (!take(scanner, ')') || !at_end(scanner))
         return false;
     if (out->has_base && out->base.offset == RIP) {
-        /* A number before (%rip) counts from the next instruction, which a nop's operand does not have: it
-         * means the address only together with a symbol. */
+        /* A number before (%rip) counts from the next instruction, which the operand of a nop does not have. It
+         * means an address only together with a symbol. */
         out->has_base = false;
         return out->is_indirect_symbol && !out->has_index;
     }
@@ -198,7 +199,7 @@ static bool arm_operand(struct scanner *scanner, struct usdt_argument *out)
 
 /* ---- both ---- */
 
-/* "-4@", "8f@": true when there is one. A missing one means: as wide as the register. */
+/* Reads a size, "-4@" or "8f@". False: there is none, and the argument is as wide as the register. */
 static bool take_size(struct scanner *scanner, struct usdt_argument *out)
 {
     const char *at = scanner->at;
@@ -218,7 +219,7 @@ static bool take_size(struct scanner *scanner, struct usdt_argument *out)
     return true;
 }
 
-/* Where this argument ends: at a blank outside of brackets. */
+/* Returns where an argument ends: at a blank outside of brackets. */
 static const char *operand_end(const char *at)
 {
     int depth = 0;
@@ -233,7 +234,7 @@ static const char *operand_end(const char *at)
     return at;
 }
 
-/* A constant is what the program would have passed: cut to its size, extended by its sign. */
+/* Returns a constant as the program would have passed it: cut to its size, extended by its sign. */
 static int64_t constant_fit(int64_t value, unsigned size, bool is_signed)
 {
     unsigned shift = 64 - 8 * size;
