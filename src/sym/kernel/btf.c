@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening, checking and indexing BTF. What the types mean is in btf_types.c.
+/* Opening, checking and indexing BTF. btf_types.c makes types of it.
  *
- * One pass over the type section checks that every record lies inside it and notes where it begins;
- * everything after that may read a record without looking at the end again. References between types and into
- * strings are checked when they are followed. */
+ * One pass over the type section checks that every record is inside of it and notes where it begins; code behind
+ * that may read a record without checking its end again. References between types and into strings are checked when
+ * they are followed. */
 #include "sym/kernel/btf_private.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 enum { BTF_LARGEST = 512 << 20 };
 
-/* Bytes behind the record of a type: fixed, and per element. */
+/* Bytes that follow the record of a type: a fixed number, and some for each element. */
 static const struct {
     uint8_t fixed, element;
     bool known;
@@ -92,7 +92,7 @@ static int btf_walk(struct btf_file *file)
         const struct btf_type *type = (const void *)(file->types + at);
         unsigned kind = BTF_INFO_KIND(type->info);
         if (kind >= sizeof btf_tail / sizeof *btf_tail || !btf_tail[kind].known)
-            return -EBADMSG; /* of unknown length: nothing behind it can be found */
+            return -EBADMSG; /* its length is unknown, so that nothing behind it can be found */
         uint32_t size = (uint32_t)sizeof *type + btf_tail[kind].fixed +
                         btf_tail[kind].element * BTF_INFO_VLEN(type->info);
         if (size > left)
@@ -110,7 +110,7 @@ static int btf_start(struct btf_file *file)
     int error = btf_sections(file);
     if (error)
         return error;
-    /* Room for the most records there can be; memory that is never touched costs nothing. */
+    /* There is room for as many records as there can be; memory that is never touched costs nothing. */
     file->offsets = malloc((file->types_size / sizeof(struct btf_type) + 1) * sizeof *file->offsets);
     if (!file->offsets)
         return -ENOMEM;
@@ -178,8 +178,8 @@ int btf_file_open(const char *path, struct btf_file *base, struct arena *arena, 
     int fd = open(path ? path : vmlinux, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    /* Only the kernel's own file is mapped: a file of somebody else's could shrink under us. Kernels
-     * from 6.16 map it, and a mapping costs no memory. */
+    /* Only the kernel's own file is mapped, because a file of another user could shrink while it is read. Kernels
+     * from 6.16 on can map it, and a mapping costs no memory. */
     struct stat status;
     void *bytes = MAP_FAILED;
     size_t size = 0;
@@ -241,14 +241,15 @@ static const uint8_t btf_name_kinds[] = {
     [BTF_KIND_INT] = 1 + BTF_NAME_INTEGER,     [BTF_KIND_VAR] = 1 + BTF_NAME_VARIABLE,
 };
 
-/* 0: a kind that is not found by name. */
+/* Returns 1 + enum btf_name; 0: types of this kind are not found by name. */
 static unsigned btf_name_kind(const struct btf_type *type)
 {
     unsigned kind = BTF_INFO_KIND(type->info);
     return kind < sizeof btf_name_kinds ? btf_name_kinds[kind] : 0;
 }
 
-/* Eight bytes a step: the names of a kernel are 2 MB, and this is most of what a first look-up costs. */
+/* Hashes eight bytes in each step: a kernel's names are 2 MB, and hashing them is most of the cost of a first
+ * look-up. */
 static uint32_t btf_hash(const char *name, unsigned kind)
 {
     size_t length = strlen(name);
@@ -264,7 +265,8 @@ static uint32_t btf_hash(const char *name, unsigned kind)
     return (uint32_t)(hash >> 32);
 }
 
-/* Functions are more than all other names together, and few scripts ask for both: so two indexes. */
+/* Returns the index of a kind of names. Functions have one of their own, because they are more than all other names
+ * together, and few scripts need both. */
 static struct btf_names *btf_names_of(struct btf_file *file, unsigned kind)
 {
     return &file->names[kind == 1 + BTF_NAME_FUNCTION];
@@ -292,8 +294,8 @@ static int btf_index(struct btf_file *file, struct btf_names *names)
             continue;
         uint32_t slot = btf_hash(btf_string(file, type->name_off), kind) & names->mask;
         unsigned steps = 0;
-        /* Types of one name stand in a row; the first is the one we answer, so the tail of a long row may
-         * stay out. */
+        /* Types of one name are next to each other, and the first one is the answer, so that the end of a long row
+         * may be left out. */
         while (names->slots[slot] && steps++ < BTF_PROBES)
             slot = (slot + 1) & names->mask;
         if (!names->slots[slot])
@@ -330,7 +332,7 @@ uint32_t btf_file_id(struct btf_file *file, enum btf_name kind, const char *name
     return 0;
 }
 
-/* A name stands once among the strings, so its place there is what the record has. */
+/* A name is stored once among the strings, so its offset there is what the function's record has. */
 uint32_t btf_file_find_function(const struct btf_file *file, const char *name)
 {
     size_t length = strlen(name) + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* BTF as C: how a parameter is declared, how a struct is defined. For listings; bytes are untrusted, so depth
- * and length are bounded, and what makes no sense is written as void. */
+/* Writes BTF as C, for listings: the declaration of a parameter, the definition of a struct. The bytes are
+ * untrusted, so that depth and length are bounded, and what makes no sense is written as void. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,10 +10,10 @@ enum { DEPTH_MAX = 32, BUDGET = 1 << 15 };
 
 struct btf_print {
     const struct btf_file *file;
-    unsigned budget; /* what may still be written: functions that take functions could go on for ever */
+    unsigned budget; /* how much more may be written: functions that take functions could go on for ever */
 };
 
-/* False: no more. A type costs one, and a long name more. */
+/* Takes a type from the budget: it costs one, and a long name more. False: the budget is used up. */
 static bool spend(struct btf_print *print, const char *name)
 {
     size_t cost = 1 + strlen(name) / 16;
@@ -45,7 +45,8 @@ static void print_indent(struct text *out, unsigned depth)
         text_char(out, '\t');
 }
 
-/* Arrays and functions stand behind the name, and bind tighter than the star of a pointer to them. */
+/* Whether a type is written behind the name, as arrays and functions are, which bind tighter than the star of a
+ * pointer to them. */
 static bool is_postfix(struct btf_print *print, uint32_t id)
 {
     const struct btf_type *record = btf_record(print->file, id);
@@ -53,7 +54,7 @@ static bool is_postfix(struct btf_print *print, uint32_t id)
     return kind == BTF_KIND_ARRAY || kind == BTF_KIND_FUNC_PROTO;
 }
 
-/* Does a star end the text, so that a name follows without a space? */
+/* Whether a star or a parenthesis ends the text, so that a name follows without a space. */
 static bool ends_in_star(const struct text *out)
 {
     return out->length && (out->bytes[out->length - 1] == '*' || out->bytes[out->length - 1] == '(');
@@ -78,7 +79,7 @@ static void print_qualified(struct btf_print *print, uint32_t id, const char *wo
         print_word(out, word);
 }
 
-/* What stands before the name. */
+/* Writes what stands before the name. */
 static void print_before(struct btf_print *print, uint32_t id, struct text *out, unsigned depth)
 {
     const struct btf_type *record = btf_record(print->file, id);
@@ -206,7 +207,7 @@ static void print_member(struct btf_print *print, const struct btf_type *owner,
     text_free(&one);
 }
 
-/* depth: how far the line that it begins on is indented. */
+/* depth: how far the first line is indented. */
 static void print_members(struct btf_print *print, const struct btf_type *record, struct text *out,
                           unsigned depth)
 {

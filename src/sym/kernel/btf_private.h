@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What btf.c and btf_types.c share; nobody else includes this. */
+/* What btf.c, btf_types.c and btf_print.c share; no other file includes it. */
 #ifndef SPOOR_SYM_KERNEL_BTF_PRIVATE_H
 #define SPOOR_SYM_KERNEL_BTF_PRIVATE_H
 
@@ -23,17 +23,18 @@ struct btf_file {
     uint32_t strings_size;
     uint32_t first_id, count; /* ids first_id … first_id + count - 1 */
     uint32_t first_string;    /* strings of a module count on from those of its base */
-    uint32_t *offsets;        /* of each record in types */
-    struct type **made;       /* what by_id has answered */
+    uint32_t *offsets;        /* where each record begins in `types` */
+    struct type **made;       /* the types that have been made, by their ids */
     struct btf_names {
-        uint32_t *slots; /* hash of names: index + 1; NULL until the first look-up */
+        uint32_t *slots; /* a hash table of names with indexes + 1; NULL until the first look-up */
         uint32_t mask;
     } names[2];
-    enum address_space space; /* of pointers */
-    bool enums_have_sign;     /* made by a tool that says which enums are signed */
+    enum address_space space; /* the address space of pointers */
+    bool enums_have_sign;     /* it was made by a tool that marks signed enums */
 };
 
-const struct btf_type *btf_record(const struct btf_file *file, uint32_t id); /* NULL: void or nonsense */
+/* NULL: it is void, or there is no such type */
+const struct btf_type *btf_record(const struct btf_file *file, uint32_t id);
 const char *btf_string(const struct btf_file *file, uint32_t offset);
 
 #endif

@@ -16,14 +16,14 @@ enum { PATIENCE_MS = 30000, KEPT = 1 };
 enum kind { ASK_OPEN, ASK_TYPE, ASK_ENUMERATOR, ASK_ENUMS, ASK_FIELDS };
 static const char enum_keyword[] = "enum ";
 
-/* ---- there ---- */
+/* ---- in the service ---- */
 
 struct service {
     int fd;
-    uint64_t base, size; /* of the ELF file in it */
+    uint64_t base, size; /* where the ELF file is in it */
     struct arena arena;
     void *bytes;
-    struct btf_file *btf; /* NULL: not open */
+    struct btf_file *btf; /* NULL: it is not open */
     struct type_writer writer;
 };
 
@@ -92,14 +92,16 @@ static void service_free(struct service *service)
     free(service->bytes);
 }
 
-/* ---- here ---- */
+/* ---- in the process that asks ---- */
 
 struct btf_program {
     struct service service;
     int keep[KEPT + 1];
     struct apart *child;
     struct type_hearer types;
-    struct apart_answer answer; /* the last; here, because an arena that gives up jumps over who frees it */
+    /* the last answer. It is kept here because an arena that runs out of memory jumps over the code that would free
+     * it. */
+    struct apart_answer answer;
 };
 
 static int ask(struct btf_program *program, enum kind kind, const struct text *question, struct cursor **in)

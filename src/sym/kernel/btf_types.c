@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From BTF records to struct type.
  *
- * A type is made once per id and remembered, before what it refers to is made, so that types may refer to
- * each other in circles; the fields of a struct are made when somebody asks. What is neither (a typedef of
- * itself, an array of itself) is caught by a depth limit and reads as void. */
+ * A type is made once for each id, and stored before the types are made to which it refers, so that types may refer
+ * to each other in circles; the fields of a struct are made when they are needed. Circles that remain (a typedef of
+ * itself, an array of itself) are ended by a limit of depth, and read as void. */
 #include "sym/kernel/btf_private.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ enum { DEPTH_MAX = 64, TRACE_NAME_MAX = 256 };
 
 static const struct type *btf_make(struct btf_file *file, uint32_t id, unsigned depth);
 
-/* Follows typedefs, qualifiers, tags and variables down to what the type is. */
+/* Follows typedefs, qualifiers, tags and variables to the type that they stand for. */
 static uint32_t btf_strip(const struct btf_file *file, uint32_t id)
 {
     for (unsigned steps = 0; steps < DEPTH_MAX; steps++) {
@@ -34,8 +34,8 @@ static uint32_t btf_strip(const struct btf_file *file, uint32_t id)
     return 0;
 }
 
-/* Kernel code marks pointers to user memory: TYPE_TAG "user" stands between the pointer and what it points
- * to. */
+/* Whether a pointer to this type leads to user memory. Kernel code marks it with the TYPE_TAG "user" between the
+ * pointer and its target. */
 static bool btf_is_user_tag(const struct btf_file *file, uint32_t id)
 {
     const struct btf_type *record = btf_record(file, id);
@@ -59,7 +59,7 @@ static const struct type *btf_integer(const struct btf_file *file, const struct 
     bool is_signed = BTF_INT_ENCODING(data) & BTF_INT_SIGNED;
     if (BTF_INT_ENCODING(data) & BTF_INT_BOOL)
         return &type_bool;
-    /* The kernel is built with unsigned characters; text is told by the type int8 all the same. */
+    /* The kernel is built with unsigned characters, but text is recognised by the type int8. */
     if (record->size == 1 && !strcmp(btf_string(file, record->name_off), "char"))
         return &type_i8;
     switch (record->size) {
@@ -67,7 +67,7 @@ static const struct type *btf_integer(const struct btf_file *file, const struct 
     case 2:
     case 4:
     case 8: return type_integer(record->size, is_signed);
-    default: return NULL; /* __int128: the caller makes bytes of it */
+    default: return NULL; /* __int128, of which the caller makes an array of bytes */
     }
 }
 
@@ -88,7 +88,7 @@ static struct type *btf_enum(struct btf_file *file, const struct btf_type *recor
         return btf_opaque(file, size);
     struct type *type = btf_new(file, TYPE_ENUM, size, btf_string(file, record->name_off));
     struct enumerator *items = arena_array(file->arena, count, sizeof *items);
-    /* Before Linux 6.0 no enum said that it was signed, so there a negative value makes it so. */
+    /* Before Linux 6.0 enums were not marked as signed: there a negative value shows it. */
     bool is_signed = BTF_INFO_KFLAG(record->info);
     for (uint32_t i = 0; i < count && !wide && !file->enums_have_sign; i++)
         is_signed |= ((const struct btf_enum *)(record + 1) + i)->val < 0;
@@ -109,8 +109,8 @@ static struct type *btf_enum(struct btf_file *file, const struct btf_type *recor
     return type;
 }
 
-/* Bit-fields come in two encodings. With the struct's flag: offset holds (bits << 24 | bit offset). Without:
- * the member's type is an INT whose own record says how many bits, at which offset in it. */
+/* Reads a member. Bit-fields have two encodings. With the struct's flag, offset is (bits << 24 | bit offset).
+ * Without it, the member's type is an INT whose own record says how many bits it has, and at which offset. */
 static void btf_field(struct btf_file *file, const struct btf_type *owner, const struct btf_member *member,
                       struct field *out)
 {
@@ -136,7 +136,7 @@ static void btf_field(struct btf_file *file, const struct btf_type *owner, const
     out->type = btf_make(file, member->type, 0);
 }
 
-/* Fields that lie outside of their struct are not fields. */
+/* Whether a field is inside of its struct; others are left out. */
 static bool btf_field_fits(const struct type *owner, const struct field *field)
 {
     uint64_t bytes =
@@ -193,15 +193,14 @@ static struct type *btf_array(struct btf_file *file, const struct btf_type *reco
     return type;
 }
 
-/* A pointer's target is made only when it is a struct (cheap: by name) or a scalar; deeper it is the same
- * again. */
+/* Makes a pointer and its target, which takes little: a struct gets its fields only when they are needed. */
 static struct type *btf_pointer(struct btf_file *file, const struct btf_type *record, struct type **slot,
                                 unsigned depth)
 {
     struct type *type = btf_new(file, TYPE_POINTER, 8, NULL);
     type->space = btf_is_user_tag(file, record->type) ? SPACE_USER : file->space;
     type->target = &type_none;
-    *slot = type; /* pointer to itself through typedefs */
+    *slot = type; /* it may point to itself through typedefs */
     type->target = btf_make(file, record->type, depth + 1);
     return type;
 }
@@ -247,7 +246,7 @@ static const struct type *btf_make(struct btf_file *file, uint32_t id, unsigned 
     case BTF_KIND_FWD: type = btf_struct(owner, record); break;
     case BTF_KIND_ENUM:
     case BTF_KIND_ENUM64: type = btf_enum(owner, record); break;
-    default: return &type_none; /* functions and variables are not values */
+    default: return &type_none; /* functions and variables are no types of values */
     }
     if (!type)
         return &type_none;
@@ -293,7 +292,7 @@ const struct type *btf_file_enumerator_type(struct btf_file *file, const char *n
                 continue;
             size_t step = kind == BTF_KIND_ENUM ? sizeof(struct btf_enum) : sizeof(struct btf_enum64);
             for (uint32_t k = 0; k < BTF_INFO_VLEN(record->info); k++) {
-                uint32_t name_offset; /* the first member of both */
+                uint32_t name_offset; /* the first member of both structs */
                 memcpy(&name_offset, (const char *)(record + 1) + k * step, sizeof name_offset);
                 if (strcmp(btf_string(at, name_offset), name))
                     continue;
@@ -312,7 +311,7 @@ int btf_file_enumerator(struct btf_file *file, const char *name, int64_t *value)
     return btf_file_enumerator_type(file, name, value) ? 0 : -ENOENT;
 }
 
-/* Fills the prototype from a FUNC_PROTO, leaving out the first skip parameters. */
+/* Fills the prototype from a FUNC_PROTO, without its first `skip` parameters. */
 static int btf_prototype_fill(struct btf_file *file, uint32_t proto_id, uint32_t skip,
                               struct btf_prototype *out)
 {
@@ -341,8 +340,8 @@ int btf_file_function(struct btf_file *file, const char *name, struct btf_protot
     return record ? btf_prototype_fill(file, record->type, 0, out) : -ENOENT;
 }
 
-/* The typedef of a hook is a prototype without names; functions that the kernel makes of the same prototype
- * have them. */
+/* Names the parameters of a tracepoint's hook. Its typedef is a prototype without names, but functions that the
+ * kernel makes of the same prototype have them. */
 static void btf_name_parameters(struct btf_file *file, const char *event, struct btf_prototype *hook)
 {
     static const char *const prefixes[] = {"__probestub_", "__traceiter_", "__bpf_trace_"};
@@ -371,7 +370,7 @@ int btf_file_tracepoint(struct btf_file *file, const char *event, struct btf_pro
     const struct btf_type *record = btf_record(file, out->id);
     if (!record)
         return -ENOENT;
-    record = btf_record(file, btf_strip(file, record->type)); /* typedef of a pointer to the prototype */
+    record = btf_record(file, btf_strip(file, record->type)); /* a typedef of a pointer to the prototype */
     if (!record || BTF_INFO_KIND(record->info) != BTF_KIND_PTR)
         return -ENOENT;
     int error = btf_prototype_fill(file, btf_strip(file, record->type), 1, out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The whole of /proc/kallsyms in one block of memory, cut into names where it stands, and an array of symbols
- * sorted by address that point into it. A name or two are found by walking; who asks for more gets an index.
- * Functions are listed from tracefs, or else from the symbols, and that list is kept too. */
+/* All of /proc/kallsyms in one block of memory, divided into names in place, and an array of symbols sorted by
+ * address that point into it. One or two names are found by walking; after that an index is made. Functions are
+ * listed from tracefs, or else from the symbols, and that list is kept, too. */
 #include "sym/kernel/kallsyms.h"
 
 #include <ctype.h>
@@ -33,26 +33,27 @@ struct kallsyms {
     size_t count;
     bool loaded, hidden;
     time_t loaded_at;
-    unsigned walks;    /* through all names */
-    uint32_t *by_name; /* entry + 1, at the name's hash or behind it; NULL: not needed yet */
-    size_t slots;      /* a power of two */
-    /* Texts of before a reload: answers given out point into them. */
+    unsigned walks; /* how often all names were walked through */
+    /* index of an entry + 1, at the name's hash or behind it; NULL: it was not needed yet */
+    uint32_t *by_name;
+    size_t slots; /* a power of two */
+    /* The texts before each reload, into which earlier answers point. */
     struct old {
         struct old *next;
         char *text;
     } * olds;
     struct functions {
-        char *text; /* of tracefs; NULL: names are in the symbols' text */
+        char *text; /* text of tracefs; NULL: names are in the symbols' text */
         struct function *items;
         size_t count;
-        bool is_known, is_sorted; /* sorted: without doubles and what is forbidden */
+        bool is_known, is_sorted; /* sorted: duplicates and functions that must not be probed are removed */
         bool is_exact;
     } functions;
 };
 
 struct function {
     const char *name, *module;
-    bool is_shared; /* known when they are sorted */
+    bool is_shared; /* known when the functions have been sorted */
 };
 
 int kallsyms_open(const char *path, struct kallsyms **out)
@@ -87,13 +88,13 @@ void kallsyms_close(struct kallsyms *kallsyms)
     free(kallsyms);
 }
 
-/* A NUL in front and behind. */
+/* Reads a whole file, with a NUL in front of the text and behind it. Returns 0 or -errno. */
 static int read_whole(const char *path, char **out, size_t *size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    size_t room = 8 << 20, used = 1; /* a kernel's symbols are 5 MB; pages not reached cost nothing */
+    size_t room = 8 << 20, used = 1; /* a kernel's symbols are 5 MB; pages that are not used cost nothing */
     char *text = malloc(room);
     int error = text ? 0 : -ENOMEM;
     while (!error) {
@@ -136,7 +137,7 @@ static uint64_t hexadecimal(const char **at)
     return value;
 }
 
-/* "address kind name [\t[module]]\n". Cuts the line in place; false: it is no such line. */
+/* Reads a line "address kind name [\t[module]]\n", and divides it in place. False: it is no such line. */
 static bool entry_parse(char *text, char *line, char *end, struct entry *out)
 {
     const char *at = line;
@@ -164,7 +165,8 @@ static bool is_text(char kind)
     return kind == 't' || kind == 'T' || kind == 'w' || kind == 'W';
 }
 
-/* Text symbols before data at one address, global before local; then by place in the file. */
+/* Orders entries by address; at one address text symbols before data, global ones before local ones, then by their
+ * place in the file. */
 static int compare_entries(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
@@ -242,14 +244,15 @@ static const struct entry *entry_at(const struct kallsyms *kallsyms, uint64_t ad
     const size_t behind = partition_point(kallsyms->count, i, kallsyms->entries[i].address <= address);
     if (!behind)
         return NULL;
-    /* The first of those at one address: text, global. */
+    /* The first one at this address is a text symbol and global, if there is such. */
     const struct entry *entry = &kallsyms->entries[behind - 1];
     while (entry > kallsyms->entries && entry[-1].address == entry->address)
         entry--;
     return entry;
 }
 
-/* Symbols have no sizes; what lies further behind one than any function or table reaches is in none. */
+/* Whether an address may be in a symbol. Symbols have no sizes: an address that is further behind one than any
+ * function or table reaches is in none. */
 static bool entry_reaches(const struct entry *entry, uint64_t address)
 {
     enum { REACH = 2 << 20 };
@@ -298,7 +301,8 @@ static size_t name_slot(const struct kallsyms *kallsyms, const char *name)
     return table_hash(name, strlen(name)) & (kallsyms->slots - 1);
 }
 
-/* Entries in their order, so that of several with one name the first is found first. */
+/* Makes an index of names. Entries are added in their order, so that the first of several with one name is found
+ * first. */
 static void names_index(struct kallsyms *kallsyms)
 {
     kallsyms->slots = 1;
@@ -377,7 +381,7 @@ int kallsyms_ranges(struct kallsyms *kallsyms, const char *const *prefixes, uint
             (*bounds)[used - 1] = behind->address;
             continue;
         }
-        if (!vector_make_room(*bounds, used + 1, room)) { /* for two */
+        if (!vector_make_room(*bounds, used + 1, room)) { /* room for two */
             free(*bounds);
             *bounds = NULL;
             return -ENOMEM;
@@ -403,8 +407,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Functions that the kernel refuses to probe, because probing needs them: lines "FROM-TO\tNAME". Where
- * debugfs is not mounted there is no list, and attaching says the rest. */
+/* Functions that the kernel refuses to probe, because probing needs them: lines "FROM-TO\tNAME". Where debugfs is
+ * not mounted there is no list, and attaching reports it. */
 struct forbidden {
     char *text;
     const char **names; /* sorted */
@@ -438,7 +442,7 @@ static bool forbidden_has(const struct forbidden *forbidden, const char *name)
            bsearch(&name, forbidden->names, forbidden->count, sizeof *forbidden->names, compare_names);
 }
 
-/* Sorts, and leaves out what stands there twice or is forbidden; how many are left. */
+/* Sorts functions, and removes duplicates and those that must not be probed. Returns how many are left. */
 static size_t functions_sort(struct function *functions, size_t count)
 {
     struct forbidden forbidden;
@@ -457,7 +461,7 @@ static size_t functions_sort(struct function *functions, size_t count)
     return kept;
 }
 
-/* Lines "name" or "name [module]"; the text is cut up. */
+/* Makes functions of lines "name" or "name [module]". The text is divided in place. Returns 0 or -ENOMEM. */
 static int functions_of_filter(struct functions *functions, char *text)
 {
     size_t lines = 1;
@@ -526,7 +530,7 @@ int kallsyms_each_function(struct kallsyms *kallsyms, const struct tracefs *trac
         all->count = functions_sort(all->items, all->count);
         all->is_sorted = true;
     }
-    /* A visitor may ask for more: the list stays what it is. */
+    /* A visitor may call this function again: the list itself is not changed. */
     struct function *some = pattern ? malloc((all->count + 1) * sizeof *some) : all->items;
     size_t count = pattern ? 0 : all->count;
     if (!some)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The numbers of <asm/unistd.h>, as the Makefile found them (syscalls.inc: one line SYSCALL(name,
- * number) each), with the few names that the kernel's tracepoints spell differently, and with system calls
- * that are younger than the headers of the machine that we are built on. Numbers from 424 on are the same on
- * all machines. */
+/* System calls as <asm/unistd.h> numbers them, which the Makefile found out (syscalls.inc: one line SYSCALL(name,
+ * number) for each), with the few names that the kernel's tracepoints write differently, and with system calls that
+ * are younger than the headers with which spoor is built. Numbers from 424 on are the same on all machines. */
 #include "sym/kernel/syscalls.h"
 
 #include <asm/unistd.h>
@@ -31,7 +30,7 @@ static const struct syscall syscall_table[] = {
 };
 enum { SYSCALLS = sizeof syscall_table / sizeof *syscall_table };
 
-/* The function that the tracepoint is named after, where it is not the system call's own name. */
+/* Tracepoints that are named after the kernel's function, where that is not the system call's own name. */
 static const struct syscall_alias {
     const char *traced, *name;
 } syscall_aliases[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finding tracefs and listing its events. What a format file says is read in tracefs_format.c. */
+/* Finds tracefs and lists its events. tracefs_format.c reads format files. */
 #include "sym/kernel/tracefs.h"
 
 #include <dirent.h>
@@ -25,14 +25,14 @@ enum { FILE_LARGEST = 64 << 20 };
 
 struct tracefs {
     int directory;
-    struct { /* all events, read when they are first asked for: the kernel takes 20 ms to tell */
+    struct { /* all events, read when they are first needed, because the kernel takes 20 ms for it */
         struct text text;
-        char **names; /* "subsystem" NUL "event", sorted; NULL: not read */
+        char **names; /* "subsystem" NUL "event", sorted; NULL: not read yet */
         size_t count;
     } events;
 };
 
-/* A mount that is attached nowhere: it lives as long as the descriptor. Negative: -errno. */
+/* Makes a mount that is attached nowhere and lives as long as its descriptor. Returns that, or -errno. */
 static int tracefs_mount_detached(void)
 {
     int context = fsopen("tracefs", FSOPEN_CLOEXEC);
@@ -52,8 +52,8 @@ static bool is_tracefs(int directory)
     return !fstatfs(directory, &status) && status.f_type == TRACEFS_MAGIC;
 }
 
-/* True when a file whose reading takes the kernel's event lock can be read. The child that tries has none of
- * our descriptors: should it hang, nobody waits for it, neither we nor a reader of our output. */
+/* Whether a file can be read for which the kernel takes the lock of its events. A child without descriptors of this
+ * process tries it, so that neither this process nor a reader of its output waits for the child if it hangs. */
 static bool tracefs_answers(int directory)
 {
     enum { PATIENCE_MS = 10000 };
@@ -179,7 +179,7 @@ int tracefs_read(const struct tracefs *tracefs, const char *path, struct text *o
     return error;
 }
 
-/* Event names come from scripts: they must not lead elsewhere. */
+/* Whether a name from a script is that of a directory entry, and does not lead elsewhere. */
 static bool name_is_plain(const char *name)
 {
     return *name && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
@@ -218,7 +218,7 @@ int tracefs_event_type(const struct tracefs *tracefs, struct arena *arena, const
 {
     struct text text = {0};
     int error = event_read(tracefs, subsystem, event, "format", &text);
-    /* The parser may leave by the arena's guard: its input must be the arena's, too. */
+    /* The parser may leave by the arena's guard, so that its input must be in the arena. */
     char *copy = NULL;
     if (!error && text.length)
         copy = strndup(text_string(&text), text.length);
@@ -240,7 +240,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The lines "subsystem:event" of the text, cut up and sorted. */
+/* Divides the lines "subsystem:event" of the text, and sorts them. */
 static int events_sort(struct tracefs *tracefs)
 {
     char *text = tracefs->events.text.bytes, *rest = NULL;
@@ -310,8 +310,8 @@ static int listing_subsystem(void *context, const char *subsystem)
 
 static int events_read(struct tracefs *tracefs)
 {
-    /* One read gives all; the directories are the way where that file is missing. `ftrace` events are the
-     * tracer's own and cannot be enabled: available_events leaves them out, and so do we. */
+    /* One file lists all events; where it is missing, the directories do. Events of `ftrace` belong to the kernel's
+     * own tracer and cannot be enabled: available_events leaves them out, and so does this. */
     struct text *lines = &tracefs->events.text;
     text_clear(lines);
     int error = tracefs_read(tracefs, "available_events", lines);

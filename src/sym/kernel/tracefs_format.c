@@ -86,7 +86,7 @@ static bool slice_is(struct slice slice, const char *word)
     return (size_t)(slice.end - slice.at) == length && !memcmp(slice.at, word, length);
 }
 
-/* Removes a word from the front. */
+/* Removes a word from the front of a slice. False: it does not begin with it. */
 static bool slice_take_word(struct slice *slice, const char *word)
 {
     struct slice first = *slice;
@@ -105,7 +105,7 @@ static bool is_identifier(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Removes the identifier at the end and gives it. */
+/* Removes the identifier at the end of a slice, and returns it in *name. False: there is none. */
 static bool slice_take_name(struct slice *slice, struct slice *name)
 {
     const char *begin = slice->end;
@@ -116,7 +116,7 @@ static bool slice_take_name(struct slice *slice, struct slice *name)
     return name->at < name->end && !isdigit((unsigned char)*name->at);
 }
 
-/* The number behind key in one line. */
+/* Reads the number behind `key` in a line. */
 static bool slice_number(struct slice line, const char *key, uint32_t *out)
 {
     const char *at = memmem(line.at, (size_t)(line.end - line.at), key, strlen(key));
@@ -133,16 +133,16 @@ static bool slice_number(struct slice line, const char *key, uint32_t *out)
 }
 
 struct declaration {
-    struct slice words; /* the type, without qualifiers, stars and brackets */
+    struct slice words; /* the words of the type, without qualifiers, stars and brackets */
     struct slice name;
     bool is_array, is_pointer, data_loc, rel_loc;
     bool is_deep;   /* a pointer to a pointer */
-    uint32_t count; /* of an array; 0: not said */
+    uint32_t count; /* elements of an array; 0: not given */
     uint32_t offset, size;
     bool is_signed;
 };
 
-/* Cuts "type name[count]" into its parts. */
+/* Divides "type name[count]" into its parts. */
 static bool declaration_split(struct slice text, struct declaration *out)
 {
     text = slice_trim(text);
@@ -177,7 +177,7 @@ static bool declaration_split(struct slice text, struct declaration *out)
         out->is_array = true;
         text = slice_trim((struct slice){text.at, text.end - 2});
     }
-    /* Stars, and the qualifiers among them, belong to the pointer. */
+    /* Stars, and qualifiers among them, belong to the pointer. */
     for (const char *at = text.at; at < text.end; at++)
         if (*at == '*') {
             out->is_pointer = true;
@@ -214,7 +214,7 @@ static void struct_complete(struct type *type, void *provider)
     type->count = real->count;
 }
 
-/* "struct file", known by name until somebody looks inside. */
+/* Returns a struct such as "struct file", which is known only by its name until its fields are needed. */
 static const struct type *struct_by_name(const struct format_reader *reader, struct slice words,
                                          uint32_t size)
 {
@@ -263,7 +263,8 @@ static bool is_scalar_size(uint32_t size)
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* size bytes of count elements; count 0: as many as the element's type makes of them. */
+/* Returns an array of `size` bytes. The declaration says how many elements it has; 0: as many as the type of an
+ * element makes of them. */
 static const struct type *array_of(const struct format_reader *reader, const struct declaration *declaration,
                                    uint32_t size)
 {
@@ -302,7 +303,7 @@ static const struct type *field_type(const struct format_reader *reader,
     return type_array(reader->arena, &type_u8, size);
 }
 
-/* One line. False: it declares no field; *damaged: it tries to, and cannot be understood. */
+/* Reads one line. False: it declares no field; *damaged: it begins as a field, and makes no sense. */
 static bool field_read(const struct format_reader *reader, struct slice line, struct field *out,
                        uint32_t *end, bool *damaged)
 {

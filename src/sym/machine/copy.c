@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See machine/copy.h. An instruction here is prefixes (66, REX), an opcode, and mostly a ModRM byte with what
- * it asks for: SIB, displacement. */
+/* See copy.h. An instruction here is prefixes (66, REX), an opcode, and mostly a ModRM byte with what that calls
+ * for: SIB, displacement. */
 #include "sym/machine/copy.h"
 
 #include "base/cursor.h"
@@ -21,7 +21,7 @@ static struct machine_place in_register(unsigned number)
 
 enum { REX = 0x40, REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, NO_INDEX = 4, HAS_SIB = 4, NO_BASE = 5 };
 
-/* The operand that ModRM names in full; *is_relative: to the next instruction. */
+/* Returns the operand that the mode and base of ModRM name; *is_relative: it is relative to the next instruction. */
 static struct machine_place operand(struct cursor *cursor, unsigned modrm, unsigned rex, bool *is_relative)
 {
     unsigned mode = modrm >> 6, low = modrm & 7, base = low | (rex & REX_B ? 8 : 0);
@@ -52,7 +52,7 @@ enum { LOAD = 1, STORE, COMPUTE, IMMEDIATE }; /* COMPUTE writes the register and
 size_t machine_copy_decode(const uint8_t *code, size_t room, uint64_t address, struct machine_copy *out)
 {
     static const struct {
-        uint8_t first, opcode, kind, size; /* size 0: by the prefixes; first: 0x0f or 0 */
+        uint8_t first, opcode, kind, size; /* size 0: as the prefixes say; first: 0x0f or 0 */
     } known[] = {
         {0, 0x88, STORE, 1},      {0, 0x89, STORE, 0},      {0, 0x8a, LOAD, 1},
         {0, 0x8b, LOAD, 0},       {0, 0x8d, COMPUTE, 0},    {0, 0x63, COMPUTE, 0},

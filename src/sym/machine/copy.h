@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instructions that copy a value: between registers, or a register and memory. Compilers put them in front of
- * a probe; who follows them back finds where its arguments came from. x86-64 alone. */
+/* Instructions that copy a value between registers, or between a register and memory. Compilers put them in front
+ * of a probe; following them backwards shows where its arguments came from. Only x86-64. */
 #ifndef SPOOR_SYM_MACHINE_COPY_H
 #define SPOOR_SYM_MACHINE_COPY_H
 
@@ -11,9 +11,9 @@
 #include "sym/machine/machine.h"
 
 struct machine_place {
-    bool is_known;  /* else a constant, or something that was computed */
-    bool in_memory; /* at base plus offset, or at the address offset */
-    bool is_static; /* has no base */
+    bool is_known;  /* else it is a constant, or something that was computed */
+    bool in_memory; /* at base plus offset, or at the address `offset` */
+    bool is_static; /* it has no base */
     struct machine_register base;
     int64_t offset;
 };
@@ -21,7 +21,7 @@ struct machine_copy {
     struct machine_place from, to; /* to.is_known is false: nothing is written */
     uint8_t size;
 };
-/* The instruction's length; 0: it is another one. address: where it is. */
+/* Decodes the instruction at an address. Returns its length; 0: it is no such instruction. */
 size_t machine_copy_decode(const uint8_t *code, size_t room, uint64_t address, struct machine_copy *out);
 
 #endif

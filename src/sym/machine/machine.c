@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct x86_row {
-    const char *named; /* in reg() */
+    const char *named; /* name in reg() */
     uint16_t offset;
     const char *wide[5];
 };
@@ -74,7 +74,7 @@ static bool x86_assembler(const char *name, size_t length, struct machine_regist
     return false;
 }
 
-/* x0 … x30, w0 … w30, and r0 … r30 where prefix is 'r'. */
+/* Reads x0 … x30, w0 … w30, and r0 … r30 if prefix is 'r'. False: it is none of them. */
 static bool arm_numbered(const char *name, size_t length, char prefix, uint8_t width,
                          struct machine_register *out)
 {
@@ -116,7 +116,7 @@ bool machine_register_named(enum machine machine, const char *name, struct machi
 {
     size_t length = strlen(name);
     if (machine == MACHINE_X86_64) {
-        if (!strcmp(name, "pc")) /* its name on other machines */
+        if (!strcmp(name, "pc")) /* its name on aarch64 */
             name = "ip", length = 2;
         for (size_t row = 0; row < X86_ROWS; row++)
             if (name_is(name, length, x86_rows[row].named) || name_is(name, length, x86_rows[row].wide[0])) {

@@ -30,8 +30,8 @@ int cgroup_number(const char *path, uint64_t *number)
     return 0;
 }
 
-/* Looks below an open directory, which is closed; `path` has its name and is put back when nothing was found.
- */
+/* Searches a group below an open directory, which is closed. `path` is the directory's, and becomes the group's if
+ * it is found. */
 static bool find_below(int directory, uint64_t number, struct text *path, unsigned depth)
 {
     DIR *stream = depth ? fdopendir(directory) : NULL;

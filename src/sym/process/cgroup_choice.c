@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From what a user calls a control group to its number, and to how deep it is. Programs in the kernel ask for
- * the ancestor of a group at a level, which counts from the root of all groups: the directories below the
- * mount point, those above it that the mount leaves out, and those above the root of our namespace, of which
- * nobody tells us how many there are. */
+/* From what a user calls a control group to its number, and to how deep it is. Programs in the kernel look for the
+ * ancestor of a group at a level, which counts from the root of all groups: the directories below the mount point,
+ * those above it that the mount leaves out, and those above the root of this process's namespace, whose number
+ * cannot be found out. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -20,13 +20,13 @@
 #include "sym/process/proc.h"
 
 enum { DEPTH_MAX = 64, HIDDEN_LEVELS = 16 };
-#define INITIAL_CGROUP_NAMESPACE 0xeffffffbu /* its inode, in every kernel */
+#define INITIAL_CGROUP_NAMESPACE 0xeffffffbu /* the inode of the initial namespace, in every kernel */
 
-struct hierarchy { /* a mount of version 2 */
+struct hierarchy { /* a mount of a hierarchy of version 2 */
     char root[PATH_MAX], point[PATH_MAX];
 };
 
-/* The mount that holds `path`; NULL: the first one. */
+/* Finds the mount that has `path`; NULL: the first one. */
 static int hierarchy_find(const char *path, struct hierarchy *out)
 {
     FILE *file = fopen("/proc/self/mountinfo", "re");
@@ -58,7 +58,7 @@ static int hierarchy_find(const char *path, struct hierarchy *out)
     return found ? 0 : -ENODEV;
 }
 
-/* How many directories a path names. */
+/* Returns how many directories a path names. */
 static uint32_t depth_of(const char *path)
 {
     uint32_t depth = 0;
@@ -75,7 +75,7 @@ static bool is_number(const char *word)
     return *word && strspn(word, "0123456789") == strlen(word) && strlen(word) < 10;
 }
 
-/* Where the group of a process is below the root, from the line "0::/path" of its list. */
+/* Finds the path of a process's group below the root, from the line "0::/path" of its list. */
 static int path_of_process(const char *word, struct text *out)
 {
     char name[64], *line = NULL;
@@ -162,7 +162,7 @@ static int each_below(int directory, cgroup_process_visitor *visit, void *state,
     if (!file && list >= 0)
         close(list);
     while (file && !result && fscanf(file, "%d", &pid) == 1)
-        if (pid > 0) /* 0: of a PID namespace that we do not see */
+        if (pid > 0) /* 0: the process is in a PID namespace that cannot be seen from here */
             result = visit(state, pid);
     if (file)
         fclose(file);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loader's cache, the standard directories, PATH and glob(3).
+/* Finds files by the loader's cache, the standard directories, PATH and glob(3).
  *
- * The cache (glibc 2.2 and newer, alone or behind a table of the old form): a header of 48 bytes with the
- * number of entries at 20, entries of 24 bytes (flags, key, value, …), texts; key and value are offsets from
- * the header's start. */
+ * The cache (glibc 2.2 and newer, alone or behind a table of the old form) is a header of 48 bytes with the number
+ * of entries at 20, entries of 24 bytes (flags, key, value, …), and texts; key and value are offsets from the
+ * header's beginning. */
 #include "base/cursor.h"
 #include "base/open_foreign.h"
 #include "sym/process/library.h"
@@ -37,8 +37,7 @@ enum { CACHE_FLAGS = 0x0a03 };
 #error "libraries of this machine are unknown"
 #endif
 
-/* Does the file name mean the library that the user names? "c", "libc", "libc.so" and "libc.so.6" mean
- * libc.so.6. */
+/* Whether a file is the library that the user names: "c", "libc", "libc.so" and "libc.so.6" mean libc.so.6. */
 static bool library_is(const char *file, const char *name)
 {
     static const char *const prefixes[] = {"", "lib"};
@@ -57,7 +56,7 @@ static bool library_is(const char *file, const char *name)
     return false;
 }
 
-/* The text at an offset from the cursor on; NULL when it does not end inside. */
+/* Returns the text at an offset from the cursor; NULL if it does not end inside. */
 static const char *text_at(const struct cursor *cursor, uint64_t offset)
 {
     struct cursor there = cursor_ahead(cursor, offset);
@@ -132,7 +131,7 @@ static void *directory_open(const char *path)
     return directory;
 }
 
-/* libc.so in a directory of development files is text for the linker. */
+/* Whether a file is an ELF file: libc.so in a directory of development files is a text for the linker. */
 static bool is_elf(const char *path)
 {
     char magic[4] = "";
@@ -210,7 +209,7 @@ int executable_find(const char *name, struct text *out)
     }
     for (;;) {
         size_t length = strcspn(path, ":");
-        /* An empty entry is the working directory. */
+        /* An empty entry means the working directory. */
         int written =
             snprintf(full, sizeof full, "%.*s/%s", length ? (int)length : 1, length ? path : ".", name);
         if (written > 0 && written < (int)sizeof full && is_command(full)) {
@@ -226,12 +225,12 @@ int executable_find(const char *name, struct text *out)
 /* ---- words ---- */
 
 struct binary_walk {
-    struct table seen; /* by device and inode: links to one file count once */
+    struct table seen; /* by device and inode, so that several links to one file count once */
     binary_visitor *visit;
     void *context;
-    const char *word;   /* among a process's files: the name or path that is sought */
-    struct text real;   /* the path without links in its directories */
-    size_t root_length; /* of "/proc/PID/root" before what a pattern finds */
+    const char *word;   /* the name or path that is searched among a process's files */
+    struct text real;   /* `word` as a path without links in its directories */
+    size_t root_length; /* length of "/proc/PID/root" in front of what a pattern finds */
     size_t found;
 };
 
@@ -268,7 +267,7 @@ static int look(const char *path, struct stat *status)
     return error ? -1 : 0;
 }
 
-/* The pattern is looked up as everything is, by the process's root where it begins with one. */
+/* Visits what a pattern means. Paths that begin with a process's root are looked up in that root. */
 static int walk_pattern(struct binary_walk *walk, const char *pattern)
 {
     glob_t found = {.gl_opendir = directory_open,
@@ -285,7 +284,7 @@ static int walk_pattern(struct binary_walk *walk, const char *pattern)
     return result;
 }
 
-/* A library or the program, by name. */
+/* Visits a mapped file, a library or the program, if it has the name that is searched. */
 static int walk_named_file(void *context, pid_t pid, const char *path, const char *seen)
 {
     (void)pid;
@@ -295,7 +294,7 @@ static int walk_named_file(void *context, pid_t pid, const char *path, const cha
     return !strcmp(name, walk->word) || library_is(name, walk->word) ? walk_offer(walk, path, seen) : 0;
 }
 
-/* The path without links in its directories, which is how the kernel writes those of mapped files. */
+/* Appends a path without links in its directories, which is how the kernel writes paths of mapped files. */
 static void real_directory(const char *word, struct text *out)
 {
     const char *slash = strrchr(word, '/');
@@ -307,7 +306,7 @@ static void real_directory(const char *word, struct text *out)
     free(directory);
 }
 
-/* What the process has mapped under the path, whatever stands there now. */
+/* Visits what the process has mapped from the path, even if another file is there now. */
 static int walk_mapped_file(void *context, pid_t pid, const char *path, const char *seen)
 {
     (void)pid;
@@ -322,7 +321,7 @@ static int walk_process(struct binary_walk *walk, pid_t pid, proc_file_visitor *
     return result == -ESRCH || result == -EACCES || result == -EPERM ? 0 : result;
 }
 
-/* A pattern over paths that begins at the root of the process. */
+/* Visits what a pattern of paths means that begins at the root of the process. */
 static int walk_rooted_pattern(struct binary_walk *walk, pid_t pid)
 {
     struct text pattern = {0};
@@ -335,8 +334,9 @@ static int walk_rooted_pattern(struct binary_walk *walk, pid_t pid)
     return result;
 }
 
-/* What the user says of /proc is meant as the user sees it: "self" is who asks, and processes have the numbers
- * that they have here. What a process says of it (its mappings) goes by its own root: proc_path. */
+/* Returns the path by which this process opens a path of the user's. One in /proc is meant as the user sees it:
+ * "self" is this process, and numbers of processes are those here. Paths that a process gives (its mappings) are
+ * relative to its own root: proc_path(). */
 static int named_path(pid_t pid, const char *word, struct text *out)
 {
     if (strncmp(word, "/proc/", 6) != 0)
@@ -355,7 +355,7 @@ int binary_each(const char *word, pid_t pid, binary_visitor *visit, void *contex
         result = walk_process(&walk, pid, walk_mapped_file);
         if (!result && !walk.found)
             result = named_path(pid, word, &path);
-        /* A file may be called [x]: its own name goes before the pattern. */
+        /* A file may have the name [x]: the name is tried before the pattern. */
         if (!result && !walk.found)
             result = walk_offer(&walk, text_string(&path), word);
         if (!result && !walk.found && glob_has_wildcard(word))

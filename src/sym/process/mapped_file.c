@@ -10,8 +10,8 @@
 #include "base/open_foreign.h"
 #include "sym/process/proc.h"
 
-/* The numbers of a file as maps has them, which are not what stat says on every file system (btrfs,
- * overlays): we map it ourselves and look. */
+/* Finds device and inode of a file as /proc/PID/maps writes them, which is not what stat says on every file system
+ * (btrfs, overlays): this process maps it and reads its own maps. */
 static bool own_numbers(int file, uint64_t *device, uint64_t *inode)
 {
     struct proc_maps maps;
@@ -50,7 +50,7 @@ int mapped_file_shared(int file, pid_t pid)
 {
     struct proc_maps maps;
     struct stat status;
-    uint64_t device = 0, inode = 0, writable = 0; /* from its beginning up to there */
+    uint64_t device = 0, inode = 0, writable = 0; /* how much of it is writable, from its beginning on */
     int result = proc_maps_read(pid, &maps);
     if (result)
         return result;
@@ -73,7 +73,7 @@ int mapped_file_shared(int file, pid_t pid)
 struct search {
     int file;
     pid_t named, found;
-    int hidden; /* why one that has this id may not be looked at */
+    int hidden; /* why a process with this id must not be examined */
 };
 
 static int look_at(void *context, pid_t pid)
@@ -98,7 +98,7 @@ int mapped_file_written(int file, const char *path, pid_t named, pid_t *writer)
     struct search search = {.file = file, .named = named};
     if (shared > MAPPED_NOT || known)
         return shared;
-    /* Another process may have the same id here; the one that is meant stands in the path, or is looked for. */
+    /* Another process may have the same id here. The one that is meant is in the path, or is searched among all. */
     int nested = foreign_root_length(path, &by_path) ? look_at(&search, by_path) : 0;
     if (nested <= MAPPED_NOT)
         nested = proc_each(look_at, &search);

@@ -55,7 +55,7 @@ static size_t dynamic_count(const struct dynamic *dynamic)
     return dynamic->bytes / sizeof *dynamic->entries;
 }
 
-/* The last one counts, as for the loader. */
+/* Returns the name of the last entry with a tag, which counts for the loader, too; NULL: there is none. */
 static const char *dynamic_only(const struct dynamic *dynamic, Elf64_Sxword tag)
 {
     const char *found = NULL;
@@ -66,7 +66,7 @@ static const char *dynamic_only(const struct dynamic *dynamic, Elf64_Sxword tag)
     return found;
 }
 
-/* The directories to search, then what is to be loaded. */
+/* Sends the directories to search, then the libraries to load. */
 static void put_dynamic(const struct dynamic *dynamic, struct text *out)
 {
     const char *search = dynamic_only(dynamic, DT_RUNPATH);
@@ -106,14 +106,14 @@ static int dynamic_ask(const char *path, struct apart_answer *out)
 /* ---- where the loader looks ---- */
 
 struct needed {
-    pid_t pid;          /* whose root; 0: ours */
+    pid_t pid;          /* the process whose root is meant; 0: this one */
     const char *origin; /* the program's directory, as the process sees it; without a '/' at its end */
     const char *search; /* DT_RUNPATH or DT_RPATH, or NULL */
     needed_visitor *visit;
     void *context;
 };
 
-/* One directory of the list: $ORIGIN, ${ORIGIN} and the like become what they stand for. */
+/* Appends one directory of the list, with $ORIGIN, ${ORIGIN} and the like replaced. */
 static void expand(const struct needed *needed, const char *directory, size_t length, struct text *out)
 {
     const struct {
@@ -138,7 +138,7 @@ static void expand(const struct needed *needed, const char *directory, size_t le
     }
 }
 
-/* Gives the path as we open it, when there is an ELF file. */
+/* Whether there is an ELF file at a path of the process; `out` is then the path to open it. */
 static bool is_there(const struct needed *needed, const char *seen, struct text *out)
 {
     struct elf_file *file;
@@ -159,7 +159,7 @@ static bool find_in_search(const struct needed *needed, const char *name, struct
         text_clear(&seen);
         expand(needed, at, length, &seen);
         text_printf(&seen, "/%s", name);
-        /* A directory that is not absolute depends on where somebody stood. */
+        /* A directory that is not absolute would depend on the working directory. */
         is_found = *text_string(&seen) == '/' && is_there(needed, text_string(&seen), out);
         at += length + (at[length] == ':');
     }

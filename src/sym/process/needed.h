@@ -5,8 +5,9 @@
 #ifndef SPOOR_SYM_PROCESS_NEEDED_H
 #define SPOOR_SYM_PROCESS_NEEDED_H
 
-/* path: as we open the program, also below /proc/PID/root, where its libraries are then sought too. Those
- * that are not found are passed over. Non-zero stops and is returned. */
+/* Calls `visit` for each library of a program. path: as this process opens the program, perhaps below
+ * /proc/PID/root, where its libraries are searched then. Libraries that are not found are left out. An answer that
+ * is not 0 ends the walk and is returned. */
 typedef int needed_visitor(void *context, const char *path);
 int needed_each(const char *path, needed_visitor *visit, void *context);
 

@@ -20,12 +20,12 @@ enum { FILE_MAX = 64 << 20, ENTRIES_MAX = 1 << 20, NAME_BYTES_MAX = 1024 };
 
 struct entry {
     uint64_t start, end;
-    uint64_t reach; /* the furthest end of this and all before it in the order */
+    uint64_t reach; /* the largest end of this entry and of all before it in the order */
     uint32_t name, line;
 };
 
 struct perf_map {
-    struct entry *entries; /* by start, then line */
+    struct entry *entries; /* sorted by start, then by line */
     size_t count;
     char *names;
     size_t size;
@@ -75,7 +75,7 @@ static int perf_map_make(char *text, size_t size, struct perf_map **out)
         free(entries);
         return -ENOMEM;
     }
-    /* A last line without its end is still being written. */
+    /* A last line that does not end is still being written. */
     for (char *line = text, *end; count < lines && (end = memchr(line, '\n', size - (size_t)(line - text)));
          line = end + 1) {
         const char *at = line;
@@ -140,7 +140,7 @@ size_t perf_map_bytes(const struct perf_map *map)
 
 /* ---- the file ---- */
 
-/* The number that the process has in its own namespace, the last of NSpid, and its user. */
+/* Returns the pid that the process has in its own namespace, the last one of NSpid, and its user. */
 static pid_t own_number(pid_t pid, uid_t *user)
 {
     char path[64], line[512];
@@ -159,7 +159,7 @@ static pid_t own_number(pid_t pid, uid_t *user)
     return number;
 }
 
-/* Nothing in the process's file system leads outside of it. */
+/* Opens a file within a process's root. No link in its file system leads outside of it. */
 static int open_within(int root, const char *name)
 {
     struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW,

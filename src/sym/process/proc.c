@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading and parsing /proc/PID. A process may end between any two reads: that is -ESRCH, and nothing else.
- */
+/* Reads and parses /proc/PID. A process may end between any two reads, and then the result is -ESRCH and nothing
+ * else. */
 #include "sym/process/proc.h"
 
 #include <dirent.h>
@@ -66,7 +66,7 @@ static bool take_hexadecimal(const char **at, char behind, uint64_t *out)
     return true;
 }
 
-/* "start-end rwxp offset major:minor inode   path" in [line, end). The path is written to names. */
+/* Reads "start-end rwxp offset major:minor inode   path" in [line, end). The path is written to *names. */
 static bool mapping_parse(const char *line, const char *end, char **names, struct proc_mapping *out)
 {
     static const char deleted[] = " (deleted)";
@@ -136,7 +136,7 @@ int proc_maps_read(pid_t pid, struct proc_maps *out)
     struct text text = {0};
     *out = (struct proc_maps){0};
     int error = proc_read(pid, "maps", &text);
-    /* A process that has ended but is not yet waited for has an empty file. */
+    /* The file of a process that has ended, and is not waited for yet, is empty. */
     if (!error)
         error = text.length ? proc_maps_parse(text_string(&text), out) : -ESRCH;
     text_free(&text);
@@ -193,8 +193,8 @@ int proc_user(pid_t pid, uid_t *user)
 {
     struct text text = {0};
     int error = proc_read(pid, "status", &text);
-    /* "Uid:" and four of them: real, effective, saved, of the file system. The name of the command, above
-     * it, holds no line feed. */
+    /* "Uid:" is followed by four ids: real, effective, saved, of the file system. The name of the command, which is
+     * above it, has no line feed. */
     const char *line = error ? NULL : strstr(text_string(&text), "\nUid:");
     unsigned real, effective;
     if (line && sscanf(line, "\nUid: %u %u", &real, &effective) == 2)
@@ -209,7 +209,8 @@ int proc_inner_pid(pid_t pid, pid_t *inner)
 {
     struct text text = {0};
     int error = proc_read(pid, "status", &text);
-    /* "NSpid:" and its id in each namespace from ours on; a kernel without namespaces of ids has no such line. */
+    /* "NSpid:" is followed by its id in each namespace from this one on; a kernel without PID namespaces has no
+     * such line. */
     const char *line = error ? NULL : strstr(text_string(&text), "\nNSpid:");
     const char *end = line ? strchr(line + 1, '\n') : NULL;
     *inner = pid;
@@ -225,7 +226,8 @@ int proc_start_time(pid_t pid, uint64_t *ticks)
 {
     struct text text = {0};
     int error = proc_read(pid, "stat", &text);
-    /* The command's name may hold blanks and brackets: count from the last closing one. Field 22. */
+    /* The command's name may have blanks and parentheses: fields are counted from the last parenthesis on. This is
+     * field 22. */
     const char *at = error ? NULL : strrchr(text_string(&text), ')');
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
@@ -264,7 +266,7 @@ int proc_parent(pid_t pid, pid_t *parent)
 {
     struct text text = {0};
     int error = proc_read(pid, "stat", &text);
-    /* "12 (name) S 1 …": the name may hold blanks and brackets. */
+    /* "12 (name) S 1 …": the name may have blanks and parentheses. */
     const char *at = error ? NULL : strrchr(text_string(&text), ')');
     if (at && strlen(at) > 4)
         *parent = at[2] == 'Z' || at[2] == 'X' ? 0 : (pid_t)strtol(at + 4, NULL, 10);
@@ -301,7 +303,7 @@ int proc_identify(const char *path, struct proc_identity *out)
     if (error)
         return error;
     *out = (struct proc_identity){{status.st_dev, status.st_ino, 0, 0}};
-    /* An overlay gives its own device, and the number, size and time of the file below. */
+    /* A file of an overlay has the overlay's device, but the inode, size and time of the file below. */
     if (system.f_type == OVERLAYFS_SUPER_MAGIC)
         *out = (struct proc_identity){
             {OVERLAYFS_SUPER_MAGIC, status.st_ino, (uint64_t)status.st_size, timespec_ns(&status.st_mtim)}};
@@ -321,13 +323,13 @@ int proc_path(pid_t pid, const char *path, struct text *out)
     struct stat wanted;
     if (pid > 0 && *path == '/' && strlen(path) < PATH_MAX) {
         snprintf(rooted, sizeof rooted, "/proc/%d/root%s", (int)pid, path);
-        int fd = foreign_find_any(rooted); /* what links say counts from its root, not from ours */
+        int fd = foreign_find_any(rooted); /* links lead to places in the process's root, not in this one's */
         snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
         ssize_t length = fd < 0 ? -1 : readlink(link, target, sizeof target - 1);
         if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP) {
-            path = rooted; /* a file of ours under that name is another one */
+            path = rooted; /* a file of that name here is another one */
         } else if (fd >= 0 && !fstat(fd, &wanted) && !is_file(path, &wanted)) {
-            /* The path without links means the same from here. */
+            /* The path without links has the same meaning here. */
             target[length < 0 ? 0 : length] = '\0';
             if (*target == '/' && !is_file(rooted, &wanted))
                 snprintf(rooted, sizeof rooted, "/proc/%d/root%s", (int)pid, target);
@@ -357,7 +359,7 @@ static int walk_mapping(struct file_walk *walk, pid_t pid, const struct proc_map
     struct text path = {0};
     int result = table_set(&walk->seen, key, sizeof key, walk);
     if (!result && mapping->is_deleted) {
-        /* The file has no name any more, or is below another one; the mapping still leads to it. */
+        /* The file has been deleted, or another one is mounted over it; the mapping still leads to it. */
         text_printf(&path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, mapping->start, mapping->end);
         result = path.failed ? -ENOMEM : 0;
     } else if (!result) {
@@ -373,7 +375,7 @@ static int walk_maps(struct file_walk *walk, pid_t pid, const struct proc_maps *
 {
     struct text executable = {0};
     int result = 0;
-    proc_executable(pid, &executable); /* a failure leaves it empty, and the order as it is */
+    proc_executable(pid, &executable); /* after a failure it is empty, and the order stays as it is */
     for (int first = 1; first >= 0; first--)
         for (size_t i = 0; i < maps->count && !result; i++) {
             bool is_executable = !strcmp(maps->items[i].path, text_string(&executable));
@@ -389,7 +391,7 @@ static int walk_process(void *state, pid_t pid)
     struct proc_maps maps;
     int result = proc_maps_read(pid, &maps);
     if (result == -ESRCH || result == -EACCES || result == -EPERM)
-        return 0; /* it has ended, or is not ours to look at */
+        return 0; /* it has ended, or must not be examined */
     if (!result)
         result = walk_maps(state, pid, &maps);
     proc_maps_free(&maps);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See process.h. A hash table of processes. What one had when it forked is a list that it shares with its children,
- * and theirs; what it mapped since is its own, in the order in which it became known. Which file that is, and which
- * part of it, stands once for all (segment.h).
+/* See process.h. A hash table of processes. What a process had when it forked is a list that it shares with its
+ * children, and theirs; what it has mapped since then is its own, in the order in which it became known. Which part
+ * of which file a mapping is, is stored once for all processes (segment.h).
  *
- * Invariant: everything is reached with the lock held, and it is never held while maps are read. */
+ * Invariant: everything is accessed with the lock held, and the lock is never held while maps are read. */
 #include "sym/process/process.h"
 
 #include <errno.h>
@@ -17,12 +17,15 @@
 
 enum {
     BUCKETS = 4096,
-    MAPPINGS_MAX = 2048, /* of one process, and of a shared list; the oldest quarter goes */
-    READS_A_SECOND = 8,  /* of one process: a stack full of nonsense does not cost a read each */
-    BYTES_MAX = 6 << 20, /* of all: some thirty thousand short-lived processes, then the oldest go */
-    GOES = 8,            /* the part that goes then, of the time since the oldest was used */
+    /* of one process, and of a shared list; when there are more, the oldest quarter is dropped */
+    MAPPINGS_MAX = 2048,
+    /* of one process, so that a stack full of nonsense does not cause a read for each frame */
+    READS_A_SECOND = 8,
+    /* of all, enough for some thirty thousand short-lived processes; then the oldest are dropped */
+    BYTES_MAX = 6 << 20,
+    GOES = 8, /* which share is dropped then: one of so many, of the time since the oldest was used */
     PAGE_SHIFT = 12,
-    HEAP = 16, /* what an allocation takes besides */
+    HEAP = 16, /* bytes that an allocation takes in addition */
 };
 
 struct entry { /* a mapping */
@@ -30,7 +33,7 @@ struct entry { /* a mapping */
     uint64_t since; /* boot clock, ns */
 };
 
-struct shared { /* what a process had when it forked, with its parent's */
+struct shared { /* what a process had when it forked, together with what its parent had */
     uint32_t references, count;
     struct entry items[];
 };
@@ -39,9 +42,9 @@ struct process {
     struct process *next;
     struct shared *shared; /* or NULL */
     struct entry *items;   /* its own */
-    uint64_t shared_since; /* its mappings count as no older than this */
+    uint64_t shared_since; /* the mappings of `shared` count as no older than this */
     uint64_t used;
-    uint64_t start_time; /* of the process that was read last; 0: none was */
+    uint64_t start_time; /* start time of the process that was read last under this pid; 0: none was */
     pid_t pid, parent;
     uint32_t checked, reads_since; /* seconds */
     uint16_t count, room;
@@ -53,7 +56,7 @@ struct processes {
     struct process *buckets[BUCKETS];
     struct segments *segments;
     uint64_t clock;
-    size_t bytes; /* without those of segments */
+    size_t bytes; /* without the memory of segments */
     bool follow_events, have_forgotten, misses, has_missed;
 };
 
@@ -118,7 +121,8 @@ static bool process_reserve(struct processes *processes, struct process *process
     return true;
 }
 
-/* Takes over the reference to the segment. One that is there already is as young as this. */
+/* Adds a mapping, with its reference to the segment. If the process has it already, it becomes as young as this
+ * one. */
 static void process_add(struct processes *processes, struct process *process, struct entry entry)
 {
     for (uint32_t i = 0; i < process->count; i++) {
@@ -151,8 +155,8 @@ static struct entry shared_entry(const struct process *process, uint32_t number)
     return entry;
 }
 
-/* All that a process has as a list for its children too; the newest, if they are too many. NULL: it has nothing, or
- * there is no memory. */
+/* Turns everything that a process has into a list that its children share; only the newest mappings, if they are
+ * too many. NULL: it has none, or memory ran out. */
 static struct shared *process_share(struct processes *processes, struct process *process)
 {
     uint32_t old = process->shared ? process->shared->count : 0, count = old + process->count;
@@ -215,12 +219,12 @@ void processes_free(struct processes *processes)
             next = process->next;
             process_free(processes, process);
         }
-    segments_free(processes->segments); /* also modules that an answer still holds */
+    segments_free(processes->segments); /* also modules that a caller still has */
     pthread_mutex_destroy(&processes->lock);
     free(processes);
 }
 
-/* Those that were used longest ago go. */
+/* Drops the processes that were not used for the longest time. */
 static void processes_shrink(struct processes *processes, const struct process *keep)
 {
     uint64_t oldest = processes->clock;
@@ -266,7 +270,7 @@ void processes_follow_events(struct processes *processes)
     processes->follow_events = true;
 }
 
-/* Whether it holds the address, and is the youngest so far; then it is what is looked for. */
+/* Makes a mapping the best one if it has the address and is the youngest so far. */
 static bool is_better(struct processes *processes, struct entry entry, uint64_t address,
                       struct code_mapping *best)
 {
@@ -279,7 +283,7 @@ static bool is_better(struct processes *processes, struct entry entry, uint64_t 
     return true;
 }
 
-/* Of several of one age the one that became known last. */
+/* Finds the mapping of an address. Of several of one age it is the one that became known last. */
 static bool process_lookup(struct processes *processes, struct process *process, uint64_t address,
                            struct code_mapping *out)
 {
@@ -291,8 +295,8 @@ static bool process_lookup(struct processes *processes, struct process *process,
     return out->module != NULL;
 }
 
-/* /proc does not tell the generation of an inode, and the kernel's events do. Are these two one part of one file, but
- * for that? With two names for it its symbols would be sought twice. */
+/* Whether two segments are one part of one file, apart from the generation of its inode, which the kernel's events
+ * say and /proc does not. Under two names its symbols would be searched twice. */
 static bool is_same_unaged(const struct segment *one, const struct segment *other)
 {
     return one->offset == other->offset && one->size == other->size &&
@@ -301,8 +305,8 @@ static bool is_same_unaged(const struct segment *one, const struct segment *othe
            !strcmp(one->module->path, other->module->path);
 }
 
-/* What /proc told of a mapping, or tells now, gets the generation that an event has told, or tells. The number of the
- * segment that a new mapping is to have. */
+/* Gives a mapping that was read from /proc the generation that an event says, and a new mapping from /proc the one
+ * that is known. Returns the number of the segment that the new mapping gets. */
 static uint32_t entries_learn(struct processes *processes, struct entry *items, size_t count, uint64_t page,
                               uint32_t number)
 {
@@ -315,7 +319,7 @@ static uint32_t entries_learn(struct processes *processes, struct entry *items, 
             continue;
         const bool is_known = known->module->generation, is_new = fresh->module->generation;
         if (is_known == is_new)
-            continue; /* two generations: a file in the place of another */
+            continue; /* two generations: one file has replaced another */
         const uint32_t better = is_known ? items[i].segment : number,
                        other = is_known ? number : items[i].segment;
         segment_hold(processes->segments, better);
@@ -350,7 +354,8 @@ void process_mapped(struct processes *processes, pid_t pid, const struct code_ma
     pthread_mutex_unlock(&processes->lock);
 }
 
-/* What a process of the same number had from its parent becomes its own, and older than what the new one has. */
+/* Makes what an earlier process with this pid had from its parent its own, which is older than what the new one
+ * has. */
 static void process_keep_shared(struct processes *processes, struct process *process)
 {
     for (uint32_t i = 0; process->shared && i < process->shared->count; i++) {
@@ -413,8 +418,8 @@ int process_read(struct processes *processes, pid_t pid)
 
 /* ---- questions ---- */
 
-/* Whether to look into /proc: it is not known at all, another process may have its number, or (missing) it
- * has no code at an address that a stack holds. */
+/* Whether to read /proc: the process is not known at all, another one may have its pid by now, or (missing) it has
+ * no code at an address that is on a stack. */
 static bool should_read(struct process *process, bool missing)
 {
     uint32_t now = (uint32_t)clock_seconds(CLOCK_MONOTONIC_COARSE);
@@ -436,7 +441,8 @@ int process_find(struct processes *processes, pid_t pid, uint64_t address, struc
     int error = -ESRCH;
     for (bool again = false;; again = true) {
         pthread_mutex_lock(&processes->lock);
-        struct process *process = process_get(processes, pid); /* also what is not there is remembered */
+        /* a process that does not exist is stored, too */
+        struct process *process = process_get(processes, pid);
         bool found = process && process_lookup(processes, process, address, out);
         bool has_code = process && (process->count || process->shared);
         bool is_known = has_code && (!error || processes->follow_events);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See segment.h. Two hash tables: of modules, and of segments, which stand in one array and are known by their
- * place in it. */
+/* See segment.h. There are two hash tables, of modules and of segments. Segments are in one array, and their
+ * numbers are indexes of it. */
 #include "sym/process/segment.h"
 
 #include <stdlib.h>
@@ -17,9 +17,9 @@ struct module_entry {
 
 struct segments {
     struct module_entry *modules[BUCKETS];
-    uint32_t buckets[BUCKETS]; /* number + 1 */
+    uint32_t buckets[BUCKETS]; /* numbers + 1 */
     struct segment *items;
-    uint32_t count, room, free; /* free: number + 1 */
+    uint32_t count, room, free; /* free: number + 1 of the first free one */
     size_t module_bytes;
 };
 
@@ -103,7 +103,7 @@ static uint32_t *segment_bucket(struct segments *segments, const struct module *
     return &segments->buckets[hash >> 52];
 }
 
-/* A place for one more; 0: no memory, else its number + 1. */
+/* Returns a place for one more segment: its number + 1; 0: memory ran out. */
 static uint32_t segment_place(struct segments *segments)
 {
     uint32_t place = segments->free;
