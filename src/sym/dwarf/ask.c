@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See dwarf.h. Each program's debug information is read by a process of its own, without privileges
- * (dwarf/service.c); here it is asked, and what it answers is checked. When it dies, or takes too long, there are
+/* See dwarf.h. The debug information of each program is read by a service of its own, without privileges
+ * (dwarf/service.c); this file asks it, and checks its answers. When the service dies, or takes too long, there are
  * no more answers about this program. */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "sym/type_wire.h"
 
 enum { PATIENCE_MS = (DWARF_SECONDS_MAX + 30) * 1000, KEPT = 4 };
-#define MEMORY ((uint64_t)4 << 30) /* of addresses, besides those of files, which are mapped */
+#define MEMORY ((uint64_t)4 << 30) /* of address space, besides that for files, which are mapped */
 
 struct dwarf_file {
     struct dwarf_options options;
@@ -20,12 +20,14 @@ struct dwarf_file {
     struct dwarf_service *service;
     int keep[KEPT + 1];
     struct type_hearer types;
-    struct apart_answer answer; /* the last; here, because an arena that gives up jumps over who frees it */
+    /* the last answer. It is kept here because an arena that runs out of memory jumps over the code that would free
+     * it. */
+    struct apart_answer answer;
     struct text question;
-    bool is_lost; /* it was told that the process is gone */
+    bool is_lost; /* it was reported that the service has ended */
 };
 
-/* ---- what it tells meanwhile ---- */
+/* ---- notices ---- */
 
 static void report_progress(struct dwarf_file *file, const char *line, bool is_problem)
 {
@@ -87,7 +89,7 @@ static void hear(void *state, uint32_t kind, struct cursor *notice)
 
 /* ---- asking ---- */
 
-/* The question was put into file->question; the answer is file->answer. */
+/* Sends the question in file->question. The answer is file->answer, and *in is over it. */
 static int ask(struct dwarf_file *file, enum dwarf_question_kind kind, struct cursor **in)
 {
     apart_answer_free(&file->answer);
@@ -132,7 +134,7 @@ static int start(struct dwarf_file *file, bool *is_split)
 {
     const int all[KEPT] = {file->source.program, file->source.debug, file->source.alternative,
                            file->source.index};
-    uint64_t memory = MEMORY; /* a section that is compressed, or must lie otherwise, is there twice */
+    uint64_t memory = MEMORY; /* a section that is compressed, or must be aligned, needs its memory twice */
     struct cursor *in;
     size_t count = 0;
     for (size_t i = 0; i < KEPT; i++)
@@ -185,7 +187,8 @@ int dwarf_file_open(const char *path, const struct dwarf_options *options, struc
         error = -ENOMEM;
     if (!error)
         error = start(file, &is_split);
-    if (!error && is_split && !file->source.may_open) { /* again, by one that may open the parts */
+    /* once more, with a service that may open the parts */
+    if (!error && is_split && !file->source.may_open) {
         apart_end(file->child);
         file->child = NULL;
         file->source.may_open = true;
@@ -338,7 +341,7 @@ static const struct type *take_type(struct dwarf_file *file, struct cursor *in)
 int dwarf_file_function(struct dwarf_file *file, uint64_t address, const char *name,
                         struct dwarf_function *out)
 {
-    enum { PARAMETER_MIN = 10 * 8 }; /* bytes in the message */
+    enum { PARAMETER_MIN = 10 * 8 }; /* bytes of a parameter in the message, at least */
     struct cursor *in;
     *out = (struct dwarf_function){.result = &type_none};
     wire_put(&file->question, address);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Indexes of names on disk, one file for each program, in XDG_CACHE_HOME/spoor, for root /var/cache/spoor.
  *
- * A file is named by the build id and by the files that the names were read from: who forges the first has
- * another file, so nobody can hide names of somebody else's program. It is opened here and read by the process
- * that reads the rest, which hands back what it made anew. It is taken only from a directory and a file that are ours and that nobody else can write, and only whole: size
- * and sum are compared. It appears whole, by rename. When all of them grow over a bound those that were made
- * first go. Whatever fails here costs time, no more. */
+ * The name of a file is made of the build id and of the files from which the names were read: a program with a
+ * forged build id has another file, so that it cannot hide names of another program. The file is opened in the
+ * process that asks and read by the service, which sends an index that it had to make. It is used only if directory
+ * and file belong to this user and no other user can write them, and only if it is whole: size and checksum are
+ * compared. It appears whole, by rename. When all files together grow beyond a bound, those that were made first
+ * are removed. Whatever fails here costs only time. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 
 #define CACHE_BYTES_MAX ((off_t)512 << 20)
 enum {
-    WORTH_ENTRIES = 5000, /* fewer are made again as fast as they are read */
+    WORTH_ENTRIES = 5000, /* fewer entries are made again as fast as they are read */
     NAME_MAX_BYTES = 64
 };
 static const char cache_magic[8] = "spoornx3";
@@ -50,7 +51,8 @@ static uint64_t identify(uint64_t hash, int descriptor)
     return mix(hash, words, sizeof words);
 }
 
-/* Opens the directory, made when it is missing; it must be ours alone. -1: there is none to use. */
+/* Opens the directory, which is made if it is missing, and which only this user may write. -1: there is none that
+ * can be used. */
 static int cache_directory(bool make)
 {
     char path[4096];
@@ -97,7 +99,7 @@ static bool is_sorted(const struct dwarf_entry *entries, size_t count)
     return true;
 }
 
-/* There: the file was opened for us. */
+/* In the service: reads an index from the file that came with the questions. */
 static bool read_index(int descriptor, uint64_t key, struct dwarf_index *index)
 {
     struct stat status;
@@ -126,7 +128,8 @@ bool dwarf_cache_read(const struct dwarf_source *source, struct dwarf_index *ind
     return source->index >= 0 && read_index(source->index, source->key, index);
 }
 
-/* A program without a build id has none in the cache: nothing says that it is the same one tomorrow. */
+/* Finds the index of a program. One without a build id has none in the cache, because nothing says that it is the
+ * same program tomorrow. */
 void dwarf_cache_find(struct dwarf_source *source, const uint8_t *build_id, size_t size)
 {
     char name[NAME_MAX_BYTES];
@@ -152,7 +155,7 @@ void dwarf_cache_find(struct dwarf_source *source, const uint8_t *build_id, size
 
 /* ---- writing ---- */
 
-/* Makes room for so many bytes: the oldest files go. */
+/* Makes room for so many bytes by removing the oldest files. */
 static void make_room(int directory, off_t wanted)
 {
     enum { FILES_MAX = 4096 };
@@ -185,7 +188,7 @@ static void make_room(int directory, off_t wanted)
     }
 }
 
-/* There: what was read goes to who may write. */
+/* In the service: sends an index that was made to the process that may write it. */
 void dwarf_cache_send(const struct dwarf_source *source, const struct dwarf_index *index)
 {
     struct text notice = {0};
@@ -197,8 +200,8 @@ void dwarf_cache_send(const struct dwarf_source *source, const struct dwarf_inde
     text_free(&notice);
 }
 
-/* What a process told that was taken over by this program leads astray who asks about this program, no one
- * else: the key is of these very files. */
+/* Writes an index that the service sent. If a program took over its service, a wrong index misleads only users of
+ * that program, because the key is of these very files. */
 void dwarf_cache_write(const struct dwarf_source *source, const void *entries, size_t size)
 {
     char name[NAME_MAX_BYTES], temporary[NAME_MAX_BYTES + 16];

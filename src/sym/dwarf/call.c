@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calling conventions: x86-64 System V and AAPCS64. When a function begins this is where its parameters
- * are, whatever the debug information says about later; unoptimised code has no other description.
+/* The calling conventions: x86-64 System V and AAPCS64. They say where parameters are when a function begins,
+ * whatever the debug information says about later; unoptimised code has no other description.
  *
- * Registers of floating point are not in what a probe sees: such parameters are told as nowhere. */
+ * Floating-point registers are not among those that a probe can read: such parameters are nowhere. */
 #include <string.h>
 
 #include "sym/dwarf/private.h"
@@ -32,7 +32,7 @@ static bool is_record(int tag)
     return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
 
-/* The classes of the two words of a value of at most 16 bytes, which begins at offset. */
+/* Finds the classes of the two words of a value of at most 16 bytes, which begins at `offset`. */
 static void classify(struct dwarf_reader *file, Dwarf_Die *type, uint64_t offset, enum word_class classes[2],
                      unsigned depth)
 {
@@ -80,13 +80,13 @@ static void classify(struct dwarf_reader *file, Dwarf_Die *type, uint64_t offset
         size = WORD;
     if (!size)
         return;
-    if (size <= WORD && offset % size) /* packed */
+    if (size <= WORD && offset % size) /* it is packed */
         class = CLASS_MEMORY;
     for (uint64_t at = offset; at < 2 * WORD && at < offset + size; at += WORD)
         classes[at / WORD ? 1 : 0] = worse(classes[at / WORD ? 1 : 0], class);
 }
 
-/* C++ passes what has a destructor or a constructor of copies by its address. */
+/* Whether a value is passed by its address, as C++ does if it has a destructor or a copy constructor. */
 static bool is_by_reference(Dwarf_Die *type)
 {
     uint64_t convention;
@@ -161,7 +161,8 @@ static struct dwarf_location next_x86(struct dwarf_call *call, Dwarf_Die *type, 
     return integers ? in_registers(call, integers) : nowhere("it has no bytes");
 }
 
-/* Up to four members of one floating type go to as many vector registers. */
+/* Returns how many values of one floating type make up a type, if it has nothing else and at most four, which go to as
+ * many vector registers; else 5. */
 static unsigned same_floats(struct dwarf_reader *file, Dwarf_Die *type, uint64_t *width, unsigned depth)
 {
     Dwarf_Die child, member;
@@ -232,7 +233,7 @@ struct dwarf_location dwarf_call_next(struct dwarf_call *call, Dwarf_Die *parame
     return call->machine == MACHINE_X86_64 ? next_x86(call, &type, size) : next_arm(call, &type, size);
 }
 
-/* Whether the result is written to memory that the caller names in the first register. */
+/* Whether the result is written to memory whose address the caller passes in the first register. */
 static bool result_in_memory(struct dwarf_reader *file, Dwarf_Die *function)
 {
     Dwarf_Die type;

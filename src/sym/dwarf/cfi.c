@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See cfi.h. A section is a list of entries: common ones (CIE), which say how to read others, and one for
- * each function (FDE), which has a small program: run once it gives the rows.
+/* See cfi.h. A section is a list of entries: common ones (CIE), which say how to read others, and one for each
+ * function (FDE), which has a small program whose run gives the rows.
  *
- * Everything in it is untrusted: reading goes through a cursor that knows its end, and the work is bounded by
- * the section's size. */
+ * Everything is untrusted: it is read through a cursor that knows its end, and the work is bounded by the section's
+ * size. */
 #include "sym/dwarf/cfi.h"
 
 #include <dwarf.h>
@@ -22,28 +22,28 @@ enum {
     REGISTER_SP = 7,
     REGISTER_RETURN = 16,
     REMEMBERED_MAX = 16,
-    STEPS_A_BYTE = 64, /* a common entry's program runs for each function that names it */
+    STEPS_A_BYTE = 64, /* the program of a common entry runs for each function that names it */
     SECTION_MAX = 256 << 20,
 };
 
 enum saved { SAVED_SAME, SAVED_AT, SAVED_AT_BP, SAVED_LOST, SAVED_NOWHERE };
 
-struct place_of { /* of a register, in the caller */
+struct place_of { /* where the caller's value of a register is */
     enum saved saved;
-    int64_t offset; /* SAVED_AT: from the CFA */
+    int64_t offset; /* SAVED_AT: bytes from the CFA */
 };
 
 struct state {
-    enum cfi_kind cfa;  /* CFI_SP also for registers that are not followed: then is_other */
-    uint32_t threshold; /* CFI_PLT */
+    enum cfi_kind cfa;  /* also CFI_SP if the CFA depends on another register: then is_other is set */
+    uint32_t threshold; /* for CFI_PLT */
     bool is_other;
     int64_t offset;
     struct place_of bp, ip;
-    bool signal_ip, signal_bp; /* they are where a signal's frame has them */
+    bool signal_ip, signal_bp; /* they are where a signal's frame saves them */
 };
 
 struct common {
-    size_t at; /* in the section; SIZE_MAX: none was read */
+    size_t at; /* offset in the section; SIZE_MAX: none was read */
     uint64_t code_factor;
     int64_t data_factor;
     uint8_t encoding;
@@ -54,12 +54,12 @@ struct common {
 struct found {
     uint64_t address;
     uint32_t rule;
-    uint32_t order; /* among those at one address the last counts; ends come first */
+    uint32_t order; /* of those at one address the last counts; ends come first */
 };
 
 struct reader {
     struct cursor section;
-    uint64_t address; /* of the section */
+    uint64_t address; /* address of the section */
     bool is_debug;
     struct common common;
     uint64_t steps;
@@ -68,13 +68,13 @@ struct reader {
     int error;
 };
 
-/* Where the cursor is in the section. */
+/* Returns the cursor's offset in the section. */
 static size_t offset_of(const struct reader *reader, const struct cursor *cursor)
 {
     return (size_t)(cursor->at - reader->section.at);
 }
 
-/* A pointer as its encoding says; where it is relative, to its own place. */
+/* Reads a pointer with an encoding; a relative one is relative to its own place. */
 static uint64_t take_pointer(const struct reader *reader, struct cursor *cursor, uint8_t encoding)
 {
     uint64_t place = reader->address + offset_of(reader, cursor), value;
@@ -146,8 +146,8 @@ static void add(struct reader *reader, uint64_t address, uint32_t rule, bool is_
 
 /* ---- programs ---- */
 
-/* The expressions that are in use: of linkers for the PLT, of compilers for a stack that is aligned, of
- * assembly that keeps the old stack pointer in memory. */
+/* Reads an expression for the CFA. The known ones are those of linkers for the PLT, of compilers for a stack that
+ * is aligned, and of assembly that keeps the old stack pointer in memory. */
 static void take_cfa_expression(struct state *state, struct cursor expression)
 {
     uint8_t first = (uint8_t)cursor_take(&expression, 1);
@@ -222,7 +222,7 @@ static int64_t times(uint64_t factor, int64_t with)
     return (int64_t)(factor * (uint64_t)with);
 }
 
-/* Runs a program from `from` up to `to`, where the function ends; a common entry's moves nowhere, and `to` is
+/* Runs a program from `from` up to `to`, where the function ends. That of a common entry does not move, and `to` is
  * 0. */
 /* NOLINTNEXTLINE(readability-function-size): a case for each instruction */
 static void run(struct reader *reader, struct cursor program, struct state *state, uint64_t from, uint64_t to)
@@ -334,7 +334,7 @@ static void run(struct reader *reader, struct cursor program, struct state *stat
 
 /* ---- entries ---- */
 
-/* Of a common entry, behind its number. */
+/* Reads a common entry behind its number. False: it cannot be used. */
 static bool take_common(struct reader *reader, struct cursor entry, size_t at)
 {
     struct common *common = &reader->common;
@@ -358,7 +358,7 @@ static bool take_common(struct reader *reader, struct cursor entry, size_t at)
             case 'L': cursor_take(&data, 1); break;
             case 'P': {
                 uint8_t encoding = (uint8_t)cursor_take(&data, 1);
-                take_pointer(reader, &data, encoding & 0x7f); /* where it is kept does not matter */
+                take_pointer(reader, &data, encoding & 0x7f); /* its place does not matter */
                 break;
             }
             case 'S': common->is_signal = true; break;
@@ -390,7 +390,8 @@ static void take_function(struct reader *reader, struct cursor entry)
     add(reader, from + size, CFI_UNKNOWN, true);
 }
 
-/* The entry at the cursor, which moves behind it. Its content, with where its number lies; false: the end. */
+/* Reads the entry at the cursor, which moves behind it. `entry` is over its content, from its number on. False: the
+ * list ends. */
 static bool take_entry(struct cursor *cursor, struct cursor *entry, bool *is_wide)
 {
     uint64_t length = cursor_take(cursor, 4);
@@ -420,7 +421,7 @@ static void read_section(struct reader *reader)
         bool is_wide, goes_on = take_entry(&cursor, &entry, &is_wide);
         if (cursor.is_bad)
             break;
-        if (!goes_on) /* what linkers put at the end, and sometimes between */
+        if (!goes_on) /* an end mark, which linkers put at the end, and sometimes between */
             continue;
         size_t place = offset_of(reader, &entry);
         uint64_t number = cursor_take(&entry, is_wide && reader->is_debug ? 8 : 4);
@@ -447,8 +448,8 @@ static int compare(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* By offset in the file: what is not in one has no code. Rows are in the order of addresses, and so they stay
- * where segments are, as linkers place them. */
+/* Makes rows by offsets in the file: an address that is in no segment has no code. Rows are in the order of
+ * addresses, and stay so, because linkers place segments in that order. */
 static int make_rows(struct elf_file *file, struct reader *reader, struct cfi_rows *out)
 {
     if (!reader->count)
@@ -462,7 +463,7 @@ static int make_rows(struct elf_file *file, struct reader *reader, struct cfi_ro
         const struct found *found = &reader->items[i];
         uint64_t place;
         if (elf_file_offset(file, found->address, &place)) {
-            /* Behind the last byte of a segment: from there on nothing is known. */
+            /* It is behind the last byte of a segment: from there on nothing is known. */
             if (!found->address || elf_file_offset(file, found->address - 1, &place))
                 continue;
             place++;
@@ -479,7 +480,7 @@ static int make_rows(struct elf_file *file, struct reader *reader, struct cfi_ro
     return 0;
 }
 
-/* Adds what a section says. -ENOENT: there is none. */
+/* Adds the rows of a section. -ENOENT: there is none. */
 static int read_named(struct elf_file *file, const char *name, bool is_debug, struct reader *reader)
 {
     struct elf_section section;

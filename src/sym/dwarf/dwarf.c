@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening, and from an address to its unit and functions; in the process that reads (dwarf/service.c). Names: dwarf/index.c; lines: dwarf/line.c. */
+/* Opening, and from an address to its unit and functions, in the service (dwarf/service.c). dwarf/index.c finds
+ * names, dwarf/line.c lines. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,8 +19,8 @@
 
 /* ---- opening ---- */
 
-/* What the compiler has split off is in files that the program names, and libdw opens them by these names,
- * whatever they are: a pipe would keep us waiting for ever. */
+/* Whether a file is no regular one. What the compiler has split off is in files that the program names, and libdw
+ * opens them by these names, whatever they are: a pipe would block for ever. */
 static bool is_pipe_or_device(const char *directory, const char *name)
 {
     char path[PATH_MAX];
@@ -35,8 +36,8 @@ static const char *beside(struct dwarf_reader *file)
     return arena_printf(file->arena, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
 }
 
-/* The separate file was found before (dwarf/sources.c). libdw asks again for what dwz has shared, in one way or
- * another, by version: that it gets from us (add_alternative). */
+/* Gives libdw the separate file, which was found before (dwarf/sources.c). Depending on its version, libdw also
+ * asks for the file that dwz made for several programs, which add_alternative() gives it. */
 static int find_debug_file(Dwfl_Module *module, void **state, const char *name, Dwarf_Addr base,
                            const char *main_file, const char *link, GElf_Word checksum, char **found)
 {
@@ -78,7 +79,7 @@ static bool has_addresses_apart(struct dwarf_reader *file)
     return false;
 }
 
-/* What takes long, went wrong or is missing. */
+/* Sends a notice about what takes long, went wrong or is missing. */
 static void notify(enum dwarf_notice kind, const char *what)
 {
     struct text notice = {0};
@@ -108,7 +109,8 @@ static void look_for_missing(struct dwarf_reader *file)
     text_free(&notice);
 }
 
-/* Does the compiler say that it has split something off? *are_files: all that can be seen are files. */
+/* Whether the compiler has split something off. *are_files: everything that it names and that can be found is a
+ * regular file. */
 static bool look_for_parts(struct dwarf_reader *file, bool *are_files)
 {
     *are_files = true;
@@ -139,8 +141,8 @@ static bool has_sections(Dwarf *dwarf)
     return dwarf && dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL) == 0;
 }
 
-/* libdw gets a descriptor of its own, which it closes with the session; the path says where to look for what
- * belongs to the program. */
+/* Gives the program to libdw, with a descriptor of its own, which it closes with the session. The path says where
+ * to look for files that belong to the program. */
 static void report_program(struct dwarf_reader *file)
 {
     int descriptor = fcntl(file->source->program, F_DUPFD_CLOEXEC, 3);
@@ -174,7 +176,7 @@ int dwarf_reader_open(const struct dwarf_source *source, struct arena *arena, st
     bool are_files = true;
     *is_split = false;
     *out = NULL;
-    /* What can run out of memory comes first: libdw has nothing to undo then. */
+    /* What may run out of memory comes first, because libdw has nothing to undo then. */
     struct dwarf_reader *file = arena_new(arena, struct dwarf_reader);
     *file = (struct dwarf_reader){.arena = arena, .source = source};
     file->session = dwfl_begin(&callbacks);
@@ -241,7 +243,7 @@ bool dwarf_is_late(struct dwarf_reader *file)
 
 bool dwarf_next(struct dwarf_reader *file, Dwarf_Die *die)
 {
-    enum { LOOK_AT_CLOCK = 256 }; /* an entry may claim a million ranges */
+    enum { LOOK_AT_CLOCK = 256 }; /* an entry may have a million ranges */
     const void *before = die->addr;
     if (++file->entries % LOOK_AT_CLOCK == 0)
         dwarf_is_late(file);
@@ -298,7 +300,7 @@ static bool add_range(struct dwarf_reader *file, size_t *room, struct dwarf_unit
     return true;
 }
 
-/* Every range of every unit, from the units' own entries: tables of addresses may be missing. */
+/* Reads every range of every unit from the units' own entries, because tables of addresses may be missing. */
 static void read_ranges(struct dwarf_reader *file)
 {
     size_t room = 0;
@@ -319,7 +321,7 @@ static void read_ranges(struct dwarf_reader *file)
         qsort(file->ranges, file->range_count, sizeof *file->ranges, compare_ranges);
 }
 
-/* What a skeleton stands for is in a file of its own. */
+/* Moves from a skeleton to the unit that it stands for, which is in a file of its own. False: that is missing. */
 static bool to_split_unit(Dwarf_Die *unit)
 {
     Dwarf_Die split = {0};
@@ -336,7 +338,7 @@ bool dwarf_unit_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *unit)
     if (!file->ranges_read)
         read_ranges(file);
     size_t behind = partition_point(file->range_count, i, file->ranges[i].low <= address);
-    /* A unit that claims another's addresses may stand between. */
+    /* A unit that claims addresses of another one may be between them. */
     for (size_t tries = 0; behind-- && tries < 16; tries++)
         if (address < file->ranges[behind].high)
             return dwarf_offdie(file->dwarf, file->ranges[behind].unit, unit) && to_split_unit(unit);
@@ -347,7 +349,7 @@ bool dwarf_unit_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *unit)
 
 struct scope {
     Dwarf_Die die;
-    Dwarf_Die function; /* the subprogram around it: whose frame it uses */
+    Dwarf_Die function; /* the subprogram around it, whose frame it uses */
     bool is_found;
 };
 
@@ -370,8 +372,8 @@ static bool holds_functions(int tag)
            tag == DW_TAG_union_type;
 }
 
-/* The innermost function or inlined instance around the address; with a name: the innermost of that name; "":
- * that was not inlined. */
+/* Finds the innermost function or inlined instance around an address; with a name the innermost of that name; "":
+ * the innermost that is not inlined. */
 static void descend(struct dwarf_reader *file, Dwarf_Die *parent, uint64_t address, const char *name,
                     Dwarf_Die *function, struct scope *scope, unsigned depth)
 {
@@ -400,7 +402,7 @@ static void descend(struct dwarf_reader *file, Dwarf_Die *parent, uint64_t addre
     } while (dwarf_next(file, &child));
 }
 
-/* The declared entry of an instance, or the entry itself. */
+/* Returns in *origin the entry that an instance is of, or the entry itself. */
 static void origin_of(Dwarf_Die *die, Dwarf_Die *origin)
 {
     *origin = *die;
@@ -413,7 +415,7 @@ static void origin_of(Dwarf_Die *die, Dwarf_Die *origin)
     }
 }
 
-/* The parameter of the instance that stands for the declared one. */
+/* Finds the parameter of an instance that stands for the declared one. */
 static bool instance_of(struct dwarf_reader *file, Dwarf_Die *function, Dwarf_Die *declared, Dwarf_Die *found)
 {
     Dwarf_Die child, origin;
@@ -431,7 +433,8 @@ static bool instance_of(struct dwarf_reader *file, Dwarf_Die *function, Dwarf_Di
     return false;
 }
 
-/* A copy that the compiler specialised takes its arguments as it likes: its name has a suffix. */
+/* Whether a function follows the calling convention. A copy that the compiler specialised, whose name has a suffix,
+ * does not. */
 static bool is_conventional(struct dwarf_reader *file, Dwarf_Die *function, uint64_t address)
 {
     GElf_Off offset;
@@ -529,7 +532,7 @@ struct places {
     void *state;
 };
 
-/* Where the function was inlined in its unit. */
+/* Visits the places in a unit where a function was inlined. */
 static int each_instance(const struct places *places, Dwarf_Die *parent, Dwarf_Die *function, unsigned depth)
 {
     Dwarf_Die child, origin;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Indexes that came with the program: .gdb_index (versions 5 to 9; linkers, gdb-add-index) and .debug_names
+/* Indexes that came with the program: .gdb_index (versions 5 to 9; made by linkers, gdb-add-index) and .debug_names
  * (DWARF 5).
  *
- * They may leave out units, and say "function" where nothing can be probed, so only the way to a thing is
- * taken from them: what they lead to is compared with what is sought, and a name that they do not have is
- * sought in our own index. Both are hash tables that are read in place: nothing is read of them but what one
- * name needs. */
+ * They may leave out units, and say "function" where nothing can be probed. So they are used only to find entries:
+ * what they lead to is compared with what is searched, and a name that they do not have is searched in the index of
+ * dwarf/index.c. Both are hash tables that are read in place: nothing is read of them but what one name needs. */
 #include <ctype.h>
 #include <string.h>
 
@@ -43,7 +42,7 @@ static bool section(struct dwarf_reader *file, const char *name, struct cursor *
 
 /* ---- .gdb_index ---- */
 
-/* The unit is named, what is sought in it is not. */
+/* Searches a unit: the index names the unit, but not the entry in it. */
 static int in_unit(struct ask *ask, uint64_t offset)
 {
     Dwarf_Off next;
@@ -109,16 +108,16 @@ static int gdb_each(struct ask *ask, const struct cursor *index)
 
 enum { INDEX_UNIT = 1, INDEX_TYPE_UNIT, INDEX_ENTRY }; /* DW_IDX_… */
 
-/* One table; a section has one for each unit where no linker joined them. */
+/* One table; a section has one for each unit, if no linker joined them. */
 struct names {
     struct cursor bytes; /* from its header on */
     unsigned offset_size;
     struct cursor abbreviations, pool;
-    uint64_t units, buckets, hashes, entries; /* where they begin */
+    uint64_t units, buckets, hashes, entries; /* where they begin in `bytes` */
     uint64_t unit_count, bucket_count, name_count;
 };
 
-/* False: it makes no sense. *end: of the table, in the section. */
+/* Opens a table. False: it makes no sense. *end: the end of the table in the section. */
 static bool names_open(const struct cursor *section, uint64_t at, struct names *names, uint64_t *end)
 {
     struct cursor rest = cursor_ahead(section, at);
@@ -176,7 +175,7 @@ static bool take_form(struct cursor *cursor, uint64_t form, uint64_t *value)
     return !cursor->is_bad;
 }
 
-/* The forms of an entry; the cursor is bad if they are described nowhere. */
+/* Returns the forms of an entry; the cursor is bad if they are described nowhere. */
 static struct cursor abbreviation(const struct names *names, uint64_t wanted)
 {
     struct cursor at = names->abbreviations;
@@ -206,7 +205,7 @@ static int names_die(struct ask *ask, uint64_t offset)
                : 0;
 }
 
-/* All entries of one name: a unit and a distance in it each. */
+/* Follows all entries of one name, each of which is a unit and an offset in it. */
 static int names_entries(struct ask *ask, const struct names *names, struct cursor at)
 {
     enum { ENTRIES_MAX = 4096, FORMS_MAX = 16 };
@@ -277,7 +276,7 @@ int dwarf_fast_each(struct dwarf_reader *file, enum dwarf_kind kind, const char 
     int stop = 0;
     if (section(file, ".gdb_index", &bytes))
         stop = gdb_each(&ask, &bytes);
-    /* An enumerator's entry leads to itself, and its enum is wanted. */
+    /* The entry of an enumerator leads to the enumerator, and its enum is wanted. */
     if (!stop && kind != DWARF_KIND_ENUMERATOR && section(file, ".debug_names", &bytes))
         stop = names_each(&ask, &bytes);
     return stop;

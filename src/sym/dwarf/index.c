@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where each name is described: a sorted array of (hash of the name, place), made by one walk over the outer
- * levels of all units when somebody first asks for a name that the unit at hand does not have.
+/* Where each name is described: a sorted array of pairs (hash of the name, place). It is made by one walk over the
+ * outer levels of all units, when a name is first looked up that the unit at hand does not have.
  *
- * The index holds no names: what it leads to is compared with the name that is sought, so a wrong index (a
+ * The index has no names: what it leads to is compared with the name that is searched, so that a wrong index (a
  * damaged cache) can hide things but never give a wrong one. */
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +18,13 @@ enum { KIND_SHIFT = 60, SECTION_SHIFT = 58, NESTED_SHIFT = 57 };
 
 struct walk {
     struct dwarf_reader *file;
-    /* Non-zero stops. */
+    /* Called with each name; an answer that is not 0 ends the walk. */
     int (*visit)(struct walk *walk, enum dwarf_kind kind, const char *name, Dwarf_Die *die, bool is_nested);
     unsigned section;
-    Dwarf_Off offset; /* in SECTION_SPLIT: of the skeleton */
-    bool is_flat;     /* the unit's language has nothing named inside of a struct: C */
+    Dwarf_Off offset; /* in SECTION_SPLIT: that of the skeleton */
+    bool is_flat;     /* the unit's language has no named things inside of a struct: C */
     struct dwarf_index *index;
-    /* of a search */
+    /* for a search: */
     enum dwarf_kind kind;
     const char *name;
     dwarf_die_visitor *found;
@@ -49,7 +49,7 @@ static int walk_enumerators(struct walk *walk, Dwarf_Die *die, bool is_nested)
     return 0;
 }
 
-/* Bodies of functions are left out: what is declared there has no name elsewhere. */
+/* Walks the children of an entry, but not those of functions: what is declared there has no name elsewhere. */
 static int walk_children(struct walk *walk, Dwarf_Die *parent, bool is_nested, unsigned depth)
 {
     Dwarf_Die child;
@@ -118,8 +118,8 @@ static int compare_entries(const void *a, const void *b)
     return x->where < y->where ? -1 : x->where > y->where;
 }
 
-/* Sorts, and keeps a few entries of each name: units describe what they include, a header's types once each.
- * Of functions all are kept: all are probed. */
+/* Sorts the index, and keeps a few entries of each name, because every unit describes the types of the headers that
+ * it includes. Of functions all are kept, because all are probed. */
 static void index_sort(struct dwarf_index *index)
 {
     enum { SAME_MAX = 4 };
@@ -211,7 +211,7 @@ static bool enum_has(struct dwarf_reader *file, Dwarf_Die *die, const char *name
     return false;
 }
 
-/* The entry's own description; false: it is no longer there, or in a file that was split off. */
+/* Finds the entry to which the index leads. False: it is no longer there, or in a file that was split off. */
 static bool entry_die(struct dwarf_reader *file, const struct dwarf_entry *entry, Dwarf_Die *die)
 {
     Dwarf_Off offset = entry->where & OFFSET_MASK;
@@ -221,7 +221,7 @@ static bool entry_die(struct dwarf_reader *file, const struct dwarf_entry *entry
                                               : dwarf_offdie(dwarf, offset, die));
 }
 
-/* Follows one entry; what is not what it says is passed over. */
+/* Follows one entry of the index. What has another name or kind is passed over. */
 static int follow(struct dwarf_reader *file, const struct dwarf_entry *entry, enum dwarf_kind kind,
                   const char *name, dwarf_die_visitor *visit, void *state)
 {
@@ -241,7 +241,7 @@ static int follow(struct dwarf_reader *file, const struct dwarf_entry *entry, en
 int dwarf_index_each(struct dwarf_reader *file, enum dwarf_kind kind, const char *name,
                      dwarf_die_visitor *visit, void *state)
 {
-    /* Of functions all are wanted, of other things one: for that the program's own index may do. */
+    /* All functions are wanted, but of other things only one, for which the program's own index is enough. */
     int is_done = kind != DWARF_KIND_FUNCTION && !file->index_read
                       ? dwarf_fast_each(file, kind, name, visit, state)
                       : 0;
@@ -302,7 +302,7 @@ int dwarf_index_names(struct dwarf_reader *file, enum dwarf_kind kind, const cha
         const char *name = dwarf_diename(&die);
         stop = name ? name_visit(&walk, kind, name, &die, false) : 0;
     }
-    if (has_split && !stop) /* the index leads to their units only */
+    if (has_split && !stop) /* the index leads only to their units */
         stop = walk_units(&walk, file->dwarf, false);
     table_free(&seen);
     return stop;

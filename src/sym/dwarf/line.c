@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a line of source to the places where its code begins.
  *
- * A compiler moves the code of a line about and repeats it; one place for each function, and for each place
- * where a function was inlined, is what people mean: the lowest address that begins a statement. Units that
- * are named like the file are asked first, all others only when these have no such line (headers). */
+ * A compiler moves the code of a line, and repeats it. What users mean is one place for each function, and for each
+ * place where a function was inlined: the lowest address that begins a statement. Units that have the file's name
+ * are searched first, all others only if these have no such line (headers). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +19,12 @@ struct line_search {
     unsigned line, column;
     uint64_t *addresses;
     size_t count, room;
-    unsigned next; /* line with code behind the one that has none */
-    bool is_known; /* the file */
+    unsigned next; /* the next line with code, behind the one that has none */
+    bool is_known; /* the file is known */
     int error;
 };
 
-/* The last parts of the path, whole ones. */
+/* Whether a path ends with `end`, in whole parts. */
 static bool path_ends(const char *path, const char *end)
 {
     size_t all = path ? strlen(path) : 0, length = strlen(end);
@@ -103,7 +103,7 @@ static int visit_lowest(struct line_search *search, dwarf_place_visitor *visit, 
         if (dwarf_scope_at(search->file, search->addresses[i], &scope))
             key = scope.addr;
         else
-            key = &search->addresses[i]; /* code without a description */
+            key = &search->addresses[i]; /* the code is described nowhere */
         if (table_get(&scopes, &key, sizeof key) || table_set(&scopes, &key, sizeof key, search))
             continue;
         stop =

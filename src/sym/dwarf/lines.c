@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See lines.h. This side; the child's: lines_child.c. Files take places there, the one that was used longest ago
- * makes room. */
+/* See lines.h. This is the side that asks; lines_child.c is the service. Files take slots in it, and the one that
+ * was not used for the longest time makes room for another. */
 #include "sym/dwarf/lines.h"
 
 #include <elf.h>
@@ -11,17 +11,17 @@
 #include "sym/dwarf/lines_child.h"
 
 enum {
-    PATIENCE_MS = 5000, /* the first question about a file reads what leads to its units */
-    CHILDREN_MAX = 8,   /* that failed, then no more */
+    PATIENCE_MS = 5000, /* the first question about a file needs its units' ranges */
+    CHILDREN_MAX = 8,   /* after so many services have failed, no other is started */
 };
 
 struct lines {
-    struct apart *child; /* NULL: there is none */
+    struct apart *child; /* NULL: it was not started, or has ended */
     unsigned failures;
-    apart_leaves *leaves; /* NULL: never */
+    apart_leaves *leaves; /* whether to give up; NULL: never */
     void *leaves_state;
-    uint64_t keys[LINES_PLACES], used[LINES_PLACES], clock; /* key 0: the place is free */
-    struct apart_answer answer;                             /* what `frames` points into */
+    uint64_t keys[LINES_PLACES], used[LINES_PLACES], clock; /* key 0: the slot is free */
+    struct apart_answer answer;                             /* memory into which `frames` points */
     struct line_frame frames[LINES_FRAMES_MAX];
 };
 

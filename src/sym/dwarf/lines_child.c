@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The child of lines.c: where elfutils' libdw reads lines, of whatever files run here.
+/* The service of lines.c, in which elfutils' libdw reads lines, of untrusted files.
  *
- * libdw finds the unit of an address by .debug_aranges, which not every compiler writes: here the ranges of
- * all units are collected once for each file. */
+ * libdw finds the unit of an address by .debug_aranges, which not every compiler writes. So the ranges of all units
+ * are collected once for each file. */
 #include "sym/dwarf/lines_child.h"
 
 #include <dwarf.h>
@@ -19,11 +19,11 @@
 enum { SCOPES_MAX = 64, FRAMES_MAX = 32 };
 
 struct unit_range {
-    uint64_t start, end, unit; /* unit: offset of its first entry */
+    uint64_t start, end, unit; /* unit: offset of the unit's first entry */
 };
 
 struct place {
-    Dwarf *dwarf; /* NULL: it has none */
+    Dwarf *dwarf; /* NULL: it has no debug information */
     int fd;
     struct unit_range *ranges;
     size_t count, room;
@@ -119,8 +119,8 @@ static void find(const struct place *place, uint64_t address, struct answer *ans
         return;
     Dwarf_Files *files = NULL;
     size_t file_count = 0;
-    /* The first answer goes on, behind an inlined function, where that is written in the source; the second
-     * one where it is in the code. */
+    /* dwarf_getscopes() continues, behind an inlined function, with the scopes in which it was written;
+     * dwarf_getscopes_die() with those into which it was inlined. */
     int count = dwarf_getscopes(&unit, address, &innermost);
     if (count > 0)
         count = dwarf_getscopes_die(&innermost[0], &scopes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Location expressions, as far as they name a place that a probe can read: registers, memory at a register
- * plus a constant, the frame, constants. What is computed otherwise is told as nowhere.
+/* Location expressions, as far as they name a place that a probe can read: registers, memory at a register plus a
+ * constant, the frame, constants. A value that is computed otherwise is nowhere.
  *
- * Where a function begins its frame is not there yet: slots in it are written by its first instructions. Only
- * what lies above the frame, in the caller's, is already true. */
+ * When a function begins its frame does not exist yet: slots in it are written by its first instructions. Only what
+ * is above the frame, in the caller's, is valid already. */
 #include "sym/dwarf/private.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static bool register_of(unsigned number, struct machine_register *out)
     }
 }
 
-/* The register that an operation names; *based: the operation means memory there, at *offset. */
+/* Finds the register that an operation names; *based: the operation means memory at it, at *offset. */
 static bool operation_register(const Dwarf_Op *operation, unsigned *number, bool *based, int64_t *offset)
 {
     *offset = 0;
@@ -66,7 +66,7 @@ static struct dwarf_location at_register(unsigned number, bool based, int64_t of
         .where = DWARF_REGISTERS, .registers = {found}, .count = 1, .offset = offset};
 }
 
-/* The canonical frame address at an instruction: a register and a distance. */
+/* Finds the canonical frame address at an instruction: a register and a distance. */
 static bool frame_address(struct dwarf_reader *file, uint64_t address, unsigned *number, int64_t *offset)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -119,7 +119,7 @@ static struct dwarf_location in_frame(struct dwarf_reader *file, Dwarf_Die *func
     if (!is_cfa && (number != FRAME_POINTER || !is_x86))
         return nowhere(left_out);
     if (!is_cfa)
-        offset += distance - SAVED_BESIDE; /* now from the frame address */
+        offset += distance - SAVED_BESIDE; /* from here on relative to the frame address */
     if (offset < 0)
         return nowhere(left_out);
     return (struct dwarf_location){.where = DWARF_MEMORY,
@@ -148,7 +148,7 @@ static bool constant_of(const Dwarf_Op *operation, int64_t *value)
     }
 }
 
-/* A struct in two registers: words of 8 bytes, each with its register. */
+/* Returns the location of a struct in two registers: words of 8 bytes, each with its register. */
 static struct dwarf_location in_pieces(const Dwarf_Op *operations, size_t count)
 {
     struct dwarf_location location = {.where = DWARF_REGISTERS};
@@ -166,7 +166,7 @@ static struct dwarf_location in_pieces(const Dwarf_Op *operations, size_t count)
     return count == 2 * location.count ? location : nowhere("its parts are in several places");
 }
 
-/* What stood in a register when the function was called. */
+/* Returns the location of what was in a register when the function was called. */
 static struct dwarf_location at_entry(Dwarf_Attribute *attribute, Dwarf_Op *operation, bool is_entry)
 {
     Dwarf_Attribute inner;
@@ -214,7 +214,7 @@ struct dwarf_location dwarf_location_at(struct dwarf_reader *file, Dwarf_Die *di
             return nowhere(computed);
         return at_register(number, based && !is_value, value);
     }
-    /* A register as compilers narrow it, which the type does as well: (r + n) & 0xffffffff. */
+    /* A register that compilers narrow as the type does: (r + n) & 0xffffffff. */
     if (count == 4 && operations[1].atom == DW_OP_constu && operations[1].number == UINT32_MAX &&
         operations[2].atom == DW_OP_and && operations[3].atom == DW_OP_stack_value &&
         operation_register(&operations[0], &number, &based, &value) && based &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From an operand back to what the source calls it: at the instruction, which variable is in that register,
- * or covers that memory? When none does, the instructions of the same line are followed back: compilers copy
- * what a probe is given to where it is seen. What was computed for the probe has no name and stays a number.
- */
+/* From an operand back to its name in the source: which variable is in that register, or covers that memory, at the
+ * instruction. If there is none, the instructions of the same line are followed backwards, because compilers copy
+ * the argument of a probe to where the probe reads it. What was computed for the probe has no name and stays a
+ * number. */
 #include "sym/dwarf/private.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@ struct search {
     uint64_t address;
     struct dwarf_operand operand;
     struct text text;
-    Dwarf_Die found; /* its DW_AT_type is the type */
-    unsigned depth;  /* of the scope that it is in; 0: nothing yet */
+    Dwarf_Die found; /* its DW_AT_type is the type of the result */
+    unsigned depth;  /* depth of the scope in which it is; 0: nothing was found yet */
     bool is_ambiguous;
 };
 
@@ -52,7 +52,8 @@ static bool member_begin(Dwarf_Die *member, uint64_t *begin)
 static bool part_of(struct search *search, Dwarf_Die *whole, uint64_t offset, struct text *text,
                     Dwarf_Die *found, unsigned depth);
 
-/* The members of a union, and a member of size 0, lie at one place: they must agree. */
+/* Finds the member of a struct or union at an offset. Members of a union, and members of size 0, share a place:
+ * they must agree. */
 static bool member_at(struct search *search, Dwarf_Die *type, uint64_t offset, struct text *text,
                       Dwarf_Die *found, unsigned depth)
 {
@@ -84,7 +85,7 @@ static bool member_at(struct search *search, Dwarf_Die *type, uint64_t offset, s
     return is_found;
 }
 
-/* What lies at the offset in something that has the type of `whole`; *found has its type. */
+/* Finds what is at an offset in something that has the type of `whole`; *found has its type. */
 static bool part_of(struct search *search, Dwarf_Die *whole, uint64_t offset, struct text *text,
                     Dwarf_Die *found, unsigned depth)
 {
@@ -98,7 +99,7 @@ static bool part_of(struct search *search, Dwarf_Die *whole, uint64_t offset, st
     case DW_TAG_union_type: return member_at(search, &type, offset, text, found, depth);
     case DW_TAG_array_type: {
         uint32_t step = made->kind == TYPE_ARRAY && made->target ? made->target->size : 0;
-        /* Of several dimensions the type has one level each and the entry one in all. */
+        /* With several dimensions the type has a level for each, and the entry one for all. */
         if (!step || made->target->kind == TYPE_ARRAY)
             return false;
         text_printf(text, "[%llu]", (unsigned long long)(offset / step));
@@ -110,7 +111,7 @@ static bool part_of(struct search *search, Dwarf_Die *whole, uint64_t offset, st
 
 /* ---- a variable ---- */
 
-/* What a pointer in the operand's base register leads to. */
+/* Finds what is at the operand if its base register is a pointer in a variable. */
 static bool behind(struct search *search, Dwarf_Die *variable, struct text *text, Dwarf_Die *found)
 {
     Dwarf_Die pointer, target;
@@ -173,7 +174,7 @@ static void consider(struct search *search, Dwarf_Die *variable, Dwarf_Die *func
         text_free(&text);
         return;
     }
-    if (search->depth == depth) { /* the first name stays, but they must mean the same */
+    if (search->depth == depth) { /* the first name is kept, but both must have the same type */
         search->is_ambiguous |= !same_type(search, &found, &search->found);
         text_free(&text);
         return;
@@ -185,7 +186,7 @@ static void consider(struct search *search, Dwarf_Die *variable, Dwarf_Die *func
     search->is_ambiguous = false;
 }
 
-/* Scopes from the outside, so that what is found last is innermost. */
+/* Searches scopes from the outside, so that the innermost is found last. */
 static void look_in(struct search *search, Dwarf_Die *scope, Dwarf_Die *function, unsigned depth)
 {
     Dwarf_Die child;
@@ -228,7 +229,7 @@ struct copies {
     unsigned count;
 };
 
-/* Where rows of the source line that the address is in begin, the nearest first. */
+/* Finds where the rows of the source line begin that has the address, the nearest first. */
 static unsigned line_begins(struct dwarf_reader *file, uint64_t address, uint64_t begins[ROWS_MAX])
 {
     Dwarf_Die unit;
@@ -253,7 +254,7 @@ static unsigned line_begins(struct dwarf_reader *file, uint64_t address, uint64_
     return count;
 }
 
-/* From a row to the address; nothing when something between is not a copy. */
+/* Decodes the instructions from a row to the address. False, and none: something between is not a copy. */
 static bool decode(const uint8_t *code, uint64_t begin, uint64_t address, struct copies *copies)
 {
     copies->count = 0;
@@ -273,7 +274,7 @@ static bool decode(const uint8_t *code, uint64_t begin, uint64_t address, struct
     return true;
 }
 
-/* What the line does in front of the address, as far back as it only copies. */
+/* Reads the instructions of the line in front of the address, as far back as they only copy. */
 static void read_copies(struct dwarf_reader *file, uint64_t address, struct copies *copies)
 {
     uint8_t code[CODE_MAX];
@@ -305,7 +306,7 @@ static bool overlap(const struct machine_copy *copy, const struct dwarf_operand 
 
 enum step { STEP_NONE, STEP_COPY, STEP_BASE };
 
-/* To what was copied to the operand last, at *index, or to its base register. */
+/* Goes back to what was last copied to the operand, which is at *index, or to its base register. */
 static enum step step_back(const struct copies *copies, unsigned *index, struct dwarf_operand *operand)
 {
     while ((*index)--) {
@@ -323,7 +324,7 @@ static enum step step_back(const struct copies *copies, unsigned *index, struct 
         }
         if (operand->where == DWARF_MEMORY && !operand->is_static && to->is_known && !to->in_memory &&
             to->base.offset == operand->base.offset) {
-            ++*index; /* it is a step of the base's own */
+            ++*index; /* the copy is a step of the base's own */
             return STEP_BASE;
         }
     }
@@ -332,7 +333,7 @@ static enum step step_back(const struct copies *copies, unsigned *index, struct 
 
 static bool trace(struct search *search, const struct copies *copies, unsigned index, unsigned steps);
 
-/* The operand lies behind a pointer that the line has loaded. */
+/* Finds the operand behind a pointer that the line has loaded. */
 static bool trace_base(struct search *search, const struct copies *copies, unsigned index, unsigned steps)
 {
     struct dwarf_operand operand = search->operand;

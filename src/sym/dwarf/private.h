@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the dwarf*.c share; nobody else includes this. */
+/* What the files of this folder share; no other file includes it. */
 #ifndef SPOOR_SYM_DWARF_PRIVATE_H
 #define SPOOR_SYM_DWARF_PRIVATE_H
 
@@ -12,13 +12,13 @@
 #include "base/wire.h"
 #include "sym/dwarf/dwarf.h"
 
-/* Bounds of what is looked at: no real program comes near. */
+/* Bounds of what is read: no real program comes near. */
 #define DWARF_FILE_MAX ((uint64_t)32 << 30)
 enum {
     DWARF_DEPTH_MAX = 64,
     DWARF_CHILDREN_MAX = 1 << 20, /* of a struct, enum or function */
     DWARF_STRUCT_MAX = 1 << 30,   /* bytes */
-    DWARF_SECONDS_MAX = 60,       /* of one question; after it there are no more answers */
+    DWARF_SECONDS_MAX = 60,       /* for one question; after that there are no more answers */
     DWARF_RANGES_MAX = 1 << 24,
 };
 
@@ -31,15 +31,15 @@ enum dwarf_kind {
     DWARF_KIND_BASE,
     DWARF_KIND_FUNCTION,
     DWARF_KIND_VARIABLE,
-    DWARF_KIND_ENUMERATOR, /* the entry is its enum */
+    DWARF_KIND_ENUMERATOR, /* the entry is that of its enum */
 };
 
 struct dwarf_entry {
-    uint64_t hash;  /* of the name */
+    uint64_t hash;  /* hash of the name */
     uint64_t where; /* kind << 60 | section << 58 | is_nested << 57 | offset */
 };
 struct dwarf_index {
-    struct dwarf_entry *entries; /* by hash, then where */
+    struct dwarf_entry *entries; /* sorted by hash, then by where */
     size_t count, room;
 };
 
@@ -48,18 +48,18 @@ struct dwarf_unit_range {
     Dwarf_Off unit; /* offset of its first entry */
 };
 
-/* What is read, before the process is made that reads it. */
+/* The files that are read, before the service is started that reads them. */
 struct dwarf_source {
-    const char *path; /* of the program, for what belongs to it */
-    int program, debug,
-        alternative; /* descriptors; -1: there is none. debug: where its debug information is; */
-                     /* alternative: what dwz has put into a file for several */
-    int index;       /* its names from the cache; -1: not there */
-    uint64_t key;    /* of the cache; 0: it is not for this program */
-    bool may_open;   /* what the compiler has split off may be opened */
+    const char *path; /* path of the program, for files that belong to it */
+    /* descriptors; -1: there is none. debug: the file with its debug information; alternative: what dwz has moved to
+     * a file for several programs */
+    int program, debug, alternative;
+    int index;     /* index of its names in the cache; -1: there is none */
+    uint64_t key;  /* key in the cache; 0: the program has none */
+    bool may_open; /* files that the compiler has split off may be opened */
 };
 
-/* There: what libdw makes of it. */
+/* In the service: the debug information as libdw reads it. */
 struct dwarf_reader {
     struct arena *arena;
     const struct dwarf_source *source;
@@ -67,23 +67,23 @@ struct dwarf_reader {
     Dwfl_Module *module;
     Dwarf *dwarf, *alternative;
     bool is_debug_given;
-    struct table made;               /* types, by the address of their entry */
-    struct dwarf_unit_range *ranges; /* by low */
+    struct table made;               /* types that have been made, by the address of their entry */
+    struct dwarf_unit_range *ranges; /* sorted by `low` */
     size_t range_count;
     bool ranges_read, index_read;
     struct dwarf_index index;
-    uint64_t entries; /* looked at */
-    time_t deadline;  /* of the question that is answered now */
+    uint64_t entries; /* how many entries have been read */
+    time_t deadline;  /* deadline of the current question */
     bool is_late, is_cut;
-    bool reports_wait; /* it is told once when it takes longer than a second */
+    bool reports_wait; /* whether to report that it takes longer than a second, which is done once */
 };
 
-/* 0, or -ENOENT: there is no debug information; -EBADMSG: a file was cut short; -ENOMEM. *is_split: some of it is
- * in files that the compiler has split off; then nothing is open unless they may be opened. */
+/* Opens debug information. Returns 0; -ENOENT: there is none; -EBADMSG: a file was cut short; -ENOMEM. *is_split:
+ * some of it is in files that the compiler has split off; then nothing is opened unless these may be opened. */
 int dwarf_reader_open(const struct dwarf_source *source, struct arena *arena, struct dwarf_reader **out,
                       bool *is_split);
 void dwarf_reader_close(struct dwarf_reader *file);
-/* What dwarf.h says of dwarf_file_…, by which they are asked for. */
+/* In the service: the functions behind those of dwarf.h whose names begin with dwarf_file. */
 const struct type *dwarf_reader_type(struct dwarf_reader *file, const char *name, uint64_t near);
 const struct type *dwarf_reader_enumerator(struct dwarf_reader *file, const char *name, uint64_t near,
                                            int64_t *value);
@@ -100,7 +100,7 @@ int dwarf_reader_function(struct dwarf_reader *file, uint64_t address, const cha
 int dwarf_reader_operand(struct dwarf_reader *file, uint64_t address, const struct dwarf_operand *operand,
                          struct dwarf_expression *out);
 
-/* dwarf/service.c: what the process is asked, and what it tells meanwhile. */
+/* dwarf/service.c: questions to the service, and its notices. */
 enum dwarf_question_kind {
     DWARF_ASK_OPEN,
     DWARF_ASK_TYPE,
@@ -116,18 +116,18 @@ enum dwarf_question_kind {
 };
 enum dwarf_notice { DWARF_NOTICE_WAIT, DWARF_NOTICE_PROBLEM, DWARF_NOTICE_MISSING, DWARF_NOTICE_INDEX };
 struct dwarf_service;
-struct dwarf_service *dwarf_service_new(const struct dwarf_source *source); /* NULL: no memory */
-void dwarf_service_free(struct dwarf_service *service);                     /* where it was made */
+struct dwarf_service *dwarf_service_new(const struct dwarf_source *source); /* NULL: memory ran out */
+void dwarf_service_free(struct dwarf_service *service); /* called in the process that made it */
 struct apart_question;
 int dwarf_serve(void *service, struct apart_question *question, struct text *answer);
 
 /* dwarf.c */
-/* The unit that contains the address. */
+/* Finds the unit that contains an address. */
 bool dwarf_unit_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *unit);
-/* The innermost function or inlined instance there. */
+/* Finds the innermost function or inlined instance at an address. */
 bool dwarf_scope_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *found);
-/* Every question begins with DWARF_QUERY_SCOPE and ends where its block does. One that took too long, or during
- * which the file was cut short, is the last. */
+/* Every function of the service begins with DWARF_QUERY_SCOPE, which ends with its block. A question that took too
+ * long, or during which the file was cut short, is the last one. */
 struct dwarf_question {
     struct dwarf_reader *file;
 };
@@ -135,63 +135,68 @@ struct dwarf_question dwarf_ask(struct dwarf_reader *file);
 void dwarf_answered(struct dwarf_question *question);
 #define DWARF_QUERY_SCOPE(of)                                                                                \
     __attribute__((cleanup(dwarf_answered), unused)) struct dwarf_question question = dwarf_ask(of)
-/* Whether the question took too long. Tells what is waited for. */
+/* Whether the question took too long. Reports what is waited for. */
 bool dwarf_is_late(struct dwarf_reader *file);
-/* To the next entry at the same level. False: there is none, it does not lie behind (a circle), or it took
- * too long. */
+/* Moves to the next entry at the same level. False: there is none, it is not behind this one (a circle), or the
+ * question took too long. */
 bool dwarf_next(struct dwarf_reader *file, Dwarf_Die *die);
 bool dwarf_has(Dwarf_Die *die, unsigned attribute);
-/* An unsigned attribute, seen through what the entry completes. */
+/* Reads an unsigned attribute, also from the entry that this one completes. */
 bool dwarf_number(Dwarf_Die *die, unsigned attribute, uint64_t *value);
-enum dwarf_kind dwarf_kind_of(int tag); /* 0: nothing that the index has */
+enum dwarf_kind dwarf_kind_of(int tag); /* 0: nothing that is in the index */
 
-bool dwarf_holds_code(int tag);                                       /* a scope with addresses */
-const char *dwarf_spelled(struct dwarf_reader *file, Dwarf_Die *die); /* of DW_AT_type, in the file's arena */
+bool dwarf_holds_code(int tag); /* it is a scope with addresses */
+/* the type of DW_AT_type as C writes it, in the file's arena */
+const char *dwarf_spelled(struct dwarf_reader *file, Dwarf_Die *die);
 
 /* dwarf/index.c */
-/* Each entry of that kind and name, those at the top first. Non-zero stops. */
+/* Calls `visit` for each entry of that kind and name, those at the outer level first. An answer that is not 0 ends
+ * the walk. */
 typedef int dwarf_die_visitor(void *state, Dwarf_Die *die);
 int dwarf_index_each(struct dwarf_reader *file, enum dwarf_kind kind, const char *name,
                      dwarf_die_visitor *visit, void *state);
-/* Names of that kind that match a pattern, each once. Non-zero stops. */
+/* Calls `visit` with names of that kind that match a pattern, each once. An answer that is not 0 ends the walk. */
 int dwarf_index_names(struct dwarf_reader *file, enum dwarf_kind kind, const char *pattern,
                       dwarf_name_visitor *visit, void *state);
-/* dwarf_index_each over one unit alone, which needs no index. */
+/* As dwarf_index_each(), in one unit alone, which needs no index. */
 int dwarf_unit_each(struct dwarf_reader *file, Dwarf_Die *unit, enum dwarf_kind kind, const char *name,
                     dwarf_die_visitor *visit, void *state);
 
-/* dwarf/fast.c: the same by the indexes that came with the program; 0 also where they do not have it. */
+/* dwarf/fast.c: as dwarf_index_each(), by the indexes that came with the program; 0 also if these do not have the
+ * name. */
 int dwarf_fast_each(struct dwarf_reader *file, enum dwarf_kind kind, const char *name,
                     dwarf_die_visitor *visit, void *state);
 
-/* dwarf/cache.c. There: index is left as it is when there is none, or a damaged one. */
+/* dwarf/cache.c. In the service: `index` is not changed if there is none in the cache, or a damaged one. */
 bool dwarf_cache_read(const struct dwarf_source *source, struct dwarf_index *index);
 void dwarf_cache_send(const struct dwarf_source *source, const struct dwarf_index *index);
-/* Here: which file of the cache is for these very files; the program's build id. Sets key and index. */
+/* In the process that asks: finds the file of the cache for these very files, by the program's build id. Sets key
+ * and index. */
 void dwarf_cache_find(struct dwarf_source *source, const uint8_t *build_id, size_t size);
 void dwarf_cache_write(const struct dwarf_source *source, const void *entries, size_t size);
 
-/* dwarf/sources.c: here. The program by its path, and what describes it. 0, or why the program cannot be read. */
+/* dwarf/sources.c, in the process that asks: opens the program at a path, and the files that describe it. Returns
+ * 0, or why the program cannot be read. */
 int dwarf_source_find(const struct dwarf_options *options, const char *path, struct dwarf_source *out);
 void dwarf_source_close(struct dwarf_source *source);
 
 /* dwarf/types.c */
 const struct type *dwarf_type_make(struct dwarf_reader *file, Dwarf_Die *die, unsigned depth);
-/* Of the DW_AT_type of an entry; void: type_none. */
+/* Returns the type of an entry's DW_AT_type; void: type_none. */
 const struct type *dwarf_type_of(struct dwarf_reader *file, Dwarf_Die *die, unsigned depth);
-bool dwarf_type_die(Dwarf_Die *die, Dwarf_Die *type); /* DW_AT_type; false: void */
-bool dwarf_strip(Dwarf_Die *die);                     /* typedefs and qualifiers; false: void */
-/* Of a variable that has one place in the program; 0 or -ENOENT. */
+bool dwarf_type_die(Dwarf_Die *die, Dwarf_Die *type); /* finds the entry of DW_AT_type; false: it is void */
+bool dwarf_strip(Dwarf_Die *die);                     /* follows typedefs and qualifiers; false: it is void */
+/* Finds the address of a variable that has one place in the program. Returns 0 or -ENOENT. */
 int dwarf_static_address(Dwarf_Die *die, uint64_t *address);
-/* dwarf/spell.c: the type of DW_AT_type, as C writes it where no name follows. */
+/* dwarf/spell.c: writes the type of DW_AT_type, as C does where no name follows. */
 void dwarf_spell(Dwarf_Die *die, struct text *out, unsigned depth);
 
 /* dwarf/call.c: where the machine's calling convention puts things when a function begins. */
 struct dwarf_call {
     struct dwarf_reader *file;
     enum machine machine;
-    unsigned integers, vectors; /* registers taken */
-    uint64_t stack;             /* bytes of arguments on the stack so far */
+    unsigned integers, vectors; /* how many registers are taken */
+    uint64_t stack;             /* bytes of arguments that are on the stack so far */
 };
 void dwarf_call_begin(struct dwarf_call *call, struct dwarf_reader *file, Dwarf_Die *function);
 struct dwarf_location dwarf_call_next(struct dwarf_call *call, Dwarf_Die *parameter);

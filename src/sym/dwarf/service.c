@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process that reads the debug information of one program: what it is asked, and how it answers. */
+/* The service that reads the debug information of one program: its questions, and its answers. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 struct dwarf_service {
     const struct dwarf_source *source;
     struct arena arena;
-    struct dwarf_reader *reader; /* NULL: not open */
+    struct dwarf_reader *reader; /* NULL: it is not open */
     struct type_writer writer;
 };
 
@@ -22,7 +22,8 @@ struct dwarf_service *dwarf_service_new(const struct dwarf_source *source)
     return service;
 }
 
-/* Where it was made nothing was opened, unless the reading itself is tested. */
+/* Frees what dwarf_service_new() made. In the process that asks nothing has been opened, except in tests of the
+ * reading itself. */
 void dwarf_service_free(struct dwarf_service *service)
 {
     if (!service)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which files describe a program: its own, a separate one, what dwz has shared, what a server has. Here nothing is
- * read of them but their tables; their descriptors go to the process that reads the rest. */
+/* Which files describe a program: its own, a separate one, one of dwz for several programs, one from a server. In
+ * this process only their tables are read; their descriptors go to the service that reads the rest. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "sym/elf/debug_file.h"
 #include "sym/dwarf/private.h"
 
-/* Nothing but regular files of a sane size. The descriptor, or -errno. */
+/* Opens a program, which must be a regular file of a sane size. Returns its descriptor, or -errno. */
 static int open_program(const struct dwarf_options *options, const char *path)
 {
     struct stat status;
@@ -57,7 +57,7 @@ static bool has_servers(void)
     return urls && *urls;
 }
 
-/* They must not make us wait for a minute and a half, which is the library's default. */
+/* Prepares asking servers, which must not take a minute and a half, as the library's default allows. */
 static void prepare_servers(const struct dwarf_options *options, const char *path)
 {
     setenv("DEBUGINFOD_TIMEOUT", "20", 0);
@@ -67,7 +67,8 @@ static void prepare_servers(const struct dwarf_options *options, const char *pat
                         arena_printf(options->arena, "Asking debuginfod for what describes %s", path), false);
 }
 
-/* By elfutils' client, which keeps what it fetched. The servers are asked only when the user names some. */
+/* Fetches debug information by elfutils' client, which keeps what it fetched. Servers are asked only if the user
+ * names some. Returns a descriptor, or -1. */
 static int fetch(const uint8_t *build_id, size_t size)
 {
     void *library = build_id && has_servers() ? dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
@@ -84,7 +85,7 @@ static int fetch(const uint8_t *build_id, size_t size)
         close(found);
     if (client)
         end(client);
-    return kept; /* the library stays loaded: it has threads of its own */
+    return kept; /* the library stays loaded, because it has threads of its own */
 }
 
 /* ---- all of them ---- */

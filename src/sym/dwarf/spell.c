@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A type as C writes it where no name follows: "const char *", "struct task *", "int[4]". For listings. */
+/* Writes a type as C does where no name follows: "const char *", "struct task *", "int[4]". For listings. */
 #include "sym/dwarf/private.h"
 
 static void spell_type(Dwarf_Die *die, struct text *out, unsigned depth)
@@ -18,7 +18,7 @@ static void spell_type(Dwarf_Die *die, struct text *out, unsigned depth)
     case DW_TAG_const_type:
     case DW_TAG_volatile_type: {
         const char *word = dwarf_tag(die) == DW_TAG_const_type ? "const" : "volatile";
-        /* Of a pointer the word stands behind the star. */
+        /* The qualifier of a pointer stands behind the star. */
         if (dwarf_type_die(die, &target) && dwarf_tag(&target) == DW_TAG_pointer_type) {
             dwarf_spell(die, out, depth + 1);
             text_printf(out, " %s", word);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From DWARF entries to struct type.
  *
- * A type is made once per entry and remembered before what it refers to is made, so that types may refer to
- * each other in circles; the fields of a struct are made when somebody asks. What is neither (an array of
- * itself) is caught by a depth limit and reads as void. */
+ * A type is made once for each entry, and stored before the types are made to which it refers, so that types may
+ * refer to each other in circles; the fields of a struct are made when they are needed. Circles that remain (an
+ * array of itself) are ended by a limit of depth, and read as void. */
 #include "sym/dwarf/private.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ bool dwarf_type_die(Dwarf_Die *die, Dwarf_Die *type)
     Dwarf_Die whole;
     if (!dwarf_attr_integrate(die, DW_AT_type, &found) || !dwarf_formref_die(&found, type))
         return false;
-    /* A type in a unit of its own: here is only its number. */
+    /* A type in a unit of its own, of which this one has only the number. */
     if (dwarf_attr(type, DW_AT_signature, &found) && dwarf_formref_die(&found, &whole))
         *type = whole;
     return true;
@@ -50,7 +50,7 @@ static struct type *new_type(struct dwarf_reader *file, Dwarf_Die *die, enum typ
     type->kind = kind;
     type->size = (uint32_t)size;
     type->name = name ? arena_strdup(file->arena, name) : NULL;
-    table_set(&file->made, &die->addr, sizeof die->addr, type); /* without memory it is made again */
+    table_set(&file->made, &die->addr, sizeof die->addr, type); /* if memory runs out, it is made again */
     return type;
 }
 
@@ -89,7 +89,7 @@ static const struct type *make_base(struct dwarf_reader *file, Dwarf_Die *die)
             return type_integer((unsigned)size, true);
         break;
     case DW_ATE_unsigned_char:
-        /* Text is told by the type int8, also where characters are unsigned. */
+        /* Text is recognised by the type int8, also where characters are unsigned. */
         if (size == 1 && name && !strcmp(name, "char"))
             return &type_i8;
         /* fall through */
@@ -106,8 +106,8 @@ static const struct type *make_base(struct dwarf_reader *file, Dwarf_Die *die)
 
 /* ---- enums ---- */
 
-/* Compilers write a constant in as few bytes as hold it, which says nothing of its sign, unless it takes the
- * whole width of the enum. */
+/* Returns the value of a constant. Compilers write it in as few bytes as it needs, which says nothing about its
+ * sign, unless these are as many as those of the enum. */
 static int64_t constant_value(Dwarf_Attribute *attribute, bool is_signed, uint64_t size)
 {
     Dwarf_Sword with_sign = 0;
@@ -169,8 +169,8 @@ static const struct type *make_enum(struct dwarf_reader *file, Dwarf_Die *die)
 
 /* ---- structs ---- */
 
-/* Bytes from the start of the struct; false: it depends on the object (virtual bases), or it is no part of
- * it. */
+/* Finds a member's offset in bytes. False: it depends on the object (virtual bases), or it is no part of the
+ * struct. */
 static bool member_offset(Dwarf_Die *die, uint64_t *offset)
 {
     Dwarf_Attribute found;
@@ -211,7 +211,8 @@ static bool make_field(struct dwarf_reader *file, const struct type *owner, Dwar
             return false;
         if (dwarf_number(die, DW_AT_data_bit_offset, &first))
             first += 8 * offset;
-        else if (dwarf_number(die, DW_AT_bit_offset, &first)) /* counted from the highest bit of the unit */
+        /* DW_AT_bit_offset counts from the highest bit of the unit */
+        else if (dwarf_number(die, DW_AT_bit_offset, &first))
             first = 8 * offset + 8 * unit - first - bits;
         else
             first = 8 * offset;
@@ -239,9 +240,9 @@ static void add_field(struct dwarf_reader *file, const struct type *owner, Dwarf
         *arena_push(file->arena, fields->items, fields->count, fields->room) = field;
 }
 
-/* An enum of Rust's holds one of several things at one place, and a number that says which. All of them are
- * fields; the number is the field `variant` and prints as a name. What has no number of its own is what the
- * compiler found a value to spare in; then that value is seen. */
+/* Adds the variants of a Rust enum, which has one of several things at one place, and a number that says which. All
+ * of them are fields; the number is the field `variant` and prints as a name. The variant without a number is the
+ * one in whose value the compiler found one to spare; then that value is seen. */
 static void add_variants(struct dwarf_reader *file, const struct type *owner, Dwarf_Die *part,
                          struct fields *fields)
 {
@@ -315,7 +316,7 @@ static void complete(struct type *type, void *provider)
     DWARF_QUERY_SCOPE(incomplete->file);
     if (!dwarf_has(&incomplete->die, DW_AT_declaration))
         fill(incomplete->file, type, &incomplete->die);
-    else if (type->name) /* this unit only knows the name */
+    else if (type->name) /* this unit has only the name */
         dwarf_index_each(incomplete->file, type->is_union ? DWARF_KIND_UNION : DWARF_KIND_STRUCT, type->name,
                          take_definition, type);
 }
@@ -342,12 +343,12 @@ static uint64_t subrange_count(Dwarf_Die *die)
     if (dwarf_number(die, DW_AT_count, &count))
         return count;
     if (!dwarf_attr_integrate(die, DW_AT_upper_bound, &found) || dwarf_formudata(&found, &upper))
-        return 0; /* x[], or a length known only while the program runs */
+        return 0; /* x[], or a length that is known only while the program runs */
     dwarf_number(die, DW_AT_lower_bound, &lower);
     return upper == UINT64_MAX || upper < lower || upper >= UINT32_MAX ? 0 : upper - lower + 1;
 }
 
-/* One entry describes all dimensions, the outermost first. */
+/* Makes the type of an array. One entry describes all dimensions, the outermost first. */
 static const struct type *make_array(struct dwarf_reader *file, Dwarf_Die *die, unsigned depth)
 {
     enum { DIMENSIONS = 16 };
@@ -384,7 +385,7 @@ static const struct type *make_pointer(struct dwarf_reader *file, Dwarf_Die *die
     struct type *type = new_type(file, die, TYPE_POINTER, 8);
     type->name = NULL;
     type->space = SPACE_USER;
-    type->target = &type_none; /* while a pointer to itself is made */
+    type->target = &type_none; /* complete enough for a pointer to itself, which may be made meanwhile */
     type->target = dwarf_type_of(file, die, depth + 1);
     return type;
 }
@@ -410,7 +411,7 @@ const struct type *dwarf_type_make(struct dwarf_reader *file, Dwarf_Die *die, un
     case DW_TAG_ptr_to_member_type:
     case DW_TAG_unspecified_type: return make_bytes(file, &stripped, byte_size(&stripped), false);
     case DW_TAG_subrange_type: return dwarf_type_of(file, &stripped, depth + 1);
-    default: return &type_none; /* functions are not values */
+    default: return &type_none; /* functions are no types of values */
     }
 }
 
@@ -511,7 +512,7 @@ int dwarf_static_address(Dwarf_Die *die, uint64_t *address)
             return -ENOENT;
         *address = value;
         return 0;
-    default: return -ENOENT; /* one per thread */
+    default: return -ENOENT; /* each thread has one */
     }
 }
 
