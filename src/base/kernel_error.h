@@ -6,11 +6,12 @@
 
 enum {
     ERESTARTSYS = 512, /* a signal came */
-    ERESTARTNOINTR = 513,
-    ENOTSUPP = 524, /* this file, place or kind of program cannot do that; not the same as ENOTSUP */
+    ENOTSUPP = 524,    /* this file, place or kind of program cannot do that; not the same as ENOTSUP */
+    KERNEL_ERRORS_END = 532,
 };
 
-/* What an error means, given as -errno: the texts of strerror(), and texts of our own for these. */
+/* What an error means, given as -errno: the texts of strerror(), and of these texts of our own that end with the kernel's
+ * name: "Not supported (ENOTSUPP)". */
 const char *kernel_error(int error);
 
 #endif

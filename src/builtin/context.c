@@ -122,7 +122,7 @@ static struct ir *lower_context(struct lowering *l, struct node *node, struct me
 static const struct type *check_name(struct checker *checker, struct node *node)
 {
     (void)node;
-    return type_simple(checker->arena, TYPE_PROBE_NAME);
+    return type_probe_name(checker->arena, checker->name_bytes);
 }
 
 /* A constant, so that it can be compared while the script is compiled. */
@@ -140,7 +140,7 @@ static const struct type *check_func(struct checker *checker, struct node *node)
 {
     const struct probe_context *context = checker->unit->context;
     if (context->site_function)
-        return type_simple(checker->arena, TYPE_PROBE_NAME);
+        return type_probe_name(checker->arena, checker->name_bytes);
     check_error(checker, node->span, "func is not available with %s: it is not at a function",
                 checker->unit->probe);
     return NULL;

@@ -103,6 +103,8 @@ static const struct type *check_debugf(struct checker *checker, struct node *nod
     for (uint32_t i = 0; i < format->arguments; i++) {
         struct node *argument = check_argument(node, i + 1);
         char conversion = format_conversion(format, i)->conversion;
+        if (conversion == 's')
+            check_name_as_text(checker, argument);
         bool is_text = argument->type && argument->type->kind == TYPE_STRING;
         if (strchr("orXg", conversion) || (conversion == 's' && argument->type && !is_text)) {
             check_error(checker, argument->span,

@@ -5,15 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/kernel_error.h"
 #include "bpf/lower/lower.h"
 #include "builtin/all.h"
 #include "sym/kernel/syscalls.h"
 
-enum { ROW_BYTES = 64, ERRORS = 134, SIGNALS = 65 };
+enum { ROW_BYTES = 64, ERRORS = KERNEL_ERRORS_END, SIGNALS = 65 };
 
 static const char *error_name(int number)
 {
-    const char *name = strerror(number);
+    const char *name = kernel_error(-number);
     return strncmp(name, "Unknown error", 13) ? name : NULL;
 }
 
@@ -72,8 +73,8 @@ static struct ir *lower_name_of(struct lowering *l, struct node *node, struct me
         struct ir *sign = ir_binary_constant(b, IR_ASHR, number, 63); /* 0 or -1 */
         number = ir_binary(b, IR_SUB, ir_binary(b, IR_XOR, number, sign), sign);
     }
-    lower_table_row(l, family->map, table_of(l->arena, family, rows), (uint32_t)rows, ROW_BYTES, number,
-                    *into);
+    lower_table_row(l, family->map, table_of(l->arena, family, rows), (uint32_t)rows, ROW_BYTES, ROW_BYTES,
+                    number, *into);
     return NULL;
 }
 

@@ -235,8 +235,11 @@ static struct ir *lower_pid(struct lowering *l, struct node *node, struct memory
     return mode == ID_OWN ? own_id(l, node, true) : ir_binary_constant(&l->b, IR_LSHR, ids(l, mode), 32);
 }
 
+/* What spoor runs itself says that the process did it, of which a thread means nothing to the user. */
 static struct ir *lower_tid(struct lowering *l, struct node *node, struct memory *into)
 {
+    if (l->context->runs_in_spoor)
+        return lower_pid(l, node, into);
     enum id_mode mode = id_mode(check_argument(node, 0));
     (void)into;
     return mode == ID_OWN ? own_id(l, node, false) : ir_extend(&l->b, ids(l, mode), 4, false);

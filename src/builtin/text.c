@@ -30,6 +30,21 @@ static bool check_length(struct checker *checker, const struct node *call, const
     return false;
 }
 
+/* str() of a constant text is the text, or as many of its characters as a constant length says: there is no NUL that it
+ * would count, too. */
+static const struct type *fold_str(struct checker *checker, struct node *node, const struct node *from,
+                                   const struct node *length)
+{
+    const char *text = from->string.text;
+    size_t most = strnlen(text, from->string.length);
+    if (length && length->integer.value < most)
+        most = length->integer.value;
+    node->kind = NODE_STRING;
+    node->string.text = text;
+    node->string.length = most;
+    return type_string(checker->arena, (uint32_t)most + 1);
+}
+
 static const struct type *check_str(struct checker *checker, struct node *node)
 {
     struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
@@ -38,6 +53,8 @@ static const struct type *check_str(struct checker *checker, struct node *node)
         return NULL;
     if (!type || type->kind == TYPE_NONE)
         return type_string(checker->arena, checker->max_strlen);
+    if (from->kind == NODE_STRING && (!length || length->kind == NODE_INTEGER))
+        return fold_str(checker, node, from, length);
     if (type->kind == TYPE_STRING)
         return length ? type_string(checker->arena, literal_length(length, type->size)) : type;
     if (!type_is_scalar(type) && !is_char_array(type)) {
@@ -126,7 +143,7 @@ static struct ir *lower_buf(struct lowering *l, struct node *node, struct memory
 const struct builtin builtins_text[] = {
     {"str",
      "str(pointer [, length])",
-     BUILTIN_CALL | BUILTIN_READS_MEMORY | BUILTIN_KEEPS_TEXT,
+     BUILTIN_CALL | BUILTIN_READS_MEMORY,
      1,
      2,
      {PARAMETER_TEXT, PARAMETER_INTEGER},

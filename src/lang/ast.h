@@ -224,6 +224,7 @@ struct node {
             struct node *operand;
             const struct type *target; /* after checking */
             const struct member_path *members;
+            bool is_of_name; /* the script does not say it: the name of a probe becomes its text */
         } cast;
         struct {
             struct node *target; /* VARIABLE */

@@ -48,6 +48,7 @@ struct probe_context {
     bool ignores_stop;        /* it runs after the trace was stopped, too: end */
     bool is_alone;            /* no other program runs at the same time: begin, end */
     bool filters_pid;         /* the attachment itself is restricted to the process of -p or -c */
+    bool runs_in_spoor;       /* a thread of spoor runs it, whose number tells nobody anything */
     bool ignores_pid_filter;  /* it is an event of the tracer or of its clock, and of no traced process */
     bool is_of_command;       /* with -c it is for the process of the command */
     bool keeps_result;        /* the block's result is stored in the control page */

@@ -146,7 +146,7 @@ void probe_runs_in_spoor(struct probe_variant *variant, const char *args_missing
 {
     variant->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
     variant->context.space = SPACE_KERNEL;
-    variant->context.ignores_pid_filter = true;
+    variant->context.runs_in_spoor = variant->context.ignores_pid_filter = true;
     variant->context.args_missing = args_missing;
 }
 

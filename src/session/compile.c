@@ -264,17 +264,6 @@ static void add_units(struct session *session, struct action_block *block, struc
                                   .name_base = add_names(session, &variants->items[i])};
 }
 
-static uint32_t longest_name(const struct probe_variant *variant)
-{
-    size_t longest = 0;
-    for (size_t i = 0; i < variant->context.site_count; i++) {
-        const char *both[] = {variant->sites[i].name, variant->sites[i].function};
-        for (unsigned k = 0; k < 2; k++)
-            longest = both[k] && strlen(both[k]) > longest ? strlen(both[k]) : longest;
-    }
-    return (uint32_t)longest;
-}
-
 /* The copies of blocks that units from `first` on are compiled from. */
 static void clone_blocks(struct session *session, size_t first)
 {
@@ -289,7 +278,6 @@ static void clone_blocks(struct session *session, size_t first)
             .body = node_clone(&session->arena, unit->block->body),
             .context = &unit->variant->context,
             .probe = unit->variant->sites[0].name,
-            .longest_name = longest_name(unit->variant),
         };
     }
 }
@@ -350,6 +338,17 @@ static void find_left_out(struct session *session)
     }
 }
 
+/* Of the longest name with its NUL, but not more than a string may have. */
+static uint32_t name_bytes(const struct session *session)
+{
+    size_t longest = 0, most = session->options.settings.max_strlen;
+    for (size_t i = 0; i < session->names.count; i++) {
+        size_t length = session->names.items[i] ? strlen(session->names.items[i]) : 0;
+        longest = length > longest ? length : longest;
+    }
+    return (uint32_t)(longest < most ? longest + 1 : most);
+}
+
 static int check(struct session *session)
 {
     definitions_provide(session);
@@ -366,6 +365,7 @@ static int check(struct session *session)
         .script_state = session,
         .left_out = &session->left_out,
         .max_strlen = session->options.settings.max_strlen,
+        .name_bytes = name_bytes(session),
         .stack_mode = session->options.settings.stack_mode,
         .without_types =
             !session->features.btf

@@ -190,6 +190,13 @@ const struct type *type_simple(struct arena *arena, enum type_kind kind)
     return type_new(arena, kind, kind_facts[kind].size);
 }
 
+const struct type *type_probe_name(struct arena *arena, uint32_t bytes)
+{
+    struct type *type = type_new(arena, TYPE_PROBE_NAME, kind_facts[TYPE_PROBE_NAME].size);
+    type->count = bytes;
+    return type;
+}
+
 const struct type *type_aggregation(struct arena *arena, const struct aggregation *kind,
                                     const struct type *value)
 {
@@ -460,6 +467,10 @@ static const struct type *common_within(struct arena *arena, const struct type *
         return a;
     if (type_is_symbol(b) && a->kind == TYPE_PROBE_NAME)
         return b;
+    if (a->kind == TYPE_PROBE_NAME && b->kind == TYPE_STRING)
+        return type_string(arena, a->count > b->size ? a->count : b->size);
+    if (b->kind == TYPE_PROBE_NAME && a->kind == TYPE_STRING)
+        return type_string(arena, b->count > a->size ? b->count : a->size);
     if (a->kind != b->kind)
         return NULL;
     switch (a->kind) {

@@ -111,7 +111,8 @@ struct type {
     bool is_float;
     const struct aggregation *aggregation; /* the kind of aggregation; of other types NULL */
     const struct type *target; /* pointer, array: the element; aggregation: the value aggregated */
-    /* array: elements; tuple, struct: fields; enum, quantile: enumerators; string: characters, if it was an array */
+    /* array: elements; tuple, struct: fields; enum, quantile: enumerators; string: characters, if it was an array;
+     * probe name: bytes of its text */
     uint32_t count;
     const struct field *fields;           /* struct, tuple */
     const struct enumerator *enumerators; /* enum; quantile: the shares that were asked for, in millionths */
@@ -153,7 +154,10 @@ bool type_is_record(const struct type *type);
 /* Returns which element of `tuple` corresponds to element i of `other`: in records the one of the same name, else
  * the one in the same place. -1: there is none. */
 int type_element(const struct type *tuple, const struct type *other, uint32_t i);
-const struct type *type_simple(struct arena *arena, enum type_kind kind); /* ksym, usym, inet, name, … */
+const struct type *type_simple(struct arena *arena, enum type_kind kind); /* ksym, usym, inet, … */
+/* The name of a probe or a function: a number that is printed as its text. Where it meets texts it becomes a string
+ * that has room for `bytes`. */
+const struct type *type_probe_name(struct arena *arena, uint32_t bytes);
 const struct type *type_aggregation(struct arena *arena, const struct aggregation *kind,
                                     const struct type *value);
 

@@ -13,13 +13,15 @@
 /* The C library knows none of these, or this file is not needed any more. */
 static void test_names(void **state)
 {
-    static const int numbers[] = {ERESTARTSYS, ERESTARTNOINTR, ENOTSUPP};
+    static const int numbers[] = {ERESTARTSYS, 513, ENOTSUPP, KERNEL_ERRORS_END - 1};
     (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         assert_null(strstr(kernel_error(-numbers[i]), "nknown"));
         assert_non_null(strstr(strerror(numbers[i]), "nknown"));
     }
-    assert_string_equal(kernel_error(-ENOTSUPP), "Not supported");
+    assert_string_equal(kernel_error(-ENOTSUPP), "Not supported (ENOTSUPP)");
+    assert_string_equal(kernel_error(-520), strerror(520)); /* a gap */
+    assert_string_equal(kernel_error(-KERNEL_ERRORS_END), strerror(KERNEL_ERRORS_END));
     assert_string_equal(kernel_error(-ENOENT), strerror(ENOENT));
 }
 

@@ -456,14 +456,51 @@ uint32_t name_list_index(struct arena *arena, struct name_list *names, const cha
     return (uint32_t)names->count - 1;
 }
 
-/* A text among symbols, or a literal among names. */
+/* A text among symbols. */
 static void store_name(struct lowering *l, struct ir *number, const struct type *type, struct memory to)
 {
-    if (type->kind != TYPE_PROBE_NAME)
-        number = ir_binary(&l->b, IR_OR, number, ir_constant(&l->b, (int64_t)SYMBOL_IS_NAME));
+    number = ir_binary(&l->b, IR_OR, number, ir_constant(&l->b, (int64_t)SYMBOL_IS_NAME));
     ir_store(&l->b, to.base, to.offset, 8, number);
     if (type->kind == TYPE_USYM)
         ir_store_constant(&l->b, to.base, to.offset + 8, 8, 0);
+}
+
+enum { NAME_TABLE_MAX = 64 << 20 /* bytes */ };
+
+/* A row for each name. */
+static const char *name_rows(struct lowering *l, uint32_t width)
+{
+    struct name_list *names = l->options->names;
+    if (names->rows && names->row_count == names->count)
+        return names->rows;
+    char *bytes = arena_array(l->arena, names->count + 1, width);
+    for (size_t i = 0; i < names->count; i++)
+        if (names->items[i]) /* a name that came later and is longer has no NUL: it was cut */
+            memcpy(bytes + i * width, names->items[i], strnlen(names->items[i], width));
+    names->row_count = names->count; /* there are more when probes come later */
+    names->map = arena_printf(l->arena, "names_%zu", names->count);
+    return names->rows = bytes;
+}
+
+/* The text of a name. */
+static void name_to_text(struct lowering *l, struct memory name, const struct type *name_type,
+                         struct memory to, const struct type *type)
+{
+    const struct type text = {.kind = TYPE_STRING, .size = name_type->count};
+    const uint32_t width = type_storage(&text), want = type_storage(type);
+    const size_t rows = l->options->names->count;
+    if ((uint64_t)(rows + 1) * width > NAME_TABLE_MAX) {
+        diagnose_error(l->diagnostics, l->b.span,
+                       "The names of %zu probes and functions are more than can be used as texts", rows);
+        diagnose_hint(l->diagnostics, "they can be printed, and be compared with constant texts");
+        return;
+    }
+    struct ir *number = ir_load(&l->b, name.base, name.offset, 8, false);
+    const char *table = name_rows(l, width);
+    lower_table_row(l, l->options->names->map, table, (uint32_t)rows, width, width < want ? width : want,
+                    number, to);
+    if (width < want)
+        lower_zero(l, (struct memory){to.base, to.offset + (int32_t)width}, want - width);
 }
 
 void lower_convert_memory(struct lowering *l, struct memory from, const struct type *from_type,
@@ -472,6 +509,10 @@ void lower_convert_memory(struct lowering *l, struct memory from, const struct t
     uint32_t have = type_storage(from_type), want = type_storage(to_type);
     if (from_type->kind == TYPE_PROBE_NAME && type_is_symbol(to_type)) {
         store_name(l, ir_load(&l->b, from.base, from.offset, 8, false), to_type, to);
+        return;
+    }
+    if (from_type->kind == TYPE_PROBE_NAME && to_type->kind == TYPE_STRING) {
+        name_to_text(l, from, from_type, to, to_type);
         return;
     }
     if (type_is_scalar(to_type) && type_is_scalar(from_type)) {
@@ -504,41 +545,10 @@ static void tuple_into(struct lowering *l, struct node *node, const struct type 
     }
 }
 
-/* A row for each name of the unit's sites, and one for what is none. */
-static const char *name_rows(struct lowering *l, uint32_t width)
-{
-    const struct name_list *names = l->options->names;
-    const uint32_t rows = 2 * l->context->site_count;
-    struct lower_state *state = l->state;
-    if (state->name_rows && state->name_width == width)
-        return state->name_rows;
-    char *bytes = arena_array(l->arena, rows + 1, width);
-    for (uint32_t i = 0; i < rows && l->request->name_base + i < names->count; i++)
-        if (names->items[l->request->name_base + i])
-            snprintf(bytes + (size_t)i * width, width, "%s", names->items[l->request->name_base + i]);
-    state->name_width = width;
-    state->name_map = arena_strdup(l->arena, "site_names"); /* a map of its own for each unit */
-    return state->name_rows = bytes;
-}
-
-static void name_into(struct lowering *l, struct node *name, const struct type *type, struct memory to)
-{
-    const uint32_t width = type_storage(type), rows = 2 * l->context->site_count;
-    const struct memory number = lower_memory(l, name);
-    struct ir *index = ir_load(&l->b, number.base, number.offset, 8, false);
-    const char *texts = name_rows(l, width);
-    lower_table_row(l, l->state->name_map, texts, rows, width,
-                    ir_binary_constant(&l->b, IR_SUB, index, l->request->name_base), to);
-}
-
 static void cast_into(struct lowering *l, struct node *node, struct memory to)
 {
     struct node *operand = node->cast.operand;
     uint32_t want = type_storage(node->type);
-    if (operand->type->kind == TYPE_PROBE_NAME) {
-        name_into(l, operand, node->type, to);
-        return;
-    }
     if (reads_as_scalar(operand->type)) {
         struct ir *value = lower_scalar(l, operand);
         uint32_t size = node->type->size;
@@ -606,7 +616,7 @@ void lower_into_type(struct lowering *l, struct node *node, const struct type *t
         tuple_into(l, node, type, to);
     else if (node->kind == NODE_STRING && type->kind == TYPE_STRING)
         store_literal(l, node, type_storage(type), to);
-    else if (node->kind == NODE_STRING && (type->kind == TYPE_PROBE_NAME || type_is_symbol(type)))
+    else if (node->kind == NODE_STRING && type_is_symbol(type))
         store_name(
             l,
             ir_constant(&l->b, name_list_index(l->arena, l->options->names,

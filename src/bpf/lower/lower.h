@@ -44,6 +44,9 @@ struct process_filter {
 struct name_list {
     const char **items;
     size_t count, room;
+    /* The same as a table for programs, which has one more row for what is none; and the name of its map. */
+    const char *rows, *map;
+    size_t row_count;
 };
 /* Returns the index of the text, which is added to the list if it is not in it. */
 uint32_t name_list_index(struct arena *arena, struct name_list *names, const char *text);
@@ -168,10 +171,10 @@ struct ir *lower_read_scalar(struct lowering *l, struct ir *address, const struc
 struct ir *lower_constants(struct lowering *l, const char *name, const void *bytes, uint32_t size);
 /* The smaller of `value` and `most` as unsigned numbers, in a form from which every verifier learns the bound. */
 struct ir *lower_at_most(struct lowering *l, struct ir *value, uint32_t most);
-/* Copies row `number` of a table of constants with rows + 1 rows; the last row stands for every number that is too
- * large. */
+/* Copies the first `size` bytes of row `number` of a table of constants with rows + 1 rows; the last row stands for
+ * every number that is too large. */
 void lower_table_row(struct lowering *l, const char *name, const void *bytes, uint32_t rows, uint32_t width,
-                     struct ir *number, struct memory to);
+                     uint32_t size, struct ir *number, struct memory to);
 enum lower_text {
     TEXT_PADDED = 1, /* the rest of the storage is made zero */
     TEXT_ENDLESS =

@@ -198,13 +198,13 @@ struct ir *lower_at_most(struct lowering *l, struct ir *value, uint32_t most)
 }
 
 void lower_table_row(struct lowering *l, const char *name, const void *bytes, uint32_t rows, uint32_t width,
-                     struct ir *number, struct memory to)
+                     uint32_t size, struct ir *number, struct memory to)
 {
     struct ir_builder *b = &l->b;
     struct ir *row = lower_at_most(l, number, rows);
     struct ir *table = lower_constants(l, name, bytes, (rows + 1) * width);
     ir_copy(b, to.base, to.offset, ir_binary(b, IR_ADD, table, ir_binary_constant(b, IR_MUL, row, width)), 0,
-            width);
+            size);
 }
 
 /* Memory forgets what the verifier knew. */

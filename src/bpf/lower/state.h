@@ -136,8 +136,6 @@ struct lower_state {
     struct value_cache times, rings;
     struct ir *stop;    /* the stop flag as it was read: 0 where the program goes on; or NULL */
     bool has_callbacks; /* loops: the clock is read once, before them, or their records would look older */
-    const char *name_rows, *name_map; /* the probes' names as texts, or NULL; the map that has them */
-    uint32_t name_width;
     uint32_t program_index;
     uint32_t statements; /* how many were lowered so far */
     uint32_t part_ends;  /* the number of the statement at which the part ends: see lower_forget() */

@@ -274,6 +274,8 @@ const struct type *check_index(struct checker *checker, struct node *node)
     const struct type *index = check_value(checker, node->binary.right);
     if (!object || !index)
         return NULL;
+    if (check_name_as_text(checker, node->binary.left))
+        object = node->binary.left->type;
     if (object->kind == TYPE_TUPLE)
         return index_tuple(checker, node, object);
     if (object->kind != TYPE_POINTER && object->kind != TYPE_ARRAY && object->kind != TYPE_STRING) {

@@ -188,34 +188,20 @@ static void text_to_array(struct node *node)
         node->type = node->field.found.type;
 }
 
-/* Replaces probe or func by its text where a text is wanted; elsewhere they are numbers until they are printed. */
-static bool becomes_text(struct checker *checker, struct node *argument)
+bool check_name_as_text(struct checker *checker, struct node *node)
 {
-    const struct builtin *builtin = argument->kind == NODE_NAME   ? argument->name.builtin
-                                    : argument->kind == NODE_CALL ? argument->call.builtin
-                                                                  : NULL;
-    if (argument->type->kind != TYPE_PROBE_NAME || !builtin || !(builtin->flags & BUILTIN_USES_SITE))
+    if (!node->type || node->type->kind != TYPE_PROBE_NAME)
         return false;
+    const struct type *text = type_string(checker->arena, node->type->count);
     struct node *name = arena_new(checker->arena, struct node);
-    *name = *argument;
+    *name = *node;
     name->next = NULL;
-    argument->kind = NODE_CAST;
-    memset(&argument->cast, 0, sizeof argument->cast);
-    argument->cast.operand = name;
-    argument->cast.target = argument->type = type_string(checker->arena, checker->unit->longest_name + 1);
+    node->kind = NODE_CAST;
+    memset(&node->cast, 0, sizeof node->cast);
+    node->cast.operand = name;
+    node->cast.is_of_name = true;
+    node->cast.target = node->type = text;
     return true;
-}
-
-/* Whether an argument is a literal, which a call that stands for one becomes: str($1). */
-static bool becomes_literal(struct node *argument)
-{
-    struct node *only = argument->kind == NODE_CALL ? argument->call.arguments.first : NULL;
-    if (only && !only->next && only->kind == NODE_STRING && argument->call.builtin &&
-        argument->call.builtin->flags & BUILTIN_KEEPS_TEXT) {
-        only->next = argument->next;
-        *argument = *only;
-    }
-    return argument->kind == NODE_STRING;
 }
 
 static bool argument_fits(struct checker *checker, struct node *argument, enum parameter_kind kind)
@@ -230,10 +216,10 @@ static bool argument_fits(struct checker *checker, struct node *argument, enum p
         return is_address(argument->type) || type->kind == TYPE_STRING || type->kind == TYPE_BUFFER ||
                type->kind == TYPE_STRUCT;
     case PARAMETER_TEXT:
-        return is_address(type) || type->kind == TYPE_STRING || becomes_text(checker, argument);
-    case PARAMETER_STRING: return type->kind == TYPE_STRING || becomes_text(checker, argument);
+        return is_address(type) || type->kind == TYPE_STRING || check_name_as_text(checker, argument);
+    case PARAMETER_STRING: return type->kind == TYPE_STRING || check_name_as_text(checker, argument);
     case PARAMETER_OUT: return false;
-    case PARAMETER_LITERAL_STRING: return becomes_literal(argument);
+    case PARAMETER_LITERAL_STRING: return argument->kind == NODE_STRING;
     case PARAMETER_WORD:
     case PARAMETER_LITERAL_INTEGER:
         if (!type_is_number(type) || !check_constant(checker, argument, &value))
@@ -279,10 +265,6 @@ static const struct type *check_call_argument(struct checker *checker, const str
         return argument->type;
     check_error(checker, argument->span, "%s() expects %s as its %s argument ('%s' provided)", builtin->name,
                 parameter_facts[kind].text, ordinal, type_text(checker->arena, type));
-    if (type->kind == TYPE_PROBE_NAME)
-        check_hint(checker,
-                   "what a variable or a map keeps of a probe's name is a number until it is printed: "
-                   "write probe or func here");
     return NULL;
 }
 

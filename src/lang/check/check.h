@@ -27,7 +27,6 @@ struct check_unit {
     struct node *predicate, *body;
     const struct probe_context *context;
     const char *probe;              /* text for messages */
-    uint32_t longest_name;          /* characters of the longest name among its probes and their functions */
     struct subprogram *subprograms; /* copies of the functions that it calls, made while it is checked */
 };
 
@@ -59,6 +58,7 @@ struct checker {
     bool is_unsafe;             /* --unsafe */
     bool has_command;           /* -c */
     uint32_t max_strlen;        /* capacity of str() and friends: 1024 */
+    uint32_t name_bytes;        /* of the longest name of a probe or a function, with its NUL */
     enum stack_mode stack_mode; /* the mode of stacks for which the script gives none */
     const struct map_declaration *declarations;
     struct subprogram *subprograms; /* the script's functions, which are copied for units that call them */
@@ -105,6 +105,9 @@ struct node *check_argument(const struct node *call, unsigned number); /* NULL i
 const char *check_literal(const struct node *node);                    /* text of NODE_STRING, else NULL */
 /* Evaluates an expression that is a constant, also through casts and sizeof. False: it is none. */
 bool check_constant(struct checker *checker, const struct node *node, int64_t *value);
+/* Replaces the name of a probe or a function, which is a number until it is printed, by its text. False: the node is no
+ * such name. */
+bool check_name_as_text(struct checker *checker, struct node *node);
 /* Whether an argument is a whole map and not one value of it: a NODE_MAP without a key whose map has keys. Only
  * arguments can be that; the type of such a node is type_none. */
 bool check_is_whole_map(const struct node *node);

@@ -213,20 +213,13 @@ static const struct type *comparison(struct checker *checker, struct node *node,
             warn_signs(checker, node, op, a, b);
         return &type_bool;
     }
-    if (operator_classes[op] == CLASS_ORDER && a->kind == b->kind)
+    bool is_one_kind = is_comparable(a) && type_common(checker->arena, a, b);
+    if (operator_classes[op] == CLASS_ORDER && (is_one_kind || a->kind == b->kind))
         return operand_error(checker, node, op, left, right);
-    if (is_comparable(a) && type_common(checker->arena, a, b))
-        return &type_bool;
-    bool is_name_and_text = (a->kind == TYPE_PROBE_NAME && right->kind == NODE_STRING) ||
-                            (b->kind == TYPE_PROBE_NAME && left->kind == NODE_STRING);
-    if (is_name_and_text && operator_classes[op] == CLASS_EQUALITY)
+    if (is_one_kind)
         return &type_bool;
     check_error(checker, node->span, "Type mismatch for '%s': comparing '%s' with '%s'", operator_text(op),
                 type_text(checker->arena, a), type_text(checker->arena, b));
-    if (a->kind == TYPE_PROBE_NAME || b->kind == TYPE_PROBE_NAME)
-        check_hint(checker,
-                   "the names of probes and functions are made when they are printed: they can be keys "
-                   "and values, and be compared with a constant text only");
     return NULL;
 }
 

@@ -99,15 +99,15 @@ static void hint_mismatch(struct checker *checker, const char *name, struct span
     text_free(&difference);
 }
 
-/* Returns the type that holds a text and a name or symbol, or NULL. Names and symbols are numbers that are resolved
- * when they are printed, and constant texts beside them become such numbers. Whether all texts that were stored
- * before are constants is not known here; but when the type has settled everything is checked again. */
+/* Returns the type that holds a text and a symbol, or NULL. Symbols are numbers that are resolved when they are printed, and
+ * constant texts beside them become such numbers. Whether all texts that were stored before are constants is not known
+ * here; but when the type has settled everything is checked again. */
 static const struct type *joined_text(const struct type *old, const struct node *node)
 {
     const struct type *type = node->type;
-    if (node->kind == NODE_STRING && (old->kind == TYPE_PROBE_NAME || type_is_symbol(old)))
+    if (node->kind == NODE_STRING && type_is_symbol(old))
         return old;
-    return old->kind == TYPE_STRING && (type->kind == TYPE_PROBE_NAME || type_is_symbol(type)) ? type : NULL;
+    return old->kind == TYPE_STRING && type_is_symbol(type) ? type : NULL;
 }
 
 /* Returns the type that holds what `old` holds and the node's value; NULL: there is none. */
@@ -299,6 +299,8 @@ void check_let(struct checker *checker, struct node *node)
     }
     if (fixed && fixed->kind == TYPE_POINTER && fixed->space == SPACE_NONE && checker->unit->context)
         fixed = check_pointer_type(checker, target, fixed->target, checker->unit->context->space);
+    if (fixed && fixed->kind == TYPE_PROBE_NAME) /* of typeof(probe) */
+        fixed = type_string(checker->arena, fixed->count);
     /* A type that typeof gives may grow. */
     if (fixed && (!scratch->variable.type_fixed || !type_equal(fixed, scratch->variable.type))) {
         scratch->variable.type = fixed;

@@ -187,6 +187,10 @@ const struct type *check_cast(struct checker *checker, struct node *node)
 {
     const struct type *from = check_value(checker, node->cast.operand);
     const struct type *to = node->cast.target;
+    if (node->cast.is_of_name && from && from->kind != TYPE_PROBE_NAME) { /* it has become a text */
+        fold_to_child(node, node->cast.operand);
+        return from;
+    }
     /* An open array has a size of its own for every operand, and a type that typeof gives may grow. */
     if (!to || node->cast.name.of || type_name_is_open(&node->cast.name))
         to = check_type_name(checker, &node->cast.name);
