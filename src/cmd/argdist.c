@@ -21,10 +21,10 @@ struct distribution {
     bool is_histogram;
     struct bcc_spec spec;
     struct piece types[EXPRESSIONS], expressions[EXPRESSIONS], filter;
-    unsigned count;   /* expressions; 0: calls, or the value returned */
-    unsigned number;  /* of its maps */
-    unsigned entered; /* bits of the parameters that are kept from entry to return */
-    bool is_timed;    /* $latency */
+    unsigned count;   /* expressions; 0: it counts calls, or has the value that is returned */
+    unsigned number;  /* number in the names of its maps */
+    unsigned entered; /* bits of the parameters that are kept between entry and return */
+    bool is_timed;    /* it uses $latency */
 };
 
 struct arguments {
@@ -79,7 +79,8 @@ static int split(const struct distribution *item, struct piece whole, struct pie
     }
 }
 
-/* Cut at colons outside of parentheses and quotes; the function with its parameters is one part. */
+/* Parses a distribution. It is divided at colons outside of parentheses and quotes; the function with its
+ * parameters is one part. Returns 0, or 1 after a message. */
 static int parse_distribution(struct arena *arena, const char *raw, bool is_histogram,
                               struct distribution *item)
 {
@@ -128,7 +129,7 @@ static int parse_distribution(struct arena *arena, const char *raw, bool is_hist
 
 /* ---- what is kept between entry and return ---- */
 
-/* $latency, $entry(parameter) */
+/* Writes what $latency and $entry(parameter) mean. */
 static bool write_kept(void *state, struct text *out, const char *name, size_t length, const char **rest)
 {
     struct distribution *item = state;
@@ -175,7 +176,7 @@ static int write_entry(struct text *script, const struct distribution *item)
     return 0;
 }
 
-/* Each map that is kept, with something before and behind its name. */
+/* Writes each map that keeps something between entry and return, with a text before and one behind its name. */
 static void each_kept(struct text *out, const struct distribution *item, const char *before,
                       const char *behind)
 {
@@ -250,7 +251,7 @@ static int write_probe(struct text *script, const struct arguments *arguments, s
     return status;
 }
 
-/* "fd = %2$s, count = %3$s": how the values of a row are called. */
+/* Writes the names of the values of a row: "fd = %2$s, count = %3$s". */
 static void write_names(struct text *out, const struct distribution *item)
 {
     for (unsigned i = 0; i < item->count; i++) {
@@ -306,7 +307,8 @@ static void write_outputs(struct text *script, const struct arguments *arguments
         write_output(script, arguments, &arguments->items[i]);
 }
 
-/* ends: a command's end is an output too; after Ctrl-C there is none, as in BCC. */
+/* Writes the probe that prints at every interval. ends: the end of a command prints, too; after Ctrl-C nothing is
+ * printed, as in BCC. */
 static void write_interval(struct text *script, const struct arguments *arguments, bool ends)
 {
     uint64_t outputs = arguments->outputs;
@@ -350,7 +352,7 @@ static size_t count_specs(const char *const *specs)
     return count;
 }
 
-/* False: the command is over, with *status. */
+/* Reads the arguments. False: the command is over, with *status. */
 static bool parse(struct arguments *arguments, struct arena *arena, struct options *options, int argc,
                   char **argv, int *status)
 {

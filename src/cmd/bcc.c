@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Specifications and expressions of BCC's tools as words of the script language; see bcc.h. Does not know
- * what exists in the system: the session tells what of the script is wrong. */
+/* Turns specifications and expressions of BCC's tools into the script language; see bcc.h. This file does not know
+ * what exists on the system: the session reports what is wrong in the script. */
 #include "cmd/bcc.h"
 
 #include <ctype.h>
@@ -181,7 +181,7 @@ static const struct {
     {"uintptr_t", "uint64"}, {"intptr_t", "int64"},  {"bool", "bool"},       {"_Bool", "bool"},
 };
 
-/* Without const and volatile, one space between words. */
+/* Writes a type without const and volatile, with one space between words. */
 static void plain_type(struct text *plain, const char *type, size_t length)
 {
     for (size_t i = 0; i < length;) {
@@ -230,7 +230,7 @@ void bcc_cast(struct text *out, const char *type, size_t length)
 
 /* ---- expressions ---- */
 
-/* The end of a literal in quotes that begins at text; length when it has none. */
+/* Returns the end of a literal in quotes that begins at `text`, or `length` if it is not closed. */
 static size_t literal_end(const char *text, size_t length)
 {
     for (size_t i = 1; i < length; i++) {
@@ -263,7 +263,7 @@ static bool equals(const char *text, size_t length, const char *word)
     return strlen(word) == length && !memcmp(text, word, length);
 }
 
-/* Words that mean the same everywhere. $pid is a thread to BCC's trace, as to the kernel. */
+/* Words that mean the same in all specifications. $pid is a thread in BCC's trace, as in the kernel. */
 static const struct {
     const char *bcc, *script;
 } common_words[] = {
@@ -272,7 +272,7 @@ static const struct {
     {"$TID", "tid"}, {"$ktime", "nsecs"}, {"NULL", "0"},        {"$random", "rand"},
 };
 
-/* Argument n (from 1), as BCC counts. */
+/* Writes argument n, from 1 on, as BCC counts. */
 static int write_argument(struct text *out, const struct bcc_spec *spec, unsigned n, bool is_user)
 {
     static const char *const registers[] = {"di", "si", "dx", "r10", "r8", "r9"};
@@ -306,7 +306,7 @@ static int write_parameter(struct text *out, const struct bcc_spec *spec, unsign
     return status;
 }
 
-/* STRCMP("text", pointer): whether they are equal. *rest: behind the word. */
+/* Writes STRCMP("text", pointer), which is whether they are equal. *rest moves behind the word. */
 static int write_strcmp(struct text *out, const struct bcc_spec *spec, const struct bcc_words *words,
                         const char **rest, const char *end)
 {
@@ -341,7 +341,7 @@ static int write_strcmp(struct text *out, const struct bcc_spec *spec, const str
     return 0;
 }
 
-/* One word of an expression; *rest: behind it. */
+/* Writes one word of an expression. *rest moves behind it. */
 static int write_word(struct text *out, const struct bcc_spec *spec, const struct bcc_words *words,
                       const char *word, size_t length, const char **rest, const char *end)
 {
@@ -379,7 +379,8 @@ static int write_word(struct text *out, const struct bcc_spec *spec, const struc
     return 0;
 }
 
-/* A cast to a C type that the script language calls otherwise: "(size_t)". Its length, or 0. */
+/* Writes a cast to a C type that has another name in the script language: "(size_t)". Returns its length, or 0 if
+ * there is none. */
 static size_t write_cast(struct text *out, const char *text, size_t length)
 {
     size_t end = 1;
@@ -434,7 +435,7 @@ int bcc_expression(struct text *out, const struct bcc_spec *spec, const struct b
                 used = (size_t)(rest - text);
             }
         } else if (*text == '(' && (used = write_cast(out, text, left))) {
-            /* written */
+            /* the cast has been written */
         } else if (strchr("{};#\n`@", *text)) {
             return bcc_fail(spec->text, "'%c' does not belong into an expression", *text);
         } else {

@@ -62,7 +62,7 @@ static const struct option_row *row_with_letter(const struct command_line *line,
     return NULL;
 }
 
-/* The row of this name, or the only one whose name begins so. *other: a second one that does. */
+/* Returns the row of this name, or the only one whose name begins with it. *other: a second one whose name does. */
 static const struct option_row *row_with_name(const struct command_line *line, const char *name,
                                               size_t length, const struct option_row **other)
 {
@@ -129,7 +129,7 @@ int command_line_unknown_word(const struct command_line *line, const char *word)
 
 /* ---- its argument ---- */
 
-/* "ast, types or bpf", of "ast|types|bpf". */
+/* Writes "ast, types or bpf" for "ast|types|bpf". */
 static void write_words(struct text *text, const char *words, char separator)
 {
     while (*words) {
@@ -143,7 +143,7 @@ static void write_words(struct text *text, const char *words, char separator)
     }
 }
 
-/* Says what the option takes instead of what it was given. */
+/* Reports what an option takes, and what it was given. Returns 1. */
 static int report_wrong(const struct option_value *value)
 {
     const struct option_row *row = value->row;
@@ -169,7 +169,7 @@ static int report_wrong(const struct option_value *value)
     return 1;
 }
 
-/* Which of the words "kernel|vm" the text is; false: none. */
+/* Finds which of the words "kernel|vm" a text is. False: none. */
 static bool find_choice(const char *words, const char *text, uint64_t *number)
 {
     size_t length = strlen(text);
@@ -224,7 +224,7 @@ static int store(void *target, const struct option_value *value)
     }
 }
 
-/* Below a millisecond a unit was probably forgotten, or mistaken. */
+/* Warns of a duration below a millisecond, whose unit was probably forgotten, or mistaken. */
 static void warn_of_short(const struct option_value *value)
 {
     if (value->row->kind == OPTION_DURATION && value->number < NSEC_PER_MSEC)
@@ -259,7 +259,7 @@ struct reader {
 };
 enum { READ_HELP = 2 };
 
-/* attached: what stands in the same word behind the option, or NULL. */
+/* Reads one option. attached: what follows the option in the same word, or NULL. */
 static int read_option(struct reader *reader, const struct option_row *row, const char *option,
                        const char *attached)
 {
@@ -278,7 +278,7 @@ static int read_option(struct reader *reader, const struct option_row *row, cons
     return apply(reader->target, &value);
 }
 
-/* --name, --name=value */
+/* Reads --name or --name=value. */
 static int read_long(struct reader *reader, const char *word)
 {
     const struct option_row *other;
@@ -294,7 +294,7 @@ static int read_long(struct reader *reader, const char *word)
     return read_option(reader, row, option, word[2 + length] ? word + 2 + length + 1 : NULL);
 }
 
-/* -v, -vq, -p12, -vp 12 */
+/* Reads options in one word: -v, -vq, -p12, -vp 12. */
 static int read_short(struct reader *reader, const char *word)
 {
     int status = 0;
@@ -314,12 +314,12 @@ static int read_short(struct reader *reader, const char *word)
 static int read_all(struct reader *reader)
 {
     struct command_arguments *arguments = reader->arguments;
-    bool are_words = false; /* all that follow */
+    bool are_words = false; /* all arguments that follow are words */
     int status = 0;
     while (!status && reader->next < reader->argc) {
         char *word = reader->argv[reader->next++];
         if (are_words || word[0] != '-' || !word[1]) {
-            arguments->words[arguments->count++] = word; /* where a word was that has been read */
+            arguments->words[arguments->count++] = word; /* in the place of an argument that has been read */
             arguments->behind += are_words;
         } else if (!strcmp(word, "--")) {
             are_words = true;
@@ -332,7 +332,7 @@ static int read_all(struct reader *reader)
 
 /* ---- what goes together ---- */
 
-/* Was one of the options, "-T -t", given? */
+/* Whether one of several options was given: "-T -t". */
 static bool has_any(const struct command_arguments *arguments, const char *options)
 {
     for (const char *at = options; *at;) {
@@ -365,7 +365,7 @@ static int check_rule(const struct command_arguments *arguments, const struct op
     return 1;
 }
 
-/* Options that go with one word of the command only. */
+/* Checks options that go with only one word of the command. */
 static int check_words(const struct command_arguments *arguments)
 {
     const struct command_line *line = arguments->line;

@@ -95,7 +95,7 @@ void command_guess(const char *word)
         fputs("HINT: a program on the command line is given with -e: spoor -e '...'\n", stderr);
         return;
     }
-    if (strpbrk(word, "./")) /* a file was meant */
+    if (strpbrk(word, "./")) /* it is the name of a file */
         return;
     struct nearest nearest = {.name = word};
     for (size_t i = 0; i < COMMANDS; i++)

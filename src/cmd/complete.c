@@ -26,7 +26,7 @@ static bool is_offered(const struct option_row *row, const char *first_word)
            (!row->word || (first_word && !strcmp(row->word, first_word)));
 }
 
-/* Letters are only offered of options without a name. */
+/* Offers options; letters only if they have no name. */
 static void offer_options(struct candidates *candidates, const struct command_line *line,
                           const char *first_word)
 {
@@ -44,7 +44,7 @@ static void offer_options(struct candidates *candidates, const struct command_li
     }
 }
 
-/* The words of "text|json|FILE" that are written in small letters; true: there are others. */
+/* Offers the words of "text|json|FILE" that begin with a small letter. True: there are others. */
 static bool offer_choices(struct candidates *candidates, const char *choices)
 {
     bool has_others = false;
@@ -62,11 +62,11 @@ static bool offer_choices(struct candidates *candidates, const char *choices)
     return has_others;
 }
 
-/* The argument of an option, of which candidates->kept are not part. */
+/* Offers arguments of an option. candidates->kept bytes of the word are not part of it. */
 static void offer_values(struct candidates *candidates, const struct option_row *row)
 {
     const char *begun = candidates->word + candidates->kept, *comma = strrchr(begun, ',');
-    if (comma && strstr(row->argument, "…")) /* the last one of several: "PID,…" */
+    if (comma && strstr(row->argument, "…")) /* complete the last one of several */
         candidates->kept = (size_t)(comma + 1 - candidates->word);
     if (!strchr(row->argument, '|') || offer_choices(candidates, row->argument))
         complete_values(candidates, row->completes);
@@ -74,13 +74,13 @@ static void offer_values(struct candidates *candidates, const struct option_row 
 
 /* ---- words ---- */
 
-/* Where the words before the last one lead. */
+/* What is known from the words before the last one. */
 struct typed {
-    const struct option_row *awaits; /* whose argument comes next; NULL: none's */
-    const char *first;               /* word that is no option */
-    int count;                       /* of such words */
-    enum completion completes;       /* what a flag before said of them, or COMPLETE_NOTHING */
-    bool are_words;                  /* behind -- */
+    const struct option_row *awaits; /* the option whose argument comes next; NULL: none's does */
+    const char *first;               /* the first word that is no option */
+    int count;                       /* how many such words there are */
+    enum completion completes;       /* what a flag before them says about them, or COMPLETE_NOTHING */
+    bool are_words;                  /* they come after -- */
 };
 
 static void pass_option(struct typed *typed, const struct option_row *row, bool has_argument)
@@ -91,7 +91,7 @@ static void pass_option(struct typed *typed, const struct option_row *row, bool 
         typed->completes = row->completes;
 }
 
-/* The options in "-vp": the last one's argument comes next. */
+/* Reads the options in "-vp", of which the last one's argument comes next. */
 static void pass_letters(struct typed *typed, const struct command_line *line, const char *word)
 {
     for (const char *at = word + 1; *at; at++) {
@@ -124,8 +124,8 @@ static void offer_words(struct candidates *candidates, const struct command_line
 {
     if (typed->completes)
         complete_values(candidates, typed->completes);
-    else if (!line->words &&
-             (line->completes != COMPLETE_TOOLS || !typed->count)) /* not a script's parameters */
+    /* the parameters of a script are not completed */
+    else if (!line->words && (line->completes != COMPLETE_TOOLS || !typed->count))
         complete_values(candidates, line->completes);
     if (!line->words)
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of probes, and the last word of a program that is being typed. The program is not parsed, for it is not whole: it is
- * only known where strings, comments, blocks and predicates begin and end. */
+/* Names of probes, and the last word of a program that is being typed. The program is not complete and so is not
+ * parsed; only strings, comments, blocks and predicates are recognised. */
 #include <ctype.h>
 #include <string.h>
 
@@ -15,9 +15,9 @@
 
 struct events {
     struct candidates *candidates;
-    const char *before; /* what stands before the category: "tracepoint:", "t:" */
+    const char *before; /* the text before the category: "tracepoint:", "t:" */
     bool are_categories;
-    char last[128]; /* category that was offered */
+    char last[128]; /* the category that was offered last */
 };
 
 static int offer_event(void *context, const char *category, const char *event)
@@ -51,8 +51,8 @@ void complete_tracepoint(struct candidates *candidates, const char *before)
 
 /* ---- probes ---- */
 
-/* The probe's name, without a count that is left out; or its last part behind what was typed of the others: "uprobe:libc:"
- * stays, whatever file that is. */
+/* Offers a probe's name without its count; or only its last part, behind what was typed, because "uprobe:libc:"
+ * stays as it is, whatever file that means. */
 static int offer_listed_probe(void *context, const char *name, const char *details)
 {
     struct candidates *candidates = context;
@@ -70,7 +70,7 @@ static int offer_listed_probe(void *context, const char *name, const char *detai
     return 0;
 }
 
-/* Those that the kernel or a file has, of the kind and place that were typed. */
+/* Offers the probes of the kernel or of a file that begin with what was typed. */
 static void offer_listed(struct candidates *candidates)
 {
     struct arena arena = {0};
@@ -108,15 +108,15 @@ void complete_probe(struct candidates *candidates)
 
 /* ---- programs ---- */
 
-/* Where the program's last word stands. */
+/* What surrounds the program's last word. */
 struct scan {
-    unsigned depth;           /* of braces */
-    bool is_predicate;        /* between the slashes before a block */
-    char quote;               /* of a string that has not ended, or / of a comment; 0: neither */
+    unsigned depth;           /* how many braces are open */
+    bool is_predicate;        /* it is between the slashes before a block */
+    char quote;               /* the quote of a string that has not ended, or / of a comment; 0: neither */
     const char *probes, *end; /* attach points of the block that has begun */
 };
 
-/* Behind a string or comment that begins at `at`; NULL: it does not end. */
+/* Returns the position behind a string or comment that begins at `at`; NULL: it does not end. */
 static const char *skip_opaque(const char *at)
 {
     if (*at == '"') {
@@ -135,13 +135,14 @@ static bool is_opaque(const char *at, const struct scan *scan)
     return *at == '"' || (at[0] == '/' && (at[1] == '*' || at[1] == '/') && !scan->is_predicate);
 }
 
-/* A slash behind white space, outside of blocks, begins or ends a predicate; others are part of a path. */
+/* Whether a slash begins or ends a predicate: it follows white space, outside of blocks. Others are part of a
+ * path. */
 static bool is_slash(const char *program, const char *at)
 {
     return *at == '/' && at > program && isspace((unsigned char)at[-1]);
 }
 
-/* False: it ends within a string or comment, where nothing is offered. */
+/* Finds what surrounds the last word. False: the program ends in a string or comment, where nothing is offered. */
 static bool scan_program(const char *program, struct scan *scan)
 {
     *scan = (struct scan){.probes = program, .end = program};
@@ -187,10 +188,11 @@ static int offer_fields(void *context, const char *name, const char *details)
         text_free(&field);
         line += length + (line[length] == '\n');
     }
-    return 1; /* those of the first probe */
+    return 1; /* only the fields of the first probe */
 }
 
-/* Fields of the first attach point. Those of functions are not offered: debug information can take long. */
+/* Offers fields of the first attach point. Those of functions are not offered, because reading debug information
+ * may take long. */
 static void offer_arguments(struct candidates *candidates, const struct scan *scan)
 {
     const char *begin = scan->probes;
@@ -209,7 +211,7 @@ static void offer_arguments(struct candidates *candidates, const struct scan *sc
     text_free(&point);
 }
 
-/* Maps and variables that the program has named so far. */
+/* Offers maps and variables that the program has named so far. */
 static void offer_names(struct candidates *candidates, const char *program, const char *end)
 {
     struct table seen = {0};
@@ -244,7 +246,8 @@ static bool is_of_word(char c, bool is_block)
 
 void complete_program(struct candidates *candidates)
 {
-    candidates->kept += strspn(candidates->word + candidates->kept, "'\"") > 0; /* the quote is the shell's */
+    /* the quote belongs to the shell */
+    candidates->kept += strspn(candidates->word + candidates->kept, "'\"") > 0;
     const char *program = candidates->word + candidates->kept, *end = program + strlen(program), *word = end;
     struct scan scan;
     if (!scan_program(program, &scan))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values of options and arguments, by their kind. What cannot be read now is not offered, and nothing is said of it. */
+/* Offers values of options and arguments, by their kind. What cannot be read now is not offered, without a
+ * message. */
 #include <stdio.h>
 #include <string.h>
 

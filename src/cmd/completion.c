@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `spoor completion SHELL`: a script for the shell, which asks `spoor completion candidates` when TAB is pressed, and knows
- * no option itself. */
+/* `spoor completion SHELL` prints a script for the shell. That runs `spoor completion candidates` when TAB is
+ * pressed, and knows no option itself. */
 #include <string.h>
 
 #include "cmd/command.h"
 #include "cmd/complete.h"
 
-/* bash cuts words at = and : too. They are put together again as they stand in the line, and candidates lose what bash
- * holds for words of their own. */
+/* bash divides words at = and :, too. The script joins them as they stand in the line, and removes from candidates
+ * what bash takes for separate words. */
 static const char bash[] =
     "# Completion of spoor for bash, by `spoor completion bash`.\n"
     "_spoor() {\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `spoor convert`: a recording in the other format, as a new file. */
+/* `spoor convert`: writes a recording in the other format, as a new file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "export/convert.h"
 
 struct arguments {
-    unsigned format; /* which of --to */
+    unsigned format; /* index of the word of --to */
     convert_function *convert;
     bool quiet;
     const char *from, *to;
@@ -33,7 +33,7 @@ static const struct option_row rows[] = {
 
 static volatile int stopped;
 
-/* False: the command is over, with *status. */
+/* Reads the arguments. False: the command is over, with *status. */
 static bool parse(struct arguments *arguments, int argc, char **argv, int *status)
 {
     static convert_function *const functions[] = {convert_to_spdk, convert_to_spoor};

@@ -35,7 +35,7 @@ static const struct option_row rows[] = {
     OPTION_ROW_HELP,
 };
 
-/* False: the command is over, with *status. */
+/* Reads the arguments. False: the command is over, with *status. */
 static bool parse(struct arguments *arguments, struct options *options, int argc, char **argv, int *status)
 {
     struct command_arguments given;
@@ -64,7 +64,7 @@ struct matches {
     size_t count;
 };
 
-/* The attach point of a name: paths are quoted. */
+/* Adds a probe that matches, as an attach point, in which paths are quoted. */
 static int match_probe(void *state, const char *name, const char *details)
 {
     struct matches *matches = state;
@@ -75,7 +75,7 @@ static int match_probe(void *state, const char *name, const char *details)
     const char *kind = strchr(name, ':');
     text_add(&matches->points, matches->count++ ? ",\n" : "");
     text_append(&matches->points, name, (size_t)(kind - name) + 1);
-    if (kind[1] == '/') { /* a file, then the rest */
+    if (kind[1] == '/') { /* a file, and behind it the rest */
         const char *rest = strchr(kind + 1, ':');
         text_printf(&matches->points, "\"%.*s\"%s", (int)(rest - kind - 1), kind + 1, rest);
     } else
@@ -83,7 +83,7 @@ static int match_probe(void *state, const char *name, const char *details)
     return 0;
 }
 
-/* All probes of a kind and place whose last part the expression matches. */
+/* Writes all probes of a kind and place whose last part the expression matches. Returns 0, or 1 after a message. */
 static int write_matches(struct arena *arena, struct options *options, const struct bcc_spec *spec,
                          struct text *out)
 {
@@ -115,7 +115,7 @@ static int write_matches(struct arena *arena, struct options *options, const str
 
 /* ---- the script ---- */
 
-/* The probes, each counted under its name. */
+/* Writes the probes, each of which is counted under its name. */
 static int write_probes(struct arena *arena, const struct arguments *arguments, struct options *options,
                         struct text *script)
 {
@@ -152,7 +152,7 @@ static void write_table(struct text *script, const struct arguments *arguments)
                 "FUNC", "COUNT");
 }
 
-/* After each interval a table; the last one is printed by `end`, also after Ctrl-C. */
+/* Writes what prints a table after each interval. The last one is printed by `end`, also after Ctrl-C. */
 static void write_ends(struct text *script, const struct arguments *arguments)
 {
     if (arguments->interval) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `spoor ctl`: which recordings there are, and steering those of running programs. */
+/* `spoor ctl`: lists recordings, and steers those of running programs. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -18,9 +18,9 @@
 struct arguments {
     struct find_choice choice;
     const char *file;
-    const char *owners, *objects; /* of filter */
-    bool only_reports;            /* of clean */
-    int count;                    /* words after the command */
+    const char *owners, *objects; /* of `filter` */
+    bool only_reports;            /* of `clean` */
+    int count;                    /* words behind the one that says what to do */
     char **words;
 };
 
@@ -49,7 +49,8 @@ static int report(int error, const struct text *why)
 enum state { STATE_LIVE, STATE_ENDED, STATE_UNKNOWN, STATE_BROKEN };
 static const char *const state_names[] = {"running", "ended", "unknown", "damaged"};
 
-/* Whose program it is, and whether that runs. SPDK's files by shared memory id do not say. */
+/* Finds out whether the program of a recording runs. SPDK's files with a shared memory id do not say whose they
+ * are. */
 static enum state find_state(const struct find_entry *entry, unsigned *rings)
 {
     const struct recording_options options = {.only_cpu = -1, .model_only = true};
@@ -171,7 +172,8 @@ static int command_show(struct control *control, const struct arguments *argumen
     struct recording_owner owner;
     struct recording *events;
     (void)arguments;
-    const int error = recording_again(recording, &all, &events, why); /* names of threads stand with these */
+    /* names of threads are stored with the events */
+    const int error = recording_again(recording, &all, &events, why);
     if (error)
         return error;
     command_print(stdout, "%s%s%s\n", recording_path(recording),
@@ -222,7 +224,7 @@ static const struct command {
     struct command_word word;
     int (*on_all)(const struct arguments *arguments);
     int (*on_one)(struct control *control, const struct arguments *arguments, struct text *why);
-    bool steers; /* it writes into the program's memory; the others only read */
+    bool steers; /* it writes into the program's memory; other commands only read */
 } commands[] = {
     {.word = {"list", "", "the recordings in /dev/shm and $SPOOR_TRACE_DIR, of running and ended programs",
               .max = 1},
@@ -268,7 +270,7 @@ static int run_on_one(const struct command *command, const struct arguments *arg
     if (path)
         error = command->steers ? control_open_steering(path, (pid_t)arguments->choice.pid, &control, &why)
                                 : control_open(path, &control, &why);
-    if (command->steers) /* what it writes to is open */
+    if (command->steers) /* the file to which it writes is open */
         recordings_keep_privileges(0);
     if (!error)
         error = command->on_one(control, arguments, &why);

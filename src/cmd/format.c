@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --fmt: the script in its usual layout. */
+/* --fmt: prints the script in its usual layout. */
 #include <stdio.h>
 
 #include "cmd/command.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --info: what this kernel offers. */
+/* --info: prints what this kernel offers. */
 #include <sys/utsname.h>
 
 #include "cmd/command.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* -l: what can be probed; and which types the kernel has, for patterns like "struct X". */
+/* -l: lists what can be probed, and the types of the kernel for patterns like "struct X". */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 #include "sym/kernel/btf.h"
 #include "sym/glob.h"
 
-/* Types come as C writes them, "char * name"; bpftrace writes the stars where the type is: "char* name". */
+/* Prints details. Types are given as C writes them, "char * name", and printed as bpftrace does, with the stars at
+ * the type: "char* name". */
 static void print_details(const char *details)
 {
     struct text text = {0};
@@ -83,7 +84,7 @@ static int compare_types(const void *a, const void *b)
     return order ? order : x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* A name stands for its definition, a pattern for the names, unless -v asks for more. */
+/* Lists types. For a name its definition is printed, for a pattern the names, unless -v asks for definitions. */
 static int list_types(struct probe_environment *environment, const char *pattern, bool verbose)
 {
     struct type_listing listing = {.arena = environment->arena, .module = "vmlinux"};
@@ -142,15 +143,15 @@ int command_each_probe(struct arena *arena, struct diagnostics *diagnostics, con
     return error;
 }
 
-/* With -p, "all" are also the functions of the files that the processes have mapped. */
+/* Lists functions in the files that the processes of -p have mapped, which belong to "all" then. */
 static int list_functions(struct probe_environment *environment, bool verbose, size_t *count)
 {
     struct attach_point *point = parse_pattern("uprobe:*:*", environment->arena, environment->diagnostics);
     return point ? probe_list(environment, probe_kinds, point, verbose, print_probe, count) : -EINVAL;
 }
 
-/* The next of several patterns, with commas between them; those in quotes are part of a name. *rest: where it begins, and
- * then the one behind it; NULL: there is none. */
+/* Returns the next of several patterns with commas between them; a comma in quotes is part of a name. *rest is
+ * where it begins, and then where the one behind it does; NULL: there is none. */
 static char *next_pattern(struct arena *arena, const char **rest)
 {
     const char *patterns = *rest, *at = patterns;

@@ -13,8 +13,9 @@
 #include "cmd/recordings.h"
 #include "cmd/tools.h"
 
-/* A standard stream that was closed would be the next file that is opened, and what is meant for the user
- * would go there. What stands in its place cannot be used either, and says so. */
+/* Opens /dev/null in the place of standard streams that are closed. Otherwise the next file to be opened would take
+ * the place, and what is meant for the user would be written to it. They are opened so that they cannot be used,
+ * and reading or writing reports it. */
 static int hold_standard_streams(void)
 {
     for (int fd = 0; fd < 3; fd++)
@@ -25,8 +26,8 @@ static int hold_standard_streams(void)
     return 0;
 }
 
-/* Large pieces go back when they are freed, also after the first of them; the C library would keep what follows, to be
- * faster the next time, and a trace of days what it needed once. */
+/* Makes the C library return large pieces of memory when they are freed. By default it keeps them after the first
+ * ones to be faster, and a trace of days would keep what it needed once. */
 static void hand_memory_back(void)
 {
     enum { LARGE = 1 << 20 };
@@ -46,8 +47,8 @@ int main(int argc, char **argv)
               stderr);
         return 1;
     }
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
-    const bool is_bpftrace = peer_is_called(argc, argv); /* which has no commands */
+    signal(SIGXFSZ, SIG_IGN); /* a file that must not grow is an error, as a full disk is */
+    const bool is_bpftrace = peer_is_called(argc, argv); /* bpftrace has no commands */
     const struct command_line *command = argc > 1 && !is_bpftrace ? command_find(argv[1]) : NULL;
     if (command)
         return command->run(argc - 1, argv + 1);

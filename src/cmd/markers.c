@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The markers of SPDK's scripts, replaced in the script's text: __PID__ by the process of -p, __EXE__ by its
- * executable, or by the library that it has mapped and that really holds the probe or function. With -c they
- * stand for the command's program and for cpid. Text in quotes and comments stays as it is. */
+/* The markers of SPDK's scripts, which are replaced in the script's text: __PID__ by the process of -p, __EXE__ by
+ * its executable, or by the library that it has mapped and that really has the probe or function. With -c they
+ * stand for cpid and for the command's program. Text in quotes and comments is not changed. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 
 static const char exe_marker[] = "__EXE__", pid_marker[] = "__PID__";
 
-struct wanted { /* what stands behind __EXE__: */
+struct wanted { /* what follows __EXE__: */
     bool is_usdt;
     char *provider, *name; /* patterns; provider NULL: any */
-    struct text found;     /* the file, as the process sees it */
+    struct text found;     /* path of the file, as the process sees it */
 };
 
 static int stop_at_first(void *context, const struct usdt_site *site)
@@ -61,8 +61,8 @@ static int look_into(void *context, pid_t pid, const char *path, const char *see
     return 1;
 }
 
-/* The file that the marker stands for. The executable where nothing holds what is wanted: that it does not is
- * then said as of any other file. */
+/* Finds the file that the marker stands for: the executable if no file has what is wanted, so that the usual error
+ * follows. */
 static int find_file(struct wanted *wanted, const struct session_options *session)
 {
     if (session->pid_count) {
@@ -86,7 +86,7 @@ static bool is_marker(const char *text, const char *at, const char *marker)
            (at == text || !is_word(at[-1]));
 }
 
-/* Which kind of probe stands before ":__EXE__". */
+/* Whether the kind of probe before ":__EXE__" is usdt. */
 static bool names_usdt(const char *text, const char *marker)
 {
     const char *end = marker - 1, *begin = end;
@@ -96,7 +96,7 @@ static bool names_usdt(const char *text, const char *marker)
     return (length == 4 && !memcmp(begin, "usdt", 4)) || (length == 1 && *begin == 'U');
 }
 
-/* "provider:name" or "name" behind "__EXE__:", as far as a probe's name goes. */
+/* Reads "provider:name" or "name" behind "__EXE__:", as far as a probe's name goes. */
 static void read_names(struct wanted *wanted, const char *rest)
 {
     size_t length = strcspn(rest, " \t\r\n{,/");
@@ -132,7 +132,7 @@ static int write_file(struct text *out, const char *text, const char *marker,
     return status;
 }
 
-/* The end of what is copied as it is: text in quotes, a comment, or one byte. */
+/* Returns how many bytes are copied without a change: text in quotes, a comment, or one byte. */
 static size_t untouched(const char *at)
 {
     const char *end;

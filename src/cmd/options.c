@@ -33,7 +33,7 @@ static int add_pid(struct options *options, const struct option_value *given, pi
     return 0;
 }
 
-/* "12" or "12,13"; given again it adds. A number that comes twice counts once. */
+/* Reads "12" or "12,13". If the option is given again, it adds to the list. A number that comes twice counts once. */
 static int add_pids(void *target, const struct option_value *given)
 {
     char word[24];
@@ -70,7 +70,7 @@ static int add_file(void *target, const struct option_value *value)
     return add_script(target, value, (struct script_option){.file = value->text});
 }
 
-/* "DIR:DIR"; a + before one asks bpftrace to compare checksums, which is done always here. */
+/* Reads "DIR:DIR". A + before a directory makes bpftrace compare checksums, which is always done here. */
 static int add_debug_directories(void *target, const struct option_value *value)
 {
     struct options *options = target;
@@ -85,7 +85,7 @@ static int add_debug_directories(void *target, const struct option_value *value)
     return 0;
 }
 
-/* "@map=enum"; the @ may be left out. */
+/* Reads "@map=enum"; the @ may be left out. */
 static int add_enum(void *target, const struct option_value *value)
 {
     struct options *options = target;
@@ -96,7 +96,7 @@ static int add_enum(void *target, const struct option_value *value)
     return command_line_append(&options->session.enums, value->text) ? fail_memory(value) : 0;
 }
 
-/* A format, or a recording. */
+/* Reads -f, which names a format, or a recording. */
 static int choose_format(void *target, const struct option_value *value)
 {
     struct options *options = target;
@@ -121,7 +121,7 @@ static int choose_buffering(void *target, const struct option_value *value)
     return 0;
 }
 
-/* Names of bpftrace's stages for ours. */
+/* bpftrace's names of stages, and spoor's. */
 static const struct {
     const char *theirs, *ours;
 } stage_names[] = {
@@ -322,7 +322,7 @@ void options_process(struct options *options, pid_t pid)
     options->session.pid_count = pid ? 1 : 0;
 }
 
-/* BPFTRACE_X and SPOOR_X; the latter wins. */
+/* Returns the value of SPOOR_X, else of BPFTRACE_X in the environment, or NULL. */
 static const char *environment(const char *name)
 {
     char full[64];
@@ -353,7 +353,8 @@ static int read_environment(struct session_options *session)
     return !is_right;
 }
 
-/* Directories of CPATH come behind those of -I; an empty one is where the command was given. */
+/* Reads the environment's paths. Directories of CPATH come behind those of -I; an empty one is the working
+ * directory. */
 static int read_paths(struct options *options)
 {
     const char *directories = getenv("CPATH"), *output = getenv("BPF_OUTFILE");
@@ -371,8 +372,8 @@ int options_begin(struct options *options)
     return read_environment(&options->session) || read_paths(options);
 }
 
-/* What is --name or --name=value behind the -- goes to the script by its name; everything else by its number.
- */
+/* Sorts parameters of the script: those behind -- that are --name or --name=value have names, all others have
+ * numbers. */
 static void sort_parameters(struct options *options, char **first, int count, int behind)
 {
     struct parameters *parameters = &options->session.parameters;
@@ -381,7 +382,7 @@ static void sort_parameters(struct options *options, char **first, int count, in
         char *text = first[i];
         if (strncmp(text, "--", 2) != 0 || !text[2])
             continue;
-        named++; /* moves behind those without a name; both keep their order */
+        named++; /* it moves behind those without a name; both keep their order */
         memmove(first + i, first + i + 1, (size_t)(count - named - i) * sizeof *first);
         first[count - named] = text;
     }
@@ -391,7 +392,7 @@ static void sort_parameters(struct options *options, char **first, int count, in
     parameters->named_count = (size_t)named;
 }
 
-/* -l FILE: a pattern is no file that is there. */
+/* Whether the word of -l is a script: a file that exists, and no pattern. */
 static bool is_script(const char *name)
 {
     struct stat status;

@@ -14,25 +14,25 @@ enum { OPTIONS_PIDS = 1024, OPTIONS_SCRIPTS = 64 };
 
 struct options {
     struct script_option {          /* -e, --script, in their order */
-        const char *program, *file; /* one of them */
+        const char *program, *file; /* one of them is NULL */
     } scripts[OPTIONS_SCRIPTS];
     size_t script_count;
-    const char *file;    /* FILE or "-", without any of these */
+    const char *file;    /* FILE or "-", if there are no `scripts` */
     bool lists;          /* -l */
     const char *pattern; /* of -l; NULL: everything */
     bool help, version, info;
-    bool is_peer;             /* called bpftrace */
+    bool is_peer;             /* called by the name bpftrace */
     bool dry_run, formats;    /* --dry-run, --fmt */
     const char *output;       /* -o */
     pid_t pids[OPTIONS_PIDS]; /* of -p */
     struct session_options session;
 };
 
-/* 0, or 1 after a message on the error stream. */
+/* Reads the command line. Returns 0, or 1 after a message on the error stream. */
 int options_parse(struct options *options, int argc, char **argv);
-/* For commands with options of their own: only what the environment says. */
+/* For commands with options of their own: reads only the environment. */
 int options_begin(struct options *options);
-/* As -p PID; 0: none. */
+/* Does what -p PID does; 0: nothing. */
 void options_process(struct options *options, pid_t pid);
 void options_help(FILE *out);
 extern const struct command_line spoor_line;

@@ -33,7 +33,8 @@ int output_open(struct output *output, const char *path, bool is_directory)
     return 1;
 }
 
-/* A reader may pause as long as it likes, until the end is asked for: then it has the time of some alarms. */
+/* Writes everything. The reader may pause as long as it likes, until the end is asked for: then it has the time of
+ * some alarms. */
 static int write_or_stop(int file, const char *at, size_t left)
 {
     enum { ALARMS = 3 };
@@ -54,7 +55,7 @@ static int write_or_stop(int file, const char *at, size_t left)
     return 0;
 }
 
-/* There may be as many files as threads: none is kept open. */
+/* Writes to a file of the directory. None is kept open, because there may be as many as threads. */
 static int write_in_directory(const struct output *output, const char *name, const void *bytes, size_t length)
 {
     int file = openat(output->file, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
@@ -66,7 +67,7 @@ static int write_in_directory(const struct output *output, const char *name, con
     return close(file) && !error ? -errno : error;
 }
 
-/* Text, of which the names are others'. */
+/* Writes text to a terminal. Names in it are untrusted, and must not steer the terminal. */
 static int write_to_terminal(int file, const char *bytes, size_t length)
 {
     struct text text = {0};

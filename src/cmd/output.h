@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a command's result goes: standard output, a new file, or a new directory. What exists is never
- * overwritten and no symbolic link is followed; what could not be finished is removed. */
+/* Where a command's result goes: standard output, a new file, or a new directory. Existing files are never
+ * overwritten, and no symbolic link is followed; a result that could not be finished is removed. */
 #ifndef SPOOR_CMD_OUTPUT_H
 #define SPOOR_CMD_OUTPUT_H
 
@@ -9,18 +9,18 @@
 
 struct output {
     const char *path; /* NULL: standard output */
-    int file;         /* or the directory */
-    bool is_terminal; /* it cannot be commanded by what is written */
+    int file;         /* a descriptor of the file or the directory */
+    bool is_terminal; /* text must be escaped so that it cannot steer the terminal */
     bool is_directory;
-    int error; /* the first of writing, -errno; nothing is written after it */
+    int error; /* the first error of writing, -errno; nothing is written after it */
 };
 
-/* path NULL or "-": standard output. 0, or 1 after a message. */
+/* Opens an output. path NULL or "-": standard output. Returns 0, or 1 after a message. */
 int output_open(struct output *output, const char *path, bool is_directory);
-/* Appends; name: of the file in a directory. 0 or -errno. */
+/* Appends bytes. name: that of the file in a directory. Returns 0 or -errno. */
 int output_write(struct output *output, const char *name, const void *bytes, size_t length);
-/* Everything was written: true is kept, false removed. 0, or 1 after a message. That nobody reads standard
- * output any more is no error. */
+/* Closes an output, which is kept if is_whole and removed if not. Returns 0, or 1 after a message. It is no error
+ * if standard output has no reader any more. */
 int output_close(struct output *output, bool is_whole);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What bpftrace says of itself, for who calls spoor by its name: wrappers, editors and test suites read that. The labels are
- * bpftrace's, the answers are ours: whether a script gets what the label stands for, however it is done here. */
+/* What bpftrace says about itself, for programs that call spoor by that name: wrappers, editors and test suites
+ * read it. The labels are bpftrace's; the answers are whether a script gets what a label stands for, however spoor
+ * does it. */
 #include <stddef.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "cmd/command.h"
 
-#define PEER_VERSION "v0.27.1" /* whose language and options are understood */
+#define PEER_VERSION "v0.27.1" /* the version of bpftrace whose language and options are understood */
 
 bool peer_is_called(int argc, char **argv)
 {
@@ -40,7 +41,7 @@ enum { HEADING = -3, NEVER = -2, ALWAYS = -1 };
 #define HAS(feature) offsetof(struct features, feature)
 static const struct peer_line {
     const char *label;
-    long answer; /* where in struct features that is on which it depends */
+    long answer; /* offset in struct features of the feature on which it depends */
 } lines[] = {
     {"Kernel helpers", HEADING},
     {"probe_read", ALWAYS},

@@ -35,7 +35,7 @@ void command_write(FILE *out, const char *text)
 
 bool command_write_in_time(const char *text, int milliseconds)
 {
-    enum { PART_BYTES = 4096 }; /* what a pipe that can be written takes without waiting */
+    enum { PART_BYTES = 4096 }; /* what a pipe that is ready takes without blocking */
     struct text safe = {0};
     if (isatty(STDERR_FILENO) == 1) {
         terminal_escape(&safe, text, strlen(text), TERMINAL_MESSAGE);
@@ -47,10 +47,10 @@ bool command_write_in_time(const char *text, int milliseconds)
         if (poll(&(struct pollfd){STDERR_FILENO, POLLOUT, 0}, 1, milliseconds) == 0)
             break;
         errno = 0;
-        size_t written = fwrite(text + done, 1, part, stderr); /* which has no buffer */
+        size_t written = fwrite(text + done, 1, part, stderr); /* stderr has no buffer */
         done += written;
         if (written < part && errno != EINTR && errno != EAGAIN)
-            done = length; /* it is closed: who wants to know of it */
+            done = length; /* the stream is closed: there is no one to tell */
         clearerr(stderr);
     }
     text_free(&safe);

@@ -22,7 +22,7 @@ struct arguments {
     struct find_choice choice;
     const char *file;
     struct drain_options drain;
-    uint64_t rotate_time, duration; /* ns; 0: no end */
+    uint64_t rotate_time, duration; /* ns; 0: it does not end by time */
     bool quiet;
 };
 
@@ -48,7 +48,7 @@ static const struct option_rule rules[] = {
     {"--keep", OPTION_NEEDS, "--rotate-size --rotate-time", NULL},
 };
 
-/* False: the command is over, with *status. */
+/* Reads the arguments. False: the command is over, with *status. */
 static bool parse(struct arguments *arguments, int argc, char **argv, int *status)
 {
     struct command_arguments given;
@@ -72,7 +72,7 @@ static int run(struct drain *drain, uint64_t duration, struct text *why)
     uint64_t asked = 0, time;
     int result = 0;
     while (!stopped && result >= 0 && (time = clock_ns(CLOCK_MONOTONIC)) < end) {
-        if (time - asked > ASK_AFTER) { /* a few ms of /proc, so not in each round */
+        if (time - asked > ASK_AFTER) { /* it takes a few ms of /proc, so it is not done in each round */
             if (!drain_is_live(drain))
                 break;
             asked = time;

@@ -9,7 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/values.h"
 
-/* The id stands in names of files without zeros in front. */
+/* Checks a shared memory id, and removes zeros in front of it, which names of files do not have. */
 int recordings_check_id(void *target, const struct option_value *value)
 {
     const char **id = (const char **)((char *)target + value->row->offset);

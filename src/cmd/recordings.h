@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The commands on recordings, and what they share. */
+/* What the commands for recordings share. */
 #ifndef SPOOR_CMD_RECORDINGS_H
 #define SPOOR_CMD_RECORDINGS_H
 
@@ -12,7 +12,7 @@
 #include "reader/find.h"
 #include "reader/reader.h"
 
-/* Rows for which recording is meant, of a type that has `choice` and `file`; and what goes with what. */
+/* Rows of options that choose a recording, stored in a type that has `choice` and `file`; and their rules. */
 #define RECORDING_ROWS(type)                                                                                 \
     {'s', "name", "NAME", "of the newest program with this name; also with -p or -i",                        \
      OPTION_STORES(TEXT, type, choice.name)},                                                                \
@@ -34,20 +34,20 @@
     }
 int recordings_check_id(void *target, const struct option_value *value);
 
-/* Is one thing chosen in one way? 0, or 1 after a message. may_confirm: a process may be named with its file, which must
- * be the one that it has then. */
+/* Checks that a recording is chosen in one way. Returns 0, or 1 after a message. may_confirm: a process may be
+ * named in addition to the file, which must be the one that it has mapped. */
 int recordings_check(const struct command_line *line, const char *file, const struct find_choice *choice,
                      bool may_confirm);
-/* The path of the recording that was named, or that was chosen; NULL and the error. To be freed. */
+/* Returns the path of the recording that was named or chosen, which the caller frees; NULL, and the error. */
 char *recordings_path(const char *file, const struct find_choice *choice, struct text *why, int *error);
-/* What went wrong, in words if somebody found some. 1. */
+/* Reports an error, in words if there are some. Returns 1. */
 int recordings_fail(const struct text *why, int error);
 
-/* From here on the command has no rights but those to read and for these uses (enum privilege_use); a warning when they
- * cannot be given up. */
+/* Gives up all privileges but those to read and for these uses (enum privilege_use). Warns if they cannot be given
+ * up. */
 void recordings_keep_privileges(unsigned uses);
 
-/* Of SPDK's format: how exactly its times are those of the boot clock. */
+/* Of SPDK's format: reports how exactly its times are those of the boot clock. */
 void recordings_report_relation(const struct recording *recording);
 
 #endif

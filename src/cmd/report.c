@@ -206,7 +206,7 @@ static const struct option_rule rules[] = {
     {"--export", OPTION_EXCLUDES, "--stats --slowest -j", "writes all of it"},
 };
 
-/* Each list that was given is cut at its commas. */
+/* Adds the filters; each list is divided at its commas. */
 static int add_filters(struct arguments *arguments)
 {
     for (enum filter_kind kind = 0; kind < FILTER_KINDS; kind++)
@@ -216,7 +216,7 @@ static int add_filters(struct arguments *arguments)
     return 0;
 }
 
-/* Some formats cannot be written just anywhere. */
+/* Checks where the export goes: not every format can be written to standard output. */
 static int check_export(const struct report_options *report)
 {
     const bool has_file = report->output && strcmp(report->output, "-") != 0;
@@ -231,7 +231,7 @@ static int check_export(const struct report_options *report)
     return 0;
 }
 
-/* False: the command is over, with *status. */
+/* Reads the arguments. False: the command is over, with *status. */
 static bool parse(struct arguments *arguments, int argc, char **argv, int *status)
 {
     struct report_options *report = &arguments->report;
@@ -253,7 +253,7 @@ static bool parse(struct arguments *arguments, int argc, char **argv, int *statu
     return !*status;
 }
 
-/* -c: is there this lcore? Says which there are if not. */
+/* Checks that the lcore of -c exists. If not, `why` says which ones do. Returns 0 or -errno. */
 static int check_lcore(const struct report *report, struct text *why)
 {
     const struct recording_options all = {.only_cpu = -1, .whole = true};
@@ -274,7 +274,7 @@ static int check_lcore(const struct report *report, struct text *why)
         return error;
     uint32_t before = UINT32_MAX;
     for (size_t i = 0; recording_thread(recording, i, &thread); i++) {
-        if (thread.id != before) /* of a copy, an lcore may have several parts */
+        if (thread.id != before) /* in a copy an lcore may have several parts */
             text_printf(why, "%s%" PRIu32, i ? ", " : "; it has ", thread.id);
         before = thread.id;
     }

@@ -16,11 +16,11 @@
 struct report_options {
     struct filter filter;
     bool with_counter, with_step, json, follow, stats;
-    long slowest;     /* 0: no */
-    const char *type; /* of the slowest; NULL: all */
-    unsigned width;   /* of a line; has_width: as the user said */
+    long slowest;     /* 0: it is not wanted */
+    const char *type; /* type of the slowest objects; NULL: any */
+    unsigned width;   /* of a line; has_width: the user set it */
     bool has_width;
-    const struct export_format *format; /* --export; NULL: no */
+    const struct export_format *format; /* --export; NULL: it was not given */
     const char *output, *merged;        /* -o, --merge; NULL: none */
     const char *names, *program;        /* --names, --program; NULL: none */
 };
@@ -32,28 +32,29 @@ struct report {
     struct objects *objects;
     struct text out;
     struct output output;
-    bool is_closed;  /* it takes nothing more */
-    bool has_failed; /* for a reason that was told */
+    bool is_closed;  /* it takes no more output */
+    bool has_failed; /* for a reason that was reported */
     bool shows_progress;
     uint64_t progressed; /* bytes at the last sign of progress */
 };
 
-/* Writes what has gathered; all of it or if it is much. */
+/* Writes the text that was collected, if `all` is set or if it is much. */
 void report_flush(struct report *report, bool all);
-/* The next event of those that are shown, and what it means, with progress shown. 1, 0 or -errno. */
+/* Finds the next event that is shown, and what it means, and shows progress. Returns 1, 0 or -errno. */
 int report_next(struct report *report, struct recording_event *event, struct object_step *step);
-/* --follow, when there was no next event: waits for more. 1: ask again; 0: no more comes; -errno. */
+/* With --follow, waits for more when there was no next event. Returns 1: try again; 0: no more will come; or
+ * -errno. */
 int report_wait(struct report *report);
 void report_progress_end(struct report *report);
-/* --names: values of arguments by their names in the program, which the process runs if none was given. 0 or -errno, with
- * the reason. */
+/* --names: gives values of arguments their names in the program, which is that of the process if none was given.
+ * Returns 0, or -errno with the reason. */
 int report_names(struct report *report, pid_t pid, struct text *why);
-int report_stats(struct report *report); /* exit status, here and below */
-/* Says that some of the recording could not be read, if so; then the report has failed. */
+int report_stats(struct report *report); /* returns the exit status, as those below do */
+/* If a part of the recording could not be read, reports it, and the report has failed. */
 void report_unread(struct report *report);
 int report_slowest(struct report *report);
 int report_export(struct report *report);
 int report_list(struct report *report);
-extern volatile int report_stop; /* Ctrl-C */
+extern volatile int report_stop; /* set by Ctrl-C */
 
 #endif

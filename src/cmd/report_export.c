@@ -14,7 +14,7 @@ static int write_out(void *context, const char *file, const void *bytes, size_t 
     return output_write(context, file, bytes, length);
 }
 
-/* What is missing before an event that is left out is missing before the next of its ring. */
+/* Exports the events. What is missing before an event that is left out is counted before the next one of its ring. */
 static int export_events(struct report *report, struct export *export, struct filter *filter)
 {
     const unsigned sources = recording_counts(report->recording).sources;
@@ -54,7 +54,7 @@ int report_export(struct report *report)
         recordings_report_relation(report->recording);
     export_free(&export);
     free(filter.tracepoints != report->options->filter.tracepoints ? filter.tracepoints : NULL);
-    if (got < 0 && !report->output.error) /* that is told when the output is closed */
+    if (got < 0 && !report->output.error) /* an error of writing is reported when the output is closed */
         command_print(stderr, "ERROR: cannot export %s: %s\n", recording_path(report->recording),
                       strerror(-got));
     return got < 0 || report_stop;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `spoor report`: the events as lines or as JSON, and between them the lines of another output. */
+/* `spoor report`: prints the events as lines or as JSON, and between them the lines of another output. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@ struct listing {
     struct report *report;
     struct filter filter;
     struct event_printer printer;
-    struct json_lines *lines; /* to merge; NULL: none */
+    struct json_lines *lines; /* lines to merge; NULL: there are none */
     bool has_entries;         /* something was printed */
-    uint64_t lost;            /* before events that are not shown */
+    uint64_t lost;            /* what is missing before events that are not shown */
 };
 
 static void print_event(struct listing *listing, struct recording_event *event,
@@ -35,7 +35,7 @@ static void print_event(struct listing *listing, struct recording_event *event,
     report_flush(report, false);
 }
 
-/* Those that are older than this. The window of time is for them too. 0 or -errno. */
+/* Prints lines that are older than `before` and in the window of time. Returns 0 or -errno. */
 static int print_lines(struct listing *listing, uint64_t before)
 {
     struct report *report = listing->report;
@@ -57,7 +57,7 @@ static int print_lines(struct listing *listing, uint64_t before)
     return got < 0 && got != -EINTR ? got : 0;
 }
 
-/* All that is there now: 0, or -errno. *over: nothing more is wanted. */
+/* Prints all events that there are now. Returns 0 or -errno. *over: nothing more is wanted. */
 static int print_events(struct listing *listing, bool *over)
 {
     struct report *report = listing->report;

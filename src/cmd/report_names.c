@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `spoor report --names`: values of arguments by the names that an enum of the program gives to them. Which enum an
- * argument has no recording of SPDK's format says, and its name is no proof: the user does. */
+/* `spoor report --names`: gives values of arguments the names that an enum of the program has for them. No
+ * recording of SPDK's format says which enum an argument has, and the argument's name does not prove it, so the
+ * user says it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static int by_value(const void *one, const void *other)
     return a->value < b->value ? -1 : a->value > b->value;
 }
 
-/* The enum with this name, or what a typedef with it stands for. */
+/* Finds the enum of a name, or for which a typedef of that name stands. */
 static const struct type *find_enum(struct names *names, const char *name)
 {
     struct text tag = {0};
@@ -65,7 +66,7 @@ static int name_values(struct names *names, const char *tracepoint, const char *
     return error ? error : named ? 0 : -ENOENT;
 }
 
-/* [TRACEPOINT:]ARGUMENT=ENUM, separated by commas. */
+/* Reads [TRACEPOINT:]ARGUMENT=ENUM, separated by commas. Returns 0, or -errno with the reason. */
 static int name_all(struct names *names, char *list)
 {
     int error = 0;
@@ -96,7 +97,7 @@ static int open_program(struct names *names, const struct dwarf_options *options
     return error;
 }
 
-/* Types are made in the arena, which gives up when there is no memory. */
+/* Does the work in an arena, which jumps here if memory runs out. */
 static int in_arena(struct names *names, struct arena *arena, char *list)
 {
     const struct dwarf_options options = {.arena = arena};

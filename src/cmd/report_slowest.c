@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `spoor report --slowest`: the objects with the longest life, each with its whole story. Reads the recording
- * twice. */
+/* `spoor report --slowest`: prints the objects with the longest lives, each with its whole story. The recording is
+ * read twice. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,14 +15,14 @@
 
 enum { LINES_MAX = 10000 };
 
-struct chapter { /* one story as it is told */
+struct chapter { /* one story while it is collected */
     struct text lines;
     struct event_printer printer;
     size_t line_count;
     uint64_t begun, ended; /* ns */
-    uint64_t before;       /* ns: its event before */
+    uint64_t before;       /* ns: time of its previous event */
     char before_name[64];
-    uint64_t longest; /* step, ns */
+    uint64_t longest; /* the longest step, ns */
     char longest_name[136];
     bool has_events;
 };
@@ -84,7 +84,8 @@ static void print_chapter(struct report *report, const struct object *object, co
     report_flush(report, false);
 }
 
-/* From the beginning again. What is about to be read is the same, unless somebody writes over it meanwhile. */
+/* Opens the recording once more, to read it from its beginning. It has the same events, unless a program has
+ * written over them meanwhile. */
 static int reopen(struct report *report)
 {
     struct text why = {0};
@@ -101,7 +102,7 @@ static int reopen(struct report *report)
         recording_close(again); /* the types of the objects that were found are indexes into the model */
         return -ESTALE;
     }
-    report_unread(report); /* of the first time that it was read */
+    report_unread(report); /* reports what the first reading missed */
     recording_close(report->recording);
     report->recording = again;
     objects_free(report->objects);
@@ -109,7 +110,7 @@ static int reopen(struct report *report)
     return report->objects ? 0 : -ENOMEM;
 }
 
-/* Index of the type that is called so, or has this letter; -1: none. */
+/* Returns the index of the type of this name or letter; -1: there is none. */
 static int find_type(const struct recording_model *model, const char *name)
 {
     for (size_t i = 0; i < model->object_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `spoor report --stats`: counts and rates of tracepoints, and how long objects take from one to the next. */
+/* `spoor report --stats`: prints counts and rates of tracepoints, and how long objects take from one to the next. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -154,7 +154,7 @@ static int print_tables(struct report *report, const struct latency_table *table
     return error;
 }
 
-/* --follow, on a terminal: the tables stand at the top of the screen. */
+/* Whether the tables are printed at the top of the screen, again and again: with --follow, on a terminal. */
 static bool is_on_screen(const struct report *report)
 {
     return report->options->follow && !report->options->json && !report->output.path && isatty(STDOUT_FILENO);
@@ -169,7 +169,7 @@ static int put_tables(struct report *report, const struct latency_table *table)
     return error;
 }
 
-/* As they are now, each second. */
+/* Prints the tables as they are now, once a second. */
 static int show_now(struct report *report, const struct latency_table *table, time_t *shown)
 {
     const time_t now = clock_seconds(CLOCK_MONOTONIC);

@@ -23,7 +23,7 @@ static void render(const struct options *options, const struct diagnostics *diag
     text->failed |= diagnostics->errors && !text->length;
 }
 
-/* Says that there is no memory even where there is none to say so. */
+/* Returns the text, or a message if memory ran out while it was made. */
 static const char *rendered(const struct text *text)
 {
     return text->failed ? "ERROR: there is not enough memory\n" : text_string(text);
@@ -43,7 +43,8 @@ static int fail(const char *what, const char *name, int error)
     return 1;
 }
 
-/* Who names a pipe of their own waits for its other end, as in a shell; after a second they learn what for. */
+/* A user who names a pipe may have to wait for its other end, as in a shell; after so many ms a message says for
+ * what. */
 enum { UNTOLD_MS = 1000 };
 
 static void report_waiting(const char *what, const char *name)
@@ -51,7 +52,7 @@ static void report_waiting(const char *what, const char *name)
     command_print(stderr, "NOTE: waiting for %s '%s'\n", what, name);
 }
 
-/* Before a writer has come there is nothing to poll for; without one a read would be the end. */
+/* Waits for the text of a script. Before a pipe has a writer, poll() waits, and a read would return the end. */
 static void wait_for_text(int descriptor, const char *name)
 {
     struct pollfd ready = {descriptor, POLLIN, 0};
@@ -61,7 +62,7 @@ static void wait_for_text(int descriptor, const char *name)
     poll(&ready, 1, -1);
 }
 
-/* The whole text of a file or of the standard input. */
+/* Reads the whole text of a file or of standard input. Returns 0 or errno. */
 int command_read_text(const char *name, struct text *text)
 {
     enum { LARGEST = 2 << 20 };
@@ -73,7 +74,7 @@ int command_read_text(const char *name, struct text *text)
     ssize_t got;
     int error = 0;
     wait_for_text(descriptor, is_file ? name : "standard input");
-    if (is_file && fcntl(descriptor, F_SETFL, 0)) /* from now on reads wait for the writer */
+    if (is_file && fcntl(descriptor, F_SETFL, 0)) /* from here on reads wait for the writer */
         error = errno;
     while (!error && (got = read(descriptor, part, sizeof part)) != 0 && text->length <= LARGEST) {
         if (got > 0)
@@ -86,8 +87,8 @@ int command_read_text(const char *name, struct text *text)
     return text->failed ? ENOMEM : error;
 }
 
-/* Messages while a trace runs. A reader of them that does not read holds nothing up: it is waited for once,
- * then what it cannot take at once is counted until it reads again. */
+/* Messages while a trace runs. A reader of them that does not read must not delay the trace: it is waited for once,
+ * and then messages that it cannot take at once are counted until it reads again. */
 enum { PATIENCE_MS = 200, PATIENCE_AT_END_MS = 100 };
 struct messages {
     size_t lost;
@@ -101,7 +102,7 @@ static void report(void *state, const char *text)
     messages->lost += messages->is_stuck;
 }
 
-/* After the trace: what was wrong with it, and whether something is missing. */
+/* Prints, after the trace, what was wrong with it, and whether messages are missing. */
 static void report_end(const struct options *options, const struct diagnostics *later,
                        struct messages *messages)
 {
@@ -138,7 +139,7 @@ static int print_would(void *state, const char *name, const char *details)
     return 0;
 }
 
-/* Opens a session and compiles; 0 or -errno, and a session in any case but -ENOMEM. */
+/* Opens a session and compiles. Returns 0 or -errno; *session is set in any case but -ENOMEM. */
 static int compile(struct options *options, const struct source *source, struct session **session)
 {
     options->session.source = source;
@@ -193,7 +194,8 @@ static int run(struct options *options, const struct source *source)
         session_probes(session, print_probe, NULL);
     else if (!error && !compiled_only) {
         struct diagnostics warnings = *session_diagnostics(session);
-        command_diagnose(options, &warnings); /* before the trace, so that nobody waits in vain */
+        /* printed before the trace, so that a user does not wait in vain */
+        command_diagnose(options, &warnings);
         error = session_run(session, &status);
         struct diagnostics later = *session_diagnostics(session);
         later.items += warnings.count;
@@ -206,7 +208,7 @@ static int run(struct options *options, const struct source *source)
     return error ? 1 : status;
 }
 
-/* With several programs each has a name of its own in messages. */
+/* Returns the name of a script in messages. With several programs each one has its own. */
 static const char *name_of(const struct options *options, const struct script_option *script,
                            struct text *name)
 {
@@ -263,7 +265,8 @@ static int run_sources(struct options *options, const struct source *sources, si
     return status;
 }
 
-/* A word that is no file is the name of a tool, if there is one. Its path is kept: messages name it. */
+/* Returns the path of a script: a file or, if there is none of that name, a tool. The tool's path is kept in
+ * `tool`, because messages name it. */
 static const char *script_or_tool(const char *file, struct text *tool)
 {
     struct stat status;

@@ -7,7 +7,8 @@
 
 static volatile int *stop_asked;
 
-/* A write may begin to wait after the signal that should have interrupted it: an alarm follows every 200 ms. */
+/* A write may begin to block after the signal that should have interrupted it, so that an alarm follows every 200
+ * ms. */
 static void stop(int signal)
 {
     static const struct itimerval often = {{0, 200000}, {0, 200000}};
@@ -24,7 +25,7 @@ void stop_on_signals(volatile int *asked)
     stop_asked = asked;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (signals[i] != SIGHUP || sigaction(SIGHUP, NULL, &before) ||
-            before.sa_handler != SIG_IGN) /* nohup */
+            before.sa_handler != SIG_IGN) /* nohup has set it */
             sigaction(signals[i], &action, NULL);
 }
 

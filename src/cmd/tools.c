@@ -11,7 +11,7 @@
 #include "base/open_foreign.h"
 #include "cmd/command.h"
 
-/* As in docs/tools.md. */
+/* The questions that tools answer, as in docs/tools.md. */
 static const struct {
     const char *question, *tools;
 } questions[] = {
@@ -46,7 +46,7 @@ void tools_each(void (*visit)(void *context, const char *name, const char *quest
 
 void tools_offer(struct nearest *nearest)
 {
-    /* The nearest keeps what it was offered: the copy lives as long as the process, which is about to end. */
+    /* struct nearest keeps pointers to candidates: the copy lives as long as the process, which is about to end. */
     for (size_t i = 0; i < QUESTIONS; i++) {
         char *copy = strdup(questions[i].tools), *rest = copy, *name;
         while (copy && (name = strsep(&rest, " ")))
@@ -62,7 +62,7 @@ static bool is_tool_name(const char *name)
     return *name && *name != '-';
 }
 
-/* DIRECTORY/BELOW/NAME.bt, where such a file is. */
+/* Whether there is a file DIRECTORY/BELOW/NAME.bt; `path` is then its path. */
 static bool is_there(struct text *path, const char *directory, const char *below, const char *name)
 {
     struct stat status;
@@ -72,7 +72,7 @@ static bool is_there(struct text *path, const char *directory, const char *below
            S_ISREG(status.st_mode);
 }
 
-/* In the directories of SPOOR_TOOLS, which are separated by colons. */
+/* Searches the directories of SPOOR_TOOLS, which are separated by colons. */
 static bool find_in_list(const char *name, struct text *path)
 {
     const char *list = getenv("SPOOR_TOOLS");
@@ -84,7 +84,8 @@ static bool find_in_list(const char *name, struct text *path)
     return is_found;
 }
 
-/* Beside the program: build/spoor and tools in the source tree, bin/spoor and share/spoor/tools where it is installed. */
+/* Searches beside the program: build/spoor and tools in the source tree, bin/spoor and share/spoor/tools where it
+ * is installed. */
 static bool find_beside_program(const char *name, struct text *path)
 {
     char program[PATH_MAX];
@@ -108,7 +109,7 @@ bool tool_find(const char *name, struct text *path)
            find_beside_program(name, path);
 }
 
-/* The comment that a script begins with, after the line that names its interpreter. */
+/* Prints the comment at the beginning of a script, behind the line that names its interpreter. */
 static void print_head(const char *script)
 {
     if (!strncmp(script, "#!", 2))

@@ -8,12 +8,13 @@
 #include "base/diagnostic.h"
 #include "base/text.h"
 
-/* The path of the tool's script. False: there is none of this name, in no directory that tools are looked for in:
- * those of SPOOR_TOOLS, the user's own, those of the source tree that the program was built in, the installed ones. */
+/* Finds the path of a tool's script. False: there is none of this name in SPOOR_TOOLS, the user's own directory,
+ * the source tree in which the program was built, and the installed one. */
 bool tool_find(const char *name, struct text *path);
-/* Prints the head of the tool's script: what it shows, and how it is run. 0, or -ENOENT, or why it cannot be read. */
+/* Prints the head of the tool's script: what it shows, and how it is run. Returns 0, -ENOENT if there is no such
+ * tool, or why it cannot be read. */
 int tool_help(const char *name);
-/* All that come with spoor, a line for each question that they answer. */
+/* Prints all tools that come with spoor, a line for each question that they answer. */
 void tools_list(FILE *out);
 void tools_each(void (*visit)(void *context, const char *name, const char *question), void *context);
 void tools_offer(struct nearest *nearest);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `spoor list`: tracepoints, and the USDT probes of a process or a file, as BCC's tplist prints them. */
+/* `spoor list`: prints tracepoints, and the USDT probes of a process or a file, as BCC's tplist does. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,11 +67,11 @@ static int list_tracepoints(struct options *options, struct arguments *arguments
 
 struct place_list {
     const struct arguments *arguments;
-    const char *shown; /* the file */
+    const char *shown; /* path of the file */
     size_t files, probes;
 };
 
-/* "-4@%eax" of the note, in words. */
+/* Prints an argument such as "-4@%eax" in words. */
 static void print_argument(const struct usdt_site *site, const struct usdt_argument *argument,
                            const struct usdt_declared *declared, unsigned number)
 {

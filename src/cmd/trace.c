@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `spoor trace SPEC…`: a line per event, as BCC's trace prints them. Writes a script; the session runs it. */
+/* `spoor trace SPEC…`: prints a line for each event, as BCC's trace does. It writes a script, which the session
+ * runs. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,15 +20,15 @@ struct arguments {
     int count;
 };
 
-/* One specification with what it prints. */
+/* A specification, and what it prints. */
 struct event {
     struct bcc_spec spec;
-    const char *predicate; /* NULL: none */
+    const char *predicate; /* NULL: there is none */
     size_t predicate_length;
-    struct text message, values; /* the format; ", value" for each */
+    struct text message, values; /* the format, and ", value" for each value */
 };
 
-/* FILE,FILE,… of -s. The texts live as long as the program. */
+/* Reads FILE,FILE,… of -s. The texts live as long as the process. */
 static int append_files(void *target, const struct option_value *value)
 {
     struct arguments *arguments = target;
@@ -90,7 +91,7 @@ static const struct option_rule rules[] = {
     {"-A", OPTION_EXCLUDES, "-f", "counts before there are messages, so give a predicate"},
 };
 
-/* False: the command is over, with *status. */
+/* Reads the arguments. False: the command is over, with *status. */
 static bool parse(struct arguments *arguments, struct options *options, int argc, char **argv, int *status)
 {
     struct command_arguments given;
@@ -112,7 +113,7 @@ static bool parse(struct arguments *arguments, struct options *options, int argc
 
 /* ---- specifications ---- */
 
-/* A value as its conversion wants it. */
+/* Writes a value as its conversion needs it. */
 static int write_value(struct event *event, const struct arguments *arguments, char conversion,
                        const char *text, size_t length)
 {
@@ -130,7 +131,7 @@ static int write_value(struct event *event, const struct arguments *arguments, c
     return 0;
 }
 
-/* The conversion that begins at a %: its length, and its letter. Only the forms that BCC has. */
+/* Returns the length of the conversion that begins at a %, and its letter. Only the forms that BCC has are read. */
 static size_t conversion_at(const char *text, size_t length, char *letter)
 {
     size_t used = 1;
@@ -140,7 +141,7 @@ static size_t conversion_at(const char *text, size_t length, char *letter)
     return used < length ? used + 1 : length;
 }
 
-/* "format", argument, … */
+/* Reads "format", argument, … */
 static int parse_message(struct event *event, const struct arguments *arguments, const char *text,
                          size_t length)
 {
@@ -202,7 +203,7 @@ static int parse_event(struct arena *arena, const struct arguments *arguments, c
     if (bcc_parse_spec(arena, text, length, &event->spec))
         return 1;
     text += length;
-    if (*text == '(') { /* at once behind the name: the parameters */
+    if (*text == '(') { /* the parameters follow the name without a space */
         size_t used = bcc_until(text + 1, strlen(text + 1), ")");
         if (text[1 + used] != ')')
             return bcc_fail(event->spec.text, "the parameters' closing parenthesis is missing");
@@ -239,7 +240,7 @@ static void write_columns(struct text *script, const struct arguments *arguments
                 is_trivial ? "" : "-");
 }
 
-/* The conditions of an event, joined by &&; nothing for none. */
+/* Writes the conditions of an event, joined by &&; nothing if there are none. */
 static int write_conditions(struct text *out, const struct arguments *arguments, const struct event *event)
 {
     size_t begin = out->length;
@@ -279,7 +280,7 @@ static void write_print(struct text *out, const struct arguments *arguments, con
     size_t width = strlen(function) > FUNCTION_WIDTH ? strlen(function) : FUNCTION_WIDTH;
     bool time = arguments->time && !arguments->timestamp;
     if (arguments->contains) {
-        /* Where the message begins: all columns before it have a known width. */
+        /* The column at which the message begins: all columns before it have a known width. */
         size_t from = COMMON_COLUMNS + width + 1 + (arguments->cpu ? 4 : 0) +
                       (!arguments->time && !arguments->timestamp ? 0
                        : arguments->unix_time                    ? 18
@@ -308,7 +309,7 @@ static void write_print(struct text *out, const struct arguments *arguments, con
     text_add(out, ");\n");
 }
 
-/* -A: what print_rows() makes lines of at the end. */
+/* With -A, writes the counting of an event, of which print_rows() makes lines at the end. */
 static void write_count(struct text *out, const struct arguments *arguments, const struct event *event,
                         unsigned number)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --help, made of a command's table. */
+/* Prints --help, which is made of a command's table. */
 #include <string.h>
 
 #include "base/text.h"
@@ -8,7 +8,7 @@
 
 enum { HEAD_COLUMNS_MIN = 26, LINE_COLUMNS = 110 };
 
-/* Columns that UTF-8 takes: each character one. */
+/* Returns how many columns a text in UTF-8 takes, one for each character. */
 static size_t columns(const char *text, size_t length)
 {
     size_t count = 0;
@@ -17,7 +17,7 @@ static size_t columns(const char *text, size_t length)
     return count;
 }
 
-/* A head, then its explanation in a column of its own, whose lines end between words. */
+/* Writes a head, and behind it its explanation in a column of its own, whose lines end between words. */
 static void write_entry(struct text *out, const char *indentation, const char *head, size_t width,
                         const char *help)
 {
@@ -42,7 +42,7 @@ static void write_entry(struct text *out, const char *indentation, const char *h
     text_char(out, '\n');
 }
 
-/* "-p, --pid PID"; the names stand in one column. */
+/* Writes "-p, --pid PID"; the names are in one column. */
 static void write_head(struct text *head, const struct option_row *row)
 {
     text_clear(head);

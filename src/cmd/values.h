@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers, sizes and times of the command line: one parser for each. All take a whole text, and return false where it is
- * none of them or too large; nothing is printed. */
+/* Numbers, sizes and times of the command line, with one parser for each. All read a whole text, and return false
+ * if it is no such value, or too large. Nothing is printed. */
 #ifndef SPOOR_CMD_VALUES_H
 #define SPOOR_CMD_VALUES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Decimal, or 0x… */
+/* Reads a number: decimal, or 0x… */
 bool value_number(const char *text, uint64_t *number);
-/* A number of bytes that is not 0: 4096, 64K, 10M, 1G */
+/* Reads a number of bytes that is not 0: 4096, 64K, 10M, 1G. */
 bool value_size(const char *text, uint64_t *bytes);
-/* "90s", "1.5ms"; units are ns, us, ms, s, m, h and d. A number without a unit counts what `bare` says. */
+/* Reads "90s", "1.5ms"; units are ns, us, ms, s, m, h and d. The unit of a number without one is `bare`. */
 bool value_time(const char *text, uint64_t bare, uint64_t *nanoseconds);
 
 #endif

@@ -40,7 +40,7 @@ static const char *const notes[CONVERT_NOTES] = {
 
 const char *convert_note_text(enum convert_note note, bool *is_alone)
 {
-    *is_alone = note == CONVERT_CLOCK; /* there is one or none */
+    *is_alone = note == CONVERT_CLOCK; /* this one is said without a number */
     return notes[note];
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recording in the other format: spoor's in SPDK's, SPDK's in spoor's; of SPDK's format also what was drained or
- * is still being written, as a file that its own reader takes.
+/* Converts a recording to the other format: spoor's to SPDK's, SPDK's to spoor's. A recording of SPDK's format that
+ * was drained or is still being written also becomes a file that SPDK's own reader takes.
  *
- * Events go over as they are read (reader.h), one by one: memory does not grow with their number. What the other format
- * has no place for is counted, each kind in a note of its own. What is missing in the recording is missing visibly
- * in the file: SPDK's format gets events that say so (SPDK_MARK in spdk.h), spoor's gaps in its numbers. */
+ * Events are converted one by one as they are read (reader.h), so that memory does not grow with their number. What
+ * the other format cannot express is counted, each kind in a note of its own. What is missing in the recording is
+ * visibly missing in the file: SPDK's format gets events that say so (SPDK_MARK in spdk.h), spoor's gets gaps in
+ * its numbers. */
 #ifndef SPOOR_EXPORT_CONVERT_H
 #define SPOOR_EXPORT_CONVERT_H
 
@@ -45,42 +46,43 @@ enum convert_note {
 
 struct convert_result {
     uint64_t events;
-    uint64_t notes[CONVERT_NOTES]; /* how many of each; 0: there is nothing to say */
+    uint64_t notes[CONVERT_NOTES]; /* how many there are of each; 0: it is not said */
 };
 
-/* What a note says, behind its number; *is_alone: there is no number to be said. */
+/* Returns the text of a note, which follows its number; *is_alone: the text is said without a number. */
 const char *convert_note_text(enum convert_note note, bool *is_alone);
 
 struct convert_job {
-    struct recording *recording; /* opened whole, and at its beginning */
+    struct recording *recording; /* opened with option `whole`, and at its beginning */
     const struct recording_model *model;
-    int file;                 /* empty, and can be written at any place */
-    const volatile int *stop; /* somebody wants it to end */
+    int file;                 /* an empty file, which can be written at any place */
+    const volatile int *stop; /* becomes true when the conversion is to end */
     struct convert_result *result;
-    struct text *why; /* after an error: the reason */
+    struct text *why; /* after an error, the reason */
 };
 
-/* 0, -EINTR, or -errno with the reason. */
+/* Converts a recording. Returns 0, -EINTR if it was stopped, or -errno with the reason. */
 typedef int convert_function(const struct convert_job *job);
 convert_function convert_to_spdk, convert_to_spoor;
 
 /* ---- for both ---- */
 
-struct convert_threads { /* in the order of their first events */
+struct convert_threads { /* threads in the order of their first events */
     struct convert_thread_place {
         uint32_t id, index;
-    } * places; /* in ascending order of id */
+    } * places; /* sorted by id */
     uint32_t count, room;
 };
 
-/* The index of a thread, a new one for one that was not met: then it is the old count. -1: there is no memory. */
+/* Returns the index of a thread; for one that was not met before a new one, which is the previous count. -1: memory
+ * ran out. */
 int64_t convert_thread(struct convert_threads *threads, uint32_t id);
 void convert_threads_free(struct convert_threads *threads);
-/* What is missing, into the notes: when all events were read. */
+/* Counts in the notes what is missing. To be called when all events have been read. */
 void convert_count_missing(const struct recording *recording, struct convert_result *result);
-/* Could all of it be read? 0, or -errno with the reason. */
+/* Checks that all of a recording could be read. Returns 0, or -errno with the reason. */
 int convert_check_read(const struct recording *recording, struct text *why);
-/* A file is as long as its tables say, also when the last of them are empty. */
+/* Makes a file as long as its tables say, even if the last of them are empty. */
 int convert_set_length(int file, uint64_t length, struct text *why);
 int convert_write(int file, const void *bytes, size_t length, uint64_t offset, struct text *why);
 

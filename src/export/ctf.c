@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The Common Trace Format, version 1.8: a directory with one stream for each ring, and `metadata`, which
- * describes them. A stream is packets, each of them gathered here until it is large enough, or until events
- * are missing before the next: a reader takes the number of those from the difference between two packets. */
+/* The Common Trace Format, version 1.8: a directory with one stream for each ring, and `metadata`, which describes
+ * them. A stream consists of packets. Each is collected here until it is large enough, or until events are missing
+ * before the next: readers compute their number from the difference between two packets. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -19,13 +19,13 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the metadata says so")
 enum { PACKET_MUCH = 1 << 16 };
 
 struct stream {
-    struct text packet; /* room for its head, then events; empty: none begun */
+    struct text packet; /* space for its head, then events; empty: no packet was begun */
     uint64_t begin, end, number, discarded;
 };
 struct ctf {
-    struct stream *streams; /* by ring */
+    struct stream *streams; /* by the number of the ring */
     size_t stream_room;
-    struct text label; /* scratch */
+    struct text label; /* a buffer for one label */
 };
 
 static void put(struct text *out, const void *bytes, size_t length)
@@ -33,7 +33,7 @@ static void put(struct text *out, const void *bytes, size_t length)
     text_append(out, bytes, length);
 }
 
-/* A string ends with its NUL: one inside would end it earlier. */
+/* Appends a string, which ends with its NUL: one inside would end it earlier. */
 static void put_string(struct text *out, const char *bytes, size_t length)
 {
     text_append(out, bytes, strnlen(bytes, length));
@@ -88,7 +88,7 @@ static void begin_packet(struct stream *stream, uint64_t time)
     stream->begin = time;
 }
 
-/* How many are missing before the first packet is known when there is one before it. */
+/* Writes an empty packet before the first one, so that a reader can compute how many events are missing before it. */
 static int write_beginning(struct export *export, size_t ring, uint64_t time)
 {
     struct ctf *ctf = export->state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The description of the streams, in CTF's own language. Names of fields begin with an underscore, as the
- * format's readers expect (they take it away), so that none is a keyword. */
+/* The description of the streams, in CTF's own language. Names of fields begin with an underscore, which readers of
+ * the format remove, so that none is a keyword. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static void put_quoted(struct text *out, const char *name)
     text_char(out, '"');
 }
 
-/* A name as an identifier, different from those of the arguments before it. */
+/* Writes an argument's name as an identifier that is different from those of the arguments before it. */
 static void put_field_name(struct text *out, const struct recording_tracepoint *tracepoint, unsigned index)
 {
     const char *name = tracepoint->arguments[index].name;

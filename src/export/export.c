@@ -44,7 +44,7 @@ int export_event(struct export *export, const struct recording_event *event, con
 {
     enum { MUCH = 1 << 16 };
     const uint64_t time = recording_time(export->recording, event->stamp);
-    if (time > export->last) /* else the recording is damaged */
+    if (time > export->last) /* an earlier time means that the recording is damaged */
         export->last = time;
     const int error = export->format->event(export, &(struct export_event){event, step, export->last});
     return error ? error : flush(export, MUCH);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Folded stacks, for flame graphs: owner;type;stage and nanoseconds. A stage is the time from one event of an
- * object to its next, and has the name of the first. The stages of an object that is related to another one
- * stand below the stage in which the other was when they began, and their time is taken off there.
+ * object to its next, and has the name of the first one. If an object is related to another one, its stages are
+ * below the stage in which the other one was when they began, and their time is subtracted there.
  *
- * Memory grows with the number of different stacks and of objects that live at a time, both of them bounded.
- */
+ * Memory grows with the number of different stacks and with that of objects that live at a time, which are both
+ * bounded. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,31 +15,31 @@
 #include "export/living.h"
 
 enum {
-    DEPTH_MAX = 16, /* deeper ones begin at their owner again: relations may go round in circles */
+    DEPTH_MAX = 16, /* deeper ones begin at their owner again, because relations may go round in circles */
     NODES_MAX = 1 << 16,
     COVERS_MAX = 8,
 };
 
 struct node {
-    const struct node *parent; /* NULL: an owner */
-    char *label;               /* of an owner */
+    const struct node *parent; /* NULL: it is an owner */
+    char *label;               /* label of an owner */
     int16_t type;
     const struct recording_tracepoint *stage;
     unsigned depth;
-    uint64_t weight; /* ns, without what stands below */
+    uint64_t weight; /* ns, without those of nodes below */
 };
 
-struct cover { /* a time in which related objects were in stages of theirs */
+struct cover { /* a time in which related objects were in stages of their own */
     uint64_t from, to;
 };
 
 struct life {
     struct living living;
-    struct node *node;               /* of its stage */
-    uint64_t begun, since;           /* ns: the object, its stage */
+    struct node *node;               /* node of its stage */
+    uint64_t begun, since;           /* when the object and its stage began, ns */
     int16_t parent_type;             /* -1: none */
-    uint64_t parent;                 /* id */
-    struct cover covers[COVERS_MAX]; /* of this stage, apart from each other, in order of time */
+    uint64_t parent;                 /* id of the parent */
+    struct cover covers[COVERS_MAX]; /* of this stage, sorted by time; they do not overlap */
     unsigned cover_count;
 };
 
@@ -47,9 +47,9 @@ struct folded {
     const struct recording *recording;
     const struct recording_model *model;
     struct living_table living;
-    struct table owners, stages; /* of struct node, by label and by struct stage_key */
-    struct node other;           /* when there are too many */
-    struct text label;           /* scratch */
+    struct table owners, stages; /* struct node, by label and by struct stage_key */
+    struct node other;           /* stands for all others, when there are too many */
+    struct text label;           /* a buffer for one label */
 };
 
 struct stage_key {
@@ -118,7 +118,8 @@ static struct node *stage_node(struct folded *folded, const struct life *life,
 
 /* ---- times ---- */
 
-/* Of stages that end now, in order: a later one may begin before those that came earlier. */
+/* Adds a time that is covered by a related object's stage. Stages come in the order of their ends: a later one may
+ * begin before earlier ones did. */
 static void cover(struct life *life, uint64_t from, uint64_t to)
 {
     from = from > life->since ? from : life->since;
@@ -128,7 +129,8 @@ static void cover(struct life *life, uint64_t from, uint64_t to)
         const uint64_t earlier = life->covers[--life->cover_count].from;
         from = earlier < from ? earlier : from;
     }
-    if (life->cover_count == COVERS_MAX) { /* the gap between the two oldest is given up */
+    /* the gap between the two oldest covers is counted as covered, too */
+    if (life->cover_count == COVERS_MAX) {
         life->covers[1].from = life->covers[0].from;
         memmove(life->covers, life->covers + 1, (COVERS_MAX - 1) * sizeof *life->covers);
         life->cover_count--;
@@ -143,7 +145,7 @@ static void end_stage(struct folded *folded, struct life *life, uint64_t time)
     for (unsigned i = 0; i < life->cover_count; i++)
         covered += life->covers[i].to - life->covers[i].from;
     life->node->weight += time - life->since - covered;
-    if (parent && parent->begun <= life->since) /* and not another one with the same id */
+    if (parent && parent->begun <= life->since) /* it is the same object, and not a later one with its id */
         cover(parent, life->since, time);
 }
 
@@ -162,7 +164,7 @@ static struct life *begin_life(struct folded *folded, const struct export_event 
     return life;
 }
 
-/* The first relation to an object that is alive stays. */
+/* Finds the parent of an object: the first one that lives and to which it is related. */
 static void find_parent(const struct folded *folded, struct life *life, const struct object_step *step)
 {
     for (unsigned i = 0; i < step->related_count && life->parent_type < 0; i++) {
@@ -194,7 +196,7 @@ static int event(struct export *export, const struct export_event *at)
     if (own->type < 0)
         return 0;
     struct life *life = (struct life *)living_find(&folded->living, own->type, own->id);
-    if (life && at->step->is_first) { /* how long its last stage took is not known */
+    if (life && at->step->is_first) { /* it is unknown how long its last stage took */
         living_remove(&folded->living, &life->living);
         life = NULL;
     }
@@ -214,7 +216,7 @@ static int event(struct export *export, const struct export_event *at)
     return life->node && !folded->label.failed ? 0 : -ENOMEM;
 }
 
-/* In a level's name a semicolon would be the end of it. */
+/* Writes the name of a level, in which a semicolon would end it. */
 static void put_level(struct text *out, const char *name)
 {
     for (; *name; name++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The objects that are alive in an export, each with what its format keeps about it. Bounded: when very many
- * are, the one that nothing was heard of for longest has to go. */
+/* The objects that live in an export, each with what its format keeps about it. Their number is bounded: when there
+ * are very many, the one without events for the longest time is removed. */
 #ifndef SPOOR_EXPORT_LIVING_H
 #define SPOOR_EXPORT_LIVING_H
 
@@ -13,25 +13,26 @@ enum { LIVING_MAX = 1 << 18 };
 struct living { /* first member of a format's own struct */
     uint64_t id;
     int16_t type;
-    struct living *chain;         /* in its bucket */
-    struct living *newer, *older; /* in order of when it was last touched */
+    struct living *chain;         /* the next one in its bucket */
+    struct living *newer, *older; /* the order in which they were last touched */
 };
 
 struct living_table {
-    struct living **buckets; /* LIVING_BUCKETS of them, made with the first */
+    struct living **buckets; /* LIVING_BUCKETS of them, made with the first object */
     struct living *newest, *oldest;
     size_t count;
 };
 
-/* NULL: not there. Does not touch it. */
+/* Finds an object; NULL: it is not there. Does not touch it. */
 struct living *living_find(const struct living_table *table, int16_t type, uint64_t id);
-/* Was heard of now. */
+/* Makes an object the one that had an event last. */
 void living_touch(struct living_table *table, struct living *living);
-/* Who has to go before another one may be added; NULL: there is room. */
+/* Returns the object that must be removed before another one is added; NULL: there is room. */
 struct living *living_surplus(const struct living_table *table);
-/* `living` from malloc; it belongs to the table then. 0 or -ENOMEM. There must be none with this id. */
+/* Adds an object of that type and id, of which there must be none. `living` comes from malloc and belongs to the
+ * table from then on. Returns 0 or -ENOMEM. */
 int living_add(struct living_table *table, struct living *living, int16_t type, uint64_t id);
-void living_remove(struct living_table *table, struct living *living); /* and frees it */
+void living_remove(struct living_table *table, struct living *living); /* removes the object and frees it */
 void living_free(struct living_table *table);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Perfetto's trace format: packets of track events.
  *
- * One recorded event is one packet that has the event's name, its group as category and its arguments as
- * debug annotations. An event about an object goes to the object's track: the object is a slice, and in it
- * each stage, from an event to the next, is another. Tracks of objects are lanes: an object takes a free one
- * of its type and owner, so that there are as many as there are objects at a time; the viewer shows those of
- * a type as one. Events about no object are instants on their thread's track. An event that names a related
- * object draws an arrow between the two, which takes an instant on the other's lane.
+ * One recorded event is one packet that has the event's name, its group as category and its arguments as debug
+ * annotations. An event about an object is put on the object's track: the object is a slice, and in it each stage,
+ * from an event to the next, is another. Tracks of objects are lanes: an object takes a free one of its type and
+ * owner, so that there are as many as objects live at a time; the viewer shows those of a type as one. Events about
+ * no object are instants on their thread's track. An event that names a related object draws an arrow between the
+ * two, which needs an instant on the other one's lane.
  *
  * Numbers of fields are those of Perfetto's trace_packet.proto and the files that it includes. */
 #include <errno.h>
@@ -77,43 +77,43 @@ enum flags { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
 enum { CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6, SEQUENCE = 1 };
 
 enum {
-    TRACKS_MAX = 16384, /* of threads, and of owners; further ones share the process's */
-    ROOT = 1,           /* uuid of the process's track */
+    TRACKS_MAX = 16384, /* tracks of threads, and of owners; further ones share that of the process */
+    ROOT = 1,           /* the uuid of the process's track */
 };
 
 struct lane {
     uint64_t uuid;
     struct lanes *home;
-    struct lane *next; /* free, or all */
+    struct lane *next; /* the next free one */
     struct lane *next_of_all;
 };
-struct lanes { /* of the objects of one type that one owner has */
+struct lanes { /* lanes of the objects of one type that one owner has */
     uint64_t parent;
     struct lane *free;
 };
-struct place { /* a thread, or an owner */
+struct place { /* the track of a thread or an owner */
     uint64_t uuid;
     struct place *next;
-    struct lanes *lanes; /* by type; NULL: none yet */
+    struct lanes *lanes; /* by type of object; NULL: it has none yet */
 };
 struct life {
     struct living living;
     struct lane *lane;
-    uint64_t last; /* ns: its newest event */
+    uint64_t last; /* time of its newest event, ns */
     bool has_stage;
 };
 struct perfetto {
     const struct recording *recording;
     const struct recording_model *model;
     struct living_table living;
-    struct table threads, owners; /* of struct place */
+    struct table threads, owners; /* struct place, by thread and by owner */
     struct place *places;         /* all */
     struct lane *lanes;           /* all */
     struct place root;
-    uint64_t uuids, flows; /* given so far */
+    uint64_t uuids, flows; /* how many have been given */
     uint8_t interned[65536 / 8];
     bool has_explicit_ends[256]; /* by type of object */
-    struct text label;           /* scratch */
+    struct text label;           /* a buffer for one label */
 };
 
 /* ---- packets ---- */
@@ -126,7 +126,7 @@ static size_t open_packet(struct text *out, uint64_t flags)
     return packet;
 }
 
-struct packet { /* with a track event */
+struct packet { /* a packet with a track event */
     size_t packet, event;
 };
 
@@ -162,7 +162,7 @@ static void put_string(struct text *out, unsigned field, const char *string)
     proto_string(out, field, string, strlen(string));
 }
 
-/* A track below another; of a name only. */
+/* Writes a track with a name, below another one. */
 static void put_track(struct text *out, uint64_t uuid, uint64_t parent, const char *name, size_t length)
 {
     const size_t packet = open_packet(out, 0), track = proto_open(out, PACKET_TRACK);
@@ -199,7 +199,7 @@ static uint64_t argument_id(const struct recording_tracepoint *tracepoint, unsig
     return (uint64_t)tracepoint->id * OF_ONE + argument + 1;
 }
 
-/* Names stand in the trace once, before they are used. */
+/* Writes the name of a tracepoint, which is in the trace once, before it is used. */
 static void intern(struct perfetto *perfetto, struct text *out, const struct recording_tracepoint *tracepoint)
 {
     uint8_t *known = &perfetto->interned[(tracepoint->id & 0xffff) / 8];
@@ -261,7 +261,7 @@ static void put_text_note(struct text *out, const char *name, const char *bytes,
     proto_close(out, annotation);
 }
 
-/* What the event says, into a packet for it. */
+/* Writes name, category and arguments of an event into its packet. */
 static void put_event(struct perfetto *perfetto, struct text *out, const struct export_event *at)
 {
     const struct recording_event *event = at->event;
@@ -309,7 +309,7 @@ static struct place *thread_place(struct perfetto *perfetto, struct text *out,
     place = make_place(perfetto, &perfetto->threads, &event->thread, sizeof event->thread);
     if (!place)
         return NULL;
-    const bool is_lcore = recording_is_spdk(perfetto->recording); /* no id of a thread */
+    const bool is_lcore = recording_is_spdk(perfetto->recording); /* an lcore has no thread id */
     if (is_lcore || !perfetto->model->pid) {
         text_clear(&perfetto->label);
         text_printf(&perfetto->label, "%s %" PRIu32 "%s%s", is_lcore ? "lcore" : "thread", event->thread,
@@ -331,7 +331,7 @@ static struct place *thread_place(struct perfetto *perfetto, struct text *out,
     return place;
 }
 
-/* An id that is given to somebody else becomes another owner. */
+/* Returns the track of an event's owner. An id that was given to another owner is another track. */
 static struct place *owner_place(struct perfetto *perfetto, struct text *out,
                                  const struct recording_event *event)
 {
@@ -409,7 +409,7 @@ static struct life *begin_life(struct perfetto *perfetto, struct text *out, cons
     return life;
 }
 
-/* The other end of an arrow: on the lane of the related object. */
+/* Writes the other end of an arrow, on the lane of the related object. */
 static void put_related(struct perfetto *perfetto, struct text *out, const struct export_event *at,
                         const struct life *related, enum field field, uint64_t flow)
 {
@@ -429,7 +429,7 @@ static int put_object_event(struct perfetto *perfetto, struct text *out, const s
     struct life *life = (struct life *)living_find(&perfetto->living, step->own.type, step->own.id);
     const struct life *related[RECORDING_RELATIONS_MAX];
     unsigned related_count = 0;
-    if (life && step->is_first) { /* its end is not in the export */
+    if (life && step->is_first) { /* the end of the one before is not in the export */
         end_life(perfetto, out, life, life->last);
         life = NULL;
     }
@@ -446,7 +446,8 @@ static int put_object_event(struct perfetto *perfetto, struct text *out, const s
     life->last = at->time;
     if (life->has_stage)
         end_slice(out, at->time, life->lane->uuid);
-    /* To an object that begins, from one that goes on: an arrow begins at what stands first. */
+    /* To an object that begins the arrow comes from the related one: an arrow begins at the event that is written
+     * first. */
     const uint64_t flow = perfetto->flows;
     perfetto->flows += related_count;
     for (unsigned i = 0; i < related_count && is_first; i++)
@@ -543,7 +544,8 @@ static int event(struct export *export, const struct export_event *at)
     return perfetto->label.failed ? -ENOMEM : error;
 }
 
-/* What still lives goes on beyond the end. Where nobody ever says that an object ends, its last event is. */
+/* Writes the end. Objects that live go on beyond it; if no event ever says that an object ends, its last event is
+ * its end. */
 static int end(struct export *export)
 {
     struct perfetto *perfetto = export->state;

@@ -36,7 +36,7 @@ void proto_number(struct text *out, unsigned field, uint64_t value)
 
 void proto_signed(struct text *out, unsigned field, int64_t value)
 {
-    proto_number(out, field, (uint64_t)value); /* int64, not the zigzag of sint64 */
+    proto_number(out, field, (uint64_t)value); /* an int64, and not the zigzag encoding of sint64 */
 }
 
 void proto_fixed(struct text *out, unsigned field, uint64_t value)
@@ -72,7 +72,8 @@ void proto_string(struct text *out, unsigned field, const char *bytes, size_t le
     proto_close(out, opened);
 }
 
-/* One byte is kept for the length. Most messages are shorter than 128 bytes; a longer one is moved. */
+/* Begins a message, with one byte for its length. Most messages are shorter than 128 bytes; a longer one is moved
+ * when it is closed. */
 size_t proto_open(struct text *out, unsigned field)
 {
     put_key(out, field, WIRE_BYTES);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Protocol buffers as bytes: a field is its number and kind, then a number of variable length, 8 bytes, or a
+/* Protocol buffers as bytes: a field is its number and kind, followed by a number of variable length, 8 bytes, or a
  * length and as many bytes. */
 #ifndef SPOOR_EXPORT_PROTO_H
 #define SPOOR_EXPORT_PROTO_H
@@ -11,11 +11,11 @@
 
 void proto_number(struct text *out, unsigned field, uint64_t value);
 void proto_signed(struct text *out, unsigned field, int64_t value);
-void proto_fixed(struct text *out, unsigned field, uint64_t value); /* 8 bytes; also of a double */
+void proto_fixed(struct text *out, unsigned field, uint64_t value); /* 8 bytes; for a double, too */
 void proto_bytes(struct text *out, unsigned field, const char *bytes, size_t length);
-/* As proto_bytes; what is no UTF-8 is replaced: readers refuse such strings. */
+/* As proto_bytes(), with what is no UTF-8 replaced, because readers refuse such strings. */
 void proto_string(struct text *out, unsigned field, const char *bytes, size_t length);
-/* A message inside: everything until proto_close, which is given what proto_open returned. */
+/* Begins a message inside of another one. It ends with proto_close(), which is given what proto_open() returned. */
 size_t proto_open(struct text *out, unsigned field);
 void proto_close(struct text *out, size_t opened);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recording's events as SPDK's histories: a thread, or an lcore, is one; no ring, but as long as its events are.
+/* Writes a recording's events as SPDK's histories. Each thread, or lcore, has one, which is no ring but has room
+ * for all its events.
  *
- * The events are gone through twice: how long texts are and how many events there are says how long the histories are,
- * and they stand one behind the other. SPDK's reader keeps one event for each time of an lcore, so a mark of what is
- * missing has a time of its own. */
+ * The events are read twice: their number and the length of their texts decide how long the histories are, which
+ * follow one another. SPDK's reader keeps one event for each time of an lcore, so that a mark of what is missing
+ * has a time of its own. */
 #include "export/to_spdk.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include "base/vector.h"
 
 enum {
-    BUFFERED = 64, /* slots */
+    BUFFERED = 64, /* slots that are written at once */
     ARGUMENTS_BYTES = SPDK_ARGUMENTS * 255,
     MARK_BYTES = SPDK_MARK_ARGUMENTS * sizeof(uint64_t),
 };
@@ -25,7 +26,7 @@ static unsigned slots_of(unsigned bytes)
     return bytes <= inside ? 1 : 1 + (bytes - inside + SPDK_CONTINUATION_BYTES - 1) / SPDK_CONTINUATION_BYTES;
 }
 
-/* ---- the first time: how much there is ---- */
+/* ---- the first reading: how much there is ---- */
 
 static struct to_lcore *lcore_of(struct to_spdk *to, uint32_t thread)
 {
@@ -34,14 +35,14 @@ static struct to_lcore *lcore_of(struct to_spdk *to, uint32_t thread)
     if (index < 0 || index < before)
         return index < 0 ? NULL : &to->lcores[index];
     if (!vector_make_room(to->lcores, before, to->lcore_room)) {
-        to->threads.count = before; /* its lcore is not there */
+        to->threads.count = before; /* the thread has no lcore */
         return NULL;
     }
     struct to_lcore *lcore = &to->lcores[index];
     *lcore = (struct to_lcore){.number = thread, .counts = calloc(TO_IDS, sizeof *lcore->counts)};
     if (!lcore->counts)
         return NULL;
-    lcore->counts[to->mark] = 1; /* which begins it */
+    lcore->counts[to->mark] = 1; /* the mark that begins it */
     return lcore;
 }
 
@@ -55,7 +56,7 @@ static void look_at_arguments(struct to_tracepoint *planned, const struct record
         }
 }
 
-/* Which type an owner is, SPDK's format says with the tracepoint: it is that of the first. */
+/* Notes the type of a tracepoint's owner. In SPDK's format the tracepoint says it, so that the first owner counts. */
 static void look_at_owner(struct to_spdk *to, struct to_tracepoint *planned,
                           const struct recording_event *event)
 {
@@ -98,7 +99,7 @@ static int look(struct to_spdk *to)
     return *to->job->stop ? -EINTR : got;
 }
 
-/* What is missing behind all events, or when there are none. */
+/* Counts what is missing behind all events, or if there are none. */
 static int look_at_rest(struct to_spdk *to)
 {
     const uint64_t *notes = to->job->result->notes;
@@ -111,9 +112,9 @@ static int look_at_rest(struct to_spdk *to)
     return 0;
 }
 
-/* ---- between: where everything will be ---- */
+/* ---- between: where everything is placed ---- */
 
-/* A thread of SPDK's is an lcore and keeps its number. */
+/* Gives lcores their numbers. A thread of an SPDK recording is an lcore and keeps its number. */
 static unsigned number_lcores(struct to_spdk *to)
 {
     unsigned most = 0;
@@ -166,7 +167,7 @@ static int place_histories(struct to_spdk *to, unsigned lcores, uint64_t *end)
     return error;
 }
 
-/* ---- the second time: the events ---- */
+/* ---- the second reading: the events ---- */
 
 static int flush(struct to_spdk *to, struct to_lcore *lcore)
 {
@@ -193,7 +194,7 @@ static int put_slot(struct to_spdk *to, struct to_lcore *lcore, const void *slot
     return lcore->buffered == BUFFERED ? flush(to, lcore) : 0;
 }
 
-/* An event whose arguments lie end to end. */
+/* Writes an event, whose arguments follow one another without gaps. */
 static int put_slots(struct to_spdk *to, struct to_lcore *lcore, struct spdk_slot *first,
                      const uint8_t *bytes, unsigned count)
 {
@@ -218,7 +219,7 @@ static int put_mark(struct to_spdk *to, struct to_lcore *lcore, uint64_t time,
     return put_slots(to, lcore, &slot, (const uint8_t *)missing, MARK_BYTES);
 }
 
-/* A text in `room` bytes; the last is a NUL if it was declared here and not by SPDK's program. */
+/* Writes a text into `room` bytes. The last one is a NUL if spoor declared the argument, and not SPDK's program. */
 static void put_text(struct to_spdk *to, const char *text, uint32_t length, bool is_ended, uint8_t *field,
                      unsigned room)
 {
@@ -254,7 +255,7 @@ static void put_argument(struct to_spdk *to, const struct recording_event *event
     }
 }
 
-/* The mark before an event: one that begins the lcore, one for a gap, or none. */
+/* Writes the mark before an event: one that begins the lcore, one for a gap, or none. */
 static int put_missing(struct to_spdk *to, struct to_lcore *lcore, uint64_t time, uint64_t lost)
 {
     const bool begins = !lcore->last, tells_all = begins && lcore == to->lcores;
@@ -274,7 +275,7 @@ static int put_event(struct to_spdk *to, const struct recording_event *event)
     if (index < 0 || index >= known)
         return index < 0 ? -ENOMEM : changed(to);
     struct to_lcore *lcore = &to->lcores[index];
-    uint64_t time = event->stamp ? event->stamp : 1; /* 0 is no event there */
+    uint64_t time = event->stamp ? event->stamp : 1; /* 0 means that there is no event */
     if (time < lcore->last) {
         to->job->result->notes[CONVERT_TIMES]++;
         time = lcore->last;
@@ -299,7 +300,7 @@ static int put_event(struct to_spdk *to, const struct recording_event *event)
     return put_slots(to, lcore, &slot, bytes, at);
 }
 
-/* What is missing behind all events, and what is still in buffers. */
+/* Writes what is missing behind all events, and what is still in buffers. */
 static int put_rest(struct to_spdk *to)
 {
     const uint64_t *notes = to->job->result->notes;
@@ -333,7 +334,7 @@ static int put_events(struct to_spdk *to)
 
 /* ---- both ---- */
 
-/* Of a file that somebody changes the second look may find other declarations. */
+/* Whether the second reading found the same declarations. It may not, if the file is changed meanwhile. */
 static bool is_as_planned(const struct to_spdk *to, const struct recording_model *model)
 {
     if (model->tracepoint_room != to->job->model->tracepoint_room)

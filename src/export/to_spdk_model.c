@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recording's declarations and owners as SPDK's tables, which its reader looks things up in by their place: type n
- * is the nth item, tracepoint n the nth. */
+/* Writes a recording's declarations and owners as SPDK's tables, in which SPDK's reader looks things up by their
+ * place: type n is the nth item, and so is tracepoint n. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,13 +13,14 @@ enum {
     MAIN_BYTES = 512,
     TYPES = 256,
     MASKS = TO_IDS / SPDK_IN_GROUP,
-    STRING_MAX = 255, /* bytes of an argument, with the NUL */
+    STRING_MAX = 255, /* the largest string argument, with its NUL */
     REAL_BYTES = 25,  /* -1.7976931348623157e+308 */
 };
 
 /* ---- ids ---- */
 
-/* Those of a recording that SPDK's format was made into stay what they were. */
+/* Whether the ids of tracepoints can stay as they are, as those of a recording that was converted from SPDK's
+ * format can. */
 static bool ids_can_stay(const struct recording_model *model)
 {
     for (size_t i = 0; i < model->tracepoint_room; i++) {
@@ -30,7 +31,8 @@ static bool ids_can_stay(const struct recording_model *model)
     return true;
 }
 
-/* Each group from a multiple of 64 on, so that it is one there, too; group 0 is none of SPDK's. False: too many. */
+/* Gives tracepoints their ids. Each group begins at a multiple of 64, so that it is one in SPDK's format, too; SPDK
+ * has no group 0. False: there are too many. */
 static bool place_groups(struct to_spdk *to)
 {
     const struct recording_model *model = to->job->model;
@@ -89,7 +91,8 @@ static int plan_ids(struct to_spdk *to)
 
 /* ---- owners ---- */
 
-/* The newest description of an owner has its number, if that is one there; the others get their own. */
+/* Gives owners their numbers. The newest description of an owner has the owner's number, if SPDK's format allows
+ * it; older ones get numbers of their own. */
 static int plan_owners(struct to_spdk *to)
 {
     struct recording_owner owner, after;
@@ -124,7 +127,8 @@ static int plan_owners(struct to_spdk *to)
     return 0;
 }
 
-/* Owners are in the order of ids, those with one id in the order of time. */
+/* Whether an owner comes behind the one of an event. Owners are in the order of ids, those with one id in the order
+ * of time. */
 static bool is_later_than(const struct to_owner *owner, const struct recording_event *event)
 {
     return owner->id > event->owner || (owner->id == event->owner && owner->since > event->stamp);
@@ -142,7 +146,7 @@ uint16_t to_spdk_owner(struct to_spdk *to, const struct recording_event *event)
         to->job->result->notes[CONVERT_OWNERS]++;
         return to->nobody;
     }
-    return (uint16_t)event->owner; /* not described there either, or only later */
+    return (uint16_t)event->owner; /* the recording does not describe it either, or only later */
 }
 
 int to_spdk_plan(struct to_spdk *to)
@@ -162,8 +166,8 @@ int to_spdk_plan(struct to_spdk *to)
 
 /* ---- tracepoints ---- */
 
-/* An argument whose C type is not known is one of SPDK's: it has the size that it had. Of others the whole word is
- * kept, since SPDK's reader takes shorter ones for unsigned. */
+/* Returns how many bytes an argument has. One whose C type is not known comes from SPDK's format and has the size
+ * that it had. Others keep the whole word, since SPDK's reader takes shorter ones for unsigned. */
 static unsigned argument_size(const struct recording_argument *argument, uint32_t longest)
 {
     const bool is_string = argument->kind == RECORDING_STRING;
@@ -188,7 +192,7 @@ void to_spdk_plan_sizes(struct to_spdk *to)
     }
 }
 
-/* A name in a field that ends with a NUL. How many names were cut. */
+/* Writes a name into a field that ends with a NUL. Returns 1 if it was cut, else 0. */
 static unsigned put_name(char *field, size_t room, const char *name)
 {
     const size_t length = strlen(name);
@@ -198,7 +202,7 @@ static unsigned put_name(char *field, size_t room, const char *name)
 
 static uint8_t type_number(const struct recording_type *types, size_t count, size_t index)
 {
-    bool can_stay = true; /* the numbers that the recording has */
+    bool can_stay = true; /* the numbers can stay as in the recording */
     for (size_t i = 0; i < count; i++)
         can_stay &= types[i].id > 0 && types[i].id < TYPES;
     return (uint8_t)(can_stay ? types[index].id : index + 1);
@@ -217,7 +221,8 @@ static void describe_argument(struct to_spdk *to, const struct recording_argumen
     out->size = (uint8_t)size;
 }
 
-/* No name is no tracepoint there, and one has a meaning of its own. */
+/* Returns the name of a tracepoint in the file. One without a name is no tracepoint in SPDK's format, and the name
+ * SPDK_MARK has a meaning of its own. */
 static const char *spdk_name(const char *name)
 {
     return !name[0] ? "?" : strcmp(name, SPDK_MARK) ? name : SPDK_MARK "?";
@@ -328,7 +333,7 @@ static int write_lcores(struct to_spdk *to, unsigned lcores, uint64_t at)
     return convert_write(to->job->file, offsets, lcores * sizeof *offsets, at, to->job->why);
 }
 
-/* Where the sections begin; behind them, the histories. */
+/* Computes where the sections begin, and behind them the histories. */
 static void place_sections(const struct to_spdk *to, unsigned lcores, uint64_t places[SPDK_SECTIONS + 1])
 {
     const uint64_t bytes[SPDK_SECTIONS] = {
@@ -380,8 +385,7 @@ int to_spdk_write_head(struct to_spdk *to, unsigned lcores, uint64_t file_bytes)
         error = convert_write(to->job->file, counts[i], sizeof counts[i], places[i], to->job->why);
         places[i] += SPDK_SECTION_HEADER;
     }
-    for (size_t i = 0; i < model->group_count;
-         i++) /* the names of SPDK's groups are not in its files either */
+    for (size_t i = 0; i < model->group_count; i++) /* SPDK's files have no names of groups */
         to->job->result->notes[CONVERT_NAMES] +=
             !recording_is_spdk(to->job->recording) && model->groups[i].name[0];
     if (!error)
@@ -396,7 +400,7 @@ int to_spdk_write_head(struct to_spdk *to, unsigned lcores, uint64_t file_bytes)
         error = write_tracepoints(to, places[SPDK_SECTION_TRACEPOINTS]);
     if (!error)
         error = write_lcores(to, lcores, places[SPDK_SECTION_LCORES]);
-    if (!error) /* last: before, it is no recording */
+    if (!error) /* The header is written last: without it the file is no recording. */
         error = convert_write(to->job->file, &header, sizeof header, 0, to->job->why);
     return error;
 }

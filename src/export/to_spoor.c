@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recording of SPDK's format as one of spoor's: what `spoor record` would have written (LAYOUT_KIND_STREAM), an
- * lcore being a thread with a ring of its own. Blocks go to the file when they are full. */
+/* Writes a recording of SPDK's format as one of spoor's, like a file of `spoor record` (LAYOUT_KIND_STREAM). An
+ * lcore is a thread with a ring of its own. Blocks are written when they are full. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 enum { OWNER_ZERO = 65536, /* the number of owner 0 */ ALIGNED = LAYOUT_PAGE };
 
 struct to_ring {
-    struct layout_block *block; /* that is being filled */
-    uint32_t at;                /* offset in it of the next record */
-    uint64_t number;            /* of the next record */
-    uint64_t last;              /* time of the newest */
+    struct layout_block *block; /* the block that is being filled */
+    uint32_t at;                /* offset of the next record in it */
+    uint64_t number;            /* number of the next record */
+    uint64_t last;              /* time of the newest record */
 };
 
 struct to_spoor {
@@ -24,17 +24,17 @@ struct to_spoor {
     struct convert_threads threads;
     struct to_ring *rings; /* LAYOUT_MAX_RINGS of them */
     struct text sections;
-    uint32_t tracepoint_zero; /* what the tracepoint with id 0 has here; 0: there is none */
+    uint32_t tracepoint_zero; /* the id in the file of the tracepoint with id 0; 0: there is none */
     bool has_owner_zero;
-    uint64_t attributed; /* of what was overwritten: before events */
+    uint64_t attributed; /* how many of the overwritten events were before an event */
     uint64_t owner_count;
-    uint64_t owners_at, sections_at, blocks_at; /* in the file */
+    uint64_t owners_at, sections_at, blocks_at; /* offsets in the file */
     uint64_t end;
 };
 
 /* ---- declarations ---- */
 
-struct section { /* being made */
+struct section { /* a section while it is made */
     struct layout_section head;
     struct text items, names;
 };
@@ -45,7 +45,7 @@ static void section_begin(struct section *section, enum layout_section_type type
     *section = (struct section){.head = {.type = type, .item_bytes = item_bytes, .count = (uint32_t)count}};
 }
 
-/* Where a name stands, from the section's beginning on. */
+/* Adds a name, and returns its offset from the section's beginning. */
 static uint32_t section_name(struct section *section, const char *name)
 {
     const size_t offset =
@@ -86,7 +86,7 @@ static void declare_groups(struct to_spoor *to)
     section_end(to, &section);
 }
 
-/* Of objects or owners, which are laid out alike; SPDK's have no names. */
+/* Declares types of objects or owners, which have the same layout; SPDK's have no names. */
 static void declare_types(struct to_spoor *to, enum layout_section_type type,
                           const struct recording_type *types, size_t count)
 {
@@ -103,7 +103,7 @@ static uint32_t tracepoint_id(const struct to_spoor *to, const struct recording_
     return tracepoint->id ? tracepoint->id : to->tracepoint_zero;
 }
 
-/* Of all tracepoints, what `put` makes of each. */
+/* Makes a section of what `put` adds for each tracepoint. */
 static void declare_all(struct to_spoor *to, enum layout_section_type type, uint32_t item_bytes, size_t count,
                         void (*put)(const struct to_spoor *to, struct section *section,
                                     const struct recording_tracepoint *tracepoint))
@@ -164,7 +164,7 @@ static int declare(struct to_spoor *to)
             relations += model->tracepoints[i]->relation_count;
             has_zero |= model->tracepoints[i]->id == 0;
         }
-    if (has_zero) /* the id of a continuation is nobody's */
+    if (has_zero) /* no tracepoint has the id of a continuation */
         to->tracepoint_zero = SPDK_CONTINUATION;
     to->job->result->notes[CONVERT_TRACEPOINT_ZERO] = has_zero;
     declare_groups(to);
@@ -192,7 +192,7 @@ static void place(struct to_spoor *to)
         to->owner_count++;
     }
     to->job->result->notes[CONVERT_OWNER_ZERO] = to->has_owner_zero;
-    to->owners_at = 2 * ALIGNED; /* behind the header and the control page */
+    to->owners_at = 2 * ALIGNED; /* they follow the header and the control page */
     to->sections_at = to->owners_at + aligned(to->owner_count * sizeof(struct layout_owner));
     to->blocks_at = to->end = to->sections_at + aligned(to->sections.length);
 }
@@ -219,7 +219,8 @@ static int write_owners(struct to_spoor *to)
     return error;
 }
 
-/* What both clocks were at a stamp; of a recording that is not related, the counter alone. */
+/* Returns the values of both clocks at a stamp; if the recording is not related to the boot clock, only the
+ * counter. */
 static struct layout_clock clock_at(const struct to_spoor *to, uint64_t stamp)
 {
     struct layout_clock clock = {.counter = stamp};
@@ -234,7 +235,8 @@ static struct layout_clock clock_at(const struct to_spoor *to, uint64_t stamp)
     return clock;
 }
 
-/* The header last, and its magic in it: before, it is no recording. */
+/* Writes what is before the blocks, the header last, and its magic at its end: without it the file is no
+ * recording. */
 static int write_head(struct to_spoor *to)
 {
     const struct layout_control control = {
@@ -284,7 +286,7 @@ static int write_block(struct to_spoor *to, struct to_ring *ring)
     return error;
 }
 
-/* The rest of a block is one padding record. */
+/* Ends a block: its rest is one padding record. */
 static int end_block(struct to_spoor *to, struct to_ring *ring)
 {
     struct layout_block *block = ring->block;
@@ -339,7 +341,8 @@ static struct to_ring *ring_of(struct to_spoor *to, uint32_t thread, int *error)
     return ring;
 }
 
-/* The words of an event with its texts behind them, each from a word on. How many bytes. */
+/* Makes the record of an event: its words, and behind them its texts, each aligned to a word. Returns how many
+ * bytes it has. */
 static uint32_t make_record(const struct to_spoor *to, const struct recording_event *event,
                             struct layout_record *record)
 {
@@ -365,7 +368,7 @@ static uint32_t make_record(const struct to_spoor *to, const struct recording_ev
 
 static int put_event(struct to_spoor *to, struct recording_event *event)
 {
-    uint64_t words[LAYOUT_BLOCK_WORDS]; /* 8 texts of 255 bytes are the most that SPDK's format has */
+    uint64_t words[LAYOUT_BLOCK_WORDS]; /* enough for 8 texts of 255 bytes, the most that SPDK's format has */
     struct layout_record *record = (struct layout_record *)words;
     int error;
     struct to_ring *ring = ring_of(to, event->thread, &error);
@@ -393,7 +396,7 @@ static int put_event(struct to_spoor *to, struct recording_event *event)
     return error;
 }
 
-/* What is missing and stands before no event: as if it had been recorded last by the first thread. */
+/* Counts what is missing before no event as if the first thread had recorded it last. */
 static int put_rest(struct to_spoor *to)
 {
     const uint64_t *notes = to->job->result->notes;
