@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gives registers to the values of a selected function (machine.h).
+/* Assigns registers to the values of a selected function (machine.h).
  *
- * Linear scan over exact live ranges: values in the order of their first position, each into the first
- * register of its hints that holds nothing at any of its positions. A value that is live across a call
- * can only live in r6 to r9. Where there is none free, the cheapest of the competitors is spilled: its uses
- * become leaves (machine.h: reloaded from a slot, or made again), the function is scanned anew.
+ * Linear scan over exact live ranges: values in the order of their first position, each into the first register of
+ * its hints that is free at all of its positions. A value that is live across a call can only be in r6 to r9. Where
+ * none of these is free, the cheapest of the competitors is spilled: its uses become leaves (machine.h: reloaded
+ * from a slot, or made again), and the function is scanned again.
  *
- * Positions: each block and each instruction takes four. An instruction reads at 0, a call clobbers at 1, the
- * result is there at 2; an operand that must outlive the making of the result is held until 3. Phis and
- * parameters are made at the beginning of their block, arguments of phis are read at the end of theirs. The
- * moves that this needs are the emitter's. */
+ * Positions: each block and each instruction has four. An instruction reads at 0, a call clobbers at 1, the result
+ * exists from 2 on; an operand that must outlive the making of the result is held until 3. Phis and parameters are
+ * made at the beginning of their block, arguments of phis are read at the end of theirs. The emitter makes the
+ * moves that this needs. */
 #include "bpf/emit/machine.h"
 
 #include <assert.h>
@@ -20,11 +20,10 @@
 #include "base/sorted.h"
 
 enum { READ = 0, CLOBBER = 1, RESULT = 2, HELD = 3, STEP = 4 };
-enum {
-    HINTS_MAX = 8
-}; /* users looked at when a register is chosen: enough to be good, few enough to be quick */
+enum { HINTS_MAX = 8 }; /* how many users are examined when a register is chosen */
 
-/* The first `limit` of these are used in tests; so some of both kinds are there. */
+/* In tests only the first `limit` registers of this list are used; it mixes both kinds so that some of each are
+ * there. */
 static const uint8_t limit_order[REGISTER_COUNT] = {0, 6, 1, 7, 2, 8, 3, 9, 4, 5};
 static const uint8_t short_order[REGISTER_COUNT] = {0, 5, 4, 3, 2, 1, 6, 7, 8, 9};
 
@@ -40,8 +39,8 @@ struct value {
     uint32_t begin, length;
     struct use *uses;
     uint32_t use_count;
-    struct ir *slot; /* once spilled */
-    float weight;    /* what a spill would cost */
+    struct ir *slot; /* its slot when it is spilled; else NULL */
+    float weight;    /* the cost of a spill */
     uint8_t reg;
     bool crosses_call;
     bool avoid_r0;
@@ -54,16 +53,16 @@ struct scan {
     struct arena *arena;
     struct allocation *out;
     struct flow flow;
-    uint16_t usable;      /* registers, as bits */
+    uint16_t usable;      /* the registers that may be used, as bits */
     struct value *values; /* by value number */
     uint32_t value_count;
-    struct value **order; /* those that need a register, by first position */
+    struct value **order; /* values that need a register, by their first position */
     uint32_t order_count;
-    uint32_t *position; /* by value number: of the instruction */
+    uint32_t *position; /* position of the instruction, by value number */
     uint32_t *block_begin, *block_end;
-    uint32_t *calls, call_count;        /* clobbering positions, ascending */
-    uint32_t *r0_taken, r0_taken_count; /* where only r0 is clobbered */
-    uint32_t *stamp;                    /* by block number: live there, for the value in hand */
+    uint32_t *calls, call_count;        /* positions that clobber, ascending */
+    uint32_t *r0_taken, r0_taken_count; /* positions at which only r0 is clobbered */
+    uint32_t *stamp;                    /* by block number: the value in hand is live there */
     uint32_t *stack;
     struct live_range *found; /* ranges of the value in hand */
     size_t found_count, found_room;
@@ -96,7 +95,7 @@ static void number_positions(struct scan *scan)
     scan->r0_taken_count = (uint32_t)r0s;
 }
 
-/* The operand is still needed when the result is made. */
+/* Whether an operand is still needed when the result is made. */
 static bool held_past_result(const struct ir *ir, unsigned index)
 {
     switch (ir->op) {
@@ -151,7 +150,7 @@ static void collect_uses(struct scan *scan)
                 used->uses[used->use_count++] = (struct use){ir, k};
                 const struct ir_block *where = ir->op == IR_PHI ? block->predecessors[k] : block;
                 used->weight += block_weight(scan, where);
-                /* Bounds that the verifier learned are lost in memory on older kernels. */
+                /* On older kernels the verifier loses the bounds of a value that is stored in memory. */
                 if (ir->op == IR_CALL && operand->op != IR_CALL)
                     used->weight += block_weight(scan, where);
             }
@@ -197,7 +196,8 @@ static int compare_ranges(const void *x, const void *y)
     return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* Few, and nearly in order: insertion beats a general sort until they are many. */
+/* Sorts the ranges that were found. They are few and nearly in order, for which insertion is faster than a general
+ * sort. */
 static void sort_found(struct scan *scan)
 {
     if (scan->found_count > 64) {
@@ -263,7 +263,7 @@ static void find_ranges(struct scan *scan, struct value *value)
     }
 }
 
-/* A value that a spill has already made as short as can be. */
+/* Whether a spill has already made a value as short as it can be. */
 static bool is_short(const struct scan *scan, const struct value *value)
 {
     const struct ir *ir = value->ir;
@@ -282,7 +282,8 @@ static size_t first_after(const struct occupation *occupation, uint32_t position
     return partition_point(occupation->count, i, occupation->ranges[i].end <= position);
 }
 
-/* The first value found in the register at any position of this one, from *from on; NULL: none. */
+/* Returns the first value that is in the register at any position of this value, from *from on; NULL: there is
+ * none. */
 static struct ir *next_conflict(const struct occupation *occupation, const struct value *value,
                                 uint32_t *range, size_t *at)
 {
@@ -350,7 +351,8 @@ static bool is_call(const struct ir *ir)
     return ir->op == IR_CALL || ir->op == IR_CALL_LOCAL;
 }
 
-/* Where a call takes the value, or what another operation makes of it: that starts out there. */
+/* Returns the register in which a call takes the value, or in which another operation that is made of it does;
+ * REGISTER_NONE: there is none. */
 static unsigned argument_register(const struct scan *scan, const struct value *value)
 {
     if (value->crosses_call)
@@ -370,7 +372,7 @@ static unsigned argument_register(const struct scan *scan, const struct value *v
     return REGISTER_NONE;
 }
 
-/* The phi that this value will be has no register yet: one that both can have. */
+/* Tries a register that both this value and its phi, which has none yet, can have. */
 static bool wish_with_phi(struct scan *scan, struct value *value, const struct value *phi)
 {
     unsigned wanted = argument_register(scan, phi);
@@ -390,7 +392,8 @@ static bool wish_with_phi(struct scan *scan, struct value *value, const struct v
     return false;
 }
 
-/* What comes round to this phi has no register yet, and must survive a call: one that both can have. */
+/* Tries a register that this phi can have and also its argument from a later block, which has none yet and must
+ * survive a call. */
 static bool wish_with_later(struct scan *scan, struct value *phi, const struct ir *argument)
 {
     const struct value *later = argument->block ? &scan->values[argument->number] : NULL;
@@ -403,7 +406,7 @@ static bool wish_with_later(struct scan *scan, struct value *phi, const struct i
     return false;
 }
 
-/* Registers that save a move, best first: where users want it, where it comes from. */
+/* Tries registers that save a move, the best first: where users need the value, where it comes from. */
 static bool try_wishes(struct scan *scan, struct value *value)
 {
     const struct ir *ir = value->ir;
@@ -456,7 +459,7 @@ static float cost(const struct value *value)
     return weight / (float)(value->length + 1);
 }
 
-/* No register is free: the register whose holders cost least to spill, unless this value costs less. */
+/* Frees a register, when none is free: the one whose holders cost least to spill, unless this value costs less. */
 static int evict(struct scan *scan, struct value *value)
 {
     unsigned best = REGISTER_NONE;
@@ -545,8 +548,8 @@ static bool read_by_sibling(const struct value *value)
     return false;
 }
 
-/* A phi in memory: each predecessor stores its argument. Where another phi of the block reads this one, on
- * the very edge that would overwrite it, the stores go to a second slot, copied at the block's beginning. */
+/* Spills a phi: each predecessor stores its argument. If another phi of the block reads this one, on the very edge
+ * that would overwrite it, they are stored to a second slot, which is copied at the block's beginning. */
 static void spill_phi(struct scan *scan, struct ir *phi, struct ir *slot, bool twice)
 {
     struct ir *incoming = twice ? slot_new(scan) : slot;
@@ -567,15 +570,16 @@ static void spill_phi(struct scan *scan, struct ir *phi, struct ir *slot, bool t
     }
 }
 
-/* An address that takes two words to make again, at many places, is kept in memory as other values are. */
+/* Whether a spilled value is made again at each use. An address that takes two words and has many uses is kept in
+ * memory, as other values are. */
 static bool is_made_again(const struct value *value)
 {
     enum { MANY = 5 };
     return ir_is_leaf(value->ir) && (value->ir->op != IR_MAP_VALUE || value->use_count <= MANY);
 }
 
-/* Users become readers of leaves. All of them, of all values, before any definition is touched: a phi that
- * is spilled too must still be there to take its arguments. */
+/* Makes users of a spilled value read leaves. This is done for all users of all values before any definition is
+ * touched, because a phi that is spilled, too, must still be there to take its arguments. */
 static void spill_uses(struct scan *scan, struct value *value)
 {
     const struct ir *leaf = value->ir;
@@ -597,7 +601,7 @@ static void spill_definition(struct scan *scan, struct value *value)
         spill_phi(scan, ir, value->slot, read_by_sibling(value));
         ir_remove(ir);
     } else if (ir->op == IR_CONTEXT || ir->op == IR_PARAMETER) {
-        /* Stored from where the caller put it. */
+        /* It is stored from where the caller passed it. */
         struct ir_block *entry = ir->block;
         ir_remove(ir);
         ir_insert_before(entry->first, store_new(scan, value->slot, ir));
@@ -623,7 +627,7 @@ static int scan_once(struct scan *scan, bool *again)
     for (struct ir_block *block = function->first; block; block = block->next)
         for (struct ir *ir = block->first; ir; ir = ir->next) {
             struct value *value = &scan->values[ir->number];
-            /* A result that nobody reads still overwrites a register, except where no code is made. */
+            /* A result that is not read still overwrites a register, except where no code is made. */
             if (!ir_has_value(ir) || (!value->use_count && (desugar_at_block_start(ir) || ir->op == IR_CALL ||
                                                             ir->op == IR_CALL_LOCAL)))
                 continue;

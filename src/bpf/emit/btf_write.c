@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds a BTF blob for a program: one 64-bit integer type, a prototype per number of parameters, a function
- * per function, the script's lines as strings.
+/* Builds a BTF blob for a program: one 64-bit integer type, a prototype for each number of parameters, an entry for
+ * each function, the script's lines as strings.
  *
- * The kernel checks names (C identifiers) and order (lines ascending, one at each function's start), so names
- * are mended here and places without a line get an empty one. */
+ * The kernel checks names (C identifiers) and order (lines ascending, one at each function's beginning), so that
+ * names are corrected here and places without a line get an empty one. */
 #include "bpf/emit/btf_write.h"
 
 #include <ctype.h>
@@ -44,7 +44,8 @@ static uint32_t type(struct writer *w, uint32_t name, uint32_t kind, uint32_t co
     return ++w->type_count;
 }
 
-/* Letters, digits and underscores, not beginning with a digit. */
+/* Returns the offset of a name that was made an identifier: letters, digits and underscores, not beginning with a
+ * digit. */
 static uint32_t identifier(struct writer *w, const char *name)
 {
     char text[NAME_LIMIT];
@@ -58,7 +59,7 @@ static uint32_t identifier(struct writer *w, const char *name)
     return string(w, text, length);
 }
 
-struct line { /* of a source: where its text is among the strings */
+struct line { /* where the text of a source's line is among the strings */
     const struct source *source;
     unsigned number;
     uint32_t text;
@@ -85,7 +86,7 @@ static void write_lines(struct writer *w, const struct image_program *program, s
         arena_array(w->arena, (size_t)program->line_count + program->function_count, sizeof *out->lines);
     struct line *lines = NULL;
     size_t line_count = 0, line_room = 0;
-    enum { NEAR = 64 }; /* so many lines back it is worth looking for one that has its text already */
+    enum { NEAR = 64 }; /* how many lines back a line with the same text is searched */
     const struct source *named = NULL;
     struct source_cursor cursor = {0};
     uint32_t file = 0, function = 0;
@@ -125,8 +126,8 @@ static void write_lines(struct writer *w, const struct image_program *program, s
     }
 }
 
-/* The struct by whose name the kernel knows the context of programs of that type. NULL: there is none, and a
- * pointer to integers is one if it is tagged so. */
+/* Returns the struct by whose name the kernel knows the context of programs of this type. NULL: there is none, and
+ * a pointer to integers is one if it is tagged so. */
 static const char *context_name(uint32_t program_type)
 {
     switch (program_type) {
@@ -145,7 +146,7 @@ bool btf_can_pass_context(const struct features *features, uint32_t program_type
     return context_name(program_type) || (features->tagged_context && !is_iterator);
 }
 
-/* Of a function that takes the context and is verified on its own. */
+/* Makes the prototype of a function that takes the context and is verified on its own. */
 static uint32_t context_prototype(struct writer *w, uint32_t program_type, uint32_t name, uint32_t integer)
 {
     const char *context = context_name(program_type);
@@ -171,7 +172,7 @@ int btf_write(struct arena *arena, const struct image_program *program, struct b
     *out = (struct btf_blob){0};
     string(&w, "", 0);
     uint32_t integer = type(&w, string(&w, "u64", 3), BTF_KIND_INT, 0, 8);
-    word(&w, 64); /* bits; no sign, offset 0 */
+    word(&w, 64); /* 64 bits, without a sign, at offset 0 */
     uint32_t parameter_names[PARAMETERS_MAX];
     for (unsigned i = 0; i < PARAMETERS_MAX; i++) {
         const char name[2] = {'a', (char)('0' + i)};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints a program as the kernel's verifier would, with map names and the script's lines between. Reads
- * nothing but the image, so it shows what is loaded, and survives any instruction. */
+/* Prints a program as the kernel's verifier would, with names of maps, and the script's lines between. Reads only
+ * the image, so that it shows what is loaded, and accepts any instruction. */
 #include "bpf/image.h"
 
 #include <inttypes.h>
@@ -168,7 +168,7 @@ static void print_instruction(struct text *out, const struct image *image,
     }
 }
 
-/* The text of the line that a place begins on, without leading blanks. */
+/* Prints the line on which a span begins, without leading blanks. */
 static void print_line(struct text *out, struct span span, unsigned line)
 {
     const struct source *source = span.source;

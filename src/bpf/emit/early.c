@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moves instructions of the ways behind a branch in front of it, where that makes the code shorter: what both
- * ways begin with, and a constant that only one of them wants. It sees instructions with registers, one block
- * at a time, and touches nothing that reads or writes memory. */
+/* Moves instructions behind a branch in front of it, where that makes the code shorter: those with which both sides
+ * begin, and a constant that only one of them needs. This works on instructions with registers, one block at a
+ * time, and moves nothing that reads or writes memory. */
 #include "bpf/emit/state.h"
 
 #include <string.h>
 
-/* A block on one way of a branch that does no more than put a constant into a register which means nothing on
- * the other way. */
+/* Whether the block on one side of a branch only puts a constant into a register that has no meaning on the other
+ * side. */
 static bool is_early(const struct emitter *e, const struct ir *branch, unsigned way)
 {
     const struct ir_block *block = branch->to[way], *other = branch->to[!way];
@@ -29,8 +29,8 @@ static bool same_item(const struct item *x, const struct item *y)
            x->map == y->map && x->callee == y->callee;
 }
 
-/* Part of a constant or of an address in the frame. What is made of a value stays behind the comparison that
- * bounds it: not every verifier knows that a copy made before is bounded too. */
+/* Whether an instruction is part of a constant or of an address in the frame. What is made of a value stays behind
+ * the comparison that bounds it: not every verifier knows that a copy which was made before is bounded, too. */
 static bool makes_leaf(const struct emitter *e, size_t begin, size_t at)
 {
     const struct bpf_insn *insn = &e->items[at].instruction;
@@ -46,7 +46,7 @@ static bool makes_leaf(const struct emitter *e, size_t begin, size_t at)
     }
 }
 
-/* Instructions that both ways of a branch begin with, in items. */
+/* Returns how many items both sides of a branch begin with. */
 static size_t count_common(const struct emitter *e, const struct ir *branch)
 {
     const struct body *yes = &e->bodies[branch->to[0]->number], *no = &e->bodies[branch->to[1]->number];
@@ -84,8 +84,8 @@ static void append_items(struct emitter *e, const struct ir_block *block, size_t
     *body = (struct body){.begin = start, .end = e->item_count};
 }
 
-/* What both ways do goes before the branch, and so does a block that only sets a constant: that saves the
- * jump behind it. */
+/* Moves what both sides do in front of the branch, and so a block that only sets a constant, which saves the jump
+ * behind it. */
 void emit_early(struct emitter *e, const struct ir_function *function)
 {
     for (const struct ir_block *block = function->first; block; block = block->next) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes eBPF from selected functions with registers (machine.h).
  *
- * First the body of each block, with the moves that parameters, calls and phis need; then the blocks one
- * after the other, with jumps only where a block does not follow, blocks without code left out; then the
- * functions that the program reaches, and the distances of jumps and calls. Only the frame's and the jumps'
- * limits can fail here, and they are reported. */
+ * First the body of each block is written, with the moves that parameters, calls and phis need; then the blocks one
+ * after the other, with jumps only where a block does not follow, and without blocks that have no code; then the
+ * functions that the program reaches, and the distances of jumps and calls. Only limits of the frame and of jumps
+ * can make this fail, and they are reported. */
 #include "bpf/emit/state.h"
 
 #include <assert.h>
@@ -90,7 +90,7 @@ static void put_leaf(struct emitter *e, unsigned to, const struct ir *leaf)
     }
 }
 
-/* The operand into a register of our choice. */
+/* Puts an operand into a given register. */
 static void put_operand(struct emitter *e, unsigned to, const struct ir *value)
 {
     if (value->block)
@@ -99,7 +99,7 @@ static void put_operand(struct emitter *e, unsigned to, const struct ir *value)
         put_leaf(e, to, value);
 }
 
-/* Moves that happen at once */
+/* Parallel moves */
 
 enum { FROM_LEAF = 0x100, FROM_SLOT = 0x101 };
 struct move {
@@ -124,12 +124,12 @@ static bool is_read(const struct move *moves, size_t count, unsigned reg)
     return false;
 }
 
-/* At most one move per target. `spare`: a register that is neither a target, nor read once only circles are
- * left; REGISTER_NONE: there is none, a word of the frame serves. */
+/* Writes parallel moves, at most one for each target. `spare`: a register that is no target and that is not read
+ * any more when only circles are left; REGISTER_NONE: there is none, and a word of the frame is used. */
 static void put_moves(struct emitter *e, struct move *moves, size_t count, unsigned spare)
 {
     size_t pending = 0;
-    /* What needs no register first, in order: calls that are alike then begin alike. */
+    /* Moves from leaves come first, in order, so that similar calls begin alike. */
     for (size_t i = 0; i < count; i++)
         if (moves[i].from == FROM_LEAF && !is_read(moves, count, moves[i].to)) {
             put_leaf(e, moves[i].to, moves[i].leaf);
@@ -153,7 +153,7 @@ static void put_moves(struct emitter *e, struct move *moves, size_t count, unsig
         }
         if (progress || !pending)
             continue;
-        size_t first = 0; /* of a circle: its target's content moves out of the way */
+        size_t first = 0; /* the first move of a circle: the content of its target is moved out of the way */
         while (moves[first].from >= REGISTER_COUNT || moves[first].from == moves[first].to)
             first++;
         unsigned saved = moves[first].to;
@@ -177,7 +177,7 @@ static struct move move_of(const struct emitter *e, unsigned to, const struct ir
     return (struct move){.to = to, .from = FROM_LEAF, .leaf = value};
 }
 
-/* Parameters, from r1 on: those spilled first, then all others into their registers. */
+/* Parameters are taken from r1 on: first those that are spilled, then all others into their registers. */
 static bool is_parameter(const struct ir *ir)
 {
     return ir->op == IR_CONTEXT || ir->op == IR_PARAMETER;
@@ -211,7 +211,7 @@ static void put_phis(struct emitter *e, const struct ir_block *from, const struc
         index++;
     for (const struct ir *phi = to->first; phi && phi->op == IR_PHI; phi = phi->next) {
         unsigned reg = allocation_register(&e->allocation, phi);
-        if (reg == REGISTER_NONE) /* nobody reads it */
+        if (reg == REGISTER_NONE) /* it is not read */
             continue;
         assert(count < REGISTER_COUNT);
         moves[count++] = move_of(e, reg, phi->arguments[index]);
@@ -345,7 +345,7 @@ static void put_access(struct emitter *e, const struct ir *ir)
         put(e, BPF_STX | BPF_ATOMIC | size, base, to, offset, BPF_XCHG);
         break;
     default:
-        /* On success the machine may leave r0 alone: its upper half must already be that of the old value. */
+        /* On success the machine may not change r0, so that its upper half must already be that of the old value. */
         put_operand(e, 0, ir->b);
         if (ir->size == 4)
             put(e, BPF_ALU | BPF_MOV | BPF_X, 0, 0, 0, 0);
@@ -411,7 +411,7 @@ static void put_bodies(struct emitter *e, const struct ir_function *function)
     emit_early(e, function);
 }
 
-/* Where a jump to this block ends up: blocks that only jump are left out. */
+/* Returns where a jump to this block ends: blocks that only jump are left out. */
 static const struct ir_block *destination(const struct emitter *e, const struct ir_block *block)
 {
     const struct ir_function *function = block->function;
@@ -422,7 +422,7 @@ static const struct ir_block *destination(const struct emitter *e, const struct 
             return block;
         block = block->last->to[0];
     }
-    return first; /* an endless loop without code: its blocks stay */
+    return first; /* it is an endless loop without code, whose blocks stay */
 }
 
 static const struct ir_block *following(const struct emitter *e, const struct ir_block *block)
@@ -479,7 +479,7 @@ static void put_branch(struct emitter *e, const struct ir *branch, const struct 
         put_always(e, no);
 }
 
-/* 0, or -E2BIG: a jump is too far. */
+/* Writes the blocks. Returns 0, or -E2BIG if a jump is too far. */
 static int put_blocks(struct emitter *e, const struct ir_function *function)
 {
     e->fixup_count = 0;
@@ -574,11 +574,11 @@ static int emit_function(struct emitter *e, size_t index)
 
 static uint32_t rounded_stack(uint32_t bytes)
 {
-    return bytes ? (bytes + 31) & ~31u : 32; /* as the verifier counts */
+    return bytes ? (bytes + 31) & ~31u : 32; /* rounded as the verifier does */
 }
 
-/* The deepest chain of frames from each function. A function is done when all that it calls are; no
- * recursion, for a script may define as many functions as it likes. */
+/* Finds the deepest chain of frames from each function. A function is done when all that it calls are. This does
+ * not recurse, because a script may define any number of functions. */
 static int find_chains(struct emitter *e)
 {
     size_t *stack = arena_array(e->arena, 2 * e->function_count + 2, sizeof *stack), depth = 0;
@@ -679,7 +679,7 @@ static void fill_image(struct emitter *e, struct image_program *out)
             next_function++;
         }
         struct span span = item->span;
-        /* A function starts at a known place if any of its code has one. */
+        /* A function begins at a known span if any of its code has one. */
         for (size_t k = i; starts && !span.source && k < e->code_count; k++)
             span = e->code[k].span;
         bool second_half = i && e->code[i - 1].instruction.code == (BPF_LD | BPF_IMM | BPF_DW);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Places a function's frame objects and spill slots in its stack frame.
  *
- * An object is needed from its first access to its last, on every path; objects that are never needed at the
- * same time share bytes. An object whose address goes anywhere but into an access or a call is needed
- * always. Which words are taken when is kept per word of 8 bytes, as ranges of positions in emission order.
- */
+ * An object is needed from its first access to its last, on every path; objects that are never needed at the same
+ * time share bytes. An object whose address is used by anything but an access or a call is always needed. When each
+ * word of 8 bytes is taken is stored as ranges of positions in the order of emission. */
 #include "bpf/emit/machine.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "base/sorted.h"
 
 struct word {
-    struct live_range *ranges; /* in order, not overlapping */
+    struct live_range *ranges; /* sorted; they do not overlap */
     size_t count, room;
 };
 
@@ -20,12 +19,13 @@ struct frame {
     struct arena *arena;
     struct ir_function *function;
     struct allocation *allocation;
-    uint32_t *index;                 /* of an object in allocation->objects, + 1, by value number */
-    bool *escapes;                   /* by object */
-    size_t columns;                  /* 64-bit words of a set of objects */
-    uint64_t *before, *after, *here; /* sets by block: accessed on the way in, on the way out, inside */
-    uint32_t *first, *last;          /* accesses inside a block, of the block in hand, by object */
-    struct live_range *ranges;       /* of the object in hand */
+    uint32_t *index; /* index of an object in allocation->objects + 1, by value number */
+    bool *escapes;   /* by object: its address is used elsewhere */
+    size_t columns;  /* how many 64-bit words a set of objects has */
+    /* sets for each block: objects that are accessed on the way in, on the way out, inside */
+    uint64_t *before, *after, *here;
+    uint32_t *first, *last;    /* first and last access in the block in hand, by object */
+    struct live_range *ranges; /* ranges of the object in hand */
     size_t range_count, range_room;
     struct word *words;
     size_t word_count, word_room;
@@ -42,7 +42,7 @@ static size_t object_index(struct frame *frame, struct ir *object)
     return frame->index[object->number] - 1;
 }
 
-/* Calls visit for every object that an instruction names. */
+/* Whether an operand of an instruction is an access to the object that it names. */
 static bool is_access_operand(const struct ir *ir, unsigned index)
 {
     if (ir->op == IR_CALL)
@@ -82,7 +82,7 @@ static void access_at(struct frame *frame, const struct ir_block *block, struct 
 static uint32_t walk_block(struct frame *frame, const struct ir_block *block, uint32_t position)
 {
     for (struct ir *ir = block->first; ir; ir = ir->next, position++) {
-        if (ir->op == IR_FRAME) /* in a register: wherever it goes */
+        if (ir->op == IR_FRAME) /* its address is in a register, and may be used anywhere */
             frame->escapes[object_index(frame, frame_object(ir))] = true;
         unsigned count = ir_operand_count(ir);
         for (unsigned k = 0; k < count; k++) {
@@ -97,7 +97,7 @@ static uint32_t walk_block(struct frame *frame, const struct ir_block *block, ui
                 frame->escapes[object_index(frame, frame_object(operand))] = true;
         }
     }
-    /* Arguments of the successor's phis are read on the way out. */
+    /* Arguments of the successor's phis are read at the end of the block. */
     if (block->last->op == IR_JUMP)
         for (struct ir *phi = block->last->to[0]->first; phi && phi->op == IR_PHI; phi = phi->next)
             for (uint32_t i = 0; i < phi->argument_count; i++)

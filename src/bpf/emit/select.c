@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instruction selection: from the representation that passes work on to the form of machine.h.
+/* Instruction selection: from the representation of the passes to the form of machine.h.
  *
- * Lowers what the target lacks (signed division, sign-extending loads), folds addresses, immediates and
- * comparisons into the instructions that use them, and splits critical edges. Adds no instruction that the
- * encoding makes unnecessary, and never moves one across another. */
+ * Lowers what the target lacks (signed division, sign-extending loads), folds addresses, immediates and comparisons
+ * into the instructions that use them, and splits critical edges. Adds no instruction that the encoding does not
+ * need, and never moves one across another. */
 #include "bpf/emit/machine.h"
 
 #include <assert.h>
@@ -80,8 +80,9 @@ static struct ir *before(struct ir *at, enum ir_op op, struct ir *a, struct ir *
     return ir;
 }
 
-/* Signed division by unsigned: with s = -1 for a negative x and 0 otherwise, (x ^ s) - s is |x|, and applied
- * to |x| gives x back. Holds for the smallest integer, and a zero divisor gives what eBPF gives. */
+/* Lowers a signed division to an unsigned one: with s = -1 for a negative x and 0 otherwise, (x ^ s) - s is |x|,
+ * and applied to |x| gives x back. This is right for the smallest integer, too, and a zero divisor gives what eBPF
+ * gives. */
 static void lower_signed_division(struct ir *ir)
 {
     struct ir *bits = ir_constant_before(ir, 63);
@@ -108,7 +109,8 @@ static bool is_access(const struct ir *ir)
     return ir->op >= IR_LOAD && ir->op <= IR_ATOMIC_COMPARE;
 }
 
-/* The kernel rewrites loads from the context, and knows no sign-extending ones there. */
+/* Whether a base is the context. The kernel rewrites loads from it, and does not support sign-extending ones
+ * there. */
 static bool is_context(const struct ir *base)
 {
     while (base->op == IR_ADD && base->b->op == IR_CONSTANT)
@@ -130,7 +132,7 @@ static void lower_missing(struct ir_function *function)
                 ir->offset = 0;
             }
             if ((ir->op >= IR_UDIV && ir->op <= IR_SMOD) && ir_is_constant(ir->b, 0)) {
-                /* The verifier refuses what the machine allows. */
+                /* the verifier refuses a division by a constant zero, which the machine allows */
                 ir_replace(ir, ir->op == IR_UDIV || ir->op == IR_SDIV ? ir->b : ir->a);
             } else if (ir->op == IR_NOT) {
                 ir->op = IR_XOR;
@@ -166,7 +168,7 @@ static void fold_address(struct ir *ir)
     }
 }
 
-/* The same low bytes, with less work. */
+/* Replaces a stored value by another one with the same low bytes that takes less work. */
 static void fold_stored(struct ir *ir)
 {
     uint64_t mask = ir->size == 8 ? ~(uint64_t)0 : ((uint64_t)1 << ir->size * 8) - 1;
@@ -215,7 +217,7 @@ static struct ir *strip_extend_32(struct ir *value)
     return value->op == IR_EXTEND && value->size == 4 && value->uses == 1 ? value->a : value;
 }
 
-/* The low half of the result depends on the low halves of the operands only. */
+/* Whether the low half of the result depends only on the low halves of the operands. */
 static bool has_32_bit_form(const struct ir *ir)
 {
     switch (ir->op) {
@@ -292,14 +294,14 @@ static void select_branch(struct ir *branch)
     struct ir *a = strip_extend_32(branch->a), *b = strip_extend_32(branch->b);
     bool wide = branch->b->op == IR_CONSTANT && !fits_immediate(branch->b->immediate);
     if (a == branch->a && b == branch->b && !wide)
-        return; /* nothing gained; the 64-bit form tells the verifier more */
+        return; /* nothing is gained, and the 64-bit form says more to the verifier */
     branch->a = a;
     branch->b = b;
     branch->size = 4;
     narrow_constant(branch);
 }
 
-/* Constants to the right. */
+/* Moves a constant to the right operand. */
 static void canonical_order(struct ir *ir)
 {
     if (!ir->a || !ir->b || ir->a->op != IR_CONSTANT || ir->b->op == IR_CONSTANT)
@@ -326,7 +328,7 @@ static void remove_unused(struct ir_function *function)
                 for (unsigned k = 0; k < count; k++) {
                     struct ir *value = *ir_operand(ir, k);
                     value->uses--;
-                    /* Operands further on, in blocks already seen: only phis have them. */
+                    /* Only phis have operands that come later, in blocks that were seen already. */
                     again |= !value->uses && ir->op == IR_PHI;
                 }
                 ir_remove(ir);
@@ -334,8 +336,8 @@ static void remove_unused(struct ir_function *function)
     }
 }
 
-/* Leaves out of the lists, copies to where registers must hold them. An address or a constant that takes two
- * words to load stays where it is, in a register, if any user cannot hold it. */
+/* Leaves are removed from the lists, and copied to instructions that must have them in registers. An address or a
+ * constant that takes two words to load stays where it is, in a register, if any user cannot hold it. */
 static bool is_expensive(const struct ir *ir)
 {
     return ir->op == IR_MAP_VALUE ||
@@ -347,7 +349,7 @@ static void place_leaves(struct ir_function *function)
     for (struct ir_block *block = function->first; block; block = block->next)
         for (struct ir *ir = block->first; ir; ir = ir->next)
             if (ir_is_leaf(ir)) {
-                ir->uses = 0; /* from here: by users that cannot hold it */
+                ir->uses = 0; /* from here on: uses by instructions that cannot hold it */
                 if (ir->op == IR_FRAME)
                     ir->mark = ir;
             }
@@ -412,7 +414,7 @@ static void split_critical_edges(struct ir_function *function)
     }
 }
 
-/* A block that only leaves, at one side of a branch: a condition not met. */
+/* Whether a block only returns, as one side of a branch does when a condition is not met. */
 static bool is_exit(const struct ir_block *block)
 {
     return block->last->op == IR_RETURN && block->first == block->last;
@@ -426,7 +428,7 @@ static bool is_exit_stub(const struct ir_block *block)
     return branch->op == IR_BRANCH && !is_exit(branch->to[branch->to[0] == block]);
 }
 
-/* The order of emission: unlikely blocks, and those reached only from them, after the straight line. */
+/* Puts blocks into the order of emission: unlikely blocks, and those reached only from them, come last. */
 static void place_blocks(struct ir_function *function)
 {
     struct ir_block *lists[2] = {NULL, NULL}, **ends[2] = {&lists[0], &lists[1]};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Says what is wrong with a program that breaks the rules of the representation. For tests and for looking
- * at one's own mistakes; changes nothing. Blocks that nothing reaches are only checked for their form. */
+/* Reports what is wrong with a program that breaks the rules of the representation, for tests and for debugging the
+ * compiler; changes nothing. Of blocks that cannot be reached only the form is checked. */
 #include "bpf/ir/edit.h"
 
 #include <inttypes.h>
 
-/* Operands that must be there, and size as told. */
+/* For each operation how many operands it must have, and whether it has a size. */
 static const struct shape {
     uint8_t operands;
     bool sized;
@@ -30,7 +30,7 @@ struct check {
     struct arena *arena;
     const struct ir_function *function;
     struct flow flow;
-    uint32_t *at; /* by value number: ordinal in its block, from 1 */
+    uint32_t *at; /* by value number: place of the instruction in its block, from 1 on */
 };
 
 static const char *violation(struct check *check, const struct ir *ir, const char *what)
@@ -137,7 +137,7 @@ static const char *check_function(struct check *check)
 {
     const char *wrong = NULL;
     for (const struct ir_block *block = check->function->first; block; block = block->next) {
-        /* A block that nothing reaches may be unfinished: the builder leaves them behind. */
+        /* A block that cannot be reached may be unfinished, because the builder leaves such blocks behind. */
         if (!block->last || !ir_is_terminator(block->last->op)) {
             if (block->predecessor_count || block == check->function->first)
                 return arena_printf(check->arena, "%s: b%" PRIu32 " does not end", check->function->name,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Control flow of a function: reverse postorder, dominators, loops; and the clean-up that puts a function
- * into the form that passes expect.
+/* Control flow of a function: reverse postorder, dominators, loops; and the clean-up that puts a function into the
+ * form that passes expect.
  *
- * Nothing here recurses: a script may make a function as deep as it is long. */
+ * Nothing here recurses, because a script may make a function as deep as it is long. */
 #include "bpf/ir/edit.h"
 
 #include <assert.h>
 
-/* Reverse postorder. The second successor is visited first, so that the first one (the likely way, the
- * body of a loop) follows its predecessor. */
+/* Puts blocks into reverse postorder. The second successor is visited first, so that the first one (the likely
+ * path, the body of a loop) follows its predecessor. */
 static void order_blocks(struct arena *arena, const struct ir_function *function, struct flow *flow)
 {
     struct visit {
@@ -80,8 +80,8 @@ static void find_dominators(struct arena *arena, struct flow *flow)
     }
 }
 
-/* Numbers the tree of dominators so that those below a block have the numbers behind its own. A dominator
- * stands before what it dominates. */
+/* Numbers the dominator tree so that the blocks below a block have the numbers behind its own. A dominator has a
+ * smaller number than what it dominates. */
 static void number_dominators(struct arena *arena, struct flow *flow)
 {
     uint32_t *next = arena_array(arena, flow->count, sizeof *next);
@@ -151,7 +151,7 @@ void flow_compute(struct arena *arena, const struct ir_function *function, struc
     find_loops(arena, flow);
 }
 
-/* The value that a phi always is, or NULL. */
+/* Returns the value that a phi always has, or NULL. */
 static struct ir *phi_only_value(struct ir *phi)
 {
     struct ir *same = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds the intermediate representation, and SSA form with it: variables are renamed while code is built,
- * after Braun et al., "Simple and Efficient Construction of Static Single Assignment Form".
+/* Builds the intermediate representation in SSA form: variables are renamed while code is built, after Braun et
+ * al., "Simple and Efficient Construction of Static Single Assignment Form".
  *
- * Does not optimise, but folds constants. The invariant: an instruction belongs to exactly one block's list,
- * a block's predecessors are exactly the blocks whose last instruction names it, and a phi of a sealed block
- * has one argument for each of them, in their order. */
+ * Only constants are folded; nothing else is optimised here. The invariant: an instruction belongs to exactly one
+ * block's list, a block's predecessors are exactly the blocks whose last instruction names it, and a phi of a
+ * sealed block has one argument for each of them, in their order. */
 #include "bpf/ir/ir.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@
 #include "bpf/ir/edit.h"
 
 struct ir_binding {
-    uint32_t block; /* number + 1; 0: free */
+    uint32_t block; /* number of the block + 1; 0: the slot is free */
     uint32_t variable;
     struct ir *value;
 };
@@ -148,8 +148,8 @@ static struct ir *make(struct ir_builder *b, enum ir_op op)
     return ir;
 }
 
-/* At the start of the function: parameters before frames before everything else, so that both are there
- * for all code, and parameters are read before their registers are used for anything else. */
+/* Makes an instruction at the beginning of the function: parameters before frames before everything else, so that
+ * both are there for all code, and parameters are read before their registers are used for anything else. */
 static struct ir *make_at_entry(struct ir_builder *b, enum ir_op op)
 {
     struct ir_block *entry = b->function->first;
@@ -218,13 +218,13 @@ static struct ir *phi_new(struct ir_builder *b, struct ir_block *block, uint32_t
     return phi;
 }
 
-/* The value at the end of a block. A phi that this makes in a sealed block is left pending. */
+/* Returns the value of a variable at the end of a block. A phi that this makes in a sealed block is left pending. */
 static struct ir *variable_at(struct ir_builder *b, struct ir_block *block, uint32_t variable)
 {
     struct ir_function *function = b->function;
     struct ir_block *at = block;
     struct ir *value = NULL;
-    /* A ring of blocks that nothing enters would go round for ever: no block is visited twice. */
+    /* No block is visited twice, because a circle of blocks that cannot be reached would be followed for ever. */
     for (uint32_t steps = 0; steps <= function->block_count; steps++) {
         value = binding_get(function, at->number + 1, variable);
         if (value)
@@ -252,7 +252,7 @@ static struct ir *variable_at(struct ir_builder *b, struct ir_block *block, uint
     return value;
 }
 
-/* A phi of one value (and itself) is that value. */
+/* Replaces a phi that has only one value (and itself) by that value. False: it has more. */
 static bool phi_remove_trivial(struct ir *phi)
 {
     struct ir *same = NULL;
@@ -307,7 +307,7 @@ void ir_seal(struct ir_builder *b, struct ir_block *block)
     block->sealed = true;
     for (size_t i = 0; i < block->incomplete_count; i++) {
         struct ir *phi = block->incomplete[i];
-        if (!block->predecessor_count) /* unreachable: nothing was ever written on the way here */
+        if (!block->predecessor_count) /* it cannot be reached: no value was written on the way to it */
             ir_replace(phi, make_at_entry(b, IR_CONSTANT));
         else
             *arena_push(b->program->arena, b->function->pending, b->function->pending_count,

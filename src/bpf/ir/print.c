@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints the intermediate representation for -d ir and for tests. Changes nothing, and prints invalid
- * code as well as valid code. */
+/* Prints the intermediate representation for -d ir and for tests. Invalid code is printed as well as valid code. */
 #include "bpf/ir/edit.h"
 
 #include <inttypes.h>

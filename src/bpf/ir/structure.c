@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Control flow that is written as it runs: labels, if, loops; and the order of blocks that follows from it. */
+/* Control flow that is written in the order in which it runs: labels, if, loops; and the order of blocks that
+ * follows from it. */
 #include "bpf/ir/ir.h"
 
 #include <assert.h>
@@ -104,7 +105,8 @@ void ir_repeat(struct ir_builder *b, struct ir_block *loop)
     ir_loop_end(b, loop);
 }
 
-/* The end of an if that had an else, and labels that were given up, were never entered: nothing leads there. */
+/* Puts the blocks of a function into the order in which they were entered. The end of an if that had an else, and
+ * labels that were given up, were never entered, and nothing leads to them. */
 static void order_function(struct arena *arena, struct ir_function *function)
 {
     struct ir_block **order = arena_array(arena, function->entered_count, sizeof *order);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each operation and each helper is: name, properties, and the arithmetic of constants.
+/* What each operation and each helper is: its name, its properties, and the arithmetic of constants.
  *
- * The arithmetic is eBPF's: x / 0 is 0, x % 0 is x, shift counts are taken modulo 64, nothing traps. */
+ * Arithmetic is eBPF's: x / 0 is 0, x % 0 is x, shift counts are taken modulo 64, nothing traps. */
 #include "bpf/ir/edit.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 enum operation_property {
     HAS_VALUE = 1,
     PURE = 2,
-    REMOVABLE = 4, /* pure, or only its value matters */
+    REMOVABLE = 4, /* pure, or only its value is needed */
 };
 enum { VALUE = HAS_VALUE | PURE | REMOVABLE };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes each value once: common pure operations and calls, loads of what is known to be in memory, look-ups
- * of a key that was just looked up, conditions that a branch above has decided.
+/* Makes each value once: common pure operations and calls, loads of what is known to be in memory, look-ups of a
+ * key that was just looked up, conditions that a branch above has decided.
  *
- * Values are known in the part of the dominator tree below them: a hash table with an undo list. Memory
- * is a list of facts that blocks extend and never change, newest first, searched a bounded way back. A fact
- * stops the search for everything that it might overwrite. Where ways meet, what was known where they parted
- * still holds, but for what the blocks between have overwritten. */
+ * Values are known in the part of the dominator tree below them: a hash table with an undo list. Memory is a list
+ * of facts that blocks extend and never change, newest first, searched back a bounded number of steps. A fact ends
+ * the search for everything that it might overwrite. Where paths meet, what was known where they parted is still
+ * true, except for what the blocks between have overwritten. */
 #include "bpf/opt/passes.h"
 
 #include <string.h>
@@ -13,12 +13,13 @@
 enum { SEARCH_LIMIT = 64, KEY_WORDS = 16, BETWEEN_LIMIT = 16, CARRIED_LIMIT = 48 };
 
 enum fact_kind {
-    FACT_CONTENT,       /* `value` is what `size` bytes at root + offset hold */
-    FACT_LOADED_SIGNED, /* the same, sign-extended */
+    FACT_CONTENT,       /* `value` is the content of `size` bytes at root + offset */
+    FACT_LOADED_SIGNED, /* as FACT_CONTENT, sign-extended */
     FACT_WRITTEN,       /* unknown bytes were written there; size 0: anywhere in the object */
-    FACT_OTHER_WRITTEN, /* any memory but frames whose address nobody else has */
-    FACT_LOOKUP,        /* `value` is the look-up of `key` in `map` */
-    FACT_MAP_CHANGED,   /* map -1: any map */
+    /* unknown bytes were written, to any memory except frames whose address is known nowhere else */
+    FACT_OTHER_WRITTEN,
+    FACT_LOOKUP,      /* `value` is the look-up of `key` in `map` */
+    FACT_MAP_CHANGED, /* map -1: any map */
 };
 
 struct root { /* where an address points */
@@ -31,17 +32,17 @@ struct fact {
     enum fact_kind kind;
     struct root where;
     unsigned size;
-    bool stored;   /* content: by a store, not seen by a load */
-    uint16_t part; /* content: of the program, where that was */
+    bool stored;   /* content: it was stored, and not loaded */
+    uint16_t part; /* content: the part of the program in which that was */
     int64_t map;
     struct ir *value;
-    struct ir **key; /* words of a look-up's key; NULL: not known */
+    struct ir **key; /* words of a look-up's key; NULL: they are not known */
     unsigned key_words;
 };
 
 struct entry {
     struct ir *ir;
-    int known; /* -1: not known; else whether it is not zero, in the blocks being walked */
+    int known; /* whether it is not 0 in the blocks that are being walked; -1: not known */
     uint64_t hash;
     struct entry *next, *undo;
 };
@@ -50,7 +51,7 @@ struct common {
     struct ir_function *function;
     struct arena *arena;
     struct flow flow;
-    bool *escapes; /* frame objects, by value number */
+    bool *escapes; /* by value number: the frame object's address is known elsewhere */
     uint32_t numbers;
     struct entry **buckets;
     size_t bucket_count;
@@ -60,7 +61,7 @@ struct common {
         int before;
         struct truth *older;
     } * truths;
-    struct fact **at_begin, **at_end; /* by position */
+    struct fact **at_begin, **at_end; /* by the position of the block */
     struct fact *facts;
     bool changed;
 };
@@ -141,7 +142,7 @@ static void learn(struct common *common, struct ir *ir, bool is_true)
     entry->known = is_true;
 }
 
-/* What the way into a block says about the condition at its predecessor's end. */
+/* Learns what the edge into a block says about the condition at its predecessor's end. */
 static void learn_from_edge(struct common *common, const struct ir_block *from, const struct ir_block *to)
 {
     if (from->last->op != IR_BRANCH)
@@ -182,7 +183,7 @@ static bool is_zeros(const struct common *common, struct root where)
            offset < program->zeros;
 }
 
-/* Memory that is no stack, whatever it is. */
+/* Whether a base is surely no memory of the stack. */
 static bool is_no_stack(const struct ir *base)
 {
     return base->op == IR_CONTEXT || base->op == IR_MAP_VALUE ||
@@ -232,9 +233,9 @@ static bool overwrites(const struct common *common, const struct fact *fact, str
     }
 }
 
-/* What is known to be there, or NULL. A load is a fact that overwrites nothing, but stopping there as well
- * does no harm: the fact that it repeats would be older. `wider`: a wider content with the same address will
- * do. */
+/* Returns the fact about the content of memory, or NULL. A load is a fact that overwrites nothing; that the search
+ * ends at it nevertheless does no harm, because the fact that it repeats would be older. `wider`: a wider content
+ * at the same address is also a result. */
 static struct fact *content_find(const struct common *common, struct root where, unsigned size,
                                  bool is_signed, bool wider)
 {
@@ -256,7 +257,7 @@ static void visit_load(struct common *common, struct ir *load)
     struct root where = root_of(load->a, load->offset);
     if (load->is_volatile)
         return;
-    /* The low bytes come first, or they would not be at the same address. */
+    /* A wider content helps only if its low bytes come first, and so are at the same address. */
     bool little_endian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     struct fact *fact = content_find(common, where, load->size, load->is_signed, little_endian);
     bool is_parted = fact && fact->part != load->part && !is_private_frame(common, where.base);
@@ -283,7 +284,7 @@ static void visit_load(struct common *common, struct ir *load)
     common->changed = true;
 }
 
-/* A store of the low bytes of a word that is 0 is a store of the whole word: then it is known as one. */
+/* Turns a store of the low bytes of a word that is 0 into a store of the whole word, whose content is then known. */
 static void widen_store(struct common *common, struct ir *store, struct root where)
 {
     if (store->size == 8 || where.offset % 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ ||
@@ -339,7 +340,8 @@ static bool same_key(const struct fact *fact, struct ir *const *key, unsigned wo
     return true;
 }
 
-/* The key's words from its address to the end of its object; the map reads no more than that. */
+/* Returns the words of a key, from its address to the end of its object, which is as much as the map reads; or
+ * NULL. */
 static struct ir **key_content(struct common *common, struct root key, unsigned *words)
 {
     int64_t bytes = key.base->immediate - key.offset;
@@ -357,7 +359,7 @@ static struct ir **key_content(struct common *common, struct root key, unsigned 
     return content;
 }
 
-/* True: replaced. */
+/* Replaces a look-up whose result is known. True: it was replaced. */
 static bool visit_lookup(struct common *common, struct ir *call)
 {
     if (call->argument_count < 2 || call->arguments[0]->op != IR_MAP)
@@ -369,7 +371,7 @@ static bool visit_lookup(struct common *common, struct ir *call)
         return false;
     unsigned words = 0, steps = 0;
     struct ir **content = zeros ? NULL : key_content(common, key, &words);
-    bool untouched = true; /* the key's object, since the fact in hand */
+    bool untouched = true; /* the key's object was not changed since the fact in hand */
     for (struct fact *fact = common->facts; fact && steps++ < SEARCH_LIMIT; fact = fact->older) {
         if (fact->kind == FACT_MAP_CHANGED && (fact->map < 0 || fact->map == map))
             break;
@@ -413,7 +415,7 @@ static void visit_call(struct common *common, struct ir *call)
         call_writes(common, call);
 }
 
-/* Of code that was not visited yet, because it comes round from below: what it may overwrite. */
+/* Adds facts about what a block may overwrite that was not visited yet, because it comes later in the loop. */
 static void block_writes(struct common *common, const struct ir_block *block)
 {
     for (struct ir *ir = block->first; ir; ir = ir->next) {
@@ -479,8 +481,8 @@ static void find_escapes(struct common *common)
         }
 }
 
-/* The blocks on the ways from the immediate dominator to a block, and those of the loop that it may be the
- * head of; false: too many, or a way that is neither. */
+/* Finds the blocks on the paths from the immediate dominator to a block, and those of the loop whose head it may
+ * be. False: they are too many, or there is a path of another kind. */
 static bool blocks_between(const struct common *common, uint32_t position, uint32_t between[BETWEEN_LIMIT],
                            unsigned *count)
 {
@@ -505,7 +507,7 @@ static bool blocks_between(const struct common *common, uint32_t position, uint3
     }
 }
 
-/* What holds where several ways meet. */
+/* Returns the facts that are true where several paths meet. */
 static struct fact *facts_at_meeting(struct common *common, uint32_t position)
 {
     uint32_t between[BETWEEN_LIMIT];
@@ -568,7 +570,7 @@ bool pass_common(struct ir_function *function)
     common.at_end = arena_array(arena, count, sizeof(struct fact *));
     find_escapes(&common);
 
-    /* Children of each block in the dominator tree, and the walk over it. */
+    /* The children of each block in the dominator tree, and the walk over the tree. */
     uint32_t *first = arena_array(arena, count, sizeof *first),
              *sibling = arena_array(arena, count, sizeof *sibling);
     for (uint32_t i = count; i-- > 1;) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Removes what nobody needs: values without users, phis that only feed each other, stores into frame
- * objects that nobody reads; and shapes the blocks: merges, threads, leaves out. */
+/* Removes what is not needed: values without users, phis that are used only by each other, stores into frame
+ * objects that are never read. Also shapes blocks: merges them, threads jumps, leaves out empty ones. */
 #include "bpf/opt/passes.h"
 
 #include <string.h>
 
-/* Dead code: everything not needed by an effect. */
+/* Dead code: everything that no effect needs. */
 
 static bool has_effect(const struct ir *ir)
 {
@@ -34,7 +34,7 @@ static struct ir *frame_of(struct ir *address)
     return address->op == IR_FRAME ? address : NULL;
 }
 
-/* Frame objects whose address goes only into stores: by value number. */
+/* Finds the frame objects that are read; the address of others is used only by stores. By value number. */
 static void find_unread(struct ir_function *function, bool *is_read)
 {
     for (struct ir_block *block = function->first; block; block = block->next)
@@ -100,7 +100,7 @@ static void retarget(struct ir *terminator, const struct ir_block *old, struct i
             terminator->to[i] = to;
 }
 
-/* A new edge; phis get the argument that they have for `like`. */
+/* Adds an edge; phis get the argument that they have for `like`. */
 static void edge_add_like(struct ir_block *from, struct ir_block *to, const struct ir_block *like)
 {
     struct arena *arena = from->function->program->arena;
@@ -124,13 +124,13 @@ static bool has_phis(const struct ir_block *block)
     return block->first && block->first->op == IR_PHI;
 }
 
-/* The way from `from` through `via` becomes the way to `to`, a successor of `via`. */
+/* Replaces the path from `from` through `via` by an edge to `to`, a successor of `via`. False: it is not possible. */
 static bool redirect(struct ir_block *from, struct ir_block *via, struct ir_block *to)
 {
     if (to == via || from == via)
         return false;
     if (is_predecessor(to, from)) {
-        /* Both ways of a branch lead to one block: without phis, that is a jump. */
+        /* Both sides of a branch lead to one block: without phis, that is a jump. */
         if (has_phis(to) || from->last->op != IR_BRANCH)
             return false;
         ir_edge_remove(from, via);
@@ -164,7 +164,7 @@ static bool merge_with_successor(struct ir_block *block)
         for (size_t k = 0; k < to[i]->predecessor_count; k++)
             if (to[i]->predecessors[k] == next)
                 to[i]->predecessors[k] = block;
-    /* Nothing leads there and nothing is in it: out of reach, for ir_clean. */
+    /* Now the block is empty and cannot be reached, and ir_clean() removes it. */
     next->predecessor_count = 0;
     ir_append(next, ir_new(block->function, IR_UNREACHABLE, (struct span){0}));
     return true;
@@ -174,8 +174,8 @@ static bool leave_out_empty(struct ir_block *block)
 {
     if (block->first->op != IR_JUMP || block == block->function->first)
         return false;
-    /* An unlikely one that chooses a phi's value stays on its edge, which would only be split again, and then
-     * nobody would know that it is rarely taken. */
+    /* An unlikely block that chooses a phi's value stays on its edge, which would only be split again, and then it
+     * would not be known that it is rarely taken. */
     bool chooses = block->unlikely && has_phis(block->last->to[0]);
     bool any = false;
     for (size_t i = block->predecessor_count; i-- > 0;)
@@ -184,8 +184,8 @@ static bool leave_out_empty(struct ir_block *block)
     return any;
 }
 
-/* Whether all that use the value stand below `to`, whose only way in comes from the value's block; the branch
- * there aside. */
+/* Whether all users of a value are below `to`, whose only predecessor is the value's block. The branch at the end
+ * of that block does not count. */
 static bool used_only_below(const struct flow *flow, const struct ir *value, const struct ir_block *to)
 {
     if (to->predecessor_count != 1 || to == value->block)
@@ -204,14 +204,14 @@ static bool used_only_below(const struct flow *flow, const struct ir *value, con
     return true;
 }
 
-/* A block that only branches on a phi: predecessors that give a constant go where it leads. This is what the
- * conditions of && and || become, and those on what a look-up gave. */
+/* Threads a block that only branches on a phi: predecessors that give a constant go directly where it leads. The
+ * conditions of && and || are such blocks, and those on the result of a look-up. */
 static bool thread_constants(struct ir_block *block, const struct flow *flow)
 {
     struct ir *phi = block->first, *branch = block->last;
     if (phi->op != IR_PHI || phi->next != branch || branch->op != IR_BRANCH || branch->a != phi)
         return false;
-    int below[2] = {-1, -1}; /* whether the phi is used only there; -1: not known yet */
+    int below[2] = {-1, -1}; /* whether the phi is used only below that side; -1: not known yet */
     bool any = false;
     for (size_t i = block->predecessor_count; i-- > 0;) {
         if (phi->arguments[i]->op != IR_CONSTANT)
@@ -228,7 +228,7 @@ static bool thread_constants(struct ir_block *block, const struct flow *flow)
 bool pass_blocks(struct ir_function *function)
 {
     bool any = false;
-    struct flow flow; /* true as long as nothing has changed */
+    struct flow flow; /* valid as long as nothing has changed */
     flow_compute(function->program->arena, function, &flow);
     for (struct ir_block *block = function->first; block; block = block->next) {
         if (block != function->first && !block->predecessor_count)

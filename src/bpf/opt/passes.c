@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of the passes. Each leaves a valid program that ir_clean then makes tidy; rounds end when nothing
- * changes any more, or after a few, so that time stays near to linear. */
+/* The order of the passes. Each leaves a valid program, which ir_clean() then tidies. Rounds end when nothing
+ * changes any more, or after a few, so that time stays nearly linear. */
 #include "bpf/opt/passes.h"
 
 enum { ROUNDS = 5 };
@@ -12,8 +12,8 @@ static const struct {
     {"simplify", pass_simplify}, /* constants, copies, identities */
     {"common", pass_common},     /* common values, loads, look-ups; conditions known from above */
     {"range", pass_range},       /* masks, extensions and comparisons that ranges decide */
-    {"stores", pass_stores},     /* bytes that are written again before anybody reads them */
-    {"dead", pass_dead},         /* values and stores that nobody reads */
+    {"stores", pass_stores},     /* bytes that are written again before they are read */
+    {"dead", pass_dead},         /* values and stores that are never read */
     {"blocks", pass_blocks},     /* merging, threading */
 };
 
@@ -31,7 +31,7 @@ void ir_optimise(struct ir_program *program)
         }
         for (unsigned round = 0; round < ROUNDS && pass_tails(function); round++) {
             ir_clean(function);
-            if (pass_dead(function)) /* values that those which went had used */
+            if (pass_dead(function)) /* values that the removed blocks used */
                 ir_clean(function);
             if (pass_blocks(function))
                 ir_clean(function);

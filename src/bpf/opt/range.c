@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Unsigned ranges of values, from how they are made; removes masks, extensions and comparisons that a range
- * decides, and makes signed operations unsigned where both agree.
+/* Computes unsigned ranges of values from the instructions that make them; removes masks, extensions and
+ * comparisons that a range decides, and makes signed operations unsigned where both give the same.
  *
- * The verifier must be able to see the bounds of every value that reaches an address or a helper. So an
- * instruction whose value may do that is only removed where the bound is evident from the operand's own
- * instruction, which the verifier reads the same way; never by what only we know. */
+ * The verifier must be able to see the bounds of every value that reaches an address or a helper. So an instruction
+ * whose value may do that is removed only where the bound is evident from the operand's own instruction, which the
+ * verifier understands in the same way, and never because of what only this pass knows. */
 #include "bpf/opt/passes.h"
 
 struct range {
@@ -12,7 +12,7 @@ struct range {
 };
 
 struct ranges {
-    struct range *of; /* by value number; high 0 and low 1: not yet known */
+    struct range *of; /* by value number; high 0 and low 1: it is not known yet */
     bool *reaches_kernel;
     uint32_t count;
 };
@@ -28,7 +28,7 @@ static struct range range_of(const struct ranges *ranges, const struct ir *value
     return ranges->of[value->number];
 }
 
-static uint64_t all_below(uint64_t value) /* smallest 2^n - 1 not below the value */
+static uint64_t all_below(uint64_t value) /* the smallest 2^n - 1 that is not below the value */
 {
     return value ? UINT64_MAX >> __builtin_clzll(value) : 0;
 }
@@ -61,7 +61,9 @@ static struct range compute_binary(const struct ranges *ranges, const struct ir 
     case IR_AND: result = (struct range){0, x.high < y.high ? x.high : y.high}; break;
     case IR_OR:
     case IR_XOR: result.high = all_below(x.high | y.high); break;
-    case IR_UDIV: /* by zero: zero */ result = (struct range){0, y.low ? x.high / y.low : x.high}; break;
+    case IR_UDIV: /* a division by zero gives zero */
+        result = (struct range){0, y.low ? x.high / y.low : x.high};
+        break;
     case IR_UMOD: result.high = y.low && y.high - 1 < x.high ? y.high - 1 : x.high; break;
     case IR_LSHR:
         if (ir->b->op == IR_CONSTANT)
@@ -119,7 +121,7 @@ static struct range compute(const struct ranges *ranges, const struct ir *ir)
     return result;
 }
 
-/* The verifier derives this bound from the instruction alone. */
+/* Whether the verifier derives the bound of a value from its instruction alone. */
 static bool is_evident(const struct ir *value)
 {
     return value->op == IR_CONSTANT || (value->op == IR_LOAD && !value->is_signed && value->size < 8) ||
@@ -128,7 +130,7 @@ static bool is_evident(const struct ir *value)
            (value->op == IR_LSHR && value->b->op == IR_CONSTANT) || ir_is_compare(value->op);
 }
 
-/* Values that flow into addresses and arguments of calls, through arithmetic and phis. */
+/* Finds values that flow into addresses and arguments of calls, through arithmetic and phis. */
 static void find_reaching(struct ranges *ranges, struct ir_function *function)
 {
     struct arena *arena = function->program->arena;
@@ -140,7 +142,7 @@ static void find_reaching(struct ranges *ranges, struct ir_function *function)
             for (unsigned k = 0; k < count; k++) {
                 bool reaches = ir->op == IR_CALL || ir->op == IR_CALL_LOCAL ||
                                (k == 0 && ir->op >= IR_LOAD && ir->op <= IR_ATOMIC_COMPARE) ||
-                               ir->op == IR_STORE; /* a size kept in memory for a callback */
+                               ir->op == IR_STORE; /* a size that is kept in memory for a callback */
                 if (reaches)
                     *arena_push(arena, stack, depth, room) = *ir_operand(ir, k);
             }
@@ -158,10 +160,10 @@ static void find_reaching(struct ranges *ranges, struct ir_function *function)
     }
 }
 
-/* 0 or 1, or -1: not decided. */
+/* Returns the result of a comparison, 0 or 1; -1: the ranges do not decide it. */
 static int decide(enum ir_op op, struct range x, struct range y)
 {
-    if (op >= IR_SLT) { /* as unsigned, where both have the sign bit clear */
+    if (op >= IR_SLT) { /* both have the sign bit clear: compare them as unsigned */
         if (x.high > INT64_MAX || y.high > INT64_MAX)
             return -1;
         op = IR_ULT + (op - IR_SLT);
@@ -235,7 +237,7 @@ bool pass_range(struct ir_function *function)
                 *ir_operand(ir, k) = ir_resolve(*ir_operand(ir, k));
             if (!ir_has_value(ir))
                 continue;
-            /* Constants made a moment ago have no number here: not for comparisons. */
+            /* Constants that this pass made have no number here. */
             bool known = (!ir->a || ir->a->number < ranges.count) && (!ir->b || ir->b->number < ranges.count);
             bool changed = false;
             struct ir *value = known ? improve(&ranges, ir, &changed) : NULL;

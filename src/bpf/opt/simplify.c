@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Constant folding and algebraic simplification, one instruction at a time, in an order in which operands
- * come before their users.
+/* Constant folding and algebraic simplification, one instruction at a time, in an order in which operands come
+ * before their users.
  *
- * The kernel's verifier learns bounds from the very values that are compared. So nothing here makes a check
- * look at another value than the one that is used, unless nobody else uses it. */
+ * The kernel's verifier learns bounds from the very values that are compared. So no rule makes a check compare
+ * another value than the one that is used, unless the first one has no other users. */
 #include "bpf/opt/passes.h"
 
 static struct ir *new_before(struct ir *at, enum ir_op op, struct ir *a, struct ir *b)
@@ -32,7 +32,7 @@ static int power_of_two(int64_t value)
     return value > 0 && !(value & (value - 1)) ? __builtin_ctzll((uint64_t)value) : -1;
 }
 
-/* What x op constant is, for constants that make it x or a constant. */
+/* The result of x op constant, for constants with which it is x or a constant. */
 static const struct identity {
     enum ir_op op;
     int64_t constant;
@@ -77,7 +77,7 @@ static bool is_pointer(const struct ir *ir)
     return ir->op == IR_FRAME || ir->op == IR_MAP_VALUE || ir->op == IR_CONTEXT;
 }
 
-/* (x op c1) op c2, for associative operations; c1 is ours to take if nobody else sees x op c1. */
+/* Simplifies (x op c1) op c2 for associative operations. c1 may be changed if x op c1 has no other users. */
 static bool reassociate(struct ir *ir)
 {
     struct ir *inner = ir->a;
@@ -104,7 +104,7 @@ static bool reassociate(struct ir *ir)
     return true;
 }
 
-/* Whether x % 2^n is 0 does not depend on the sign of x: a value that is only asked that is x & (2^n - 1). */
+/* Replaces x % 2^n, if it is only compared with 0, by x & (2^n - 1): the result does not depend on the sign of x. */
 static bool zero_test_of_remainder(struct ir *value)
 {
     if (value->op != IR_SMOD || value->uses != 1 || value->b->op != IR_CONSTANT ||
@@ -115,7 +115,7 @@ static bool zero_test_of_remainder(struct ir *value)
     return true;
 }
 
-/* x op constant. Returns a replacement, or NULL; *changed when ir was changed in place. */
+/* Simplifies x op constant. Returns a replacement, or NULL; *changed: the instruction was changed in place. */
 static struct ir *simplify_constant(struct ir *ir, bool *changed)
 {
     int64_t constant = ir->b->immediate;
@@ -148,7 +148,7 @@ static struct ir *simplify_constant(struct ir *ir, bool *changed)
         break;
     case IR_LSHR:
     case IR_ASHR:
-        /* A shift up and down again keeps the low bytes. */
+        /* A shift to the left and back keeps the low bytes. */
         if (ir->a->op == IR_SHL && ir_is_constant(ir->a->b, constant) &&
             (constant == 32 || constant == 48 || constant == 56))
             return new_extend(ir, ir->a->a, (64 - (unsigned)constant) / 8, ir->op == IR_ASHR);
@@ -296,7 +296,7 @@ bool pass_simplify(struct ir_function *function)
             bool changed = false;
             struct ir *value = simplify(ir, &changed);
             if (value) {
-                /* Users move over; the count decides what later rules may take. */
+                /* Users are moved to the new value; their number decides what later rules may do. */
                 value->uses += ir->uses;
                 ir_replace(ir, value);
             }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Removes stores whose bytes nobody reads before they are written again: into frame objects, by the liveness
- * of each byte over the whole function; into other memory, where a helper fills the place right after.
+/* Removes stores whose bytes are written again before they are read: into frame objects, by the liveness of each
+ * byte over the whole function; into other memory, where a helper fills the place right after.
  *
- * A frame object takes part if its address goes nowhere but into accesses and helpers. What a helper is not
- * known to fill it is taken to read. */
+ * A frame object takes part if its address is used only by accesses and helpers. Bytes that a helper is not known
+ * to fill count as read by it. */
 #include "bpf/opt/passes.h"
 
 enum { OBJECTS = 64, BYTES = 128, WINDOW = 12 };
@@ -12,11 +12,11 @@ typedef unsigned __int128 byte_set;
 struct stores {
     struct ir *objects[OBJECTS];
     unsigned count;
-    uint8_t *index; /* by value number: 1 + that of the object; 0: none that takes part */
+    uint8_t *index; /* by value number: index of the object + 1; 0: none that takes part */
     uint32_t numbers;
 };
 
-struct place_in { /* bytes of an object */
+struct place_in { /* a set of bytes of an object */
     unsigned object;
     byte_set bytes;
     bool known;
@@ -71,9 +71,8 @@ static void find_objects(struct ir_function *function, struct stores *stores)
         }
 }
 
-/* What the helper fills wholly, whether it succeeds or not: argument number, or -1. (Of the
- * kernels before 6.3 some leave what follows a task's name as it was; those with v4 instructions are later.)
- */
+/* Returns the argument that a helper fills wholly, whether it succeeds or not, or -1. (Some kernels before 6.3 do
+ * not fill what follows a task's name; those with v4 instructions are later.) */
 static int filled_argument(const struct ir *call, int64_t *size)
 {
     if (call->op != IR_CALL || call->argument_count < 2 || call->arguments[1]->op != IR_CONSTANT)
@@ -90,7 +89,7 @@ static int filled_argument(const struct ir *call, int64_t *size)
     }
 }
 
-/* Backwards over one instruction. True: it is a store that nobody needs. */
+/* Goes backwards over one instruction. True: it is a store that is not needed. */
 static bool step(const struct stores *stores, struct ir *ir, byte_set *live)
 {
     struct place_in at;
@@ -141,7 +140,7 @@ static bool fills_after(struct ir *store, struct ir *call)
     return base == base_of(store->a, &at) && from <= at && at + store->size <= from + size;
 }
 
-/* Nothing between the two can look at what is stored. */
+/* Whether a helper fills the place of a store soon, and nothing between the two can read it. */
 static bool is_filled_soon(struct ir *store)
 {
     unsigned steps = 0;
@@ -166,10 +165,10 @@ bool pass_stores(struct ir_function *function)
     for (struct ir_block *block = function->first; block; block = block->next)
         order[count++] = block;
     byte_set *live = arena_array(arena, blocks * stores.count, sizeof *live),
-             now[OBJECTS]; /* by block and object */
+             now[OBJECTS]; /* live bytes, by block and object */
     bool any = false;
     for (bool changed = true, last = false; changed || !last;) {
-        last = !changed; /* nothing new came: what is dead now is dead */
+        last = !changed; /* nothing changed in this round: what is dead now is dead */
         changed = false;
         for (size_t i = count; i-- > 0;) {
             struct ir_block *to[2];

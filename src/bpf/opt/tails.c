@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keeps one of several blocks that do the same and go on to the same place: what is left behind by places
- * that count runtime errors, and the ends of a program. Runs last, since code that was merged says less about where
- * it came from.
+/* Keeps one of several blocks that do the same and go on at the same place, such as those that count runtime
+ * errors, and the ends of a program. It runs last, since merged code says less about where it came from.
  *
- * What two blocks use from outside is either the same value, which then is made before both, or a constant or
- * an address of its own, which is made again. */
+ * What two blocks use from outside is either the same value, made before both, or a constant or an address that
+ * each has made for itself, which is made again. */
 #include "bpf/opt/passes.h"
 
 enum { TAIL_MAX = 24, SEARCHED = 256, SHORTEST = 4 };
@@ -19,7 +18,8 @@ static bool same_leaf(const struct ir *x, const struct ir *y)
     return is_repeatable(x) && x->op == y->op && x->immediate == y->immediate && x->offset == y->offset;
 }
 
-/* Instructions without the leaves, which stand anywhere. */
+/* Finds the instructions of a block without the leaves, which may be anywhere. Returns how many there are; 0: too
+ * many. */
 static unsigned shape_of(const struct ir_block *block, struct ir *shape[TAIL_MAX])
 {
     unsigned count = 0;
@@ -50,7 +50,7 @@ static size_t predecessor_index(const struct ir_block *block, const struct ir_bl
     return index;
 }
 
-/* Phis of the common successors get the same from both. */
+/* Whether phis of the common successors get the same from both blocks. */
 static bool same_for_successors(const struct ir_block *x, const struct ir_block *y)
 {
     struct ir_block *to[2];
@@ -78,7 +78,7 @@ static bool same_block(struct ir_block *x, struct ir_block *y)
     if (!count || count != shape_of(y, ys))
         return false;
     for (unsigned i = 0; i < count; i++)
-        xs[i]->mark = NULL; /* from here: the instruction that it is the same as */
+        xs[i]->mark = NULL; /* from here on: the instruction that is the same in the other block */
     for (unsigned i = 0; i < count; i++) {
         unsigned operands = ir_operand_count(xs[i]);
         if (!same_instruction(xs[i], ys[i]) || operands != ir_operand_count(ys[i]))
@@ -97,8 +97,8 @@ static bool is_candidate(const struct ir_block *block)
            (block->last->op == IR_JUMP ? block->last->to[0] != block : block->last->op == IR_RETURN);
 }
 
-/* Leaves that stood in front of one of the blocks are made in the one that stays; those that both use stand
- * in front of both. twins: marks say what each instruction is the same as. */
+/* Makes leaves in front of one of the blocks again in the one that stays; leaves that both use are in front of
+ * both. twins: marks say which instruction of the other block each one equals. */
 static void own_leaves(struct ir_block *block, bool twins)
 {
     for (struct ir *ir = block->first; ir; ir = ir->next) {
@@ -116,7 +116,7 @@ static void own_leaves(struct ir_block *block, bool twins)
     }
 }
 
-/* The arguments for the successors' phis too. */
+/* Makes arguments for the successors' phis again in the block, if they are leaves. */
 static void own_arguments(struct ir_block *block)
 {
     struct ir_block *to[2];
@@ -136,7 +136,7 @@ static void own_arguments(struct ir_block *block)
     }
 }
 
-/* All ways into `gone` lead to `stays`. */
+/* Redirects all edges into `gone` to `stays`. */
 static void merge(struct ir_block *stays, struct ir_block *gone)
 {
     struct arena *arena = stays->function->program->arena;
@@ -148,7 +148,7 @@ static void merge(struct ir_block *stays, struct ir_block *gone)
         struct ir *last = from->last;
         if (last->op == IR_BRANCH &&
             (last->to[0] == stays || last->to[1] == stays || last->to[0] == last->to[1])) {
-            /* both ways of a branch: it is none any more, and its block is a predecessor already */
+            /* both sides of a branch lead here: it becomes a jump, and its block is a predecessor already */
             last->op = IR_JUMP;
             last->a = NULL;
             last->to[0] = stays;
@@ -180,7 +180,7 @@ static bool is_end_alone(const struct ir_block *block)
            (first == block->last || (is_repeatable(first) && first->next == block->last));
 }
 
-/* Whoever ends as a block that does nothing else goes on there; the last of them falls into it. */
+/* Makes all blocks that end as a block which does nothing else go on there; the last one falls into it. */
 static bool share_end(struct ir_function *function)
 {
     struct ir_block *end = function->first;
@@ -209,7 +209,7 @@ static bool share_end(struct ir_function *function)
 /* ---- ends of blocks ---- */
 
 struct suffix {
-    struct ir *x[TAIL_MAX], *y[TAIL_MAX]; /* the last first, without leaves */
+    struct ir *x[TAIL_MAX], *y[TAIL_MAX]; /* from the last one on, without leaves */
     unsigned count;
 };
 
@@ -221,7 +221,7 @@ static struct ir *before(struct ir *ir)
     return ir;
 }
 
-/* Operands from outside are the same; those from inside correspond, in the first `count`. */
+/* Whether operands from outside are the same, and those from inside correspond, in the first `count` pairs. */
 static bool fits(const struct suffix *suffix, unsigned count)
 {
     const struct ir_block *x = suffix->x[0]->block, *y = suffix->y[0]->block;
@@ -255,7 +255,7 @@ static void find_suffix(struct suffix *suffix, struct ir_block *x, struct ir_blo
         suffix->count--;
 }
 
-/* Only what comes after both: no loop gets a second entry. */
+/* Whether all successors come later, so that no loop gets a second entry. */
 static bool leads_forward(const struct ir_block *block)
 {
     struct ir_block *to[2];
@@ -275,7 +275,7 @@ static void jump_to(struct ir_block *from, struct ir_block *to)
                 to->predecessor_room) = from;
 }
 
-/* Both go on in a block that has what they end with. */
+/* Moves the common end of two blocks to a new block, in which both go on. */
 static void share_suffix(const struct suffix *suffix)
 {
     struct ir_block *x = suffix->x[0]->block, *y = suffix->y[0]->block, *to[2];
@@ -319,13 +319,13 @@ static bool share_suffixes(struct ir_function *function)
                 continue;
             share_suffix(&suffix);
             any = true;
-            break; /* x ends elsewhere now */
+            break; /* x has another end now */
         }
     }
     return any;
 }
 
-/* Equal for blocks that are the same; 0: not a candidate. */
+/* Returns a number that is equal for equal blocks; 0: the block is no candidate. */
 static uint32_t signature(struct ir_block *block)
 {
     struct ir *shape[TAIL_MAX];
