@@ -68,7 +68,7 @@ struct scan {
     size_t found_count, found_room;
 };
 
-static bool desugar_at_block_start(const struct ir *ir)
+static bool is_made_at_block_start(const struct ir *ir)
 {
     return ir->op == IR_PHI || ir->op == IR_CONTEXT || ir->op == IR_PARAMETER;
 }
@@ -82,7 +82,7 @@ static void number_positions(struct scan *scan)
         scan->block_begin[block->number] = at;
         at += STEP;
         for (struct ir *ir = block->first; ir; ir = ir->next) {
-            scan->position[ir->number] = desugar_at_block_start(ir) ? scan->block_begin[block->number] : at;
+            scan->position[ir->number] = is_made_at_block_start(ir) ? scan->block_begin[block->number] : at;
             if (ir->op == IR_CALL || ir->op == IR_CALL_LOCAL)
                 *arena_push(scan->arena, scan->calls, calls, call_room) = at + CLOBBER;
             if (ir->op == IR_ATOMIC_COMPARE)
@@ -224,7 +224,7 @@ static void find_ranges(struct scan *scan, struct value *value)
     const struct ir *ir = value->ir;
     scan->found_count = 0;
     uint32_t position = scan->position[ir->number];
-    value->begin = desugar_at_block_start(ir) ? position : position + RESULT;
+    value->begin = is_made_at_block_start(ir) ? position : position + RESULT;
     found_add(scan, value->begin, value->begin + 1);
     for (uint32_t i = 0; i < value->use_count; i++) {
         const struct ir *user = value->uses[i].user;
@@ -628,7 +628,7 @@ static int scan_once(struct scan *scan, bool *again)
         for (struct ir *ir = block->first; ir; ir = ir->next) {
             struct value *value = &scan->values[ir->number];
             /* A result that is not read still overwrites a register, except where no code is made. */
-            if (!ir_has_value(ir) || (!value->use_count && (desugar_at_block_start(ir) || ir->op == IR_CALL ||
+            if (!ir_has_value(ir) || (!value->use_count && (is_made_at_block_start(ir) || ir->op == IR_CALL ||
                                                             ir->op == IR_CALL_LOCAL)))
                 continue;
             find_ranges(scan, value);
