@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records and stacks as the reader finds them. What stands in them is not trusted. */
+/* Records and stacks as the reader finds them. Their content is not trusted. */
 #include "bpf/action.h"
 
 #include <string.h>
 
-/* What the program says of a packed string. */
+/* Returns what the program says about a packed string: its bytes, or an error. */
 static int32_t said_bytes(const struct action_field *field, const uint8_t *record, size_t length)
 {
     struct image_string string;
@@ -14,7 +14,7 @@ static int32_t said_bytes(const struct action_field *field, const uint8_t *recor
     return string.bytes;
 }
 
-/* The same as what there is of it in the record. */
+/* Returns how many bytes of a packed string are in the record. */
 static size_t text_bytes(const struct action_field *field, const uint8_t *record, size_t length)
 {
     int32_t bytes = said_bytes(field, record, length);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kernel would refuse of a program that is otherwise right, told before it is asked. */
+/* Reports what the kernel would refuse in a program that is otherwise right, before it is loaded. */
 #include <errno.h>
 
 #include "bpf/limits.h"
 
-enum { MAPS_MAX = 64 }; /* that the kernel lets a program use; rings are maps, too */
+enum { MAPS_MAX = 64 }; /* how many maps a program can use; rings are maps, too */
 
 static struct span span_of(const struct image_program *program, uint32_t instruction)
 {
@@ -15,7 +15,7 @@ static struct span span_of(const struct image_program *program, uint32_t instruc
     return span;
 }
 
-/* Where a program names a map more than it may use; NULL: it does not. */
+/* Returns where a program names one map more than it can use; NULL: it does not. */
 static const struct image_relocation *map_too_many(const struct image_program *program)
 {
     uint64_t known[MAPS_MAX];

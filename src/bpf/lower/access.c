@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fields, elements and what pointers point to. A chain such as p->a.b[2].c is followed to an address first;
- * only what is asked for is read in the end.
- *
- * Does not decide which fields exist: the checker did. */
+/* Fields, elements and dereferences. A chain such as p->a.b[2].c is followed to an address first; only what the
+ * script needs is read in the end. The checker has decided which fields exist. */
 #include <assert.h>
 
 #include "bpf/lower/state.h"
@@ -13,7 +11,8 @@ static bool is_args(const struct lowering *l, const struct node *node)
     return l->context->args && builtin && builtin->flags & BUILTIN_USES_ARGS;
 }
 
-/* The checker found the field in the value that args is as a whole; the probe kind has it elsewhere. */
+/* Lowers a field of args. The checker found it in the type of args as a whole, which may not be where the probe
+ * kind has it. */
 static struct ir *args_field(struct lowering *l, const struct node *node)
 {
     struct field field = node->field.found;
@@ -51,7 +50,7 @@ static struct location location_of_field(struct lowering *l, struct node *node)
     return location;
 }
 
-/* The address of an element. Beyond the end of an array it is 0: what is read there is zero, and counts as a
+/* Returns the address of an element. Beyond the end of an array it is 0: what is read there is 0, and counts as a
  * fault. */
 static struct ir *bounded(struct lowering *l, struct ir *array, struct ir *index, uint32_t count,
                           uint32_t size)
@@ -77,7 +76,7 @@ static struct location location_of_element(struct lowering *l, struct node *node
     bool is_pointer = left->type->kind == TYPE_POINTER;
     uint32_t count = type_characters(left->type);
     struct location location = is_pointer ? location_of_pointer(l, left, 0) : lower_location(l, left);
-    /* x[] at the end of a struct in traced memory: nobody knows where it ends */
+    /* it is unknown where x[] ends, at the end of a struct in traced memory */
     bool is_open = is_pointer || (left->type->kind == TYPE_ARRAY && !count && location.space != SPACE_BPF);
     struct ir *index = lower_scalar(l, node->binary.right);
     int64_t offset = index->op == IR_CONSTANT ? index->immediate * (int64_t)size : -1;
@@ -132,8 +131,8 @@ struct ir *lower_address_of(struct lowering *l, struct node *node)
     return location.is_direct ? lower_pointer_number(l, address) : address;
 }
 
-/* The bytes that hold the field are read as one word, then shifted to the top and back. A packed field may
- * end in a ninth byte. */
+/* Reads a bit-field: the bytes that have it are read as one word, which is shifted to the top and back. A packed
+ * field may end in a ninth byte. */
 static struct ir *read_bit_field(struct lowering *l, const struct location *location,
                                  const struct field *field, struct span span)
 {
@@ -141,7 +140,7 @@ static struct ir *read_bit_field(struct lowering *l, const struct location *loca
     uint32_t bits = field->bit_offset + field->bit_size;
     struct ir *value;
     if (location->is_direct && bits <= 64 - 8 * ((uint32_t)location->offset % 8)) {
-        /* In memory of ours: the word of 8 bytes around it. */
+        /* In the program's own memory, the aligned word of 8 bytes is read. */
         int32_t skip = location->offset % 8;
         value = ir_load(b, location->base, location->offset - skip, 8, false);
         value = ir_binary_constant(b, IR_LSHR, value, 8 * skip);
@@ -162,7 +161,8 @@ static struct ir *read_bit_field(struct lowering *l, const struct location *loca
     return field->type->kind == TYPE_BOOL ? ir_binary_constant(b, IR_NE, value, 0) : value;
 }
 
-/* The map of whose value a node is a member, at an offset that is known; NULL: there is none. */
+/* Returns the map of whose value a node is a member, and the member's offset if that is constant; NULL: there is
+ * none. */
 static struct node *map_of_member(struct node *node, int32_t *offset)
 {
     *offset = 0;
@@ -219,7 +219,7 @@ static struct ir *read_scalar(struct lowering *l, struct node *node, struct loca
     return lower_read_scalar(l, address_of(l, &location), type, location.space, node->span);
 }
 
-/* A value inside of another one. What stands behind a struct or an array there is not part of it. */
+/* Copies a value that is inside of another one. What follows a struct or an array there is not part of it. */
 static void lower_copy_value(struct lowering *l, struct memory to, struct memory from,
                              const struct type *type)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of the script's functions: real calls, of functions that are made once for each function that calls
- * them, because their surroundings (the area) are those of the caller.
+/* Calls of the script's functions. They are real calls, and each calling function gets a copy of its own, because
+ * the copy uses the surroundings (the area) of its caller.
  *
- * Arguments are in registers, the caller's area in the last of them; a fifth argument is in the area. The end
- * of the whole program inside of a function is told as in loops: by the flag `return_slot`. A return inside
- * of a loop of the function leaves value and flag in the function's area. */
+ * Arguments are in registers, and the caller's area in the last of them; a fifth argument is in the area. The end
+ * of the whole program inside of a function is reported as in loops: by the flag `return_slot`. A return inside of
+ * a loop of the function leaves value and flag in the function's area. */
 #include "bpf/lower/state.h"
 
 enum { ARGUMENTS = 5 };
@@ -12,7 +12,7 @@ enum { ARGUMENTS = 5 };
 struct lowered_call {
     const struct subprogram *subprogram;
     struct lower_function *caller, *function;
-    int32_t last_slot; /* of the fifth argument, in the caller's area */
+    int32_t last_slot; /* slot of the fifth argument, in the caller's area */
     struct lowered_call *next;
 };
 
@@ -75,7 +75,7 @@ static struct lowered_call *make_function(struct lowering *l, const struct subpr
     lower_finish_function(l, call->function);
     s->statement = outer;
     s->string_sink = sink;
-    /* Its scratch memory is its own from now on, so that every call can share the code. */
+    /* From here on its scratch memory is not shared with other code, so that every call can use the same copy. */
     if (s->scratch_peak > bottom)
         s->scratch_top = s->scratch_permanent = s->scratch_peak;
     if (s->scratch_peak < peak)
@@ -119,7 +119,7 @@ struct ir *lower_call(struct lowering *l, struct node *node)
     return result;
 }
 
-/* return in a function; false: we are in none. */
+/* Lowers `return` in a function. False: the code is in none. */
 bool lower_return_from_subprogram(struct lowering *l, struct node *value)
 {
     struct lower_function *function = lower_enclosing(l);
@@ -157,7 +157,7 @@ void lower_return_result(struct lowering *l, struct ir *result)
     ir_return(b, ir_constant(b, 1));
 }
 
-/* Behind a loop in which there was such a return. */
+/* Goes behind a loop in which there was a `return` of the function: returns its result if it was reached. */
 void lower_pass_on_result(struct lowering *l, const struct lower_function *callback)
 {
     struct ir_builder *b = &l->b;

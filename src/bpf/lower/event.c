@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events for the reader.
+/* Event records, which user space reads.
  *
- * A small record of constant size is reserved in the ring and filled there, but only after everything that
- * can fault, sleep or fail was evaluated: nothing is held reserved across that. A larger one has more values
- * than can wait in registers: it is made on the frame, which takes fewer instructions, and copied to the
- * ring, which takes some 40 ns more. So is a record of a program that runs once. What is too large for the
- * frame is reserved too. A record with long strings is built in scratch memory: fixed part first, then the
- * strings, each read straight into its place behind the one before, and sent at its true length. */
+ * A small record of constant size is reserved in the ring and filled there, but only after everything that can
+ * fault, sleep or fail was evaluated: nothing is held reserved across that. A larger one has more values than can
+ * wait in registers: it is made on the frame, which takes fewer instructions, and copied to the ring, which takes
+ * some 40 ns more. So is a record of a program that runs once. One that is too large for the frame is reserved,
+ * too. A record with long strings is built in scratch memory: first the fixed part, then the strings, each read
+ * directly to its place behind the one before, and sent with its true length. */
 #include "bpf/lower/state.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 enum {
     NO_WAKEUP = 1, /* BPF_RB_NO_WAKEUP */
     RECORD_HEADER = sizeof(struct image_record),
-    NAMED_RINGS = 4,   /* of more CPUs than this the rings are looked up */
+    NAMED_RINGS = 4,   /* with more CPUs than this the rings are looked up */
     RESERVED_MAX = 64, /* bytes; larger records are made on the frame */
 };
 
@@ -36,7 +36,7 @@ static const struct type *type_of(const struct event_field *field)
     return field->node ? field->node->type : field->type;
 }
 
-/* What is the same in all records needs not travel. */
+/* Returns the bytes of a field that is the same in all records, and so is not in them; NULL: it is not constant. */
 static const uint8_t *constant_of(struct lowering *l, const struct node *node)
 {
     if (!node || (node->kind != NODE_STRING && node->kind != NODE_INTEGER))
@@ -77,7 +77,7 @@ static struct action describe(struct lowering *l, struct node *call, const struc
     return action;
 }
 
-/* Unrolled code sends one action from several places. */
+/* Returns the number of an action. Unrolled code sends one action from several places. */
 static uint32_t register_action(struct lowering *l, struct action action)
 {
     struct action_table *table = l->actions;
@@ -105,7 +105,7 @@ static bool uses_shared_ring(const struct lowering *l)
     return l->is_sleepable && !features->ring_array_sleepable && features->cpus > NAMED_RINGS;
 }
 
-/* name: of a single ring; NULL: one for each CPU. */
+/* Returns the map of rings. name: that of a single ring; NULL: there is one for each CPU. */
 static uint32_t ring_map(struct lowering *l, int *index, const char *name)
 {
     uint32_t cpus = l->options->features->cpus;
@@ -126,13 +126,13 @@ static uint32_t ring_map(struct lowering *l, int *index, const char *name)
     return (uint32_t)*index;
 }
 
-/* Of this CPU: the event is lost where there is none. */
+/* Looks up the ring of this CPU. If there is none, the event is lost. */
 static struct ir *look_up_ring(struct lowering *l, struct ir *cpu)
 {
     struct ir_builder *b = &l->b;
     struct memory key = lower_temporary(l, 8, false);
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
-        ir_store(b, key.base, key.offset, 8, cpu); /* a whole word is known again at the next event */
+        ir_store(b, key.base, key.offset, 8, cpu); /* a whole word is still known at the next event */
     else
         ir_store(b, key.base, key.offset, 4, cpu);
     struct ir *ring = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, ring_map(l, &l->image->events, NULL)),
@@ -143,7 +143,8 @@ static struct ir *look_up_ring(struct lowering *l, struct ir *cpu)
     return ring;
 }
 
-/* Of few CPUs each has its own way to its ring, which is shorter than a look-up and always finds one. */
+/* Chooses the ring of this CPU by comparisons, when there are few CPUs: that is shorter than a look-up, and always
+ * finds one. */
 static struct ir *choose_ring(struct lowering *l, struct ir *cpu)
 {
     struct ir_builder *b = &l->b;
@@ -170,27 +171,27 @@ static struct ir *ring(struct lowering *l)
         return ir_map(&l->b, ring_map(l, &l->image->events_shared, "events_shared"));
     if (cpus <= 1 || l->context->is_alone)
         return ir_ring(&l->b, ring_map(l, &l->image->events, NULL), 0);
-    struct ir *cpu = ir_call(&l->b, BPF_FUNC_get_smp_processor_id, 0); /* the passes keep one */
+    struct ir *cpu = ir_call(&l->b, BPF_FUNC_get_smp_processor_id, 0); /* the passes keep only one call */
     if (cpus > NAMED_RINGS)
         return look_up_ring(l, cpu);
     struct ir *ring = value_cache_find(l, known);
     return ring ? ring : value_cache_add(known, choose_ring(l, cpu));
 }
 
-/* Several rings are merged by time; one needs none, if nobody wants to see it. */
+/* Returns the time of a record. Several rings are merged by it; a single ring needs none, unless it is shown. */
 static struct ir *record_time(struct lowering *l)
 {
     bool is_one = l->options->features->cpus <= 1 && !l->options->times_records;
     return is_one ? ir_constant(&l->b, 0) : lower_time(l);
 }
 
-/* Whether the ring had room. */
+/* Sends a record. If the ring is full, the event is lost. */
 static void send(struct lowering *l, struct ir *ring, struct memory record, struct ir *length)
 {
     struct ir_builder *b = &l->b;
     struct ir *result = ir_call(b, BPF_FUNC_ringbuf_output, 4, ring, lower_address(l, record), length,
                                 ir_constant(b, NO_WAKEUP));
-    /* In line, where the event's statement ends anyway: out of the way it would need a jump back. */
+    /* This is in line, where the event's statement ends anyway: elsewhere it would need a jump back. */
     struct ir_if full = ir_if(b, ir_binary_constant(b, IR_SLT, result, 0));
     lost(l);
     ir_end_if(b, &full);
@@ -202,7 +203,8 @@ static void store_action(struct lowering *l, struct memory record, uint32_t numb
                       number);
 }
 
-/* Where several events end alike their code is shared: what they do not have in common stands first. */
+/* Stores the time. Where several events end in the same way their code is shared, so that what differs is stored
+ * first. */
 static void store_time(struct lowering *l, struct memory record, struct ir *time)
 {
     ir_store(&l->b, record.base, record.offset + (int32_t)offsetof(struct image_record, time), 8, time);
@@ -210,8 +212,7 @@ static void store_time(struct lowering *l, struct memory record, struct ir *time
 
 /* ---- records of constant size ---- */
 
-/* Things that can be written into reserved memory: they read nothing that can fault, and come to their end.
- */
+/* Whether an expression can be written into reserved memory: it reads nothing that can fault, and ends. */
 static bool is_harmless(const struct node *node)
 {
     const struct builtin *builtin = lower_builtin(node);
@@ -225,7 +226,7 @@ static bool is_harmless(const struct node *node)
            node->type->kind == TYPE_USERNAME;
 }
 
-/* A string to its place in a record, with room behind it for a NUL; its bytes with the NUL. */
+/* Reads a string to its place in a record, with room behind it for a NUL. Returns its bytes with the NUL. */
 static struct ir *read_packed(struct lowering *l, struct memory to, uint32_t capacity, struct ir *address,
                               enum address_space space, unsigned text, struct span span)
 {
@@ -236,7 +237,8 @@ static struct ir *read_packed(struct lowering *l, struct memory to, uint32_t cap
     return sink.bytes;
 }
 
-/* On the frame each field is written where it is made, and nothing is held while that goes on. */
+/* Makes a record on the frame, where each field is written when it has been evaluated and nothing is held
+ * meanwhile, and sends it. */
 static void send_from_frame(struct lowering *l, const struct action *action, uint32_t number,
                             const struct event_field *fields, struct memory record)
 {
@@ -318,8 +320,8 @@ static void send_constant(struct lowering *l, const struct action *action, uint3
 
 /* ---- records with packed strings ---- */
 
-/* The text of a string expression to `to`; what struct image_string says of it. Builtins that read text say
- * it themselves. reader: of whom what goes wrong may be left to the reader; or NULL. */
+/* Writes the text of a string expression to `to`. Returns what struct image_string says about it. Builtins that
+ * read text return it themselves. reader: a field whose faults may be left to the reader; or NULL. */
 static struct ir *pack_string(struct lowering *l, struct node *node, struct memory to, uint32_t capacity,
                               struct action_field *reader)
 {
@@ -355,16 +357,16 @@ static struct ir *pack_string(struct lowering *l, struct node *node, struct memo
     return read_packed(l, to, capacity, lower_address(l, lower_memory(l, node)), SPACE_BPF, 0, node->span);
 }
 
-/* A string in a record has a NUL behind it, also when it fills its capacity. */
+/* Returns the room for a string in a record, which has a NUL behind it even if it fills its capacity. */
 static uint32_t packed_room(uint32_t capacity)
 {
     return round8(capacity + 1);
 }
 
-/* What the program said of a string, as a number of bytes: none where it could not be read. It comes from
- * memory, so that the verifier forgets how each string ended and need not walk the rest of the program for
- * every combination; and it is used at once and never kept: old verifiers forget what was found out about a
- * value that is in memory too. */
+/* Returns the number of bytes that the program has stored about a string: 0 if it could not be read. It is loaded
+ * from memory, so that the verifier forgets how each string ended and need not walk the rest of the program for
+ * every combination. It is used at once and never kept, because old verifiers forget what was found out about a
+ * value that is in memory, too. */
 static struct ir *said_bytes(struct lowering *l, struct memory string, uint32_t capacity)
 {
     struct ir_builder *b = &l->b;
@@ -379,7 +381,8 @@ static struct ir *said_bytes(struct lowering *l, struct memory string, uint32_t 
     return ir_read(b, result);
 }
 
-/* How far the texts of a record have come, where there are several: kept in memory, for the same reasons. */
+/* Returns how far the texts of a record reach, where there are several. It is kept in memory for the same reasons
+ * as in said_bytes(). */
 static struct ir *reached(struct lowering *l, struct memory cursor)
 {
     struct ir *reached = ir_load(&l->b, cursor.base, cursor.offset, 8, false);
@@ -387,13 +390,13 @@ static struct ir *reached(struct lowering *l, struct memory cursor)
     return reached;
 }
 
-/* The same as a number that is at most `most`. */
+/* Returns what reached() does, as a number that is at most `most`. */
 static struct ir *reached_at_most(struct lowering *l, struct memory cursor, uint32_t most)
 {
     struct ir_builder *b = &l->b;
     struct ir *end = reached(l, cursor);
     struct ir_if beyond = ir_if_unlikely(b, ir_binary_constant(b, IR_UGT, end, most));
-    lost(l); /* cannot be */
+    lost(l); /* this cannot happen */
     ir_end_if(b, &beyond);
     return end;
 }
@@ -405,7 +408,7 @@ static void advance(struct lowering *l, struct memory cursor, struct ir *from, s
     ir_store(b, cursor.base, cursor.offset, 8, ir_binary(b, IR_ADD, from, rounded));
 }
 
-/* All but the length; the ring that it goes to. */
+/* Writes everything but the length. Returns the ring to which the record goes. */
 static struct ir *finish_scratch(struct lowering *l, struct memory record, uint32_t number)
 {
     store_time(l, record, record_time(l));
@@ -413,7 +416,7 @@ static struct ir *finish_scratch(struct lowering *l, struct memory record, uint3
     return ring(l);
 }
 
-/* At most `most` bytes, as far as the cursor says. */
+/* Sends a record from scratch memory, of at most `most` bytes, as far as the cursor says. */
 static void send_scratch(struct lowering *l, struct memory record, uint32_t number, struct memory cursor,
                          uint32_t most)
 {
@@ -488,7 +491,8 @@ void lower_event(struct lowering *l, struct node *call, const struct builtin *bu
         send_constant(l, &action, number, fields);
 }
 
-/* In a real loop, which the verifier can walk because it forgets how each text ended. */
+/* Sends an array of texts. They are read in a real loop, which the verifier can walk because it forgets how each
+ * text ended. */
 void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, enum address_space space,
                        uint32_t most, uint32_t capacity)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Expressions: scalars as values, everything else into memory, conditions as branches.
  *
- * The invariant: a scalar's value is extended to 64 bits as its type says; memory holds the storage form. */
+ * The invariant: a scalar's value is extended to 64 bits as its type says; memory has the storage form. */
 #include "bpf/lower/state.h"
 
 #include <assert.h>
@@ -64,7 +64,7 @@ static const struct {
     [OPERATOR_GT] = {IR_SGT, IR_UGT},    [OPERATOR_GE] = {IR_SGE, IR_UGE},
 };
 
-/* By zero: counted, and the result is 1. */
+/* Lowers a division. One by zero is counted, and its result is 1. */
 static struct ir *divide(struct lowering *l, enum ir_op op, struct ir *x, struct ir *y, struct span span)
 {
     struct ir_builder *b = &l->b;
@@ -87,7 +87,7 @@ static int64_t step_of(const struct type *pointer)
     return pointer->target && pointer->target->size ? pointer->target->size : 1;
 }
 
-/* Pointers count in elements. */
+/* Lowers arithmetic of pointers, which counts in elements. */
 static struct ir *operate_on_pointers(struct lowering *l, enum operator op, struct ir *x,
                                       const struct type *x_type, struct ir *y, const struct type *y_type)
 {
@@ -137,7 +137,8 @@ static const struct node *literal_of(const struct node *node)
     return node->kind == NODE_STRING ? node : NULL;
 }
 
-/* The name of a probe or function is a number; those that have this text are known. */
+/* Compares the name of a probe or function with a text. The name is a number, and which numbers have this text is
+ * known. */
 static void branch_on_name(struct lowering *l, struct node *name, const struct node *literal,
                            struct ir_block *equal, struct ir_block *different)
 {
@@ -163,8 +164,8 @@ static void branch_on_name(struct lowering *l, struct node *name, const struct n
     ir_jump(b, different);
 }
 
-/* Equality of what does not fit a register. Both sides are brought to one type first, unless they are
- * strings, which compare as they are. */
+/* Compares values that do not fit in a register. Both sides are converted to one type first, unless they are
+ * strings, which are compared as they are. */
 static void branch_on_equality(struct lowering *l, struct node *node, struct ir_block *equal,
                                struct ir_block *different)
 {
@@ -190,7 +191,7 @@ static void branch_on_equality(struct lowering *l, struct node *node, struct ir_
     } else {
         const struct type *common =
             type_equal(x_type, y_type) ? x_type : type_common(l->arena, x_type, y_type);
-        if (!common) { /* the checker let them pass: nothing to compare but the bytes of the shorter */
+        if (!common) { /* the checker accepted them: only the bytes of the shorter one can be compared */
             common = type_storage(x_type) < type_storage(y_type) ? x_type : y_type;
         }
         if (type_equal(x_type, common))
@@ -229,7 +230,7 @@ void lower_branch(struct lowering *l, struct node *node, struct ir_block *yes, s
     b->span = span;
 }
 
-/* A condition that is control flow, as a value: 0 or 1. */
+/* Returns a condition that is control flow as a value: 0 or 1. */
 static struct ir *branch_value(struct lowering *l, struct node *node)
 {
     struct ir_builder *b = &l->b;
@@ -300,7 +301,7 @@ static struct ir *scalar_binary(struct lowering *l, struct node *node)
     return lower_operate(l, op, check_is_signed(node), x, left->type, y, right->type, node->type, node->span);
 }
 
-/* Both ways of a ternary, and what is done in each. */
+/* The two branches of a ternary, and where they meet. */
 struct choice {
     struct ir_block *yes, *no, *end;
 };
@@ -326,7 +327,7 @@ static void choice_end(struct lowering *l, const struct choice *choice)
     ir_place(&l->b, choice->end);
 }
 
-/* a ?: b, where the value is also the condition: evaluated once. */
+/* Lowers a ?: b, whose value is also the condition: it is evaluated once. */
 static struct ir *scalar_or_else(struct lowering *l, struct node *node)
 {
     struct ir_builder *b = &l->b;
@@ -375,7 +376,7 @@ static struct ir *scalar_cast(struct lowering *l, struct node *node)
             return lower_convert(l, value, operand->type, node->type);
         return fits(operand->type, node->type) ? value : extend(l, value, node->type);
     }
-    /* The first bytes of an array. */
+    /* The result is the first bytes of an array. */
     struct memory memory = lower_memory(l, operand);
     uint32_t have = type_storage(operand->type), size = node->type->size;
     if (size != 1 && size != 2 && size != 4)
@@ -384,7 +385,7 @@ static struct ir *scalar_cast(struct lowering *l, struct node *node)
                        : ir_load(&l->b, memory.base, memory.offset, size, node->type->is_signed);
 }
 
-/* Statements before a value; the value's node, NULL: there is none. */
+/* Lowers the statements before a block's value. Returns the value's node; NULL: there is none. */
 static struct node *lower_until_value(struct lowering *l, struct node *node)
 {
     for (struct node *item = node->list.first; item; item = item->next) {
@@ -425,7 +426,7 @@ struct ir *lower_scalar(struct lowering *l, struct node *node)
     l->b.span = node->span;
     struct temporary_mark mark = lower_mark(l);
     struct ir *value = lower(l, node);
-    lower_release(l, mark); /* the value is all that is left of it */
+    lower_release(l, mark); /* only the value is still needed */
     l->b.span = span;
     return value;
 }
@@ -456,7 +457,7 @@ uint32_t name_list_index(struct arena *arena, struct name_list *names, const cha
     return (uint32_t)names->count - 1;
 }
 
-/* A text among symbols. */
+/* Stores a text where symbols are stored. */
 static void store_name(struct lowering *l, struct ir *number, const struct type *type, struct memory to)
 {
     number = ir_binary(&l->b, IR_OR, number, ir_constant(&l->b, (int64_t)SYMBOL_IS_NAME));
@@ -467,7 +468,7 @@ static void store_name(struct lowering *l, struct ir *number, const struct type 
 
 enum { NAME_TABLE_MAX = 64 << 20 /* bytes */ };
 
-/* A row for each name. */
+/* Returns a table of texts with a row for each name. */
 static const char *name_rows(struct lowering *l, uint32_t width)
 {
     struct name_list *names = l->options->names;
@@ -475,14 +476,14 @@ static const char *name_rows(struct lowering *l, uint32_t width)
         return names->rows;
     char *bytes = arena_array(l->arena, names->count + 1, width);
     for (size_t i = 0; i < names->count; i++)
-        if (names->items[i]) /* a name that came later and is longer has no NUL: it was cut */
+        if (names->items[i]) /* a longer name that came later was cut, and has no NUL */
             memcpy(bytes + i * width, names->items[i], strnlen(names->items[i], width));
-    names->row_count = names->count; /* there are more when probes come later */
+    names->row_count = names->count; /* there will be more if probes come later */
     names->map = arena_printf(l->arena, "names_%zu", names->count);
     return names->rows = bytes;
 }
 
-/* The text of a name. */
+/* Copies the text of a name to memory. */
 static void name_to_text(struct lowering *l, struct memory name, const struct type *name_type,
                          struct memory to, const struct type *type)
 {
@@ -562,7 +563,7 @@ static void cast_into(struct lowering *l, struct node *node, struct memory to)
     lower_convert_memory(l, lower_memory(l, operand), operand->type, to, node->type);
 }
 
-/* Anything but scalars, in the node's own type. */
+/* Writes a value that is no scalar to memory, in the node's own type. */
 static void aggregate_into(struct lowering *l, struct node *node, struct memory to)
 {
     const struct builtin *builtin = lower_builtin(node);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops whose number of turns is not known: the body becomes a function that the kernel calls back.
+/* Loops whose number of iterations is not known: the body becomes a function that the kernel calls back.
  *
  *     while          bpf_loop; the callback tests the condition first
  *     for a..b       bpf_loop; the callback computes the variable from its index
  *     for @map       bpf_for_each_map_elem
  *
- * A callback returns 1 to stop the loop. To leave the whole program it also sets the flag `return_slot`,
- * which is tested after the call. Before Linux 5.17, which has no bpf_loop, the first two go over the
- * elements of an array that is only there to be counted; before 5.13 they are loops that call the same
- * function, with a bound that the verifier can walk. */
+ * A callback returns 1 to stop the loop. To leave the whole program it also sets the flag `return_slot`, which is
+ * tested after the call. Before Linux 5.17, which has no bpf_loop, the first two go over the elements of an array
+ * that exists only to be counted; before 5.13 they are loops that call the same function, with a bound that the
+ * verifier can walk. */
 #include "bpf/lower/state.h"
 
 #include <assert.h>
 
-/* Callbacks need function information. */
+/* Whether the kernel has bpf_loop(). Callbacks need function information. */
 static bool has_loop(const struct lowering *l)
 {
     return l->options->features->loop && l->options->features->program_btf;
@@ -33,9 +33,9 @@ struct lower_function *lower_callback_begin(struct lowering *l, struct lower_sta
                                             const char *name, uint8_t parameters)
 {
     struct lower_function *callback = arena_new(l->state->temporary, struct lower_function);
-    lower_is_too_deep(l); /* it is made nevertheless: nothing is loaded after an error */
+    lower_is_too_deep(l); /* it is made even after an error, because nothing is loaded then */
     lower_enter_function(l, callback, name, parameters);
-    /* Whatever cannot go on in a condition stops the loop. */
+    /* What cannot go on in a condition stops the loop. */
     *statement = (struct lower_statement){0};
     l->state->statement = statement;
     return callback;
@@ -55,7 +55,7 @@ void lower_callback_end(struct lowering *l, struct lower_function *callback,
     l->state->statement = outer;
 }
 
-/* After the call: `return` inside of the loop ends what is around it too. */
+/* Goes behind the call of a loop's body: `return` inside of it ends the code around it, too. */
 void lower_pass_on_return(struct lowering *l, const struct lower_function *callee)
 {
     struct lower_state *s = l->state;
@@ -82,7 +82,8 @@ static struct ir *area_argument(struct lowering *l)
     return area ? area : ir_constant(&l->b, 0);
 }
 
-/* A callback of call_loop, which has `turns` turns (NULL: until it stops itself), and which turn it is in. */
+/* Begins the callback of call_loop(), which is called `iterations` times (NULL: until it stops itself). *index:
+ * which iteration it is. */
 static struct lower_function *iteration_begin(struct lowering *l, struct lower_statement *statement,
                                               const char *name, struct ir *iterations, struct ir **index)
 {
@@ -107,7 +108,8 @@ static struct lower_function *iteration_begin(struct lowering *l, struct lower_s
     return callback;
 }
 
-/* The array's elements are turns: their keys tell which. */
+/* Makes a loop over the elements of an array, whose keys are the numbers of the iterations. Returns how often the
+ * callback was called. */
 static struct ir *loop_over_array(struct lowering *l, const struct lower_function *callback)
 {
     static const char name[] = "turns";
@@ -121,8 +123,8 @@ static struct ir *loop_over_array(struct lowering *l, const struct lower_functio
                    ir_function_address(b, callback->function), area_argument(l), ir_constant(b, 0));
 }
 
-/* The loop itself, where the kernel has none: index = 0 … turns - 1, or until the callback returns not 0. The
- * value is how often it was called. */
+/* Makes the loop itself, where the kernel has none: index = 0 … iterations - 1, or until the callback does not
+ * return 0. Returns how often the callback was called. */
 static struct ir *loop_plainly(struct lowering *l, struct ir *iterations, uint32_t most,
                                const struct lower_function *callback)
 {
@@ -142,7 +144,7 @@ static struct ir *loop_plainly(struct lowering *l, struct ir *iterations, uint32
     return ir_read(b, index);
 }
 
-/* Whether a loop is around the current function. */
+/* Whether the current function is inside of a loop. */
 static bool is_inside_loop(const struct lowering *l)
 {
     for (const struct lower_function *at = l->state->current; at->parent; at = at->parent)
@@ -151,7 +153,8 @@ static bool is_inside_loop(const struct lowering *l)
     return false;
 }
 
-/* Calls back `turns` times (unsigned; NULL: until it stops itself). More than is possible is counted. */
+/* Calls the callback `iterations` times (unsigned; NULL: until it stops itself). If that is more than is possible,
+ * a runtime error is counted. */
 static void call_loop(struct lowering *l, struct ir *iterations, const struct lower_function *callback,
                       struct span span)
 {
@@ -176,7 +179,7 @@ static void call_loop(struct lowering *l, struct ir *iterations, const struct lo
     else if (has_for_each(l))
         done = loop_over_array(l, callback);
     else
-        /* Unknown, or the verifier would walk what follows once for each number of turns. */
+        /* The number is made unknown, or the verifier would walk what follows once for each number of iterations. */
         done = lower_unknown(l, loop_plainly(l, wanted, most, callback));
     if (!is_endless && iterations->op == IR_CONSTANT && (uint64_t)iterations->immediate <= most)
         return;
@@ -230,7 +233,7 @@ static void lower_for_range(struct lowering *l, struct node *node)
     lower_variable_write(l, variable, ir_binary(b, IR_ADD, first, index));
     lower_statement(l, node->loop.body);
     lower_callback_end(l, callback, &statement, outer);
-    /* Nothing to do is common enough to be tested: from..to with to <= from. */
+    /* from..to with to <= from is common enough to be tested. */
     struct ir_if some = ir_if(b, ir_binary(b, IR_SLT, from, to));
     call_loop(l, iterations, callback, node->span);
     after_loop(l, callback);
@@ -239,14 +242,14 @@ static void lower_for_range(struct lowering *l, struct node *node)
     ir_end_if(b, &some);
 }
 
-/* $kv = (key, value): callback(map, key, value, area). */
+/* Assigns $kv = (key, value) in the callback, whose arguments are (map, key, value, area). */
 static void bind_element(struct lowering *l, struct variable *variable, struct map_symbol *map,
                          struct span span)
 {
     struct ir_builder *b = &l->b;
     const struct type *tuple = variable->type;
     if (!tuple || tuple->kind != TYPE_TUPLE || tuple->count != 2)
-        return; /* never read */
+        return; /* it is never read */
     struct memory key = {.base = ir_parameter(b, 1)}, value = {.base = ir_parameter(b, 2)};
     struct memory to = lower_variable_memory(l, variable);
     const struct field *key_field = &tuple->fields[0], *value_field = &tuple->fields[1];
@@ -304,7 +307,7 @@ struct ir *lower_find(struct lowering *l, uint32_t iterations, struct ir *const 
     for (unsigned i = 0; i < count; i++)
         values[i] = ir_load(b, area, slots[i], 8, false);
     struct ir_block *inside = ir_label(b);
-    /* The kernel keeps the index below `turns`, but its verifier does not know that. */
+    /* The kernel keeps the index below `iterations`, but its verifier does not know that. */
     ir_jump_if(b, ir_binary_constant(b, IR_ULT, index, iterations), inside);
     ir_return(b, ir_constant(b, 1));
     ir_place(b, inside);

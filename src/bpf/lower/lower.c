@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One program from one checked unit: what comes before the script's statements, what they share, and the ways
- * out. Statements, expressions, memory, maps and events have files of their own.
+/* One program from one checked unit: what comes before the script's statements, what they share, and the ends.
+ * Statements, expressions, memory, maps and events have files of their own.
  *
  *     entry        stop flag
- *     gate         the probe's own, whose event it is
+ *     gate         whose event it is, and the probe kind's own test
  *     predicate
  *     body
  *
- * Each of the last three has a setup block before it, for scratch memory and shared values, and an end behind
- * it, which gives scratch memory back and returns 0.
+ * Each of the last three has a setup block before it, for scratch memory and shared values, and an end behind it,
+ * which frees scratch memory and returns 0.
  *
- * The invariant: a value kept in struct lower_state or lower_function is defined where it dominates every
- * later use. */
+ * The invariant: a value kept in struct lower_state or lower_function is defined where it dominates every later
+ * use. */
 #include "bpf/limits.h"
 #include "bpf/lower/processes.h"
 #include "bpf/lower/state.h"
@@ -69,7 +69,7 @@ void lower_finish_function(struct lowering *l, struct lower_function *function)
     }
 }
 
-/* Code for a function's setup block is built between these two. */
+/* Code for a function's setup block is built between setup_enter() and setup_leave(). */
 static struct ir_builder setup_enter(struct lowering *l, struct lower_function *function)
 {
     struct ir_builder saved = l->b;
@@ -164,13 +164,14 @@ struct ir_block *lower_unlikely(struct lowering *l, struct ir *condition)
     return rare;
 }
 
-/* They are told by probe: one counter of each kind does for all of the program. */
+/* Counts a lost event. These errors are reported for each probe, so that the program needs one counter of each
+ * kind. */
 void lower_count_lost_event(struct lowering *l, enum runtime_error_kind kind)
 {
     lower_runtime_error(l, kind, l->state->unit->body->span, -1, NULL);
 }
 
-/* Counts the event and leaves without the script's statements where there is no scratch memory. */
+/* If there is no scratch memory, counts the event as lost and leaves the program before the script's statements. */
 static void leave_without_scratch(struct lowering *l, struct ir *memory)
 {
     struct ir_if none = ir_if_unlikely(&l->b, ir_binary_constant(&l->b, IR_EQ, memory, 0));
@@ -215,7 +216,7 @@ static struct ir *acquire_of_task(struct lowering *l)
     return memory;
 }
 
-/* A slot's first word says that it is taken. */
+/* Takes a slot of scratch memory, whose first word says that it is taken. */
 static struct ir *acquire_slot(struct lowering *l)
 {
     struct ir_builder *b = &l->b;
@@ -263,7 +264,7 @@ static struct ir *shared_in(struct lowering *l, struct lower_function *function,
     if (function->shared[which])
         return function->shared[which];
     if (!function->parent) {
-        /* The setup block works for the program itself, whichever function asks. */
+        /* The setup block belongs to the program itself, whichever function needs the value. */
         struct lower_function *asking = l->state->current;
         struct ir_builder saved = setup_enter(l, function);
         l->state->current = function;
@@ -302,7 +303,8 @@ struct ir *lower_ctx(struct lowering *l)
 
 enum address_space lower_args_space(const struct lowering *l)
 {
-    return l->context->has_record ? SPACE_USER : SPACE_BPF; /* a text of a record is in the reader's memory */
+    /* a text of a record is in memory of user space */
+    return l->context->has_record ? SPACE_USER : SPACE_BPF;
 }
 
 struct ir *lower_event_word(struct lowering *l, size_t offset)
@@ -321,8 +323,8 @@ struct ir *lower_pid_tgid(struct lowering *l)
     if (l->context->has_record)
         return lower_event_word(l, offsetof(struct image_event, pid_tid));
     if (!l->options->filter.namespace)
-        return ir_call(b, BPF_FUNC_get_current_pid_tgid, 0); /* the passes keep one */
-    /* struct bpf_pidns_info: pid, tgid; zeros for a task of another namespace. */
+        return ir_call(b, BPF_FUNC_get_current_pid_tgid, 0); /* the passes keep only one call */
+    /* struct bpf_pidns_info is pid, tgid: zeros for a task of another namespace. */
     struct memory ids = lower_temporary(l, 8, true);
     ir_call(b, BPF_FUNC_get_ns_current_pid_tgid, 4,
             ir_constant(b, (int64_t)l->options->filter.namespace_device),
@@ -335,9 +337,9 @@ bool lower_is_preemptible(const struct lowering *l)
     return l->context->is_preemptible || l->is_sleepable;
 }
 
-/* Whether every way to the current block leads through `above`, as far as a walk back over some blocks can
- * tell: a script may be as long as it likes. The body of the program is reached from the setup block, also
- * while the jump is not there yet. */
+/* Whether every path to the current block leads through `above`, as far as a search back over some blocks shows it:
+ * a script may be as long as it likes. The body of the program is reached from the setup block, even while that has
+ * no jump yet. */
 bool lower_dominates(struct lowering *l, const struct ir_block *above)
 {
     enum { FARTHEST = 64 };
@@ -376,8 +378,8 @@ struct ir *value_cache_find(struct lowering *l, const struct value_cache *known)
     return NULL;
 }
 
-/* When there is no room for more, the latest takes the place of the last: a clock read at the program's
- * beginning would make records look older than those before them. */
+/* Adds a value. If there is no room, it replaces the last one, since the newest value must be in the cache: a clock
+ * that was read at the program's beginning would make records look older than those before them. */
 struct ir *value_cache_add(struct value_cache *known, struct ir *value)
 {
     if (known->count == sizeof known->values / sizeof known->values[0])
@@ -396,7 +398,7 @@ struct ir *lower_time(struct lowering *l)
 
 /* ---- runtime errors and ends ---- */
 
-/* What is counted together. The same bytes of two files are two places. */
+/* The key of errors that are counted together. The same bytes of two files are two spans. */
 struct runtime_error_key {
     uint64_t kind, map;
     uint64_t begin, end;
@@ -418,7 +420,7 @@ static size_t runtime_error_index(struct lowering *l, const struct runtime_error
         return known - 1;
     *arena_push(l->arena, image->runtime_errors, image->runtime_error_count, image->runtime_error_room) =
         *runtime_error;
-    /* Without memory it is counted in two places. */
+    /* If memory runs out, one error has two counters. */
     table_set(&l->state->runtime_errors, &key, sizeof key, (void *)(uintptr_t)image->runtime_error_count);
     return image->runtime_error_count - 1;
 }
@@ -533,11 +535,11 @@ static enum scratch_kind choose_scratch(const struct lowering *l)
         return SCRATCH_CPU;
     if (features->task_storage)
         return SCRATCH_TASK;
-    /* Kernels without these do not preempt programs at uprobes. */
+    /* Kernels without these features do not preempt programs at uprobes. */
     return features->atomic_fetch ? SCRATCH_SLOT : SCRATCH_CPU;
 }
 
-/* The code of one phase: a setup block, which stays open, and the block after it, which is now the current
+/* Begins the code of one phase: a setup block, which stays open, and the block behind it, which is now the current
  * one. */
 static struct lower_statement begin_phase(struct lowering *l, enum lower_phase phase)
 {
@@ -637,7 +639,7 @@ static void lower_program(struct lowering *l)
     lower_exit(l, s->leave_early, false);
 }
 
-/* Instructions were made in memory that goes with the IR; what stays is copied. */
+/* Copies the program to memory that stays: its instructions were made in that of the IR. */
 static void keep_program(struct arena *arena, struct image_program *program)
 {
 #define KEEP(items, count)                                                                                   \
@@ -708,12 +710,12 @@ static int emit(struct lowering *l)
 
 /* How a block is lowered. */
 enum attempt {
-    ATTEMPT_DIVIDED, /* in sections, when it is long */
+    ATTEMPT_DIVIDED, /* in sections, if it is long */
     ATTEMPT_PLAIN,
-    ATTEMPT_AVOID_STACK, /* nothing is on the frame that can be in scratch memory */
+    ATTEMPT_AVOID_STACK, /* what can be in scratch memory is not on the frame */
 };
 
-/* -E2BIG: it does not fit in the stack. -EAGAIN: it cannot be done in this way. */
+/* Lowers a unit in one way. -E2BIG: it does not fit in the stack. -EAGAIN: it cannot be lowered in this way. */
 static int lower_attempt(const struct compilation *compilation, const struct unit_request *request,
                          enum attempt attempt)
 {
@@ -750,7 +752,7 @@ static int lower_attempt(const struct compilation *compilation, const struct uni
     node_walk(unit->body, visit_loop, lowering.state);
     state.scratch_kind = choose_scratch(&lowering);
     if (state.scratch_kind == SCRATCH_SLOT)
-        state.section_size = 0; /* a slot is taken once */
+        state.section_size = 0; /* a slot can be taken only once */
     if (state.scratch_kind == SCRATCH_SLOT)
         state.scratch_top = state.scratch_permanent = state.scratch_peak = 8;
     lower_program(&lowering);
@@ -773,7 +775,7 @@ int lower_unit(const struct compilation *compilation, const struct unit_request 
     if (request->divides && attempt == ATTEMPT_PLAIN)
         return -E2BIG;
     for (; attempt <= ATTEMPT_AVOID_STACK; attempt++) {
-        /* What an attempt said and made is forgotten; maps and counters that it made stay, unused. */
+        /* Diagnostics and code of an attempt are dropped; maps and counters that it made stay, unused. */
         *diagnostics = before;
         if (dump_ir)
             text_truncate(dump_ir, dumped);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Maps of the script: which kernel map each becomes, and what is done with their elements.
+/* Maps of the script: which kernel map each becomes, and the code that works on their elements.
  *
- * Aggregations have a value per CPU; everything else is shared. A map without key is the only element of an
- * array, whose memory a program reaches without a look-up unless it is per CPU. Rows of keyed histograms are
+ * Aggregations have a value for each CPU; everything else is shared. A map without a key is the only element of an
+ * array, whose memory a program accesses without a look-up unless it is per CPU. Rows of histograms with keys are
  * elements of their own, with the row at the end of the key. */
 #include "bpf/lower/processes.h"
 #include "bpf/lower/state.h"
@@ -12,8 +12,8 @@
 
 enum { PER_CPU_VALUE_MAX = 32768, KEY_WORD = 8 };
 
-/* The kernel lets a program name 64 maps. In a script of more than so many, each block names the first ones,
- * and finds the others in maps of maps: those of one shape are in one. */
+/* A program can name 64 maps. In a script with more than this number, each block names the first ones, and finds
+ * the others in maps of maps, each of which has those of one shape. */
 enum { MAPS_WITHOUT_GROUPS = 40 };
 
 /* ---- maps of the image ---- */
@@ -80,7 +80,7 @@ static bool is_same_shape(const struct image_map *a, const struct image_map *b)
            a->max_entries == b->max_entries && a->flags == b->flags;
 }
 
-/* Puts the maps from `first` on into groups, which come behind all of them. */
+/* Puts the maps from `first` on into groups, which are added behind them. */
 static void group_maps(struct arena *arena, struct image *image, uint32_t first)
 {
     uint32_t end = (uint32_t)image->map_count;
@@ -114,7 +114,7 @@ int lower_more_maps(const struct compilation *compilation)
     for (size_t i = 0; i < checker->map_count; i++) {
         struct map_symbol *symbol = checker->maps[i];
         if (!symbol->value)
-            continue; /* nothing is ever in it */
+            continue; /* it never has a value */
         struct image_map map = describe_map(symbol, options);
         if (symbol->index >= 0) {
             const struct image_map *made = &image->maps[symbol->index];
@@ -147,7 +147,8 @@ void lower_finish(struct image *image, uint32_t spare)
 
 /* ---- keys and elements ---- */
 
-/* Whether the program names the map itself: those in no group, and those that it uses first. */
+/* Whether the program names the map itself: it does if the map is in no group, or one of those that the program
+ * uses first. */
 static bool is_named(struct lowering *l, const struct map_symbol *symbol)
 {
     struct lower_state *s = l->state;
@@ -210,7 +211,7 @@ struct ir *lower_map_lookup(struct lowering *l, struct map_symbol *map, struct m
     return ir_call(&l->b, BPF_FUNC_map_lookup_elem, 2, lower_map_itself(l, map), lower_address(l, key));
 }
 
-/* In a short program there are registers enough to keep the stop flag, which is 0. */
+/* Whether a program is so short that a register can keep the stop flag, which is 0. */
 static bool is_short(const struct lowering *l)
 {
     const struct lower_state *s = l->state;
@@ -219,8 +220,9 @@ static bool is_short(const struct lowering *l)
            body->kind == NODE_BLOCK && body->list.count == 1 && body->list.first->kind == NODE_EXPRESSION;
 }
 
-/* The key's memory holds all of the kernel's key. Turn 0 looks the element up, turn 1 makes it, turn 2 looks
- * it up again, by the same code: what the calls have in common, map and key, is made once. */
+/* Returns an element, which is made if it is missing. The key's memory has all of the kernel's key. Iteration 0
+ * looks the element up, iteration 1 makes it, iteration 2 looks it up again, all by the same code: what the calls
+ * have in common, map and key, is made once. */
 static struct ir *find_or_make(struct lowering *l, struct map_symbol *map, struct memory key,
                                struct span span)
 {
@@ -270,7 +272,7 @@ struct ir *lower_map_row(struct lowering *l, struct map_symbol *map, struct memo
         ir_store(b, key.base, key.offset + (int32_t)(bytes ? bytes : KEY_WORD), 8, row);
         return find_or_make(l, map, key, span);
     }
-    if (type_has_shape(map->value, AGGREGATION_SERIES)) { /* one element each */
+    if (type_has_shape(map->value, AGGREGATION_SERIES)) { /* each interval is one element */
         ir_store(b, key.base, key.offset, 4, row);
         return find_or_make(l, map, key, span);
     }
@@ -290,7 +292,7 @@ void lower_add(struct lowering *l, struct ir *base, int32_t offset, struct ir *v
 
 /* ---- reading ---- */
 
-/* Code between these two runs with the element; on the other way out the element was missing. */
+/* Code between find() and the end runs with the element; `missing` is reached if there is none. */
 struct found {
     struct ir *element;
     struct ir_block *missing, *end;
@@ -356,7 +358,7 @@ struct ir *lower_map_member(struct lowering *l, struct node *map, lower_member *
     return ir_read(b, value);
 }
 
-/* As a condition, when a missing element can go its own way; false when there is no such thing. */
+/* Lowers a map's value as a condition, if a missing element can go directly to `no`. False: it is no such value. */
 bool lower_map_branch(struct lowering *l, struct node *map, struct ir_block *yes, struct ir_block *no)
 {
     const struct map_symbol *symbol = map->map.symbol;
@@ -393,7 +395,7 @@ void lower_map_read_into(struct lowering *l, struct node *map, struct memory to)
 
 struct sum {
     const struct type *type;
-    uint32_t total, second; /* variables: the sum or extreme; how many, or whether there is one */
+    uint32_t total, second; /* variables: the sum or extreme; how many values, or whether there is one */
 };
 
 static void add_value(struct lowering *l, const struct sum *sum, struct ir *element)
@@ -450,7 +452,7 @@ static void add_cpus_in_loop(struct lowering *l, const struct sum *sum, struct m
     ir_place(b, end);
 }
 
-/* total / count, or 0 while there is nothing. */
+/* Returns total / count, or 0 if there is no value. */
 static struct ir *average(struct lowering *l, const struct sum *sum)
 {
     struct ir_builder *b = &l->b;
@@ -459,7 +461,7 @@ static struct ir *average(struct lowering *l, const struct sum *sum)
     return ir_binary(b, is_signed ? IR_SDIV : IR_UDIV, total, count); /* x / 0 is 0 in eBPF */
 }
 
-/* A key is there on all CPUs or on none. */
+/* Counts a look-up without a result. A key exists on all CPUs or on none. */
 static void count_missing(struct lowering *l, struct map_symbol *map, struct ir *key, struct span span)
 {
     struct ir_builder *b = &l->b;
@@ -516,7 +518,7 @@ void lower_map_write(struct lowering *l, struct node *map, struct ir *value, str
     struct ir *result = ir_call(b, BPF_FUNC_map_update_elem, 4, lower_map_itself(l, symbol),
                                 lower_address(l, key), lower_address(l, memory), ir_constant(b, BPF_ANY));
     struct ir_block *end = ir_label(b);
-    /* Before Linux 6.4 an int comes, in the lower half: it is never below 0. */
+    /* Before Linux 6.4 the result is an int in the lower half, which is never below 0. */
     struct ir_block *full = lower_unlikely(l, ir_binary_constant(b, IR_NE, result, 0));
     ir_jump(b, end);
     ir_place(b, full);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory: temporaries, copies, comparisons, and reading what is traced.
+/* Memory: temporaries, copies, comparisons, and reading traced memory.
  *
- * Temporaries are given back at the end of their statement. On the frame they are a pool of objects of their
- * own (so that the passes can tell them apart); scratch memory is used like a stack, and callbacks go on
- * where the function around them stands.
+ * Temporaries are freed at the end of their statement. On the frame they are a pool of objects of their own (so
+ * that the passes can distinguish them). Scratch memory is used like a stack, and callbacks continue where the
+ * function around them has arrived.
  *
- * The invariant: whatever a helper is given to read was written before, on every way. */
+ * The invariant: bytes that a helper reads were written before, on every path. */
 #include "bpf/lower/state.h"
 #include "bpf/ir/edit.h"
 
@@ -19,8 +19,8 @@ static uint32_t round8(uint32_t bytes)
 
 /* ---- temporaries ---- */
 
-/* Frame bytes for temporaries of a function at each depth: a chain of functions has 512 bytes in all, and
- * needs some for spilled values. */
+/* Returns how many bytes of the frame temporaries may have in a function at each depth: a chain of functions has
+ * 512 bytes in all, and needs some for spilled values. */
 static uint32_t frame_budget(const struct lower_function *function)
 {
     static const uint32_t budgets[] = {192, 96, 48};
@@ -38,7 +38,7 @@ static struct ir *take_frame(struct lowering *l, uint32_t bytes, uint32_t budget
             best = i;
     }
     if (best == SIZE_MAX) {
-        /* Scratch memory is not for what is needed to get it: keys of 8 bytes are always on the frame. */
+        /* Getting scratch memory needs temporaries, too: keys of 8 bytes are always on the frame. */
         if (bytes > 8 && function->frame_bytes + bytes > budget)
             return NULL;
         function->frame_bytes += bytes;
@@ -93,7 +93,8 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
     return memory;
 }
 
-/* Where no other function needs the rest of the stack there is room for more. */
+/* Takes memory on the frame for a record, which may be larger if no other function needs the rest of the stack.
+ * False: it does not fit. */
 bool lower_frame_record(struct lowering *l, uint32_t bytes, struct memory *record)
 {
     struct lower_function *function = l->state->current;
@@ -149,17 +150,17 @@ void lower_zero(struct lowering *l, struct memory at, uint32_t bytes)
     if (bytes <= COPY_INLINE_MAX)
         ir_zero(&l->b, at.base, at.offset, bytes);
     else if (l->options->features->read_kernel)
-        /* There is no helper that fills; one that cannot read at address 0 zeroes what it was given. */
+        /* No helper fills memory; but one that cannot read, as at address 0, fills with zeros what it was given. */
         ir_call(&l->b, BPF_FUNC_probe_read_kernel, 3, lower_address(l, at), ir_constant(&l->b, bytes),
                 ir_constant(&l->b, 0));
-    else /* no program has memory there */
+    else /* no program has memory at this address */
         ir_call(&l->b, BPF_FUNC_probe_read_user, 3, lower_address(l, at), ir_constant(&l->b, bytes),
                 ir_constant(&l->b, -1));
 }
 
 struct ir *lower_load_scalar(struct lowering *l, struct memory at, const struct type *type)
 {
-    (void)type; /* storage is extended to 8 bytes already */
+    (void)type; /* values in storage are extended to 8 bytes */
     return ir_load(&l->b, at.base, at.offset, 8, false);
 }
 
@@ -207,7 +208,7 @@ void lower_table_row(struct lowering *l, const char *name, const void *bytes, ui
             size);
 }
 
-/* Memory forgets what the verifier knew. */
+/* Returns a pointer as a number, by way of memory, where the verifier forgets what it knew. */
 struct ir *lower_pointer_number(struct lowering *l, struct ir *pointer)
 {
     struct memory memory = lower_scratch(l, 8, false);
@@ -234,7 +235,7 @@ static int64_t literal_word(const struct node *literal, uint32_t offset)
     return (int64_t)word;
 }
 
-/* Word by word in a real loop, which ends early where a text ends. */
+/* Compares word by word in a real loop, which ends early where a text ends. */
 static void compare_long(struct lowering *l, struct memory x, struct memory y, uint32_t bytes, bool is_text,
                          struct ir_block *no)
 {
@@ -265,12 +266,12 @@ void lower_compare(struct lowering *l, struct memory x, const struct type *x_typ
     bool is_text = x_type->kind == TYPE_STRING;
     const struct node *literal = x_literal ? x_literal : y_literal;
     if (literal) {
-        /* Its words up to the NUL; what follows that in storage is zero on both sides. */
+        /* Compares the literal's words up to the NUL; what follows that in storage is 0 on both sides. */
         struct memory other = x_literal ? y : x;
         uint32_t other_bytes = x_literal ? y_bytes : x_bytes;
         uint32_t end = round8((uint32_t)literal->string.length + 1);
         if (literal->string.length > other_bytes) {
-            ir_jump(&l->b, no); /* it cannot be that long */
+            ir_jump(&l->b, no); /* the other one cannot be that long */
             return;
         }
         if (end > other_bytes)
@@ -288,7 +289,7 @@ void lower_compare(struct lowering *l, struct memory x, const struct type *x_typ
                               ir_load(&l->b, y.base, y.offset + (int32_t)i, 8, false), no);
     if (x_bytes == y_bytes)
         return;
-    /* When the shorter one is full the longer one must end where it does. */
+    /* If the shorter one is full, the longer one must end where it does. */
     struct memory longer = x_bytes > y_bytes ? x : y;
     jump_unless_equal(l, ir_load(&l->b, longer.base, longer.offset + (int32_t)bytes, 8, false),
                       ir_constant(&l->b, 0), no);
@@ -307,7 +308,8 @@ static enum address_space resolve(const struct lowering *l, enum address_space s
     return space == SPACE_NONE ? lower_space(l, &type_none) : space;
 }
 
-/* Where only the address itself tells whose memory it is in, the kernel looks. */
+/* Returns the helper that reads an address space. If only the address itself shows whose memory it is in, the
+ * kernel decides. */
 static enum bpf_func_id read_helper(enum address_space space)
 {
     static const enum bpf_func_id helpers[] = {[SPACE_NONE] = BPF_FUNC_probe_read,
@@ -331,7 +333,7 @@ static const char *helper_text(enum bpf_func_id helper)
     return ir_helper_name(helper);
 }
 
-/* What runtime errors say, whatever helper it is that reads. */
+/* Returns the helper's name for runtime errors, whichever one really reads. */
 static const char *text_helper_name(enum address_space space)
 {
     return helper_text(read_text_helper(space));
@@ -361,7 +363,7 @@ static void read_bytes(struct lowering *l, struct memory to, struct ir *size, st
     ir_end_if(b, &is_fault);
 }
 
-/* Where an address lies in the record of a tracepoint, which is always there; -1: elsewhere. */
+/* Returns the offset of an address in the record of a tracepoint, which can always be read; -1: it is elsewhere. */
 static int32_t in_record(const struct lowering *l, const struct ir *address)
 {
     address = ir_resolve(address);
@@ -371,7 +373,7 @@ static int32_t in_record(const struct lowering *l, const struct ir *address)
     return (int32_t)address->b->immediate;
 }
 
-/* It can be read directly, each part with its alignment: true if that is where it is. */
+/* Reads from the record of a tracepoint directly, each part with its alignment. False: the address is elsewhere. */
 static bool read_record(struct lowering *l, struct memory to, uint32_t size, struct ir *address)
 {
     enum { MOST = 32 };
@@ -431,11 +433,11 @@ struct string_read {
     struct ir *size, *address;
     enum address_space space;
     int64_t helper;
-    bool is_padded; /* by the helper, which can */
-    bool brings_in; /* pages, before the helper is asked again */
+    bool is_padded; /* the helper pads the text */
+    bool brings_in; /* pages are brought in before the helper is called again */
     uint32_t capacity;
     bool is_bounded; /* TEXT_BOUNDED */
-    struct ir *got;  /* what the helper said */
+    struct ir *got;  /* the result of the helper */
 };
 
 static struct ir *ask(struct lowering *l, const struct string_read *read)
@@ -449,9 +451,9 @@ static struct ir *ask(struct lowering *l, const struct string_read *read)
         true);
 }
 
-/* Reads the text, goes to `good` when that was possible and falls through when not; false: it is always.
- * Where the program can sleep and the helper cannot, pages are brought in by reading one byte in a way that
- * may: the text's first page, then the one after it, in case the text crosses; and the text is read again. */
+/* Reads the text. Jumps to `good` if that was possible, and falls through if not; false: it always is. If the
+ * program can sleep and the helper cannot, pages are brought in by reading one byte in a way that may sleep: first
+ * the text's first page, then the one behind it, in case the text crosses into it; and the text is read again. */
 static bool attempt(struct lowering *l, struct string_read *read, struct ir_block *good)
 {
     struct ir_builder *b = &l->b;
@@ -460,7 +462,7 @@ static bool attempt(struct lowering *l, struct string_read *read, struct ir_bloc
         ir_jump(b, good);
         return false;
     }
-    enum { PAGE = 4096 }; /* the least there is */
+    enum { PAGE = 4096 }; /* the smallest page size */
     uint32_t step = ir_variable(b);
     struct ir_block *bad = ir_label_unlikely(b);
     ir_write(b, step, ir_constant(b, 0));
@@ -484,8 +486,8 @@ static bool attempt(struct lowering *l, struct string_read *read, struct ir_bloc
     return true;
 }
 
-/* All of the room was used: either the text fits exactly, or it goes on. The helper put a NUL over the last
- * byte; the byte that belongs there tells. */
+/* Marks a text that was cut. All of the room was used, so that it either fits exactly or goes on. The helper put a
+ * NUL over the last byte; the byte that belongs there decides. */
 static void check_truncated(struct lowering *l, struct string_read *read, uint32_t bytes, struct span span)
 {
     struct ir_builder *b = &l->b;
@@ -520,9 +522,10 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
     space = resolve(l, space);
     bool sleeps = l->is_sleepable && space == SPACE_USER, copies = sleeps && l->options->features->copy_text;
     bool is_padded = text & TEXT_PADDED && !sink;
-    /* In a record there is room for a NUL: what the helper writes there instead of reading on tells. */
+    /* In a record there is room for a NUL: that the helper writes it there instead of reading on shows that the
+     * text ended. */
     uint32_t one_more = sink && text & TEXT_ENDLESS;
-    /* Then what the helper says tells all, and the reader sees it in the record. */
+    /* Then the helper's result says everything, and the reader finds it in the record. */
     struct action_field *reader = sink && (one_more || limit) ? sink->reader : NULL;
     struct string_read read = {
         .to = to,
@@ -536,10 +539,11 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
         .is_bounded = text & TEXT_BOUNDED,
     };
     const uint32_t room = capacity + (read.is_bounded ? 1 : 0);
-    /* The verifier wants the frame written before a helper writes there by a length that varies. */
+    /* The verifier demands that the frame was written before a helper writes there with a variable length. */
     if ((is_padded && !(copies && read.is_padded)) || (limit && to.base->op == IR_FRAME))
         lower_zero(l, to, room);
-    else if (is_padded && (room > capacity || capacity % 8)) /* the word that the helper leaves unfinished */
+    /* the word that the helper does not fill wholly */
+    else if (is_padded && (room > capacity || capacity % 8))
         ir_store_constant(b, to.base, to.offset + (int32_t)(capacity & ~7u), 8, 0);
     uint32_t bytes = ir_variable(b);
     struct ir_block *good = ir_label(b), *end = ir_label(b);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose events count: tests at the beginning of each program, and the programs that keep the set of
+/* Which processes' events count: tests at the beginning of each program, and the programs that keep the set of
  * processes.
  *
- * The set is the map "processes": process ids as the tracer's PID namespace numbers them. The session puts
- * the first ones in; fork adds what they start, and the exit of a process's last thread takes it out, so that
- * a number that is given again is not in it. Ids by helper suffice in the initial PID namespace. Elsewhere
- * the helper knows only tasks of the tracer's own namespace, not those of containers below it: there the
- * number is read from the task's struct pid, at the level that the tracer's namespace has. */
+ * The set is the map "processes": ids of processes as the tracer's PID namespace numbers them. The session adds the
+ * first ones; fork adds what they start, and the exit of a process's last thread removes it, so that an id that is
+ * used again is not in the set. In the initial PID namespace a helper's ids are enough. Elsewhere the helper knows
+ * only tasks of the tracer's own namespace, and not those of containers below it: there the id is read from the
+ * task's struct pid, at the level of the tracer's namespace. */
 #include "bpf/lower/processes.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static struct ir *control_word(struct lowering *l, size_t offset)
     return ir_load(&l->b, lower_control(l), (int32_t)offset, 8, false);
 }
 
-/* The process's id as the tracer's namespace numbers it, 0: it has none there. task NULL: the current one. */
+/* Returns the process's id in the tracer's namespace, 0 if it has none there. task NULL: the current one. */
 static struct ir *process_id(struct lowering *l, struct ir *task)
 {
     struct ir_builder *b = &l->b;
@@ -58,7 +58,7 @@ static struct ir *process_id(struct lowering *l, struct ir *task)
     return ir_read(b, id);
 }
 
-/* The set's element of a process; NULL: it is not in. */
+/* Returns the element of a process in the set; NULL: it is not in it. */
 static struct ir *find_process(struct lowering *l, struct memory key)
 {
     return ir_call(&l->b, BPF_FUNC_map_lookup_elem, 2, ir_map(&l->b, (uint32_t)l->image->processes),
@@ -127,7 +127,7 @@ void lower_test_process(struct lowering *l)
 
 /* ---- the programs that keep the set ---- */
 
-/* Run once, by us: where the tracer's namespace is among those of a process. */
+/* A program that spoor runs once: finds the tracer's namespace among those of a process. */
 static struct ir *lower_locate(struct lowering *l, struct node *node, struct memory *into)
 {
     struct ir_builder *b = &l->b;
@@ -144,7 +144,7 @@ static struct ir *lower_locate(struct lowering *l, struct node *node, struct mem
     return NULL;
 }
 
-/* sched_process_fork(parent, child), in the parent, before the child runs. */
+/* At sched_process_fork(parent, child), which runs in the parent before the child runs. */
 static struct ir *lower_fork(struct lowering *l, struct node *node, struct memory *into)
 {
     struct ir_builder *b = &l->b;
@@ -162,7 +162,7 @@ static struct ir *lower_fork(struct lowering *l, struct node *node, struct memor
     return NULL;
 }
 
-/* sched_process_exit(task), in the task. */
+/* At sched_process_exit(task), which runs in the task. */
 static struct ir *lower_exit(struct lowering *l, struct node *node, struct memory *into)
 {
     struct ir_builder *b = &l->b;
@@ -181,7 +181,7 @@ static struct ir *lower_exit(struct lowering *l, struct node *node, struct memor
 
 static const struct pid_set_body {
     const char *name;
-    const char *event; /* NULL: run once */
+    const char *event; /* NULL: it is run once */
     struct builtin body;
 } pid_set_bodies[] = {
     [PID_SET_LOCATE] = {"keep_locate", NULL, {.name = "locate", .lower = lower_locate}},

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A long block is divided into sections: functions that the verifier looks at each on its own ("global" ones,
- * since Linux 5.6). It keeps in mind at most 8192 conditions that it has to come back to, follows a million
- * instructions, and before Linux 6.6 jumps over 32767 at most: what one section takes of these another has
- * again.
+/* A long block is divided into sections: functions that the verifier checks one by one ("global" ones, since Linux
+ * 5.6). It keeps at most 8192 conditions to which it must return, follows a million instructions, and before Linux
+ * 6.6 jumps over 32767 at most; every section has these limits for itself.
  *
- * Of some types of programs the kernel gives the context to no such function: sections that want it are then
+ * In some types of programs the kernel does not give the context to such functions: sections that need it are then
  * ordinary functions, which at least are short.
  *
- * A section is a program of its own in most respects, with setup and ends. It takes the context, if it wants
- * it, and nothing else; variables are in scratch memory, which each section looks up. What it returns says
- * how it was left. Sections stand one after another in the program's own function and in the bodies of loops,
- * in whatever conditions are around them; and so do those of a long function of the script. */
+ * In most respects a section is a program of its own, with setup and ends. It takes the context, if it needs it,
+ * and nothing else; variables are in scratch memory, which each section looks up. Its result says how it was left.
+ * Sections follow one another in the program's own function and in the bodies of loops, inside of any conditions;
+ * and so do those of a long function of the script. */
 #include "bpf/emit/btf_write.h"
 #include "bpf/lower/state.h"
 
@@ -20,21 +19,23 @@ enum {
     LONG = 512,       /* statements: shorter blocks are not divided */
     SECTION_MIN = 64, /* statements in a section; and where the verifier needs small ones: */
     SECTION_SMALL = 4,
-    SECTIONS = 128, /* about; the kernel takes 256 functions */
+    SECTIONS = 128, /* roughly; the kernel accepts 256 functions */
 };
 
-/* How a section was left: 0: by its end. */
+/* How a section was left; 0: at its end. */
 enum { SECTION_LEAVES = 1, SECTION_BREAKS, SECTION_CONTINUES, SECTION_RETURNS };
 
 struct lower_section {
     struct lower_function function;
     struct lower_function *main;
-    struct lower_section *outer; /* that calls the function of the script which this one is in; or NULL */
+    /* the section that calls the script's function in which this one is; or NULL */
+    struct lower_section *outer;
     struct ir_block *leave, *leave_early;
     struct ir *stop;
     struct lower_statement *statement;
     int32_t return_slot;
-    int32_t result; /* in scratch memory: of the function around it, where it returns; -1: it does not */
+    /* the result of the function around it, in scratch memory, if the section returns from it; -1: it does not */
+    int32_t result;
     bool leaves_iteration; /* `break` or `continue` of the loop around it */
 };
 
@@ -51,7 +52,7 @@ static bool visit_weight(struct node *node, void *state)
     return false;
 }
 
-/* How many statements there are in this one, with itself. */
+/* Returns how many statements there are in a node, itself included. */
 static uint64_t weigh(struct node *node)
 {
     uint64_t weight = 0;
@@ -94,7 +95,7 @@ static struct lower_section *begin_section(struct lowering *l)
     section->function.caller = s->current;
     section->function.subprogram = function ? function->subprogram : NULL;
     section->function.result_slot = section->function.returned_slot = -1;
-    s->current = NULL; /* it is inside of no other */
+    s->current = NULL; /* it is not inside of another function */
     lower_enter_function(l, &section->function, "section", 1);
     s->main = &section->function;
     s->main->depth = section->function.caller->depth + 1;
@@ -124,13 +125,13 @@ void lower_return_from_section(struct lowering *l, struct ir *result)
     ir_return(&l->b, ir_constant(&l->b, SECTION_RETURNS));
 }
 
-/* Begins the code for one way of leaving a section: SECTION_LEAVES and so on. */
+/* Begins the code for a section that was left as SECTION_LEAVES and so on say. */
 static struct ir_if if_left_as(struct lowering *l, struct ir *left, int64_t how)
 {
     return ir_if(&l->b, ir_binary_constant(&l->b, IR_EQ, left, how));
 }
 
-/* Behind the call of a section. */
+/* Goes behind the call of a section, as its result says. */
 static void pass_on(struct lowering *l, const struct lower_section *section, struct ir *left)
 {
     struct ir_builder *b = &l->b;
@@ -178,8 +179,8 @@ static void end_section(struct lowering *l, struct lower_section *section)
     pass_on(l, section, ir_call_local(b, function, function->parameters, argument));
 }
 
-/* As many of the statements as a section has room for; the first is in it in any case. Returns what follows
- * them. */
+/* Lowers a section with as many of the statements as it has room for, but at least one. Returns the statement
+ * behind them. */
 static struct node *lower_section_of(struct lowering *l, struct node *node)
 {
     uint64_t weight = weigh(node);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stacks: taken with a helper, hashed, and kept once in a table under their hash, which is what the script's
- * values hold. The verifier knows that get_stack() gives no more than it was allowed to: nothing else bounds
- * the loop over the frames. */
+/* Stacks are taken with a helper, hashed, and stored once in a table under their hash, which is what values of the
+ * script have. The verifier knows that get_stack() returns no more than it was allowed to: nothing else bounds the
+ * loop over the frames. */
 #include "bpf/lower/state.h"
 #include "sym/machine/machine.h"
 
@@ -18,7 +18,7 @@ static uint32_t stack_map(struct lowering *l)
             .type = BPF_MAP_TYPE_HASH,
             .key_size = 8,
             .value_size = sizeof(struct image_stack) + 8 + 8 * STACK_FRAMES_MAX,
-            /* Memory as it is needed, or for few of them at once. */
+            /* Memory is allocated as it is needed, or for few of them at once. */
             .max_entries = l->options->features->growing_maps ? STACK_ENTRIES : STACK_ENTRIES_RESERVED,
             .flags = l->options->features->growing_maps ? BPF_F_NO_PREALLOC : 0,
         };
@@ -26,9 +26,9 @@ static uint32_t stack_map(struct lowering *l)
     return (uint32_t)*index;
 }
 
-/* One word a turn, those before `bytes` and the one there if `inclusive`: the verifier walks every turn, and
- * what is added to get_stack's own time is little. The result is 0, which says that there is no stack, as
- * rarely as two stacks have one hash. */
+/* Hashes the frames, one word in each iteration: those before `bytes`, and the one there if `inclusive`. The
+ * verifier walks every iteration, and the time that is added to get_stack()'s own is small. The result is 0, which
+ * means that there is no stack, as rarely as two stacks have one hash. */
 static struct ir *hash_frames(struct lowering *l, struct memory frames, struct ir *bytes, struct ir *seed,
                               bool inclusive)
 {
@@ -45,15 +45,15 @@ static struct ir *hash_frames(struct lowering *l, struct memory frames, struct i
     struct ir *after = ir_binary_constant(b, IR_ADD, at, 8);
     ir_write(b, mixed, hash);
     ir_write(b, position, after);
-    /* Old verifiers know how this ends only if the constant stands at the right. */
+    /* Old verifiers know how this ends only if the constant is the right operand. */
     ir_branch(b, ir_binary(b, inclusive ? IR_UGE : IR_UGT, bytes, after), loop, end);
     ir_loop_end(b, loop);
     ir_place(b, end);
     return hash;
 }
 
-/* Frames that are always between the program and the event that called it: where the kernel calls programs
- * directly, they are the program and bpf_trace_run; the others start at the event's own registers. */
+/* Returns how many frames are always between the program and the event that called it: where the kernel calls
+ * programs directly, they are the program and bpf_trace_run; other stacks begin at the event's own registers. */
 static int64_t own_frames(const struct lowering *l)
 {
     bool is_direct = l->context->program_type == BPF_PROG_TYPE_RAW_TRACEPOINT ||
@@ -61,10 +61,10 @@ static int64_t own_frames(const struct lowering *l)
     return is_direct ? 2 + l->state->main->depth : 0;
 }
 
-/* Where a function begins it has no frame yet, and many never make one: the walk would leave out who called
- * it. The kernel helps only if the first instruction pushes the frame pointer, and only since 6.10; so the
- * word that the call has put on the stack is kept in front of the frames, and whoever reads them puts it
- * where it belongs. 0: it cannot be read. */
+/* Reads the caller of a function at its first instruction. The function has no frame there yet, and many never make
+ * one, so that the walk would leave out the caller. The kernel handles this only if the first instruction pushes
+ * the frame pointer, and only since 6.10. So the word that the call has put on the stack is stored in front of the
+ * frames, and the reader puts it where it belongs. 0: it cannot be read. */
 static void read_caller(struct lowering *l, struct memory to)
 {
     struct ir_builder *b = &l->b;
@@ -72,9 +72,9 @@ static void read_caller(struct lowering *l, struct memory to)
     ir_call(b, BPF_FUNC_probe_read_user, 3, lower_address(l, to), ir_constant(b, 8), stack);
 }
 
-/* The kernel's functions between an event and the program: from none to three, as the kernel was compiled and
- * as many as trace the event. They are known by where they lie, and left out here: they would take the
- * place of frames that were asked for, and make two keys of one stack. */
+/* The kernel has up to three functions between an event and the program, depending on how it was compiled and how
+ * many programs trace the event. They are recognised by their addresses and left out here: they would take the
+ * place of frames that the script wants, and make two keys of one stack. */
 enum { OWN_MAX = 3 };
 
 static bool has_tracing_glue(const struct lowering *l)
@@ -85,9 +85,9 @@ static bool has_tracing_glue(const struct lowering *l)
             l->context->expected_attach_type == BPF_TRACE_RAW_TP);
 }
 
-/* 8 when this frame is in code of ours, else 0. The table has where such code begins, at odd places, and
- * where it ends; the last entry that is not above the address is looked for bit by bit, with no branch. All
- * are addresses of the kernel, so that the sign of a difference says which is larger. */
+/* Returns 8 if this frame is tracing glue, else 0. The table has where such code begins, at odd places, and where
+ * it ends; the last entry that is not above the address is found bit by bit, without branches. All are addresses of
+ * the kernel, so that the sign of a difference says which is larger. */
 static struct ir *own_frame_bytes(struct lowering *l, const uint64_t *bounds, uint32_t slots,
                                   struct ir *frame)
 {
@@ -97,14 +97,15 @@ static struct ir *own_frame_bytes(struct lowering *l, const uint64_t *bounds, ui
     for (int64_t step = slots / 2; step; step /= 2) {
         struct ir *bound = ir_load(b, ir_binary(b, IR_ADD, table, place), (int32_t)(8 * step), 8, false);
         struct ir *below =
-            ir_binary_constant(b, IR_SUB, ir_binary(b, IR_SUB, bound, frame), 1); /* < 0: not above it */
+            /* < 0: it is not above the frame */
+            ir_binary_constant(b, IR_SUB, ir_binary(b, IR_SUB, bound, frame), 1);
         struct ir *bit = ir_binary_constant(b, IR_LSHR, below, 63);
         place = ir_binary(b, IR_ADD, place, ir_binary_constant(b, IR_MUL, bit, 8 * step));
     }
     return ir_binary_constant(b, IR_AND, place, 8);
 }
 
-/* How many bytes of the list are frames of ours. */
+/* Returns how many bytes at the beginning of the list are frames of tracing glue. */
 static struct ir *own_bytes(struct lowering *l, struct memory list)
 {
     struct ir_builder *b = &l->b;
@@ -122,7 +123,8 @@ static struct ir *own_bytes(struct lowering *l, struct memory list)
     return ir_read(b, skip);
 }
 
-/* The frames behind ours, no more than were asked for. Gives their bytes, and their list in *list. */
+/* Removes the frames of tracing glue, and leaves no more than the script wants. Returns the bytes of the others,
+ * and where they are in *list. */
 static struct ir *without_own(struct lowering *l, struct memory *list, uint32_t most, struct ir *bytes,
                               struct ir_block *none)
 {
@@ -144,10 +146,10 @@ struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t fr
     struct ir_builder *b = &l->b;
     bool user = method != STACK_OF_KERNEL;
     uint32_t most = frames && frames < STACK_FRAMES_MAX ? frames : STACK_FRAMES_MAX, map = stack_map(l);
-    /* The reader leaves them out of a stack that is as long as it can be. */
+    /* The reader removes them from a stack that is as long as it can be. */
     bool drops_own =
         !user && most < STACK_FRAMES_MAX && l->options->tracing_glue_ranges && has_tracing_glue(l);
-    /* Before Linux 5.18 those that are skipped count as given. */
+    /* Before Linux 5.18 frames that are skipped count as returned. */
     uint32_t asked = most + (drops_own ? OWN_MAX + (uint32_t)own_frames(l) : 0);
     bool has_caller =
         method == STACK_OF_USER && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
@@ -187,7 +189,7 @@ struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t fr
     /* -EEXIST: another CPU was first. */
     ir_jump_unless(b, result, end);
     ir_jump_if(b, ir_binary_constant(b, IR_EQ, ir_extend(b, result, 4, true), -17), end);
-    /* It stays different from others, and is shown if it is kept when it comes again. */
+    /* Its id stays different from others, and the stack is shown if it can be stored when it comes again. */
     lower_runtime_error(l, RUNTIME_ERROR_STACK, span, -1, "map_update_elem");
     ir_jump(b, end);
     ir_place(b, none);
@@ -196,7 +198,7 @@ struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t fr
     return ir_read(b, id);
 }
 
-/* As image_stack_frames() counts. */
+/* Returns the length of a stack, as image_stack_frames() counts it. */
 struct ir *lower_stack_length(struct lowering *l, struct ir *id)
 {
     struct ir_builder *b = &l->b;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statements. Loops that are not unrolled are in lower/loop.c.
  *
- * Each statement gives back its temporaries, and has an end to which code inside of it can jump when it
- * cannot go on (a map is full, no record is free). */
+ * Each statement frees its temporaries, and has an end to which code inside of it can jump when it cannot go on (a
+ * map is full, no record is free). */
 #include "bpf/lower/state.h"
 
 void lower_discard(struct lowering *l, struct node *node)
@@ -46,7 +46,7 @@ void lower_discard(struct lowering *l, struct node *node)
 
 static void statement_expression(struct lowering *l, struct node *node)
 {
-    /* `_ = delete(…)` says that its answer is no matter. */
+    /* With `_ = delete(…)` the script says that it ignores the result. */
     if (node->unary.is_silent && type_is_scalar(node->unary.operand->type))
         lower_scalar(l, node->unary.operand);
     else
@@ -58,7 +58,7 @@ static void statement_let(struct lowering *l, struct node *node)
     struct variable *variable = node->let.target->variable.symbol;
     struct node *value = node->let.value;
     if (!variable->type || variable->type->kind == TYPE_NONE)
-        return; /* declared, and never used */
+        return; /* it was declared, and never used */
     if (!type_is_scalar(variable->type)) {
         struct memory memory = lower_variable_memory(l, variable);
         if (value)
@@ -72,8 +72,8 @@ static void statement_let(struct lowering *l, struct node *node)
     lower_variable_write(l, variable, result);
 }
 
-/* Scratch memory of variables that end with the block is free then; but what a function has that was made in
- * the block it keeps for later calls. */
+/* Lowers a block, and frees scratch memory of variables that end with it. But a function that was made in the block
+ * keeps its own for later calls. */
 static void statement_block(struct lowering *l, struct node *node)
 {
     struct lower_state *s = l->state;
@@ -103,7 +103,8 @@ static void statement_if(struct lowering *l, struct node *node)
     ir_place(b, end);
 }
 
-/* The body, as often as it says. It is no loop for `break` and `continue`: these mean the one around it. */
+/* Lowers the body as often as the count says. `break` and `continue` in it mean the loop around, since this is
+ * none. */
 static void statement_unroll(struct lowering *l, struct node *node)
 {
     uint64_t count = node->loop.from->integer.value;
@@ -115,12 +116,12 @@ static void statement_unroll(struct lowering *l, struct node *node)
         lower_statement(l, node->loop.body);
 }
 
-/* Out of a callback by its return value: 1 stops the loop. */
+/* Leaves an iteration: a callback returns, and 1 stops the loop. */
 static void leave_iteration(struct lowering *l, bool is_break)
 {
     if (l->state->current->parent)
         ir_return(&l->b, ir_constant(&l->b, is_break));
-    else /* the checker knows where loops are */
+    else /* the checker has made sure that there is a loop */
         lower_leave_iteration_from_section(l, is_break);
 }
 
@@ -164,7 +165,7 @@ void lower_statement(struct lowering *l, struct node *node)
     if (node->kind < sizeof statements / sizeof statements[0] && statements[node->kind].lower) {
         l->b.comment = statements[node->kind].comment;
         statements[node->kind].lower(l, node);
-    } else /* an expression where a statement stands */
+    } else /* it is an expression in the place of a statement */
         lower_discard(l, node);
     if (statement.end) {
         if (!ir_ended(&l->b))
@@ -177,13 +178,13 @@ void lower_statement(struct lowering *l, struct node *node)
     s->statement = outer;
 }
 
-/* The kernel takes 256 functions and a million instructions of one program. What is far beyond that is
+/* Bounds of a program. The kernel accepts 256 functions and a million instructions: what is far beyond that is
  * refused before it takes long. */
 enum { FUNCTIONS_MAX = 256, OPERATIONS_MAX = 500000 };
 
 static bool is_too_large(struct lowering *l, const struct node *node)
 {
-    uint32_t functions = 0, operations = l->state->statements++; /* they may be without any code */
+    uint32_t functions = 0, operations = l->state->statements++; /* statements may have no code */
     if (l->state->is_too_large)
         return true;
     for (const struct ir_function *function = l->b.program->functions; function; function = function->next) {
@@ -201,12 +202,12 @@ static bool is_too_large(struct lowering *l, const struct node *node)
     return true;
 }
 
-enum { PART = 8, FIRST_PART = 64 }; /* statements; a short program has but one part */
+enum { PART = 8, FIRST_PART = 64 }; /* in statements; a short program has only one part */
 
 static void begin_part(struct lowering *l)
 {
     struct lower_state *s = l->state;
-    if (s->avoid_stack) /* what is asked for again need not be kept on the frame */
+    if (s->avoid_stack) /* values that are needed again need not be kept on the frame */
         l->b.part++;
     if (!s->part_ends)
         s->part_ends = FIRST_PART;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walks over user stacks by call frame information (unwind.h): a loop of the kernel's, a frame a turn.
+/* Walks over user stacks by call frame information (unwind.h): a loop of the kernel, with one frame in each
+ * iteration.
  *
- * The walk's state is in scratch memory, of which the verifier knows nothing: so a turn is verified once.
- * Searches have no branches: the sign of a difference chooses. Where there is no row, a frame pointer is
- * followed as far as one is plausible. */
+ * The walk's state is in scratch memory, about which the verifier knows nothing, so that an iteration is verified
+ * only once. Searches have no branches: the sign of a difference chooses. Where there is no row, a frame pointer is
+ * followed as far as it is plausible. */
 #include "bpf/lower/state.h"
 #include "bpf/unwind.h"
 #include "sym/dwarf/cfi.h"
@@ -15,25 +16,25 @@ enum { /* struct pt_regs of x86-64 */
        REGISTERS_SP = 152,
        REGISTERS_BYTES = 168,
        USER_MODE = 3,
-       FRAME_MAX = 1 << 20, /* bytes of a frame that a frame pointer is believed */
+       FRAME_MAX = 1 << 20, /* how many bytes a frame may have if its frame pointer is to be plausible */
 };
 
 struct walk {
     uint64_t ip, sp, bp;
-    uint64_t back; /* 1: ip is where a call returns to, and the call is meant */
+    uint64_t back; /* 1: ip is a return address, and the call in front of it is meant */
     uint64_t count, end;
-    uint64_t is_guess; /* a frame pointer was followed */
-    /* The mapping that was found last: addresses from start on, size of them, at this offset of the file. */
+    uint64_t is_guess; /* not 0: a frame pointer was followed */
+    /* The mapping that was found last: `size` addresses from `start` on, at this offset of the file. */
     uint64_t start, size, offset;
     uint64_t words[2];
-    struct unwind_key key; /* its file */
+    struct unwind_key key; /* the file of the mapping */
     struct unwind_request request;
     uint64_t pid;
     uint8_t registers[REGISTERS_BYTES];
 };
 
 struct unwinding {
-    int32_t walk, frames; /* in scratch memory */
+    int32_t walk, frames; /* offsets in scratch memory */
 };
 
 #define AT(member) (int32_t) offsetof(struct walk, member)
@@ -43,7 +44,7 @@ static struct ir *base(struct lowering *l)
     return lower_shared_value(l, SHARED_SCRATCH);
 }
 
-/* Callbacks change the walk behind the passes' back. */
+/* Loads a member of the walk. It is volatile, because callbacks change the walk without the passes' knowledge. */
 static struct ir *get_sized(struct lowering *l, const struct unwinding *u, int32_t member, unsigned size)
 {
     struct ir *value = ir_load(&l->b, base(l), u->walk + member, size, false);
@@ -74,7 +75,7 @@ static struct ir *address(struct lowering *l, const struct unwinding *u, int32_t
 static const char blocks_name[] = "unwind_blocks", rows_name[] = "unwind_rows",
                   processes_name[] = "unwind_processes", requests_name[] = "unwind_requests";
 
-/* Maps of all these programs, made by the first. */
+/* Makes the maps that all these programs share; the first one makes them. */
 static void make_tables(struct lowering *l)
 {
     uint32_t grows = l->options->features->growing_maps ? BPF_F_NO_PREALLOC : 0;
@@ -112,7 +113,7 @@ static void make_tables(struct lowering *l)
 
 /* ---- what is where ---- */
 
-/* Asks user space for what the key and the request name, unless that was asked for already. */
+/* Requests tables from user space for the key and the request, unless that was done before. */
 static void request_tables(struct lowering *l, const struct unwinding *u)
 {
     struct ir_builder *b = &l->b;
@@ -126,7 +127,7 @@ static void request_tables(struct lowering *l, const struct unwinding *u)
     ir_place(b, end);
 }
 
-/* callback(task, vma, area): the file behind a mapping. */
+/* Makes callback(task, vma, area), which finds the file of a mapping. */
 static void take_mapping(struct lowering *l, const struct unwinding *u)
 {
     struct ir_builder *b = &l->b;
@@ -148,18 +149,18 @@ static void take_mapping(struct lowering *l, const struct unwinding *u)
     set(l, u, AT(size), ir_binary(b, IR_SUB, behind, start));
     set(l, u, AT(offset), ir_binary_constant(b, IR_SHL, page, 12));
     set(l, u, AT(key.inode), number);
-    set(l, u, AT(key.device), device); /* and the block */
+    set(l, u, AT(key.device), device); /* the device, and the number of the block, which is 0 */
     ir_place(b, end);
     ir_return(b, ir_constant(b, 0));
 }
 
-/* -1 where x < y, else 0, of numbers below 1 << 63. */
+/* Returns -1 if x < y, else 0, for numbers below 1 << 63. */
 static struct ir *is_below(struct lowering *l, struct ir *x, struct ir *y)
 {
     return ir_binary_constant(&l->b, IR_ASHR, ir_binary(&l->b, IR_SUB, x, y), 63);
 }
 
-/* The same from the table of the process. */
+/* Finds the mapping in the table of the process. */
 static void look_in_process(struct lowering *l, const struct unwinding *u, struct ir *pc)
 {
     struct ir_builder *b = &l->b;
@@ -195,7 +196,7 @@ static void look_in_process(struct lowering *l, const struct unwinding *u, struc
     ir_place(b, end);
 }
 
-/* The mapping that holds pc; its size is 0 where there is none that is known. */
+/* Finds the mapping that has pc; its size is 0 if none is known. */
 static void find_mapping(struct lowering *l, const struct unwinding *u, struct ir *pc)
 {
     struct ir_builder *b = &l->b;
@@ -213,14 +214,14 @@ static void find_mapping(struct lowering *l, const struct unwinding *u, struct i
     struct ir *refused =
         ir_call(b, BPF_FUNC_find_vma, 5, task, pc, ir_function_address(b, callback->function),
                 area ? area : ir_constant(b, 0), ir_constant(b, 0));
-    /* -ENOENT: there is none. Else the kernel could not look: its lock is taken, or was in this interrupt. */
+    /* -ENOENT: there is none. -EBUSY: the kernel could not look, because its lock was taken, or in this interrupt. */
     ir_branch(b, ir_binary_constant(b, IR_EQ, ir_extend(b, refused, 4, true), -16), ask, end);
     ir_place(&l->b, ask);
     look_in_process(l, u, pc);
     ir_place(b, end);
 }
 
-/* The rule for a place in the file of the key: 0, CFI_UNKNOWN, where there is none. */
+/* Returns the rule for a place in the key's file; 0, CFI_UNKNOWN, if there is none. */
 static struct ir *find_rule(struct lowering *l, const struct unwinding *u, struct ir *pc)
 {
     struct ir_builder *b = &l->b;
@@ -271,7 +272,7 @@ static struct ir *find_rule(struct lowering *l, const struct unwinding *u, struc
 
 /* ---- one frame ---- */
 
-/* Words of the program's memory to walk.words; else to `failed`. */
+/* Reads words of the program's memory to walk.words; jumps to `failed` if it cannot. */
 static void read_words(struct lowering *l, const struct unwinding *u, struct ir *from, unsigned count,
                        struct ir_block *failed)
 {
@@ -285,7 +286,7 @@ static struct ir *is_kind(struct lowering *l, struct ir *kind, enum cfi_kind whi
     return ir_binary_constant(&l->b, IR_EQ, kind, which);
 }
 
-/* By the frame pointer: {the caller's, where to return to}. */
+/* Steps to the caller by the frame pointer, which points to {the caller's frame pointer, the return address}. */
 static void step_by_pointer(struct lowering *l, const struct unwinding *u, struct ir_block *stop)
 {
     struct ir_builder *b = &l->b;
@@ -303,7 +304,7 @@ static void step_by_pointer(struct lowering *l, const struct unwinding *u, struc
     set(l, u, AT(bp), get(l, u, AT(words[0])));
 }
 
-/* What a signal interrupted: that instruction itself is meant. */
+/* Steps to what a signal interrupted. There the instruction itself is meant. */
 static void step_over_signal(struct lowering *l, const struct unwinding *u, struct ir_block *stop)
 {
     struct ir_builder *b = &l->b;
@@ -326,7 +327,7 @@ static void step_by_rule(struct lowering *l, const struct unwinding *u, struct i
         b, IR_SHL, ir_extend(b, ir_binary_constant(b, IR_LSHR, rule, CFI_OFFSET_SHIFT), 2, true), 3);
     struct ir *saved = ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_LSHR, rule, CFI_KIND_BITS),
                                           (1 << CFI_BP_BITS) - 1);
-    /* From which register */
+    /* the register from which the CFA is computed */
     struct ir_block *by_bp = ir_label(b), *is_load = ir_label(b), *by_sp = ir_label(b), *based = ir_label(b);
     ir_write(b, from, sp);
     ir_branch(b, is_kind(l, kind, CFI_BP), by_bp, is_load);
@@ -338,7 +339,7 @@ static void step_by_rule(struct lowering *l, const struct unwinding *u, struct i
     ir_place(&l->b, by_sp);
     ir_place(b, based);
     ir_write(b, cfa_variable, ir_binary(b, IR_ADD, ir_read(b, from), offset));
-    /* What is peculiar */
+    /* special cases of the CFA */
     struct ir_block *plt = ir_label(b), *plt_late = ir_label(b), *not_plt = ir_label(b), *load = ir_label(b),
                     *eight = ir_label(b), *known = ir_label(b);
     ir_branch(b, is_kind(l, kind, CFI_PLT), plt, not_plt);
@@ -358,8 +359,8 @@ static void step_by_rule(struct lowering *l, const struct unwinding *u, struct i
     ir_write(b, cfa_variable, ir_binary_constant(b, IR_ADD, ir_read(b, cfa_variable), 8));
     ir_place(b, known);
     struct ir *cfa = ir_read(b, cfa_variable);
-    ir_jump_unless(&l->b, ir_binary(b, IR_UGT, cfa, sp), stop); /* stacks shrink towards the caller */
-    /* The caller's rbp */
+    ir_jump_unless(&l->b, ir_binary(b, IR_UGT, cfa, sp), stop); /* the caller's stack pointer is larger */
+    /* the caller's rbp */
     struct ir_block *is_saved = ir_label(b), *other = ir_label(b), *below = ir_label(b), *at_bp = ir_label(b),
                     *lost = ir_label(b), *got = ir_label(b), *differs = ir_label(b);
     ir_write(b, bp_variable, bp);
@@ -399,8 +400,8 @@ static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *c
     struct ir *ip = get(l, u, AT(ip));
     ir_write(b, answer, ir_constant(b, LOWER_STOP));
     set_constant(l, u, AT(end), UNWIND_WHOLE);
-    ir_jump_unless(&l->b, ip, stop); /* whoever calls nobody returns to 0 */
-    /* Not by the index: older verifiers forget its bounds when it is kept on the stack. */
+    ir_jump_unless(&l->b, ip, stop); /* the outermost function returns to 0 */
+    /* The index is not used here: older verifiers forget its bounds when it is kept on the stack. */
     struct ir *count = ir_binary_constant(b, IR_AND, get(l, u, AT(count)), STACK_FRAMES_MAX);
     struct ir *slot = ir_binary(b, IR_ADD, base(l), ir_binary_constant(b, IR_SHL, count, 3));
     ir_store(b, slot, u->frames, 8, ip);
@@ -437,8 +438,8 @@ static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *c
 
 /* ---- the walk ---- */
 
-/* Where the program was in user space: what it was interrupted with, if it was there, else what the kernel
- * keeps of when it was entered. None: a task of the kernel's own. */
+/* Begins the walk where the program was in user space: at the registers with which it was interrupted there, else
+ * at those that the kernel saved when it was entered. Jumps to `none` for a task of the kernel. */
 static void begin(struct lowering *l, const struct unwinding *u, struct ir_block *none)
 {
     struct ir_builder *b = &l->b;

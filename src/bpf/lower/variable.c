@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Scratch variables and assignments.
  *
- * A scalar is an SSA variable, or 8 bytes of its function's area when a loop body captures it. Anything else
- * is on the frame while it is small and not captured, else in scratch memory for as long as the program runs;
- * so is everything whose address is taken: no pass takes stores to scratch memory for unused. */
+ * A scalar is an SSA variable, or 8 bytes of its function's area if a loop body captures it. Anything else is on
+ * the frame if it is small and not captured, else in scratch memory as long as the program runs. A variable whose
+ * address is taken is in scratch memory, too, because no pass removes stores there as unused. */
 #include "bpf/lower/state.h"
 
 #include <assert.h>
 
-/* Of a captured variable. In another copy of the loop around it, as unroll makes them, it is another one. */
+/* Whether a captured variable can be reached from a function. In another copy of the loop around it, as unroll
+ * makes them, it is another variable. */
 static bool is_around(const struct lower_function *home, const struct lower_function *function)
 {
     while (function && function != home)
@@ -16,8 +17,8 @@ static bool is_around(const struct lower_function *home, const struct lower_func
     return function;
 }
 
-/* In scratch memory: whether it was made in a function that is open now, or in a section that such a one
- * called before. */
+/* Whether a variable in scratch memory was made in a function that is open now, or in a section that such a
+ * function called before. */
 static bool is_in_sections(const struct lower_function *home, const struct lower_function *function)
 {
     const struct lower_function *caller = home->caller ? home->caller : home;
@@ -40,7 +41,7 @@ static struct lowered_variable *find_home(struct lowering *l, struct variable *v
     lowered = arena_new(l->arena, struct lowered_variable);
     lowered->program = s->program_index;
     lowered->home = home;
-    /* Pointers may be the context, which must stay what the verifier knows. */
+    /* A pointer may be the context, which the verifier must recognise. */
     bool is_crowded_out = s->section_size || (s->avoid_stack && type->kind != TYPE_POINTER);
     bool is_scalar = type_is_scalar(type) && !variable->address_taken && !is_crowded_out;
     if (is_scalar && !variable->captured) {
@@ -61,7 +62,7 @@ static struct lowered_variable *find_home(struct lowering *l, struct variable *v
         lowered->kind = VARIABLE_SCRATCH;
         struct memory memory = lower_scratch(l, bytes ? bytes : 8, true);
         lowered->offset = memory.offset;
-        if (is_crowded_out && type_is_scalar(type)) /* 0 from the start, like others */
+        if (is_crowded_out && type_is_scalar(type)) /* it is 0 at first, like others */
             ir_store_constant(&l->b, memory.base, memory.offset, 8, 0);
     }
     variable->lowered = lowered;
@@ -90,7 +91,7 @@ static bool visit_scope(struct node *node, void *state)
 bool lower_end_scope(struct lowering *l, struct node *block, uint32_t bottom)
 {
     struct scope scope = {.program = l->state->program_index, .bottom = bottom};
-    if (l->state->scratch_permanent <= bottom) /* there is nothing to free */
+    if (l->state->scratch_permanent <= bottom) /* nothing is to be freed */
         return false;
     node_walk(block, visit_scope, &scope);
     scope.ends = !scope.is_kept;
@@ -123,7 +124,7 @@ void lower_variable_write(struct lowering *l, struct variable *variable, struct 
         ir_store(&l->b, lower_shared_value(l, SHARED_SCRATCH), lowered->offset, 8, value);
         return;
     }
-    /* `ctx` must stay the pointer that the verifier knows. */
+    /* `ctx` must stay a pointer that the verifier knows. */
     if (variable->type->kind != TYPE_POINTER || value->op == IR_CONSTANT)
         value = lower_captured(l, value);
     ir_store(&l->b, lower_area(l, lowered->home), lowered->offset, 8, value);
@@ -173,7 +174,7 @@ static void assign_memory(struct lowering *l, struct variable *variable, struct 
         lower_into_type(l, value, variable->type, lower_variable_memory(l, variable));
         return;
     }
-    /* $t = ($t.1, $t.0): the old value is read until the new one is whole. */
+    /* In $t = ($t.1, $t.0) the old value is read until the new one is complete. */
     struct memory memory = lower_temporary(l, type_storage(variable->type), false);
     lower_into_type(l, value, variable->type, memory);
     lower_copy(l, lower_variable_memory(l, variable), memory, type_storage(variable->type));
@@ -198,7 +199,7 @@ static struct ir *assign_variable(struct lowering *l, struct node *node)
     return result;
 }
 
-/* The integer that a pointer steps by, or the integer itself. */
+/* Returns the bytes by which a pointer is moved, or the integer itself if the target is none. */
 static struct ir *scaled(struct lowering *l, const struct type *target, struct ir *value)
 {
     if (target->kind != TYPE_POINTER || !target->target || target->target->size < 2)
@@ -206,14 +207,15 @@ static struct ir *scaled(struct lowering *l, const struct type *target, struct i
     return ir_binary_constant(&l->b, IR_MUL, value, target->target->size);
 }
 
-/* Where the value of a map's element is, made if it is missing. Key and value are evaluated before. */
+/* Returns where the value of a map's element is, which is made if it is missing. Key and value have been
+ * evaluated. */
 static struct memory element(struct lowering *l, struct node *map, struct span span)
 {
     struct memory key = lower_map_key(l, map);
     return (struct memory){.base = lower_map_element(l, map->map.symbol, key, span)};
 }
 
-/* @m op= value. Other CPUs work on the same element: sums are atomic, and so lose nothing. */
+/* Lowers @m op= value. Other CPUs change the same element: sums are atomic, so that none is lost. */
 static struct ir *update_map(struct lowering *l, struct node *map, enum operator op, struct ir *value,
                              const struct type *value_type, struct span span, bool wanted, bool want_old)
 {
@@ -241,8 +243,8 @@ static bool visit_call(struct node *node, void *state)
     return !*found;
 }
 
-/* A key without them can be made before a plain value: what it is made of then need not be kept through the
- * value's call. */
+/* Whether a key has calls. One without can be made before a plain value, so that what it is made of need not be
+ * kept across the value's call. */
 static bool has_calls(struct node *key)
 {
     bool found = false;
