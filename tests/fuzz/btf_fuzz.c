@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libFuzzer: any bytes as BTF, such as a program carries, with every question that we ask of it. */
+/* libFuzzer: any bytes as BTF, such as a program carries; calls every function that reads it. */
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena arena = {0};
     struct btf_file *file = NULL;
     jmp_buf nowhere;
-    /* At the end of what was allocated: a byte too far is seen. */
+    /* The bytes are at the end of the allocation, so that a read of one byte too many is found. */
     uint8_t *bytes = malloc(size ? size : 1);
     if (!bytes)
         abort();

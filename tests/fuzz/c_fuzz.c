@@ -50,7 +50,7 @@ static void walk(const struct type *type, unsigned depth)
         walk(type->target, depth - 1);
 }
 
-/* Every word of the script as a type and as an enumerator. */
+/* Looks up every word of the script as a type and as an enumerator. */
 static void ask(struct c_definitions *definitions, const char *text, size_t length)
 {
     static const char *const forms[] = {"", "struct ", "union ", "enum "};
@@ -88,7 +88,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t left = size; parts.count < 8;) {
         const char *mark = memmem(rest, left, "\n%\n", 3);
         size_t length = mark ? (size_t)(mark - rest) : left;
-        memory[parts.count] = malloc(length + 1); /* of exactly the text's size */
+        /* exactly the text's size, so that every read too far is found */
+        memory[parts.count] = malloc(length + 1);
         memcpy(memory[parts.count], rest, length);
         memory[parts.count][length] = 0;
         parts.texts[parts.count] = memory[parts.count];

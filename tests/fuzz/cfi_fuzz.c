@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libFuzzer: any bytes as an ELF file whose call frame information is read. Rows come in order, and each is
- * found where it begins. */
+/* libFuzzer: any bytes as an ELF file whose call frame information is read. Rows must be in order, and each must be
+ * found at its place. */
 #include <stdlib.h>
 
 #include "sym/dwarf/cfi.h"

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum { LENGTH_MAX = 4096 };
     if (size > LENGTH_MAX)
         return 0;
-    char *text = malloc(size + 1); /* of exactly its size, so that every read too far is seen */
+    char *text = malloc(size + 1); /* exactly the text's size, so that every read too far is found */
     if (!text)
         return 0;
     memcpy(text, data, size);

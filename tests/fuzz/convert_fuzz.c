@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libFuzzer: any bytes as a recording (recordings.h), converted to both formats; what was made is a recording, with as
- * many events. */
+/* libFuzzer: any bytes as a recording (recordings.h), converted to both formats. The result must be a recording
+ * with as many events. */
 #include "export/convert.h"
 #include "recordings.h"
 

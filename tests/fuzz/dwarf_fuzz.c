@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libFuzzer: any bytes as a program with debug information, with every question that we ask of it. libdw
- * itself is not instrumented: what it does wrong shows as a crash or as time. */
+/* libFuzzer: any bytes as a program with debug information; calls every function that reads it. libdw itself is not
+ * instrumented: its mistakes show as a crash or as time. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The reading itself is looked at, not the process that it has elsewhere. */
+/* The reading itself is tested, without the service in which it runs otherwise. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;

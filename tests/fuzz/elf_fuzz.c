@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libFuzzer: any bytes as an ELF file, with every question that we ask of one; and the tail of the input as
- * the argument string of a note, for both machines. */
+/* libFuzzer: any bytes as an ELF file; calls every function that reads it. The tail of the input is also the
+ * argument string of a note, for both machines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static int see_site(void *context, const struct usdt_site *site)
     return 0;
 }
 
-/* The tracer parses these texts itself: whatever they say, each member is in its range. */
+/* Checks parsed arguments: whatever the text says, each member is in its range. */
 static void check_arguments(const struct usdt_arguments *arguments, size_t length)
 {
     enum { REGISTERS_BYTES = 512 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target: script text through lexer and parser; whatever tree comes out is copied, walked and
- * printed. A text that was parsed without an error must give a tree whose copy prints the same. */
+/* Fuzz target: script text through lexer and parser. The resulting tree is copied, walked and printed. A text that
+ * was parsed without an error must give a tree whose copy prints the same. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void exercise_node(struct arena *arena, struct node *node, bool is_good)
     text_free(&copy);
 }
 
-/* With definitions of C, as everywhere: they change where a probe begins. */
+/* Parses with definitions of C, as is always done: they change where a probe begins. */
 static struct script *parse(struct arena *arena, struct diagnostics *diagnostics, const struct source *source,
                             const struct parameters *parameters)
 {
@@ -44,7 +44,7 @@ static struct script *parse(struct arena *arena, struct diagnostics *diagnostics
     return script;
 }
 
-/* What is laid out means the same, and is laid out already. */
+/* Checks --fmt: its result has the same meaning, and is not changed by --fmt again. */
 static void exercise_layout(struct arena *arena, const struct source *source,
                             const struct parameters *parameters, const struct script *script)
 {
@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena arena = {0};
     struct diagnostics diagnostics = {.arena = &arena};
     jmp_buf nowhere;
-    char *memory = malloc(size + 1); /* of exactly the text's size, so that every read too far is seen */
+    char *memory = malloc(size + 1); /* exactly the text's size, so that every read too far is found */
     if (!memory)
         return 0;
     memcpy(memory, data, size);

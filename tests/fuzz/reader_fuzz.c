@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libFuzzer: any bytes as a recording (recordings.h), read with all that is made of one: text, JSON, tables
- * of latencies, stories, every export. */
+/* libFuzzer: any bytes as a recording (recordings.h), turned into everything that spoor makes of one: text, JSON,
+ * tables of latencies, stories, every export. */
 #include "export/export.h"
 #include "print/event.h"
 #include "reader/latency.h"

@@ -14,7 +14,7 @@
 
 enum { FILE_BYTES = 56 << 10, SPOOR_RINGS = 24576 };
 
-/* A file of spoor's with the areas where they should be: the rest is the fuzzer's. */
+/* Makes a file of spoor's format with its areas in their places; the fuzzer fills the rest. */
 static void make_spoor(uint8_t *bytes, uint32_t kind)
 {
     struct layout_header header = {
@@ -118,8 +118,8 @@ static void make_spdk(uint8_t *bytes)
     memcpy(bytes + offset + sizeof history + 1280 * 8, slots, sizeof slots);
 }
 
-/* Chunks in place of the history: two of lcore 0 with a gap between them, one that is empty, one of lcore 3.
- */
+/* Makes a file with chunks in place of the history: two of lcore 0 with a gap between them, an empty one, one of
+ * lcore 3. */
 static void make_spdk_stream(uint8_t *bytes)
 {
     static const struct spdk_slot slots[] = {
@@ -149,7 +149,7 @@ static void make_spdk_stream(uint8_t *bytes)
     }
 }
 
-/* The same behind a relation to the boot clock. */
+/* Makes such a file behind a relation to the boot clock. */
 static void make_spdk_related(uint8_t *bytes)
 {
     enum {
@@ -176,7 +176,7 @@ static void make_spdk_related(uint8_t *bytes)
     memcpy(bytes + BEHIND, &relation, sizeof relation);
 }
 
-/* Three bytes of place, one of length, then what stands there instead. */
+/* Damages the file: three bytes say where, one how many, and the bytes that replace those follow. */
 static void damage(uint8_t *bytes, const uint8_t *data, size_t size)
 {
     while (size >= 5) {
@@ -192,7 +192,7 @@ static void damage(uint8_t *bytes, const uint8_t *data, size_t size)
     }
 }
 
-/* A file in memory. Of the first byte, bits 5 and 7 are nobody's. */
+/* Returns a file in memory. Bits 5 and 7 of the first byte are not used. */
 static int hostile_recording(const uint8_t *data, size_t size)
 {
     static uint8_t bytes[FILE_BYTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libFuzzer: scripts over hostile recordings (recordings.h): names, types and texts of the recording's own
- * reach the checker, the compiler, programs, maps and what is printed. The input's first byte chooses the
- * script and the form of the output. */
+/* libFuzzer: scripts over hostile recordings (recordings.h): the recording's own names, types and texts reach the
+ * checker, the compiler, programs, maps and the output. The input's first byte chooses the script and the form of
+ * the output. */
 #include <stdio.h>
 
 #include "builtin/all.h"
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { ITERATION_MS = 50 }; /* a recording can say that its program lives and will go on */
+enum { ITERATION_MS = 50 }; /* a recording may say that its program lives and will go on */
 
 static const char *const scripts[] = {
     "trace:*:* { @[probe, comm, owner_name] = count(); @living = hist(lifetime); @since[tid] = stats(since); "

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Random scripts that are right: scripts SEED [PROBE] prints one. Every type fits, every loop ends, every
- * variable has a value before it is read, and what is printed does not depend on where or when the script
- * runs: so all hosts and all ways to compile it must print the same. The first block stands at PROBE (begin)
- * and runs once, the second at the end. The same seed gives the same script.
+/* Random scripts that are right: scripts SEED [PROBE] prints one. Every type fits, every loop ends, every variable
+ * has a value before it is read, and the output does not depend on where or when the script runs: so all hosts and
+ * all ways to compile it must print the same. The first block is at PROBE (begin) and runs once, the second at the
+ * end. One seed always gives the same script.
  *
- * What is not in it: what the reader does when it comes to it (print of a map, clear), what follows the order
- * of a map's elements, and what reads another program's memory. */
+ * Left out is what user space does when a record arrives (print of a map, clear), what depends on the order of a
+ * map's elements, and what reads another program's memory. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,13 +16,14 @@
 enum { INTEGERS = 6, TEXTS = 3, SCALARS = 4, TUPLES = 2, DEPTH = 4, NESTED = 3, STATEMENTS = 14 };
 
 static uint64_t state;
-static unsigned loops, printed, counters; /* around this place; in the script; made so far */
-static unsigned functions;                /* that may be called here */
-/* The kernel has 8 frames for functions, loops and searches in texts: how many are taken at this place, how
- * many were at most in the function at hand, and how many each function takes. */
+/* loops around this place; printf calls in the script; counters that have been made */
+static unsigned loops, printed, counters;
+static unsigned functions; /* how many functions may be called here */
+/* The kernel has 8 frames for functions, loops and searches in texts. How many are taken at this place, how many at
+ * most in the function that is being written, and how many each function takes. */
 enum { FRAMES = 8, FUNCTIONS = 3 };
 static unsigned frames = 1, frames_most = 1, function_frames[FUNCTIONS];
-static bool in_block; /* the first: an aggregation may be read where it is made */
+static bool in_block; /* in the first block, where an aggregation may be read after it was made */
 static unsigned indent = 1;
 
 static uint64_t next(void)
@@ -55,7 +56,7 @@ static void line(const char *format, ...)
     va_end(arguments);
 }
 
-/* Whether there is room for so many more, which are then taken for a moment. */
+/* Whether so many more frames are free; notes that they were taken. */
 static bool may_take(unsigned more)
 {
     if (frames + more > FRAMES)
@@ -81,7 +82,7 @@ static void constant(void)
         printf("%u", below(1000));
 }
 
-/* Of a map with keys of integers, or of texts and integers. */
+/* Writes the key of a map with keys of integers, or of texts and integers. */
 static void key(bool is_pair)
 {
     if (is_pair) {
@@ -93,7 +94,7 @@ static void key(bool is_pair)
     printf(") %% 5");
 }
 
-/* Of a map of tuples: (a small number, (text, number)), a truth. */
+/* Writes the key of a map of tuples: (a small number, (text, number)), a truth. */
 static void deep_key(void)
 {
     printf("(((int8)(");
@@ -153,8 +154,8 @@ static void condition(unsigned depth)
     }
 }
 
-/* An operator and what is right of it. A division by what is known to be 0 is an error; by a variable it is
- * not, and its result is 1 everywhere. */
+/* Writes an operator and its right operand. A division by a constant 0 is an error; by a variable it is not, and
+ * its result is 1 on every host. */
 static void operand(const char *operator, unsigned depth)
 {
     bool divides = *operator== '/' || * operator== '%';
@@ -331,7 +332,7 @@ static void text(unsigned depth)
     }
 }
 
-/* What $p and @tuple hold. */
+/* Writes a tuple as $p and @tuple have. */
 static void tuple(void)
 {
     printf("((int64)(");
@@ -439,7 +440,7 @@ static void aggregate(void)
     printf(")%s);\n", kind == 6 ? ", 0, 100, 10" : kind == 5 && has_key ? ", 2" : "");
 }
 
-/* Its body is the same whatever the order of the elements. */
+/* Writes a loop over a map whose effect does not depend on the order of the elements. */
 static void loop_over_map(void)
 {
     static const char *const maps[] = {"hash", "pair", "deep", "tuple"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libFuzzer: any bytes as what a process leaves in /tmp/perf-PID.map, and as an ELF file whose symbols are
- * packed in .gnu_debugdata or lie elsewhere. */
+/* libFuzzer: any bytes as the /tmp/perf-PID.map of a process, and as an ELF file whose symbols are packed in
+ * .gnu_debugdata or in another file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The reading itself is looked at, not the process that it has elsewhere. */
+/* The reading itself is tested, without the service in which it runs otherwise. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libFuzzer: any bytes as the texts that processes, the kernel and other programs give: maps and formats of
- * /proc and tracefs, JSON, lines of JSON, a list of kernel symbols, mangled names. The first byte chooses. */
+/* libFuzzer: any bytes as texts of processes, of the kernel and of other programs: maps and formats of /proc and
+ * tracefs, JSON, lines of JSON, a list of kernel symbols, mangled names. The first byte chooses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The reading itself is looked at, not the process that it has elsewhere. */
+/* The reading itself is tested, without the service in which it runs otherwise. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;

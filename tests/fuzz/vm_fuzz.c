@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target: instructions for the user-space host. The input's first byte says how many relocations follow,
- * of three bytes each (instruction, kind, map); the rest is instructions. Nothing may fault, nothing run for
- * ever. */
+/* Fuzz target: instructions for the user-space host. The input's first byte says how many relocations follow, of
+ * three bytes each (instruction, kind, map); the rest is instructions. None may fault, and none run for ever. */
 #define VM_FUZZ
 #include "../unit/vm_testing.h"
 

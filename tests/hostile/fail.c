@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A hostile machine: linked into spoor with the linker's --wrap (one for each name in `wrapped`), it makes
- * the n-th allocation or the n-th system call of spoor's own code fail. The product knows nothing of it.
+ * the n-th allocation or the n-th system call of spoor's own code fail. Nothing in src depends on it.
  *
  *   HOSTILE=allocation:17    the 17th allocation fails         HOSTILE=allocation:17+   all from the 17th on
  *   HOSTILE=call:17          the 17th call fails               HOSTILE=call:17:4        with error number 4
- *   HOSTILE=kill:17          at the 17th call the process is killed (SIGKILL), by somebody who has had enough
- *   HOSTILE=run:17           just before the 17th call somebody runs HOSTILE_RUN, a command for sh: what they
- *                            change meanwhile is what a race that they win would change
+ *   HOSTILE=kill:17          at the 17th call the process is killed (SIGKILL)
+ *   HOSTILE=run:17           just before the 17th call HOSTILE_RUN is run, a command for sh: it changes what an
+ *                            attacker who wins a race would change
  *   HOSTILE_LOG=FILE         gets "failed NAME ADDRESS PID" for a failure (bpf and perf_event_open by their
  *                            own names), and "counts ALLOCATIONS CALLS" at the end of the process
  *
- * Without HOSTILE nothing fails, and the counts say how many n there are. Processes that spoor forks go on
- * counting where it was, and say nothing. */
+ * Without HOSTILE nothing fails, and the counts say how many n there are. Processes that spoor forks continue its
+ * count, and write nothing. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@
 struct counter {
     const char *name;
     unsigned long count, from, to;
-    int error; /* 0: what is usual for the call */
+    int error; /* 0: the usual error of the call */
 };
 
 static struct counter allocations = {.name = "allocation"}, calls = {.name = "call"};
@@ -65,10 +65,10 @@ static bool counter_read(struct counter *counter, const char *text)
     return true;
 }
 
-/* Somebody else, who is there from the beginning: spoor may have given up the right to run programs. */
+/* A socket to another process that was started first: spoor may have given up the right to run programs. */
 static int somebody = -1;
 
-/* The command is no part of this: it sees nothing of HOSTILE, and may be a program with fail.c in it. */
+/* Runs the command without the variables HOSTILE, because it may be a program with fail.c in it. */
 static bool run_command(const char *command)
 {
     int status = -1;
@@ -107,7 +107,7 @@ static void run(void)
 {
     char byte = 0;
     if (send(somebody, &byte, 1, MSG_NOSIGNAL) != 1 || recv(somebody, &byte, 1, 0) != 1 || !byte)
-        abort(); /* nothing would be tested */
+        abort(); /* otherwise nothing would be tested */
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -234,7 +234,7 @@ WRAP(calls, int, pthread_create,
      (pthread_t * thread, const pthread_attr_t *attributes, void *(*run)(void *), void *state),
      (thread, attributes, run, state), EAGAIN, EAGAIN)
 
-/* Its arguments vary: by hand. */
+/* asprintf() is written by hand, because its arguments vary. */
 int __wrap_asprintf(char **text, const char *format, ...);
 int __wrap_asprintf(char **text, const char *format, ...)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a command of -c may try with its terminal: commands WHAT.
+/* Things that a command of -c may try with its terminal: commands WHAT.
  *   type      types into it (TIOCSTI), as standard input and as /dev/tty
- *   size      says its size, and each new one
+ *   size      prints its size, and each new one
  *   raw       a program that fills the screen: raw mode, stops itself at Ctrl-Z, ends at q
- *   jobs      a shell of sorts: has a job in the foreground until that is interrupted, then reads a line
- *   lines N   writes so many lines
- *   ids       who it is; also as a set-user-ID program */
+ *   jobs      a simple shell: has a job in the foreground until that is interrupted, then reads a line
+ *   lines N   writes N lines
+ *   ids       prints its ids, also as a set-user-ID program */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

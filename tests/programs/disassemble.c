@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that are nothing but a probe, to be looked at in assembly; see disassemble.sh. */
+/* Functions that are only a probe, whose assembly disassemble.sh examines. */
 #include <spoor/probe.h>
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Traced by dwarf.sh, which compiles it in many ways. Each function prints what it was called with, in the
+/* The program that dwarf.sh traces, which compiles it in many ways. Each function prints its arguments, in the
  * words that the script uses: the two must be equal. */
 #include <stdbool.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ __attribute__((noinline)) pair_t pairs(struct point p, pair_t q, double d, struc
     return (pair_t){q.second, (long)d + last};
 }
 
-/* Neither a floating point register nor what shares a struct with one can be read; what follows can. */
+/* A value in a floating-point register, or in a struct that has one, cannot be read; what follows can. */
 __attribute__((noinline)) long floats(double d, struct mixed mixed, float f, int n, struct pair *out)
 {
     printf("floats %d %ld\n", n, out->second);

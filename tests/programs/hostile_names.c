@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program all of whose names are to be hostile: its symbols, the names in its debug information, its probes, and what it
- * records. C takes no such names, so here they end in an x repeated, which hostile_names.py replaces in the finished file.
+/* A program all of whose names become hostile: its symbols, the names in its debug information, its probes, and
+ * what it records. C accepts no such names, so here they end in several x, which hostile_names.py replaces in the
+ * finished file.
  *
  *   hostile_names [TEXT]
  *
- * Its comm and its thread are called so, too. It says its recording's path, then goes on until its standard input ends. */
+ * Its comm and its thread have such names, too. It prints the path of its recording, and goes on until its standard
+ * input ends. */
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -66,10 +68,10 @@ int main(int argc, char **argv)
     do {
         SPOOR_RECORD(Zbegin_xxxxxxxxxxxxxxxxxxxxx, owner, &both, text, Zone_xxxxxxxxxxxxxxxxxxxxx);
         Zsymbol_xxxxxxxxxxxxxxxxxxxxx(text, Zone_xxxxxxxxxxxxxxxxxxxxx, &both);
-        if (getenv(text)) /* for those who look at calls of the C library */
+        if (getenv(text)) /* for tracers that probe calls of the C library */
             return 1;
         SPOOR_RECORD(Zend_xxxxxxxxxxxxxxxxxxxxx, owner, &both, text);
-        if (!is_told) { /* now there is something in it */
+        if (!is_told) { /* only now the recording has a record */
             printf("%s\n", spoor_trace_path());
             fflush(stdout);
         }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A living program whose recording lies: FILE becomes a copy of GOOD, a recording of either format, that this process has in
- * its memory and holds the writer's lock on. From then on some of its words are wrong, others at each moment, until
- * standard input ends.
+/* A living program with a hostile recording: FILE becomes a copy of GOOD, a recording of either format, which this
+ * process has in its memory, and whose writer's lock it holds. From then on some of its words are wrong, and others
+ * at each moment, until standard input ends.
  *
  *   hostile_writer GOOD FILE SEED
  *
- * Few of its words, or some hundred, are wrong at a time, as SEED says; each is mended soon. So readers come more or less far into
- * the file before they meet one. It says "writes". */
+ * A few of its words, or some hundred, are wrong at a time, as SEED decides, and each is soon corrected. So readers
+ * read more or less of the file before they meet a wrong word. It prints "writes". */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -49,7 +49,7 @@ static uint64_t begin_ticks(void)
     return ticks;
 }
 
-/* In spoor's format the header says whose memory it is. */
+/* Writes into the header of spoor's format that the file is this process's memory. */
 static void claim(int file)
 {
     struct layout_header *header = (struct layout_header *)good;
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
     for (uint64_t round = 0;; round++) {
         uint64_t *at = &wrong[round % count];
         memcpy(bytes + *at, good + *at, 8);
-        /* Mostly where the tables are, seldom in the magic. */
+        /* mostly in the tables, and seldom in the magic */
         *at = chance(chance(3) ? front - 8 : size - 8) & ~7ull;
         if (*at || !chance(100))
             make_wrong(*at);
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
         struct pollfd ended = {STDIN_FILENO, POLLIN, 0};
         if (poll(&ended, 1, 0) > 0)
             return 0;
-        /* Cut short for a moment. Nothing is written meanwhile: that would be the end of this process. */
+        /* The file is cut short for a moment. Nothing is written meanwhile, which would end this process. */
         if (!chance(SHORTER_EVERY) &&
             (ftruncate(file, (off_t)chance(size)) || usleep(500) || ftruncate(file, (off_t)size)))
             return 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs a command and interrupts it, as Ctrl-C does, when it first writes at a place in a file: always in the middle of its
- * work, however fast it is. Its exit status is that of the command, 2 if that never wrote so or could not be run.
+/* Runs a command and interrupts it, as Ctrl-C does, when it first writes at a place in a file (pwrite): so it is
+ * always in the middle of its work, however fast it is. The exit status is that of the command, 2 if it never wrote
+ * so or could not be run.
  *
  *   interrupted COMMAND… */
 #include <signal.h>
@@ -25,7 +26,8 @@ int main(int argc, char **argv)
     }
     while (waitpid(command, &status, 0) == command && WIFSTOPPED(status)) {
         struct __ptrace_syscall_info call = {0};
-        ptrace(PTRACE_SETOPTIONS, command, 0, PTRACE_O_TRACESYSGOOD); /* or what a stop is for is not told */
+        /* without it the reason of a stop is unknown */
+        ptrace(PTRACE_SETOPTIONS, command, 0, PTRACE_O_TRACESYSGOOD);
         ptrace(PTRACE_GET_SYSCALL_INFO, command, (void *)sizeof call, &call);
         if (call.op == PTRACE_SYSCALL_INFO_ENTRY && call.entry.nr == SYS_pwrite64) {
             kill(command, SIGINT);

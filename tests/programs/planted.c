@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that says whether somebody has put a breakpoint into it, at the function that is for it or in any
- * other place: it compares its code with its file. With -DOTHER it is another program, in which the function
- * lies elsewhere. */
+/* A program that finds out whether a breakpoint was put into it, at the function that is meant for one or in any
+ * other place: it compares its code with its file. With -DOTHER it is another program, in which the function is
+ * elsewhere. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <link.h>
@@ -37,12 +37,12 @@ static int compare(struct dl_phdr_info *info, size_t size, void *state)
                 ((int *)state)[(uintptr_t)(code + k) - (uintptr_t)probed < 4]++;
     }
     close(file);
-    return 1; /* the program is the first */
+    return 1; /* only the first object, which is the program itself, is examined */
 }
 
 int main(void)
 {
-    int planted[2] = {0}; /* elsewhere, at the function */
+    int planted[2] = {0}; /* breakpoints elsewhere, and at the function */
     dl_iterate_phdr(compare, planted);
     puts(planted[0] ? "planted" : planted[1] ? "probed" : "clean");
     return probed(-1);

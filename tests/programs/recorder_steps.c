@@ -16,13 +16,13 @@
 #include "recorder_steps.h"
 #include "recorder_steps_records.h"
 
-static unsigned stride = 31; /* of pairs of instructions */
+static unsigned stride = 31; /* for pairs of instructions */
 
 /* ---- records ---- */
 
-static uint64_t losses[LAYOUT_LOST_COUNT]; /* by reason, since the case began */
+static uint64_t losses[LAYOUT_LOST_COUNT]; /* records that were lost since the case began, by reason */
 
-/* May a record be lost now because what is above an unfinished one would overwrite it? */
+/* Whether a record may be lost now because what is above an unfinished one would overwrite it. */
 static bool is_nested_loss_due(unsigned length)
 {
     const struct layout_ring *ring = own_ring();
@@ -42,7 +42,7 @@ static uint64_t lost_above(unsigned level)
     return lost;
 }
 
-/* The same, and whether it was lost, which must have been due. */
+/* Records as record_traced() does, and notes whether the record was lost, which must have been due. */
 static void record_stepped(unsigned level, unsigned length, struct steps_trace *trace, struct steps *steps)
 {
     const struct layout_control *control = view_control(&view);
@@ -77,7 +77,7 @@ struct found {
     uint64_t begun[LEVELS];
     bool any;
     uint64_t next, oldest, count;
-    uint64_t serials[LEVELS]; /* of the next record, at least */
+    uint64_t serials[LEVELS]; /* a lower bound for that of the next record */
     uint64_t missing[LEVELS];
     uint64_t stamp;
 };
@@ -107,7 +107,7 @@ static void find_record(void *context, uint64_t number, const struct layout_reco
     found->count++;
 }
 
-struct row { /* of the table */
+struct row { /* a row of the table */
     unsigned long instructions, interrupted, cases, written, read, overwritten, lost[LAYOUT_LOST_COUNT];
 };
 
@@ -165,8 +165,8 @@ static void print_row(const char *path, unsigned blocks, unsigned depth, unsigne
 
 struct interruption {
     unsigned level, burst;
-    struct steps_trace *trace; /* of the burst's first record */
-    struct steps *steps;       /* which a deeper handler interrupts */
+    struct steps_trace *trace; /* trace of the burst's first record */
+    struct steps *steps;       /* steps at which a deeper handler interrupts */
 };
 
 static void interrupt(void *context)
@@ -200,7 +200,7 @@ static void trace_path(const struct path *path)
     record_stepped(0, TEXT, &traces[0], NULL);
 }
 
-/* One handler, at each instruction. */
+/* Interrupts a record by one handler, at each instruction. */
 static void one_handler(unsigned blocks, const struct path *path, unsigned burst)
 {
     struct row row = {0};
@@ -217,7 +217,7 @@ static void one_handler(unsigned blocks, const struct path *path, unsigned burst
     print_row(path->name, blocks, 1, burst, &row);
 }
 
-/* Leaves those before which a handler does something else than before the next one. */
+/* Keeps only instructions before which a handler does something else than before the next one. */
 static void keep_what_matters(struct steps_trace *trace)
 {
     unsigned kept = 0;
@@ -229,7 +229,7 @@ static void keep_what_matters(struct steps_trace *trace)
     trace->count = kept;
 }
 
-/* A handler, and one that interrupts it at each instruction of its first record. */
+/* Interrupts a record by a handler, and that by another one at each instruction of its first record. */
 static void two_handlers(unsigned blocks, const struct path *path, unsigned burst, unsigned deeper)
 {
     struct row row = {0};
@@ -307,7 +307,7 @@ struct maker {
     struct steps_trace *trace;
     struct steps *steps;
     struct row *row;
-    uint64_t tenants; /* of all rings, afterwards */
+    uint64_t tenants; /* tenants of all rings, at the end */
 };
 
 static void *make_ring(void *context)
@@ -340,7 +340,7 @@ static void run_maker(enum making making, unsigned blocks, struct maker *maker)
         make_ring(maker);
     } else if (pthread_create(&thread, NULL, make_ring, maker) == 0 && pthread_join(thread, &tid) == 0) {
         while (syscall(SYS_tgkill, getpid(), (int)(uintptr_t)tid, 0) ==
-               0) /* it has ended for the recorder too */
+               0) /* so that it has ended for the recorder, too */
             sched_yield();
     } else {
         CHECK(false, "no thread");
@@ -386,7 +386,7 @@ static void reopen(void *context)
     record(1, TEXT);
 }
 
-/* The recording is closed, and another opened, with rings of another size. */
+/* Closes the recording in a handler, and opens another one with rings of another size. */
 static void reopened(const struct path *path, unsigned from, unsigned to)
 {
     char text[TEXT + 1] = "";

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which instructions a piece of code executes, and an interruption at a chosen one of them, as by a signal.
+/* Finds out which instructions a piece of code executes, and interrupts it at one of them, as a signal does.
  *
- * On x86-64 the trap flag raises SIGTRAP after each instruction: so it is found out once what is executed. A
- * breakpoint then interrupts at one instruction, without a trap for each that comes before. An instruction is
- * its address and the how many-th execution of it.
- * On aarch64, where programs have no such flag, only the section steps_text is looked at: with a breakpoint at
- * every instruction of it, each raises SIGTRAP when it is executed for the first time. Later executions, of
- * which there are few, are not interrupted.
- * One thread at a time.
- */
+ * On x86-64 the trap flag raises SIGTRAP after each instruction, which shows once what is executed. A breakpoint
+ * then interrupts at one instruction, without a trap for each that comes before. An instruction is identified by
+ * its address and by how many times it was executed.
+ * On aarch64, where programs have no such flag, only the section steps_text is examined: a breakpoint at every
+ * instruction of it raises SIGTRAP when it is executed for the first time. Later executions, of which there are
+ * few, are not interrupted.
+ * Only for one thread at a time. */
 #ifndef TESTS_RECORDER_STEPS_H
 #define TESTS_RECORDER_STEPS_H
 
@@ -32,11 +31,11 @@ struct steps_trace {
 
 struct steps {
     uintptr_t at;
-    unsigned times;            /* interrupt before the how many-th execution */
-    void (*interrupt)(void *); /* once */
+    unsigned times;            /* before which execution of the instruction to interrupt */
+    void (*interrupt)(void *); /* called once */
     void *context;
     bool done;          /* it was interrupted */
-    bool stepping_over; /* an execution before the one that is meant */
+    bool stepping_over; /* an execution before the one at which to interrupt */
     uint32_t instruction;
 };
 
@@ -54,7 +53,7 @@ static void steps_interrupt(struct steps *steps)
 enum { STEPS_TRAP_FLAG = 0x100, STEPS_BREAKPOINT = 0xcc };
 #define STEPS_CODE
 
-extern const char __executable_start[], etext[]; /* the linker's */
+extern const char __executable_start[], etext[]; /* defined by the linker */
 
 static struct steps_trace *volatile steps_traced;
 
@@ -107,7 +106,8 @@ static void steps_prepare(void)
 {
 }
 
-/* Before the instruction there is changed. False: it cannot be, it is the kernel's own code. */
+/* Makes an instruction writable, before it is changed. False: that is not possible, because it is the kernel's own
+ * code. */
 static bool steps_may_change(uintptr_t at)
 {
     return mprotect((void *)(at & ~(uintptr_t)4095), 4096, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
@@ -121,7 +121,7 @@ static __attribute__((noinline)) void steps_trace(struct steps_trace *trace, voi
     steps_traced = trace;
     __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | STEPS_TRAP_FLAG);
     run(context);
-    steps_traced = NULL; /* the next trap ends it */
+    steps_traced = NULL; /* the next trap ends the tracing */
     __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~(unsigned long long)STEPS_TRAP_FLAG);
     for (unsigned i = 0; i < trace->count; i++) {
         trace->times[i] = 1;
@@ -136,10 +136,10 @@ static __attribute__((noinline)) void steps_trace(struct steps_trace *trace, voi
 enum { STEPS_BREAKPOINT = (int)0xd4200000 };
 #define STEPS_CODE __attribute__((section("steps_text")))
 
-extern uint32_t __start_steps_text[], __stop_steps_text[]; /* the linker's */
+extern uint32_t __start_steps_text[], __stop_steps_text[]; /* defined by the linker */
 
 static struct steps_trace *volatile steps_traced;
-static uint32_t steps_originals[STEPS_MAX]; /* while it is traced: of the whole section */
+static uint32_t steps_originals[STEPS_MAX]; /* the instructions of the whole section, while it is traced */
 
 static uint32_t steps_put(uintptr_t at, uint32_t instruction)
 {
@@ -165,8 +165,8 @@ static void steps_on_trap(int number, siginfo_t *information, void *context)
     steps_interrupt(steps);
 }
 
-/* A handler before an instruction that neither reads nor writes what others see does what it does before the
- * next one. Others see memory, but for the function's own frame; the counter changes as well. */
+/* Whether a handler before this instruction may have another effect than before the next one: if it reads or writes
+ * memory that others see, which is all but the function's own frame, or the counter. */
 static inline bool steps_matters(uintptr_t at)
 {
     const uint32_t instruction = *(const uint32_t *)at;
@@ -208,7 +208,8 @@ static void steps_trace(struct steps_trace *trace, void (*run)(void *), void *co
 
 #endif
 
-/* Once, before the others. The code of a handler is traced and interrupted too: hence SA_NODEFER. */
+/* To be called once, before the other functions. The code of a handler is traced and interrupted, too: hence
+ * SA_NODEFER. */
 static void steps_begin(void)
 {
     struct sigaction action = {.sa_sigaction = steps_on_trap,
@@ -218,7 +219,7 @@ static void steps_begin(void)
     steps_prepare();
 }
 
-/* Runs `run`, interrupted at steps->at, if it comes there. */
+/* Calls `run`, and interrupts it at steps->at, if it gets there. */
 static __attribute__((noinline)) void steps_run(struct steps *steps, void (*run)(void *), void *context)
 {
     steps->done = steps->stepping_over = false;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Readers at every instruction of the recorder: a record is written step by step, alone, and in a signal
- * handler that interrupted another record at some instruction. After each step everybody who can read looks:
- * what a killed program leaves, a report of the living one, a copy of its file, who follows it, and who drains
- * it. Each must see whole records, in order and with their numbers; all that is committed at that instant and
- * nothing that is not reserved. Who follows and who drains must at last have seen all.
+/* Readers at every instruction of the recorder: a record is written step by step, alone, and in a signal handler
+ * that interrupted another record at some instruction. After each step all readers look: one that reads what a
+ * killed program leaves, a report of the living one, a copy of its file, a follower, and a drain. Each must see
+ * whole records, in order and with their numbers; all that are committed at that instant, and none that is not
+ * reserved. At the end the follower and the drain must have seen all.
  *
- *   recorder_steps_read [STRIDE]      a handler at every STRIDEth instruction
- */
+ *   recorder_steps_read [STRIDE]      a handler at every STRIDEth instruction */
 #include <errno.h>
 
 #include "reader/copy.h"
@@ -20,7 +19,7 @@ static struct steps_trace traces[2];
 
 /* ---- what was seen ---- */
 
-/* Which record has a number: whoever sees it first says it for all who see it later. */
+/* Which record has a number: the reader that sees it first stores it for all others. */
 enum { REMEMBERED = 1 << 16 };
 static struct {
     uint64_t number, serial;
@@ -28,12 +27,12 @@ static struct {
     bool is_known;
 } truth[REMEMBERED];
 
-struct sight { /* of one reader */
+struct sight { /* what one reader has seen */
     const char *reader;
     uint64_t next;                   /* number */
     uint64_t count, missing;         /* missing: gaps after the first record */
     uint64_t first_missing;          /* number; only if missing */
-    uint64_t serials[LEVELS], stamp; /* at least */
+    uint64_t serials[LEVELS], stamp; /* lower bounds of the next ones */
 };
 
 static void see(struct sight *sight, uint64_t number, unsigned level, uint64_t serial, uint64_t stamp)
@@ -68,7 +67,8 @@ static void see_record(void *context, uint64_t number, const struct layout_recor
         see(context, number, record->owner, record->arguments[0], record->stamp);
 }
 
-/* Of the reader that spoor report has. Numbers are its records, and what it says to be missing before each. */
+/* Reads events with the reader of spoor report. Numbers are those of its records, and of what it says to be missing
+ * before each. */
 static void see_events(struct sight *sight, struct recording *recording, uint64_t *number)
 {
     struct recording_event event;
@@ -80,7 +80,7 @@ static void see_events(struct sight *sight, struct recording *recording, uint64_
     }
 }
 
-/* What is unfinished at this instant may be missing, nothing else. */
+/* Checks what a reader saw: only what is unfinished at this instant may be missing. */
 static void check_sight(const struct sight *sight)
 {
     const struct layout_ring *ring = own_ring();
@@ -88,7 +88,7 @@ static void check_sight(const struct sight *sight)
     CHECK(sight->next >= committed && sight->next <= ring_number(ring),
           "%s: %llu, committed are %llu of %llu", sight->reader, (unsigned long long)sight->next,
           (unsigned long long)committed, (unsigned long long)ring_number(ring));
-    /* A record that was given up stays with its block, what came next may be overwritten. */
+    /* A record that was given up stays with its block; those after it may be overwritten. */
     CHECK(sight->missing == 0 || is_late || sight->first_missing >= committed,
           "%s: %llu is missing, committed are %llu", sight->reader, (unsigned long long)sight->first_missing,
           (unsigned long long)committed);
@@ -140,7 +140,8 @@ static void look(void)
     text_free(&why);
 }
 
-/* Until who follows has seen almost all: he shows what is 20 ms old, and the ring goes round meanwhile. */
+/* Waits until the follower has seen almost everything: it shows what is 20 ms old, and the ring goes round
+ * meanwhile. */
 static void let_follow(void)
 {
     while (following.next + 100 < ring_number(own_ring())) {
@@ -166,7 +167,8 @@ static void begin_reading(void)
     }
 }
 
-/* The recording is closed: what the two who stay with it have seen is all that was written. */
+/* Checks, when the recording is closed, that the two readers that stay with it have seen everything that was
+ * written. */
 static void end_reading(uint64_t written)
 {
     struct text why = {0};
@@ -207,7 +209,7 @@ static void record(unsigned level, unsigned length)
 }
 
 struct interruption {
-    unsigned before, after; /* records beside the one that is read step by step */
+    unsigned before, after; /* records around the one that is read step by step */
 };
 
 static void interrupt(void *context)
@@ -220,7 +222,7 @@ static void interrupt(void *context)
         record(1, TEXT + i % 3 * 8);
 }
 
-/* All paths, with at most `most` records in the handler. */
+/* Tests all paths, with at most `most` records in the handler. */
 static void read_everywhere(unsigned blocks, unsigned most)
 {
     for (unsigned path = 0; path < PATHS; path++) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests that go step by step through the recorder record: records that show whether they are whole,
- * where the ring stands before one of them, and the recording itself.
+/* Records for the tests that go step by step through the recorder: records that show whether they are whole, the
+ * position of the ring before one of them, and the recording itself.
  *
- * A record has a level: 0 for the record that is interrupted, 1 for those of the handler, 2 for those of a
- * handler that interrupts that handler. Those of a level are numbered.
- */
+ * A record has a level: 0 for the record that is interrupted, 1 for those of the handler, 2 for those of a handler
+ * that interrupts that handler. Those of a level are numbered. */
 #ifndef TESTS_RECORDER_STEPS_RECORDS_H
 #define TESTS_RECORDER_STEPS_RECORDS_H
 
@@ -33,7 +32,7 @@ static struct recording_view view;
         }                                                                                                    \
     } while (0)
 
-static char where[160]; /* in which case */
+static char where[160]; /* the case that is being tested */
 
 struct level {
     uint64_t written, lost;
@@ -56,7 +55,7 @@ static STEPS_CODE __attribute__((noinline)) void write_record(void *context)
     SPOOR_RECORD_SIZED(STEP, wanted->length, wanted->level, serial * 3, serial, wanted->text, ~serial);
 }
 
-/* One record; traced or interrupted if asked for. */
+/* Writes one record, which is traced or interrupted on request. */
 static void record_traced(unsigned level, unsigned length, struct steps_trace *trace, struct steps *steps)
 {
     char text[LENGTH_MAX + 1];
@@ -101,7 +100,7 @@ static const struct layout_ring *own_ring(void)
     return (const struct layout_ring *)spoor_ring_v1.positions;
 }
 
-/* Words in the block that is being filled. */
+/* Returns how many words are left in the block that is being filled. */
 static unsigned room(void)
 {
     const unsigned used = (unsigned)(ring_position(own_ring()) % LAYOUT_BLOCK_WORDS);
@@ -117,7 +116,7 @@ static void record_words(unsigned words)
     record(0, (words - RECORD_WORDS) * 8);
 }
 
-/* Until the block has room for so many words, or is full: 0. */
+/* Writes records until the block has room for so many words; 0: until it is full. */
 static void fill_to(unsigned words)
 {
     if (room() < words + RECORD_WORDS) { /* begin another */
@@ -171,7 +170,7 @@ static inline void close_recording(void)
     spoor_trace_close();
 }
 
-static bool is_late; /* what is unfinished is given up at once, as after a long pause */
+static bool is_late; /* unfinished records are given up at once, as after a long pause */
 
 /* The recorder takes the rate of the counter, and with it the time after which a record is given up, from the
  * recording: a tenth of what it is here. With a rate of less than 100 it reads the clock for every block. */

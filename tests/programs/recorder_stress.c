@@ -66,16 +66,17 @@ static uint64_t object_of(uint64_t sequence, bool loop)
 struct shared {
     uint64_t stop, ready;
     struct {
-        uint64_t written[2]; /* by kind: loop, signal */
+        uint64_t written[2]; /* by kind of record: loop, signal */
         uint64_t tid;
     } threads[WRITERS];
 };
 
 static struct shared *shared;
 static _Thread_local uint64_t sequences[2];
-static unsigned most; /* records above an interrupted one, less than a ring: more would be lost */
-static bool filling;  /* that is what is wanted */
-static _Thread_local volatile unsigned above; /* since the loop's last record, by handlers */
+/* how many records may come above an interrupted one: less than a ring, or more would be lost */
+static unsigned most;
+static bool filling;                          /* losing records is wanted */
+static _Thread_local volatile unsigned above; /* records of handlers since the loop's last record */
 static _Thread_local bool in_loop;            /* the ring is made, and the counts are not yet final */
 
 static void record(bool loop)
@@ -100,7 +101,7 @@ static void on_signal(int number)
     if (!in_loop)
         return;
     const unsigned burst = sequences[1] % (filling ? 64 : 1024) == 0 ? most : 3;
-    if (above + burst > most) /* a slow machine gets from one signal to the next */
+    if (above + burst > most) /* a slow machine goes from one signal to the next */
         return;
     above += burst;
     for (unsigned i = 0; i < burst; i++)
@@ -164,7 +165,7 @@ struct check {
     uint32_t ids[2];
     bool begun;
     uint64_t number;      /* expected next */
-    uint64_t expected[2]; /* by kind */
+    uint64_t expected[2]; /* by kind of record */
     uint64_t read, skipped;
     uint64_t stamp;
 };
@@ -274,7 +275,7 @@ static void copy_file(const char *from, const char *to)
 
 static uint64_t totals[5]; /* read, overwritten, in copies, after SIGKILL, lost */
 
-/* A reader all the while, then the account. */
+/* Runs a reader while threads write, then checks the account. */
 static void round_drain(size_t ring_bytes, unsigned milliseconds)
 {
     char path[64];
@@ -297,7 +298,7 @@ static void round_drain(size_t ring_bytes, unsigned milliseconds)
             if (view_has_ring(&view, ring))
                 ring_drain(&view, ring, &drains[ring], check_record, &checks[ring]);
     }
-    uint64_t unwritten = 0; /* what threads wrote and no ring has */
+    uint64_t unwritten = 0; /* what threads have written and no ring has */
     for (uint64_t ring = 0; ring < WRITERS; ring++) {
         CHECK(view_has_ring(&view, ring), "ring %llu is missing", (unsigned long long)ring);
         const struct layout_ring *there = view_ring(&view, ring);
@@ -329,7 +330,7 @@ static void round_drain(size_t ring_bytes, unsigned milliseconds)
     unlink(path);
 }
 
-/* Copies while they write, then SIGKILL. */
+/* Copies the file while threads write, then kills the program. */
 static void round_copy_and_kill(size_t ring_bytes, unsigned milliseconds)
 {
     char path[64], copy[96];

@@ -47,7 +47,7 @@ SPOOR_TRACEPOINT_HERE(TCP_REQ_EXECUTED);
 SPOOR_TRACEPOINT_HERE(TCP_REQ_COMPLETED);
 SPOOR_TRACEPOINT_HERE(TCP_NOTE);
 
-enum { EVENTS = 8 }; /* of a request */
+enum { EVENTS = 8 }; /* events of a request */
 
 static uint64_t requests;
 static unsigned pause_us;

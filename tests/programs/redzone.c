@@ -20,7 +20,7 @@ SPOOR_PROBE_DECLARE(redzone, twelve, (uint64_t, a), (uint64_t, b), (uint64_t, c)
 
 enum { KEPT = 12 }; /* of the 16 words of the red zone */
 
-/* A function that keeps values around PROBE, which may use a. True: they are what they were. */
+/* Defines a function that keeps values around PROBE, which may use `a`. True: the values are unchanged. */
 #define KEEPER(name, PROBE)                                                                                  \
     __attribute__((noinline)) static bool name(uint64_t a)                                                   \
     {                                                                                                        \
@@ -42,7 +42,7 @@ KEEPER(caller_three, SPOOR_FIRE(redzone, three, a, (uint32_t)a, "text"))
 KEEPER(caller_twelve, SPOOR_FIRE(redzone, twelve, a, a + 1, a + 2, a + 3, a + 4, a + 5, a + 6, a + 7, a + 8,
                                  (uint8_t)a, (int16_t)-1, a + 11))
 #if defined(__x86_64__)
-/* No probe of ours: what happens where a 5-byte nop stands alone. */
+/* Not one of spoor's probes: shows what happens where a 5-byte nop stands alone. */
 KEEPER(leaf_alone, __asm__ volatile(".type redzone_alone, @function\nredzone_alone:\n"
                                     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n.size redzone_alone, 5\n"))
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file system in user space that means harm: DIRECTORY gets one file, `file`, with the content of FILE.
+/* A hostile file system in user space: DIRECTORY gets one file, `file`, with the content of FILE.
  *
  *   served [-d DEVICE] [-u USER] [-o OWNER] [-p] DIRECTORY FILE WHAT [COMMAND…]
  *
- * WHAT: honest; changing: other bytes at each read; read, open: never answers to that; all: to nothing but the mount. USER
- * (65534, nobody) serves it, and says that OWNER (the same) owns it. Everybody may look; with -p (private) USER alone. It
- * says "served" when it is mounted, "asked" at each question that it does not answer, and unmounts when it is
- * ended. COMMAND runs beside it. */
+ * WHAT: honest; changing: returns other bytes at each read; read, open: never answers that request; all: answers
+ * only the mount. USER (65534, nobody) serves it, and says that OWNER (the same by default) owns it. All users may
+ * access it; with -p (private) only USER. It prints "served" when it is mounted, "asked" at each request that it
+ * does not answer, and unmounts when it is ended. COMMAND runs at the same time. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
         return 2;
     directory = argv[optind];
     what = argv[optind + 2];
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody is to wait for a file system that was left behind */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* so that no process waits for a file system that was left behind */
     signal(SIGTERM, end);
     device = open(path, O_RDWR | O_CLOEXEC);
     content = open(argv[optind + 1], O_RDONLY | O_CLOEXEC);
@@ -163,5 +163,5 @@ int main(int argc, char **argv)
     for (ssize_t got; (got = read(device, request, sizeof request)) > 0 || errno == EINTR;)
         if (got >= (ssize_t)sizeof(struct fuse_in_header))
             serve((const struct fuse_in_header *)request, request + sizeof(struct fuse_in_header));
-    end(0); /* somebody has ended the connection */
+    end(0); /* the connection was ended */
 }

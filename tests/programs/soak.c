@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What comes and goes while tests/programs/soak.sh looks on: soak WHAT…
+/* Processes, libraries and threads that come and go while tests/programs/soak.sh traces them: soak WHAT…
  *   forks N         N processes that end at once, two at a time
- *   lives LIBRARY   until its input ends: opens the library, calls into it and closes it; threads come, record steps that
- *                   begin and end, and go. Then it prints how many steps it recorded
+ *   lives LIBRARY   until its input ends: opens the library, calls into it and closes it; threads start, record steps that
+ *                   begin and end, and end. Then it prints how many steps it recorded
  *   records N       N steps, recorded by a thread for each hundred */
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ SPOOR_TRACEPOINT_HERE(STEP_END);
 
 static uint64_t threads_made;
 
-/* No step has the name of one before. */
+/* A thread that records steps, none of which has the name of an earlier one. */
 static void *work(void *number)
 {
     const uint64_t first = (uint64_t)(uintptr_t)number * STEPS;
@@ -67,7 +67,7 @@ static int work_in_threads(unsigned count)
     return made == count ? 0 : 1;
 }
 
-/* For a while the library is there, then it is not. */
+/* Opens the library, uses it for a while, and closes it. */
 static int turn(const char *path, struct pollfd *input)
 {
     void *library = dlopen(path, RTLD_NOW);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records at a rate, as an SPDK target under load does, and knows what it recorded.
+/* Records at a given rate, as an SPDK target under load does, and reports what it recorded.
  *
  *   spdk_load NAME REQUESTS_PER_SECOND SECONDS [SLOTS [CPU]]
  *
- * Two lcores, a thread each, both on one CPU if one is named; together they make so many requests a second. A request is
- * five objects, each related to the one above it: it begins with all of them and ends with all of them, ten events in
- * fourteen slots. Ids come again after a few hundred requests. Each event's first argument is how many ticks ago its object
- * began, so that a time that is wrong shows.
+ * Two lcores, a thread each, both on one CPU if one is given; together they make so many requests a second. A
+ * request is five objects, each related to the one above it: it begins with all of them and ends with all of them,
+ * ten events in fourteen slots. Ids are used again after a few hundred requests. Each event's first argument is how
+ * many ticks ago its object began, so that a wrong time shows.
  *
- * Prints the file's path and the counter's rate, and waits for a line before it begins. Afterwards, for each tracepoint, its
- * name, the events and the slots that were recorded; then it waits until its standard input ends. */
+ * Prints the file's path and the counter's rate, and waits for a line before it begins. At the end it prints, for
+ * each tracepoint, its name, the events and the slots that were recorded, and waits until its standard input ends. */
 #include <sched.h>
 
 #include "spdk_writing.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recording as an SPDK program does, for the tests: the sectioned format in shared memory, masks obeyed, nothing else
- * guarded. Who includes it fills in the declarations. */
+/* Records as an SPDK program does, for the tests: the sectioned format in shared memory; masks are obeyed, and
+ * nothing else is guarded. The file that includes this fills in the declarations. */
 #ifndef SPOOR_TESTS_SPDK_WRITING_H
 #define SPOOR_TESTS_SPDK_WRITING_H
 
@@ -60,7 +60,7 @@ static struct spdk_history *history(unsigned lcore)
     return (struct spdk_history *)((uint8_t *)file + file->lcore_offsets[lcore]);
 }
 
-/* The slots first, then the position. */
+/* Writes a record: first the slots, then the position. */
 static void record_at(uint64_t tsc, unsigned lcore, uint16_t id, uint16_t owner, uint64_t object,
                       const uint64_t *words, unsigned count, uint64_t written[2])
 {
@@ -146,7 +146,7 @@ static uint64_t measure_rate(void)
            (uint64_t)((b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec);
 }
 
-/* A file in shared memory whose rings are there, and nothing is declared yet. Exits when it cannot be made. */
+/* Makes a file in shared memory with rings and without declarations. Exits if that fails. */
 static inline void make_file(const char *name)
 {
     char *path = file_path;
@@ -181,7 +181,7 @@ static inline void make_file(const char *name)
     }
 }
 
-/* When everything is declared: says where the file is. */
+/* Prints where the file is, when everything has been declared. */
 static inline void tell_path(void)
 {
     puts(file_path);

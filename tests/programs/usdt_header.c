@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One program for every compiler, language and option: usdt_header.sh builds it in two parts (the second with
- * -DOTHER) and looks at its notes. It says how often arguments were evaluated. */
+ * -DOTHER) and examines its notes. It prints how often arguments were evaluated. */
 #include "usdt_header.h"
 
 #ifdef OTHER

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Probes of every form, for tools that others wrote: usdt_peers ROUNDS. Each fires once a round; the values
- * follow from the round. perf reads no file that has a hyphen in a probe's name: -DNO_HYPHEN is for it. */
+/* Probes of every form, for other tools: usdt_peers ROUNDS. Each fires once a round, with values that follow from
+ * the round. perf reads no file with a hyphen in a probe's name: it needs -DNO_HYPHEN. */
 #include <spoor/compat/sdt.h>
 #include <spoor/probe.h>
 
@@ -37,7 +37,7 @@ static __attribute__((noinline)) void fire(int round, const char *text, int8_t n
 
 int main(int argc, char **argv)
 {
-    constant[0] = 'c'; /* some tools read only what is in memory already */
+    constant[0] = 'c'; /* some tools read only memory that is present */
     const int rounds = argc > 1 ? atoi(argv[1]) : 1;
     for (int i = 1; i <= rounds; i++)
         fire(i, (const char *)(i % 2 ? constant + 3 : constant + 5), (int8_t)-i, (uint16_t)(60000 + i),

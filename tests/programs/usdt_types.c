@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plain probes whose arguments are variables, members, globals and what is none of them. What the tracer must
- * print is printed by the program itself. */
+/* Plain probes whose arguments are variables, members, globals and expressions that are none of these. The program
+ * itself prints what the tracer must print. */
 #include <stdio.h>
 #include <sys/sdt.h>
 
@@ -29,7 +29,7 @@ __attribute__((noinline)) static void by_pointer(struct request *request, enum s
     printf("pointer %d %s %d %c\n", request->owner->id, request->owner->name, state == ACTIVE, letter);
 }
 
-/* Optimised, the members are operands themselves, or in registers that no variable has. */
+/* In optimised code the members are operands themselves, or in registers that no variable has. */
 __attribute__((noinline)) static void by_member(struct request *request)
 {
     STAP_PROBE2(types, member, request->owner, request->inner.state);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls busy_call(i, "text") as often as asked, from as many threads as asked: busy COUNT [THREADS] [CALLS
- * BEFORE A PAUSE OF 1 ms]. Each thread has its own name: busy-0, busy-1, … */
+/* Calls busy_call(i, "text") a given number of times from a given number of threads: busy COUNT [THREADS] [CALLS
+ * BEFORE A PAUSE OF 1 ms]. The threads have names of their own: busy-0, busy-1, … */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

@@ -46,7 +46,8 @@ int main(int argc, char **argv)
         char *pages = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_PRIVATE, file, 0);
         if (pages == MAP_FAILED)
             return 1;
-        madvise(pages, PAGES * PAGE, MADV_RANDOM); /* or the kernel maps the neighbours of a touched page */
+        /* without it the kernel maps the neighbours of a touched page, too */
+        madvise(pages, PAGES * PAGE, MADV_RANDOM);
         cold_say(pages);
         cold_cross(pages + CROSSING);
         cold_return(pages + RETURNED);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fires events of several sources from threads on chosen CPUs, and counts what it fired:
+/* Fires events from several sources, in threads on chosen CPUs, and counts them:
  *   counts RING-KiB FAULTS SOURCE:CPU:BURST:PAUSE…
- * Each SOURCE is one thread on that CPU, which fires BURST events, sleeps for PAUSE microseconds, and so on. Sources:
+ * Each SOURCE is one thread on that CPU, which fires BURST events, sleeps for PAUSE microseconds, and so on.
+ * Sources:
  *   usdt     counts:tick (number, text), behind a semaphore
- *   call     counts_call(number, text), from which it returns the number
- *   getpgid  getpgid(number), a system call without an end that matters
+ *   call     counts_call(number, text), which returns the number
+ *   getpgid  getpgid(number), a system call whose result does not matter
  *   rename   the thread's name becomes n and the last three digits of the number
  *   record   the tracepoint counts:COUNTS_EVENT (number, text) of the recorder
- * A thread's numbers count up from 0; of each FAULTS the last has a text at an address where nothing is (0: none has).
- * It says where its recording is; then it does what the lines of its input say: at "go" all threads begin, at "stop" they
- * end, and it prints "SOURCE THREAD FIRED FAULTS" for each, and "end". The input's end is the end. */
+ * A thread's numbers count up from 0. The last of every FAULTS events has a text at an address without memory (0:
+ * none has). First it prints where its recording is. Then it obeys the lines of its input: at "go" all threads
+ * begin, at "stop" they end, and it prints "SOURCE THREAD FIRED FAULTS" for each, and "end". It ends at the end of
+ * its input. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>

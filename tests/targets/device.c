@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The emulation of a network device, as the documents that started the project trace it: device ROUNDS.
+/* Emulates a network device, as the documents that started the project trace it: device ROUNDS.
  *
  * Each round receives one packet of 64 << (round % 6) bytes, whose length is an argument and the result of
  * device_receive(). Then it transmits (round % 4) packets of 100 bytes each: device_flush() passes the probe

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Probes of spoor/probe.h: fires [ROUNDS] [MILLISECONDS FIRST] [MILLISECONDS AT THE END]. A round fires, in
- * this order: fires:request     declared, three arguments; prints "described" when its last argument is
- * evaluated fires:widths      declared, twelve arguments fires:state       declared, an enumeration and a
- * bool fires:idle        declared, no arguments fires:in-line     inline, with a hyphen fires:text inline,
- * text that has only just been written */
+/* Probes of spoor/probe.h: fires [ROUNDS] [MILLISECONDS FIRST] [MILLISECONDS AT THE END]. A round fires, in this
+ * order:
+ *   fires:request    declared, three arguments; prints "described" when its last argument is evaluated
+ *   fires:widths     declared, twelve arguments
+ *   fires:state      declared, an enumeration and a bool
+ *   fires:idle       declared, no arguments
+ *   fires:in-line    inline, with a hyphen
+ *   fires:text       inline, text that has only just been written */
 #include <spoor/probe.h>
 
 #include <stdbool.h>

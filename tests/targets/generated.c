@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs that made code and wrote down, at length, what it is called: generated PROCESSES LINES.
- * So many processes call generated_reached through such code, each with a list of names of so many lines, and
- * then stay until this one is told to end. */
+/* Programs that generate code and write long lists of its names: generated PROCESSES LINES. That many processes
+ * call generated_reached() through such code, each with a list of that many lines, and then wait until this one is
+ * told to end. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes system calls that probes in the kernel can count: a NUMBER that nobody else uses tells them apart.
+/* Makes system calls that probes in the kernel can count: a NUMBER that no other program uses distinguishes them.
  *
  *   kernel_calls read NUMBER    10 reads of NUMBER bytes
  *   kernel_calls open NUMBER    5 attempts to open /no/such/NUMBER */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls a function of a program that lies in another file at a page boundary, as one does with archives whose
+/* Calls a function of a program that is in another file at a page boundary, as programs do with archives whose
  * members are not compressed: maps FILE OFFSET LENGTH OFFSET-OF-THE-FUNCTION TIMES. */
 #include <fcntl.h>
 #include <stdint.h>

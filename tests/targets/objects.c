@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kernel still holds of a trace: objects NAME. Prints "MAPS maps, PROGRAMS programs, LINKS links":
- * the maps of that name (that of the script without its @), the programs that use one of them, the links of
- * these programs, all from the kernel's own lists. Other traces on the machine do not count, if the name is
- * one of a kind. */
+/* Shows what the kernel still has of a trace: objects NAME. Prints "MAPS maps, PROGRAMS programs, LINKS links": the
+ * maps of that name (that of the script without its @), the programs that use one of them, the links of these
+ * programs, all from the kernel's own lists. Other traces on the machine do not count if the name is unique. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdint.h>
@@ -77,7 +76,7 @@ static int each(enum bpf_cmd next, enum bpf_cmd open, void (*look)(uint32_t, int
         if (fd >= 0) {
             look(id, fd, name);
             close(fd);
-        } else if (errno != ENOENT) /* it went away meanwhile */
+        } else if (errno != ENOENT) /* ENOENT: it went away meanwhile */
             return -1;
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* records COUNT: tells the same COUNT times by a probe, to the kernel (getppid) and to its recorder, in this
- * order and some milliseconds apart. It begins when somebody listens to the probe. */
+/* Reports each of COUNT numbers three times, some milliseconds apart: by a probe, to the kernel (getppid), and to
+ * its recorder: records COUNT. It begins when a tracer has attached to the probe. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -5,7 +5,7 @@
 
 #include "warm.h"
 
-/* A provider's name may hold a hyphen, which is no operator here. */
+/* A provider's name may have a hyphen, which is no operator here. */
 /* clang-format off */
 int main(void)
 {

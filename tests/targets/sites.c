@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* USDT probes in every form that a note can have: sites [ROUNDS] [MILLISECONDS FIRST] [MILLISECONDS AT THE
- * END]. A round fires, in this order: sites:widths   one value of each width and sign, from registers, memory
- * or constants sites:many     three sites of one probe, with the values 1, 2 and 3, one of them a constant
+ * END]. A round fires, in this order:
+ *   sites:widths   one value of each width and sign, from registers, memory or constants
+ *   sites:many     three sites of one probe, with the values 1, 2 and 3, one of them a constant
  *   sites:operands memory operands as only hand-written notes are sure to have them
  *   sites:none     no arguments
  *   sites:twelve   twelve arguments
- *   sites:guarded  behind a semaphore: only when somebody listens; two sites; prints "listened" at the end */
+ *   sites:guarded  behind a semaphore: only if a tracer is attached; two sites; prints "listened" at the end */
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 #undef _SDT_HAS_SEMAPHORES
@@ -82,7 +83,7 @@ int main(int argc, char **argv)
     volatile int64_t g = -5000000000;
     volatile uint64_t h = 18000000000000000000u;
 
-    /* Notes name memory; what nobody has touched yet is another test. */
+    /* The notes name memory, which is touched here: memory that was never touched is another test. */
     volatile uint64_t touched = table[0] + wide[0] + sites_counter;
     (void)touched;
     if (first)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hits something as fast as it can, and counts it: storm usdt|call|syscall [THREADS].
+/* Hits something as fast as it can, and counts: storm usdt|call|syscall [THREADS].
  *   usdt     fires storm:tick (number, text), behind a semaphore
  *   call     calls storm_call(number)
  *   syscall  calls getppid()
- * It does what the lines of its standard input say: "go" begins, "stop" ends the storm, "look" waits until
- * all threads have hit again if it goes on; after each it prints "LISTENED HITS": 1 if somebody listens to
- * storm:tick, and how often it hit so far. The input's end is the end. */
+ * It obeys the lines of its standard input: "go" begins, "stop" ends the storm, "look" waits until all threads have
+ * hit again if it goes on. After each it prints "LISTENED HITS": 1 if a tracer is attached to storm:tick, and how
+ * many hits there have been. It ends at the end of its input. */
 #include <spoor/probe.h>
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ enum { THREADS_MAX = 64 };
 
 static char kind;
 static bool runs;
-static struct { /* of each thread */
+static struct { /* one for each thread */
     _Alignas(64) uint64_t hits;
 } counts[THREADS_MAX];
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One thread stands still in a page fault inside the tracer's program while others run it on the same CPU:
+/* One thread stands still in a page fault inside the tracer's program while others run the program on the same CPU:
  * stuck OUTPUT COUNT LINE.
  *
  * The first thread calls stuck_call(7777, text) with text on a page that only this program can provide
  * (userfaultfd), so that reading it from a probe does not return. Then a second thread on the same CPU calls
- * stuck_call(1…COUNT, "other"), and the program waits until the tracer's output, the file OUTPUT, holds LINE.
- * Only then is the page provided. It says on stdout whether the first thread stood still and whether the
- * others' records came meanwhile. Status 77: this kernel lets us have no userfaultfd. */
+ * stuck_call(1…COUNT, "other"), and the program waits until the tracer's output, the file OUTPUT, has the LINE.
+ * Only then is the page provided. It says on stdout whether the first thread stood still and whether the others'
+ * records came meanwhile. Status 77: this kernel provides no userfaultfd. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* unwound: calls reached(N) below frames of every shape that compilers make without frame pointers: 1 through
- * the C library, 2 a stack that grows by what is asked for, 3 recursion a hundred deep, 4 in the handler of a
- * signal, 5 an aligned stack, 6 a library that was opened meanwhile. `unwound spin` spins in leaf() below the
- * C library then, `unwound again` goes on with 6 a thousand times a second: both until they are killed. */
+/* Calls reached(N) below frames of every shape that compilers make without frame pointers: 1 through the C library,
+ * 2 a stack that grows by a variable size, 3 recursion a hundred deep, 4 in the handler of a signal, 5 an aligned
+ * stack, 6 a library that was opened meanwhile. `unwound spin` then spins in leaf() below the C library, `unwound
+ * again` repeats 6 a thousand times a second; both until they are killed. */
 #ifndef __clang__
 #pragma GCC optimize("O2", "omit-frame-pointer", "no-optimize-sibling-calls")
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Before main, every page of the program is touched: what probes read is then in memory, also where a program
- * in the kernel cannot page it in. cold.c does without: there it is the point. */
+/* Touches every page of the program before main(): what probes read is then in memory, also where a program in the
+ * kernel cannot page it in. cold.c does not include this, since that is what it tests. */
 #ifndef WARM_H
 #define WARM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* As much of cmocka's interface as tests of the recorder use, for machines for which Debian's cross packages
+/* The part of cmocka's interface that tests of the recorder use, for machines for which Debian's cross packages
  * have no cmocka. A failed assertion ends its test. */
 #ifndef AARCH64_CMOCKA_H
 #define AARCH64_CMOCKA_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opened by unwound: calls back. */
+/* A library that the target `unwound` opens, and that calls it back. */
 #ifndef __clang__
 #pragma GCC optimize("O2", "omit-frame-pointer", "no-optimize-sibling-calls")
 #endif
