@@ -134,6 +134,7 @@ struct probe_kind {
     bool is_in_files; /* sites are in programs and libraries, so that more may appear while a process runs */
     bool replays;     /* it works on the user-space host, without a kernel and over recordings */
     bool reads_recordings; /* it works over recordings only */
+    bool shares_names;     /* a probe has several sites: those of one name are counted as one */
     bool newest_first; /* the kernel runs the newest attachment first, so the session attaches in reverse */
     /* Adds the sites that the attach point stands for, with wildcards expanded. Returns 0, or -errno with a
      * diagnostic. If there are none: -ENOENT with a diagnostic that names the nearest probe, and no other error; the

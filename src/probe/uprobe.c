@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* uprobe and uretprobe: functions of programs and libraries by name, pattern or address. One variant serves
  * all sites: what a block reads lies in the same registers everywhere. */
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/open_foreign.h"
 #include "base/table.h"
 #include "bpf/lower/lower.h"
 #include "probe/all.h"
@@ -373,6 +375,49 @@ static int uprobe_expand_line(const struct probe_kind *kind, struct probe_enviro
     return user_each_file(environment, kind, &binary, 1, false, uprobe_line_file, &wanted);
 }
 
+/* Whether a path leads to a file without an ELF header: machine code alone, such as what a program has generated. */
+static bool is_raw_code(const char *path, uint64_t *size)
+{
+    char magic[SELFMAG];
+    struct stat status;
+    int file = path && strchr(path, '/') ? foreign_open(path) : -ENOENT;
+    if (file < 0)
+        return false;
+    bool is_raw = !fstat(file, &status) && (pread(file, magic, sizeof magic, 0) != sizeof magic ||
+                                            memcmp(magic, ELFMAG, SELFMAG) != 0);
+    *size = is_raw ? (uint64_t)status.st_size : 0;
+    close(file);
+    return is_raw;
+}
+
+/* A place in machine code without an ELF header. Nothing tells where its instructions begin, so this needs --unsafe: a
+ * breakpoint in the middle of one breaks the program. */
+static int uprobe_raw(struct uprobe_search *search, const char *text, uint64_t offset, uint64_t size)
+{
+    struct diagnostics *diagnostics = search->environment->diagnostics;
+    struct span span = point_span(search->point, search->piece);
+    if (!search->environment->is_unsafe) {
+        diagnose_error(diagnostics, span, "'%s' has no ELF header: nothing says where its instructions begin",
+                       search->shown);
+        diagnose_hint(diagnostics,
+                      "with --unsafe the probe is put there, and must be at the beginning of one");
+        return -EINVAL;
+    }
+    if (offset >= size) {
+        diagnose_error(diagnostics, span, "%s lies outside of '%s', which has %llu bytes", text,
+                       search->shown, (unsigned long long)size);
+        return -EINVAL;
+    }
+    struct uprobe_detail *site = arena_new(search->environment->arena, struct uprobe_detail);
+    site->user = (struct user_site){.path = search->path, .offset = offset};
+    site->function = arena_new(search->environment->arena, const struct dwarf_function *);
+    probe_site_add(
+        search->environment, search->sites, search->point,
+        arena_printf(search->environment->arena, "%s:%s:%s", search->kind->name, search->shown, text), NULL,
+        site);
+    return 0;
+}
+
 static int uprobe_expand(const struct probe_kind *kind, struct probe_environment *environment,
                          const struct attach_point *point, struct probe_sites *sites)
 {
@@ -388,7 +433,8 @@ static int uprobe_expand(const struct probe_kind *kind, struct probe_environment
                        kind->forms);
         return -EINVAL;
     }
-    uint64_t ignored;
+    uint64_t ignored, offset, size;
+    const char *path = last == 2 ? point_piece(point, 1) : NULL;
     struct uprobe_search search = {
         .environment = environment,
         .kind = kind,
@@ -399,6 +445,11 @@ static int uprobe_expand(const struct probe_kind *kind, struct probe_environment
         .nearest = {.name =
                         point->pieces[last].quoted ? text : point_split_offset(environment, text, &ignored)},
     };
+    if (!is_return(kind) && !point->pieces[last].quoted && point_number(text, &offset) &&
+        is_raw_code(path, &size)) {
+        search.path = search.shown = path;
+        return uprobe_raw(&search, text, offset, size);
+    }
     size_t before = sites->count, errors = environment->diagnostics->errors;
     int error =
         user_each_file(environment, kind, point, is_cpp ? last - 2 : last - 1, false, uprobe_file, &search);

@@ -608,6 +608,7 @@ const struct probe_kind probe_kind_usdt = {
     .expand = usdt_expand,
     .plan = usdt_plan,
     .is_in_files = true,
+    .shares_names = true,
     .newest_first = true,
     .attach = usdt_attach,
     .list = usdt_list,

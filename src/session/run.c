@@ -217,7 +217,7 @@ static int attach(struct session *session)
         session->environment.pid = session->child.pid;
     for (size_t i = 0; i < 2 * session->unit_count; i++) {
         bool reversed = i >= session->unit_count;
-        const struct session_unit *unit = &session->units[reversed ? 2 * session->unit_count - 1 - i : i];
+        struct session_unit *unit = &session->units[reversed ? 2 * session->unit_count - 1 - i : i];
         const struct probe_variant *variant = unit->variant;
         if (!variant->kind->attach || variant->kind->newest_first != reversed)
             continue;
@@ -228,7 +228,7 @@ static int attach(struct session *session)
             return -EINTR;
         if (error && error != -EPERM && session->options.settings.missing_probes != MISSING_ERROR) {
             session_demote_missing_probe(session, &before);
-            session->probe_count -= variant->count;
+            unit->is_left_out = true;
             if (session->kernel)
                 kernel_detach_from(session->kernel, attached);
         } else if (error)
@@ -257,16 +257,38 @@ static void report_left_out(struct session *session, size_t from)
     text_free(&text);
 }
 
+/* How many probes are attached: sites, but those of one USDT probe count once for each block. */
+static size_t attached_probes(struct session *session)
+{
+    struct table names = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < session->unit_count; i++) {
+        const struct session_unit *unit = &session->units[i];
+        const struct probe_variant *variant = unit->variant;
+        if (i && unit->block != session->units[i - 1].block) {
+            table_free(&names);
+            names = (struct table){0};
+        }
+        for (size_t k = 0; !unit->is_left_out && k < variant->count; k++) {
+            const char *name = variant->sites[k].name;
+            count += !variant->kind->shares_names ||
+                     (!table_find(&names, name) && !table_put(&names, name, (void *)name));
+        }
+    }
+    table_free(&names);
+    return count;
+}
+
 static void report_attached(struct session *session)
 {
+    const size_t count = attached_probes(session);
     struct text held = session->out, ends = session->event_ends;
     session->out = session->event_ends = (struct text){0};
     session->holds_output = false;
     if (session->options.is_json && !session->options.is_quiet)
-        record_attached_probes(&session->out, session->probe_count);
+        record_attached_probes(&session->out, count);
     else if (!session->options.is_quiet && !session->options.is_json)
-        session_report(session, "Attached %zu probe%s\n", session->probe_count,
-                       session->probe_count == 1 ? "" : "s");
+        session_report(session, "Attached %zu probe%s\n", count, count == 1 ? "" : "s");
     /* For test suites written for other tracers of this language. */
     if (!session->options.is_embedded && getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
         text_add(&session->out, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");

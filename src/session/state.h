@@ -23,6 +23,7 @@ struct session_unit {
     struct probe_variant *variant;
     uint32_t name_base; /* index of the variant's first name in session.names */
     size_t program;     /* index in the image */
+    bool is_left_out;   /* it could not be attached, and missing_probes takes that */
     /* Events before the end of the trace for which the kernel did not run the program. */
     uint64_t skipped, missed;
 };
@@ -85,7 +86,7 @@ struct session {
     struct action_table actions;
     struct name_list names;
     struct table left_out; /* names of maps that only blocks without a probe assign to */
-    size_t probe_count;    /* how many sites the banner tells of */
+    size_t probe_count;    /* sites of all units */
     regex_t probe_filter;
     struct text dump; /* what -d prints */
 
