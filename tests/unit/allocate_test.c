@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The register allocator and the frame: no two values that are needed at the same time share a register or a
- * slot, calls leave nothing behind in r0 to r5, and few registers suffice. The check here computes what is
- * live in the simplest way, so that it shares no mistake with the allocator. */
+/* Tests of the register allocator and of the frame's layout: two values that are needed at the same time never
+ * share a register or a slot, calls leave no value behind in r0 to r5, and a program runs out of registers only
+ * when it must. The check computes the live values in the simplest way, so that it shares no mistake with the
+ * allocator. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -93,7 +94,7 @@ static void assert_allocation(const struct allocation *allocation)
         memcpy(now, &live.out[block->number * live.values], live.values);
         for (struct ir *ir = block->last; ir; ir = ir->previous) {
             if (has_register(&live, ir) && ir->op != IR_PHI)
-                now[ir->number] = true; /* even if nobody reads it */
+                now[ir->number] = true; /* even if the value is never used */
             assert_distinct(&live, by_number, now, 0);
             now[ir->number] = false;
             if (ir->op == IR_CALL || ir->op == IR_CALL_LOCAL)
@@ -196,7 +197,7 @@ static void addresses_and_constants_are_made_again(void **state)
     assert_int_equal(allocate_registers(b.function, 0, &allocation), 0);
     assert_allocation(&allocation);
     assert_true(allocation.spills > 0);
-    assert_int_equal(frame_layout(&allocation), 0); /* no slot for any of them */
+    assert_int_equal(frame_layout(&allocation), 0); /* the spilled values take no slot */
 }
 
 static void parameters_can_all_be_spilled(void **state)
@@ -220,7 +221,7 @@ static void parameters_can_all_be_spilled(void **state)
     assert_in_range(frame_layout(&allocation), 32, 48);
 }
 
-/* x, y = y, x in a loop: the moves at its end form a circle. */
+/* The loop swaps two variables (x, y = y, x): the moves at its end form a cycle. */
 static void phis_that_swap(void **state)
 {
     for (unsigned limit = 3; limit <= 10; limit++) {
@@ -296,7 +297,8 @@ static void object_used_round_a_loop_keeps_its_bytes(void **state)
     struct ir_block *body = ir_block_new(&b), *after = ir_block_new(&b);
     ir_jump(&b, body);
     ir_enter(&b, body);
-    ir_call(&b, BPF_FUNC_trace_printk, 2, kept, ir_constant(&b, 8)); /* only read, and then */
+    /* the call only reads `kept`, whose slot is free afterwards */
+    ir_call(&b, BPF_FUNC_trace_printk, 2, kept, ir_constant(&b, 8));
     ir_store_constant(&b, inside, 0, 8, 2);
     ir_call(&b, BPF_FUNC_trace_printk, 2, inside, ir_constant(&b, 8));
     ir_branch(&b, ir_load(&b, ir_context(&b), 0, 8, false), body, after);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A child that reads for us: what it may, what it may not, and what becomes of one that misbehaves. */
+/* Tests of the child process that reads files on the parent's behalf (apart.c): what it may do, what it may not,
+ * and what happens when it misbehaves. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -81,7 +82,7 @@ static int serve(void *state, struct apart_question *question, struct text *answ
             wire_put(&told, 1);
             apart_notify(7, &told);
         }
-    case LIE: /* a text without its end, and more bytes than there are */
+    case LIE: /* a text without its NUL, and a count larger than the bytes that follow */
         wire_put_bytes(answer, "lie", 3);
         wire_put(answer, UINT64_MAX - 1);
         break;
@@ -157,7 +158,7 @@ static void test_answers(void **state)
     apart_answer_free(&answer);
     assert_int_equal(ask(apart, FAIL, 0, &answer), -ENOTSUP);
     apart_answer_free(&answer);
-    assert_int_equal(ask(apart, COUNT, 0, &answer), 0); /* its state stays */
+    assert_int_equal(ask(apart, COUNT, 0, &answer), 0); /* the child's state survives between questions */
     assert_int_equal(wire_take(&answer.in), 4);
     apart_answer_free(&answer);
     assert_false(apart_is_gone(apart));
@@ -177,13 +178,14 @@ static void test_hears(void **state)
     apart_answer_free(&answer);
     text_free(&heard);
     heard_count = 0;
-    assert_int_equal(ask(apart, FLOOD, 0, &answer), -EBADMSG); /* tells and tells, never answers */
+    /* the child notifies without end and never answers */
+    assert_int_equal(ask(apart, FLOOD, 0, &answer), -EBADMSG);
     assert_in_range(heard_count, 1, 1000);
     assert_true(apart_is_gone(apart));
     apart_end(apart);
 }
 
-/* What /proc/PID/status says behind a name, without blanks. */
+/* Returns the value of one field of /proc/PID/status, without blanks. It is valid until the next call. */
 static const char *text_of(pid_t pid, const char *name)
 {
     static char line[512];
@@ -265,7 +267,7 @@ static void test_misbehaves(void **state)
     assert_int_equal(ask(apart, HANG, 0, &answer), -EBADMSG);
     assert_int_equal(asked, 1);
     apart_end(apart);
-    /* One that takes no question, so that a large one does not fit. */
+    /* A child that reads no question, so that a large question does not fit into the socket. */
     apart = start(false);
     assert_int_equal(ask(apart, WHO, 0, &answer), 0);
     pid_t child = (pid_t)wire_take(&answer.in);
@@ -285,10 +287,10 @@ static void test_misbehaves(void **state)
     assert_false(cursor_is_done(&answer.in));
     apart_answer_free(&answer);
     apart_end(apart);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left of them */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left, not even a zombie */
 }
 
-/* In a process that is forked from ours the child is not its own. */
+/* A process forked from the test must not use the test's child: it is not its own. */
 static void test_forked(void **state)
 {
     struct apart *apart = start(false);
@@ -314,12 +316,12 @@ static void *start_in_thread(void *state)
     struct apart *apart = start(false);
     struct apart_answer answer;
     (void)state;
-    assert_int_equal(ask(apart, COUNT, 0, &answer), 0); /* by now it is as it will be */
+    assert_int_equal(ask(apart, COUNT, 0, &answer), 0); /* by now the child has finished its own setup */
     apart_answer_free(&answer);
     return apart;
 }
 
-/* In another program a thread that opens a trace may end before the trace does. */
+/* A thread that opens a trace may end before the trace does: the child must outlive the thread. */
 static void test_outlives_thread(void **state)
 {
     struct apart_answer answer;
@@ -352,7 +354,7 @@ static void test_wire(void **state)
     assert_int_equal(size, 9);
     assert_true(cursor_is_done(&in));
     for (size_t cut = 0; cut < bytes.length;
-         cut++) { /* cut anywhere it is bad, and nothing is read behind it */
+         cut++) { /* wherever the message is cut, it is bad, and nothing behind it is read */
         char *part = malloc(cut + 1);
         memcpy(part, bytes.bytes, cut);
         in = cursor_over(part, cut);
@@ -372,7 +374,7 @@ static void test_wire(void **state)
     text_clear(&bytes);
     wire_put_bytes(&bytes, "abcdefg", 7);
     in = cursor_over(bytes.bytes, bytes.length);
-    assert_null(wire_take_array(&in, 2, &size)); /* three and a half */
+    assert_null(wire_take_array(&in, 2, &size)); /* the bytes hold three and a half elements */
     text_free(&bytes);
 }
 
@@ -385,7 +387,7 @@ int main(void)
         cmocka_unit_test(test_misbehaves),
         cmocka_unit_test(test_forked),
         cmocka_unit_test(test_may_do_nothing),
-        cmocka_unit_test(test_outlives_thread), /* the last: there is no way back */
+        cmocka_unit_test(test_outlives_thread), /* the last, because the restrictions cannot be undone */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ZIP archives: one made by hand, whole, cut and with every byte changed. */
+/* Tests of the ZIP reader on an archive made by hand: whole, cut at every length, and with every byte changed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,7 +112,7 @@ static void damage_is_survived(void **state)
     uint64_t offset, size;
     (void)state;
     for (size_t cut = 0; cut < zip.size; cut++) {
-        uint8_t *copy = malloc(cut + 1); /* exact, so that reading beyond is seen */
+        uint8_t *copy = malloc(cut + 1); /* exactly as long, so that a sanitizer sees a read behind the end */
         memcpy(copy, zip.bytes, cut);
         assert_int_not_equal(find(copy, cut, "b", &offset, &size), 0);
         free(copy);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attaching and leaving, against the running kernel: every strategy, on this very test. */
+/* Tests of attaching and detaching against the running kernel, with every strategy, on this test program itself. */
 #include "kernel_fixture.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 
 /* ---- attaching ---- */
 
-/* Skips where the kernel's event lock is held by a task that died in the kernel: what takes it would hang. */
+/* Skips where a task that died in the kernel holds the kernel's event lock: whatever takes the lock would hang. */
 static void need_tracing(void)
 {
     static int error = 1;
@@ -27,8 +27,7 @@ static void need_tracing(void)
     }
 }
 
-/* Many sites in one event of tracefs can crash a kernel when anything goes wrong with them (trace_events.c).
- */
+/* Skips outside of a guest: many sites in one event of tracefs can crash a kernel (trace_events.c). */
 static void need_own_machine(void)
 {
     need_tracing();
@@ -61,7 +60,7 @@ static void test_raw_tracepoint(void **state)
     fixture_close(&f);
 }
 
-/* The hook's type says where the program goes. */
+/* The program names its hook by a BTF type: the kernel attaches it there. */
 static void test_tp_btf(void **state)
 {
     (void)state;
@@ -113,7 +112,7 @@ static int see_order(void *state, const uint8_t *record, size_t length)
     return 0;
 }
 
-/* All CPUs make system calls at the same time; what arrives is in order nevertheless. */
+/* All CPUs make system calls at the same time; the records arrive in order nevertheless. */
 static void test_order(void **state)
 {
     (void)state;
@@ -149,8 +148,8 @@ static void test_order(void **state)
     printf("          %llu events, %llu lost, %llu backwards\n", (unsigned long long)order.count,
            (unsigned long long)counted(&f, 1), (unsigned long long)order.backwards);
     assert_true(order.count > 100);
-    /* A child that was stopped between its clock and its record for longer than the window may be late:
-     * that is seen and counted. */
+    /* A child that was stopped for longer than the window, between reading the clock and writing the record, may be
+     * late: that is noticed and counted. */
     assert_int_equal(order.backwards, f.host->operations->disorder(f.host));
     assert_true(order.backwards <= order.count / 1000);
     if (count > 1)
@@ -240,7 +239,7 @@ __attribute__((noinline, used)) static void target_locked(void)
 
 static char self[4096];
 
-/* Where an address of ours is in our file. */
+/* Returns the file offset of an address in this test program. */
 static uint64_t file_offset(const void *address)
 {
     FILE *maps_file = fopen("/proc/self/maps", "r");
@@ -367,7 +366,7 @@ static void test_uprobe_strategies(void **state)
     assert_int_equal(events_left(), 0);
 }
 
-/* 50 separate events take seconds to close: that is why this way is the last. Only on request. */
+/* Runs only on request: 50 separate events take seconds to close, so this strategy is tried last. */
 static void test_uprobe_slow_strategy(void **state)
 {
     need_own_machine();
@@ -421,7 +420,7 @@ static void test_uprobe_pid(void **state)
     assert_int_equal(events_left(), 0);
 }
 
-/* A path that cannot stand in a line of tracefs. */
+/* A path that cannot be written in a line of tracefs. */
 static void test_uprobe_path(void **state)
 {
     need_own_machine();
@@ -486,7 +485,7 @@ static void test_uprobe_bad(void **state)
                          -EOPNOTSUPP);
         assert_true(diagnosed(&f, "the locked one"));
 #endif
-        /* What only the kernel knows: one place, two semaphores. */
+        /* Two sites at one place with different semaphores: only the kernel refuses them. */
         sites[1].semaphore = file_offset((const void *)&semaphores[0]);
         sites[2] = sites[1];
         sites[2].semaphore = file_offset((const void *)&semaphores[1]);
@@ -541,7 +540,7 @@ static void try_kprobes(const char *without, size_t count, size_t program, bool 
         syscall(SYS_getuid);
         syscall(SYS_getgid);
     }
-    /* Others may make these calls, too. */
+    /* Other processes may make these calls, too. */
     assert_true(counted(&f, 0) >= 10 * count && counted(&f, 0) < 10 * count + 50);
     struct text text = {0};
     kernel_describe_attachments(f.kernel, &text);
@@ -593,7 +592,8 @@ static void test_kprobe(void **state)
 
 /* ---- leaving ---- */
 
-/* Is a process there that closes what was left by this one? Those of tests before may be busy for minutes, but are older. */
+/* Returns whether a process closes what this test left. Those of earlier tests may be busy for minutes, but are
+ * older. */
 static bool is_leaving(void)
 {
     DIR *directory = opendir("/proc");
@@ -640,7 +640,7 @@ static void test_leave(void **state)
     request.program = PROGRAM_PROBE;
     assert_int_equal(kernel_attach_uprobes(f.kernel, &request, self, sites, TARGETS, false, 0), 0);
     assert_true(events_left() > 0);
-    int pipes[2]; /* as the user's `spoor | less`: ends when we end */
+    int pipes[2]; /* as in the user's `spoor | less`: the pipe ends when this process ends */
     assert_int_equal(pipe(pipes), 0);
     double start = milliseconds();
     kernel_leave(f.kernel);
@@ -655,7 +655,7 @@ static void test_leave(void **state)
     assert_int_equal(read(pipes[0], &byte, 1), 0);
     assert_true(milliseconds() - start < 500);
     close(pipes[0]);
-    /* Between slices of closing it pauses as long, so that others can attach: in a slow guest that takes half a minute. */
+    /* Pauses between slices of closing let others attach: in a slow guest the whole takes half a minute. */
     while (is_leaving() && milliseconds() < start + 90000)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     printf("          all gone after %.0f ms\n", milliseconds() - start);
@@ -665,8 +665,8 @@ static void test_leave(void **state)
     assert_int_equal(events_left(), 0);
 }
 
-/* While another process has our descriptors, the definitions must stay: the kernel would free what is still
- * registered. */
+/* While another process holds this test's descriptors, the definitions must stay: the kernel would free what is
+ * still registered. */
 static void test_removal_waits(void **state)
 {
     need_own_machine();
@@ -697,8 +697,8 @@ static void test_removal_waits(void **state)
     assert_int_equal(events_left(), 0);
 }
 
-/* Takes links that are newer than *last, as bpftool does: whoever asks for links by their numbers holds them, and their
- * perf events with them. Then *last is the newest of all. */
+/* Takes the links that are newer than *last, as bpftool does, and sets *last to the newest of all. A process that
+ * opens links by their ids keeps them alive, and their perf events with them. */
 static size_t take_links(uint32_t *last, int *fds, size_t most)
 {
     size_t count = 0;
@@ -714,7 +714,7 @@ static size_t take_links(uint32_t *last, int *fds, size_t most)
     return count;
 }
 
-/* No relative of ours: it was there before the event, and inherits nothing. */
+/* An unrelated process, as far as descriptors go: it was started before the event was opened and inherits nothing. */
 static void stranger(int begin, int tell)
 {
     int fds[64];
@@ -737,7 +737,7 @@ static void stranger(int begin, int tell)
     _exit(0);
 }
 
-/* A process that nobody told us of has the link: the definitions must stay as long. */
+/* An unknown process holds the link: the definitions must stay until it ends. */
 static void test_removal_waits_for_strangers(void **state)
 {
     need_own_machine();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* BTF made by hand, word by word; the running kernel's; and BTF that lies. */
+/* Tests of the BTF reader on BTF made by hand, word by word; on the running kernel's; and on BTF that lies. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@ struct made {
     size_t word_count;
     char strings[1024];
     size_t string_size;
-    uint32_t string_base; /* of a module: how long its base's strings are */
+    uint32_t string_base; /* for a module's BTF: the size of its base's strings */
     uint8_t bytes[4096] __attribute__((aligned(8)));
     size_t size;
 };
@@ -96,7 +96,7 @@ static void make(struct made *made)
     record(made, "char", INFO(BTF_KIND_INT, 0, 0), 1);
     put(made, 8);
     record(made, "unsigned int", INFO(BTF_KIND_INT, 0, 0),
-           4); /* SMALL: 3 bits from bit 2 of an unsigned int */
+           4); /* SMALL is an int of 3 bits from bit 2 of an unsigned int */
     put(made, 2 << 16 | 3);
     record(made, "point", INFO(BTF_KIND_STRUCT, 6, 1), 32);
     member(made, "x", INT, 0);
@@ -168,7 +168,7 @@ static void made_by_hand(void **state)
     assert_int_equal(field.bit_size, 27);
     assert_true(type_find_field(point, "x", &field));
     assert_int_equal(field.bit_size, 0);
-    assert_true(type_find_field(point, "u_char", &field)); /* in the anonymous union */
+    assert_true(type_find_field(point, "u_char", &field)); /* a member of the anonymous union */
     assert_int_equal(field.offset, 16);
     assert_true(type_find_field(point, "next", &field));
     assert_int_equal(field.type->kind, TYPE_POINTER);
@@ -209,7 +209,7 @@ static void made_by_hand(void **state)
     assert_int_equal(btf_file_function(file, "paint", &draw), -ENOENT);
     assert_int_equal(btf_file_tracepoint(file, "paint", &draw), -ENOENT);
 
-    /* A module's BTF goes on counting where its base ends, in types and in strings. */
+    /* A module's BTF continues the numbering of its base, in types and in strings. */
     static struct made module;
     struct btf_file *split;
     module.string_base = (uint32_t)made.string_size;
@@ -249,7 +249,7 @@ static void of_the_kernel(void **state)
     assert_int_equal(btf_file_open(NULL, NULL, &arena, &file), 0);
     const struct type *task = btf_file_type(file, "struct task_struct");
     assert_non_null(task);
-    assert_int_equal(arena.total < 64 << 10, true); /* nothing but what was asked for */
+    assert_int_equal(arena.total < 64 << 10, true); /* only the types that were asked for are read */
     assert_true(type_find_field(task, "comm", &field));
     assert_int_equal(field.type->size, 16);
     assert_ptr_equal(field.type->target, &type_i8);
@@ -268,7 +268,7 @@ static void of_the_kernel(void **state)
     assert_int_equal(btf_file_each_tracepoint(file, "sched_*", count_names, &hooks), 0);
     assert_int_equal(btf_file_each_type(file, "struct task_*", count_names, &types), 0);
     assert_true(functions > 10 && hooks > 10 && types > 3);
-    /* Every type can be made, looked into and written down. */
+    /* Every type can be built, inspected and written as a definition. */
     struct text definition = {0};
     for (uint32_t id = 0; id < btf_file_type_count(file); id++) {
         text_clear(&definition);
@@ -337,7 +337,7 @@ static void scribbled(void **state)
             memcpy((char *)copy + at, &values[v], 4);
             ask_everything(copy, made.size);
         }
-    for (uint32_t id = 0; id < BOOL + 2; id++) /* every reference to every type */
+    for (uint32_t id = 0; id < BOOL + 2; id++) /* every field of every record refers to every type in turn */
         for (size_t at = sizeof(struct btf_header); at + 4 <= made.size; at += 4) {
             memcpy(copy, made.bytes, made.size);
             memcpy((char *)copy + at, &id, 4);
@@ -352,7 +352,7 @@ static void scribbled(void **state)
     }
 }
 
-/* A struct of two of a struct of two … : looking in must stay the asker's choice. */
+/* A struct of two structs of two structs and so on: its members are followed only as deep as the caller asks. */
 static void deep_nesting(void **state)
 {
     (void)state;

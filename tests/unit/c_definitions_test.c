@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The preprocessor, constant expressions and declarations of C: what they mean, what they refuse, and that
- * nothing hostile takes long or nests without end. */
+/* Tests of the preprocessor, the constant expressions and the declarations of C: what they mean, what is refused,
+ * and that nothing hostile takes long or nests without end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct held {
     struct diagnostics diagnostics;
     struct source source;
     const struct file *files;
-    unsigned asked; /* how often for one */
+    unsigned asked; /* how often a file was asked for */
     struct c_definitions *definitions;
     struct script *script;
 };
@@ -76,7 +76,7 @@ static void assert_messages(struct held *held, const char *expected)
     text_free(&text);
 }
 
-/* What a block's tokens are after expansion, as the tree prints them. */
+/* Compares the block's tokens after expansion, printed as a tree, with the expected text. */
 static void assert_tree(const char *text, const char *expected)
 {
     struct held *held = hold(text, NULL);
@@ -206,7 +206,7 @@ static void test_refused(void **state)
     assert_refused("typedef unknown_t other_t; begin { }", "unknown type name 'unknown_t'");
 }
 
-/* Nothing of C is in the way of what follows it. */
+/* Declarations of all kinds are accepted, functions and objects too, and the blocks behind them are parsed. */
 static void test_passed_over(void **state)
 {
     (void)state;
@@ -267,7 +267,7 @@ static void test_files(void **state)
     drop(held);
 }
 
-/* A header is read once, and not gone through again where its guard says that nothing would come of it. */
+/* A header is asked for once, and is not processed again when its guard says that nothing would come of it. */
 static void test_guards(void **state)
 {
     (void)state;
@@ -300,7 +300,8 @@ static void test_guards(void **state)
     text_free(&text);
 }
 
-/* A piece of text many times, between two others: what comes out is of no interest, that it comes is. */
+/* Parses `piece` repeated `count` times between `begin` and `end`. Only the fact that it ends matters, not the
+ * result. */
 static void endure(const char *begin, const char *piece, unsigned count, const char *end)
 {
     struct text text = {0};

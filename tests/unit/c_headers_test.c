@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Real headers of the machine beside a real compiler: every constant that we find in them has the compiler's
- * value, and well-known types have its sizes. Skipped where there is no compiler. */
+/* Compares the machine's own headers with a real compiler: every constant found in them has the compiler's value,
+ * and well-known types have the compiler's sizes. Skipped where there is no compiler. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -140,8 +140,8 @@ static FILE *open_file(const char *name)
     return file;
 }
 
-/* enum { V_x = (x) }; for every object-like macro x of a header: those that are constants become enumerators.
- */
+/* Makes `enum { V_x = (x) };` of every object-like macro x of a header, so that the macros that are constants
+ * become enumerators, and compares their values. */
 static unsigned compare_constants(const char *header, unsigned *wrong)
 {
     struct text wanted = {0}, program = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Layouts of structs beside a real compiler's: random definitions with bit-fields, unions, packed and aligned
- * ones, arrays and anonymous members are compiled, the compiled program says where everything lies, and we
- * must agree on every size, offset, bit and sign. Skipped where there is no compiler. */
+/* Compares the layouts of structs with a real compiler's: random definitions with bit-fields, unions, packed and
+ * aligned members, arrays and anonymous members are compiled, the compiled program prints where everything lies,
+ * and the parser must agree on every size, offset, bit and sign. Skipped where there is no compiler. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +75,7 @@ static unsigned bits_of(unsigned number)
     return bits[number];
 }
 
-/* What the program says about a member. */
+/* Adds the line to the program that prints where a member lies. */
 static void ask(struct generator *g, bool is_bit_field)
 {
     const char *form = is_bit_field ? "BITS(%s, m%u)\n" : "PLAIN(%s, m%u)\n";
@@ -161,7 +161,7 @@ static void generate(struct generator *g)
         const char *attribute = attributes[pick(7)];
         unsigned pack = pick(8) ? 0 : 1u << pick(4);
         g->members = 0;
-        /* Unions are wrapped, so that all have one kind of name. */
+        /* Unions are wrapped into structs, so that all names have one form. */
         snprintf(g->owner, sizeof g->owner, "struct s%u", g->structs);
         if (pack)
             text_printf(&g->definitions, "#pragma pack(push, %u)\n", pack);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of call frame information: every one of real files beside what libdw says, and damaged ones. */
+/* Tests of the rows of call frame information: compares every row of real files with libdw's answer, and reads
+ * damaged sections. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,15 +19,17 @@
 
 enum { BP = 6, SP = 7, RETURN = 16 };
 
-/* ---- libdw's answer, in our terms ---- */
+/* ---- libdw's answer as rows of cfi.h ---- */
 
 static uint32_t bp_rule(Dwarf_Frame *frame)
 {
     Dwarf_Op memory[3], *operations;
     size_t count;
     assert_int_equal(dwarf_frame_register(frame, BP, memory, &operations, &count), 0);
+    /* Without operations the rule is "undefined" if libdw points at our array, and "same value" if it points at
+     * nothing. */
     if (count == 0)
-        return operations == memory ? CFI_BP_LOST : CFI_BP_SAME; /* undefined; the same */
+        return operations == memory ? CFI_BP_LOST : CFI_BP_SAME;
     if (operations[0].atom == DW_OP_call_frame_cfa && count <= 2) {
         int64_t offset = count == 2 ? (int64_t)operations[1].number : 0;
         bool fits = (count == 1 || operations[1].atom == DW_OP_plus_uconst) && offset < 0 && offset % 8 == 0;
@@ -108,8 +111,8 @@ static void compare_at(const struct cfi_rows *rows, struct elf_file *file, Dwarf
         fprintf(stderr, "%#llx: %#x, and libdw says %#x\n", (unsigned long long)address, rule, expected);
 }
 
-/* Where a row begins, behind it and before it: between two rows neither changes, unless libdw says so, and
- * then one of its own is missing here, which the walk over a sample of all addresses finds. */
+/* Compares at the beginning of each row and at the address before it. Between two beginnings neither side changes,
+ * unless libdw has a row that is missing here; the walk over a sample of all addresses finds that. */
 static void compare_file(const char *path)
 {
     struct elf_file *file;
@@ -157,7 +160,7 @@ static void as_libdw(void **state)
     compare_file("/lib64/ld-linux-x86-64.so.2");
     compare_file("/lib/x86_64-linux-gnu/libcrypto.so.3"); /* assembly */
     compare_file("/lib/x86_64-linux-gnu/libstdc++.so.6");
-    const char *more = getenv("SPOOR_CFI_FILES"); /* with blanks between them */
+    const char *more = getenv("SPOOR_CFI_FILES"); /* the paths are separated by blanks */
     char *copy = more ? strdup(more) : NULL, *rest = NULL;
     for (char *path = copy ? strtok_r(copy, " ", &rest) : NULL; path; path = strtok_r(NULL, " ", &rest))
         compare_file(path);
@@ -177,7 +180,7 @@ static void finds_nothing_in_others(void **state)
     assert_int_equal(cfi_find(&two, UINT32_MAX)->rule, 3);
 }
 
-/* Every byte of a section changed in turn: nothing is read outside of it, and it ends. */
+/* Changes every byte of a section in turn: nothing outside of the section is read, and the reader ends. */
 static void survives_damage(void **state)
 {
     (void)state;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sym/cgroup: numbers to paths, on directories that only say that they are control groups; and paths to
- * numbers. */
+/* Tests of sym/cgroup: ids to paths, on directories that only claim to be control groups; and paths to ids. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

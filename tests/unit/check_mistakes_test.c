@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the checker refuses and warns of, with which words and hints, where that takes a probe or types that only
- * this test has. What scripts alone show is in tests/cases/error/mistakes-with-*.case. */
+/* Tests of the checker's errors, warnings and hints, with their wording, where they need a probe or types that only
+ * this test has. Those that a script alone can show are in tests/cases/error/mistakes-with-*.case. */
 #include "check_testing.h"
 
 /* ---- refusals ---- */
@@ -71,7 +71,7 @@ static void copies_report_once(void **state)
     struct checked c;
     check_script(&c, "BEGIN { }", false);
     release(&c);
-    /* Two variants of one block: copies with the same places. */
+    /* Two variants of one block are copies with the same positions: their messages appear once. */
     c = (struct checked){0};
     if (arena_guard(&c.arena, c.nowhere))
         abort();
@@ -97,7 +97,7 @@ static void warnings(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *message; /* NULL: none */
+        const char *text, *message; /* NULL: no warning */
     } cases[] = {
         {"BEGIN { @x = nsecs * retval }", "arithmetic of integers of different signs"},
         {"BEGIN { @x = nsecs - retval }", NULL},

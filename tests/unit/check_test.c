@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The checker: what types maps, variables and nodes get. What it refuses is in check_mistakes_test.c. */
+/* Tests of the types that the checker gives to maps, variables and nodes. What it refuses is in
+ * check_mistakes_test.c. */
 #include "check_testing.h"
 
 /* ---- types ---- */
 
-/* Lowering relies on it: everything has a type and is resolved. */
+/* Returns whether everything has a type and is resolved. Lowering relies on it. */
 static bool is_complete(struct node *node, void *state)
 {
     const char *text = state;
@@ -17,7 +18,7 @@ static bool is_complete(struct node *node, void *state)
     return true;
 }
 
-/* The value type (and key type) of @r after the script. */
+/* Compares the value type (and key type) of @r after the script. */
 static void maps_get_types(void **state)
 {
     (void)state;
@@ -146,7 +147,7 @@ static void maps_get_types(void **state)
         {"BEGIN { @m[pid, comm] = count(); for ($kv : @m) { @r[$kv.0.1] = $kv.1 } }", "string[16]", "int64"},
         {"BEGIN { @r[pid] = 1 } END { if (has_key(@r, nsecs)) { } }", "uint64", "int8"},
         {"BEGIN { @r[probe] = count() }", "string", "count_t"},
-        /* Pointers of two address spaces are numbers. */
+        /* Pointers of two different address spaces become a number. */
         {"BEGIN { @r = curtask; @r = arg2 }", "-", "uint64"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -243,7 +244,7 @@ static void fields_are_found(void **state)
     assert_int_equal(statement(&c, 1)->unary.operand->field.found.bit_size, 2);
     assert_int_equal(statement(&c, 2)->unary.operand->type->kind, TYPE_STRING);
     assert_int_equal(statement(&c, 2)->unary.operand->field.found.type->kind, TYPE_ARRAY);
-    /* Where its address is wanted it stays an array. */
+    /* As the operand of & it stays an array. */
     assert_int_equal(check_argument(statement(&c, 3)->unary.operand, 0)->type->kind, TYPE_ARRAY);
     release(&c);
 }
@@ -293,7 +294,7 @@ static void captures_are_marked(void **state)
     (void)state;
     static const struct {
         const char *text;
-        bool captured; /* $x */
+        bool captured; /* whether the block reads the outer $x */
     } cases[] = {
         {"BEGIN { $x = 1; @r = $x }", false},
         {"BEGIN { $x = 1; if (pid) { $x = 2 } }", false},
@@ -374,7 +375,7 @@ static void builtins_are_found(void **state)
 
 /* ---- hostile scripts ---- */
 
-/* Types that double with each line must end in a message, soon. */
+/* Types that double with each line must end in a message, and quickly. */
 static void doubling_tuples_end(void **state)
 {
     (void)state;
@@ -407,7 +408,7 @@ static void long_chains_end(void **state)
     assert_false(c.is_right);
     assert_int_equal(c.diagnostics.errors, 1);
     release(&c);
-    /* In order of dependence the same script is quick and right. */
+    /* With its statements in order of dependence, the script is checked quickly and without errors. */
     text_clear(&text);
     text_add(&text, "BEGIN { @m0 = 1; ");
     for (int i = 0; i < 4000; i++)
@@ -444,7 +445,7 @@ static void deep_expressions_end(void **state)
     text_free(&text);
 }
 
-/* Maps whose types feed each other must settle. */
+/* The types of maps that depend on each other must reach a fixed point. */
 static void cycles_settle(void **state)
 {
     (void)state;
@@ -478,7 +479,7 @@ static void cycles_settle(void **state)
     }
 }
 
-/* The thread of a first session. */
+/* One script that uses most features, as a first session would. */
 static void a_whole_script(void **state)
 {
     (void)state;

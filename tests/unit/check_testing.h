@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Scripts for tests of the checker, with builtins and a probe of their own. */
+/* Checks scripts for the tests of the checker, with builtins and a probe of their own. */
 #ifndef TESTS_CHECK_TESTING_H
 #define TESTS_CHECK_TESTING_H
 
@@ -15,7 +15,7 @@
 #include "builtin/aggregation.h"
 #include "lang/check/check.h"
 
-/* ---- a small shelf of builtins ---- */
+/* ---- a few builtins ---- */
 
 static const struct type type_comm = {.kind = TYPE_STRING, .size = 16};
 static const struct type type_probe = {.kind = TYPE_PROBE_NAME, .size = 8};
@@ -170,7 +170,7 @@ static const struct builtin aggregations[] = {
 static const struct builtin *const families[] = {basics, calls, aggregations};
 static const struct builtin_table builtins = {families, 3, NULL};
 
-/* ---- a small world of types ---- */
+/* ---- a few types ---- */
 
 static const struct enumerator states[] = {{"IDLE", 0}, {"BUSY", 7}};
 static const struct type type_state = {

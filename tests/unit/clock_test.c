@@ -16,7 +16,7 @@ static void test_units(void **state)
     assert_int_equal(time_unit("ms", 2), 1000000);
     assert_int_equal(time_unit("s", 1), 1000000000);
     assert_int_equal(time_unit("m", 1), 60000000000);
-    assert_int_equal(time_unit("ms", 1), 60000000000); /* of the text only so much is the name */
+    assert_int_equal(time_unit("ms", 1), 60000000000); /* only the first character of the text is the name */
     assert_int_equal(time_unit("h", 1), 3600000000000);
     assert_int_equal(time_unit("d", 1), 86400000000000);
     assert_int_equal(time_unit("", 0), 0);
@@ -45,7 +45,7 @@ static void test_clocks(void **state)
     (void)state;
     assert_in_range(milliseconds, before / 1000000, after / 1000000);
     assert_in_range(seconds, before / 1000000000, after / 1000000000);
-    assert_true(clock_ahead(CLOCK_REALTIME) > 0); /* the machine began after 1970 */
+    assert_true(clock_ahead(CLOCK_REALTIME) > 0); /* the machine was started after 1970 */
     assert_true(clock_ahead(CLOCK_BOOTTIME) >= 0 && clock_ahead(CLOCK_BOOTTIME) < NSEC_PER_SEC);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of C++ functions. */
+/* Tests of the demangler: the names of C++ functions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

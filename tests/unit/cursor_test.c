@@ -22,7 +22,8 @@ static void test_numbers(void **state)
     assert_true(cursor_is_done(&cursor));
 }
 
-/* The bytes are of memory of their own, so that a sanitizer sees what is read behind them. */
+/* The bytes are copied into memory of exactly their size, so that a sanitizer sees a read behind them. The caller
+ * frees *memory. */
 static struct cursor copied(const void *bytes, size_t size, void **memory)
 {
     *memory = malloc(size);
@@ -39,7 +40,7 @@ static void test_beyond_the_end(void **state)
     (void)state;
     assert_int_equal(cursor_take(&cursor, 4), 0);
     assert_true(cursor.is_bad);
-    assert_int_equal(cursor_take(&cursor, 1), 0); /* which would be there */
+    assert_int_equal(cursor_take(&cursor, 1), 0); /* although the byte is there: a bad cursor stays bad */
     assert_int_equal(cursor_peek(&cursor, 0, 1), 0);
     assert_null(cursor_take_bytes(&cursor, 0));
     assert_null(cursor_take_text(&cursor, 10));
@@ -99,7 +100,7 @@ static void test_texts(void **state)
     assert_string_equal(cursor_take_text(&cursor, SIZE_MAX), "one");
     assert_string_equal(cursor_take_text(&cursor, SIZE_MAX), "");
     again = cursor;
-    assert_null(cursor_take_text(&again, 5)); /* its NUL would be the sixth */
+    assert_null(cursor_take_text(&again, 5)); /* its NUL is the sixth byte */
     assert_string_equal(cursor_take_text(&cursor, 6), "three");
     assert_null(cursor_take_text(&cursor, SIZE_MAX));
     assert_true(cursor.is_bad);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports: what is kept once, where hints go, and what becomes of a flood and of endless lines. */
+/* Tests of the diagnostics: duplicates are kept once, hints follow their message, and floods and endless lines are
+ * bounded. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -30,7 +31,8 @@ static void a_hint_belongs_to_the_latest_report(void **state)
     diagnose_error(&diagnostics, (struct span){&source, 0, 3}, "first");
     diagnose_hint(&diagnostics, "of the first");
     diagnose_error(&diagnostics, (struct span){&source, 4, 7}, "second");
-    /* What was said before is not kept again, and the second is no place for what belongs to it. */
+    /* A repeated message is not kept, and neither are the hints and contexts that follow it: they must not go to
+     * the second message. */
     diagnose_error(&diagnostics, (struct span){&source, 0, 3}, "first");
     diagnose_hint(&diagnostics, "of the first");
     diagnose_context(&diagnostics, (struct span){&source, 0, 3}, "about the first");
@@ -60,7 +62,7 @@ static void a_flood_is_cut(void **state)
     assert_null(diagnostics.items[100].hint);
 }
 
-/* Shown around the place, and never from the middle of a character. */
+/* The line is shown around the position, and is never cut in the middle of a character. */
 static void a_long_line_is_cut(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* This program's own debug information beside what the compiler made of the same declarations; and the same
- * file with bytes changed at random. */
+/* Compares this program's own debug information with what the compiler made of the same declarations, and reads the
+ * same file with bytes changed at random. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -107,7 +107,7 @@ static void test_structs(void **state)
     assert_int_equal(inner.type->size, sizeof(struct test_inner));
     assert_int_equal(field_of(inner.type, "name").type->count, 224);
     assert_int_equal(high.bit_size, 40);
-    /* Where the compiler has the bits. */
+    /* The bits must be where the compiler put them. */
     struct test_inner bits = {.high = (1ull << 40) - 1};
     for (unsigned bit = 0; bit < 40; bit++) {
         unsigned at = high.offset * 8 + high.bit_offset + bit;
@@ -185,7 +185,7 @@ static void test_functions(void **state)
         assert_int_equal(function.parameters[i].location.registers[0].offset, expected.offset);
     }
     assert_ptr_equal(function.result, &type_i32);
-    /* The distance of two things in the file is that in memory. */
+    /* The distance of two symbols in the file equals their distance in memory. */
     assert_int_equal(dwarf_file_variable(fixture->file, "test_variable", address, &variable, &type), 0);
     assert_int_equal(variable - address, (uintptr_t)&test_variable - (uintptr_t)test_function);
     assert_string_equal(type->target->name, "test_outer");
@@ -254,7 +254,7 @@ static bool ask_damaged(const char *path)
 static void test_damaged(void **state)
 {
     enum { ROUNDS = 60, CHANGES = 400 };
-    const char *wanted = getenv("DAMAGED_ROUNDS"); /* make check-deep: more */
+    const char *wanted = getenv("DAMAGED_ROUNDS"); /* set by `make check-deep` to run more rounds */
     const unsigned rounds = wanted ? (unsigned)atoi(wanted) : ROUNDS, deaths = apart_deaths();
     struct stat status;
     char path[64];
@@ -268,7 +268,7 @@ static void test_damaged(void **state)
     unsigned opened = 0;
     for (unsigned round = 0; round < rounds; round++) {
         assert_int_equal(pwrite(copy, bytes, (size_t)status.st_size, 0), status.st_size);
-        /* Debug sections take most of the file, and stand behind the code. */
+        /* Only the last three quarters are changed: debug sections take most of the file and follow the code. */
         for (unsigned i = 0; i < CHANGES; i++) {
             char byte = (char)rand();
             off_t at = status.st_size / 4 + rand() % (status.st_size * 3 / 4 - 4096);
@@ -292,7 +292,7 @@ static void count_line(void *state, const char *line, bool is_problem)
     ++*(unsigned *)state;
 }
 
-/* Somebody writes over the file, or copies another there, while it is read. */
+/* Another process writes over the file, or copies another file over it, while it is read. */
 static void test_cut_short(void **state)
 {
     enum { PARTS = 24 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Real files, and files that lie. */
+/* Tests of the ELF reader on real files, and on files that lie. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -56,7 +56,7 @@ static void globs(void **state)
     assert_true(glob_match(NULL, "anything"));
     assert_true(glob_has_wildcard("a[b]"));
     assert_false(glob_has_wildcard("a[b"));
-    /* Exponential in a matcher that tries every star again. */
+    /* A matcher that tries every star again would take exponential time. */
     char text[4097];
     memset(text, 'a', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -80,7 +80,7 @@ static void this_program(void **state)
     assert_int_equal(elf_file_function(file, "elf_test_marker", &symbol), 0);
     assert_true(symbol.is_function && symbol.has_offset && symbol.is_global && symbol.size);
 
-    /* The bytes at the offset are those of the function in memory. */
+    /* The bytes at the file's offset equal those of the function in memory. */
     uint8_t bytes[4];
     assert_int_equal(elf_file_read(file, symbol.offset, bytes, sizeof bytes), 0);
     assert_memory_equal(bytes, (void *)elf_test_marker, sizeof bytes);
@@ -145,10 +145,10 @@ static void a_library(void **state)
     size_t size;
     assert_non_null(elf_file_build_id(file, &size));
     assert_int_equal(size, 20);
-    /* Chosen at load time by the processor's features. */
+    /* memcpy is chosen at load time by the processor's features. */
     assert_int_equal(elf_file_function(file, "memcpy", &symbol), 0);
     assert_true(symbol.is_ifunc);
-    /* Of the names of one function the plain one. */
+    /* Of several names for one function, the plain one is chosen. */
     assert_int_equal(elf_file_function(file, "__libc_malloc", &symbol), 0);
     assert_int_equal(elf_file_nearest(file, symbol.address, &symbol), 0);
     assert_string_equal(symbol.name, "malloc");
@@ -175,7 +175,7 @@ static int nothing(void *context, const struct elf_symbol *symbol)
     return strlen(symbol->name) ? 0 : 1;
 }
 
-/* Asks everything; whatever the answers are. */
+/* Asks every question of the file, whatever the answers are. */
 static void ask_everything(const uint8_t *bytes, size_t size)
 {
     struct elf_file *file;
@@ -220,7 +220,8 @@ static void cut_off(void **state)
     size_t size;
     uint8_t *bytes = load_self(&size);
     for (size_t cut = 0; cut < 4096 && cut < size; cut += 7) {
-        uint8_t *copy = malloc(cut ? cut : 1); /* exactly as long, so that a read behind it is seen */
+        /* exactly as long, so that a sanitizer sees a read behind the end */
+        uint8_t *copy = malloc(cut ? cut : 1);
         memcpy(copy, bytes, cut);
         ask_everything(copy, cut);
         free(copy);
@@ -238,7 +239,7 @@ static void scribbled_headers(void **state)
     uint8_t *bytes = load_self(&size);
     Elf64_Ehdr header;
     memcpy(&header, bytes, sizeof header);
-    /* Each word of each section header, and each of the file's own header. */
+    /* Changes each word of each section header, and of the file's own header. */
     for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
         for (size_t at = 16; at + 8 <= sizeof header; at += 2) {
             uint64_t before;
@@ -247,7 +248,7 @@ static void scribbled_headers(void **state)
             ask_everything(bytes, size);
             memcpy(bytes + at, &before, 8);
         }
-        size_t step = 4 * 3; /* a third of the fields is enough, and quick */
+        size_t step = 4 * 3; /* checks a third of the fields with each value, for speed */
         for (size_t at = header.e_shoff + 4 * (v % 3);
              at + 8 <= header.e_shoff + header.e_shnum * sizeof(Elf64_Shdr); at += step) {
             uint64_t before;
@@ -260,7 +261,7 @@ static void scribbled_headers(void **state)
     free(bytes);
 }
 
-/* ---- the file that was read, and what takes its place ---- */
+/* ---- a file that is replaced after it was read ---- */
 
 static void copy_self(const char *path)
 {
@@ -295,17 +296,18 @@ static void origins(void **state)
     assert_true(elf_file_origin(file, &origin));
     elf_file_close(file);
     assert_int_equal(check_by_name(&origin, path), 0);
-    assert_int_equal(check_by_name(&origin, other), -ESTALE); /* equal bytes, another file */
+    assert_int_equal(check_by_name(&origin, other), -ESTALE); /* equal bytes, but another file */
     struct elf_origin forged = origin;
-    forged.build_id[0] ^= 1; /* as where the time of a change is not kept */
+    forged.build_id[0] ^= 1; /* as on a file system that keeps no change time */
     assert_int_equal(check_by_name(&forged, path), -ESTALE);
     struct stat before, after;
     assert_int_equal(fstat(fd, &before), 0);
-    do { /* until the clock of the file system has gone on */
+    do { /* until the file system's clock has advanced */
         assert_int_equal(pwrite(fd, "\x7f", 1, 0), 1);
         assert_int_equal(fstat(fd, &after), 0);
     } while (!memcmp(&before.st_ctim, &after.st_ctim, sizeof after.st_ctim));
-    assert_int_equal(check_by_name(&origin, path), -ESTALE); /* the same bytes were written again */
+    /* the content is unchanged, but it was written */
+    assert_int_equal(check_by_name(&origin, path), -ESTALE);
     assert_int_equal(rename(other, path), 0);
     assert_int_equal(check_by_name(&origin, path), -ESTALE);
     close(fd);

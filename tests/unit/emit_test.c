@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The emitter: which instructions it writes, and what the kernel makes of them. */
+/* Tests of the emitter: which instructions it writes, and whether the kernel takes them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -258,7 +258,7 @@ static void sign_extension_follows_the_features(void **state)
     }
 }
 
-/* The kernel rewrites loads from the context and knows no sign-extending ones there. */
+/* The kernel rewrites loads from the context and knows no sign-extending loads there. */
 static void context_is_loaded_without_sign(void **state)
 {
     struct ir_builder b = builder_new(*state, &features_all);
@@ -299,7 +299,7 @@ static void calls_and_callbacks_are_relative(void **state)
             ir_constant(&b, 0));
     ir_return(&b, ir_call_local(&b, callback, 2, ir_constant(&b, 1), ir_constant(&b, 2)));
     struct image_program image = emit(&b);
-    assert_int_equal(image.function_count, 2); /* what nobody calls is left out: the verifier refuses it */
+    assert_int_equal(image.function_count, 2); /* a function that is never called is left out */
     uint32_t start = image.functions[1].instruction, found = 0;
     assert_string_equal(image.functions[1].name, "callback");
     assert_int_equal(image.functions[1].parameters, 2);
@@ -469,7 +469,7 @@ static void disassembler_survives_anything(void **state)
     }
 }
 
-/* Type information: the kernel takes it, and a callback with it. */
+/* The kernel takes the type information, and a callback with it. */
 static void kernel_takes_callbacks_and_lines(void **state)
 {
     if (!kernel_available())
@@ -532,7 +532,8 @@ static void kernel_takes_callbacks_and_lines(void **state)
     close(btf);
 }
 
-/* Two calls with the same map and key, and then x ? 6 : 5 without a jump over a constant. */
+/* The two branches begin with a call with the same map and key, which is made once. Then comes x ? 6 : 5, which
+ * needs no jump over a constant. */
 static void what_both_ways_begin_with_is_made_once(void **state)
 {
     struct ir_builder b = builder_new(*state, &features_all);

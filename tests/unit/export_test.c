@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exports of recordings made by hand: names that a format must not stumble over, relations that go round in
- * circles, more objects than are kept, a sink that takes nothing. Whole recordings: tests/programs/export.sh.
- */
+/* Tests of the exports, on recordings made by hand: names that a format must not stumble over, relations that form
+ * cycles, more objects than are kept, and a sink that takes no bytes. Whole recordings are exported by
+ * tests/programs/export.sh. */
 #include "reader_testing.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 enum { NEW = 65, STEP, CHILD_NEW = 129, CHILD_STEP };
 
-struct written { /* a sink */
+struct written { /* what a sink received */
     struct text metadata, rest;
     size_t left; /* bytes that it still takes */
 };
@@ -56,8 +56,8 @@ static void release(struct written *written)
     text_free(&written->rest);
 }
 
-/* Parents r and children i: `r` is named by each event of `i`; with a circle, `i` by the events of `r` too.
- */
+/* Makes a recording of parents r and children i: each event of `i` names its `r`; with a cycle, the events of `r`
+ * name an `i` too. */
 static struct spdk_file *make_file(bool cycle)
 {
     struct spdk_file *file = spdk_file_make(1000000000);
@@ -85,8 +85,8 @@ static void record(struct spdk_file *file, uint64_t time, uint16_t id, uint64_t 
     spdk_record(file, 0, 1000 + time, id, 2, 0, object, &related, 8);
 }
 
-/* r lives from 0 to 100 and steps at 40. Children: 10 to 30; 50 to 90 beside 60 to 70; in the second stage of
- * r they cover 40 of its 60. What follows an object's last event is not known. */
+/* r lives from 0 to 100 and steps at 40. Its children live from 10 to 30, from 50 to 90 and from 60 to 70; in the
+ * second stage of r they cover 40 of its 60. The time after an object's last event is not known. */
 static void test_folded_time_is_taken_once(void **state)
 {
     (void)state;
@@ -101,7 +101,7 @@ static void test_folded_time_is_taken_once(void **state)
     record(file, 70, CHILD_STEP, 13, 1);
     record(file, 90, CHILD_STEP, 12, 1);
     record(file, 100, STEP, 1, 0);
-    record(file, 200, NEW, 1, 0); /* another one with the same id */
+    record(file, 200, NEW, 1, 0); /* another object with the same id */
     record(file, 205, STEP, 1, 0);
     assert_int_equal(run(file, "folded", &written), 0);
     assert_string_equal(text_string(&written.rest), "t02;r;NEW 25\n"
@@ -173,7 +173,7 @@ static void test_a_sink_that_is_full(void **state)
     }
 }
 
-/* The one that nothing was heard of for longest goes. */
+/* When the table is full, the object without an event for the longest time is removed. */
 static void test_living_is_bounded(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void test_living_is_bounded(void **state)
         struct living *surplus = living_surplus(&table);
         assert_int_equal(surplus != NULL, id >= LIVING_MAX);
         if (surplus) {
-            assert_true(surplus->id == id - LIVING_MAX + 1); /* not 0, which is touched each time */
+            assert_true(surplus->id == id - LIVING_MAX + 1); /* not object 0, which is used each time */
             living_remove(&table, surplus);
         }
         assert_int_equal(living_add(&table, malloc(sizeof(struct living)), (int16_t)(id % 2), id), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Constant folding: what an expression of constants becomes. */
+/* Tests of constant folding: what an expression of constants becomes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -74,7 +74,7 @@ static void folds_integers(void **state)
         {"1 << 63", INT64_MIN, false},
         {"-8 >> 1", -4, false},
         {"0xffffffffffffffff >> 63", 1, false},
-        {"~5", -6, true}, /* unsigned 64 */
+        {"~5", -6, true}, /* the operand is a uint64 */
         {"~0xffffffffffffffff", 0, false},
         {"0xff & ~0xf", 0xf0, false},
         {"6 ^ 3", 5, false},
@@ -106,7 +106,7 @@ static void folds_integers(void **state)
     }
 }
 
-/* What is made of casts keeps a type: it becomes a cast of a literal. */
+/* The result of a folded cast keeps its type: it becomes a cast of a literal. */
 static void folds_typed(void **state)
 {
     (void)state;

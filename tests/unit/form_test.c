@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands beside action blocks: its syntax, macros, parameters by name, settings, and the layout of
+/* Tests of what stands outside of action blocks (macros, parameters by name, settings), and of the layout of
  * --fmt. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,7 +77,7 @@ static void test_values(void **state)
         "block\n  expression\n    assign =\n      map @\n      ternary\n        integer 1\n"
         "        block value\n          integer 2\n        ternary\n          integer 3\n"
         "          block value\n            integer 4\n          block value\n            integer 5\n");
-    /* At the end of a block that is a value, statements are values too. */
+    /* The last statement of a block that is a value is a value too. */
     expect_tree("begin { @ = { if 1 { 2 } else { 3 } } }",
                 "block\n  expression\n    assign =\n      map @\n      block value\n        ternary\n"
                 "          integer 1\n          block value\n            integer 2\n          block value\n"
@@ -94,13 +94,13 @@ static void test_macros(void **state)
     expect_tree("macro one() { 1 } macro add(a, b) { a + b } begin { @ = add(one, add(2, 3)) }",
                 "block\n  expression\n    assign =\n      map @\n      binary +\n        integer 1\n"
                 "        binary +\n          integer 2\n          integer 3\n");
-    /* Variables of the body are its own; parameters with sigils are the caller's. */
+    /* Variables of the macro's body belong to the body; parameters with sigils are the caller's variables. */
     expect_tree("macro m($v, @w, x) { $t = x; $v += $t; @w[1] = $v; } begin { m($a, @b, $t) }",
                 "block\n  expression\n    block value\n      expression\n        assign =\n"
                 "          variable $$m_t\n          variable $t\n      expression\n        assign +=\n"
                 "          variable $a\n          variable $$m_t\n      expression\n        assign =\n"
                 "          map @b\n            integer 1\n          variable $a\n");
-    /* By number and by kind. */
+    /* Macros are chosen by the number and the kind of their arguments. */
     expect_tree(
         "macro m(a) { 1 } macro m(@a) { 2 } macro m() { 3 } macro m($a) { 4 } "
         "begin { @ = (m(7), m(@q), m(), m, m($v), m(@q[1])) }",
@@ -122,7 +122,7 @@ static void test_macros(void **state)
     expect_error("macro m( ", "syntax: expected a parameter, found the end of the script");
 }
 
-/* Each macro doubles what the one before it is: nobody has the memory for all of it. */
+/* Each macro doubles the previous one's expansion: no machine has the memory for all of it. */
 static void test_macros_are_bounded(void **state)
 {
     (void)state;
@@ -272,7 +272,7 @@ static void expect_layout(const char *text, const char *wanted)
 {
     struct formed f = {0};
     f.diagnostics.arena = &f.arena;
-    for (int round = 0; round < 2; round++) { /* what was laid out stays as it is */
+    for (int round = 0; round < 2; round++) { /* laying out the result again changes nothing */
         const char *in = round ? wanted : text;
         f.source.name = "t";
         f.source.text = in;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* src/print/histogram: rows, bounds, labels, printed rows. */
+/* Tests of src/print/histogram: rows, bounds, labels and printed rows. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -244,8 +244,7 @@ static void nonsense_parameters_are_harmless(void **state)
     text_free(&text);
 }
 
-/* BCC's layout takes what any type and any counts give: every row ends, and bars are as wide as their frame.
- */
+/* BCC's layout accepts any type and any counts: every row ends, and bars are as wide as their frame. */
 static void bcc_layout_of_extremes(void **state)
 {
     (void)state;
@@ -276,7 +275,7 @@ static void bcc_layout(void **state)
 {
     (void)state;
     const struct type type = hist_type(0);
-    uint64_t counts[65] = {[1] = 1, [2] = 2, [5] = 6}; /* 0; 1; 8 to 15 */
+    uint64_t counts[65] = {[1] = 1, [2] = 2, [5] = 6}; /* the buckets of 0, of 1, and of 8 to 15 */
     struct text text = {0};
     print_histogram_bcc(&text, &type, counts, "size");
     assert_string_equal(text_string(&text),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The builder of the intermediate representation, and its checker. */
+/* Tests of the builder of the intermediate representation, and of its checker. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -103,7 +103,7 @@ static void constants_fold_at_once(void **state)
     assert_ptr_equal(ir_offset(&b, x, 0), x);
 }
 
-/* The value of x after the code that `build` writes, with a condition that is not known. */
+/* Ends the function with a return of x, checks the program, and returns x's value. */
 static struct ir *x_after(struct ir_builder *b, uint32_t x)
 {
     struct ir *value = ir_read(b, x);
@@ -142,7 +142,7 @@ static void an_else_runs_where_the_condition_is_0(void **state)
     assert_ptr_equal(decides->a, condition);
     assert_true(decides->to[0]->unlikely);
     assert_false(decides->to[1]->unlikely);
-    for (unsigned i = 0; i < 2; i++) /* in the order of the predecessors */
+    for (unsigned i = 0; i < 2; i++) /* the arguments stand in the order of the predecessors */
         assert_int_equal(phi->arguments[i]->immediate, phi->block->predecessors[i] == decides->to[0] ? 1 : 2);
 }
 
@@ -250,7 +250,7 @@ static void blocks_that_nothing_enters_are_harmless(void **state)
     uint32_t x = ir_variable(&b);
     struct ir_block *one = ir_block_new(&b), *two = ir_block_new(&b);
     ir_return(&b, ir_constant(&b, 0));
-    ir_enter(&b, one); /* a ring: one -> two -> one */
+    ir_enter(&b, one); /* a cycle: one -> two -> one */
     ir_jump(&b, two);
     ir_seal(&b, two);
     ir_enter(&b, two);
@@ -355,7 +355,7 @@ static void print_shows_values_and_comments(void **state)
     text_free(&text);
 }
 
-/* What the checker finds */
+/* ---- what the checker finds ---- */
 
 static void checker_wants_an_end(void **state)
 {

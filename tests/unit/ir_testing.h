@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Random programs for the tests of src/bpf, with three ways to run them: as a tree here, as intermediate
- * representation here, as eBPF in the kernel. The tree is the truth.
+/* Random programs for the tests of src/bpf, and three ways to run them: as a tree in this process, as intermediate
+ * representation in this process, and as eBPF in the kernel. The tree's result counts as the right one.
  *
  * A random program has a few variables and some input words. It assigns, branches, loops a constant number of
- * times, calls a helper and a function of its own, and at its end writes each variable to the output words.
- */
+ * times, calls a helper and a function of its own, and at its end writes each variable to the output words. */
 #ifndef SPOOR_TESTS_IR_TESTING_H
 #define SPOOR_TESTS_IR_TESTING_H
 
@@ -43,7 +42,7 @@ static inline unsigned random_below(struct random *r, unsigned limit)
     return (unsigned)(random_next(r) % limit);
 }
 
-/* Values that find mistakes: near powers of two, both signs. */
+/* Returns a value that is likely to find mistakes: near a power of two, of either sign. */
 static inline int64_t random_value(struct random *r)
 {
     switch (random_below(r, 5)) {
@@ -158,7 +157,7 @@ static inline struct tree *tree_block(struct arena *arena, struct random *r, uns
     return block;
 }
 
-/* The tree, here */
+/* ---- running the tree ---- */
 
 static inline int64_t tree_evaluate(const struct tree *tree, const int64_t *variables, const int64_t *inputs)
 {
@@ -223,7 +222,7 @@ static inline void tree_run(const struct tree *block, int64_t *variables, const 
     }
 }
 
-/* The tree as intermediate representation */
+/* ---- building intermediate representation from the tree ---- */
 
 struct building {
     struct ir_builder b;
@@ -296,7 +295,8 @@ static inline void build_block(struct building *g, const struct tree *block)
             break;
         }
         case TREE_MEMORY: {
-            /* In a map: the kernel's verifier (6.18) loses track of constants in atomics on the stack. */
+            /* The word lies in a map: the kernel's verifier (6.18) loses track of constants in atomics on the
+             * stack. */
             struct ir *word = ir_map_value(b, 0, 8);
             struct ir *x = build_expression(g, tree->a), *y = build_expression(g, tree->b), *result;
             ir_store(b, word, 0, 8, x);
@@ -359,7 +359,8 @@ static inline void tree_results(const struct tree *block, const int64_t *inputs,
     tree_run(block, outputs, inputs);
 }
 
-/* The intermediate representation, here. Helpers return 0 and fill nothing. False: it does not end. */
+/* Runs the intermediate representation. Helpers return 0 and write nothing. Returns false if the function does not
+ * end within the limit. */
 
 static inline bool ir_run(const struct ir_function *function, int64_t *parameters, int64_t *result)
 {
@@ -454,9 +455,9 @@ static inline bool ir_run(const struct ir_function *function, int64_t *parameter
     return done;
 }
 
-/* eBPF, in the kernel */
+/* ---- running eBPF in the kernel ---- */
 
-/* An array map with one value of 16 bytes. */
+/* Creates an array map with one value of 16 bytes and returns its descriptor. */
 static inline int kernel_map(void)
 {
     union bpf_attr attr = {.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 16, .max_entries = 1};
@@ -485,7 +486,7 @@ static inline int kernel_load(const struct image_program *program, enum bpf_prog
     return fd < 0 ? -errno : fd;
 }
 
-/* Whether the kernel lets us do that at all. */
+/* Returns whether this process may load and run programs at all. */
 static inline bool kernel_available(void)
 {
     struct bpf_insn insns[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
@@ -506,7 +507,7 @@ static inline int kernel_run(int fd, void *context, uint32_t size)
     return syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof attr) < 0 ? -errno : (int)attr.test.retval;
 }
 
-/* Fixtures */
+/* ---- fixtures ---- */
 
 static inline int arena_setup(void **state)
 {
@@ -525,7 +526,7 @@ static inline int arena_teardown(void **state)
     return 0;
 }
 
-/* A program of one function with the builder in its entry block. */
+/* Starts a program of one function; the builder is in its entry block. */
 static inline struct ir_builder builder_new(struct arena *arena, const struct features *features)
 {
     struct ir_builder b = {.program = ir_program_new(arena, features)};

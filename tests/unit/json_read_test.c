@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* JSON of others: what is it, what is in it, and in which order are its lines? */
+/* Tests of reading foreign JSON: whether a line is an object, which members it has, and the order of lines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 static bool is_object(const char *text)
 {
-    /* In memory of its own, so that a sanitizer sees what is read beyond it. */
+    /* The text lies in memory of exactly its size, so that a sanitizer sees a read behind it. */
     const size_t length = strlen(text);
     char *copy = malloc(length ? length : 1);
     memcpy(copy, text, length);
@@ -141,7 +141,7 @@ static void test_order(void **state)
                                "{\"type\": \"printf\", \"time_ns\": 30, \"data\": \"again\"}";
     static const struct {
         uint64_t before, time;
-        const char *text; /* NULL: not printed text */
+        const char *text; /* NULL: the line is not printed text */
         bool has_time;
     } expected[] = {{0, 0, NULL, false},
                     {25, 20, "twenty", true},
@@ -150,7 +150,7 @@ static void test_order(void **state)
                     {UINT64_MAX, 30, "again", true}};
     struct json_lines *lines = open_text(text, strlen(text));
     struct json_line line;
-    assert_int_equal(json_lines_next(lines, 0, &line), 0); /* nothing is older than that */
+    assert_int_equal(json_lines_next(lines, 0, &line), 0); /* no line is older than that */
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         const uint64_t before = expected[i].before ? expected[i].before : 1;
         assert_int_equal(json_lines_next(lines, before, &line), 1);
@@ -171,7 +171,7 @@ static void test_order(void **state)
     json_lines_close(lines);
 }
 
-/* What is later than the window is long is told, not lost. */
+/* A line that comes later than the window allows is counted as late, not lost. */
 static void test_late_lines(void **state)
 {
     (void)state;

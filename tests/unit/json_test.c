@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* JSON output: the writer, every kind of value, maps and records. Each line is also read by a strict checker
- * of the test's own: RFC 8259, valid UTF-8, no control characters, no leading zeros, nothing after the value.
- */
+/* Tests of the JSON output: the writer, every kind of value, maps and records. Each line is also read by a strict
+ * checker of this test: RFC 8259, valid UTF-8, no control characters, no leading zeros, nothing after the value. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -27,7 +26,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The checker: each function moves past what it read, or returns NULL. */
+/* ---- the checker: each function returns where its value ends, or NULL if it is wrong ---- */
 
 static const char *check_value(const char *at);
 
@@ -193,16 +192,16 @@ static void strings_are_escaped(void **state)
     json_string(&text, "\x80 \xc0\xaf \xe2\x82 \xed\xa0\x80 \xf5\x80 \xf4\x90\x80\x80 \xf0\x80\x80\x80 \xc3");
     assert_json("\"\\u0080 \\u00c0\\u00af \\u00e2\\u0082 \\u00ed\\u00a0\\u0080 \\u00f5\\u0080 "
                 "\\u00f4\\u0090\\u0080\\u0080 \\u00f0\\u0080\\u0080\\u0080 \\u00c3\"");
-    text_clear(&text); /* hidden characters, and those around them */
+    text_clear(&text); /* hidden characters and their neighbours */
     json_string(&text, "\xc2\x9b\u202d\u202e\u202f|\U000e0041\ufeff\U000f0000");
     assert_json("\"\\u009b\\u202d\\u202e\u202f|\\udb40\\udc41\\ufeff\U000f0000\"");
-    text_clear(&text); /* JSON of others keeps its own escapes */
+    text_clear(&text); /* foreign JSON keeps its own escapes */
     static const char others[] = "{\"a\\n\": \"\x7f\u202e\\u202e\u20ac\\\"\"}";
     json_escape_again(&text, others, sizeof others - 1);
     assert_json("{\"a\\n\": \"\\u007f\\u202e\\u202e\u20ac\\\"\"}");
 }
 
-/* Every string of up to three bytes from an alphabet of borders, and random longer ones. */
+/* Every string of up to three bytes from an alphabet of boundary values, and random longer strings. */
 static void any_bytes_make_valid_json(void **state)
 {
     (void)state;
@@ -430,7 +429,7 @@ static void records(void **state)
     record_format(printer, "printf", format_parse(&arena, "%5s|%d\n", 7), arguments, 2);
     assert_json("{\"type\": \"printf\", \"data\": \"  a\\\"\\u0001|3\\n\"}\n");
     printer_free(printer);
-    /* %s inside of printf is text, whatever the printer writes. */
+    /* %s inside of printf is written as text, not as a JSON value. */
     printer = json_printer();
     const struct type *pair[] = {&type_i8, &type_bool};
     struct format_argument tuple = {type_tuple(&arena, pair, 2), WORDS(1, 1), false};

@@ -10,7 +10,7 @@
 
 #include "base/kernel_error.h"
 
-/* The C library knows none of these, or this file is not needed any more. */
+/* The C library knows none of these numbers. Once it does, kernel_error.c is not needed any more. */
 static void test_names(void **state)
 {
     static const int numbers[] = {ERESTARTSYS, 513, ENOTSUPP, KERNEL_ERRORS_END - 1};
@@ -20,7 +20,7 @@ static void test_names(void **state)
         assert_non_null(strstr(strerror(numbers[i]), "nknown"));
     }
     assert_string_equal(kernel_error(-ENOTSUPP), "Not supported (ENOTSUPP)");
-    assert_string_equal(kernel_error(-520), strerror(520)); /* a gap */
+    assert_string_equal(kernel_error(-520), strerror(520)); /* a number that the kernel does not use */
     assert_string_equal(kernel_error(-KERNEL_ERRORS_END), strerror(KERNEL_ERRORS_END));
     assert_string_equal(kernel_error(-ENOENT), strerror(ENOENT));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of the kernel host share: programs written by hand, an image of them, and a host that has
- * its maps. Programs count their runs in the map @count. */
+/* Shared by the tests of the kernel host: hand-written programs, an image of them, and a host that has created the
+ * image's maps. The programs count their runs in the map @count. */
 #ifndef SPOOR_TEST_KERNEL_FIXTURE_H
 #define SPOOR_TEST_KERNEL_FIXTURE_H
 
@@ -21,7 +21,7 @@
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 
-/* ---- programs by hand ---- */
+/* ---- hand-written programs ---- */
 
 #define I(op, dst, src, o, i)                                                                                \
     ((struct bpf_insn){.code = (op), .dst_reg = (dst), .src_reg = (src), .off = (o), .imm = (i)})
@@ -86,7 +86,7 @@ static struct image_map maps[] = {
 /* @count += 1 */
 static struct bpf_insn count_code[] = {LOAD64(1), MOV(2, 1), ATOMIC_ADD(1, 0, 2), MOV(0, 0), EXIT};
 static struct image_relocation count_relocations[] = {{0, RELOCATION_VALUE, MAP_COUNT}};
-/* An event {time, 7, 24, cpu} in the ring of the CPU; @count[1] counts those that found no room. */
+/* Writes an event {time, 7, 24, cpu} to the CPU's ring; @count[1] counts the events that found no room. */
 static struct bpf_insn event_code[] = {
     /*  0 */ HELPER(125),
     STORE(BPF_DW, 10, -24, 0),
@@ -115,7 +115,7 @@ static struct bpf_insn event_code[] = {
 };
 static struct image_relocation event_relocations[] = {{7, RELOCATION_MAP, MAP_EVENTS},
                                                       {20, RELOCATION_VALUE, MAP_COUNT}};
-/* Reads where nothing may be read, in its third instruction. */
+/* Reads from an address that may not be read, in its third instruction. */
 static struct bpf_insn bad_code[] = {MOV(0, 0), MOV(1, 0), LOAD(BPF_DW, 2, 1, 0), MOV(0, 0), EXIT};
 /* @percpu[1, 2, cpu-independent] = 5 on this CPU */
 static struct bpf_insn keys_code[] = {
@@ -211,7 +211,7 @@ static void fixture_print(struct fixture *f)
     text_free(&text);
 }
 
-__attribute__((unused)) /* Without maps. */
+__attribute__((unused)) /* Opens the host without creating the maps. */
 static void
 fixture_open_bare(struct fixture *f, const struct kernel_options *options)
 {
@@ -227,7 +227,8 @@ static void fixture_open_with(struct fixture *f, const struct kernel_options *op
 {
     fixture_open_bare(f, options);
     struct image mine = image;
-    mine.map_count -= !f->host->features.task_storage; /* it is the last map */
+    /* leaves out the last map, which is the task storage */
+    mine.map_count -= !f->host->features.task_storage;
     int error = f->host->operations->create_maps(f->host, &mine, &f->diagnostics);
     if (error)
         fixture_print(f);

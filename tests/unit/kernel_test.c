@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernel host against the running kernel: features, maps, rings, refusals. What needs root is skipped
- * without; the merge of rings and the texts are tested on memory of ours. Attaching: attach_test.c. */
+/* Tests of the kernel host against the running kernel: features, maps, rings and refusals. What needs root is
+ * skipped without it; the merging of rings and the texts are tested on this process's memory. Attaching is tested
+ * in attach_test.c. */
 #include "kernel_fixture.h"
 
 #include <poll.h>
@@ -142,7 +143,7 @@ static void test_hash(void **state)
     fixture_close(&f);
 }
 
-/* Another process deletes and inserts all the time: what stays must be seen exactly once. */
+/* Another process deletes and inserts all the time: the elements that stay must be seen exactly once. */
 static void test_hash_busy(void **state)
 {
     (void)state;
@@ -239,7 +240,7 @@ static void test_array_and_begin(void **state)
     uint64_t value = 0;
     assert_int_equal(f.host->operations->map_lookup(f.host, MAP_CONSTANT, NULL, &value), 0);
     assert_true(value == constant);
-    uint32_t zero = 0; /* frozen: not even we can change it */
+    uint32_t zero = 0; /* the map is frozen: even this process cannot change it */
     assert_int_equal(syscall_map_update(f.kernel->maps[MAP_CONSTANT].fd, &zero, &value, BPF_ANY), -EPERM);
     assert_non_null(f.host->operations->control(f.host));
     f.host->operations->control(f.host)->stop = 1;
@@ -315,7 +316,7 @@ static void test_rings(void **state)
     assert_int_equal(f.host->operations->disorder(f.host), 0);
     if (f.kernel->online_count > 1)
         assert_true(events.by_cpu[f.kernel->online[1]] >= ROUNDS / f.kernel->online_count);
-    /* Too young to be sure of its order: not before the window has passed. */
+    /* A young record's order is not certain yet: it is not delivered before the window has passed. */
     assert_int_equal(f.host->operations->run(f.host, PROGRAM_EVENT), 0);
     int early = f.host->operations->consume(f.host, false, see_event, &events);
     nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
@@ -341,7 +342,7 @@ static void test_lost(void **state)
     int count = f.host->operations->consume(f.host, true, see_event, &events);
     assert_int_equal(count + (int)counted(&f, 1), RUNS);
     assert_true(count >= FIT - 1 && count <= FIT);
-    /* And round the corner. */
+    /* Records also wrap around the end of the ring. */
     for (int round = 0; round < 10; round++) {
         run_on(f.kernel->online[0]);
         for (int i = 0; i < 700; i++)
@@ -352,8 +353,8 @@ static void test_lost(void **state)
     fixture_close(&f);
 }
 
-/* One ring for all CPUs, as sleepable programs get where they may not use an array of rings; without times.
- */
+/* One ring for all CPUs, as sleepable programs get where they may not use an array of rings. Its records have no
+ * times. */
 static void test_single_ring(void **state)
 {
     (void)state;
@@ -389,7 +390,7 @@ static void test_single_ring(void **state)
     assert_int_equal(f.host->operations->load(f.host, &one, 0, &f.diagnostics), 0);
     for (int i = 0; i < 5; i++)
         assert_int_equal(f.host->operations->run(f.host, 0), 0);
-    /* The program asked for a wake-up. */
+    /* The program asked for a wake-up, so the descriptor becomes readable. */
     struct pollfd ready = {.fd = f.host->operations->descriptor(f.host), .events = POLLIN};
     assert_int_equal(poll(&ready, 1, 1000), 1);
     struct events events = {0};
@@ -400,7 +401,7 @@ static void test_single_ring(void **state)
     fixture_close(&f);
 }
 
-/* Rings in our own memory, with whatever in them. */
+/* Rings in this process's memory, with contents that the test chooses. */
 enum { FAKE = 4096, FAKES = 3 };
 struct fakes {
     struct kernel kernel;
@@ -408,7 +409,7 @@ struct fakes {
     unsigned long consumer[FAKES], producer[FAKES];
     uint8_t data[FAKES][2 * FAKE];
     uint64_t out[64];
-    size_t count, room; /* room 0: for all of them */
+    size_t count, room; /* room: how many records are taken, 0 for all */
 };
 
 static void fakes_open(struct fakes *fakes, uint32_t count)
@@ -470,7 +471,7 @@ static void test_merge(void **state)
     assert_int_equal(fakes.kernel.rings.disorder, 1);
 }
 
-/* What there was no room for comes again, in its place. */
+/* A record for which there was no room is delivered again, in its place. */
 static void test_no_room(void **state)
 {
     (void)state;
@@ -495,11 +496,11 @@ static void test_merge_waits(void **state)
     static struct fakes fakes;
     fakes_open(&fakes, 2);
     uint64_t now = clock_now();
-    /* Old enough: nothing older can come. Young: something may. */
+    /* The first record is old enough that no older one can follow; the second is not. */
     fake_put(&fakes, 0, 16, now - 1000000000);
     fake_put(&fakes, 0, 16, now + 1000000000);
     assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 1);
-    /* The other ring shows something later: then the young one is sure, the later one not. */
+    /* The other ring now has a later record: this makes the young record certain, but not the later one. */
     fake_put(&fakes, 1, 16, now + 1500000000);
     assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 1);
     assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 0);
@@ -516,7 +517,7 @@ static void test_merge_busy(void **state)
     fake_put(&fakes, 0, 16, now + 1);
     fake_put(&fakes, 1, 16, now + 2);
     assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 0);
-    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); /* the others wait for it … */
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); /* the other records wait for it … */
     assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 0);
     nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL); /* … but not for ever */
     assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 1);
@@ -524,7 +525,7 @@ static void test_merge_busy(void **state)
     *busy &= 0x7fffffff;
     assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 2);
     assert_int_equal(fakes.kernel.rings.disorder, 2);
-    /* And a drain takes what it can at once. */
+    /* A drain delivers everything that is finished at once. */
     fake_put(&fakes, 0, 1U << 31 | 16, now + 3);
     fake_put(&fakes, 1, 16, now + 4);
     assert_int_equal(ring_consume(&fakes.kernel.host, true, see_fake, &fakes), 1);
@@ -560,8 +561,7 @@ static void test_refusal(void **state)
     assert_null(kernel_log(f.kernel, PROGRAM_BAD));
     fixture_close(&f);
 
-    /* A log is kept on request, also when its first buffer was far too small; with the script's lines in it.
-     */
+    /* A log is kept on request, even when its first buffer was far too small, and contains the script's lines. */
     fixture_open_with(&f, &(struct kernel_options){.verbose = 1, .log_size = 128});
     load(&f, PROGRAM_COUNT);
     assert_non_null(strstr(kernel_log(f.kernel, PROGRAM_COUNT), "processed"));

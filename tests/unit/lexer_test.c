@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tokens: kinds, values, places, and what is wrong with wrong ones. */
+/* Tests of the lexer: kinds, values and positions of tokens, and the messages for wrong ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "lang/lexer.h"
 
-/* The first token of a text that lies in memory of exactly its size, so that ASan sees every read too far. */
+/* A text in memory of exactly its size, so that ASan sees a read behind it, and its first token. */
 struct held {
     struct source source;
     struct lexer lexer;
@@ -138,7 +138,7 @@ static void test_strings(void **state)
     expect_wrong("\"a\\x\"", TOKEN_STRING, "Invalid escape in a string");
 }
 
-/* Kinds of all tokens of a text; ends the list with TOKEN_END. */
+/* Compares the kinds of all tokens of a text with a list that ends with TOKEN_END. */
 static void expect_tokens(const char *text, int in_predicate, ...)
 {
     struct held *held = hold(text, strlen(text));
@@ -216,7 +216,7 @@ static void test_spans(void **state)
     release(held);
 }
 
-/* Every byte, and every pair of bytes: a token, an error or the end, always forward. */
+/* Every pair of bytes gives tokens, an error or the end, and the lexer always advances. */
 static void test_all_bytes(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Expressions: random ones are compiled and run in the kernel, and must give what an evaluation of the
- * checked tree gives here. */
+/* Random expressions are compiled and run in the kernel, and must give the same value as an evaluation of the
+ * checked tree in this process. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -159,7 +159,7 @@ static void expressions_are_as_in_c(void **state)
             if (random_below(4) == 0)
                 words[i] = (uint64_t)random_below(1000) << random_below(60);
         if (!testing_compile(&t, text_string(&text))) {
-            /* Warned-about constants such as x / 0 after folding are errors: another round has others. */
+            /* Some constants, such as x / 0 after folding, are errors: another round has other ones. */
             text_free(&text);
             testing_end(&t);
             continue;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lowering, tested by what its programs do in the kernel: expressions against an evaluation of the same tree
- * here, the rest by small scripts with known results. Everything that depends on how a program may run is
- * tested as a program that cannot be preempted and as one that may sleep. */
+/* Tests of lowering by what its programs do in the kernel, with small scripts whose results are known. What depends
+ * on how a program may run is tested both as a program that cannot be preempted and as one that may sleep. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -30,7 +29,7 @@ struct expected {
     int64_t value;
 };
 
-/* The script's keyless maps afterwards, in every mode. */
+/* Runs the script in every mode and compares its keyless maps. */
 static void expect_maps(const char *text, const struct expected *expected)
 {
     static struct testing t;
@@ -91,7 +90,7 @@ static void strings_compare_whole(void **state)
            " @d = \"argument ten\" == $s; @e = $s == comm; @f = $s != str(arg10); @g = $s == "
            "\"argument\\0ten\"; }",
            {"@a", 1}, {"@b", 0}, {"@c", 0}, {"@d", 1}, {"@e", 0}, {"@f", 0}, {"@g", 0});
-    /* Longer than what is compared word by word without a loop. */
+    /* Strings longer than those that are compared word by word without a loop. */
     EXPECT("BEGIN { $x = str(arg11->string, 400); $y = str(arg11->string, 300); @a = $x == $y; @b = $x == "
            "str(arg10, 400);"
            " @c = str(arg11->string) == $x; }",
@@ -225,7 +224,7 @@ static void aggregations(void **state)
         assert_int_equal(testing_word(&t, "@i", key), 1);
         testing_end(&t);
     }
-    /* Many CPUs are summed in a loop. */
+    /* The values of many CPUs are summed in a loop. */
     testing_init(&t);
     t.features.cpus = 33;
     compile_and_load(&t, PLAIN, "BEGIN { @n = count(); @m = @n; @b = max(4); @c = @b; }");
@@ -259,7 +258,7 @@ static void a_full_map_is_counted(void **state)
 
 /* ---- events ---- */
 
-static uint32_t record_length; /* of the last one */
+static uint32_t record_length; /* length of the last record */
 
 static const struct action *record_of(struct testing *t, uint8_t *record, uint32_t room)
 {
@@ -311,8 +310,8 @@ static void events_of_constant_size(void **state)
     }
 }
 
-/* One ring, one that is chosen, one that is looked up; records on the frame, reserved, and in scratch memory.
- */
+/* A single ring, a ring chosen by branches and a ring that is looked up; records on the frame, reserved records,
+ * and records in scratch memory. */
 static void every_number_of_cpus_has_its_rings(void **state)
 {
     NEED_KERNEL();
@@ -394,7 +393,7 @@ static void truncated_and_unreadable_text(void **state)
     }
 }
 
-/* Whatever stands in a record, a field is inside of it, and a string there has an end. */
+/* Whatever bytes a record holds, each field is found inside of it, and a string in it has an end. */
 static void senseless_records(void **state)
 {
     (void)state;
@@ -435,7 +434,7 @@ static void senseless_records(void **state)
     }
 }
 
-/* A page of a file that nobody has touched: only a program that may sleep gets at it. */
+/* The text lies in a page of a file that was never touched: only a program that may sleep can read it. */
 static void text_is_paged_in(void **state)
 {
     NEED_KERNEL();
@@ -516,7 +515,7 @@ static void exit_ends_the_program(void **state)
         assert_int_equal(testing_word(&t, "@b", NULL), 0);
         const struct action *action = record_of(&t, record, sizeof record);
         assert_string_equal(action->builtin->name, "exit");
-        /* Scratch memory was given back: the same again, more often than there are slots. */
+        /* The slot of scratch memory was released: the script runs more often than there are slots. */
         for (unsigned i = 0; i < 8; i++)
             run_all(&t);
         assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_SCRATCH), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For the tests of lowering: a small registry, a probe kind whose context is twelve words, and a loader that
- * is as small as it can be. A script is compiled as the real thing is, loaded, and run in the kernel by
- * BPF_PROG_TEST_RUN: as a raw tracepoint (not preemptible), or as a syscall program (which may sleep). */
+/* For the tests of lowering: a small registry, a probe kind whose context is twelve words, and a minimal loader. A
+ * script is compiled as by the real command, loaded, and run in the kernel by BPF_PROG_TEST_RUN: as a raw
+ * tracepoint (not preemptible), or as a syscall program (which may sleep). */
 #ifndef SPOOR_TESTS_LOWER_TESTING_H
 #define SPOOR_TESTS_LOWER_TESTING_H
 
@@ -80,7 +80,7 @@ static inline struct ir *lower_emit(struct lowering *l, struct node *node, struc
     return NULL;
 }
 
-/* texts(n): at most n texts of at most 16 bytes from testing_texts. */
+/* Lowers texts(n): at most n texts of at most 16 bytes from testing_texts. */
 static const char *const testing_texts[] = {"one", "",  "eight ..", "sixteen letters.", "seventeen letters",
                                             NULL,  "no"};
 
@@ -295,7 +295,7 @@ struct testing {
     struct features features;
     struct lower_options options;
     struct probe_context context;
-    const struct check_unit *unit; /* the first */
+    const struct check_unit *unit; /* the first unit */
     struct text dump;
     bool may_sleep, wants_dump;
     int maps[MAPS_MAX];
@@ -303,7 +303,7 @@ struct testing {
     unsigned ring_count;
     int programs[PROGRAMS_MAX];
     char log[1 << 16];
-    union { /* what the reader of records counted */
+    union { /* the counters of the reader of records */
         struct image_control control;
         char room[65536];
     } read;
@@ -391,7 +391,7 @@ static inline void testing_init(struct testing *t)
     argument_types[11] = type_pointer(&t->arena, testing_struct(&t->arena), SPACE_USER);
 }
 
-/* Whether the script compiled; then t->image has it. */
+/* Compiles the script into t->image. Returns whether that worked. */
 static inline bool testing_compile(struct testing *t, const char *text)
 {
     t->source = (struct source){"test", arena_strdup(&t->arena, text), strlen(text)};
@@ -438,7 +438,7 @@ static inline bool testing_compile(struct testing *t, const char *text)
     return true;
 }
 
-/* Task storage wants types: an int and an array of words. */
+/* Task storage needs types: creates BTF of an int and of an array of words, and returns its descriptor. */
 static inline int testing_btf(uint32_t bytes)
 {
     struct {
@@ -497,7 +497,7 @@ static inline int testing_create(struct testing *t, const struct image_map *map)
     return fd;
 }
 
-/* 0, or the kernel's answer; then t->log says why. */
+/* Returns 0, or the kernel's error; then t->log says why. */
 static inline int testing_load(struct testing *t)
 {
     for (size_t i = 0; i < t->image.map_count; i++) {
@@ -527,7 +527,8 @@ static inline int testing_load(struct testing *t)
                                .insn_cnt = program->count,
                                .license = (uintptr_t) "GPL",
                                .prog_flags = t->may_sleep ? BPF_F_SLEEPABLE : 0,
-                               .log_level = 4, /* what it cost; all of the log only after a refusal */
+                               /* the log has only the costs; the whole log is written after a refusal */
+                               .log_level = 4,
                                .log_buf = (uintptr_t)t->log,
                                .log_size = sizeof t->log};
         if (!btf_write(&t->arena, program, &blob)) {
@@ -583,7 +584,7 @@ static inline int testing_lookup(struct testing *t, const char *name, const void
     return testing_bpf(BPF_MAP_LOOKUP_ELEM, &attr);
 }
 
-/* The first word of an element; summed over CPUs where the map is per CPU. 0 when it is missing. */
+/* Returns the first word of an element, summed over the CPUs if the map is per CPU; 0 if there is no such element. */
 static inline int64_t testing_word(struct testing *t, const char *name, const void *key)
 {
     int index = testing_map(t, name);
@@ -613,7 +614,7 @@ static inline uint64_t testing_runtime_errors(struct testing *t, enum runtime_er
     return sum;
 }
 
-/* The first record of any ring to `record`; its length, 0 when there is none. */
+/* Copies the first record of any ring to `record` and returns its length, 0 if there is none. */
 static inline uint32_t testing_record(struct testing *t, uint8_t *record, uint32_t room)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -713,7 +714,7 @@ static inline void testing_find_kernel(void)
     testing_has_kernel = testing_available();
 }
 
-/* First thing in a test. */
+/* Stands first in a test: skips it where programs cannot be loaded. */
 #define NEED_KERNEL()                                                                                        \
     do {                                                                                                     \
         (void)state;                                                                                         \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instructions as the assembler writes them, and bytes at random. */
+/* Tests of the decoder of moves: instructions as the assembler writes them, and random bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,9 +56,9 @@ static void test_forms(void **state)
         {"\x66\x89\x80\x78\x56\x34\x12", 7, 2, {REGISTER, "rax", 0}, {MEMORY, "rax", 0x12345678}},
         /* mov 0x404020,%eax */
         {"\x8b\x04\x25\x20\x40\x40\x00", 7, 4, {STATIC, NULL, 0x404020}, {REGISTER, "rax", 0}},
-        /* mov (%rax,%rbx,8),%rcx: from somewhere */
+        /* mov (%rax,%rbx,8),%rcx: the source is not described */
         {"\x48\x8b\x0c\xd8", 4, 8, {NOWHERE, NULL, 0}, {REGISTER, "rcx", 0}},
-        /* lea 0x10(%rax),%rdi: computed */
+        /* lea 0x10(%rax),%rdi: the source is computed */
         {"\x48\x8d\x78\x10", 4, 8, {NOWHERE, NULL, 0}, {REGISTER, "rdi", 0}},
         /* movzbl 0x3(%rsi),%eax */
         {"\x0f\xb6\x46\x03", 4, 4, {NOWHERE, NULL, 0}, {REGISTER, "rax", 0}},

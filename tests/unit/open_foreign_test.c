@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening what others own: what a path means below a root, and what is refused; by openat2, and by the walk
- * where a filter refuses that. */
+/* Tests of opening files that other users control: where a path leads below a root, and what is refused; with
+ * openat2, and with the walk that is used where a filter refuses openat2. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -50,7 +50,7 @@ static int make(void **state)
     put("etc/passwd", "inside");
     put("usr/lib/one", "one");
     link_to("usr/lib", "lib");              /* to a directory */
-    link_to("/etc/passwd", "usr/absolute"); /* counts from the root */
+    link_to("/etc/passwd", "usr/absolute"); /* an absolute link starts at the root */
     link_to("../../../../etc/passwd", "usr/above");
     link_to("../absolute", "usr/lib/chain");
     link_to("loop", "loop");
@@ -69,7 +69,7 @@ static int unmake(void **state)
     return system(command);
 }
 
-/* The text of a file found below the root, or "" and what it answered. */
+/* Returns the text of a file found below the root, or "" and the error in *answer. */
 static const char *text_of(const char *path, int *answer)
 {
     static char text[32];
@@ -95,7 +95,7 @@ static const struct {
     {"/../../etc/./passwd", "inside", 0},
     {"//usr//lib/one", "one", 0},
     {"/lib/one", "one", 0},
-    {"/lib/../lib/one", "one", 0}, /* ".." behind a link is of what it leads to: /usr */
+    {"/lib/../lib/one", "one", 0}, /* ".." behind a link is the parent of the link's target: /usr */
     {"/lib/../../etc/passwd", "inside", 0},
     {"/usr/absolute", "inside", 0},
     {"/usr/above", "inside", 0},
@@ -105,7 +105,7 @@ static const struct {
     {"/usr/out", "", -ENOENT}, /* there is no /proc/self below this root */
     {"/nowhere/at/all", "", -ENOENT},
     {"/etc/passwd/more", "", -ENOTDIR},
-    {"/etc/passwd/", "", -EISDIR}, /* as is asked */
+    {"/etc/passwd/", "", -EISDIR}, /* the slash at the end asks for a directory */
     {"", "", -ENOENT},
     {"/", "", -EISDIR},
     {"/usr", "", -EISDIR},
@@ -124,7 +124,7 @@ static int wrong_places(void)
                places[i].answer);
         wrong++;
     }
-    /* What /proc calls a link leads out of every root. */
+    /* Links of /proc may lead out of every root. */
     const int outside = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     const int answer = foreign_find_in_root(outside, "/proc/self/root/etc/passwd");
     if (answer != -ELOOP)
@@ -139,7 +139,7 @@ static void test_below_a_root(void **state)
     assert_int_equal(wrong_places(), 0);
 }
 
-/* In a child that may not call openat2 any more. */
+/* Runs the same checks in a child that may not call openat2 any more. */
 static int wrong_places_without(uint32_t refusal)
 {
     const pid_t child = fork();
@@ -185,7 +185,7 @@ static void test_under_a_process(void **state)
     assert_true(file >= 0);
     assert_int_equal(foreign_check(file, FOREIGN_INODE | FOREIGN_OWNER, &expected), 0);
     close(file);
-    /* A directory is looked into as it was found, and a link in it counts from the process's root. */
+    /* A directory stays the one that was found, and an absolute link in it starts at the process's root. */
     snprintf(path, sizeof path, "/proc/%d/root%s/usr/lib", (int)getpid(), root);
     const int directory = foreign_open_directory(path);
     assert_true(directory >= 0);
@@ -201,7 +201,7 @@ static void test_under_a_process(void **state)
     assert_int_equal(foreign_root_length("/proc/self/root/etc", NULL), 0);
 }
 
-/* What was found stays what it was, whatever has its name now. */
+/* An opened file stays the same file, whatever has its name later. */
 static void test_exchanged(void **state)
 {
     (void)state;

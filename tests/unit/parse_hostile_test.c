@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hostile texts for the parser: deep, long, flooding, damaged. Nothing crashes or reads too far, everything
- * ends, in a time that grows with the text and no faster. */
+/* Hostile texts for the parser: deep, long, flooding, damaged. Nothing crashes or reads too far, and everything
+ * ends in time linear in the text's length. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ struct parsed {
     struct arena arena;
     struct diagnostics diagnostics;
     struct source source;
-    char *memory; /* of exactly the text's size, so that ASan sees every read too far */
+    char *memory; /* allocated with exactly the text's size, so that ASan sees a read behind it */
     struct parameters parameters;
     struct script *script;
 };
@@ -55,7 +55,8 @@ static void expect_clean(const struct parsed *parsed)
     text_free(&text);
 }
 
-/* prefix, then a piece many times, then a suffix: nothing crashes, everything ends, and in a short time. */
+/* Parses the prefix, then the piece many times, then the suffix: nothing crashes, and everything ends in a short
+ * time. */
 static void hostile(const char *prefix, const char *piece, size_t times, const char *suffix, bool is_wrong)
 {
     struct text text = {0};
@@ -73,7 +74,7 @@ static void hostile(const char *prefix, const char *piece, size_t times, const c
     if (end.tv_sec - start.tv_sec > 5)
         fail_msg("%s %zu * %s %s: too slow", prefix, times, piece, suffix);
     struct text out = {0};
-    script_print(&out, parsed->script); /* walks whatever tree there is */
+    script_print(&out, parsed->script); /* walks the tree, however broken */
     text_free(&out);
     release(parsed);
     text_free(&text);
@@ -166,7 +167,7 @@ static void test_refused_texts(void **state)
     free(large);
 }
 
-/* Every prefix of a script with a bit of everything, and that script with each byte changed. */
+/* Every prefix of a script that uses a bit of everything, and that script with each byte changed. */
 static void test_damaged_scripts(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Trees of every production, places, attach points, errors and what is parsed behind them.
+/* Tests of the parser: trees of every production, positions, attach points, errors, and what is parsed behind them.
  * Trees are compared as one line: `(binary + (integer 1) (name pid))`. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ struct parsed {
     struct arena arena;
     struct diagnostics diagnostics;
     struct source source;
-    char *memory; /* of exactly the text's size, so that ASan sees every read too far */
+    char *memory; /* allocated with exactly the text's size, so that ASan sees a read behind it */
     struct parameters parameters;
     struct script *script;
 };
@@ -46,7 +46,7 @@ static void release(struct parsed *parsed)
     free(parsed);
 }
 
-/* The lines of node_print, indented by two, to one line with parentheses. */
+/* Folds the lines of node_print, indented by two, into one line with parentheses. */
 static void fold_lines(struct text *out, const char *lines)
 {
     int depth = -1;
@@ -83,7 +83,7 @@ static void expect_clean(const struct parsed *parsed)
     text_free(&text);
 }
 
-/* A statement alone in a block. */
+/* Compares the tree of a statement that stands alone in a block. */
 static void expect_statement(const char *statement, const char *tree)
 {
     struct text text = {0};
@@ -207,7 +207,7 @@ static void test_precedence(void **state)
     expect_expression("(1 + 2) * 3", "(binary * (binary + (integer 1) (integer 2)) (integer 3))");
     expect_expression("1 - 2 - 3", "(binary - (binary - (integer 1) (integer 2)) (integer 3))");
     expect_expression("8 / 4 % 3", "(binary % (binary / (integer 8) (integer 4)) (integer 3))");
-    /* One of each level, from the loosest to the tightest, nests to the right; reversed, to the left. */
+    /* One operator of each level: from the loosest to the tightest they nest to the right; reversed, to the left. */
     expect_expression(
         "$a || $b && $c | $d ^ $e & $f == $g < $h << $i + $j * $k",
         "(binary || (variable $a) (binary && (variable $b) (binary | (variable $c) (binary ^ "
@@ -264,7 +264,7 @@ static void test_casts(void **state)
     expect_expression("(size_t)(1)", "(cast size_t (integer 1))");
     expect_expression("(size_t *)-1", "(cast size_t * (unary - (integer 1)))");
     expect_expression("(string)args.x", "(cast string (field .x (name args)))");
-    /* No casts: what follows is a binary operator, or nothing. */
+    /* These are no casts: what follows is a binary operator, or nothing. */
     expect_expression("(pid)", "(name pid)");
     expect_expression("(pid) - 1", "(binary - (name pid) (integer 1))");
     expect_expression("(pid) * 2", "(binary * (name pid) (integer 2))");
@@ -415,7 +415,8 @@ static void test_spans(void **state)
     release(parsed);
 }
 
-/* All attach points of a script: pieces joined by |, points by spaces, blocks by ;, and P for a predicate. */
+/* Compares all attach points of a script: pieces are joined by |, points by spaces, blocks by ;, and P stands for a
+ * predicate. */
 static void expect_points(const char *text, size_t count, const char *const *values, const char *points)
 {
     struct parsed *parsed = parse_bytes(text, strlen(text), count, values);

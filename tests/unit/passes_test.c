@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each pass removes, and what it must leave alone. That the passes keep a program's meaning is tested
- * with random programs in ir_test and emit_test. */
+/* Tests of what each pass removes, and of what it must leave alone. That the passes keep a program's meaning is
+ * tested with random programs in ir_test and emit_test. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@ static struct ir *input(struct ir_builder *b, int32_t offset)
     return ir_load(b, ir_context(b), offset, 8, false);
 }
 
-/* The value that the function returns, once it is a single block. */
+/* Returns `value` from the function, optimises it, and gives the value that the single remaining block returns. */
 static struct ir *optimised_result(struct ir_builder *b, struct ir *value)
 {
     ir_return(b, value);
@@ -164,7 +164,7 @@ static void loads_are_forwarded(void **state)
     assert_int_equal(result->op, IR_ADD);
     assert_ptr_equal(ir_resolve(result->a), x);
     assert_true(ir_is_constant(result->b, 3));
-    assert_int_equal(count_op(b.function, IR_STORE), 0); /* nobody reads the frame any more */
+    assert_int_equal(count_op(b.function, IR_STORE), 0); /* the frame is not read any more */
     assert_int_equal(count_op(b.function, IR_FRAME), 0);
 }
 
@@ -178,9 +178,9 @@ static void loads_are_not_forwarded_past_writes(void **state)
     struct ir *sum = ir_binary(&b, IR_ADD, ir_load(&b, frame, 0, 8, false), ir_load(&b, other, 0, 8, false));
     optimised_result(&b, sum);
     assert_int_equal(count_op(b.function, IR_STORE), 0); /* the helper fills it, with zeros if it fails */
-    assert_int_equal(count_op(b.function, IR_LOAD), 2);  /* frame and input */
+    assert_int_equal(count_op(b.function, IR_LOAD), 2);  /* one load of the frame, one of the input */
 
-    /* A narrower store changes part of it. */
+    /* A narrower store changes part of the word. */
     b = builder_new(*state, &features_all);
     frame = ir_frame(&b, 8);
     ir_store(&b, frame, 0, 8, input(&b, 0));
@@ -189,7 +189,8 @@ static void loads_are_not_forwarded_past_writes(void **state)
     assert_int_equal(count_op(b.function, IR_STORE), 2);
     assert_int_equal(count_op(b.function, IR_LOAD), 2);
 
-    /* A pointer that might point to it: the frame's address was stored where others find it. */
+    /* A store through a pointer that might point to the frame: the frame's address was stored where it can be
+     * loaded again. */
     b = builder_new(*state, &features_all);
     frame = ir_frame(&b, 8);
     struct ir *holder = ir_frame(&b, 8);
@@ -209,7 +210,7 @@ static void volatile_loads_are_not_merged(void **state)
     for (unsigned i = 0; i < 4; i++) {
         struct ir *load = ir_load(&b, flag, 0, 4, false);
         load->is_volatile = true;
-        if (i) /* nobody uses the first */
+        if (i) /* the first load's value is not used */
             sum = ir_binary(&b, IR_ADD, sum, load);
     }
     optimised_result(&b, sum);
@@ -224,7 +225,7 @@ static struct ir *look_up(struct ir_builder *b, uint32_t map, struct ir *key)
     return ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, map), frame);
 }
 
-/* Two look-ups, with something between. */
+/* Returns how many of two look-ups remain when the chosen instruction stands between them. */
 static unsigned look_ups_with(struct arena *arena, unsigned between)
 {
     struct ir_builder b = builder_new(arena, &features_all);
@@ -260,7 +261,7 @@ static void key_changed_in_place_is_another_key(void **state)
 {
     struct ir_builder b = builder_new(*state, &features_all);
     struct ir *key = ir_frame(&b, 8);
-    ir_call(&b, BPF_FUNC_get_current_comm, 2, key, ir_constant(&b, 8)); /* content not known */
+    ir_call(&b, BPF_FUNC_get_current_comm, 2, key, ir_constant(&b, 8)); /* the key's content is not known */
     struct ir *x = ir_call(&b, BPF_FUNC_map_lookup_elem, 2, ir_map(&b, 1), key);
     struct ir *y = ir_call(&b, BPF_FUNC_map_lookup_elem, 2, ir_map(&b, 1), key);
     ir_store(&b, key, 0, 1, input(&b, 0));
@@ -363,7 +364,7 @@ static void ranges_remove_masks(void **state)
     assert_ptr_equal(optimised_result(&b, mask), mask);
 }
 
-/* The verifier does not know what a division leaves: the mask is for it. */
+/* The verifier does not know the range of a division's result: the mask is there for the verifier and stays. */
 static void bounds_for_the_kernel_stay(void **state)
 {
     struct ir_builder b = builder_new(*state, &features_all);
@@ -373,7 +374,7 @@ static void bounds_for_the_kernel_stay(void **state)
     optimised_result(&b, ir_constant(&b, 0));
     assert_int_equal(count_op(b.function, IR_AND), 1);
 
-    /* The same for a check, and for an offset into a map's value. */
+    /* So does a comparison that bounds an offset into a map's value. */
     b = builder_new(*state, &features_all);
     struct ir *offset = ir_binary_constant(&b, IR_UDIV, ir_load(&b, ir_context(&b), 0, 1, false), 3);
     struct diamond d = diamond(&b, ir_binary_constant(&b, IR_ULT, offset, 128));
@@ -389,7 +390,7 @@ static void dead_code_goes(void **state)
 {
     struct ir_builder b = builder_new(*state, &features_all);
     ir_binary(&b, IR_ADD, input(&b, 0), ir_call(&b, BPF_FUNC_ktime_get_boot_ns, 0));
-    look_up(&b, 1, input(&b, 8)); /* removable, and then its key */
+    look_up(&b, 1, input(&b, 8)); /* the look-up is removable, and then its key is */
     ir_call(&b, BPF_FUNC_map_delete_elem, 2, ir_map(&b, 2), ir_frame(&b, 8));
     optimised_result(&b, ir_constant(&b, 0));
     assert_int_equal(count_op(b.function, IR_CALL), 1);
@@ -419,7 +420,7 @@ static void loop_that_counts_for_nobody_keeps_its_end(void **state)
     ir_enter(&b, after);
     ir_return(&b, ir_constant(&b, 0));
     optimise(&b);
-    assert_int_equal(count_op(b.function, IR_PHI), 1); /* i; the other fed only itself */
+    assert_int_equal(count_op(b.function, IR_PHI), 1); /* the one of i; the other variable fed only itself */
     assert_int_equal(count_op(b.function, IR_BRANCH), 1);
 }
 
@@ -436,10 +437,10 @@ static void blocks_that_do_the_same_are_one(void **state)
     struct diamond second = diamond(&b, ir_binary_constant(&b, IR_UGT, input(&b, 8), 3));
     ir_enter(&b, second.yes);
     ir_atomic_add(&b, ir_map_value(&b, 0, 16), 0, 8,
-                  ir_constant(&b, 1)); /* an address and a constant of its own */
+                  ir_constant(&b, 1)); /* computed by instructions of its own */
     ir_jump(&b, end);
     ir_enter(&b, second.no);
-    ir_atomic_add(&b, ir_map_value(&b, 0, 24), 0, 8, ir_constant(&b, 1)); /* another counter */
+    ir_atomic_add(&b, ir_map_value(&b, 0, 24), 0, 8, ir_constant(&b, 1)); /* a different counter */
     ir_jump(&b, end);
     ir_seal(&b, end);
     ir_enter(&b, end);
@@ -450,7 +451,7 @@ static void blocks_that_do_the_same_are_one(void **state)
     assert_int_equal(count_op(b.function, IR_RETURN), 1);
 }
 
-/* The same, but the place where both meet gets something else from each. */
+/* The blocks do the same, but the block where they meet takes a different value from each. */
 static void blocks_that_give_something_else_stay(void **state)
 {
     struct ir_builder b = builder_new(*state, &features_all);
@@ -483,7 +484,7 @@ static void ends_are_shared(void **state)
     assert_int_equal(count_op(b.function, IR_RETURN), 1);
 }
 
-/* $x = @m[k]; if ($x) { … $x … }: absent is known to be 0. */
+/* $x = @m[k]; if ($x) { … $x … }: where the key is absent, $x is known to be 0 and is not tested again. */
 static void absent_is_not_asked_again(void **state)
 {
     struct ir_builder b = builder_new(*state, &features_all);
@@ -535,7 +536,7 @@ static unsigned loads_behind_a_meeting(void *arena, bool overwritten)
 
 static void what_was_known_holds_where_ways_meet(void **state)
 {
-    assert_int_equal(loads_behind_a_meeting(*state, false), 2); /* the input, the frame */
+    assert_int_equal(loads_behind_a_meeting(*state, false), 2); /* one load of the input, one of the frame */
     assert_int_equal(loads_behind_a_meeting(*state, true), 3);
 }
 
@@ -546,12 +547,12 @@ static void stores_that_nobody_sees_go(void **state)
     ir_zero(&b, frame, 0, 16);
     ir_call(&b, BPF_FUNC_probe_read_kernel, 3, frame, ir_constant(&b, 16), x);
     ir_call(&b, BPF_FUNC_map_delete_elem, 2, ir_map(&b, 1), frame);
-    ir_store(&b, frame, 8, 8, x); /* after the last look at it */
+    ir_store(&b, frame, 8, 8, x); /* after the last read of the frame */
     ir_return(&b, ir_constant(&b, 0));
     optimise(&b);
     assert_int_equal(count_op(b.function, IR_STORE), 0);
 
-    /* Older kernels leave what follows the name as it was. */
+    /* Older kernels do not clear the bytes after the name. */
     struct features old = features_all;
     old.signed_division = false;
     for (int is_old = 0; is_old < 2; is_old++) {
@@ -565,7 +566,8 @@ static void stores_that_nobody_sees_go(void **state)
         assert_int_equal(count_op(b.function, IR_STORE), is_old ? 2 : 0);
     }
 
-    /* Only a part is filled; a text may leave the rest as it was. */
+    /* The first helper fills only a part of the frame, and reading a string may leave the bytes after it
+     * unchanged. */
     b = builder_new(*state, &features_all);
     frame = ir_frame(&b, 16), x = input(&b, 0);
     ir_zero(&b, frame, 0, 16);
@@ -578,7 +580,7 @@ static void stores_that_nobody_sees_go(void **state)
     optimise(&b);
     assert_int_equal(count_op(b.function, IR_STORE), 3);
 
-    /* One way reads what was stored before both parted. */
+    /* One branch reads what was stored before the branches parted. */
     b = builder_new(*state, &features_all);
     frame = ir_frame(&b, 8);
     ir_store_constant(&b, frame, 0, 8, 1);
@@ -606,7 +608,7 @@ static void part_of_a_zero_word_is_known_whole(void **state)
     assert_int_equal(count_op(b.function, IR_STORE), 0);
 }
 
-/* Two ways that end alike, but for what they begin with. */
+/* Two branches that differ only in their first store: the rest is emitted once. */
 static void ends_of_blocks_are_shared(void **state)
 {
     struct ir_builder b = builder_new(*state, &features_all);
@@ -630,7 +632,8 @@ static void ends_of_blocks_are_shared(void **state)
     assert_int_equal(count_op(b.function, IR_STORE), 5);
 }
 
-/* What a way made for itself does not leave it, and what is chosen by the way stays a choice. */
+/* A store of a value that the branch itself computed is not moved out of the branch, and a value that depends on
+ * the branch stays a choice. */
 static void ends_that_differ_are_not_shared(void **state)
 {
     struct ir_builder b = builder_new(*state, &features_all);
@@ -655,7 +658,8 @@ static void ends_that_differ_are_not_shared(void **state)
     assert_int_equal(count_op(b.function, IR_CALL), 2);
 }
 
-/* A loop that leaves a word alone lets it be known; one that may write it does not. */
+/* After a loop that does not write a word, the word's value is still known; after one that may write it, it is
+ * not. */
 static void facts_hold_through_loops_that_keep_them(void **state)
 {
     for (unsigned writes = 0; writes < 2; writes++) {

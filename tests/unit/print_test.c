@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* src/print/value and map in text: every kind of value, the order of maps, the examples of the language's
+/* Tests of src/print/value and map as text: every kind of value, the order of maps, the examples of the language's
  * reference, and types and bytes that lie. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Names for numbers, as a session would have them. */
+/* ---- names for numbers, as a session has them ---- */
 
 static bool kernel_symbol(void *owner, uint64_t address, struct print_symbol *out)
 {
@@ -235,7 +235,7 @@ static void stacks(void **state)
     struct type kernel = {.kind = TYPE_KSTACK, .size = 8}, user = {.kind = TYPE_USTACK, .size = 16};
     assert_value(&kernel, WORDS(7), "\n        vfs_read+1\n        0x10\n");
     assert_value(&user, WORDS(7, 42), "\n        main+3\n        0x2000\n        0x10\n");
-    assert_value(&kernel, WORDS(0), "\n"); /* in user mode there is none */
+    assert_value(&kernel, WORDS(0), "\n"); /* in user mode the kernel's stack is empty */
     assert_value(&user, WORDS(0, 42), "\n        <unwind failure>\n");
     assert_value(&user, WORDS(8, 42), "\n        <unwind failure>\n");
     kernel.stack_mode = user.stack_mode = STACK_PERF;
@@ -330,7 +330,7 @@ static void sums_over_cpus(void **state)
     assert_int_equal(aggregation_sum_row(WORDS(4, 5), 2), 9);
 }
 
-/* Maps. */
+/* ---- maps ---- */
 
 static const char *map_text(const char *map_name, const struct type *key, const struct type *value,
                             const struct map_entry *entries, size_t count, size_t top, uint64_t divisor)
@@ -401,7 +401,7 @@ static void other_maps_by_key(void **state)
     struct map_entry tuples[] = {{keys[0], WORDS(1, 2)}, {keys[1], WORDS(1, 3)}, {keys[2], WORDS(1, 4)}};
     assert_string_equal(map_text("@t", key, value, tuples, 3, 0, 0),
                         "@t[0, z]: (1, 3)\n@t[1, a]: (1, 4)\n@t[1, b]: (1, 2)\n");
-    /* Equal values: by key. */
+    /* Elements with equal values are ordered by key. */
     struct map_entry equal[] = {{WORDS(9), WORDS(1)}, {WORDS(2), WORDS(1)}};
     assert_string_equal(map_text("@c", &type_i64, aggregation(&aggregation_kind_count, NULL), equal, 2, 0, 0),
                         "@c[2]: 1\n@c[9]: 1\n");
@@ -444,7 +444,7 @@ static void histogram_maps(void **state)
                         "[8, 16)                1 |@@@@@@@@@@@@@@@@@@@@@@@@@@                          |\n"
                         "\n");
     assert_string_equal(map_text("@h", &type_i64, &hist, rows, 3, 1, 10), "@h[0]:\n\n");
-    /* A row that does not exist. */
+    /* A bucket that no histogram has is not printed. */
     assert_string_equal(map_text("@h", &type_i64, &hist, rows + 3, 1, 0, 0), "@h[2]:\n\n");
     uint64_t linear_key[2] = {1, big};
     struct map_entry one = {linear_key, WORDS(1)};
@@ -474,7 +474,7 @@ static void records_as_text(void **state)
     assert_string_equal(text_string(&text), "12:00\n5\n(1, false)\n\n        vfs_read+1\n        0x10\n\n");
 }
 
-/* Types that a hostile file could describe: nothing is read outside of the value, and every walk ends. */
+/* Types that a hostile file could describe: nothing outside of the value is read, and every walk ends. */
 static void hostile_types(void **state)
 {
     (void)state;

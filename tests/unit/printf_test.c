@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* src/print/format: parsing of formats, every conversion, flag, width and length. */
+/* Tests of src/print/format: parsing of formats, every conversion, flag, width and length. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -128,7 +128,7 @@ static void integers(void **state)
     assert_print("%*d", integer(&type_i8, 5), "5");
 }
 
-/* Whatever C's printf can do with the same flags must come out the same. */
+/* Compares with C's printf everything that it can do, too, with the same flags. */
 static void agrees_with_c(void **state)
 {
     (void)state;
@@ -220,7 +220,7 @@ static void what_is_no_conversion_is_text(void **state)
         assert_string_equal(print(texts[i], NULL, 0), printed[i]);
         assert_int_equal(parse(texts[i])->arguments, 0);
     }
-    /* A NUL in the format is a character. */
+    /* A NUL in the format is an ordinary character. */
     struct printer printer = {.out = &text};
     text_clear(&text);
     format_print(&printer, format_parse(&arena, "a\0%%b", 5), NULL, 0);

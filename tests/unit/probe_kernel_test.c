@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Probe kinds of the kernel, and lists, without attaching. What the running kernel does not have or does not
- * let us read is skipped, and that is said. */
+/* Tests of the kernel's probe kinds and of lists, without attaching. What the running kernel does not have, or does
+ * not let this process read, is skipped with a message. */
 #include "probe_testing.h"
 
 #include "bpf/lower/lower.h"
@@ -45,7 +45,7 @@ static void test_tracepoint_syscalls(void **state)
         teardown(&f);
         return;
     }
-    /* many: one program on the hook that all pass */
+    /* many events: one program on the hook that all system calls pass */
     assert_int_equal(plan(&f, "tracepoint:syscalls:sys_enter_*", &uses), 1);
     const struct probe_variant *variant = &f.variants.items[0];
     assert_int_equal(((const struct tracepoint_detail *)variant->detail)->method, TRACEPOINT_DISPATCH);
@@ -60,16 +60,16 @@ static void test_tracepoint_syscalls(void **state)
     assert_int_equal(f.variants.items[0].context.program_type, BPF_PROG_TYPE_RAW_TRACEPOINT);
     f.environment.features.tp_btf = true;
     assert_int_equal(plan(&f, "tracepoint:syscalls:sys_*", &uses), 2);
-    /* one: its perf tracepoint */
+    /* one event: its own perf tracepoint */
     assert_int_equal(plan(&f, "tracepoint:syscalls:sys_enter_openat", &uses), 1);
     variant = &f.variants.items[0];
     assert_int_equal(((const struct tracepoint_detail *)variant->detail)->method, TRACEPOINT_PERF);
     assert_int_equal(variant->context.program_type, BPF_PROG_TYPE_TRACEPOINT);
-    /* return values: all alike */
+    /* return values: the same in all events */
     uses.args = true;
     uses.fields = ret;
     assert_int_equal(plan(&f, "tracepoint:syscalls:sys_exit_*", &uses), 1);
-    /* a field that some have, at some places: what lacks it is left out, and that is said */
+    /* a field that some events have, at different offsets: the events without it are left out, with a warning */
     uses.fields = fd;
     f.diagnostics.count = 0;
     size_t variants = plan(&f, "tracepoint:syscalls:sys_enter_*", &uses);
@@ -114,7 +114,7 @@ static void test_tracepoint_ways(void **state)
     assert_int_equal(found.type->kind, TYPE_POINTER);
     assert_int_equal(found.type->space, SPACE_KERNEL);
     assert_int_equal(found.type->target->size, 1);
-    /* a missing field of a named event stays for the checker to explain */
+    /* a field that is missing in a named event is left for the checker to explain */
     static const char *const wrong[] = {"nothing", NULL};
     uses.fields = wrong;
     assert_int_equal(plan(&f, "tracepoint:sched:sched_switch", &uses), 1);
@@ -175,7 +175,7 @@ static void test_kprobe(void **state)
     error_of(&f, "kretprobe:vfs_read+4", NULL);
     size_t count = count_sites(&f, "kprobe:vfs_*");
     assert_true(count > 20);
-    /* cookies of a multi link, addresses, or one by one */
+    /* sites are told apart by the cookies of a multi link, by addresses, or by one program each */
     assert_int_equal(plan(&f, "kprobe:vfs_*", &uses), 1);
     assert_int_equal(f.variants.items[0].context.expected_attach_type, BPF_TRACE_KPROBE_MULTI);
     f.environment.features.kprobe_multi = false;
@@ -194,7 +194,7 @@ static void test_kprobe(void **state)
 
 /* ---- programs ---- */
 
-/* Compiles a one-block script for whatever it expands to; the IR of all its programs. */
+/* Compiles a script of one block, whatever its attach points expand to. Returns the IR of all its programs. */
 static const char *compile(struct fixture *f, const char *text, struct image *image)
 {
     struct source *source = arena_new(&f->arena, struct source);
@@ -269,7 +269,7 @@ static void test_kprobe_program(void **state)
     const char *ir = compile(&f, "kprobe:vfs_* { @[func, probe] = count(); @a = sum(arg0); }", &image);
     assert_non_null(strstr(ir, "get_attach_cookie"));
     assert_int_equal(image.programs[0].expected_attach_type, BPF_TRACE_KPROBE_MULTI);
-    /* no cookies: a tree over the functions' addresses, which finds any of n in log n comparisons */
+    /* without cookies, a tree over the functions' addresses finds any of n in log n comparisons */
     f.environment.features.kprobe_multi = f.environment.features.perf_link = false;
     size_t count = count_sites(&f, "kprobe:vfs_*");
     ir = compile(&f, "kprobe:vfs_* { @[func] = count(); }", &image);
@@ -280,7 +280,7 @@ static void test_kprobe_program(void **state)
     teardown(&f);
 }
 
-/* The gate's table: each system call's word is its site's index + 1. */
+/* Each system call's word in the table of the gate is its site's index + 1, or 0. */
 static void test_syscall_program(void **state)
 {
     struct fixture f;
@@ -317,7 +317,7 @@ struct collected {
     struct arena *arena;
     char **names;
     size_t count, room;
-    const char *details; /* of the last */
+    const char *details; /* details of the last name */
     bool unsorted;
 };
 
@@ -379,7 +379,7 @@ static void test_list_patterns(void **state)
         list(&f, "tracepoint:syscalls:sys_enter_openat", true, &found);
         assert_string_equal(found.details, "    int __syscall_nr\n    int dfd\n    const char * filename\n"
                                            "    int flags\n    umode_t mode\n");
-        /* as many as the kernel says */
+        /* as many as the kernel lists */
         struct text events = {0};
         assert_int_equal(tracefs_read(f.environment.tracefs, "available_events", &events), 0);
         size_t lines = 0;

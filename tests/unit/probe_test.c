@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Probe kinds without attaching: what attach points expand to, how sites are grouped, and what is said about
- * mistakes; names, timers, counters, and probes in programs. Files are real ones of the machine; a test whose
- * file is missing says so and skips. */
+/* Tests of the probe kinds without attaching: what attach points expand to, how sites are grouped, and how mistakes
+ * are reported; names, timers, counters, and probes in programs. The files are real ones of the machine; a test
+ * whose file is missing says so and skips. */
 #include "probe_testing.h"
 
 /* ---- names ---- */
@@ -149,7 +149,7 @@ static void test_uprobe_names(void **state)
     assert_int_equal(expand(&f, "uprobe:/bin/bash:readline+4", &sites, NULL), 0);
     assert_int_equal(((const struct user_site *)sites.items[0].detail)->offset, offset + 4);
     assert_string_equal(sites.items[0].function, "readline");
-    /* a command of PATH and a library by its name */
+    /* a command found in PATH, and a library found by its name */
     assert_int_equal(expand(&f, "u:bash:readline", &sites, NULL), 0);
     assert_int_equal(expand(&f, "ur:libc:malloc", &sites, NULL), 0);
     assert_non_null(strstr(sites.items[0].name, "libc.so"));
@@ -193,7 +193,7 @@ static void test_uprobe_patterns(void **state)
     assert_true(sites.count > 50);
     for (size_t i = 0; i < sites.count; i++) {
         assert_int_equal(strncmp(sites.items[i].function, "rl_", 3), 0);
-        for (size_t j = 0; j < i; j++) /* no function twice under two names */
+        for (size_t j = 0; j < i; j++) /* no function appears twice under two names */
             assert_int_not_equal(((const struct user_site *)sites.items[i].detail)->offset,
                                  ((const struct user_site *)sites.items[j].detail)->offset);
     }
@@ -206,7 +206,7 @@ static void test_uprobe_patterns(void **state)
     assert_int_equal(plan(&f, "uprobe:/bin/bash:rl_*", &uses), count);
     assert_string_equal(f.variants.items[0].context.site_function, f.variants.items[0].sites[0].function);
     f.environment.features.attach_cookie = true;
-    /* a pattern over paths passes over what is no ELF file */
+    /* a pattern of paths skips files that are not ELF */
     assert_true(count_sites(&f, "uprobe:/bin/bas*:readline") == 1);
     assert_true(count_sites(&f, "uprobe:/usr/lib/*/libc.so*:malloc") >= 1);
     teardown(&f);
@@ -322,7 +322,7 @@ static void test_usdt_grouping(void **state)
         return;
     setup(&f);
     const char *done = arena_printf(&f.arena, "usdt:%s:query__rewrite__done", postgres);
-    /* nobody reads arguments: one program */
+    /* no argument is read: one program suffices */
     assert_int_equal(plan(&f, done, &uses), 1);
     assert_int_equal(f.variants.items[0].count, 3);
     assert_int_equal(f.variants.items[0].context.site_count, 1); /* one name */
@@ -331,7 +331,7 @@ static void test_usdt_grouping(void **state)
     assert_int_equal(f.variants.items[0].count, 6);
     assert_int_equal(f.variants.items[0].context.site_count, 2);
     assert_string_not_equal(f.variants.items[0].sites[0].name, f.variants.items[0].sites[1].name);
-    /* three sites: %rbx, %r12, %rbx */
+    /* the argument is in %rbx, %r12 and %rbx at the three sites */
     uses.arguments = 1;
     assert_int_equal(plan(&f, done, &uses), 2);
     assert_int_equal(f.variants.items[0].count + f.variants.items[1].count, 3);
@@ -343,7 +343,7 @@ static void test_usdt_grouping(void **state)
         assert_non_null(context->args_missing);
         assert_true(context->may_sleep);
     }
-    /* an argument that lies at an address relative to the instruction */
+    /* an argument in memory, at an address relative to the instruction */
     uses.arguments = 1;
     assert_int_equal(plan(&f, arena_printf(&f.arena, "usdt:%s:checkpoint__done", postgres), &uses), 1);
     assert_int_equal(f.variants.items[0].context.arguments[0]->size, 4);

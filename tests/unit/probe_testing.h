@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of src/probe share: an environment where the host can do everything, and attach points
- * expanded and planned from their text. */
+/* Shared by the tests of src/probe: an environment where the host can do everything, and functions that expand and
+ * plan attach points from their text. */
 #ifndef SPOOR_TESTS_PROBE_TESTING_H
 #define SPOOR_TESTS_PROBE_TESTING_H
 
@@ -68,7 +68,7 @@ static inline const struct attach_point *point(struct fixture *f, const char *te
     return parsed;
 }
 
-/* Expands; the sites of all kinds that it found, in one list. */
+/* Expands an attach point's text and gathers the sites of all kinds that it found in one list. */
 static inline int expand(struct fixture *f, const char *text, struct probe_sites *out,
                          const struct probe_kind **kind)
 {
@@ -90,7 +90,7 @@ static inline size_t count_sites(struct fixture *f, const char *text)
     return expand(f, text, &sites, NULL) ? 0 : sites.count;
 }
 
-/* Expands and plans; the variants are added to f->variants, which is emptied first. */
+/* Expands an attach point's text and plans its variants into f->variants, which is emptied first. */
 static inline size_t plan(struct fixture *f, const char *text, const struct context_uses *uses)
 {
     struct probe_sites sites;
@@ -110,7 +110,7 @@ static inline size_t plan(struct fixture *f, const char *text, const struct cont
     return f->variants.count;
 }
 
-/* The message of the first error, which must be there; "" when there is a hint that lacks `hint`. */
+/* Returns the message of the first error, which must exist; "" if its hint does not contain `hint`. */
 static inline const char *error_of(struct fixture *f, const char *text, const char *hint)
 {
     struct probe_sites sites;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* /proc of this process and of a child; maps, caches and patterns made up. */
+/* Tests on /proc of this process and of a child, and on invented maps, caches and patterns. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -95,7 +95,7 @@ static void no_process(void **state)
     pid_t child = fork();
     if (!child)
         _exit(0);
-    /* Ended but not waited for: it has a name, and no maps. */
+    /* A child that has ended but was not waited for has a name, and no maps. */
     siginfo_t information;
     assert_int_equal(waitid(P_PID, (id_t)child, &information, WEXITED | WNOWAIT), 0);
     assert_int_equal(proc_maps_read(child, &maps), -ESRCH);
@@ -107,7 +107,7 @@ static void no_process(void **state)
     text_free(&text);
 }
 
-/* The file that it runs, what tells files apart, and paths as it sees them. */
+/* The file that a process runs, what identifies a file, and paths as the process sees them. */
 static void paths_of_a_process(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void paths_of_a_process(void **state)
     assert_int_equal(proc_parent(0x7fffffff, &parent), -ESRCH);
     text_clear(&path);
     assert_int_equal(proc_program(0x7fffffff, &path), -ESRCH);
-    /* What the process does not have is not ours either. */
+    /* A path that the process does not have must not lead to a file of this process. */
     assert_int_equal(proc_path(getpid(), "/no/such/file", &path), 0);
     assert_non_null(strstr(text_string(&path), "/root/no/such/file"));
     text_free(&path);
@@ -250,7 +250,7 @@ static void hostile_cache(void **state)
     assert_int_equal(library_find_in_cache(cache, sizeof cache, "libq.so.1", &path), 0);
     assert_int_equal(library_find_in_cache(cache, sizeof cache, "qq", &path), -ENOENT);
 
-    /* Behind a table of the old form. */
+    /* The cache may follow a table of the old form. */
     uint8_t both[32 + sizeof cache] = "ld.so-1.7.0";
     put32(both, 12, 1);
     memcpy(both + 32, cache, sizeof cache);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recording of this process, followed while it is made: by a reader that has a thread, and by one that has none. */
+/* Tests of following a recording of this process while it is made: by a reader with a thread, and by one without. */
 #include "recorder_testing.h"
 
 #include "reader/objects.h"
 #include "reader/reader.h"
 
-enum { BURSTS = 300, BURST_MAX = 5000, PATIENCE = 2000 /* looks, a millisecond apart */ };
+enum { BURSTS = 300, BURST_MAX = 5000, PATIENCE = 2000 /* number of attempts, a millisecond apart */ };
 
 static struct recording *follow(void)
 {
@@ -17,7 +17,7 @@ static struct recording *follow(void)
     return recording;
 }
 
-/* Takes what is there, in order, until the record with this number came; false: it does not come. */
+/* Takes events in order until the record with this number came. Returns false if it does not come. */
 static bool take_until(struct recording *recording, uint64_t number, uint64_t *next, uint64_t *lost)
 {
     for (int i = 0; i < PATIENCE; i++) {
@@ -35,8 +35,8 @@ static bool take_until(struct recording *recording, uint64_t number, uint64_t *n
     return false;
 }
 
-/* Bursts that go round a ring of four blocks many times, or are a few records, and then nothing: what was recorded last
- * comes, and what does not come is counted. */
+/* Records in bursts, some of which wrap around a ring of four blocks many times and some of which are a few
+ * records, with pauses: the last record always comes, and each record that does not come is counted as lost. */
 static void bursts(bool has_thread, int count)
 {
     uint64_t number = 0, next = 0, lost = 0, random = 88172645463325252u;
@@ -69,8 +69,8 @@ static void bursts_without_a_thread(void **state)
     bursts(false, BURSTS / 6);
 }
 
-/* What is known of the objects of the next events of a block device, so many as are expected: 'B' it begins, 'k' known, 'u'
- * not. */
+/* Compares what is known of the objects of the next events of a block device, one letter for each event: 'B' it
+ * begins, 'k' its beginning is known, 'u' it is unknown. */
 static void expect_io(struct recording *recording, struct objects *objects, const char *expected)
 {
     struct recording_event event;
@@ -89,7 +89,7 @@ static void expect_io(struct recording *recording, struct objects *objects, cons
     assert_string_equal(known, expected);
 }
 
-/* What was overwritten before it was read may have held the object's end and its next beginning. */
+/* The events that were overwritten before they were read may have held the object's end and its next beginning. */
 static void a_gap_makes_unknown(void **state)
 {
     (void)state;
@@ -100,7 +100,7 @@ static void a_gap_makes_unknown(void **state)
     SPOOR_RECORD(BDEV_IO_DONE, 0, 7, NULL);
     SPOOR_RECORD(BDEV_IO_START, 0, 7, IO_READ, NULL, 0, 0);
     expect_io(recording, objects, "BkB");
-    for (uint64_t i = 0; i < BURST_MAX; i++) /* many times round the ring */
+    for (uint64_t i = 0; i < BURST_MAX; i++) /* wraps around the ring many times */
         SPOOR_RECORD(TCP_REQ_NEW, 0, i);
     SPOOR_RECORD(BDEV_IO_DONE, 0, 7, NULL);
     SPOOR_RECORD(BDEV_IO_START, 0, 7, IO_READ, NULL, 0, 0);
@@ -117,8 +117,8 @@ static void *record_elsewhere(void *nothing)
     return nothing;
 }
 
-/* Two threads take a ring each, and the one that took the first finds no space for it: the other's ring stands behind one that
- * nobody uses. */
+/* Two threads take a ring each, and the first finds no space for its ring: the second's ring then lies behind an
+ * unused one. */
 static void a_ring_behind_an_unused_one(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SPDK's trace files, made by hand: the listing that its users know, and everything that may be wrong with a
- * file. */
+/* Tests of reading SPDK's trace files, made by hand: the listing that SPDK's users know, and everything that may be
+ * wrong with a file. */
 #include "reader_testing.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ enum {
 };
 
 #define IO 0x7ffb7d48b110u
-#define REQUEST 0x7ffb7d48b110u /* SPDK's ctx is the request: types differ, so the id may be the same */
+#define REQUEST 0x7ffb7d48b110u /* SPDK's context is the request itself: the two types may use the same id */
 #define QPAIR 0x618000004080u
 
 static struct spdk_file *make_seed_file(void)
@@ -53,7 +53,8 @@ static struct spdk_file *make_seed_file(void)
     return file;
 }
 
-/* The seed's listing. Its times were computed in single precision: the seed prints 0.810 for 0.812. */
+/* The listing of one request and its block I/O, as spdk_trace prints them. spdk_trace computes times in single
+ * precision: it has 0.810 for 0.812. */
 static void test_listing_of_the_seed(void **state)
 {
     (void)state;
@@ -91,7 +92,7 @@ static void test_listing_of_the_seed(void **state)
                  {143033031, REQ_TO_COMPLETE},
                  {143034344, REQ_C2H},
                  {143606969, REQ_COMPLETED}};
-    for (unsigned i = 0; i < 520; i++) /* what came before, on the other lcore */
+    for (unsigned i = 0; i < 520; i++) /* earlier events, on the other lcore */
         spdk_record(file, 1, BASE + i, REQ_NEW, 2, 0, 16 + i % 8, &qpair, 8);
     for (unsigned i = 0; i < 429; i++)
         spdk_record(file, 1, BASE + 600 + i, IO_START, 0, 0, 4096, (uint64_t[]){1, 0, 0, 0}, 32);
@@ -160,7 +161,7 @@ static void test_owners_have_descriptions_from_when_they_were_registered(void **
     memcpy(file->owners[1] + 9, "qp1", 4);
     spdk_record(file, 0, 1000, 70, 1, 0, 0, NULL, 0);
     spdk_record(file, 0, 3000, 70, 1, 0, 0, NULL, 0);
-    spdk_record(file, 0, 4000, 70, 60000, 0, 0, NULL, 0); /* an owner that cannot be */
+    spdk_record(file, 0, 4000, 70, 60000, 0, 0, NULL, 0); /* an owner that is out of range */
     struct text out = list_file(file);
     assert_string_equal(text_string(&out),
                         " 0:      0.000 b01     T\n 0:      2.000 t01 qp1 T\n 0:      3.000 b60000  T\n");
@@ -168,7 +169,7 @@ static void test_owners_have_descriptions_from_when_they_were_registered(void **
     free(file);
 }
 
-/* A ring that went round: the other lcore's older events are outside the time that both cover. */
+/* A ring that wrapped around: the other lcore's older events lie outside of the time that both cover. */
 static void test_only_the_common_time_is_shown(void **state)
 {
     (void)state;
@@ -205,7 +206,7 @@ static void test_only_the_common_time_is_shown(void **state)
     free(file);
 }
 
-/* What cp makes of a ring that is being written: the header is older than the slots, and slots are of several
+/* A copy by cp of a ring that is being written: the header is older than the slots, and the slots are of several
  * rounds. */
 static void test_copy_of_a_running_program(void **state)
 {
@@ -227,7 +228,7 @@ static void test_copy_of_a_running_program(void **state)
         before = event.stamp;
         events++;
     }
-    assert_true(events >= SPDK_SLOTS - 2); /* where the writer stood, an event may be half written */
+    assert_true(events >= SPDK_SLOTS - 2); /* the event at the writer's position may be half written */
     recording_close(recording);
     free(file);
 }
@@ -239,7 +240,7 @@ struct writer {
     volatile int stop;
 };
 
-/* As SPDK does it: the slots first, then the position; nothing else guards them. */
+/* Writes as SPDK does: the slots first, then the position; nothing else protects them. */
 enum { BURST = 20000 };
 
 static void *write_without_end(void *argument)
@@ -266,7 +267,7 @@ static void *write_without_end(void *argument)
         }
         __atomic_thread_fence(__ATOMIC_RELEASE);
         __atomic_store_n(&ring->history.next_entry, next + 3, __ATOMIC_RELEASE);
-        /* Full speed in bursts: between two a busy machine's reader gets something whole, too. */
+        /* Writes at full speed in bursts: between two of them even a busy machine's reader finds whole entries. */
         if (i % BURST == 0)
             nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
     }
@@ -304,7 +305,7 @@ static void test_a_running_program_at_full_speed(void **state)
         struct text why = {0};
         uint64_t before = 0;
         assert_int_equal(recording_open(path, &options, &recording, &why), 0);
-        assert_false(recording_is_live(recording)); /* what it read is a copy */
+        assert_false(recording_is_live(recording)); /* the reader works on a copy */
         for (; recording_next(recording, &event) == 1; events++) {
             const uint64_t i = event.object;
             assert_true(event.stamp > before);
@@ -343,7 +344,7 @@ static void test_damage(void **state)
         *file = *good;
         for (int i = 0; i < 20; i++) {
             random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-            /* Mostly before the slots. */
+            /* Mostly changes what lies before the slots. */
             const size_t room = i % 4 ? offsetof(struct spdk_file, lcores) + 64 : sizeof *file;
             ((uint8_t *)file)[random % room] = (uint8_t)(random >> 40);
         }
@@ -363,7 +364,7 @@ static void test_damage(void **state)
     free(good);
 }
 
-/* As `spoor record` writes it: chunks whose slots are numbered. */
+/* A file as `spoor record` writes it: chunks whose slots are numbered. */
 static struct spdk_file *make_drained_file(void)
 {
     struct spdk_file *file = make_seed_file();
@@ -375,7 +376,7 @@ static struct spdk_file *make_drained_file(void)
     return file;
 }
 
-/* A chunk at this offset; the offset behind it. */
+/* Adds a chunk at the offset and returns the offset behind it. */
 static size_t add_chunk(struct spdk_file *file, size_t at, uint32_t index, uint64_t first,
                         const struct spdk_slot *slots, unsigned count)
 {
@@ -402,10 +403,10 @@ static void test_a_drained_file(void **state)
     struct spdk_file *file = make_drained_file();
     size_t at = offsetof(struct spdk_file, lcores);
     at = add_events(file, at, 0, 0, 10);
-    at = add_events(file, at, 1, 700, 0); /* what is before is no loss */
+    at = add_events(file, at, 1, 700, 0); /* the slots before the first chunk do not count as lost */
     at = add_events(file, at, 0, 10, 10);
     at = add_events(file, at, 1, 700, 5);
-    at = add_events(file, at, 0, 25, 3); /* 5 were overwritten */
+    at = add_events(file, at, 0, 25, 3); /* 5 events were overwritten */
     const size_t whole = at;
     for (size_t length = offsetof(struct spdk_file, lcores); length <= whole; length += 8) {
         struct recording *recording;
@@ -420,7 +421,7 @@ static void test_a_drained_file(void **state)
         }
         const struct recording_counts counts = recording_counts(recording);
         assert_int_equal(counts.damaged, 0);
-        assert_true(counts.overwritten >= lost); /* more: no event came after the gap */
+        assert_true(counts.overwritten >= lost); /* more if no event came after the gap */
         if (length == whole) {
             assert_int_equal(events, 28);
             assert_int_equal(lost, 5);
@@ -430,14 +431,15 @@ static void test_a_drained_file(void **state)
     free(file);
 }
 
-/* What is known of objects around a gap. Lcore 0 has one between its slots 3 and 10, of times 1003 to 1010.
- * A letter for each event: B a beginning, k its object is known, with its time, u it is not. */
+/* What is known of objects around a gap. Lcore 0 has one between its slots 3 and 10, of times 1003 to 1010. `known`
+ * has a letter for each event: B it begins its object, k its object's beginning is known, with its time, u it is
+ * unknown. */
 static void test_a_gap_makes_unknown(void **state)
 {
     (void)state;
     static const struct {
         const char *what;
-        struct gap_event { /* in order of time */
+        struct gap_event { /* ordered by time */
             unsigned lcore;
             uint64_t tsc, object;
             bool begins;

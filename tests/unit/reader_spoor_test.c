@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spoor's own format, made by hand: rings, streams, what is missing, and damage. Whether libspoor writes what
- * is read here is tested with a real program: tests/programs/reader.sh. */
+/* Tests of reading spoor's own format, made by hand: rings, streams, missing parts, and damage. Whether libspoor
+ * writes what is read here is tested with a real program: tests/programs/reader.sh. */
 #include "reader_testing.h"
 
 #include "reader/drain.h"
@@ -50,7 +50,7 @@ static struct layout_clock clock_at(uint64_t counter, uint64_t time)
     return clock;
 }
 
-/* Counter at 2 GHz; opened at counter 1000000, 5 s. */
+/* Makes a recording whose counter has 2 GHz and which was opened at counter 1000000, 5 s. The caller frees it. */
 static struct file *make_file(void)
 {
     static const char names[] = "\0bdev\0START\0DONE\0NOTE\0type\0text\0IO_READ\0IO_WRITE\0parent";
@@ -123,7 +123,8 @@ static struct file *make_file(void)
     put_section(file, LAYOUT_SECTION_ENUMERATORS, values, sizeof *values, 2, names, sizeof names);
     put_section(file, LAYOUT_SECTION_OBJECTS, objects, sizeof *objects, 2, names, sizeof names);
     put_section(file, LAYOUT_SECTION_OWNER_TYPES, &owner, sizeof owner, 1, names, sizeof names);
-    put_section(file, 99, &owner, sizeof owner, 1, names, sizeof names); /* of a later version: skipped */
+    /* a section of a later version is skipped */
+    put_section(file, 99, &owner, sizeof owner, 1, names, sizeof names);
     put_section(file, LAYOUT_SECTION_GROUPS, &group, sizeof group, 1, names, sizeof names);
     put_section(file, LAYOUT_SECTION_TRACEPOINTS, tracepoints, sizeof *tracepoints, 3, names, sizeof names);
     put_section(file, LAYOUT_SECTION_ARGUMENTS, arguments, sizeof *arguments, 3, names, sizeof names);
@@ -148,7 +149,7 @@ static struct layout_block *begin_block(struct file *file, unsigned ring, uint64
     struct layout_ring *control = (struct layout_ring *)ring_at(file, ring);
     control_of(file)->ring_states[ring] = LAYOUT_RING_USED;
     control->committed = control->position_base =
-        (sequence + 1) * LAYOUT_BLOCK_WORDS; /* of a copy: all is certain */
+        (sequence + 1) * LAYOUT_BLOCK_WORDS; /* everything in a copy is certain */
     *block = (struct layout_block){.sequence = sequence,
                                    .number = number,
                                    .counter = counter,
@@ -245,9 +246,9 @@ static void test_times_follow_the_triples(void **state)
     (void)state;
     struct file *file = make_file();
     unsigned at = 0;
-    /* The counter really has 1.99 GHz: 1 s later it says so. */
+    /* The counter really runs at 1.99 GHz, as a reading 1 s later shows. */
     control_of(file)->clocks[0] = clock_at(1000000 + 1990000000, 6000000000);
-    control_of(file)->clocks[1] = clock_at(77, 1); /* caught while it was being written */
+    control_of(file)->clocks[1] = clock_at(77, 1); /* read while it was being written */
     control_of(file)->clocks[1].check++;
     struct layout_block *block = begin_block(file, 0, 1, 0, 1000000);
     add_record(block, &at, 2, 1000000 + 995000000, 0x10, 0, NULL, 0);
@@ -268,7 +269,7 @@ static void test_what_is_missing_is_counted_in_place(void **state)
     (void)state;
     struct file *file = make_file();
     unsigned at = 0;
-    /* 6 records were before block 3; block 4 was overwritten while it was copied; block 5 has a record that
+    /* There were 6 records before block 3; block 4 was overwritten while it was copied; block 5 has a record that
      * was never finished. */
     struct layout_block *block = begin_block(file, 0, 3, 6, 1001000);
     add_record(block, &at, 2, 1001000, 1, 0, NULL, 0);
@@ -281,7 +282,7 @@ static void test_what_is_missing_is_counted_in_place(void **state)
     at = 0;
     add_record(block, &at, 2, 1004000, 1, 0, NULL, 0);
     add_record(block, &at, 2, 1004500, 1, 0, NULL, 0);
-    block->words[4] ^= (uint64_t)1 << 40; /* its mark */
+    block->words[4] ^= (uint64_t)1 << 40; /* the record's mark */
     block = begin_block(file, 0, 6, 14, 1005000);
     at = 0;
     add_record(block, &at, 2, 1005000, 1, 0, NULL, 0);
@@ -295,7 +296,7 @@ static void test_what_is_missing_is_counted_in_place(void **state)
     assert_int_equal(recording_next(recording, &event), 0);
     assert_int_equal(recording_counts(recording).overwritten, 11);
     recording_close(recording);
-    /* After a clear nothing older is missed, nor shown. */
+    /* After a clear, older events are neither reported as lost nor shown. */
     control_of(file)->cleared = 1004000;
     recording = open_file(file);
     assert_int_equal(recording_next(recording, &event), 1);
@@ -304,7 +305,7 @@ static void test_what_is_missing_is_counted_in_place(void **state)
     free(file);
 }
 
-/* Files of tests are not those that their headers name, so they count as copies. */
+/* The files of these tests are not the ones that their headers name, so they count as copies. */
 static void test_of_a_copy_only_what_is_certain(void **state)
 {
     (void)state;
@@ -317,7 +318,7 @@ static void test_of_a_copy_only_what_is_certain(void **state)
         add_record(block, &at, 2, 1000000 + sequence * 1000, 1, 0, NULL, 0);
         add_record(block, &at, 2, 1000001 + sequence * 1000, 1, 0, NULL, 0);
     }
-    /* The second record of block 4 was not committed when the copy began; block 3 was gone when it ended. */
+    /* The second record of block 4 was not committed when the copy began; block 3 was overwritten when it ended. */
     ring->committed = 4 * LAYOUT_BLOCK_WORDS + LAYOUT_BLOCK_HEADER_BYTES / 8 + 4;
     struct layout_tail *tail = (struct layout_tail *)(ring_at(file, 0) + 4096 + BLOCKS * 4096);
     tail->opened_before = 3 + BLOCKS; /* the block is in the last slot */
@@ -339,7 +340,8 @@ static void test_stream(void **state)
     uint8_t *at_block = file->bytes + RINGS_OFFSET;
     unsigned at = 0;
     file->header.kind = LAYOUT_KIND_STREAM;
-    control_of(file)->from = 1; /* the second file of a rotation: nothing is missed before the empty block */
+    /* the second file of a rotation: no record counts as lost before the empty block */
+    control_of(file)->from = 1;
     struct layout_block *block = begin_block(file, 0, 7, 100, 1000);
     block->first = LAYOUT_BLOCK_BYTES;
     memmove(at_block, block, 4096);
@@ -347,7 +349,7 @@ static void test_stream(void **state)
     *block =
         (struct layout_block){.sequence = 8, .number = 100, .ring = 0, .first = LAYOUT_BLOCK_HEADER_BYTES};
     add_record(block, &at, 2, 1001000, 1, 0, NULL, 0);
-    memcpy(at_block + 4096, block, 4096); /* not full when it was written first */
+    memcpy(at_block + 4096, block, 4096); /* the block was not full when it was first written */
     add_record(block, &at, 2, 1002000, 1, 0, NULL, 0);
     memcpy(at_block + 8192, block, 4096);
     *block =
@@ -413,7 +415,7 @@ static void test_object_lives_and_stories(void **state)
     unsigned at = 0;
     struct layout_block *block = begin_block(file, 0, 1, 0, 1000000);
     for (unsigned i = 0; i < 10;
-         i++) { /* lives of 10, 20, … 100 units, of half a nanosecond each; same address */
+         i++) { /* lives of 10, 20, … 100 ticks of half a nanosecond; all with the same address */
         add_record(block, &at, 1, 1000000 + i * 1000, 0x10, 0, (uint64_t[]){1, 0}, 2);
         add_record(block, &at, 2, 1000000 + i * 1000 + (i + 1) * 10, 0x10, 0, NULL, 0);
     }
@@ -445,7 +447,7 @@ static void test_object_lives_and_stories(void **state)
     free(file);
 }
 
-/* A million short lives beside a few that last: memory stays, and those that live stay known. */
+/* A million short lives beside a few that last: the memory stays bounded, and the living objects stay known. */
 static void test_many_short_lives(void **state)
 {
     enum { SHORT = 1000000, LONG = 1000 };
@@ -472,7 +474,7 @@ static void test_many_short_lives(void **state)
         assert_int_equal(step.own.number, i);
         assert_int_equal(step.own.begun, i + 1);
     }
-    event.object = LONG + SHORT - 1; /* what ended last is still known to have been */
+    event.object = LONG + SHORT - 1; /* the object that ended last is still remembered */
     assert_int_equal(objects_follow(objects, &event, &step), 0);
     assert_int_equal(step.own.number, LONG + SHORT - 1);
     objects_free(objects);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hand-made recordings in SPDK's format, and reading them to text. */
+/* Hand-made recordings in SPDK's format, and functions that read them to text. */
 #ifndef SPOOR_TESTS_READER_TESTING_H
 #define SPOOR_TESTS_READER_TESTING_H
 
@@ -128,7 +128,7 @@ static inline void spdk_record(struct spdk_file *file, unsigned lcore, uint64_t 
     ring->counts[id]++;
 }
 
-/* A recording of these bytes. */
+/* Opens a recording that consists of these bytes. */
 static inline int reader_open_bytes(const void *bytes, size_t size, const char *name,
                                     struct recording **recording, struct text *why)
 {
@@ -139,7 +139,7 @@ static inline int reader_open_bytes(const void *bytes, size_t size, const char *
     return recording_open_file(file, name, &options, recording, why);
 }
 
-/* Everything in it as `spoor report` prints it. */
+/* Returns the whole recording as `spoor report` prints it. The caller frees the text. */
 static inline struct text reader_list(struct recording *recording, unsigned width)
 {
     struct event_printer printer;

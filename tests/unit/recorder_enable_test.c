@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The recorder: what is recorded: options, environment, the filter, definitions. */
+/* Tests of what the recorder records: options, environment, the filter, definitions. */
 #include "recorder_testing.h"
 
 /* ---- enabling ---- */
@@ -76,7 +76,7 @@ static void wrong_options_are_errors_that_name_them(void **state)
     assert_int_equal(spoor_trace_enable("nothing"), -EINVAL);
     spoor_trace_close();
     assert_int_equal(spoor_trace_enable("all"), -ENOENT);
-    spoor_trace_close(); /* again: nothing */
+    spoor_trace_close(); /* a second close does nothing */
 }
 
 static void the_environment_enables(void **state)
@@ -91,7 +91,7 @@ static void the_environment_enables(void **state)
     assert_ptr_equal(strstr(spoor_trace_path(), directory), spoor_trace_path());
     assert_non_null(strstr(spoor_trace_path(), program_invocation_short_name));
     spoor_trace_close();
-    options.enable = "tcp"; /* the program's own word counts more */
+    options.enable = "tcp"; /* the program's own options win over the environment */
     assert_int_equal(spoor_trace_open(&options), 0);
     assert_false(on(0));
     assert_true(on(2));
@@ -222,7 +222,7 @@ static void a_module_may_come_while_it_records(void **state)
     assert_int_equal(id, 6);
     assert_int_equal(late.id >> 16, id);
     spoor_module_unregister_v1(entries);
-    spoor_module_register_v1(entries, entries + 2); /* it is loaded again: nothing new */
+    spoor_module_register_v1(entries, entries + 2); /* the module is loaded again: nothing is added */
     assert_int_equal(late.id >> 16, id);
     const struct layout_section *section;
     assert_null(view_item(&view, LAYOUT_SECTION_TRACEPOINTS, 6, &section));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The recorder: signal handlers, fork, kill, dumps. */
+/* Tests of the recorder with signal handlers, fork, kill and dumps. */
 #include "recorder_testing.h"
 
 /* ---- signals, fork, kill ---- */
@@ -97,7 +97,7 @@ static void a_child_that_records_nothing_leaves_nothing(void **state)
     assert_int_equal(files_in_directory(), 1);
     const pid_t closing = fork();
     if (closing == 0) {
-        spoor_trace_close(); /* not the parent's */
+        spoor_trace_close(); /* does not close the parent's recording */
         SPOOR_RECORD(TCP_REQ_NEW, 0, 0);
         _exit(0);
     }
@@ -134,7 +134,7 @@ static void count(void *context, uint64_t number, const struct layout_record *re
     ++*(unsigned *)context;
 }
 
-/* As a handler would that interrupts a record between its reservation and its end. */
+/* Records as a handler would that interrupts a record between its reservation and its end. */
 static void a_handler_does_not_fill_the_ring_above_a_record(void **state)
 {
     (void)state;
@@ -150,7 +150,8 @@ static void a_handler_does_not_fill_the_ring_above_a_record(void **state)
     assert_true(lost > 400 && lost < 600);
     unsigned walked = 0;
     ring_walk(&view, 0, count, &walked);
-    assert_int_equal(walked, 1 + 1000 - lost - 122); /* those of the first block behind the open one */
+    /* without those that follow the open record in its block */
+    assert_int_equal(walked, 1 + 1000 - lost - 122);
     place.record[1] = place.stamp;
     place.record[2] = place.record[3] = 0;
     spoor_commit_(&place, (uint64_t)id << 16 | 32);
@@ -159,7 +160,7 @@ static void a_handler_does_not_fill_the_ring_above_a_record(void **state)
     assert_int_equal(walked, 1 + 1 + 1000 - lost);
     assert_int_equal(view_ring(&view, 0)->committed, view_ring(&view, 0)->reserved);
 
-    /* One that is never finished: for a tenth of a second records are lost. */
+    /* A record that is never finished: for a tenth of a second, records are lost. */
     SPOOR_RECORD(TCP_REQ_NEW, 0, 0);
     assert_true(spoor_reserve_(&place, SPOOR_RECORD_WORDS_));
     while (view_ring(&view, 0)->committed == place.before)
@@ -170,7 +171,7 @@ static void a_handler_does_not_fill_the_ring_above_a_record(void **state)
     view_close(&view);
 }
 
-/* Of a ring of four blocks three can be kept. */
+/* A ring of four blocks can keep three blocks with unfinished records. */
 static void what_is_given_up_keeps_its_block(void **state)
 {
     (void)state;
@@ -197,12 +198,13 @@ static void what_is_given_up_keeps_its_block(void **state)
         SPOOR_RECORD(TCP_REQ_NEW, 0, 0);
         fit += *lost == lost_now;
     }
-    assert_true(fit < LAYOUT_BLOCK_WORDS / SPOOR_RECORD_WORDS_); /* then this block may not be given up too */
+    /* the ring is full, since this block may not be given up as well */
+    assert_true(fit < LAYOUT_BLOCK_WORDS / SPOOR_RECORD_WORDS_);
     assert_int_equal(*lost - lost_before + fit, asked);
     assert_int_equal(ring->committed, places[KEPT].before);
     const uint64_t newest = ring_position(ring) / LAYOUT_BLOCK_WORDS;
 
-    /* They are finished after all, and their blocks used again. */
+    /* The records are finished after all, and their blocks are used again. */
     for (unsigned i = 0; i <= KEPT; i++) {
         for (unsigned word = 0; word < SPOOR_RECORD_WORDS_ && i < KEPT; word++)
             assert_int_equal(places[i].record[word], PATTERN);
@@ -280,8 +282,6 @@ static void a_signal_makes_a_dump(void **state)
     sigaction(SIGUSR2, NULL, &action);
     assert_ptr_equal(action.sa_handler, SIG_DFL);
 }
-
-/* A failed test must not fail those after it. */
 
 int main(void)
 {

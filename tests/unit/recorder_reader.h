@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A minimal reader of recordings, for tests of the writer: it follows layout.h and nothing else, and asserts
- * nothing by itself. */
+/* A minimal reader of recordings, for tests of the writer: it follows layout.h and nothing else, and makes no
+ * assertions itself. */
 #ifndef TESTS_RECORDER_READER_H
 #define TESTS_RECORDER_READER_H
 
@@ -16,14 +16,14 @@
 
 #include "recorder/layout.h"
 
-#ifndef VIEW_BYTES /* to which a file may grow */
+#ifndef VIEW_BYTES /* the size to which a file may grow */
 #define VIEW_BYTES ((size_t)1 << 32)
 #endif
 
 struct recording_view {
     const uint8_t *memory;
     size_t bytes;
-    uint64_t device, inode; /* of the file */
+    uint64_t device, inode; /* identify the file */
 };
 
 __attribute__((unused)) static bool view_open(struct recording_view *view, const char *path)
@@ -34,7 +34,8 @@ __attribute__((unused)) static bool view_open(struct recording_view *view, const
         return false;
     view->memory = NULL;
     if (fstat(file, &status) == 0 && status.st_size >= 2 * (off_t)LAYOUT_PAGE) {
-        /* A live file grows: what is behind its present end may be read when it is there. */
+        /* A live file grows: more is mapped than the file has now, so that later parts can be read once they
+         * exist. */
         view->bytes = (size_t)status.st_size;
         view->device = status.st_dev;
         view->inode = status.st_ino;
@@ -92,7 +93,7 @@ static uint64_t view_block_count(const struct recording_view *view)
     return view_header(view)->ring_bytes / LAYOUT_BLOCK_BYTES;
 }
 
-/* Item `index` among all sections of a type; NULL: none. *section is for view_text. */
+/* Returns item `index` among all sections of a type, or NULL. *section is for view_text. */
 __attribute__((unused)) static const void *view_item(const struct recording_view *view, uint32_t type,
                                                      unsigned index, const struct layout_section **section)
 {
@@ -119,7 +120,7 @@ __attribute__((unused)) static const char *view_text(const struct layout_section
     return offset != 0 ? (const char *)section + offset : "";
 }
 
-/* The tracepoint's id, 0: there is none. */
+/* Returns the tracepoint's id, or 0 if there is none. */
 __attribute__((unused)) static uint32_t view_tracepoint(const struct recording_view *view, const char *name)
 {
     const struct layout_section *section;
@@ -132,14 +133,14 @@ __attribute__((unused)) static uint32_t view_tracepoint(const struct recording_v
 
 /* ---- blocks ---- */
 
-/* Can this be the block in slot `slot`? */
+/* Returns whether this can be the block in slot `slot`. */
 static bool block_is_valid(const struct layout_block *block, uint64_t slot, uint64_t block_count)
 {
     return block->sequence != 0 && block->sequence % block_count == slot &&
            block->first >= LAYOUT_BLOCK_HEADER_BYTES && block->first % 8 == 0;
 }
 
-/* Position below which all records were there before what is copied from now on. */
+/* Returns the position below which all records were finished before anything that is copied from now on. */
 static uint64_t ring_committed(const struct layout_ring *ring)
 {
     const uint64_t base = __atomic_load_n(&ring->position_base, __ATOMIC_RELAXED);
@@ -148,14 +149,13 @@ static uint64_t ring_committed(const struct layout_ring *ring)
 }
 
 enum walk_end {
-    WALK_OPEN, /* at something that is not a record: *offset is there */
-    WALK_FULL, /* at the end of the block */
+    WALK_OPEN, /* stopped at *offset, where there is no finished record */
+    WALK_FULL, /* reached the end of the block */
 };
 
 typedef void record_handler(void *context, uint64_t number, const struct layout_record *record);
 
-/* Calls `handle` (NULL: nobody) for the records from *offset on; *number is the first one's. Both are moved
- * on. */
+/* Calls `handle`, unless NULL, for the records from *offset on; *number is the number of the first. Moves both on. */
 static enum walk_end block_walk(const struct layout_block *block, uint32_t *offset, uint64_t *number,
                                 record_handler *handle, void *context)
 {
@@ -194,7 +194,7 @@ static void block_cut(struct layout_block *block, uint32_t end)
         memset((uint8_t *)block + end, 0, LAYOUT_BLOCK_BYTES - end);
 }
 
-/* Everything in a ring that nobody writes any more, or in a copy (of it only what is certain), in order. */
+/* Walks all records, in order, of a ring that is not written any more or of a copy (there only what is certain). */
 __attribute__((unused)) static void ring_walk(const struct recording_view *view, uint64_t ring,
                                               record_handler *handle, void *context)
 {
@@ -232,9 +232,9 @@ __attribute__((unused)) static void ring_walk(const struct recording_view *view,
 /* ---- draining a live ring ---- */
 
 struct view_drain {
-    uint64_t sequence; /* 0: not begun */
+    uint64_t sequence; /* 0: nothing was drained yet */
     uint32_t offset;
-    uint64_t number; /* of the next record */
+    uint64_t number; /* number of the next record */
     uint64_t read, overwritten;
 };
 
@@ -244,7 +244,7 @@ __attribute__((unused)) static uint64_t ring_position(const struct layout_ring *
     return layout_position(__atomic_load_n(&ring->reserved, __ATOMIC_ACQUIRE), base);
 }
 
-/* The newest block that there is: when it is exactly full, the position is that of the next. */
+/* Returns the newest block's sequence: when that block is exactly full, the position is already in the next one. */
 __attribute__((unused)) static uint64_t ring_newest(const struct layout_ring *ring)
 {
     return (ring_position(ring) - 1) / LAYOUT_BLOCK_WORDS;
@@ -255,9 +255,9 @@ __attribute__((unused)) static uint64_t ring_number(const struct layout_ring *ri
     return layout_number(ring->reserved, ring->number_base);
 }
 
-/* Copies the block with this sequence. 1: done, 0: it is not there yet, -1: it has been overwritten. Nothing
- * is known of the order in which memcpy loads, so what is still being written is copied twice: what had its
- * mark in the first copy is whole in the second. */
+/* Copies the block with this sequence. Returns 1 if that worked, 0 if it is not there yet, -1 if it has been
+ * overwritten. memcpy may load in any order, so a block that is still being written is copied twice: a record that
+ * had its mark in the first copy is whole in the second. */
 static int copy_block(const struct recording_view *view, uint64_t ring, uint64_t sequence,
                       struct layout_block *copy)
 {
@@ -282,7 +282,7 @@ static int copy_block(const struct recording_view *view, uint64_t ring, uint64_t
     return is_there && copy->sequence == sequence;
 }
 
-/* Everything that is new. */
+/* Drains all new records. */
 __attribute__((unused)) static void ring_drain(const struct recording_view *view, uint64_t ring,
                                                struct view_drain *drain, record_handler *handle,
                                                void *context)
@@ -298,12 +298,13 @@ __attribute__((unused)) static void ring_drain(const struct recording_view *view
         const int copied = copy_block(view, ring, drain->sequence, &block);
         if (copied == 0 && !is_written)
             return;
-        if (copied == 0) { /* passed over: its slot is kept */
+        /* the writer skipped the block: its slot holds an older one with an unfinished record */
+        if (copied == 0) {
             drain->sequence++;
             drain->offset = 0;
             continue;
         }
-        if (copied < 0) { /* from the oldest that there is */
+        if (copied < 0) { /* continues at the oldest block */
             drain->sequence = ring_newest(view_ring(view, ring)) - count + 2;
             drain->offset = 0;
             continue;
@@ -316,7 +317,8 @@ __attribute__((unused)) static void ring_drain(const struct recording_view *view
         const uint64_t before = drain->number;
         const enum walk_end end = block_walk(&block, &drain->offset, &drain->number, handle, context);
         drain->read += drain->number - before;
-        if (end == WALK_FULL || is_written) { /* written, with a hole: a record that was given up */
+        /* the block is complete, though it may have a record that was given up */
+        if (end == WALK_FULL || is_written) {
             drain->sequence++;
             drain->offset = 0;
         } else if (drain->number == before) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The recorder: the file and what a record holds. */
+/* Tests of the recorder's file and of what a record holds. */
 #include "recorder_testing.h"
 
 /* ---- the file ---- */
@@ -214,7 +214,7 @@ static void strings_are_recorded_at_their_length(void **state)
     assert_int_equal(record->arguments[1], 3);
     assert_string_equal(string_argument(record, 2), "12345678");
     assert_int_equal(layout_record_bytes(record->start), 32 + 24 + 16);
-    assert_memory_equal((const char *)record + 56, "Hello!\0\0", 8); /* nothing old behind it */
+    assert_memory_equal((const char *)record + 56, "Hello!\0\0", 8); /* nothing of an older record follows */
     record = &all->records[1].record;
     assert_null(string_argument(record, 0));
     assert_int_equal(record->arguments[1], 4);
@@ -279,7 +279,7 @@ static void errno_is_preserved(void **state)
 {
     (void)state;
     open_usual("all");
-    for (int i = 0; i < 200; i++) { /* the first makes the ring, later ones open blocks */
+    for (int i = 0; i < 200; i++) { /* the first record creates the ring, later ones open blocks */
         errno = 4711;
         SPOOR_RECORD(BDEV_IO_DONE, 0, 0, NULL);
         assert_int_equal(errno, 4711);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For tests of the recorder by its public interface: tracepoints of every kind, a recording of this process,
- * and a minimal reader of its file. The ring under load: tests/programs/recorder_stress.c. */
+/* For tests of the recorder through its public interface: tracepoints of every kind, a recording of this process,
+ * and a minimal reader of its file. The ring under load is tested in tests/programs/recorder_stress.c. */
 #ifndef SPOOR_TESTS_RECORDER_TESTING_H
 #define SPOOR_TESTS_RECORDER_TESTING_H
 
@@ -105,7 +105,7 @@ struct gathered {
 static inline void gather(void *context, uint64_t number, const struct layout_record *record)
 {
     struct gathered *gathered = context;
-    if (gathered->count == GATHERED) { /* the newest */
+    if (gathered->count == GATHERED) { /* keeps the newest records */
         memmove(&gathered->records[0], &gathered->records[1], sizeof gathered->records[0] * (GATHERED - 1));
         gathered->count--;
     }
@@ -157,7 +157,7 @@ static inline unsigned owner_entries(const struct recording_view *view, uint32_t
     return entries;
 }
 
-/* Of all tests of a program. */
+/* Creates the directory that all tests of a program share. */
 static inline int make_directory(void **state)
 {
     (void)state;

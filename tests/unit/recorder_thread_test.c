@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The recorder: owners, and the rings of threads. */
+/* Tests of the recorder's owners and of the rings of threads. */
 #include "recorder_testing.h"
 
 /* ---- owners ---- */
@@ -34,7 +34,7 @@ static void owners_have_descriptions_that_change(void **state)
     view_close(&view);
     spoor_trace_close();
 
-    open_usual("all"); /* those that live are in the next recording too */
+    open_usual("all"); /* the living owners are in the next recording, too */
     view = look();
     assert_int_equal(owner_entries(&view, early), 1);
     assert_int_equal(owner_entries(&view, later), 0);
@@ -55,7 +55,7 @@ static void a_full_table_of_owners_keeps_the_living(void **state)
         ids[i] = spoor_owner_register(&spoor_owner_bdev, "one");
     for (unsigned i = 0; i < 20; i++)
         spoor_owner_describe(ids[2],
-                             i % 2 != 0 ? "odd" : "even"); /* takes the entry that ended longest ago */
+                             i % 2 != 0 ? "odd" : "even"); /* takes the entry that was unused for longest */
     struct recording_view view = look();
     assert_int_equal(owner_entries(&view, ids[0]), 1);
     assert_int_equal(owner_entries(&view, ids[2]), 2);
@@ -93,7 +93,7 @@ static void *run(void *argument)
     return here->function(here->argument);
 }
 
-/* Until the kernel too has forgotten the thread, which is a moment after it was joined. */
+/* Runs a thread and waits until the kernel has forgotten it, too, which is a moment after it was joined. */
 static void run_thread(void *(*function)(void *), void *argument)
 {
     struct run here = {function, argument, 0};
@@ -116,8 +116,8 @@ static void rings_are_kept_after_their_threads_and_then_reused(void **state)
     struct recording_view view = look();
     assert_true(view_has_ring(&view, 2));
     assert_false(view_has_ring(&view, 3));
-    /* two are kept: the fourth thread took the ring of the first, the fifth that of the second; old records
-     * are still there */
+    /* two rings are kept: the fourth thread took the ring of the first, the fifth that of the second; their old
+     * records are still there */
     assert_string_equal(view_ring(&view, 0)->thread, "fourth");
     assert_int_equal(view_ring(&view, 0)->tenants, 2);
     assert_string_equal(view_ring(&view, 1)->thread, "fifth");
@@ -165,7 +165,7 @@ static void threads_without_a_ring_count_their_records(void **state)
         pthread_join(threads[i], NULL);
     while (tgkill(getpid(), tid, 0) == 0)
         sched_yield();
-    assert_int_equal(spoor_trace_thread("main"), 0); /* now there is one */
+    assert_int_equal(spoor_trace_thread("main"), 0); /* now a ring is free */
     SPOOR_RECORD(TCP_REQ_NEW, 0, 0);
     assert_int_equal(spoor_trace_lost(), 100);
     pthread_barrier_destroy(&barrier);
@@ -181,7 +181,8 @@ static void a_program_that_closes_everything_is_not_harmed(void **state)
     struct recording_view view = look();
     char other[128];
     snprintf(other, sizeof other, "%s/other", directory);
-    for (int file = 3; file < 64; file++) { /* our descriptor's number now belongs to another file */
+    /* the number of the recorder's descriptor now belongs to another file */
+    for (int file = 3; file < 64; file++) {
         char link[64], target[PATH_MAX] = "";
         snprintf(link, sizeof link, "/proc/self/fd/%d", file);
         if (readlink(link, target, sizeof target - 1) > 0 && strcmp(target, spoor_trace_path()) == 0) {
@@ -195,7 +196,7 @@ static void a_program_that_closes_everything_is_not_harmed(void **state)
     struct stat status;
     assert_int_equal(stat(other, &status), 0);
     assert_int_equal(status.st_size, 0);
-    SPOOR_RECORD(TCP_REQ_NEW, 0, 0); /* a ring that is there stays */
+    SPOOR_RECORD(TCP_REQ_NEW, 0, 0); /* a ring that exists already stays usable */
     assert_int_equal(gather_ring(&view, 0)->count, 2);
     view_close(&view);
     spoor_trace_close();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The counter beside the boot clock: which readings are kept, where they lead, how far that may be wrong, and when it is
- * no relation at all. */
+/* Tests of the relation of the counter to the boot clock: which readings are kept, what times follow from them, how
+ * far those may be wrong, and when there is no usable relation at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "reader/reader.h"
 #include "reader/relation.h"
 
-#define RATE UINT64_C(2500000000) /* as the file says it */
+#define RATE UINT64_C(2500000000) /* the rate that the file states */
 #define SECOND UINT64_C(1000000000)
 
 static struct layout_clock at(uint64_t counter, uint64_t boottime, uint64_t error)
@@ -24,7 +24,8 @@ static struct layout_clock at(uint64_t counter, uint64_t boottime, uint64_t erro
     return clock;
 }
 
-/* Readings of a counter that began long ago, so many ms apart. */
+/* Makes a relation of `count` readings, `milliseconds` apart, of a counter that started long before. The caller
+ * frees it. */
 static struct relation *make(uint64_t count, uint64_t milliseconds)
 {
     struct relation *relation = calloc(1, sizeof *relation);
@@ -53,12 +54,12 @@ static void test_which_are_kept(void **state)
     (void)state;
     struct relation *relation = make(101, 100);
     assert_int_equal(relation->check, RELATION_CHECK ^ relation->count);
-    assert_in_range(relation->count, 10, 13); /* of ten seconds, about one each */
+    assert_in_range(relation->count, 10, 13); /* about one reading for each of the ten seconds */
     assert_int_equal(relation->clocks[0].boottime, SECOND * 900000);
     assert_int_equal(relation->clocks[relation->count - 1].boottime, SECOND * 900010);
     free(relation);
 
-    relation = make(100000, 1000); /* a day */
+    relation = make(100000, 1000); /* more than a day */
     assert_in_range(relation->count, RELATION_CLOCKS / 4, RELATION_CLOCKS);
     assert_int_equal(relation->clocks[0].boottime, SECOND * 900000);
     assert_int_equal(relation->clocks[relation->count - 1].boottime, SECOND * 999999);
@@ -79,13 +80,13 @@ static void test_broken(void **state)
     } rows[] = {
         {RATE * 101, SECOND * 101, false},
         {RATE * 101 + RATE / 400, SECOND * 101, false}, /* a rate that was rounded */
-        {RATE * 101 + RATE / 50, SECOND * 101, true},   /* another counter's */
+        {RATE * 101 + RATE / 50, SECOND * 101, true},   /* the rate of another counter */
         {RATE * 101 - RATE / 50, SECOND * 101, true},
-        {RATE * 101, SECOND * 131, true},            /* it stopped while the machine slept */
-        {RATE * 131, SECOND * 131, false},           /* it did not */
-        {RATE * 1, SECOND * 101, true},              /* it began anew */
-        {RATE * 101, SECOND * 100, true},            /* the clock stands */
-        {RATE * 100 + 60, SECOND * 100 + 30, false}, /* nearer to each other than they are exact */
+        {RATE * 101, SECOND * 131, true},            /* the counter stopped while the machine slept */
+        {RATE * 131, SECOND * 131, false},           /* the counter did not stop */
+        {RATE * 1, SECOND * 101, true},              /* the counter started again */
+        {RATE * 101, SECOND * 100, true},            /* the clock did not advance */
+        {RATE * 100 + 60, SECOND * 100 + 30, false}, /* closer together than their accuracy */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct layout_clock second = at(rows[i].counter, rows[i].time, 50);
@@ -105,7 +106,7 @@ static void test_times(void **state)
     struct relation *relation = make(100, 1000);
     struct timeline timeline;
     int error;
-    timeline_init(&timeline, RATE + RATE / 300); /* what the file says is not what is measured */
+    timeline_init(&timeline, RATE + RATE / 300); /* the stated rate differs from the measured one */
     assert_null(relation_use(relation, &timeline, &error));
     assert_int_equal(error, 0);
     const int64_t seconds[] = {-899999, -1000, 0, 1, 50, 99, 1000, 1000000};
@@ -114,7 +115,7 @@ static void test_times(void **state)
             const uint64_t counter = RATE * 1000000 + (uint64_t)seconds[i] * RATE + part * 5,
                            time = SECOND * 900000 + (uint64_t)seconds[i] * SECOND + part * 2,
                            got = timeline_time(&timeline, counter);
-            assert_in_range(got, time - 1, time + 1); /* for what was rounded */
+            assert_in_range(got, time - 1, time + 1); /* allows for rounding */
         }
     timeline_free(&timeline);
 
@@ -125,7 +126,7 @@ static void test_times(void **state)
     timeline_free(&timeline);
 
     timeline_init(&timeline, RATE * 2);
-    assert_non_null(relation_use(relation, &timeline, &error)); /* not this counter */
+    assert_non_null(relation_use(relation, &timeline, &error)); /* the readings are of another counter */
     timeline_free(&timeline);
 
     const uint64_t counts[] = {0, 99, RELATION_CLOCKS + 1, UINT64_MAX};
@@ -156,13 +157,13 @@ static void test_error(void **state)
 {
     (void)state;
     const uint64_t first = RATE * 1000000;
-    /* Readings are right within 100 ticks, 40 ns; the kernel's clock may bend by a millionth. */
+    /* Readings are exact to 100 ticks, 40 ns; the kernel's clock may deviate by a millionth. */
     assert_in_range(error_of(2, 100, first, first), 40 + 50, 40 + 50 + 3);
     assert_in_range(error_of(11, 1000, first, first + 10 * RATE), 40 + 500, 40 + 500 + 3);
     /* Ten seconds before two readings that are 0.1 s apart: 200 ticks in 0.1 s are 0.8 parts per million. */
     assert_in_range(error_of(2, 100, first - 10 * RATE, first), 90 + 18000, 90 + 18000 + 5);
     assert_in_range(error_of(2, 100, first, first + RATE / 10 + 10 * RATE), 90 + 18000, 90 + 18000 + 5);
-    /* One reading alone: a rate that may be rounded. */
+    /* With a single reading only the stated rate is known, which may be rounded. */
     assert_in_range(error_of(1, 100, first - RATE, first), SECOND / 100, SECOND / 99);
     assert_in_range(error_of(2, 100, 0, UINT64_MAX), SECOND * 1000, UINT64_MAX);
     assert_in_range(error_of(1, 100, 0, UINT64_MAX), SECOND * 1000, UINT64_MAX);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* src/print/series and src/print/gfp: elements of all CPUs to one, points, graphs, JSON; names of flags. */
+/* Tests of src/print/series and src/print/gfp: merging the elements of all CPUs, points, graphs, JSON; names of
+ * flags. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -92,7 +93,7 @@ static unsigned lines(const char *text)
     return count;
 }
 
-/* Every line but the times and bounds is as wide as the graph, and a value stands within it. */
+/* Every line but those of times and bounds is as wide as the graph, and each value lies within it. */
 static void graphs_keep_their_width(void **state)
 {
     static const uint64_t edges[] = {0,           1, 2, 1000, INT64_MAX, (uint64_t)INT64_MIN, (uint64_t)-1,
@@ -137,7 +138,7 @@ static void only_the_last_intervals_are_shown(void **state)
     free(text);
 }
 
-/* Numbers that no clock gives end all the same. */
+/* Printing ends even for times that no clock gives. */
 static void extremes_end(void **state)
 {
     static const uint64_t epochs[] = {0, 1, INT64_MAX, UINT64_MAX - 1, UINT64_MAX};

@@ -8,7 +8,7 @@
 
 #include "base/sorted.h"
 
-/* All arrays of up to 40 elements, with the border at each place. Elements are pairs, so that some are equal. */
+/* All arrays of up to 40 elements, with the border at each index. Elements come in pairs of equal ones. */
 static void test_every_border(void **state)
 {
     enum { MANY = 40 };
@@ -28,7 +28,7 @@ static void test_every_border(void **state)
         }
 }
 
-/* The elements need not exist: of as many as there can be, 64 are looked at. */
+/* The elements need not exist: a search among SIZE_MAX of them takes at most 64 steps. */
 static void test_steps(void **state)
 {
     size_t steps = 0;

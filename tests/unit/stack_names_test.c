@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What names a stack: what processes have mapped, what the kernel tells of it, perf maps, calls before return
- * addresses, separate debug files; with hostile input. */
+/* Tests of what stack traces are named by: the mappings of processes, the kernel's events, perf maps, calls before
+ * return addresses, separate debug files; with hostile input. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@
 #include "sym/process/process.h"
 #include "sym/symbolize.h"
 
-enum { NOBODY = INT_MAX - 7 }; /* a pid that there is not */
+enum { NOBODY = INT_MAX - 7 }; /* a pid that does not exist */
 
 static void map(struct processes *processes, pid_t pid, uint64_t start, uint64_t time, uint64_t inode,
                 const char *path)
@@ -55,13 +55,13 @@ static void what_was_told(void **state)
     map(processes, NOBODY, 0x1000, 10, 7, "/bin/old");
     assert_string_equal(find(processes, NOBODY, 0x1fff), "/bin/old");
     assert_string_equal(find(processes, NOBODY, 0x2000), "not code");
-    /* A child has what its parent had, and keeps it when the parent executes something else. */
+    /* A child has its parent's mappings, and keeps them when the parent executes another program. */
     process_forked(processes, NOBODY - 1, NOBODY, 15);
     assert_int_equal(process_parent(processes, NOBODY - 1), NOBODY);
     map(processes, NOBODY, 0x1000, 20, 8, "/bin/new");
     assert_string_equal(find(processes, NOBODY, 0x1000), "/bin/new");
     assert_string_equal(find(processes, NOBODY - 1, 0x1000), "/bin/old");
-    /* What comes late does not win. */
+    /* An event that arrives late does not replace a newer one. */
     map(processes, NOBODY, 0x1000, 15, 9, "/bin/late");
     assert_string_equal(find(processes, NOBODY, 0x1000), "/bin/new");
     processes_free(processes);
@@ -76,7 +76,8 @@ static uint64_t generation(struct processes *processes, pid_t pid, uint64_t addr
     return found;
 }
 
-/* A file has one name, whoever told of it first: /proc, which knows no generations, or the kernel, which does. */
+/* A file is the same module whether it was first read from /proc, which has no generations, or reported by the
+ * kernel, which has them. */
 static void one_name_for_a_file(void **state)
 {
     (void)state;
@@ -91,13 +92,13 @@ static void one_name_for_a_file(void **state)
     process_release(processes, mapping.module);
     assert_int_equal(generation(processes, getpid(), here), 0);
     process_forked(processes, NOBODY, getpid(), 10);
-    mapping.since = 5; /* it happened before it was read */
+    mapping.since = 5; /* the event happened before /proc was read */
     process_mapped(processes, getpid(), &mapping, &told, path);
     assert_int_equal(generation(processes, getpid(), here), 9);
     assert_int_equal(generation(processes, NOBODY, here), 9);
     assert_int_equal(process_read(processes, getpid()), 0);
     assert_int_equal(generation(processes, getpid(), here), 9);
-    told.generation = 10; /* another file that got the number, later */
+    told.generation = 10; /* a later file that got the same inode number */
     mapping.since = UINT64_MAX;
     process_mapped(processes, getpid(), &mapping, &told, path);
     assert_int_equal(generation(processes, getpid(), here), 10);
@@ -113,8 +114,10 @@ static void numbers_used_again(void **state)
     map(processes, NOBODY - 1, 0x1000, 10, 8, "/bin/first");
     map(processes, NOBODY - 1, 0x9000, 10, 8, "/bin/first");
     process_forked(processes, NOBODY - 1, NOBODY, 20);
-    assert_string_equal(find(processes, NOBODY - 1, 0x1000), "/bin/parent"); /* the new one's, … */
-    assert_string_equal(find(processes, NOBODY - 1, 0x9000), "/bin/first");  /* … and what is still known */
+    assert_string_equal(find(processes, NOBODY - 1, 0x1000),
+                        "/bin/parent"); /* the new process has its mapping, … */
+    /* … and one that is still known of the old process */
+    assert_string_equal(find(processes, NOBODY - 1, 0x9000), "/bin/first");
     size_t before = processes_bytes(processes);
     for (uint64_t i = 0; i < 1000; i++)
         process_forked(processes, NOBODY - 1, NOBODY, 30 + i);
@@ -127,7 +130,7 @@ static void bounded(void **state)
     (void)state;
     struct processes *processes = processes_make();
     char path[64];
-    for (uint64_t i = 0; i < 10000; i++) { /* one process that maps without end */
+    for (uint64_t i = 0; i < 10000; i++) { /* one process that maps files without end */
         snprintf(path, sizeof path, "/tmp/%d", (int)i);
         map(processes, NOBODY, i << 12, i, i + 1, path);
     }
@@ -143,7 +146,8 @@ static void bounded(void **state)
     processes_free(processes);
 }
 
-/* A shell that starts short-lived programs: what they share is kept once, and the oldest goes first. */
+/* A shell starts short-lived programs: the mappings that they share are kept once, and the oldest process is
+ * dropped first. */
 static void many_of_one_program(void **state)
 {
     enum { FIRST = 1000000, KNOWN = 15000, ALL = 60000, MAPPED = 5 };
@@ -280,7 +284,7 @@ static void perf_map_files(void **state)
     assert_int_equal(symlink("/etc/passwd", path), 0);
     assert_int_equal(perf_map_read(getpid(), &map), -ENOENT);
     unlink(path);
-    assert_int_equal(mkfifo(path, 0600), 0); /* does not hold us */
+    assert_int_equal(mkfifo(path, 0600), 0); /* does not block the reader */
     assert_int_equal(perf_map_read(getpid(), &map), -ENOENT);
     unlink(path);
 }
@@ -345,7 +349,7 @@ static void what_is_no_frame(void **state)
 #endif
     symbolizer_user(symbolizer, getpid(), (uintptr_t)&found, true, &found); /* on the stack */
     assert_true(found.is_not_code);
-    symbolizer_user(symbolizer, NOBODY, 0x1000, true, &found); /* nothing is known: nothing is said */
+    symbolizer_user(symbolizer, NOBODY, 0x1000, true, &found); /* nothing is known, so nothing is claimed */
     assert_false(found.is_not_code);
     symbolizer_close(symbolizer);
 }

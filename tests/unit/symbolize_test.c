@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses of this process, of a child that ends, and of the kernel. */
+/* Tests of symbols for addresses of this process, of a child that ends, and of the kernel. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static void this_process(void **state)
     assert_non_null(strstr(found.function, "getpid"));
     assert_non_null(strstr(found.module, "libc.so.6"));
 
-    /* On the stack there is no function, but we know what it is. */
+    /* An address on the stack has no function, but is known to be on the stack. */
     assert_int_equal(symbolizer_user(symbolizer, getpid(), (uintptr_t)&found, false, &found), -ENOENT);
     assert_null(found.function);
     assert_int_equal(symbolizer_user(symbolizer, getpid(), 1, false, &found), -ENOENT);
@@ -61,7 +61,7 @@ static void this_process(void **state)
     assert_int_equal(symbolizer_user(symbolizer, getpid(), UINT64_MAX, false, &found), -ENOENT);
     assert_int_equal(symbolizer_user(symbolizer, INT_MAX, 1, false, &found), -ENOENT);
 
-    /* And back. */
+    /* And from the symbol back to the address. */
     uint64_t address, size, bias;
     assert_int_equal(symbolizer_address(symbolizer, self, getpid(), "symbolize_test_marker", &address, &size),
                      0);
@@ -97,7 +97,7 @@ static void the_vdso(void **state)
     symbolizer_close(symbolizer);
 }
 
-/* A library that comes after the first look at the maps is found all the same. */
+/* A library that is loaded after the maps were first read is found all the same. */
 static void a_later_mapping(void **state)
 {
     (void)state;
@@ -187,12 +187,12 @@ static void demangling(void **state)
     assert_null(symbol_demangle("main"));
     assert_null(symbol_demangle(""));
     assert_null(symbol_demangle("_Z"));
-    char deep[4000] = "_Z1f"; /* pointers to pointers to … */
+    char deep[4000] = "_Z1f"; /* a pointer to a pointer to a pointer … */
     memset(deep + 4, 'P', sizeof deep - 5);
     free(symbol_demangle(deep));
 }
 
-/* A short name may stand for more than any memory holds: each argument is twice the one before. */
+/* A short name may stand for a text that no memory holds: each argument is twice the previous one. */
 static void demangling_what_is_endless(void **state)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -265,7 +265,7 @@ static void kernel_symbols(void **state)
     assert_string_equal(found.module, "mod_a");
     assert_int_equal(kallsyms_resolve(kallsyms, 0x1000, &found), -ENOENT);
     assert_int_equal(kallsyms_resolve(kallsyms, 0xffffffffffffffff, &found), -ENOENT);
-    for (int round = 0; round < 3; round++) { /* by walking at first, later by an index */
+    for (int round = 0; round < 3; round++) { /* by a linear search at first, later by an index */
         assert_int_equal(kallsyms_address(kallsyms, "vfs_read", &address), 0);
         assert_true(address == 0xffffffff81000100);
         assert_int_equal(kallsyms_address(kallsyms, "mod_a:helper", &address), 0);
@@ -275,7 +275,7 @@ static void kernel_symbols(void **state)
         assert_int_equal(kallsyms_address(kallsyms, "mod_b:helper", &address), -ENOENT);
         assert_int_equal(kallsyms_address(kallsyms, "", &address), -ENOENT);
     }
-    for (int round = 0; round < 2; round++) { /* from a list as it was found, and from a sorted one */
+    for (int round = 0; round < 2; round++) { /* from the list in the file's order, and from a sorted one */
         text_clear(&names);
         assert_int_equal(kallsyms_each_function(kallsyms, NULL, "*e*", add_name, &names), 0);
         assert_string_equal(text_string(&names), "_text[] helper[] helper[mod_a] unsorted[] vfs_read[] ");
@@ -310,12 +310,12 @@ static void hidden_addresses(void **state)
     kallsyms_close(kallsyms);
 }
 
-/* Lines end at newlines alone: as many as there is room for. */
+/* Only newlines end lines, not zeros: there must be room for all the lines. */
 static void zeros_in_the_list(void **state)
 {
     (void)state;
     char path[] = "/tmp/spoor-kallsyms-XXXXXX";
-    static const char pair[] = "20 t b\n10 t a"; /* and a zero */
+    static const char pair[] = "20 t b\n10 t a"; /* ends with a zero */
     struct kallsyms *kallsyms;
     struct kernel_symbol found;
     int fd = mkstemp(path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process that reads tables for us may be taken over by what it reads: whatever it then answers, nothing of
- * ours is read or written that it should not be. Here it answers as it should, with some bytes changed, or cut,
- * or it dies. */
+/* The process that reads tables on behalf of this one may be taken over by what it reads: whatever it then answers,
+ * this process must read and write nothing that it should not. Here that process answers correctly, with some bytes
+ * changed, or cut, or it dies. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@
 
 enum { ROUNDS = 3000, CHANGES_MAX = 8 };
 
-/* There. */
+/* ---- in the reading process ---- */
 static uint64_t seed = 1;
 
 static uint64_t chance(uint64_t below)
@@ -41,7 +41,7 @@ static void lie(struct text *answer)
     static const uint64_t borders[] = {0, 1, 7, 255, 4096, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX};
     uint64_t changes = chance(CHANGES_MAX), how = chance(16);
     for (uint64_t i = 0; i < changes && answer->length >= 8; i++) {
-        /* Half of it at the front, where counts and sizes are. */
+        /* Half of the changes go to the front, where counts and sizes are. */
         size_t at = chance(chance(2) || answer->length < 512 ? answer->length - 7 : 505);
         uint64_t value = borders[chance(sizeof borders / sizeof *borders)];
         if (chance(2))
@@ -55,14 +55,14 @@ static void lie(struct text *answer)
         _exit(1);
 }
 
-/* Asks a process that lies from now on, or tells the truth. */
+/* Starts a new reading process; its answers go through `change`, unless that is NULL. */
 static void begin(void (*change)(struct text *answer))
 {
     tables_end();
     apart_answers_change(change);
 }
 
-/* Here. */
+/* ---- in this process ---- */
 static int read_symbol(void *context, const struct elf_symbol *symbol)
 {
     *(size_t *)context += strlen(symbol->name);
@@ -140,11 +140,11 @@ static void test_lies(void **state)
     assert_int_not_equal(read, 0);
 }
 
-/* It tells the truth about files that are full of lies: some bytes changed, anywhere or in a table. */
+/* The process answers correctly about damaged files, with some bytes changed, anywhere or in a table. */
 static void test_damaged(void **state)
 {
     enum { DAMAGED = 200, BYTES_CHANGED = 60 };
-    const char *wanted = getenv("DAMAGED_ROUNDS"); /* make check-deep: more */
+    const char *wanted = getenv("DAMAGED_ROUNDS"); /* set by `make check-deep` to run more rounds */
     const unsigned rounds = wanted ? (unsigned)atoi(wanted) : DAMAGED, deaths = apart_deaths();
     struct stat status;
     char path[64];
@@ -164,7 +164,7 @@ static void test_damaged(void **state)
             uint64_t below = bounds[chance(3)], size = (uint64_t)status.st_size;
             uint64_t at = chance(below < size ? below : size);
             char byte = (char)chance(256);
-            /* At the front the header, the segments, the notes; at the end the sections. */
+            /* The front has the header, the segments and the notes; the end has the sections. */
             assert_int_equal(pwrite(copy, &byte, 1,
                                     (off_t)(chance(2)        ? size - 1 - at
                                             : at + 64 < size ? at + 64
@@ -180,7 +180,7 @@ static void test_damaged(void **state)
     close(copy);
 }
 
-/* Generated code and archives have no file but their own. */
+/* Perf maps and archives are read by the other process, too. */
 static void test_lies_of_maps(void **state)
 {
     char path[64];
@@ -211,7 +211,7 @@ static void test_lies_of_maps(void **state)
     unlink(path);
 }
 
-/* Types, functions, lines. */
+/* The debug information of these declarations is read through the lying process. */
 struct lied_about {
     struct lied_about *next;
     enum { LIED_ONE = 1, LIED_TWO } which;
@@ -305,7 +305,7 @@ static void test_lies_of_types(void **state)
     unsigned opened = 0;
     (void)state;
     setenv("XDG_CACHE_HOME", "/nonexistent", 1);
-    assert_true(see_lies(0, &seen)); /* that one is none */
+    assert_true(see_lies(0, &seen)); /* round 0 changes nothing */
     assert_in_range(seen, TRUTH_MIN, 100000);
     for (unsigned round = 1; round < ROUNDS_OF_TYPES; round++)
         opened += see_lies(round, &seen);

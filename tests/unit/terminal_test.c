@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a string may do to a terminal: nothing. */
+/* Tests that a traced string cannot control the terminal. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static void test_plain(void **state)
     SHOWS("a line\n\tand more", "a line\n\tand more");
     SHOWS("na\xc3\xafve \xe2\x82\xac \xf0\x9f\x90\xbe", "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x90\xbe");
     SHOWS("\u05d0\u0627\u3000\u2003|",
-          "\u05d0\u0627\u3000\u2003|"); /* letters of right-to-left scripts, spaces */
+          "\u05d0\u0627\u3000\u2003|"); /* letters of right-to-left scripts and spaces are printed */
 }
 
 static void test_controls(void **state)
@@ -39,7 +39,7 @@ static void test_controls(void **state)
           "\\xc2\\x9b2J"); /* the 8-bit form of ESC [, as UTF-8 */
     SHOWS("\x9b"
           "2J",
-          "\\x9b2J"); /* and as it is */
+          "\\x9b2J"); /* the same as a single byte */
 }
 
 static void test_names(void **state)
@@ -50,7 +50,7 @@ static void test_names(void **state)
     shows("\u2028x\u2029", 7, TERMINAL_NAME, "\\xe2\\x80\\xa8x\\xe2\\x80\\xa9");
 }
 
-/* Each of those that are not seen, and none of its neighbours. */
+/* Each invisible character is hidden, and none of its neighbours. */
 static void test_hidden(void **state)
 {
     static const uint32_t hidden[][2] = {
@@ -66,7 +66,7 @@ static void test_hidden(void **state)
         assert_false(utf8_is_hidden(hidden[i][1] + 1));
     }
     SHOWS("\u202eabc", "\\xe2\\x80\\xae"
-                       "abc"); /* right to left */
+                       "abc"); /* the override to right-to-left */
     SHOWS("a\u200bb\u200db", "a\\xe2\\x80\\x8b"
                              "b\\xe2\\x80\\x8d"
                              "b");
@@ -76,11 +76,11 @@ static void test_hidden(void **state)
 static void test_not_utf8(void **state)
 {
     (void)state;
-    SHOWS("\xc3", "\\xc3");          /* it ends within a character */
-    SHOWS("\xc0\x9b", "\\xc0\\x9b"); /* longer than it need be */
+    SHOWS("\xc3", "\\xc3");          /* the text ends within a character */
+    SHOWS("\xc0\x9b", "\\xc0\\x9b"); /* an overlong encoding */
     SHOWS("\xe0\x82\x9b", "\\xe0\\x82\\x9b");
-    SHOWS("\xed\xa0\x80", "\\xed\\xa0\\x80");          /* half of a pair */
-    SHOWS("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* beyond the last */
+    SHOWS("\xed\xa0\x80", "\\xed\\xa0\\x80");          /* half of a surrogate pair */
+    SHOWS("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* beyond the last code point */
     SHOWS("\xff\xfe", "\\xff\\xfe");
 }
 
@@ -93,7 +93,7 @@ static void test_colours(void **state)
     shows("\x1b[31", 4, TERMINAL_MESSAGE, "\\x1b[31");
 }
 
-/* The numbers are as printf() writes them; what is longer by its escapes is padded less. */
+/* Numbers are written as by printf(); a string that its escapes make longer gets less padding. */
 static void test_print(void **state)
 {
     struct text out = {0}, expected = {0};

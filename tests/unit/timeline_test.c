@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The line that is expected must never be taken for the right one: times in every order are those that
- * each alone has. */
+/* Tests that the line that timeline_expect() prepares is used only where it is right: times asked in any order are
+ * those that a fresh timeline gives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

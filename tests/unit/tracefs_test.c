@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Format files as text; the running kernel's events (root); numbers and names of system calls. */
+/* Tests of parsing format files from text; of the running kernel's events (needs root); and of numbers and names of
+ * system calls. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -87,7 +88,7 @@ static void a_format(void **state)
 
     const struct type *file = get(type, "file").type->target;
     assert_string_equal(file->name, "file");
-    assert_int_equal(asked, 0); /* only when somebody looks inside */
+    assert_int_equal(asked, 0); /* the struct is looked up only when its members are needed */
     assert_int_equal(get(file, "f_flags").offset, 4);
     assert_int_equal(asked, 1);
 
@@ -117,13 +118,13 @@ static void nonsense(void **state)
     const struct type *type;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_int_equal(tracefs_format_parse(&arena, NULL, "a", "b", texts[i], &type), -EBADMSG);
-    /* Cut anywhere it must not fall over. */
+    /* Cut anywhere, the text must not crash the parser. */
     for (size_t cut = 0; cut < sizeof format; cut++) {
         char *exact = strndup(format, cut);
         tracefs_format_parse(&arena, NULL, "a", "b", exact, &type);
         free(exact);
     }
-    /* A count that is not the truth. */
+    /* A count that contradicts the field's size. */
     assert_int_equal(
         tracefs_format_parse(&arena, NULL, "a", "b", "\tfield:int x[999999];\toffset:0;\tsize:7;\n", &type),
         0);
@@ -216,7 +217,7 @@ static void make_file(const char *directory, const char *name, const char *conte
     fclose(file);
 }
 
-/* Without available_events the directories tell. */
+/* Without available_events, the directories list the events. */
 static void made_up(void **state)
 {
     (void)state;

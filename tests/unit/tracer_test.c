@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libspoortracer as a program uses it: this one watches itself and a child. What needs the kernel is skipped
- * where it may not be asked. */
+/* Tests of libspoortracer as a program uses it: this one watches itself and a child. What needs the kernel is
+ * skipped where it may not be used. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static void fire(int count)
     }
 }
 
-/* ---- what the callbacks heard ---- */
+/* ---- what the callbacks received ---- */
 
 struct heard {
     char output[4096], report[4096], events[4096];
@@ -162,7 +162,7 @@ static void options_are_checked(void **state)
     assert_int_equal(spoor_tracer_open(&options, &tracer), -EINVAL);
     options = (struct spoor_tracer_options){.size = sizeof options, .pid_count = 1};
     assert_int_equal(spoor_tracer_open(&options, &tracer), -EINVAL);
-    /* An older, smaller one. */
+    /* The options of an older library are smaller. */
     options = (struct spoor_tracer_options){.size = offsetof(struct spoor_tracer_options, output)};
     assert_int_equal(spoor_tracer_open(&options, &tracer), 0);
     assert_string_equal(spoor_tracer_error(NULL), "");
@@ -216,7 +216,7 @@ static void what_is_too_long_is_refused(void **state)
     spoor_tracer_close(tracer);
 }
 
-/* ---- with one ---- */
+/* ---- with a kernel ---- */
 
 static int count_entries(void *state, const struct spoor_tracer_value *key,
                          const struct spoor_tracer_value *value)
@@ -280,7 +280,7 @@ static void uprobe_fills_typed_maps(void **state)
     assert_int_equal(spoor_tracer_read_entry(tracer, "@n", "odd, 7", &value), -ENOENT);
     assert_string_equal(heard.output, "");
     assert_string_equal(heard.report, "");
-    spoor_tracer_close(tracer); /* while it runs */
+    spoor_tracer_close(tracer); /* closes it while it is running */
 }
 
 static int check_point(void *state, const struct spoor_tracer_value *key,
@@ -307,7 +307,7 @@ static int check_point(void *state, const struct spoor_tracer_value *key,
         assert_int_equal(spoor_tracer_kind(&item), expected[i].kind);
         assert_int_equal(spoor_tracer_text(&item, text, sizeof text), strlen(expected[i].text));
         assert_string_equal(text, expected[i].text);
-        /* A copy is the same value. */
+        /* A copy of the value gives the same text. */
         struct spoor_tracer_value copy = item;
         memset(&item, 0, sizeof item);
         spoor_tracer_text(&copy, text, 3);
@@ -465,7 +465,8 @@ static void exit_ends_it(void **state)
     assert_int_equal(spoor_tracer_stop(tracer), 0);
     assert_non_null(strstr(heard.output, "@a: 1\n"));
     int64_t value;
-    must(tracer, spoor_tracer_read_integer(tracer, "@a", &value)); /* until it is closed */
+    /* values can be read until the tracer is closed */
+    must(tracer, spoor_tracer_read_integer(tracer, "@a", &value));
     assert_int_equal(value, 1);
     spoor_tracer_close(tracer);
 }
@@ -491,11 +492,11 @@ static void tracepoint_of_a_child(void **state)
     must(tracer, spoor_tracer_attach(tracer, "usdt:" HERE ":tracer_test:fired",
                                      "@fired[str(arg1)] = sum((int32)arg0);"));
     must(tracer, spoor_tracer_start(tracer));
-    fire(5); /* not the child's */
+    fire(5); /* a call by this process, which does not count */
     assert_int_equal(write(go[1], "", 1), 1);
     for (int i = 0; i < 500 && !spoor_tracer_is_over(tracer); i++)
         must(tracer, spoor_tracer_poll(tracer, 20));
-    assert_true(spoor_tracer_is_over(tracer)); /* it has ended */
+    assert_true(spoor_tracer_is_over(tracer)); /* it ends with the child */
     int64_t value;
     must(tracer, spoor_tracer_read_integer(tracer, "@calls", &value));
     assert_int_equal(value, 3);
@@ -548,7 +549,7 @@ static void callbacks_may_read_maps_only(void **state)
     spoor_tracer_close(tracer);
 }
 
-/* ---- a good guest ---- */
+/* ---- what stays behind in the program ---- */
 
 static void *trace_in_a_thread(void *state)
 {
@@ -679,7 +680,7 @@ static void nothing_leaks(void **state)
     assert_int_equal(open_descriptors(), descriptors);
     print_message("100 rounds: %zd mappings more, %zd bytes more\n", (ssize_t)(mappings() - maps),
                   (ssize_t)(mallinfo2().uordblks - bytes));
-#ifndef __SANITIZE_ADDRESS__ /* which maps memory of its own */
+#ifndef __SANITIZE_ADDRESS__ /* the sanitizer maps memory of its own */
     assert_true(mappings() <= maps + 4);
 #endif
     assert_true(mallinfo2().uordblks <= bytes + 4096);
@@ -687,7 +688,7 @@ static void nothing_leaks(void **state)
         fail_msg("a child was left behind");
 }
 
-/* What malloc keeps for the next call counts as used: it is told to keep nothing. */
+/* What malloc caches for the next call would count as used: the cache is switched off. */
 int main(int argc, char **argv)
 {
     (void)argc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* src/type: layout, equality, common types, members, names; types that point at themselves. */
+/* Tests of src/type: layout, equality, common types, members, names; types that point at themselves. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -128,7 +128,7 @@ static void circular_types_end(void **state)
     assert_true(type_equal(&a, &a));
     assert_true(strlen(type_text(&arena, &a)) < 8192);
 
-    /* An anonymous struct that holds itself, twice. */
+    /* An anonymous struct that contains itself twice. */
     struct type self = {.kind = TYPE_STRUCT, .size = 8, .count = 2}, twin = self;
     struct field fields[2] = {{.name = "", .type = &self}, {.name = "", .type = &self}};
     struct field twin_fields[2] = {{.name = "", .type = &twin}, {.name = "", .type = &twin}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spoor/probe.h and its compatibility headers, seen from both sides: what this program does when its probes
- * are on and off, and what our reader finds in its notes. */
+/* Tests of spoor/probe.h and its compatibility headers from both sides: what this program does when its probes are
+ * on and off, and what the reader of notes finds in it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -83,7 +83,7 @@ static __attribute__((noinline)) void fire_compat(int a)
 static void fire_all(void)
 {
     int8_t narrow = -3;
-    volatile uint32_t wide = 3; /* or the compiler knows which branch is taken */
+    volatile uint32_t wide = 3; /* volatile, so that the compiler does not know which branch is taken */
     fire_declared("text");
     fire_inline(&narrow, "text", wide);
     fire_compat(1);
@@ -140,7 +140,7 @@ static int notes_close(void **state)
     return 0;
 }
 
-/* The only site of a probe. */
+/* Returns the only site of a probe. */
 static const struct usdt_site *site_of(const struct notes *notes, const char *provider, const char *name)
 {
     const struct usdt_site *found = NULL;
@@ -156,7 +156,7 @@ static const struct usdt_site *site_of(const struct notes *notes, const char *pr
 }
 
 struct expectation {
-    int size; /* negative: signed */
+    int size; /* in bytes; negative: signed */
     bool is_constant;
     int64_t constant;
 };
@@ -263,7 +263,7 @@ static void test_pads(void **state)
 #endif
 }
 
-/* The kernel's answer is not ours to know, but it must be an answer, and nothing may stay behind. */
+/* Which answer the kernel gives is not known here, but it must give one, and nothing may stay behind. */
 static void test_proof(void **state)
 {
     (void)state;

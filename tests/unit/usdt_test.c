@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The argument strings of stapsdt notes, and the notes of real files: this test's own (made below with
+/* Tests of the argument strings of stapsdt notes, and of the notes of real files: this test's own (made below with
  * sys/sdt.h and by hand), and PostgreSQL's. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -242,7 +242,7 @@ static void arguments_of_aarch64(void **state)
 unsigned short test_declared_semaphore __attribute__((section(".probes")));
 int test_global = 77;
 
-/* A declared probe as our own header makes it, written out: so this test does not depend on that header. */
+/* A declared probe as spoor/probe.h makes it, written out, so that this test does not depend on that header. */
 #define NOTE(section, owner, type, payload)                                                                  \
     ".pushsection " section ",\"?\",\"note\"\n\t.balign 4\n\t.4byte 2f-1f, 4f-3f, " type "\n"                \
     "1:\t.asciz \"" owner "\"\n2:\t.balign 4\n3:\t.8byte 990b\n\t.8byte _.stapsdt.base\n"                    \
@@ -304,13 +304,14 @@ static void notes_of_this_program(void **state)
     assert_string_equal(site->declared[1].name, "flags");
     assert_true(site->semaphore_offset != 0);
 
-    /* The nop is there, and inside the function. */
+    /* There is a nop at the site, and it lies inside the function. */
     uint8_t nop;
     struct elf_symbol symbol;
     assert_int_equal(elf_file_read(file, site->offset, &nop, 1), 0);
     assert_int_equal(nop, 0x90);
     assert_int_equal(elf_file_nearest(file, site->address, &symbol), 0);
-    assert_memory_equal(symbol.name, "fire_declared", strlen("fire_declared")); /* or a clone of it */
+    /* the compiler may have made a clone of it */
+    assert_memory_equal(symbol.name, "fire_declared", strlen("fire_declared"));
     assert_int_equal(elf_file_symbol(file, "test_declared_semaphore", &symbol), 0);
     assert_int_equal(symbol.address, site->semaphore_address);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers, sizes and times of the command line, and what is none of them. */
+/* Tests of the numbers, sizes and times of the command line, and of texts that are none. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -27,7 +27,7 @@ static void test_growth(void **state)
     free(items);
 }
 
-/* `room` can count 255 elements. */
+/* A `room` of uint8_t allows 255 elements. */
 static void test_narrow_room(void **state)
 {
     char *items = NULL;
@@ -51,7 +51,7 @@ static void test_no_memory(void **state)
     size_t count = 0, room = SIZE_MAX / sizeof *items;
     (void)state;
     count = room;
-    assert_false(vector_make_room(items, count, room)); /* bytes that no size_t counts */
+    assert_false(vector_make_room(items, count, room)); /* the size in bytes exceeds size_t */
     assert_null(items);
     assert_int_equal(room, SIZE_MAX / sizeof *items);
     count = room = SIZE_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The user-space host: instructions and maps beside the running kernel's, hostile programs, budgets, texts of
- * events. What the kernel is asked for needs root and is skipped without. */
+/* Tests of the user-space host: instructions and maps compared with the running kernel's, hostile programs,
+ * budgets, texts of events. What the kernel is asked for needs root and is skipped without it. */
 #include "vm_testing.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static uint64_t result_of(const struct bpf_insn *code, uint32_t count)
     struct bpf_insn all[64];
     assert_true(count + 3 < 64);
     memcpy(all, code, count * sizeof *code);
-    /* The result goes to the event's own memory: r9 = context. */
+    /* The result is stored to the event's own memory: r9 holds the context. */
     memmove(all + 1, all, count * sizeof *all);
     all[0] = R(BPF_ALU64 | BPF_MOV | BPF_X, 9, 1, 0, 0);
     all[count + 1] = R(BPF_STX | BPF_MEM | BPF_DW, 9, 0, 0, 0);
@@ -89,7 +89,8 @@ static void test_arithmetic(void **state)
     assert_int_equal(arithmetic(BPF_ALU, BPF_ADD, 0, UINT32_MAX, 1), 0);
 }
 
-/* Straight programs of random operations: registers 0 to 5 begin with random words and are folded into r0. */
+/* Makes a program of random operations without jumps: registers 0 to 5 begin with random words and are folded into
+ * r0. Returns its length. */
 static uint32_t random_program(struct bpf_insn *code, bool upper)
 {
     static const uint8_t operations[] = {BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV,  BPF_OR,  BPF_AND, BPF_LSH,
@@ -121,7 +122,7 @@ static uint32_t random_program(struct bpf_insn *code, bool upper)
             immediate = immediate ? immediate : 3; /* the kernel refuses a constant 0 */
         }
         if (operation == BPF_LSH || operation == BPF_RSH || operation == BPF_ARSH)
-            immediate &= 31; /* it refuses what is too far */
+            immediate &= 31; /* the kernel refuses larger shifts */
         if (operation == BPF_MOV && is_register && is_signed)
             offset = (int16_t)(8 << random_word() % (class == BPF_ALU ? 2 : 3));
         code[count++] = R(class | operation | (is_register ? BPF_X : BPF_K), to & 15,
@@ -136,7 +137,7 @@ static uint32_t random_program(struct bpf_insn *code, bool upper)
     return count;
 }
 
-/* What the kernel makes of it: the low 32 bits of r0. */
+/* Runs the program in the kernel; *result is the low 32 bits of r0. Returns false where that is not possible. */
 static bool kernel_result(const struct bpf_insn *code, uint32_t count, uint32_t *result)
 {
     static const uint8_t packet[64];
@@ -210,7 +211,7 @@ static int count_element(void *state, const uint8_t *key, const uint8_t *values)
     return 0;
 }
 
-/* The same random operations on both: the same answers and the same contents. */
+/* The same random operations on both maps give the same answers and the same contents. */
 static void compare_maps(struct image_map map)
 {
     struct vm_fixture f;
@@ -227,7 +228,7 @@ static void compare_maps(struct image_map map)
         switch (random_word() % 4) {
         case 0:
         case 1: {
-            uint64_t flags = random_word() % 4; /* 3: none */
+            uint64_t flags = random_word() % 4; /* 3 is no valid flag */
             assert_int_equal(vm_map_update(mine, key, value, flags),
                              kernel_map_call(BPF_MAP_UPDATE_ELEM, fd, key, value, flags));
             break;
@@ -286,7 +287,7 @@ static void test_lru(void **state)
     uint64_t wanted = 1;
     for (uint64_t key = 1; key <= 1000; key++) {
         assert_int_equal(vm_map_update(mine, &key, &key, BPF_ANY), 0);
-        assert_non_null(vm_map_find(mine, &wanted)); /* used all the time: stays */
+        assert_non_null(vm_map_find(mine, &wanted)); /* the key is used all the time, so it stays */
     }
     unsigned count = 0;
     f.host->operations->map_each(f.host, 0, count_element, &count);
@@ -340,8 +341,9 @@ static void test_memory_of_others(void **state)
                          R(BPF_STX | BPF_MEM | BPF_DW, 2, 1, 0, 0), EXIT),
                      -EFAULT);
     assert_int_equal(RUN(R(BPF_STX | BPF_ATOMIC | BPF_DW, 2, 1, 8, BPF_ADD), EXIT), -EFAULT);
-    assert_int_equal(RUN(R(BPF_STX | BPF_ATOMIC | BPF_W, 1, 1, 0, 0x77), EXIT), -EFAULT); /* no operation */
-    /* Helpers: a key that is not there, a map that is none, text to nowhere. */
+    /* not an atomic operation */
+    assert_int_equal(RUN(R(BPF_STX | BPF_ATOMIC | BPF_W, 1, 1, 0, 0x77), EXIT), -EFAULT);
+    /* Helpers get a key at no address, a map that is none, and a destination at no address. */
     assert_int_equal(RUN(R(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem), EXIT), -EFAULT);
     assert_int_equal(
         RUN(MOVE(1, 0), MOVE(2, 16), MOVE(3, 0), R(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_probe_read), EXIT),
@@ -368,10 +370,10 @@ static void test_no_end(void **state)
     fixture_program(&f, calls, 2, NULL, 0);
     assert_int_equal(vm_run(f.vm, 0, NULL), -ELOOP);
     fixture_close(&f);
-    assert_int_equal(RUN(MOVE(0, 1)), -EINVAL); /* behind its end */
+    assert_int_equal(RUN(MOVE(0, 1)), -EINVAL); /* runs behind its end */
     assert_int_equal(RUN(R(BPF_JMP | BPF_JA, 0, 0, 100, 0), EXIT), -EINVAL);
     assert_int_equal(RUN(R(BPF_ALU64 | BPF_MOV | BPF_K, 10, 0, 0, 1), EXIT),
-                     -EINVAL); /* the frame's address */
+                     -EINVAL); /* r10, the frame's address, cannot be written */
     assert_int_equal(RUN(R(0xff, 15, 15, -1, -1), EXIT), -EINVAL);
 }
 
@@ -400,7 +402,7 @@ static void test_random_programs(void **state)
 static bool give_text(void *state, unsigned which, struct vm_text *text)
 {
     (void)state;
-    *text = (struct vm_text){"recorded text", 8}; /* what is behind it belongs to somebody else */
+    *text = (struct vm_text){"recorded text", 8}; /* the bytes behind the text are not part of it */
     return which == 3;
 }
 

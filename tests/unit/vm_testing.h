@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Images made by hand for the user-space host; shared by its tests and its fuzz target. */
+/* Hand-made images for the user-space host; shared by its tests and its fuzz target. */
 #ifndef SPOOR_TESTS_VM_TESTING_H
 #define SPOOR_TESTS_VM_TESTING_H
 
@@ -21,7 +21,7 @@
 #include "vm/state.h"
 
 struct vm_fixture {
-    struct vm_options options; /* to be set before */
+    struct vm_options options; /* set before opening */
     struct arena arena;
     struct diagnostics diagnostics;
     struct image image;
@@ -83,13 +83,14 @@ static inline void fixture_close(struct vm_fixture *f)
 static inline int fixture_count_record(void *state, const uint8_t *record, size_t length)
 {
     uint8_t sum = 0;
-    for (size_t i = 0; i < length; i++) /* every byte must be there */
+    for (size_t i = 0; i < length; i++) /* every byte must be readable */
         sum = (uint8_t)(sum + record[i]);
     *(volatile uint8_t *)state = sum;
     return 0;
 }
 
-/* Any instructions with a hash, an array, a ring and a map of records to name. True: they came to an end. */
+/* Runs any instructions, with a hash, an array, a ring and a map of records to name. Returns whether they came to
+ * an end. */
 static inline bool fixture_run(const struct bpf_insn *code, uint32_t count,
                                struct image_relocation *relocations, uint32_t relocation_count)
 {
@@ -113,7 +114,8 @@ static inline bool fixture_run(const struct bpf_insn *code, uint32_t count,
     return ended;
 }
 
-/* One that is not all nonsense: known operations, registers that exist, addresses of maps, short jumps. */
+/* Runs a random program that is partly meaningful: known operations, registers that exist, addresses of maps, short
+ * jumps. */
 static inline bool fixture_run_random(uint64_t (*word)(void))
 {
     static const int32_t helpers[] = {BPF_FUNC_map_lookup_elem,
