@@ -107,8 +107,8 @@ enum spoor_life {
     SPOOR_DEFINE_(spoor_tracepoint_##name_, #name_, spoor_group_##group_, spoor_object_##object_, 0,         \
                   SPOOR_NOTHING_, ~, __VA_ARGS__)
 
-/* The same, and the tracepoint is a USDT probe group:NAME too; its arguments are owner, object, then those
- * given: up to 10. Needs #include <spoor/probe.h> before. The probe fires for whoever listens, whether the
+/* As SPOOR_TRACEPOINT, and the tracepoint is a USDT probe group:NAME, too; its arguments are owner, object, then
+ * those given: up to 10. Needs #include <spoor/probe.h> before. The probe fires for every listener, whether the
  * recorder is on or not. */
 #define SPOOR_TRACEPOINT_USDT(group_, name_, object_, ...)                                                   \
     SPOOR_PROBE_DECLARE(group_, name_, (uint32_t, owner),                                                    \
@@ -198,7 +198,7 @@ struct spoor_trace_options {
     const char *enable;
     /* Default: the environment's SPOOR_TRACE_DIR, else /dev/shm. */
     const char *directory;
-    /* Of each thread's ring: a power of two from 8 KiB to 1 GiB; default 1 MiB. */
+    /* The size of each thread's ring: a power of two from 8 KiB to 1 GiB; default 1 MiB. */
     size_t ring_bytes;
     /* Most rings; default 256, at most 3072. Each takes memory when its thread first records. */
     unsigned threads;

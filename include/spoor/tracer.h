@@ -66,7 +66,7 @@ enum spoor_tracer_flags {
  * refused (-E2BIG) unless what this version does not know is zero. */
 struct spoor_tracer_options {
     size_t size;      /* sizeof(struct spoor_tracer_options) */
-    const char *name; /* of the script in messages; default: "script" */
+    const char *name; /* name of the script in messages; default: "script" */
     unsigned flags;   /* enum spoor_tracer_flags */
     unsigned reserved;
     /* Only what happens in these processes; the trace is over when the last one has ended. */
@@ -115,8 +115,8 @@ SPOOR_TRACER_API_ int spoor_tracer_poll(struct spoor_tracer *tracer, int millise
  * quiet period: also call spoor_tracer_poll now and then, say ten times a second. -1: there is none. */
 SPOOR_TRACER_API_ int spoor_tracer_descriptor(const struct spoor_tracer *tracer);
 
-/* Is there nothing more to wait for: exit() was called, the processes have ended, recordings are at their
- * end? */
+/* Returns whether nothing is left to wait for: exit() was called, the processes have ended, or the recordings are
+ * at their end. */
 SPOOR_TRACER_API_ bool spoor_tracer_is_over(const struct spoor_tracer *tracer);
 
 /* Detaches, acts on what is still there, runs end probes. Maps can be read until spoor_tracer_close. Returns
@@ -197,7 +197,7 @@ SPOOR_TRACER_API_ int spoor_tracer_row(const struct spoor_tracer_value *value, s
 
 /* SERIES: the intervals that have a value, in order of time. */
 struct spoor_tracer_point {
-    uint64_t time; /* of the interval's beginning, ns since 1970 */
+    uint64_t time; /* when the interval begins, ns since 1970 */
     int64_t value;
 };
 SPOOR_TRACER_API_ size_t spoor_tracer_points(const struct spoor_tracer_value *value);

@@ -72,8 +72,9 @@ int create_new_directory(const char *path)
     return give(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), AT_FDCWD, path, AT_REMOVEDIR);
 }
 
-/* In a directory where others may put something: a file of ours or of the directory's owner, and no other
- * name of something else. A pipe or device of somebody else's would keep us waiting, or do what they want. */
+/* Returns whether an existing file may be written in a directory where other users may put files: it must belong to
+ * the caller or to the directory's owner and have no second name. Another user's pipe or device could keep us
+ * waiting, or do what its owner wants. */
 static bool may_reuse(const struct stat *file, const struct stat *directory)
 {
     return !S_ISLNK(file->st_mode) && file->st_nlink == 1 &&
@@ -115,7 +116,7 @@ static int reuse(int at, const char *name, const struct stat *directory)
 
 int create_file(const char *path)
 {
-    enum { ATTEMPTS = 3 }; /* somebody may remove it between our two looks */
+    enum { ATTEMPTS = 3 }; /* another process may remove it between our two looks */
     const char *name;
     struct stat directory;
     int at = open_directory(path, &name);

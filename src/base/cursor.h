@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads bytes that nobody vouches for, from the first to the last: files of others, messages, memory of programs.
+/* Reads untrusted bytes, from the first to the last: foreign files, messages, memory of programs.
  *
- * A cursor never leaves its bytes. What would read beyond their end makes it bad; then and from then on every number
- * is 0, every pointer is NULL, and the cursor stays where it is. So it is enough to look at is_bad once, at the end.
- * Numbers are little-endian and need no alignment. A cursor is a plain value: a copy reads the same bytes once more.
+ * A cursor never leaves its bytes. A read beyond their end makes it bad; then and from then on every number is 0,
+ * every pointer is NULL, and the cursor stays where it is. So it is enough to look at is_bad once, at the end.
+ * Numbers are little-endian and need no alignment. A cursor is a plain value: a copy reads the same bytes once
+ * more.
  *
- *     struct cursor cursor = cursor_over(bytes, size);
- *     uint64_t length = cursor_take(&cursor, 4);
- *     const char *name = cursor_take_text(&cursor, SIZE_MAX);
- *     if (cursor.is_bad)
- *         return -EBADMSG;
- */
+ *       struct cursor cursor = cursor_over(bytes, size);
+ *       uint64_t length = cursor_take(&cursor, 4);
+ *       const char *name = cursor_take_text(&cursor, SIZE_MAX);
+ *       if (cursor.is_bad)
+ *           return -EBADMSG; */
 #ifndef SPOOR_BASE_CURSOR_H
 #define SPOOR_BASE_CURSOR_H
 

@@ -184,8 +184,8 @@ static const char *show(char c, char byte[2])
     return c == '\t' ? "    " : c == '\033' ? "\\x1b" : byte;
 }
 
-/* The line's text with tabs as four spaces; the marker below runs under the same columns. Of a line that is
- * longer than anybody reads, what is around the place. */
+/* Writes the line's text with tabs as four spaces, and below it the marker in the same columns. Of a very long
+ * line, only the part around the place is shown. */
 static void diagnostic_line(struct text *out, const struct source *source, struct span span)
 {
     size_t begin = span.begin, end;

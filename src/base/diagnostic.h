@@ -61,9 +61,9 @@ struct diagnostics {
     size_t copy_count, copy_room;
 };
 
-/* Report an error or a warning. Of reports with the same span and message, which copies of a block make, one is kept.
- * Only so many of each severity are kept as somebody may want to read. What %s and %c insert, here and below, is
- * taken for a name, in which control characters are escaped. */
+/* Report an error or a warning. Of reports with the same span and message, which copies of a block make, one is
+ * kept. Only a limited number of each severity is kept. What %s and %c insert, here and below, is taken for a name,
+ * in which control characters are escaped. */
 void diagnose_error(struct diagnostics *diagnostics, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void diagnose_warning(struct diagnostics *diagnostics, struct span span, const char *format, ...)

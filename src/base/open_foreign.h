@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening what others own: traced programs, their libraries and debug information, recordings.
+/* Opens files that other users own: traced programs, their libraries and debug information, recordings.
  *
- * Whoever owns a file or its directory says what its name means, at each instant anew: by a rename, a link,
- * or a mount in a namespace of their own. So a name is used once, for a descriptor that does nothing (O_PATH:
- * no device is opened, no FIFO waits). What it leads to is looked at there, and opened through /proc/self/fd:
- * what was checked is what is used, whatever happens to the name. */
+ * The owner of a file or of its directory decides what its name means, and can change that at any moment: by a
+ * rename, a link, or a mount in a namespace of their own. So a name is used only once, for a descriptor that does
+ * nothing (O_PATH: no device is opened, no FIFO waits). The file behind it is checked there, and then opened
+ * through /proc/self/fd: what was checked is what is used, whatever happens to the name. */
 #ifndef SPOOR_BASE_OPEN_FOREIGN_H
 #define SPOOR_BASE_OPEN_FOREIGN_H
 

@@ -11,13 +11,13 @@
 
 enum { DEPTH_MAX = 256, LINKS_MAX = 40 };
 
-/* The directories from the root to where the walk is, so that ".." never asks the file system, in which
- * somebody may have moved a directory meanwhile. */
+/* The directories from the root to where the walk is, so that ".." never asks the file system, where another
+ * process may have moved a directory meanwhile. */
 struct walk {
     int levels[DEPTH_MAX];
     int depth, links;
     const struct path_guard *guard; /* or NULL */
-    char rest[PATH_MAX];            /* of the path, not walked yet */
+    char rest[PATH_MAX];            /* the rest of the path, which is not walked yet */
 };
 
 static void walk_up(struct walk *walk, int to)

@@ -49,8 +49,8 @@ static int filter_calls(const struct sandbox *options)
 
 /* ---- what it is ---- */
 
-/* A user that nobody else is: nobody's processes may signal it or look into it. In a container there may be
- * no more than the traditional numbers. */
+/* Gives up root for the given user, or for one that no other process has, so that no other user's process may send
+ * it signals or examine it. In a container only the traditional ids may exist. */
 static int give_up_root(const struct sandbox *options)
 {
     const unsigned traditional = 65534, own = 0x60000000u | ((unsigned)getpid() & 0x3fffff);

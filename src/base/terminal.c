@@ -104,7 +104,7 @@ void terminal_escape(struct text *out, const char *text, size_t length, enum ter
 /* % flags width . precision length letter */
 struct conversion {
     char flags[8];
-    int width, precision; /* of a star: what the arguments say; precision -1: none */
+    int width, precision; /* for a star, the value from the arguments; precision -1: none */
     bool is_long;         /* l ll j z t: all of them have 64 bits */
     char letter;
 };

@@ -73,7 +73,8 @@ struct image_program {
     uint32_t expected_attach_type;
     bool sleepable;
     uint32_t attach_btf_id; /* what tp_btf, fentry and iter attach to; else 0 */
-    /* Whose BTF has that id: this module, or the BPF program with this id; NULL and 0: the kernel. */
+    /* Names the BTF that has that id: this module's, or that of the BPF program with this id; NULL and 0: the
+     * kernel's. */
     const char *attach_module;
     uint32_t attach_program;
     struct bpf_insn *instructions;
@@ -129,7 +130,7 @@ struct image_event {
     uint64_t site;               /* index of the site in its variant */
     uint64_t words[EVENT_WORDS]; /* the arguments */
     uint64_t owner_name;         /* a text */
-    uint64_t pid_tid;            /* of the thread that recorded it, as bpf_get_current_pid_tgid() packs it */
+    uint64_t pid_tid;            /* the thread that recorded it, as bpf_get_current_pid_tgid() packs it */
     uint64_t cpu;
     uint64_t monotonic, tai; /* the time on these clocks */
     char comm[EVENT_COMM];   /* zeros behind the name */

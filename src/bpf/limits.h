@@ -4,7 +4,8 @@
 
 #include "bpf/image.h"
 
-/* Whether the kernel can take the program, as far as this can be known without it; else -EINVAL, and told. */
+/* Returns 0 if the kernel can take the program, as far as this can be known without it; else -EINVAL with a
+ * diagnostic. */
 int limits_check(struct diagnostics *diagnostics, const struct image_program *program);
 
 #endif

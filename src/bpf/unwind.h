@@ -14,7 +14,7 @@
 
 enum {
     UNWIND_BLOCK_SHIFT = 15,
-    UNWIND_STEPS = 13, /* of a search in a block, which has fewer rows than 1 << UNWIND_STEPS */
+    UNWIND_STEPS = 13, /* steps of a search in a block, which has fewer rows than 1 << UNWIND_STEPS */
     UNWIND_BLOCK_ROWS = (1 << UNWIND_STEPS) - 1,
     UNWIND_BLOCKS = 1 << 16,
     UNWIND_CHUNK_SHIFT = 16,
@@ -52,14 +52,14 @@ struct unwind_process {
     } mappings[UNWIND_MAPPINGS];
 };
 
-/* Of struct image_stack, `kind`: why there are no more frames, and whether all are by rules, so that a return
- * address is none by chance. */
+/* Values in `kind` of struct image_stack: why there are no more frames, and whether all frames were found by rules,
+ * so that no return address is one by chance. */
 enum unwind_end { UNWIND_WHOLE, UNWIND_NO_RULE, UNWIND_NO_MEMORY };
 enum { UNWIND_END_SHIFT = 8, UNWIND_END_MASK = 0xff, UNWIND_BY_RULES = 1 << 16 };
 
 /* Where members of the kernel's structs are. */
 struct unwind_offsets {
-    uint32_t vm_start, vm_end, vm_pgoff, vm_file; /* of vm_area_struct */
+    uint32_t vm_start, vm_end, vm_pgoff, vm_file; /* offsets in vm_area_struct */
     uint32_t file_inode, inode_number, inode_super, super_device;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* system(): a command of the shell. The reader waits until it has ended; when the user asks for the end
- * meanwhile, the command is given a moment, then told to end, then killed, with all that it started. */
+/* system(): runs a command of the shell. The reader waits until it has ended; when the user asks for the end
+ * meanwhile, the command gets a moment, then SIGTERM, then SIGKILL, with all that it started. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -67,7 +67,7 @@ static int start(struct event_handler *handler, const char *text, struct command
         return error;
     }
     if (has_group)
-        setpgid(command->pid, command->pid); /* whoever of us is first */
+        setpgid(command->pid, command->pid); /* both processes do this, because either may be first */
     command->group = has_group ? -command->pid : command->pid;
     command->ended = (int)syscall(SYS_pidfd_open, command->pid, 0);
     return 0;

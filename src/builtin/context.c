@@ -6,7 +6,7 @@
 #include "builtin/all.h"
 #include "sym/machine/machine.h"
 
-/* The arguments as a value of ours: each field in storage form, one after the other. The probe kind's own
+/* The type of the arguments as a value: each field in storage form, one after the other. The probe kind's own
  * struct says where things are in the event, where not everything has its full size. */
 static const struct type *args_value(struct arena *arena, const struct type *args)
 {

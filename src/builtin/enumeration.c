@@ -94,7 +94,7 @@ static struct filling *make_filling(struct checker *checker, const struct node *
     for (uint32_t i = 0; i < type->count; i++) {
         const struct enumerator *enumerator = &type->enumerators[i];
         size_t skip = prefix && !strncmp(enumerator->name, prefix, strlen(prefix)) ? strlen(prefix) : common;
-        /* Of two names for a value the first is the one that is printed everywhere. */
+        /* Of two names for one value, the first is the one that is printed everywhere. */
         if (type_enumerator(type, enumerator->value) == enumerator->name)
             filling->assignments[filling->count++] =
                 make_assignment(checker, node, enumerator, enumerator->name[skip] ? skip : 0);

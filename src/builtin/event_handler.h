@@ -37,7 +37,7 @@ struct event_handler {
     /* Reports a failure on the error stream, with the span of the call. */
     void (*warn)(struct event_handler *handler, struct span span, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
-    /* The same for what the script itself reports with warnf() and errorf(). */
+    /* Reports, in the same way, what the script itself says with warnf() and errorf(). */
     void (*report)(struct event_handler *handler, enum severity severity, struct span span, const char *text);
 };
 

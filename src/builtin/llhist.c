@@ -13,7 +13,7 @@
 
 enum {
     QUANTILES_MAX = 5,
-    WHOLE = 1000000 /* of `value` in struct enumerator, which holds a quantile here */
+    WHOLE = 1000000 /* the quantile 1 in `value` of struct enumerator, which holds a quantile here */
 };
 
 static const struct enumerator usual[] = {

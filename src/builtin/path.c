@@ -54,7 +54,7 @@ static const struct kernel_field fields[FIELDS] = {
 enum {
     STATE_ENTRY = 0,
     STATE_MOUNT = 8,
-    STATE_POSITION = 16, /* of the text's first byte in the buffer */
+    STATE_POSITION = 16, /* position of the text's first byte in the buffer */
     STATE_ROOT_ENTRY = 24,
     STATE_ROOT_MOUNT = 32,
     STATE_BYTES = 40,
@@ -235,7 +235,7 @@ static void put_nameless(struct lowering *l, const struct walk *walk, struct ir_
     struct ir *system = kernel_field_word(l, field(l, walk, type, TYPE_NAME_TEXT), 0, &type_u64, walk->span);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         struct ir_block *next = ir_label(b);
-        if (forms[i].system) { /* its name and the NUL */
+        if (forms[i].system) { /* compares the name and the NUL */
             uint64_t mask = UINT64_MAX >> (8 * (7 - strlen(forms[i].system)));
             struct ir *known = ir_binary(b, IR_AND, system, ir_constant(b, (int64_t)mask));
             ir_jump_unless(b, ir_binary(b, IR_EQ, known, ir_constant(b, word_of(forms[i].system))), next);

@@ -19,7 +19,7 @@ enum { COLUMNS = 32 };
 struct row_format {
     const struct format *format;
     size_t count;
-    uint32_t columns[COLUMNS]; /* of each conversion, from 0: the parts of the key, then the value */
+    uint32_t columns[COLUMNS]; /* column of each conversion, from 0: the parts of the key, then the value */
 };
 
 /* ---- print_rows ---- */
@@ -231,7 +231,7 @@ static void handle_print_log2_hist(struct event_handler *handler, const struct a
 
 /* ---- printf_containing ---- */
 
-/* Its record is that of a printf with the rest of the arguments. */
+/* The record is that of a printf with the rest of the arguments. */
 enum { BEFORE_FORMAT = 3 };
 
 struct containing {

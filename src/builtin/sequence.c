@@ -89,7 +89,7 @@ static void sequence_segment(struct text *out, const struct format_segment *segm
         text_printf(out, "ll%c", conversion == 'p' ? 'x' : conversion);
 }
 
-/* The text as the only value of a map that nobody can write. */
+/* Returns the address of the text in a map that programs cannot write. *size is the text's size with its NUL. */
 static struct ir *sequence_text(struct lowering *l, const struct text *text, uint32_t *size)
 {
     *size = (uint32_t)text->length + 1;

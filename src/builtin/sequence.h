@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* printf in a pinned iterator: the kernel itself makes the text, for whoever reads the pinned file, because
- * we are gone by then. It can less than our printer: integers, characters, pointers and strings. */
+/* printf in a pinned iterator: the kernel itself makes the text for the reader of the pinned file, because spoor
+ * has ended by then. The kernel's printf can do less than spoor's: integers, characters, pointers and strings. */
 #ifndef SPOOR_BUILTIN_SEQUENCE_H
 #define SPOOR_BUILTIN_SEQUENCE_H
 

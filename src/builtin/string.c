@@ -120,7 +120,7 @@ static struct ir *lower_strncmp(struct lowering *l, struct node *node, struct me
 
 /* What the search compares: the words of the needle, at every byte of the haystack. */
 struct search {
-    struct words needle; /* its memory, if it is no constant, is a value that the search carries */
+    struct words needle; /* if it is no constant, its memory is a value that the search carries */
     uint32_t needle_words;
 };
 
@@ -193,8 +193,8 @@ static struct ir *lower_search(struct lowering *l, struct node *node, struct mem
 
 /* ---- lengths ---- */
 
-/* The bytes before the NUL of a text in memory of ours; a full one has none. The kernel counts: what it
- * copies goes nowhere. */
+/* Counts the bytes before the NUL of a text in the program's own memory; a full one has no NUL. The kernel counts
+ * them: the copy that it makes is not used. */
 static struct ir *length_of(struct lowering *l, struct memory text, uint32_t capacity)
 {
     struct ir_builder *b = &l->b;
@@ -314,7 +314,7 @@ static struct memory bytes_in_memory(struct lowering *l, struct node *node, uint
 {
     if (node->type->kind != TYPE_POINTER) {
         struct memory memory = lower_memory(l, node);
-        memory.offset += node->type->kind == TYPE_BUFFER ? 8 : 0; /* its length */
+        memory.offset += node->type->kind == TYPE_BUFFER ? 8 : 0; /* behind the length */
         return memory;
     }
     enum address_space space;

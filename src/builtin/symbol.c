@@ -215,7 +215,7 @@ static struct ir *lower_ntop(struct lowering *l, struct node *node, struct memor
         ir_store(b, into->base, into->offset + 8, 4, lower_scalar(l, last));
     else {
         struct memory from = lower_memory(l, last);
-        int32_t skip = last->type->kind == TYPE_BUFFER ? 8 : 0; /* its length */
+        int32_t skip = last->type->kind == TYPE_BUFFER ? 8 : 0; /* behind the length */
         uint32_t part = bytes % 8 || (from.offset + skip) % 8 ? 4 : 8;
         for (uint32_t i = 0; i < bytes; i += part)
             ir_store(b, into->base, into->offset + 8 + (int32_t)i, part,

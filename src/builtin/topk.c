@@ -26,7 +26,7 @@
 
 enum {
     WAYS = 8,
-    WORDS_MAX = 4096,    /* of a value: the kernel has 32 KiB for one per CPU */
+    WORDS_MAX = 4096,    /* words of a value: the kernel has 32 KiB for one per CPU */
     KEY_BYTES_MAX = 128, /* it is compared word by word with those of a set, without a loop */
     SLOTS_MIN = 64,
     SLOTS_FOR_EACH = 8, /* slots for each key that is wanted, if there is room; at least 2 */

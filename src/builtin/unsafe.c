@@ -24,8 +24,8 @@ static int signal_number(const char *name)
     return 0;
 }
 
-/* Probes that fire in the traced program's own context: elsewhere the current task is whoever happens to run.
- */
+/* Returns whether the probe fires in the traced program's own context: elsewhere the current task is any process
+ * that happens to run. */
 static bool is_in_program(const struct probe_context *context)
 {
     static const char *const others[] = {"begin", "end", "interval", "iter", "self"};
@@ -162,7 +162,7 @@ static struct ir *lower_write(struct lowering *l, struct node *node, struct memo
         lower_read_bounded(l, source, wanted, address, space, node->span);
     } else {
         source = lower_memory(l, from);
-        source.offset += from->type->kind == TYPE_BUFFER ? 8 : 0; /* its length */
+        source.offset += from->type->kind == TYPE_BUFFER ? 8 : 0; /* behind the length */
     }
     struct ir *answer =
         ir_call(b, BPF_FUNC_probe_write_user, 3, to, ir_offset(b, source.base, source.offset), wanted);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs that were loaded for their place by its BTF id: at functions (fentry, fexit), where attaching only
- * sets them going, and iterators, which run when somebody reads. */
+/* Attaches programs that were loaded for their place by its BTF id: at functions (fentry, fexit), where attaching
+ * only activates them, and iterators, which run when a process reads their file. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

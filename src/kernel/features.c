@@ -232,7 +232,7 @@ static int feature_link(enum bpf_prog_type type, uint32_t expected_attach_type, 
 
 static int feature_uprobe_multi(void)
 {
-    uint64_t offset = 0; /* of "/": not a regular file, so EBADF */
+    uint64_t offset = 0; /* offset for "/", which is no regular file: EBADF */
     struct link_create link = {.attach_type = ATTACH_UPROBE_MULTI};
     link.uprobe_multi.path = (uintptr_t) "/";
     link.uprobe_multi.offsets = (uintptr_t)&offset;
@@ -368,9 +368,9 @@ static int feature_fentry(void)
     return feature_tracing(BPF_TRACE_FENTRY);
 }
 
-/* A machine may load such programs and have no way to call them from a function: only attaching tells. That
- * costs a grace period, so it is left to --info; who attaches hears it anyway. Nobody calls the function but
- * the kernel's own tests. */
+/* A machine may load such programs and have no way to call them from a function: only attaching shows that. It
+ * costs a grace period, so it is left to --info; a trace that attaches one gets the error anyway. Only the kernel's
+ * own tests call the function. */
 static int feature_fentry_attached(void)
 {
     uint32_t function = features_function("bpf_fentry_test1");
@@ -583,7 +583,7 @@ static bool function_allowed(struct attempt attempt, uint32_t function)
     int fd = feature_load(&attempt, instructions, 3);
     if (fd >= 0)
         close(fd);
-    /* What is missed after the call is an argument, or what the function began and nobody ends. */
+    /* What the verifier misses after the call is an argument, or the end of what the function began. */
     return fd >= 0 ||
            (strstr(log, "(85) call") && !strstr(log, "is not allowed") && !strstr(log, "must be sleepable"));
 }

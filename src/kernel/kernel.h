@@ -38,7 +38,7 @@ struct kernel_options {
     const char *without; /* names of features that are not to be used, separated by commas; or NULL */
     unsigned verbose;    /* not 0: the verifier's log of every program is kept, for kernel_log() */
     uint32_t log_size;   /* bytes for the verifier's log; less than 128: 1 MB */
-    const char *license; /* of the programs; NULL: GPL */
+    const char *license; /* license of the programs; NULL: GPL */
 };
 
 struct kernel; /* its first member is struct host */
@@ -68,7 +68,7 @@ typedef int kernel_progress(void *state, size_t done, size_t total);
 struct elf_origin;
 struct attach_request {
     size_t program;   /* index of the program in the image */
-    const char *name; /* of the probe, for messages */
+    const char *name; /* name of the probe, for messages */
     struct span span;
     struct diagnostics *diagnostics;
     const struct elf_origin *origin; /* for uprobes: the file that has the sites; NULL: not known */
@@ -138,7 +138,7 @@ bool kernel_function_allowed(uint32_t program_type, uint32_t expected_attach_typ
  * returns; a value that is not 0 ends the visit. */
 struct kernel_bpf_program {
     uint32_t id;
-    const char *name; /* of its first function */
+    const char *name; /* name of its first function */
     const void *btf;
     size_t btf_size;
 };

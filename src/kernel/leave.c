@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Leaves without waiting. Closing what is attached takes the kernel up to a tenth of a second for each perf
- * event; whoever pressed Ctrl-C shall have the prompt back at once.
+/* Leaves without waiting. Closing what is attached takes the kernel up to a tenth of a second for each perf event;
+ * after Ctrl-C the prompt shall be back at once.
  *
- * A grandchild of ours, in a session of its own, with none of our descriptors but the attachments, holds them
- * while we close ours (which is quick then) and closes them after. It has no file of the user's open, so that
- * a pipe from us ends with us. Invariant: the grandchild closes nothing before we have closed everything, or
- * the slow close would be ours. */
+ * A grandchild of this process, in a session of its own, with none of its descriptors but the attachments, holds
+ * them while this process closes its own (which is quick then) and closes them afterwards. It has none of the
+ * user's files open, so that a pipe from this process ends with it. Invariant: the grandchild closes nothing before
+ * this process has closed everything, or the slow close would be this process's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ enum {
 
 struct leaving {
     const struct kernel *kernel;
-    int *fds; /* of all attachments, in their order */
+    int *fds; /* descriptors of all attachments, in their order */
     size_t count;
     int *kept; /* sorted: these and other descriptors that the grandchild needs */
     size_t kept_count;
@@ -165,7 +165,7 @@ static int leave_hand_over(const struct kernel *kernel, int pipes[2])
     int error = leave_prepare(&leaving, kernel, pipes[0]);
     pid_t child = error ? -1 : fork();
     if (child == 0) {
-        /* Twice, so that nobody has to wait for the one that works. */
+        /* Forks twice, so that no process has to wait for the one that does the work. */
         pid_t grandchild = fork();
         if (grandchild == 0) {
             leave_child(&leaving, pipes[0]);
@@ -178,7 +178,7 @@ static int leave_hand_over(const struct kernel *kernel, int pipes[2])
         pid_t answer;
         while ((answer = waitpid(child, &status, 0)) < 0 && errno == EINTR)
             ;
-        /* Somebody else may have waited for it (SIGCHLD ignored): then take it as done. */
+        /* Another thread may have waited for it, or SIGCHLD is ignored: then it counts as done. */
         error = answer == child && (!WIFEXITED(status) || WEXITSTATUS(status)) ? -EAGAIN : 0;
     } else if (!error) {
         error = -EAGAIN;

@@ -74,7 +74,7 @@ static int map_each_batched(const struct kernel_map *map, enum bpf_cmd command, 
                             void *state)
 {
     uint32_t room = map->max_entries && map->max_entries < BATCH ? map->max_entries : BATCH;
-    uint32_t cursor[2] = {0}; /* of hash maps this is the number of a bucket */
+    uint32_t cursor[2] = {0}; /* for hash maps this is the number of a bucket */
     bool started = false;
     uint8_t *keys = NULL, *values = NULL;
     int error = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See mappings.h. One event that counts nothing on each CPU, with a ring of records.
+/* See mappings.h. One event on each CPU that counts nothing, with a ring of records.
  *
- * The order among the rings does not matter to mappings (they carry their time); processes that were forked
- * are told in order of time and last, so that a parent's mappings are known by then. */
+ * The order among the rings does not matter to mappings (they carry their time); forked processes are reported
+ * last, ordered by time, so that a parent's mappings are known by then. */
 #include "kernel/mappings.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "kernel/syscalls.h"
 
 enum {
-    RING_BYTES = 512 << 10, /* of each CPU, enough for some thousand records */
+    RING_BYTES = 512 << 10, /* size of each CPU's ring, enough for some thousand records */
     RECORD_MAX = 8192,      /* a path has 4096 bytes at most */
     CPUS_MAX = 8192,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernel tells which code programs map, and which processes are forked, as it happens: perf's records of
- * every process on every CPU. What is told is complete, so that a process that ended at once has names, too.
- */
+/* Reports which code programs map, and which processes are forked, as it happens, from perf's records of every
+ * process on every CPU. The reports are complete, so that a process that ended at once has names, too. */
 #ifndef SPOOR_KERNEL_MAPPINGS_H
 #define SPOOR_KERNEL_MAPPINGS_H
 

@@ -57,7 +57,7 @@ enum { HITS = 16, PATIENCE = 1000 /* ms */, STUB_BYTES = 64, TRAP = 0xcc };
 
 struct pad_stub {
     const char *path;
-    const uint8_t *code; /* of the first pad */
+    const uint8_t *code; /* code of the first pad */
     uint64_t offset;     /* in the file */
 };
 

@@ -22,7 +22,7 @@ extern const struct pad_form {
     uint8_t bytes[10];
 } pad_forms[PADS];
 
-/* Do the bytes at the place that a note names hold all three pads? */
+/* Returns whether the bytes at the place that a note names hold all three pads. */
 bool pad_found(const uint8_t *code, size_t size);
 
 /* The longer pad that did everything right just now, or the first. What a proof opened stays open in fds

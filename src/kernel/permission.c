@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why the kernel says no, as somebody can act on it: capabilities, lockdown, the limit on locked memory. */
+/* Explains why the kernel refuses something, in terms that the user can act on: capabilities, lockdown, the limit
+ * on locked memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -17,7 +17,7 @@ struct kernel_map {
     uint32_t key_size, value_size, max_entries;
     uint32_t stride; /* bytes of one value as bpf(2) copies it: rounded up to 8 in maps per CPU */
     uint32_t values; /* how many values an element has: one for each CPU in maps per CPU, else 1 */
-    uint32_t ring;   /* of a map of rings: the index of its first ring in struct rings */
+    uint32_t ring;   /* for a map of rings: the index of its first ring in struct rings */
 };
 
 struct kernel_program {
@@ -77,7 +77,7 @@ struct kernel {
     uint32_t copy_from_user_str; /* BTF id of this kfunc; 0: no program has called it yet */
     struct image_control *control;
     size_t control_size;
-    struct rings rings, own_rings; /* of image.events and of image.events_own */
+    struct rings rings, own_rings; /* the rings of image.events and of image.events_own */
     struct attachment *attachments;
     size_t attachment_count, attachment_room;
     struct tracefs *tracefs; /* NULL until an attachment needs it */
@@ -154,7 +154,7 @@ void watch_close(struct kernel *kernel);
 
 /* object.c: descriptors, or -errno. */
 int object_open_program(uint32_t id);
-int object_open_module(const char *module); /* its BTF */
+int object_open_module(const char *module); /* opens the module's BTF */
 
 /* refusal.c */
 /* Reports what the verifier refused, at the line of the script that it came from. Returns the error. */
@@ -215,8 +215,8 @@ int trace_events_make(const struct attach_strategy *strategy, struct attachment 
                       const size_t *order, size_t count, uint32_t *id, size_t *bad);
 /* Keeps the group from being removed while the perf event is open. To be called as soon as it is. */
 int trace_events_hold(struct attachment *attachment);
-/* Closes the attachment's own ends and removes the group's event as soon as nobody has it any more. Gives up
- * after `patience` milliseconds and leaves the definition: it does nothing. Only system calls: usable after
+/* Closes the attachment's own ends and removes the group's event as soon as no process has it any more. Gives up
+ * after `patience` milliseconds and leaves the definition: it does nothing. Makes only system calls: usable after
  * fork. All other descriptors of the attachment must be closed. */
 void trace_events_remove(int directory, const struct attachment *attachment, int patience);
 

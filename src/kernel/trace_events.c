@@ -80,7 +80,7 @@ void trace_events_remove(int directory, const struct attachment *attachment, int
     for (int i = 0; i < 2; i++)
         if (attachment->hold_fds[i] >= 0)
             close(attachment->hold_fds[i]);
-    /* What fails is tried again: nobody else will take it away. */
+    /* A failed removal is tried again: no other process will remove it. */
     bool is_closed = trace_events_is_closed(attachment->eof_fd, patience);
     for (int i = 0; is_closed && i < REMOVE_ATTEMPTS; i++) {
         if (i)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells that some process has mapped code: a program, or a library that was loaded later. The kernel writes a
- * record of each such mapping to a small ring per CPU; which it was is not read, because whoever asks looks
- * at /proc anyway. A ring that is full says the same as one with a record in it. */
+/* Reports that some process has mapped code: a program, or a library that was loaded later. The kernel writes a
+ * record of each such mapping to a small ring per CPU; the records are not read, because the caller looks at /proc
+ * anyway. A full ring says as much as one with a single record. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>

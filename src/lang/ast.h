@@ -158,7 +158,7 @@ struct member_path {  /* the members that offsetof names: a.b[2] */
 struct node {
     enum node_kind kind;
     struct span span;
-    const struct type *type; /* of an expression after checking; type_none for statements */
+    const struct type *type; /* type of an expression after checking; type_none for statements */
     struct node *next;       /* in a list */
     union {
         struct {
@@ -234,7 +234,7 @@ struct node {
         } let;
         struct {
             struct node_list list;
-            const char *const *names; /* of a record's elements, or NULL */
+            const char *const *names; /* names of a record's elements, or NULL */
         };
         struct {
             struct node *variable; /* VARIABLE */
@@ -294,11 +294,11 @@ struct macro {
 
 /* fn name($a : type) : type { … }: each unit that calls it gets a copy. */
 struct subprogram {
-    struct span span; /* of its head */
+    struct span span; /* span of its head */
     const char *name;
     struct node_list parameters; /* LETs */
     struct type_name result;     /* not given: none */
-    const struct type *type;     /* of the result, after checking */
+    const struct type *type;     /* type of the result, after checking */
     struct node *body;           /* BLOCK */
     bool returns_value;          /* a return with a value was met */
     struct subprogram *next;
@@ -327,7 +327,7 @@ struct importer {
 struct c_definitions;
 struct script {
     const struct source *source;
-    struct c_definitions *definitions; /* of C; NULL: C is not understood in this script */
+    struct c_definitions *definitions; /* C definitions; NULL: C is not understood in this script */
     struct c_piece *c_pieces; /* in the order in which they stand in `source`; imported texts have none */
     size_t c_piece_count, c_piece_room;
     struct action_block *blocks;

@@ -35,7 +35,8 @@ struct probe_context {
     enum bpf_prog_type program_type;
     uint32_t expected_attach_type;
     uint32_t attach_btf_id;
-    /* Whose BTF has attach_btf_id: this module, or the BPF program with this id; NULL and 0: the kernel. */
+    /* Names the BTF that has attach_btf_id: this module's, or that of the BPF program with this id; NULL and 0: the
+     * kernel's. */
     const char *attach_module;
     uint32_t attach_program;
     enum address_space space; /* in which integers and untyped pointers are addresses */
@@ -48,7 +49,7 @@ struct probe_context {
     bool ignores_stop;        /* it runs after the trace was stopped, too: end */
     bool is_alone;            /* no other program runs at the same time: begin, end */
     bool filters_pid;         /* the attachment itself is restricted to the process of -p or -c */
-    bool runs_in_spoor;       /* a thread of spoor runs it, whose number tells nobody anything */
+    bool runs_in_spoor;       /* a thread of spoor runs it, whose id means nothing to the user */
     bool ignores_pid_filter;  /* it is an event of the tracer or of its clock, and of no traced process */
     bool is_of_command;       /* with -c it is for the process of the command */
     bool keeps_result;        /* the block's result is stored in the control page */

@@ -13,7 +13,7 @@
 #include "base/diagnostic.h"
 
 enum token_kind {
-    TOKEN_END,           /* of the source */
+    TOKEN_END,           /* end of the source */
     TOKEN_ERROR,         /* nothing that a script may hold: .error says why */
     TOKEN_FAILED,        /* made by the parser alone: the current token between an error and its recovery */
     TOKEN_VARIABLE,      /* $x */
@@ -101,7 +101,7 @@ struct token {
     const char *hint;  /* or NULL */
     const char *text;  /* how it is written; for a token from a macro that is not the text at its span */
     uint32_t length;
-    bool ends_line; /* of a TOKEN_ERROR: it is a string that is not closed on its line */
+    bool ends_line; /* TOKEN_ERROR: a string that is not closed on its line */
 };
 
 struct c_definitions;
@@ -111,7 +111,7 @@ struct lexer {
     const struct source *source;
     uint32_t position;
     bool in_predicate;
-    struct c_definitions *definitions; /* whose macros are expanded; NULL: none are */
+    struct c_definitions *definitions; /* the definitions whose macros are expanded; NULL: none are */
     /* the expansion of a macro, which is read before the source goes on; or NULL */
     const struct lexer_expansion *expansion;
     size_t expanded; /* how many tokens of `expansion` have been read */

@@ -154,7 +154,7 @@ static void write_owner(struct text *out, const struct recording *recording,
     }
 }
 
-/* Its time is how long ago it began, in ticks of the counter. */
+/* Writes the object; its time is how long ago it began, in ticks of the counter. */
 static void write_object(struct text *out, const struct recording_model *model,
                          const struct recording_event *event, const struct object_step *step)
 {

@@ -22,7 +22,7 @@ struct format_segment {
     uint32_t begin, end;
     uint32_t width;
     char conversion; /* one of d i u o x X c p s r g; 0: there is none */
-    char variant;    /* of %r: 0, x or h */
+    char variant;    /* variant of %r: 0, x or h */
     uint8_t bits;    /* how many bits of an integer are printed: 8, 16, 32 or 64 */
     bool left, plus, space, zero, alternate;
 };

@@ -18,12 +18,12 @@ size_t utf8_length(const char *string, size_t left);
 /* The bytes as the inside of a JSON string: \" \\ \n \r \t, other control characters and every byte that is
  * not part of valid UTF-8 as \u00xx, characters that are hidden (base/terminal.h) as \uxxxx. */
 void json_escape(struct text *out, const char *bytes, size_t length);
-/* JSON of others, whose strings may have left characters as they are that ours never do. */
+/* Adds foreign JSON. Its strings may contain, unescaped, characters that json_escape() escapes: they are escaped. */
 void json_escape_again(struct text *out, const char *json, size_t length);
 /* Escapes, in place, what was appended to out from `begin` on. scratch is used when anything needs it. */
 void json_escape_tail(struct text *out, size_t begin, struct text *scratch);
 
-/* The same with quotes around it. */
+/* Writes the string like json_escape(), with quotes around it. */
 void json_string(struct text *out, const char *string);
 
 /* A number, quoted when a double cannot hold it exactly. */

@@ -17,8 +17,8 @@
 #include "print/series.h"
 
 struct line {
-    const struct map_entry *entry; /* of a keyed histogram or series: the first of its rows in `by_key` */
-    /* Of a keyed histogram or series: where its rows begin in `by_key`, and how many there are. */
+    const struct map_entry *entry; /* for a keyed histogram or series: the first of its rows in `by_key` */
+    /* For a keyed histogram or series: where its rows begin in `by_key`, and how many there are. */
     size_t first, rows;
     uint64_t rank; /* lines are sorted by it, the smallest first */
     size_t arrival;
@@ -29,9 +29,9 @@ struct lines {
     struct line *items;
     size_t count;
     const struct map_entry **by_key; /* entries of a keyed histogram or series, equal keys together */
-    uint64_t *counts;                /* of a histogram: room for the rows of one key */
-    struct series_point *points;     /* of a time series: room for the intervals of one key */
-    uint64_t last;                   /* of a time series: the newest interval of all keys */
+    uint64_t *counts;                /* for a histogram: room for the rows of one key */
+    struct series_point *points;     /* for a time series: room for the intervals of one key */
+    uint64_t last;                   /* for a time series: the newest interval of all keys */
 };
 
 static uint64_t word_at(const void *bytes, size_t offset)
@@ -283,7 +283,7 @@ static void print_head(struct printer *printer, const struct map_snapshot *map, 
 {
     struct text *out = printer->out;
     if (!key && is_bcc_histogram(printer, map))
-        return; /* its name is the title of its table */
+        return; /* the map's name is the title of its table */
     text_add(out, map->name);
     if (key) {
         text_char(out, '[');

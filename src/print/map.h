@@ -54,7 +54,7 @@ int map_snapshot_each(const struct map_snapshot *map, size_t top, map_visitor *v
  * room for one. count, sum, hist, lhist (keyless: all rows): the sums. min, max: of those that are set. avg,
  * stats: total and count. Sums wrap. Types that are not per-CPU: the first CPU's bytes. */
 void aggregation_sum(const struct type *type, const void *per_cpu, unsigned cpus, void *out);
-/* The same for the u64 that is one row of a keyed hist or lhist. */
+/* Sums, over all CPUs, the u64 that is one row of a keyed hist or lhist. */
 uint64_t aggregation_sum_row(const uint64_t *per_cpu, unsigned cpus);
 
 /* What an aggregation reads as in an expression, in print(@m[k]) and in the order of maps: the total, the

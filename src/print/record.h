@@ -11,17 +11,17 @@
 #include "print/format.h"
 #include "print/value.h"
 
-/* {"type": "printf", and when it was if the printer knows. For lines of JSON that others go on with. */
+/* Writes {"type": "printf", and the time if the printer has one. For lines of JSON that the caller continues. */
 void record_begin(struct printer *printer, const char *kind);
 
 /* Text that a script made: kind is "printf", "time", "cat", "join" or "syscall". Text: as it is, no newline
  * added. JSON: {"type": "printf", "data": "…"}. A text that failed makes the output fail. */
 void record_text(struct printer *printer, const char *kind, const struct text *text);
-/* The same with lines that others wrote: on a terminal they cannot command it. */
+/* Prints like record_text(), with foreign lines: on a terminal they cannot command it. */
 void record_foreign_text(struct printer *printer, const char *kind, const struct text *text);
-/* A word of others in a text that is going to be recorded. */
+/* Adds a foreign word to a text that is going to be recorded. */
 void record_foreign_name(const struct printer *printer, struct text *text, const char *name, size_t length);
-/* The same for a format and its arguments, without a copy in between. */
+/* Prints like record_text(), from a format and its arguments, without a copy in between. */
 void record_format(struct printer *printer, const char *kind, const struct format *format,
                    const struct format_argument *arguments, size_t count);
 /* print() of what is not a map: the value and a newline; {"type": "value", "data": …}. A hist or lhist is its

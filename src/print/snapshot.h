@@ -11,7 +11,7 @@
  * Counts, sums and numbers that the script leaves alone print their 0. */
 int snapshot_print(struct printer *printer, struct host *host, const struct image *image, size_t map,
                    uint64_t top, uint64_t divisor, bool is_last);
-/* Its entries through map_snapshot_each(). 0; -ENOMEM; or what the host said. */
+/* Visits the map's entries through map_snapshot_each(). Returns 0, -ENOMEM, or the host's error. */
 int snapshot_each(struct host *host, const struct image *image, size_t map, uint64_t top, map_visitor *visit,
                   void *state);
 

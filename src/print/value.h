@@ -21,9 +21,9 @@ struct print_symbol {
     const char *name;        /* NULL: the address is in `module`, in no known function */
     uint64_t offset;         /* from the start of name */
     const char *module;      /* path of the file, or kernel module; NULL: unknown */
-    const uint8_t *build_id; /* of the file; NULL: it has none */
+    const uint8_t *build_id; /* build id of the file; NULL: it has none */
     size_t build_id_size;
-    uint64_t file_offset; /* of the address in the file */
+    uint64_t file_offset; /* offset of the address in the file */
     bool is_not_code;     /* a return address that no call leads to: the walk over the stack went astray */
     const struct line_frame *lines; /* source, innermost first; the last one is the function's own */
     size_t line_count;
@@ -60,12 +60,12 @@ struct printer {
     const struct print_names *names; /* or NULL */
     const char *trunc_trailer;       /* after a string that filled its buffer; NULL: ".." */
     bool json;
-    uint64_t time;               /* of the event, boot clock: JSON lines say it; 0: they do not */
+    uint64_t time;               /* time of the event, boot clock: JSON lines contain it; 0: they do not */
     bool json_enum_names;        /* JSON: enumerators, not their numbers */
     bool is_terminal;            /* text: what others put into strings must not command it, */
     bool keeps_lines;            /* and newlines in them are the script's own */
     bool bcc_histograms;         /* text: as BCC's print_log2_hist() lays them out */
-    const char *histogram_title; /* of their first column; NULL: "value" */
+    const char *histogram_title; /* title of their first column; NULL: "value" */
     struct text scratch;         /* internal; zero-initialise, printer_free() */
 };
 void printer_free(struct printer *printer);
@@ -74,7 +74,7 @@ void printer_free(struct printer *printer);
  * An aggregation's bytes are already summed over the CPUs (aggregation_sum in print/map.h); a hist or lhist
  * has its array of rows, and prints as the rows, each with its newline (JSON: the array of buckets). */
 void print_value(struct printer *printer, const struct type *type, const void *bytes);
-/* The same with integers and averages divided (print's third argument; 0 counts as 1). */
+/* Prints like print_value(), with integers and averages divided (print's third argument; 0 counts as 1). */
 void print_value_divided(struct printer *printer, const struct type *type, const void *bytes,
                          uint64_t divisor);
 /* Always the text form, also in a JSON printer: what %s of printf and the keys of JSON objects are made of.

@@ -29,7 +29,7 @@ struct iter_site {
     const char *pin;
 };
 
-/* Walks that need to be told what to walk over, which the language has no words for. */
+/* Iterators that need an argument saying what to walk over; the language has no words for it. */
 static const struct {
     const char *target, *what;
 } iter_needy[] = {

@@ -67,7 +67,7 @@ struct probe_environment {
     size_t module_count, module_room;
     bool modules_read;
     struct probe_program *programs; /* program.h */
-    struct table origins;           /* of user.h, by what they are */
+    struct table origins;           /* origins of user.h, by what they are */
     size_t program_count, program_room;
     /* Called with a line about what takes long or has gone wrong; or NULL. */
     void (*report)(void *state, const char *line, bool is_problem);
@@ -95,7 +95,7 @@ void probe_environment_close(struct probe_environment *environment);
 struct probe_site {
     const char *name;     /* "uprobe:/bin/x:main": what the builtin `probe` prints */
     const char *function; /* what the builtin `func` prints; NULL if there is no function */
-    struct span span;     /* of the attach point in the script */
+    struct span span;     /* span of the attach point in the script */
     bool is_found;        /* it was found by a pattern, and not named by the script */
     const void *detail;   /* what the probe kind keeps about it */
 };

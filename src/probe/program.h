@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the programs that a script probes say about themselves: DWARF, else a section of BTF. Each is opened
- * when somebody asks and closed with the environment. */
+/* Debug information of the programs that a script probes: DWARF, else a section of BTF. It is opened when it is
+ * first asked for and closed with the environment. */
 #ifndef SPOOR_PROBE_PROGRAM_H
 #define SPOOR_PROBE_PROGRAM_H
 

@@ -81,8 +81,8 @@ static bool uprobe_breaks(const struct uprobe_search *search, const char *name)
     return true;
 }
 
-/* Two names of one function would make it fire twice: the first name is kept. Ifuncs choose a function when
- * the program is loaded, nobody means them with a pattern. */
+/* Two names of one function would make the probe fire twice: the first name is kept. Ifuncs choose a function when
+ * the program is loaded; a pattern does not mean them. */
 static int uprobe_match(void *state, const struct elf_symbol *symbol)
 {
     struct uprobe_search *search = state;
@@ -579,7 +579,7 @@ static int uprobe_list(const struct probe_kind *kind, struct probe_environment *
         pattern = &whole;
     }
     size_t binary = pattern->piece_count == 2 && environment->process_count && is_vague ? 0 : 1;
-    /* Without a binary there is nothing to look into: all functions of all programs is nobody's question. */
+    /* Without a binary there is no file to search: all functions of all programs would not be a useful list. */
     if (pattern->piece_count < 2 || (pattern->piece_count == 2 && ((binary && is_vague) || is_all)))
         return 0;
     struct uprobe_listing listing = {.kind = kind,

@@ -13,7 +13,7 @@ struct uprobe_detail {
     const char *scope;
     /* A pattern found it: such functions return different types, so retval is the register. */
     bool is_one_of_many;
-    /* Its description, which is looked up once. */
+    /* The function's description, which is looked up once. */
     const struct dwarf_function **function;
 };
 

@@ -470,7 +470,7 @@ struct usdt_listing {
     struct usdt_search search; /* first */
     bool verbose;
     struct text line, previous, details;
-    struct usdt_detail *detail; /* of the probe being listed */
+    struct usdt_detail *detail; /* details of the probe that is being listed */
     size_t sites;
     bool is_proved; /* which pad is used was proved */
     enum pad pad;

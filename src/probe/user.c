@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sites in programs. A program can serve sites of many files; each file is attached on its own, all its sites
- * at once. Where a block asks which site it is at, the site's index + 1 travels as the attachment's cookie
- * (0: nobody asks, so the kernel host need not use cookies). */
+/* Sites in programs. A program can serve sites of many files; each file is attached on its own, all its sites at
+ * once. Where a block needs to know at which site it is, the site's index + 1 is the attachment's cookie (0: no
+ * block needs it, so that the kernel host need not use cookies). */
 #include "probe/user.h"
 
 #include <errno.h>

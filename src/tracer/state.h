@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of libspoortracer share. Nobody else includes it.
+/* Shared by the files of libspoortracer, and included by no others.
  *
- *   tracer.c   a tracer's life: options, scripts, start, poll, stop
- *   map.c      maps, read and printed
- *   value.c    values with types
- */
+ *     tracer.c   a tracer's life: options, scripts, start, poll, stop
+ *     map.c      maps, read and printed
+ *     value.c    values with types */
 #ifndef SPOOR_TRACER_STATE_H
 #define SPOOR_TRACER_STATE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A tracer's life, for include/spoor/tracer.h: a session of which somebody else is the master.
+/* A tracer's life, for include/spoor/tracer.h: a session inside another program.
  *
- * The parts of the script are put together as one text; the session is made when it is compiled. All that can
- * go wrong ends as text in tracer->error. */
+ * The parts of the script are put together as one text; the session is made when it is compiled. Every error ends
+ * as text in tracer->error. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -300,7 +300,7 @@ int spoor_tracer_start(struct spoor_tracer *tracer)
     return finish(tracer, error, "the trace cannot be started");
 }
 
-/* 0 when the tracer runs and nobody is in it. */
+/* Returns 0 if the tracer runs and no other call for it is under way. */
 static int may_go_on(struct spoor_tracer *tracer, const char *what)
 {
     if (tracer->stage != TRACER_RUNS)
@@ -318,7 +318,7 @@ int spoor_tracer_poll(struct spoor_tracer *tracer, int milliseconds)
         return count;
     int64_t now = (int64_t)clock_ms(CLOCK_MONOTONIC), end = milliseconds < 0 ? INT64_MAX : now + milliseconds;
     tracer->is_busy = true;
-    /* Buffers that are not full wake nobody: they are looked at, ever less often. */
+    /* Buffers that are not full cause no wake-up: they are looked at, ever less often. */
     for (int wait = milliseconds ? WAIT_SHORTEST_MS : 0;;) {
         int64_t left = end - now;
         count = session_iterate(tracer->session, left < wait ? (int)left : wait);

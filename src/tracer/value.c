@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values with types, for include/spoor/tracer.h: a type of ours and where its bytes lie.
+/* Values with types, for include/spoor/tracer.h: a type and where its bytes lie.
  *
- * A value is made from bytes in storage form (type/type.h). Members of structs and elements of arrays lie as
- * in traced memory: a scalar among them is taken along in the value itself, in storage form; an array of
- * characters is a text. Bytes are a traced program's: nothing is read beyond `left` of them. */
+ * A value is made from bytes in storage form (type/type.h). Members of structs and elements of arrays lie as in
+ * traced memory: a scalar among them is copied into the value itself, in storage form; an array of characters is a
+ * text. The bytes come from a traced program: nothing is read beyond `left` of them. */
 #include <errno.h>
 #include <string.h>
 
@@ -184,7 +184,7 @@ const void *spoor_tracer_bytes(const struct spoor_tracer_value *value, size_t *l
 /* A member with a name; those of an anonymous one are its parent's, as C reads them. */
 struct member {
     const struct field *field;
-    size_t base; /* of the struct that it is a member of */
+    size_t base; /* offset of the struct that it is a member of */
 };
 
 static bool find_member(const struct type *type, size_t base, size_t *index, struct member *out,

@@ -52,7 +52,7 @@ struct aggregation {
     bool halves_first;    /* BCC's table shows rows 1 and 2 as one */
     bool is_keyless;      /* its map has no key */
     bool compares_target; /* what is aggregated is a part of the type */
-    bool is_line;         /* of AGGREGATION_ROWS: print() writes a single line, without its end */
+    bool is_line;         /* AGGREGATION_ROWS: print() writes a single line, without its end */
     /* error message, with the map's name, if calls for one map differ in their parameters */
     const char *clash;
     const char *record; /* the type of the line in JSON; NULL: the one of its shape */

@@ -19,7 +19,7 @@
     X(ARSH, BPF_ARSH, (T)((S)a >> (b & (BITS - 1))))                                                         \
     X(MOV, BPF_MOV, ((void)a, b))
 
-/* The same with signs: instructions whose offset is 1. -1 is taken apart, because INT_MIN / -1 traps. */
+/* Signed arithmetic: instructions whose offset is 1. -1 is treated separately, because INT_MIN / -1 traps. */
 #define VM_SIGNED_ARITHMETIC(X)                                                                              \
     X(SDIV, BPF_DIV, !b ? 0 : (S)b == -1 ? (T)0 - a : (T)((S)a / (S)b))                                      \
     X(SMOD, BPF_MOD, !b ? a : (S)b == -1 ? 0 : (T)((S)a % (S)b))

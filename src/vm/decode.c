@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instructions to steps: one for each, so that distances stay what they are. Registers, targets of jumps and
- * functions, and the names of maps and helpers are checked here, once; the interpreter relies on it.
+/* Turns instructions into steps, one for each, so that distances stay what they are. Registers, targets of jumps
+ * and functions, and the names of maps and helpers are checked here, once; the interpreter relies on it.
  *
- * What the interpreter does not know becomes a step that ends the program, but a helper that there is not,
- * which asks for something that only a kernel has, is told with its place in the script. */
+ * An instruction that the interpreter does not know becomes a step that ends the program. A call of an unknown
+ * helper, which asks for something that only a kernel has, is reported with its place in the script. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

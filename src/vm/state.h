@@ -68,7 +68,7 @@ bool vm_map_next(struct vm_map *map, uint32_t *position, uint8_t **key, uint8_t 
 struct vm_step {
     uint16_t code; /* enum vm_code */
     uint8_t to, from;
-    int32_t offset; /* of memory; of a jump: steps from here */
+    int32_t offset; /* offset of the memory access; for a jump: steps from here */
     int64_t immediate;
 };
 
@@ -98,7 +98,7 @@ struct vm {
     struct vm_event event;
     bool has_event;
     uint64_t random;
-    /* Of the run: */
+    /* State of the current run: */
     const struct vm_program *program;
     uint64_t left; /* what is left of the budget */
     unsigned depth;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the emitter share: code on its way from selected functions to eBPF. Nobody else includes
- * this. */
+/* Shared by the files of the emitter, and included by no others: code on its way from selected functions to eBPF. */
 #ifndef SPOOR_BPF_EMIT_STATE_H
 #define SPOOR_BPF_EMIT_STATE_H
 
@@ -33,9 +32,9 @@ struct body {
 struct emitted { /* a function */
     struct ir_function *function;
     size_t start;
-    uint32_t stack; /* its own frame */
+    uint32_t stack; /* stack bytes of its own frame */
     uint32_t chain; /* with what it calls */
-    unsigned state; /* of the search for chains: 0 new, 1 open, 2 done */
+    unsigned state; /* state of the search for chains: 0 new, 1 open, 2 done */
 };
 
 struct emitter {

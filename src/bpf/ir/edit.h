@@ -76,8 +76,8 @@ struct ir *ir_constant_before(struct ir *at, int64_t value);
 /* Properties of instructions, from one table each (operations; helpers). */
 const char *ir_op_name(enum ir_op op);
 bool ir_has_value(const struct ir *ir);
-bool ir_is_pure(const struct ir *ir);      /* same operands, same value, always */
-bool ir_is_removable(const struct ir *ir); /* when nobody uses its value */
+bool ir_is_pure(const struct ir *ir);      /* the same operands always give the same value */
+bool ir_is_removable(const struct ir *ir); /* it may go when its value is not used */
 
 enum helper_effect {
     HELPER_ONCE = 1,       /* the same value throughout one run of a program */

@@ -86,7 +86,8 @@ struct ir { /* an instruction, and the value it makes */
     uint8_t size;
     bool is_signed;
     bool is_volatile; /* load: never merged */
-    uint16_t part;   /* of the program: what is asked for or loaded is not merged with that of another part */
+    /* part of the program: an address or value of one part is never merged with that of another */
+    uint16_t part;
     uint32_t number; /* within the function, for dumps and side tables */
     int32_t offset;
     int64_t immediate;
@@ -137,7 +138,8 @@ struct ir_function {
 struct ir_program {
     struct arena *arena;
     const struct features *features;
-    uint32_t zeros_map, zeros; /* the only value of this map begins with so many zeros, which nobody writes */
+    /* the only value of this map begins with so many zeros, which are never overwritten */
+    uint32_t zeros_map, zeros;
     struct ir_function *functions; /* the first is the program itself */
     struct ir_function *last_function;
 };
@@ -170,7 +172,7 @@ void ir_order(struct ir_program *program);
  * A label is a block that is not placed yet: code goes there from anywhere before. After ir_place() all that goes
  * there is known, and code that follows is reached from them and, unless it has ended, from the code above. */
 struct ir_block *ir_label(struct ir_builder *b);
-struct ir_block *ir_label_unlikely(struct ir_builder *b); /* of code that is seldom reached */
+struct ir_block *ir_label_unlikely(struct ir_builder *b); /* a label of code that is seldom reached */
 void ir_place(struct ir_builder *b, struct ir_block *label);
 void ir_jump_if(struct ir_builder *b, struct ir *condition, struct ir_block *label);     /* not 0 */
 void ir_jump_unless(struct ir_builder *b, struct ir *condition, struct ir_block *label); /* 0 */

@@ -35,7 +35,7 @@ struct process_filter {
     bool follows;                         /* and processes that these start */
     bool has_command;                     /* probes in programs count for the command of -c only */
     uint64_t cgroup; /* only processes in the control group of this id or below it; 0: in any */
-    /* Its distance from the root: one of cgroup_levels numbers from cgroup_level on. */
+    /* The control group's distance from the root: one of cgroup_levels numbers from cgroup_level on. */
     uint32_t cgroup_level, cgroup_levels;
     const struct task_offsets *task; /* NULL: not known */
 };
@@ -44,7 +44,8 @@ struct process_filter {
 struct name_list {
     const char **items;
     size_t count, room;
-    /* The same as a table for programs, which has one more row for what is none; and the name of its map. */
+    /* The names as a table for programs, which has one more row for numbers without a name; and the name of its
+     * map. */
     const char *rows, *map;
     size_t row_count;
 };
@@ -74,7 +75,7 @@ struct lower_options {
 
 /* What the units of a script have in common: what they are compiled with, and what they are compiled into. */
 struct compilation {
-    struct arena *arena; /* of what is in the image */
+    struct arena *arena; /* for what the image points to */
     struct diagnostics *diagnostics;
     const struct checker *checker;
     struct lower_options options;
@@ -104,7 +105,7 @@ struct lowering {
     const struct probe_context *context;
     const struct lower_options *options;
     const struct unit_request *request;
-    const char *probe; /* its text, for runtime errors and actions */
+    const char *probe; /* text of the probe, for runtime errors and actions */
     struct cached_key {
         /* The node of a key whose value is in memory already, where uses of this node find it. */
         const struct node *key;
@@ -231,7 +232,7 @@ void lower_event_texts(struct lowering *l, struct node *call, struct ir *array, 
                        uint32_t most, uint32_t capacity);
 
 /* Values that are computed once in each run of the program and shared: */
-struct ir *lower_time(struct lowering *l);     /* of the boot clock, ns */
+struct ir *lower_time(struct lowering *l);     /* time of the boot clock, ns */
 struct ir *lower_pid_tgid(struct lowering *l); /* as seen in the tracer's PID namespace */
 struct ir *lower_control(struct lowering *l);  /* address of struct image_control */
 struct ir *lower_ctx(struct lowering *l);      /* the program's context, also inside loop bodies */

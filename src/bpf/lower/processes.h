@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose events count: the tests that programs begin with, and programs of our own that keep the set of
- * traced processes while they fork and exit. */
+/* Decides which processes' events count: the tests that programs begin with, and spoor's own programs that keep the
+ * set of traced processes up to date while processes fork and exit. */
 #ifndef SPOOR_BPF_LOWER_PROCESSES_H
 #define SPOOR_BPF_LOWER_PROCESSES_H
 

@@ -189,7 +189,7 @@ struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t fr
     /* -EEXIST: another CPU was first. */
     ir_jump_unless(b, result, end);
     ir_jump_if(b, ir_binary_constant(b, IR_EQ, ir_extend(b, result, 4, true), -17), end);
-    /* Its id stays different from others, and the stack is shown if it can be stored when it comes again. */
+    /* The stack's id stays different from others, and the stack is shown if it can be stored when it comes again. */
     lower_runtime_error(l, RUNTIME_ERROR_STACK, span, -1, "map_update_elem");
     ir_jump(b, end);
     ir_place(b, none);

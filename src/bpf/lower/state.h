@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lowering share; nobody else includes this.
+/* Shared by the files of lowering, and included by no others.
  *
  * A program is one function, plus one for each loop body (callbacks). A callback finds what belongs to its
- * surroundings through the *area* of the function around it: memory in that function's frame that holds
- * captured variables and shared values; its address is the callback's last parameter, and its first word
- * leads to the next area outwards.
+ * surroundings through the *area* of the function around it: memory in that function's frame that holds captured
+ * variables and shared values; its address is the callback's last parameter, and its first word leads to the next
+ * area outwards.
  *
- * Every function has a setup block that stays open while the body is lowered: what must dominate the body
- * (the scratch pointer, a shared value) is put there when it is first needed, so that nobody pays for what
- * he does not use. */
+ * Every function has a setup block that stays open while the body is lowered: what must dominate the body (the
+ * scratch pointer, a shared value) is put there when it is first needed, so that programs pay only for what they
+ * use. */
 #ifndef SPOOR_BPF_LOWER_STATE_H
 #define SPOOR_BPF_LOWER_STATE_H
 
@@ -47,7 +47,7 @@ struct lower_function {
     struct ir_function *function;
     unsigned depth;
     struct ir_block *setup, *start; /* setup ends with a jump to start when the function is finished */
-    struct ir *area;                /* its address; NULL: there is nothing in it */
+    struct ir *area;                /* address of the area; NULL: nothing is in it */
     uint32_t area_bytes;
     int32_t *free_slots; /* offsets in the area that are free again */
     size_t free_count, free_room;
@@ -87,9 +87,10 @@ struct lowered_variable {
     uint32_t program; /* the program that this is for, as an index in the image */
     struct lower_function *home;
     enum variable_kind kind;
-    uint32_t number;  /* of VARIABLE_VALUE: the variable of the IR */
-    int32_t offset;   /* of VARIABLE_SLOT: in the area of its home; of VARIABLE_SCRATCH: in scratch memory */
-    struct ir *frame; /* of VARIABLE_FRAME: its address */
+    uint32_t number; /* VARIABLE_VALUE: the variable of the IR */
+    /* VARIABLE_SLOT: offset in the area of its home; VARIABLE_SCRATCH: offset in scratch memory */
+    int32_t offset;
+    struct ir *frame; /* VARIABLE_FRAME: its address */
 };
 
 /* A string that goes to its final place in a record: who writes it there can say how long it is. */
@@ -148,7 +149,8 @@ struct lower_state {
     bool is_indivisible; /* a variable must stay what the verifier knows, in all sections */
     bool has_scratch;    /* some function uses scratch memory */
     bool avoid_stack;    /* the second attempt: nothing is on the frame that can be in scratch memory */
-    struct table runtime_errors; /* of this program: from what is counted to its index in the image + 1 */
+    /* runtime errors of this program: from what is counted to its index in the image + 1 */
+    struct table runtime_errors;
 };
 
 /* ---- lower.c: functions, areas, shared values, runtime errors, ends ---- */
@@ -166,8 +168,8 @@ struct ir *lower_shared_value(struct lowering *l, enum lower_shared which);
  * and it removes the branches that contradict. Whatever a loop changes in an area must be put there by this.
  */
 struct ir *lower_unknown(struct lowering *l, struct ir *value);
-/* The same for what loops change, where it is the kernel that runs them. Where the verifier walks them it
- * needs what it knows, to see that they end. */
+/* Hides a value that a loop changes from the verifier, as lower_unknown() does, where the kernel runs the loop.
+ * Where the verifier walks the loop it needs what it knows, to see that the loop ends. */
 struct ir *lower_captured(struct lowering *l, struct ir *value);
 /* Reserves 8 bytes in the area of a function, which are 0 at its beginning. Returns their offset. */
 int32_t lower_area_slot(struct lowering *l, struct lower_function *function);
@@ -203,20 +205,20 @@ struct ir *lower_load_scalar(struct lowering *l, struct memory at, const struct 
 void lower_compare(struct lowering *l, struct memory x, const struct type *x_type, struct memory y,
                    const struct type *y_type, const struct node *x_literal, const struct node *y_literal,
                    struct ir_block *no);
-/* A pointer of ours as a number that the verifier knows nothing of. */
+/* Returns a pointer to the program's own memory as a number that the verifier knows nothing of. */
 struct ir *lower_pointer_number(struct lowering *l, struct ir *pointer);
 enum address_space lower_space(const struct lowering *l, const struct type *pointer);
 
 /* ---- lower/access.c: fields, elements, what pointers point to ---- */
 struct location {   /* where a struct, array, tuple or string is */
-    bool is_direct; /* memory of ours, in `base` and `offset`; else an address in `space` */
+    bool is_direct; /* the program's own memory, in `base` and `offset`; else an address in `space` */
     struct ir *base;
     int32_t offset;
     enum address_space space;
 };
 bool lower_is_stored(const struct node *node); /* FIELD, INDEX or * of a traced object */
 struct location lower_location(struct lowering *l, struct node *node);
-struct ir *lower_address_of(struct lowering *l, struct node *node); /* of what & stands before */
+struct ir *lower_address_of(struct lowering *l, struct node *node); /* address of the operand of & */
 struct ir *lower_access_scalar(struct lowering *l, struct node *node);
 void lower_access_into(struct lowering *l, struct node *node, struct memory to);
 

@@ -70,7 +70,7 @@ const char *c_note(const struct c_definitions *definitions, size_t n);
 struct lexer_expansion {
     const struct token *tokens;
     size_t count;
-    struct span span; /* of the use of the macro */
+    struct span span; /* span of the macro's use */
 };
 bool c_expand(struct c_definitions *definitions, struct lexer *lexer, const struct lexer_expansion **out);
 

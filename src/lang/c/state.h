@@ -162,7 +162,7 @@ struct c_definitions {
     struct c_file *file, *floor;
     struct c_file *script;
     struct c_layer *layer, *spare;
-    struct span span; /* of the newest token or directive in the script */
+    struct span span; /* span of the newest token or directive in the script */
     bool in_block;    /* a macro is being expanded for the lexer, where # begins no directive */
     bool is_exhausted;
     size_t tokens_made, files_opened, bytes_read, bytes_gone_through, counter;

@@ -279,7 +279,7 @@ static const struct type *check_call_of(struct checker *checker, struct node *no
     for (struct node *argument = node->call.arguments.first; argument; argument = argument->next, number++)
         if (is_allowed)
             is_known &= check_call_argument(checker, builtin, argument, number) != NULL;
-        else if (argument->kind != NODE_MAP) /* its own mistakes are reported, too */
+        else if (argument->kind != NODE_MAP) /* reports the argument's own mistakes, too */
             check_expression(checker, argument);
     /* If something is wrong or not known yet, the result is the type that the builtin has in any case, so that one
      * mistake makes one message. */

@@ -58,7 +58,7 @@ struct checker {
     bool is_unsafe;             /* --unsafe */
     bool has_command;           /* -c */
     uint32_t max_strlen;        /* capacity of str() and friends: 1024 */
-    uint32_t name_bytes;        /* of the longest name of a probe or a function, with its NUL */
+    uint32_t name_bytes;        /* size of the longest name of a probe or a function, with its NUL */
     enum stack_mode stack_mode; /* the mode of stacks for which the script gives none */
     const struct map_declaration *declarations;
     struct subprogram *subprograms; /* the script's functions, which are copied for units that call them */

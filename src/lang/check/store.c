@@ -277,7 +277,7 @@ static void variable_store(struct checker *checker, struct node *node, struct sc
                              : slot_join(checker, slot, value))
         return;
     if (!variable->type)
-        return; /* its type is found later */
+        return; /* the variable's type is found later */
     check_error(
         checker, node->span,
         "Type mismatch for %s: trying to assign value of type '%s' when variable already has a type '%s'",
@@ -299,7 +299,7 @@ void check_let(struct checker *checker, struct node *node)
     }
     if (fixed && fixed->kind == TYPE_POINTER && fixed->space == SPACE_NONE && checker->unit->context)
         fixed = check_pointer_type(checker, target, fixed->target, checker->unit->context->space);
-    if (fixed && fixed->kind == TYPE_PROBE_NAME) /* of typeof(probe) */
+    if (fixed && fixed->kind == TYPE_PROBE_NAME) /* the type comes from typeof(probe) */
         fixed = type_string(checker->arena, fixed->count);
     /* A type that typeof gives may grow. */
     if (fixed && (!scratch->variable.type_fixed || !type_equal(fixed, scratch->variable.type))) {

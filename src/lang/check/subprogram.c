@@ -136,7 +136,7 @@ const struct type *check_subprogram_call(struct checker *checker, struct node *n
     return subprogram->type;
 }
 
-/* ---- what is wrong whoever calls ---- */
+/* ---- mistakes that do not depend on the caller ---- */
 
 /* Which function calls which. Each body is walked once, and what it calls is not walked from within it, so that the
  * depth of the recursion is that of one tree. */

@@ -12,7 +12,7 @@ struct uses_scan {
     const char **fields;
     size_t field_count, field_room;
     struct table seen;
-    const struct subprogram *subprograms; /* of the script */
+    const struct subprogram *subprograms; /* the script's functions */
     struct table called;
     /* functions that are called and whose bodies are walked after the body that calls them */
     const struct subprogram **waiting;

@@ -201,7 +201,7 @@ static bool wants_space(const struct walk *walk, enum token_kind kind, bool pref
     case TOKEN_RANGE: return false;
     case TOKEN_INCREMENT:
     case TOKEN_DECREMENT: return prefix;
-    case TOKEN_PAREN_OPEN: /* of a call, or behind a cast */
+    case TOKEN_PAREN_OPEN: /* begins the arguments of a call, or follows a cast */
         return before != TOKEN_NAME && before != TOKEN_SIZEOF && before != TOKEN_OFFSETOF &&
                before != TOKEN_TYPEOF && before != TOKEN_TYPEINFO && before != TOKEN_PAREN_CLOSE;
     case TOKEN_BRACE_OPEN: return true;
@@ -331,7 +331,8 @@ static uint32_t form_end(const struct layout *layout, uint32_t begin)
     struct lexer lexer = {.source = layout->source, .position = begin};
     struct token word = lexer_next(&lexer);
     unsigned depth = 0;
-    enum token_kind last = word.kind == TOKEN_LET ? TOKEN_PAREN_CLOSE /* of let @m = hash(1) */
+    /* the parenthesis closes `let @m = hash(1)` */
+    enum token_kind last = word.kind == TOKEN_LET ? TOKEN_PAREN_CLOSE
                            : word.span.end - begin == 6 && !memcmp(layout->source->text + begin, "import", 6)
                                ? TOKEN_STRING
                                : TOKEN_END;
