@@ -42,27 +42,27 @@
  * points to is in memory before the probe. Each expansion is a site of its own. */
 #define SPOOR_PROBE(...) SPOOR_PROBE_WITH_SEMAPHORE("0", __VA_ARGS__)
 
-/* SPOOR_PROBE_WITH_SEMAPHORE(semaphore, provider, name, value…): the same, and tracers add 1 to the unsigned
- * short whose symbol the text names (section .probes, visible in this file) as long as they listen. For
- * programs that have such semaphores from elsewhere; new ones declare their probes. */
+/* SPOOR_PROBE_WITH_SEMAPHORE(semaphore, provider, name, value…): as SPOOR_PROBE, and tracers add 1 to the unsigned
+ * short whose symbol the text names (section .probes, visible in this file) as long as they listen. For programs
+ * that already have such semaphores; new programs declare their probes. */
 #define SPOOR_PROBE_WITH_SEMAPHORE(semaphore, ...) SPOOR_USDT_PROBE(semaphore, __VA_ARGS__)
 
-/* SPOOR_PROBE_DECLARE(provider, name, (type, argument)…); at file scope, once, usually in a header: what the
- * probe tells. The argument's name must be able to stand behind the type (`const char *`, `uint64_t`, `enum
- * state`; arrays and functions through a typedef), and a struct that a pointer leads to must be known by
- * name. All files of a program that fire the probe share one semaphore. */
+/* SPOOR_PROBE_DECLARE(provider, name, (type, argument)…); at file scope, once, usually in a header: declares a
+ * probe and its arguments. The argument's name must be able to follow the type (`const char *`, `uint64_t`, `enum
+ * state`; arrays and functions through a typedef), and a struct that a pointer leads to must be known by name. All
+ * files of a program that fire the probe share one semaphore. */
 #define SPOOR_PROBE_DECLARE(...) SPOOR_USDT_DECLARE(__VA_ARGS__)
 
-/* SPOOR_FIRE(provider, name, value…); fires a declared probe if somebody listens. Otherwise the values are
- * not evaluated: they must not have effects that the program needs. Their number is checked, and they are
- * converted to the declared types as a function's arguments are. */
+/* SPOOR_FIRE(provider, name, value…); fires a declared probe if a tracer listens. Otherwise the values are not
+ * evaluated: they must not have effects that the program needs. Their number is checked, and they are converted to
+ * the declared types as a function's arguments are. */
 #define SPOOR_FIRE(...) SPOOR_USDT_FIRE(__VA_ARGS__)
 
-/* SPOOR_LISTENED(provider, name): does somebody listen to the declared probe? For a caller that must prepare
+/* SPOOR_LISTENED(provider, name): whether a tracer listens to the declared probe. For a caller that must prepare
  * something costly. It can change at any moment. */
 #define SPOOR_LISTENED(provider, name) SPOOR_USDT_LISTENED(provider, name)
 
-/* ---- lists: everything from here on is how it is done, and may change ----
+/* ---- lists: everything from here on is implementation, and may change ----
  *
  * A list is provider, name, and up to twelve more, so no list is ever empty: ISO C has no empty `...`. */
 
@@ -147,8 +147,8 @@
 
 /* ---- what a value is ---- */
 
-/* SIGN: -1 signed, 1 unsigned or pointer, 0 cannot be a value. SIZE in bytes. IS_POINTER. All are constants.
- */
+/* SIGN: -1 signed, 1 unsigned or pointer, 0 cannot be a value. SIZE: in bytes. IS_POINTER: 0 or 1. All are
+ * constants. */
 #ifdef __cplusplus
 extern "C++" {
 template <typename T, bool is_enumeration> struct spoor_usdt_value {
@@ -196,8 +196,8 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
 
 /* ---- notes ---- */
 
-/* Where a value may stay. Given the choice, clang stores everything to memory first; what gcc writes for an
- * offset without a register tools do not read on aarch64. */
+/* The constraint that says where a value may stay. Given the choice, clang stores everything to memory first; on
+ * aarch64, tools cannot read what gcc writes for an offset without a register. */
 #if defined(__x86_64__) && !defined(__clang__)
 #define SPOOR_USDT_ANYWHERE "nor"
 #else
@@ -214,8 +214,8 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
 #define SPOOR_USDT_QUIET_END
 #endif
 
-/* One note, about the nop at label 990: place, base, semaphore, names, and what the owner adds. In a group of
- * sections the note belongs to it (the flag ?), so a function that the linker drops takes its notes along. */
+/* One note about the nop at label 990: address, base, semaphore, names, and what the owner adds. In a group of
+ * sections the note belongs to the group (the flag ?), so that the linker drops a function's notes along with it. */
 #define SPOOR_USDT_NOTE(section, owner, type, semaphore, names, payload)                                     \
     ".pushsection " section ",\"?\",\"note\"\n\t.balign 4\n\t.4byte 992f-991f, 994f-993f, " type "\n"        \
     "991:\t.asciz \"" owner "\"\n992:\t.balign 4\n"                                                          \
@@ -229,7 +229,7 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
     "\t.weak _.stapsdt.base\n\t.hidden _.stapsdt.base\n_.stapsdt.base:\t.space 1\n"                          \
     "\t.size _.stapsdt.base, 1\n.popsection\n.endif\n"
 
-/* On x86-64 registers by their names of 64 bits, whatever the value's size, which stands before them: gdb
+/* On x86-64, registers are written by their 64-bit names, whatever the value's size, which comes before them: gdb
  * does not know the compilers' names of some parts (r10b). */
 #if defined(__x86_64__)
 #define SPOOR_USDT_LOCATION(i, value) "%c[s" #i "]@%q[v" #i "]"
@@ -251,8 +251,7 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
 #define SPOOR_USDT_OPERAND(i, x)                                                                             \
     [s##i] "i"(SPOOR_USDT_SIGN(x) * SPOOR_USDT_SIZE(x)), [v##i] SPOOR_USDT_ANYWHERE(x)
 
-/* One of the two asm statements is compiled: that with a pointer tells the compiler that memory is looked at.
- */
+/* Only one of the two asm statements is compiled: the one with a pointer tells the compiler that memory is read. */
 #define SPOOR_USDT_PROBE(semaphore, ...)                                                                     \
     do {                                                                                                     \
         SPOOR_USDT_EACH(SPOOR_USDT_CHECK, SPOOR_USDT_NOTHING, __VA_ARGS__)                                   \
@@ -275,17 +274,17 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
 #define SPOOR_USDT_SEMAPHORE_(provider, name, ...) SPOOR_USDT_SEMAPHORE(provider, name)
 #define SPOOR_USDT_STUB(provider, name) spoor_stub_##provider##_##name
 
-/* The stub that fires is a function out of line, which no compiler copies, merges or looks into. */
+/* The stub that fires is a separate function, which no compiler copies, merges or analyses. */
 #if defined(__clang__)
 #define SPOOR_USDT_APART __attribute__((noinline, unused, aligned(64)))
 #else
 #define SPOOR_USDT_APART __attribute__((noipa, unused, aligned(64)))
 #endif
 
-/* In the stub, the nop that the notes name is followed by longer ones, where newer kernels do without a trap:
- * a tracer that knows that its kernel does so may put its probe there. Such a probe writes to the stack, so
- * first the stack pointer steps over what the compiler may have put below it. Last, a nop whose operand is
- * the distance to the semaphore: no linker takes two stubs for the same. */
+/* In the stub, the nop that the notes name is followed by longer nops, at which newer kernels probe without a trap:
+ * a tracer whose kernel does so may put its probe there. Such a probe writes to the stack, so first the stack
+ * pointer steps over what the compiler may have put below it. Last comes a nop whose operand is the distance to the
+ * semaphore, so that no linker takes two stubs for the same. */
 #if defined(__x86_64__)
 #define SPOOR_USDT_SYMBOL "i" /* constraint for the address of the semaphore */
 #define SPOOR_USDT_PADS                                                                                      \
@@ -303,7 +302,7 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
 #define SPOOR_USDT_TEXT(type, argument) "\t.asciz \"" #type "\"\n\t.asciz \"" #argument "\"\n"
 #define SPOOR_USDT_TEXTS(i, pair) SPOOR_USDT_TEXT pair
 #define SPOOR_USDT_CHECK_PARAMETER(i, pair) SPOOR_USDT_CHECK(i, (SPOOR_USDT_NAME_OF pair))
-/* In registers: there nothing that a probe writes can reach them. */
+/* Arguments stay in registers, where nothing that a probe writes can overwrite them. */
 #define SPOOR_USDT_IN_REGISTER(i, pair)                                                                      \
     [s##i] "i"(SPOOR_USDT_SIGN((SPOOR_USDT_NAME_OF pair)) * (int)sizeof(SPOOR_USDT_TYPE_OF pair)),           \
         [v##i] "r"(SPOOR_USDT_NAME_OF pair)
@@ -316,7 +315,7 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
 #define SPOOR_USDT_C_END
 #endif
 
-/* The use of the frame's address makes the compiler build one: without, stacks lack the function. */
+/* The use of the frame's address makes the compiler build a frame: without one, stacks lack the function. */
 #define SPOOR_USDT_DECLARE(...)                                                                              \
     SPOOR_USDT_C_BEGIN                                                                                       \
     __attribute__((weak, visibility("hidden"), section(".probes"))) volatile unsigned short SPOOR_USDT_HEAD( \
@@ -333,7 +332,7 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
                 SPOOR_USDT_NOTE(".note.spoor", "spoor", "1", "%c[semaphore]", SPOOR_USDT_NAMES(__VA_ARGS__), \
                                 SPOOR_USDT_EACH(SPOOR_USDT_TEXTS, SPOOR_USDT_NOTHING, __VA_ARGS__))          \
                     SPOOR_USDT_BASE                                                                          \
-            : /* nothing comes out */                                                                        \
+            : /* no outputs */                                                                               \
             : [frame] "r"(__builtin_frame_address(0)), [semaphore] SPOOR_USDT_SYMBOL(&SPOOR_USDT_HEAD(       \
                                                            SPOOR_USDT_SEMAPHORE_, __VA_ARGS__))              \
                                                            SPOOR_USDT_NONE_OR(SPOOR_USDT_NOTHING,            \
@@ -349,7 +348,7 @@ template <typename T> T spoor_usdt_decay(T); /* arrays to pointers, without cons
 
 #define SPOOR_USDT_LISTENED(provider, name) __builtin_expect(SPOOR_USDT_SEMAPHORE(provider, name) != 0, 0)
 #define SPOOR_USDT_VALUES(...) SPOOR_USDT_EACH(SPOOR_USDT_ITSELF, SPOOR_USDT_COMMA, __VA_ARGS__)
-/* The empty asm: the call must not be a jump from the caller's end, which stacks would not show. */
+/* The empty asm keeps the call from becoming a jump at the caller's end, which stacks would not show. */
 #define SPOOR_USDT_FIRE(...)                                                                                 \
     do {                                                                                                     \
         if (SPOOR_USDT_HEAD(SPOOR_USDT_LISTENED_, __VA_ARGS__)) {                                            \

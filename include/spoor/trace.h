@@ -60,16 +60,16 @@
         __attribute__((unused)) = {#name_, text_, __FILE__, __LINE__};                                       \
     SPOOR_ENTRY_(spoor_group_entry_##name_, SPOOR_ENTRY_GROUP_, &spoor_group_##name_, NULL)
 
-/* A type of things with a life (requests, I/Os). `letter` stands before the number that a reader gives to
- * each: i429. */
+/* A type of objects that begin and end (requests, I/Os). `letter` precedes the number that a reader gives to each:
+ * i429. */
 #define SPOOR_OBJECT(name_, letter_)                                                                         \
     SPOOR_LETTER_(letter_);                                                                                  \
     static const struct spoor_object spoor_object_##name_                                                    \
         __attribute__((unused)) = {#name_, __FILE__, __LINE__, letter_};                                     \
     SPOOR_ENTRY_(spoor_object_entry_##name_, SPOOR_ENTRY_OBJECT_, &spoor_object_##name_, NULL)
 
-/* A type of those who do it (a queue pair, a device); `letter` as above: b2. Owners are registered at run
- * time. */
+/* A type of owners, which act on objects (a queue pair, a device); `letter` as above: b2. Owners are registered at
+ * run time. */
 #define SPOOR_OWNER(name_, letter_)                                                                          \
     SPOOR_LETTER_(letter_);                                                                                  \
     static const struct spoor_owner_type spoor_owner_##name_                                                 \
@@ -86,19 +86,18 @@
 #name_, (int64_t)(name_)                                                                             \
     }
 
-/* What an event means for its object: the third argument after the names in SPOOR_TRACEPOINT. */
+/* What an event means for its object: the argument `life` of SPOOR_TRACEPOINT. */
 enum spoor_life {
     SPOOR_USES = 0,
     SPOOR_BEGINS = 1, /* a new instance */
     SPOOR_ENDS = 2,
 };
 
-/* SPOOR_TRACEPOINT(group, NAME, object, life, (type, argument)…): up to 12 arguments. object `none`: it is
- * about no object. A type is an integer, enum, bool, pointer, double or float; char * and const char * are
- * strings: the text is recorded (up to about 3900 bytes, shared by all strings of the record; what is cut is
- * marked), and NULL is allowed. A third word in the parentheses names an SPOOR_ENUM. Types that need text
- * after the name (function pointers) go through a typedef. A name is one tracepoint in the whole program,
- * whatever its group. */
+/* SPOOR_TRACEPOINT(group, NAME, object, life, (type, argument)…): up to 12 arguments. object `none`: the event is
+ * about no object. A type is an integer, enum, bool, pointer, double or float; char * and const char * are strings:
+ * the text is recorded (up to about 3900 bytes, shared by all strings of the record; a text that is cut is marked),
+ * and NULL is allowed. A third word in the parentheses names an SPOOR_ENUM. Types that need text after the name
+ * (function pointers) go through a typedef. A name is one tracepoint in the whole program, whatever its group. */
 #define SPOOR_TRACEPOINT(group_, name_, object_, ...)                                                        \
     static inline int spoor_tracepoint_##name_##_listened(void)                                              \
     {                                                                                                        \
@@ -134,8 +133,8 @@ enum spoor_life {
 #define SPOOR_TRACEPOINT_SCOPE
 #endif
 
-/* "Argument `argument_` of this tracepoint holds the id of an object of that type": readers then show the two
- * objects together. Any module may say so, typically the layer above. */
+/* Says that argument `argument_` of this tracepoint holds the id of an object of that type: readers then show the
+ * two objects together. Any module may say so, typically the layer above. */
 #define SPOOR_RELATION(tracepoint_, argument_, object_)                                                      \
     SPOOR_RELATION_(SPOOR_PASTE_(spoor_relation_##tracepoint_##_##argument_##_##object_, __LINE__),          \
                     spoor_tracepoint_##tracepoint_, #tracepoint_, argument_, #argument_,                     \
@@ -143,13 +142,13 @@ enum spoor_life {
 
 /* ======== Recording ======== */
 
-/* SPOOR_RECORD(NAME, owner, object, arguments…). owner: from spoor_owner_register, or SPOOR_NO_OWNER. object:
- * what identifies the instance while it lives: a pointer, or a uint64_t. Count and types of the arguments are
- * checked by the compiler. */
+/* SPOOR_RECORD(NAME, owner, object, arguments…) records an event. owner: from spoor_owner_register, or
+ * SPOOR_NO_OWNER. object: what identifies the instance while it lives: a pointer, or a uint64_t. The compiler
+ * checks count and types of the arguments. */
 #define SPOOR_RECORD(tracepoint_, owner_, ...) SPOOR_RECORD_SIZED(tracepoint_, 0, owner_, __VA_ARGS__)
 
-/* SPOOR_RECORD_SIZED(NAME, size, owner, object, arguments…): size is a uint32_t that readers show in a column
- * of its own. */
+/* SPOOR_RECORD_SIZED(NAME, size, owner, object, arguments…): as SPOOR_RECORD, with a uint32_t size that readers
+ * show in a column of its own. */
 #define SPOOR_RECORD_SIZED(tracepoint_, size_, owner_, ...)                                                  \
     do {                                                                                                     \
         const unsigned char spoor_enabled_ = SPOOR_ENABLED_(spoor_tracepoint_##tracepoint_);                 \
@@ -158,7 +157,7 @@ enum spoor_life {
         (spoor_tracepoint_##tracepoint_##_record, size_, owner_, __VA_ARGS__);                               \
     } while (0)
 
-/* Would SPOOR_RECORD do anything now? For a caller that must prepare something costly. */
+/* Whether SPOOR_RECORD would do anything now. For a caller that must prepare something costly. */
 #define SPOOR_RECORDING(tracepoint_)                                                                         \
     __builtin_expect(                                                                                        \
         SPOOR_ENABLED_(spoor_tracepoint_##tracepoint_) | spoor_tracepoint_##tracepoint_##_listened(), 0)
@@ -169,16 +168,15 @@ enum spoor_life {
 
 struct spoor_owner_type;
 
-/* A new owner: spoor_owner_register(&spoor_owner_bdev, "null0"). description: up to 224 bytes, longer ones
- * are cut; NULL or "": none. Returns its id, never 0; SPOOR_NO_OWNER when memory is short. A recording
- * without a free entry counts it and shows the bare id. */
+/* Registers a new owner: spoor_owner_register(&spoor_owner_bdev, "null0"). description: up to 224 bytes, longer
+ * ones are cut; NULL or "": none. Returns the owner's id, never 0; SPOOR_NO_OWNER when memory is short. A recording
+ * without a free entry counts that and shows the bare id. */
 SPOOR_TRACE_API_ uint32_t spoor_owner_register(const struct spoor_owner_type *type, const char *description);
 
-/* From now on it is described so; what was recorded before is still shown with the old one. Unknown ids are
- * ignored. */
+/* Changes an owner's description: earlier records are still shown with the old one. Unknown ids are ignored. */
 SPOOR_TRACE_API_ void spoor_owner_describe(uint32_t owner, const char *description);
 
-/* It is no more. Its id is not used again. */
+/* Ends an owner. Its id is not used again. */
 SPOOR_TRACE_API_ void spoor_owner_unregister(uint32_t owner);
 
 /* ======== The recording: not for signal handlers, unless said otherwise; any thread ======== */
@@ -200,18 +198,18 @@ struct spoor_trace_options {
     const char *directory;
     /* The size of each thread's ring: a power of two from 8 KiB to 1 GiB; default 1 MiB. */
     size_t ring_bytes;
-    /* Most rings; default 256, at most 3072. Each takes memory when its thread first records. */
+    /* The largest number of rings; default 256, at most 3072. Each takes memory when its thread first records. */
     unsigned threads;
-    /* Rings of ended threads that are kept before one is used again; default 16. */
+    /* How many rings of ended threads are kept before one is used again; default 16. */
     unsigned kept;
     /* Entries for owners and the history of their descriptions; default 1024, at most 65536. */
     unsigned owners;
     unsigned flags; /* enum spoor_trace_flags */
     /* A signal that makes a dump; 0: none. Its disposition is taken over until spoor_trace_close. */
     int dump_signal;
-    /* How many seconds it dumps; 0: everything. */
+    /* How many seconds the signal's dump covers; 0: everything. */
     unsigned dump_seconds;
-    /* Where: DUMP_PATH.PID.1.spoor, DUMP_PATH.PID.2.spoor, …; default: /tmp/NAME. */
+    /* Where the signal's dumps go: DUMP_PATH.PID.1.spoor, DUMP_PATH.PID.2.spoor, …; default: /tmp/NAME. */
     const char *dump_path;
 };
 
@@ -225,14 +223,15 @@ struct spoor_trace_options {
  * - others, of the system: directory not writable, no space, … */
 SPOOR_TRACE_API_ int spoor_trace_open(const struct spoor_trace_options *options);
 
-/* Ends it: all tracepoints off, the file stays (unless SPOOR_TRACE_REMOVE). Records that other threads are
- * just writing may be lost. Another may be opened afterwards. A recording also ends with the process. */
+/* Ends the recording: all tracepoints are off, the file stays (unless SPOOR_TRACE_REMOVE). Records that other
+ * threads are just writing may be lost. Another recording may be opened afterwards. A recording also ends with the
+ * process. */
 SPOOR_TRACE_API_ void spoor_trace_close(void);
 
-/* Text of this thread's last failure (not of spoor_trace_dump); "" if none. Valid until the next call. */
+/* Returns the text of this thread's last failure (not of spoor_trace_dump); "" if none. Valid until the next call. */
 SPOOR_TRACE_API_ const char *spoor_trace_error(void);
 
-/* Path of the recording's file; NULL if none is open. Valid until spoor_trace_close. */
+/* Returns the path of the recording's file; NULL if none is open. Valid until spoor_trace_close. */
 SPOOR_TRACE_API_ const char *spoor_trace_path(void);
 
 /* Switches tracepoints on, off. `what`, comma separated: `group` or `group:*`, `group:NAME`, `group:mask` (a
@@ -241,8 +240,8 @@ SPOOR_TRACE_API_ const char *spoor_trace_path(void);
 SPOOR_TRACE_API_ int spoor_trace_enable(const char *what);
 SPOOR_TRACE_API_ int spoor_trace_disable(const char *what);
 
-/* From now on records only what one of these owners (up to 8) does to one of these objects (up to 8); no
- * owners, no objects: all. 0 or -errno. */
+/* Records from now on only what one of these owners (up to 8) does to one of these objects (up to 8); no owners or
+ * no objects: all of them. Returns 0 or -errno. */
 SPOOR_TRACE_API_ int spoor_trace_filter(const uint32_t *owners, unsigned owner_count, const uint64_t *objects,
                                         unsigned object_count);
 
@@ -254,11 +253,11 @@ SPOOR_TRACE_API_ void spoor_trace_list(FILE *stream);
  * signal handlers. */
 SPOOR_TRACE_API_ int spoor_trace_dump(const char *path, unsigned seconds);
 
-/* Makes the calling thread's ring now, with memory behind it, instead of at its first record, and names it
- * (NULL: the name that the kernel knows; up to 15 bytes). 0 or -errno. */
+/* Makes the calling thread's ring now, with memory behind it, instead of at its first record, and names it (NULL:
+ * by the kernel's name of the thread; up to 15 bytes). Returns 0 or -errno. */
 SPOOR_TRACE_API_ int spoor_trace_thread(const char *name);
 
-/* Records that could not be recorded, in the open recording. Safe in signal handlers. */
+/* Returns how many records of the open recording could not be recorded. Safe in signal handlers. */
 SPOOR_TRACE_API_ uint64_t spoor_trace_lost(void);
 
 /* ======== What the macros are made of ======== */
@@ -376,22 +375,22 @@ static void __attribute__((destructor, used)) spoor_module_end_(void)
 #endif
 
 /* ---- the record path ----
- * A ring is blocks of 4 KiB, written by one thread and its signal handlers; its layout is in libspoor's
- * layout.h, and what is inlined here is version 1 of it. positions[0] is what is reserved, positions[1] what
- * is committed: the low 44 bits a position in words, above it the number of records. Reserving is one
- * instruction that no signal handler can come between; it fails if a handler recorded since the position was
- * read, and then the clock is read again, so that times never go back along a ring. */
+ * A ring consists of blocks of 4 KiB, written by one thread and its signal handlers; its layout is in libspoor's
+ * layout.h, and what is inlined here is version 1 of it. positions[0] is what is reserved, positions[1] what is
+ * committed: the low 44 bits are a position in words, the bits above it the number of records. Reserving is one
+ * instruction that no signal handler can interrupt; it fails if a handler recorded since the position was read, and
+ * then the clock is read again, so that times never go back along a ring. */
 struct spoor_ring_v1 {
-    uint64_t *positions; /* the blocks begin a page behind. Of a thread without a ring: zeros, which look like
-                            a full block */
-    uint64_t mask;       /* words of the ring - 1 */
+    /* the blocks begin a page behind it. A thread without a ring has zeros here, which look like a full block */
+    uint64_t *positions;
+    uint64_t mask; /* words of the ring - 1 */
 };
 
 extern SPOOR_TRACE_API_ _Thread_local struct spoor_ring_v1 spoor_ring_v1
     __attribute__((tls_model("initial-exec")));
 
-/* Goes on to the next block if no more is reserved than before, or makes the thread's ring. 0: the record is
- * lost. */
+/* Opens the next block if nothing was reserved since `before`, or makes the thread's ring. Returns 0 if the record
+ * is lost. */
 SPOOR_TRACE_API_ int spoor_open_block_v2(uint64_t before);
 SPOOR_TRACE_API_ int spoor_filter_passes_v1(uint32_t owner, uint64_t object);
 
@@ -423,8 +422,8 @@ static inline __attribute__((always_inline)) uint64_t spoor_counter_(void)
 #endif
 }
 
-/* *at = value if it is `old`: atomic for this thread and its signal handlers; seen by others before what is
- * written next. */
+/* Sets *at to value if it is `old`: atomic for this thread and its signal handlers; other threads see it before
+ * what is written next. */
 static inline __attribute__((always_inline)) int spoor_exchange_(uint64_t *at, uint64_t old, uint64_t value)
 {
 #if defined(__x86_64__)
@@ -444,7 +443,7 @@ static inline __attribute__((always_inline)) int spoor_exchange_(uint64_t *at, u
 static inline __attribute__((always_inline)) int spoor_reserve_(struct spoor_place_ *place, uint64_t words)
 {
     for (;;) {
-        /* The mask before the exchange: when a handler gets the thread another ring, the exchange fails. */
+        /* The mask is read before the exchange: when a handler gives the thread another ring, the exchange fails. */
         uint64_t *positions = __atomic_load_n(&spoor_ring_v1.positions, __ATOMIC_RELAXED);
         __atomic_signal_fence(__ATOMIC_ACQUIRE);
         const uint64_t mask = __atomic_load_n(&spoor_ring_v1.mask, __ATOMIC_RELAXED);
@@ -467,7 +466,7 @@ static inline __attribute__((always_inline)) int spoor_reserve_(struct spoor_pla
     }
 }
 
-/* The outermost of nested records commits all. If a handler records while it does, it does so again. */
+/* The outermost of nested records commits all of them. If a handler records while it does so, it commits again. */
 static inline __attribute__((always_inline)) void spoor_commit_(const struct spoor_place_ *place,
                                                                 uint64_t id_and_bytes)
 {

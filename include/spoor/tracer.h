@@ -62,48 +62,49 @@ enum spoor_tracer_flags {
     SPOOR_TRACER_CHECK_ONLY = 16, /* compile only: asks nothing of the kernel, and needs no privilege */
 };
 
-/* Zero is the default of everything but `size`. A larger struct, of a later version of this header, is
- * refused (-E2BIG) unless what this version does not know is zero. */
+/* Zero is the default of everything but `size`. A larger struct, from a later version of this header, is refused
+ * (-E2BIG) unless the members that this version does not know are zero. */
 struct spoor_tracer_options {
     size_t size;      /* sizeof(struct spoor_tracer_options) */
     const char *name; /* name of the script in messages; default: "script" */
     unsigned flags;   /* enum spoor_tracer_flags */
     unsigned reserved;
-    /* Only what happens in these processes; the trace is over when the last one has ended. */
+    /* Traces only these processes; the trace is over when the last one has ended. */
     const pid_t *pids;
     size_t pid_count;
     const char *const *parameters; /* $1, $2 … of scripts */
     size_t parameter_count;
     /* Files of recordings for `trace:` probes: NULL-terminated, or NULL: the newest. */
     const char *const *recordings;
-    /* Where headers are looked for, and headers that are included before the script: the same. */
+    /* Directories where headers are looked for, and headers that are included before the script; both
+     * NULL-terminated, or NULL. */
     const char *const *directories, *const *headers;
-    /* What a script prints: whole records, in order, not NUL-terminated. */
+    /* Gets what a script prints: whole records, in order, not NUL-terminated. */
     void (*output)(void *state, const char *bytes, size_t length);
-    /* What is said beside it while it runs: warnings, lost events, errorf(). A text of whole lines. */
+    /* Gets what else is reported while it runs: warnings, lost events, errorf(). A text of whole lines. */
     void (*report)(void *state, const char *text);
-    /* A printf() or print() with its values. True: it is not printed besides. */
+    /* Gets each printf() or print() with its values. Returns true if it shall not be printed as well. */
     bool (*event)(void *state, const struct spoor_tracer_event *event);
-    void *state; /* for all three */
+    void *state; /* passed to all three functions */
 };
 
-/* What `options` and the strings in it point to is copied, but for state. On failure *tracer is NULL, and
- * spoor_tracer_error(NULL) says why. */
+/* Makes a tracer. The options and their strings are copied, except what `state` points to. On failure *tracer is
+ * NULL, and spoor_tracer_error(NULL) says why. */
 SPOOR_TRACER_API_ int spoor_tracer_open(const struct spoor_tracer_options *options,
                                         struct spoor_tracer **tracer);
 
-/* Adds the text of a script: probes with their blocks, macros, config and so on. Several are one script. */
+/* Adds the text of a script: probes with their blocks, macros, config and so on. Several texts make one script. */
 SPOOR_TRACER_API_ int spoor_tracer_add(struct spoor_tracer *tracer, const char *script);
 
 /* Adds one action: `probe` as spoor -l lists them ("uprobe:/usr/bin/x:main", "usdt:*:request_done",
- * "tracepoint:sched:sched_switch"), `action` what would stand between the braces. */
+ * "tracepoint:sched:sched_switch"), `action` as it would be written between the braces. */
 SPOOR_TRACER_API_ int spoor_tracer_attach(struct spoor_tracer *tracer, const char *probe, const char *action);
 
 /* Compiles what was added; -EINVAL: mistakes in it. spoor_tracer_start does it too. */
 SPOOR_TRACER_API_ int spoor_tracer_compile(struct spoor_tracer *tracer);
 
-/* Loads and attaches; runs begin probes. After a failure only spoor_tracer_error and spoor_tracer_close are
- * of use. -EPERM: privileges are missing. */
+/* Loads and attaches the programs; runs begin probes. After a failure only spoor_tracer_error and
+ * spoor_tracer_close are of use. -EPERM: privileges are missing. */
 SPOOR_TRACER_API_ int spoor_tracer_start(struct spoor_tracer *tracer);
 
 /* Waits up to so many milliseconds until something has arrived, and acts on all that has: output, event and
@@ -111,23 +112,23 @@ SPOOR_TRACER_API_ int spoor_tracer_start(struct spoor_tracer *tracer);
  * read until they end or the time has passed. */
 SPOOR_TRACER_API_ int spoor_tracer_poll(struct spoor_tracer *tracer, int milliseconds);
 
-/* A descriptor for poll(2) that becomes readable when a buffer is filling up, long before the other end of a
- * quiet period: also call spoor_tracer_poll now and then, say ten times a second. -1: there is none. */
+/* Returns a descriptor for poll(2) that becomes readable when a buffer is filling up, which in quiet times may take
+ * very long: also call spoor_tracer_poll now and then, say ten times a second. -1: there is none. */
 SPOOR_TRACER_API_ int spoor_tracer_descriptor(const struct spoor_tracer *tracer);
 
 /* Returns whether nothing is left to wait for: exit() was called, the processes have ended, or the recordings are
  * at their end. */
 SPOOR_TRACER_API_ bool spoor_tracer_is_over(const struct spoor_tracer *tracer);
 
-/* Detaches, acts on what is still there, runs end probes. Maps can be read until spoor_tracer_close. Returns
- * what the script gave to exit(), else 0; or -errno. */
+/* Detaches, acts on the records that are still there, runs end probes. Maps can be read until spoor_tracer_close.
+ * Returns what the script gave to exit(), else 0; or -errno. */
 SPOOR_TRACER_API_ int spoor_tracer_stop(struct spoor_tracer *tracer);
 
-/* Ends it, running or not; without end probes if spoor_tracer_stop was not called. NULL is allowed. */
+/* Frees a tracer, running or not; without end probes if spoor_tracer_stop was not called. NULL is allowed. */
 SPOOR_TRACER_API_ void spoor_tracer_close(struct spoor_tracer *tracer);
 
-/* What the last failure was: lines as "script:2:14-20: ERROR: …", the script's line, a hint; "" if there was
- * none. Valid until the next call for this tracer. NULL: of spoor_tracer_open, in this thread. */
+/* Returns what the last failure was: lines as "script:2:14-20: ERROR: …", the script's line, a hint; "" if there
+ * was none. Valid until the next call for this tracer. NULL: the last failure of spoor_tracer_open in this thread. */
 SPOOR_TRACER_API_ const char *spoor_tracer_error(const struct spoor_tracer *tracer);
 
 /* Warnings of the compiler, in the same form; "" if there are none. */
@@ -146,8 +147,8 @@ enum spoor_tracer_kind {
     SPOOR_TRACER_SERIES,    /* tseries: has points */
 };
 
-/* A value where it is: valid until the callback that got it returns. Made and read by these functions only;
- * copies of the struct mean the same value. */
+/* A reference to a value: valid until the callback that got it returns. Only these functions make and read it;
+ * copies of the struct refer to the same value. */
 struct spoor_tracer_value {
     const void *private_[4];
     uint64_t private_word_[4];
@@ -155,8 +156,8 @@ struct spoor_tracer_value {
 
 SPOOR_TRACER_API_ enum spoor_tracer_kind spoor_tracer_kind(const struct spoor_tracer_value *value);
 
-/* The name of its type in the script's language: "uint64", "string[64]", "count_t". The length that it has,
- * as snprintf; the same for all texts here. */
+/* Writes the name of the value's type in the script's language: "uint64", "string[64]", "count_t". Returns the
+ * name's length, as snprintf does; so do all functions here that write a text. */
 SPOOR_TRACER_API_ size_t spoor_tracer_type(const struct spoor_tracer_value *value, char *text, size_t size);
 
 /* INTEGER: its value (unsigned ones of 2^63 and more are negative). STATS: the average. TEXT: the number
@@ -164,8 +165,8 @@ SPOOR_TRACER_API_ size_t spoor_tracer_type(const struct spoor_tracer_value *valu
 SPOOR_TRACER_API_ int64_t spoor_tracer_integer(const struct spoor_tracer_value *value);
 SPOOR_TRACER_API_ bool spoor_tracer_is_signed(const struct spoor_tracer_value *value);
 
-/* As print() writes it, every kind; a histogram with its rows. Returns the length without the NUL, which may
- * be `size` or more: then it was cut. */
+/* Writes a value of any kind as print() does; a histogram with its rows. Returns the length without the NUL, which
+ * may be `size` or more: then the text was cut. */
 SPOOR_TRACER_API_ size_t spoor_tracer_text(const struct spoor_tracer_value *value, char *text, size_t size);
 
 /* TEXT of a string, BYTES: the bytes themselves; else NULL. */
@@ -177,7 +178,7 @@ SPOOR_TRACER_API_ int spoor_tracer_item(const struct spoor_tracer_value *value, 
                                         struct spoor_tracer_value *item);
 SPOOR_TRACER_API_ const char *spoor_tracer_item_name(const struct spoor_tracer_value *value, size_t index);
 
-/* STATS. -EINVAL: it is something else. */
+/* STATS. -EINVAL: the value is of another kind. */
 struct spoor_tracer_stats {
     uint64_t count;
     int64_t total, average;
@@ -189,13 +190,13 @@ SPOOR_TRACER_API_ int spoor_tracer_stats(const struct spoor_tracer_value *value,
 struct spoor_tracer_row {
     int64_t low, high; /* both inclusive */
     uint64_t count;
-    bool has_low, has_high; /* false: the row of what is below, above all others */
+    bool has_low, has_high; /* false: the row has everything below, or above, all others */
 };
 SPOOR_TRACER_API_ size_t spoor_tracer_rows(const struct spoor_tracer_value *value);
 SPOOR_TRACER_API_ int spoor_tracer_row(const struct spoor_tracer_value *value, size_t index,
                                        struct spoor_tracer_row *row);
 
-/* SERIES: the intervals that have a value, in order of time. */
+/* SERIES: the intervals that have a value, ordered by time. */
 struct spoor_tracer_point {
     uint64_t time; /* when the interval begins, ns since 1970 */
     int64_t value;
@@ -206,19 +207,19 @@ SPOOR_TRACER_API_ int spoor_tracer_point(const struct spoor_tracer_value *value,
 
 /* ======== Maps: from spoor_tracer_start to spoor_tracer_close ======== */
 
-/* The name of map number `index`, with its @; NULL: there is none. */
+/* Returns the name of map number `index`, with its @; NULL: there is none. */
 SPOOR_TRACER_API_ const char *spoor_tracer_map(const struct spoor_tracer *tracer, size_t index);
 
-/* Calls for each entry, in the order in which print() shows them; key is NULL where the map has none.
- * Anything but 0 ends it and is returned. -ENOENT: there is no such map. The callback must not call for the
- * tracer, but may use the functions above. */
+/* Calls the visitor for each entry, in the order in which print() shows them; key is NULL where the map has none. A
+ * visitor's result other than 0 ends the walk and is returned. -ENOENT: there is no such map. The visitor must not
+ * make calls for the tracer, but may use the functions above. */
 typedef int spoor_tracer_visitor(void *state, const struct spoor_tracer_value *key,
                                  const struct spoor_tracer_value *value);
 SPOOR_TRACER_API_ int spoor_tracer_each(struct spoor_tracer *tracer, const char *map,
                                         spoor_tracer_visitor *visit, void *state);
 
-/* The value of a map without a key, or of one entry: `key` is the text that print() shows between the
- * brackets. -ENOENT: there is no such map or entry. -EINVAL: it is no integer. */
+/* Reads the value of a map without a key, or of one entry: `key` is the text that print() shows between the
+ * brackets. -ENOENT: there is no such map or entry. -EINVAL: the value is no integer. */
 SPOOR_TRACER_API_ int spoor_tracer_read_integer(struct spoor_tracer *tracer, const char *map, int64_t *value);
 SPOOR_TRACER_API_ int spoor_tracer_read_entry(struct spoor_tracer *tracer, const char *map, const char *key,
                                               int64_t *value);
@@ -238,7 +239,7 @@ SPOOR_TRACER_API_ int spoor_tracer_zero(struct spoor_tracer *tracer, const char 
 SPOOR_TRACER_API_ const char *
 spoor_tracer_event_function(const struct spoor_tracer_event *event); /* "printf" */
 SPOOR_TRACER_API_ const char *spoor_tracer_event_probe(const struct spoor_tracer_event *event);
-/* Nanoseconds of CLOCK_BOOTTIME; 0 where nothing needed the clock. */
+/* Returns nanoseconds of CLOCK_BOOTTIME; 0 where nothing needed the clock. */
 SPOOR_TRACER_API_ uint64_t spoor_tracer_event_time(const struct spoor_tracer_event *event);
 /* The values behind the format of printf(), or the one of print(). */
 SPOOR_TRACER_API_ size_t spoor_tracer_event_values(const struct spoor_tracer_event *event);

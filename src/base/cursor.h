@@ -6,11 +6,11 @@
  * Numbers are little-endian and need no alignment. A cursor is a plain value: a copy reads the same bytes once
  * more.
  *
- *       struct cursor cursor = cursor_over(bytes, size);
- *       uint64_t length = cursor_take(&cursor, 4);
- *       const char *name = cursor_take_text(&cursor, SIZE_MAX);
- *       if (cursor.is_bad)
- *           return -EBADMSG; */
+ *     struct cursor cursor = cursor_over(bytes, size);
+ *     uint64_t length = cursor_take(&cursor, 4);
+ *     const char *name = cursor_take_text(&cursor, SIZE_MAX);
+ *     if (cursor.is_bad)
+ *         return -EBADMSG; */
 #ifndef SPOOR_BASE_CURSOR_H
 #define SPOOR_BASE_CURSOR_H
 

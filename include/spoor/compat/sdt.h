@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The macros of <sys/sdt.h> for programs that already have them: include this instead. DTRACE_PROBE,
- * DTRACE_PROBE0 to DTRACE_PROBE12, DTRACE_PROBEV, and the same as STAP_PROBE. One nop and a note that every
- * tracer reads; the values are computed whether somebody listens or not.
+/* The macros of <sys/sdt.h> for programs that already have them: include this instead. DTRACE_PROBE, DTRACE_PROBE0
+ * to DTRACE_PROBE12, DTRACE_PROBEV, and the same as STAP_PROBE. Each is one nop and a note that every tracer reads;
+ * the values are computed whether a tracer listens or not.
  *
  * If _SDT_HAS_SEMAPHORES is defined, every probe counts its listeners in the program's own
  *     unsigned short PROVIDER_NAME_semaphore __attribute__((section(".probes")));
- * as it does there. New programs have less to write with SPOOR_PROBE_DECLARE (spoor/probe.h). Not here:
- * STAP_PROBE_ASM, and values of floating point. */
+ * as <sys/sdt.h> does. New programs have less to write with SPOOR_PROBE_DECLARE (spoor/probe.h). Missing here:
+ * STAP_PROBE_ASM, and floating-point values. */
 #ifndef SPOOR_COMPAT_SDT_H
 #define SPOOR_COMPAT_SDT_H
 

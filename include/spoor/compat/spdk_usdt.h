@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SPDK's probe macros: include this instead of "spdk_internal/usdt.h", and scripts written for SPDK run
- * unchanged.
+/* SPDK's probe macros: include this instead of "spdk_internal/usdt.h", and scripts written for SPDK run unchanged.
  *
- * Its macros put an argument of their own before those given, so scripts count from arg1. arg0 is 0, and in
- * the forms with _TICKS the clock, spdk_get_ticks(), read whether somebody listens or not. As there, a
- * program built with SPDK_UNIT_TEST has no probes. */
+ * SPDK's macros put an argument of their own before those given, so scripts count from arg1. arg0 is 0, and in the
+ * forms with _TICKS the clock, spdk_get_ticks(), which is read whether a tracer listens or not. As with SPDK's
+ * macros, a program built with SPDK_UNIT_TEST has no probes. */
 #ifndef SPOOR_COMPAT_SPDK_USDT_H
 #define SPOOR_COMPAT_SPDK_USDT_H
 
@@ -18,7 +17,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-uint64_t spdk_get_ticks(void); /* the program's: SPDK's, or one like it */
+uint64_t spdk_get_ticks(void); /* defined by the program: SPDK's, or one like it */
 #ifdef __cplusplus
 }
 #endif
