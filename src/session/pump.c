@@ -16,6 +16,7 @@
 #include "base/thread.h"
 #include "kernel/mappings.h"
 #include "session/state.h"
+#include "sym/process/process.h"
 
 enum {
     PAUSE_NS = 2000000,
@@ -40,7 +41,6 @@ struct pump {
     bool has_thread, is_acting, stops;
     struct batch waiting, acting;
     size_t at; /* in acting */
-    uint64_t lost;
 };
 
 static int keep(void *state, const uint8_t *record, size_t length)
@@ -90,8 +90,8 @@ static int fill(struct pump *pump, bool drain)
 {
     struct host *host = pump->session->host;
     int count = host->operations->consume(host, drain, keep, &pump->waiting);
-    if (pump->mappings)
-        pump->lost += mappings_consume(pump->mappings, hear, pump);
+    if (pump->mappings && mappings_consume(pump->mappings, hear, pump))
+        processes_miss_events(pump->processes);
     return count;
 }
 

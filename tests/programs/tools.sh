@@ -129,7 +129,7 @@ see() {
     elif grep -q 'this kernel has no kprobes' errors; then
         echo "skip $tool: this kernel has no kprobes"
     else
-        not_ok "tools: $tool" "no line matches $expression" "$(tail -n 20 errors)" "$(tail -n 40 out)"
+        not_ok "tools: $tool" "no line matches $expression" "$(tail -n 20 errors)" "$(tail -n 40 out)" "the command: $(tail -n 20 said)"
     fi
 }
 

@@ -67,6 +67,24 @@ static void what_was_told(void **state)
     processes_free(processes);
 }
 
+/* Where something was not told, what is not known may be code all the same. */
+static void what_was_lost(void **state)
+{
+    (void)state;
+    struct processes *processes = processes_make();
+    processes_follow_events(processes);
+    map(processes, NOBODY, 0x1000, 10, 7, "/bin/old");
+    assert_string_equal(find(processes, NOBODY, 0x9000), "not code");
+    for (uint64_t i = 0; i < 2100; i++) /* more than is kept of one */
+        map(processes, NOBODY - 1, (i + 1) << 12, i, i + 1, "/bin/large");
+    assert_string_equal(find(processes, NOBODY - 1, 0x1000), "unknown");
+    assert_string_equal(find(processes, NOBODY, 0x9000), "not code");
+    processes_miss_events(processes);
+    assert_string_equal(find(processes, NOBODY, 0x9000), "unknown");
+    assert_string_equal(find(processes, NOBODY, 0x1000), "/bin/old");
+    processes_free(processes);
+}
+
 static uint64_t generation(struct processes *processes, pid_t pid, uint64_t address)
 {
     struct code_mapping mapping;
@@ -372,6 +390,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_told),
+        cmocka_unit_test(what_was_lost),
         cmocka_unit_test(one_name_for_a_file),
         cmocka_unit_test(numbers_used_again),
         cmocka_unit_test(bounded),

@@ -49,6 +49,7 @@ struct process {
     uint32_t checked, reads_since; /* seconds */
     uint16_t count, room;
     uint16_t reads;
+    bool has_gaps; /* it has mapped more than is kept of it */
 };
 
 struct processes {
@@ -58,6 +59,7 @@ struct processes {
     uint64_t clock;
     size_t bytes; /* without the memory of segments */
     bool follow_events, have_forgotten, misses, has_missed;
+    bool has_gaps; /* events were lost, or there was no memory for what they told */
 };
 
 struct processes *processes_make(void)
@@ -137,14 +139,17 @@ static void process_add(struct processes *processes, struct process *process, st
     if (process->count == MAPPINGS_MAX) {
         enum { GONE = MAPPINGS_MAX / 4 };
         entries_drop(processes, process->items, GONE);
+        process->has_gaps = true;
         process->count -= GONE;
         memmove(process->items, process->items + GONE, process->count * sizeof *process->items);
     }
     if (process->count < process->room ||
         process_reserve(processes, process, process->room + process->room / 2 + 4u))
         process->items[process->count++] = entry;
-    else
+    else {
+        process->has_gaps = true;
         segment_drop(processes->segments, entry.segment);
+    }
 }
 
 static struct entry shared_entry(const struct process *process, uint32_t number)
@@ -270,6 +275,13 @@ void processes_follow_events(struct processes *processes)
     processes->follow_events = true;
 }
 
+void processes_miss_events(struct processes *processes)
+{
+    pthread_mutex_lock(&processes->lock);
+    processes->has_gaps = true;
+    pthread_mutex_unlock(&processes->lock);
+}
+
 /* Makes a mapping the best one if it has the address and is the youngest so far. */
 static bool is_better(struct processes *processes, struct entry entry, uint64_t address,
                       struct code_mapping *best)
@@ -336,8 +348,10 @@ static void process_map(struct processes *processes, struct process *process,
     struct shared *shared = process->shared;
     uint32_t segment;
     if (!segment_take(processes->segments, module, path, mapping->offset, mapping->end - mapping->start,
-                      &segment))
+                      &segment)) {
+        process->has_gaps = true;
         return;
+    }
     segment = entries_learn(processes, process->items, process->count, page, segment);
     if (shared)
         segment = entries_learn(processes, shared->items, shared->count, page, segment);
@@ -351,6 +365,8 @@ void process_mapped(struct processes *processes, pid_t pid, const struct code_ma
     struct process *process = process_get(processes, pid);
     if (process)
         process_map(processes, process, mapping, module, path);
+    else
+        processes->has_gaps = true;
     pthread_mutex_unlock(&processes->lock);
 }
 
@@ -445,7 +461,8 @@ int process_find(struct processes *processes, pid_t pid, uint64_t address, struc
         struct process *process = process_get(processes, pid);
         bool found = process && process_lookup(processes, process, address, out);
         bool has_code = process && (process->count || process->shared);
-        bool is_known = has_code && (!error || processes->follow_events);
+        bool is_told = processes->follow_events && !processes->has_gaps && process && !process->has_gaps;
+        bool is_known = has_code && (!error || is_told);
         bool read = !again && process && should_read(process, !found);
         if (found && !read)
             out->module->references++;

@@ -28,7 +28,10 @@ struct processes *processes_make(void); /* NULL: memory ran out */
 void processes_free(struct processes *processes);
 
 /* ---- what the kernel reports ---- */
-void processes_follow_events(struct processes *processes); /* from now on all events are reported */
+/* From now on all events are reported. */
+void processes_follow_events(struct processes *processes);
+/* An event was not reported: what is not known may have happened all the same. */
+void processes_miss_events(struct processes *processes);
 void process_mapped(struct processes *processes, pid_t pid, const struct code_mapping *mapping,
                     const struct module *module, const char *path);
 /* A process has forked: the child begins with what its parent has. */
