@@ -44,9 +44,9 @@ static struct outcome test_run(struct session *session, const struct session_uni
     struct image_control *control = session->host->operations->control(session->host);
     struct outcome outcome = {0};
     struct text before = session->out;
-    size_t reported_count = session->reported_count;
+    size_t reported_errors = session_reported_errors(session);
     session->out = (struct text){0};
-    session->holds_output = true;
+    output_hold(session, true);
     control->result = 0;
     session->handler.exit_requested = false;
     session->handler.exit_code = 0;
@@ -55,9 +55,9 @@ static struct outcome test_run(struct session *session, const struct session_uni
     outcome.ns = session->host->operations->clock(session->host) - begin;
     session_consume(session, true);
     outcome.passed = !error && !control->result && !session->handler.exit_code &&
-                     session->reported_count == reported_count;
+                     session_reported_errors(session) == reported_errors;
     session->handler.exit_requested = false;
-    session->holds_output = false;
+    output_hold(session, false);
     outcome.output = session->out;
     session->out = before;
     return outcome;
@@ -76,12 +76,12 @@ static void test_all(struct session *session)
     uint64_t total = 0;
     struct text failed = {0};
     bool is_json = session->options.is_json;
-    for (size_t i = 0; i < session->unit_count; i++)
-        count += session->units[i].variant->kind->time == PROBE_TEST;
+    for (size_t i = 0; i < session->units.count; i++)
+        count += session->units.items[i].variant->kind->time == PROBE_TEST;
     if (!is_json)
         test_line(session, green, "==========", "Running %zu test%s.", count, count == 1 ? "" : "s");
-    for (size_t i = 0; i < session->unit_count && !session->interrupted; i++) {
-        const struct session_unit *unit = &session->units[i];
+    for (size_t i = 0; i < session->units.count && !interrupt_is_asked(session); i++) {
+        const struct session_unit *unit = &session->units.items[i];
         if (unit->variant->kind->time != PROBE_TEST)
             continue;
         const char *name = bench_name(unit);
@@ -114,7 +114,7 @@ static void test_all(struct session *session)
         test_line(session, green, "  PASSED  ", "%zu test%s.", passed, passed == 1 ? "" : "s");
     }
     if (passed < count)
-        session->tests_failed = true;
+        session_fail_test(session);
     if (!is_json && passed < count) {
         test_line(session, red, "  FAILED  ", "%zu test%s, listed below:", count - passed,
                   count - passed == 1 ? "" : "s");
@@ -131,18 +131,18 @@ static void bench_all(struct session *session)
     size_t widest = 40;
     if (session->kernel)
         kernel_count_time(session->kernel); /* refused: then the calls are measured */
-    for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].variant->kind->time == PROBE_BENCH &&
-            strlen(bench_name(&session->units[i])) + 2 > widest)
-            widest = strlen(bench_name(&session->units[i])) + 2;
+    for (size_t i = 0; i < session->units.count; i++)
+        if (session->units.items[i].variant->kind->time == PROBE_BENCH &&
+            strlen(bench_name(&session->units.items[i])) + 2 > widest)
+            widest = strlen(bench_name(&session->units.items[i])) + 2;
     if (!session->options.is_json) {
         text_printf(&session->out, "%-*s%-15s%s\n", (int)widest, "Benchmark", "Time(ns)", "Iterations");
         for (size_t i = 0; i < widest + 15 + strlen("Iterations"); i++)
             text_char(&session->out, '-');
         text_char(&session->out, '\n');
     }
-    for (size_t i = 0; i < session->unit_count && !session->interrupted; i++) {
-        const struct session_unit *unit = &session->units[i];
+    for (size_t i = 0; i < session->units.count && !interrupt_is_asked(session); i++) {
+        const struct session_unit *unit = &session->units.items[i];
         if (unit->variant->kind->time != PROBE_BENCH)
             continue;
         uint64_t runs = 0, begin = host->clock(session->host);

@@ -114,17 +114,17 @@ int child_start(struct session *session)
         close(failed[0]);
         return error;
     }
-    session->child = (struct session_child){.pid = pid,
-                                            .go = go[1],
-                                            .failed = failed[0],
-                                            .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
-                                            .terminal = terminal};
+    session->target.child.pid = pid;
+    session->target.child.go = go[1];
+    session->target.child.failed = failed[0];
+    session->target.child.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    session->target.child.terminal = terminal;
     return 0;
 }
 
 int child_release(struct session *session)
 {
-    struct session_child *child = &session->child;
+    struct child *child = &session->target.child;
     int error = 0;
     if (child->is_stopped) {
         child->is_stopped = false;
@@ -151,7 +151,7 @@ int child_release(struct session *session)
  * attached. Whether a recording is complete enough to be opened is for `open` to say. */
 int child_run_until(struct session *session, int (*open)(struct session *session))
 {
-    struct session_child *child = &session->child;
+    struct child *child = &session->target.child;
     int error = child_start(session);
     if (error || (error = child_release(session)))
         return error;
@@ -178,14 +178,14 @@ int child_run_until(struct session *session, int (*open)(struct session *session
 
 void child_settle(struct session *session)
 {
-    struct session_child *child = &session->child;
+    struct child *child = &session->target.child;
     if (child->terminal.monitor > 0 && poll(&(struct pollfd){child->pidfd, POLLIN, 0}, 1, 0) > 0)
         command_terminal_settle(&child->terminal);
 }
 
 void child_end(struct session *session)
 {
-    struct session_child *child = &session->child;
+    struct child *child = &session->target.child;
     if (child->go >= 0) { /* never released: it ends by itself when the pipe closes */
         close(child->go);
         close(child->failed);
@@ -203,5 +203,5 @@ void child_end(struct session *session)
     command_terminal_close(&child->terminal);
     if (child->pidfd >= 0)
         close(child->pidfd);
-    *child = (struct session_child){.pidfd = -1, .go = -1, .failed = -1};
+    *child = (struct child){.pidfd = -1, .go = -1, .failed = -1};
 }

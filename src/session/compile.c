@@ -8,76 +8,39 @@
 #include <unistd.h>
 
 #include "lang/c/definitions.h"
-#include "session/state.h"
-#include "sym/elf/debug_file.h"
-#include "sym/demangle.h"
-#include "sym/tables.h"
+#include "session/compiler.h"
 
 enum { DEFAULT_RING = 1 << 20 };
 #define INITIAL_PID_NAMESPACE                                                                                \
     0xeffffffcu /* the inode of the initial namespace, which is the same in every kernel */
 
-int session_open(const struct session_options *options, struct session **out)
+void compiler_open(struct session *session)
 {
-    struct session *session = calloc(1, sizeof *session);
-    if (!session)
-        return -ENOMEM;
-    session->options = *options;
-    settings_defaults(&session->options.settings);
-    debug_file_directories(options->debug_directories);
-    session->diagnostics.arena = &session->arena;
-    session->signals = -1;
-    session->child = (struct session_child){.pidfd = -1, .go = -1, .failed = -1};
-    session->image.control = session->image.events = session->image.stacks = -1;
-    session->horizon = UINT64_MAX;
-    *out = session;
-    return 0;
+    session->compiler = arena_new(&session->arena, struct compiler);
+    imports_open(session);
+    enum_maps_open(session);
 }
 
-void session_close(struct session *session)
+void compiler_close(struct session *session)
 {
-    if (!session)
-        return;
-    child_end(session);
-    names_close(session);
+    struct compiler *compiler = session->compiler;
     if (session->options.probe_filter)
-        regfree(&session->probe_filter);
-    table_free(&session->enumerators);
-    table_free(&session->left_out);
-    live_replay_close(session);
-    replay_close(session);
-    c_close(session->definitions);
-    checker_free(&session->checker);
-    probe_environment_close(&session->environment);
-    if (session->host)
-        session->host->operations->close(session->host);
-    processes_close(session);
-    grow_close(session);
-    unwind_close(session);
-    if (session->signals >= 0)
-        close(session->signals);
-    text_free(&session->dump);
-    text_free(&session->out);
-    text_free(&session->event_ends);
-    text_free(&session->username);
-    printer_free(&session->printer);
-    event_handler_close_files(&session->handler);
-    free(session->runtime_errors);
-    free(session->stack_frames);
-    arena_free(&session->arena);
-    free(session);
-    tables_end();
-    demangle_end();
+        regfree(&compiler->probe_filter);
+    table_free(&compiler->left_out);
+    definitions_close(session);
+    checker_free(&compiler->checker);
+    text_free(&compiler->dump);
 }
 
-const struct diagnostics *session_diagnostics(const struct session *session)
+const char *compiler_name(const struct session *session, uint64_t index)
 {
-    return &session->diagnostics;
+    const struct name_list *names = &session->compiler->names;
+    return index < names->count ? names->items[index] : NULL;
 }
 
 const char *session_dump(const struct session *session)
 {
-    return text_string(&session->dump);
+    return text_string(&session->compiler->dump);
 }
 
 /* Sets the features that --check assumes: those of a recent kernel. */
@@ -92,9 +55,9 @@ static int open_kernel(struct session *session)
 {
     const struct session_options *options = &session->options;
     if (options->check_only || options->dump) {
-        assume_features(&session->features);
+        assume_features(&session->environment.features);
         return options->without
-                   ? features_without(&session->features, options->without, &session->diagnostics)
+                   ? features_without(&session->environment.features, options->without, &session->diagnostics)
                    : 0;
     }
     struct kernel_options kernel = {.without = options->without,
@@ -105,8 +68,8 @@ static int open_kernel(struct session *session)
     if (error)
         return error;
     session->host = kernel_host(session->kernel);
-    session->features = session->host->features;
-    settings_shorten_keys(&session->options.settings, &session->features);
+    session->environment.features = session->host->features;
+    settings_shorten_keys(&session->options.settings, &session->environment.features);
     return 0;
 }
 
@@ -131,7 +94,7 @@ static bool same_name(const char *a, const char *b)
  * so that it is one key wherever it fired. */
 static uint32_t add_names(struct session *session, const struct probe_variant *variant)
 {
-    struct name_list *names = &session->names;
+    struct name_list *names = &session->compiler->names;
     uint32_t base = (uint32_t)names->count;
     size_t count = variant->context.site_count;
     for (uint32_t i = 0; count == 1 && i + 1 < base; i++)
@@ -152,7 +115,7 @@ static void filter_sites(struct session *session, struct probe_sites *sites, siz
     if (!session->options.probe_filter)
         return;
     for (size_t i = from; i < sites->count; i++)
-        if (!regexec(&session->probe_filter, sites->items[i].name, 0, NULL, 0))
+        if (!regexec(&session->compiler->probe_filter, sites->items[i].name, 0, NULL, 0))
             sites->items[kept++] = sites->items[i];
     sites->count = kept;
 }
@@ -162,10 +125,11 @@ static int compile_filter(struct session *session)
     char why[128];
     if (!session->options.probe_filter)
         return 0;
-    int error = regcomp(&session->probe_filter, session->options.probe_filter, REG_EXTENDED | REG_NOSUB);
+    int error =
+        regcomp(&session->compiler->probe_filter, session->options.probe_filter, REG_EXTENDED | REG_NOSUB);
     if (!error)
         return 0;
-    regerror(error, &session->probe_filter, why, sizeof why);
+    regerror(error, &session->compiler->probe_filter, why, sizeof why);
     diagnose_error(&session->diagnostics, (struct span){0},
                    "--probe-filter: '%s' is no regular expression: %s", session->options.probe_filter, why);
     session->options.probe_filter = NULL;
@@ -215,10 +179,10 @@ static bool expand_point(struct session *session, const struct attach_point *poi
     for (size_t i = 0; kinds[i]; i++) {
         if (kinds[i]->time != PROBE_AT_BEGIN && kinds[i]->time != PROBE_AT_END) /* these stay */
             filter_sites(session, &sites[i], counts[i]);
-        session->probe_count += sites[i].count - counts[i];
+        session->units.site_count += sites[i].count - counts[i];
         counts[i] = sites[i].count;
     }
-    return check_probes(session, session->probe_count);
+    return check_probes(session, session->units.site_count);
 }
 
 /* Plans units for one attach point of a block (only), or for all of them (NULL). */
@@ -228,7 +192,7 @@ static void plan_block(struct session *session, struct action_block *block, stru
     const struct probe_kind *const *kinds = session->options.kinds;
     struct context_uses uses = check_uses(&session->arena, session->options.builtins, block);
     size_t count = 0;
-    session->unwinds |= uses.unwinds;
+    session->compiler->unwinds |= uses.unwinds;
     while (kinds[count])
         count++;
     struct probe_sites *sites = arena_array(&session->arena, count, sizeof *sites);
@@ -245,11 +209,11 @@ static void plan_block(struct session *session, struct action_block *block, stru
 static void check_limits(struct session *session)
 {
     const struct settings *settings = &session->options.settings;
-    if (session->unit_count > settings->max_bpf_progs) {
+    if (session->units.count > settings->max_bpf_progs) {
         diagnose_error(&session->diagnostics, (struct span){0},
                        "Your program is trying to generate more than %zu BPF programs, which exceeds the "
                        "current limit of %u.",
-                       session->unit_count, settings->max_bpf_progs);
+                       session->units.count, settings->max_bpf_progs);
         diagnose_hint(&session->diagnostics,
                       "You can increase the limit through the BPFTRACE_MAX_BPF_PROGS environment variable.");
     }
@@ -258,7 +222,7 @@ static void check_limits(struct session *session)
 static void add_units(struct session *session, struct action_block *block, struct probe_variants *variants)
 {
     for (size_t i = 0; i < variants->count; i++)
-        *arena_push(&session->arena, session->units, session->unit_count, session->unit_room) =
+        *arena_push(&session->arena, session->units.items, session->units.count, session->units.room) =
             (struct session_unit){.block = block,
                                   .variant = &variants->items[i],
                                   .name_base = add_names(session, &variants->items[i])};
@@ -267,12 +231,12 @@ static void add_units(struct session *session, struct action_block *block, struc
 /* The copies of blocks that units from `first` on are compiled from. */
 static void clone_blocks(struct session *session, size_t first)
 {
-    struct check_unit *checks = arena_array(&session->arena, session->unit_count + 1, sizeof *checks);
+    struct check_unit *checks = arena_array(&session->arena, session->units.count + 1, sizeof *checks);
     if (first)
-        memcpy(checks, session->checks, first * sizeof *checks);
-    session->checks = checks;
-    for (size_t i = first; i < session->unit_count; i++) {
-        struct session_unit *unit = &session->units[i];
+        memcpy(checks, session->compiler->checks, first * sizeof *checks);
+    session->compiler->checks = checks;
+    for (size_t i = first; i < session->units.count; i++) {
+        struct session_unit *unit = &session->units.items[i];
         checks[i] = (struct check_unit){
             .predicate = unit->block->predicate ? node_clone(&session->arena, unit->block->predicate) : NULL,
             .body = node_clone(&session->arena, unit->block->body),
@@ -284,22 +248,22 @@ static void clone_blocks(struct session *session, size_t first)
 
 static int make_units(struct session *session)
 {
-    for (struct action_block *block = session->script->blocks; block; block = block->next) {
+    for (struct action_block *block = session->compiler->script->blocks; block; block = block->next) {
         if (diagnostics_are_full(&session->diagnostics) ||
-            session->unit_count > session->options.settings.max_bpf_progs ||
-            session->probe_count > session->options.settings.max_probes)
+            session->units.count > session->options.settings.max_bpf_progs ||
+            session->units.site_count > session->options.settings.max_probes)
             break; /* looking for probes takes long */
         compile_plan(session, block, NULL);
     }
     if (!session->diagnostics.errors)
         enum_maps_fill(session);
-    if (!session->diagnostics.errors && !session->probe_count && !session->grows) {
+    if (!session->diagnostics.errors && !session->units.site_count && !grow_is_on(session)) {
         diagnose_error(&session->diagnostics, (struct span){0}, "No probes to attach");
         return -ENOENT;
     }
-    for (size_t i = 0; i < session->unit_count && session->probe_count > 1; i++)
-        if (session->units[i].variant->kind->is_alone) {
-            const struct probe_site *site = &session->units[i].variant->sites[0];
+    for (size_t i = 0; i < session->units.count && session->units.site_count > 1; i++)
+        if (session->units.items[i].variant->kind->is_alone) {
+            const struct probe_site *site = &session->units.items[i].variant->sites[0];
             diagnose_error(&session->diagnostics, site->span, "%s must be the only probe of a script",
                            site->name);
             diagnose_hint(&session->diagnostics,
@@ -321,7 +285,7 @@ static bool see_assignment(struct node *node, void *state)
                                 : node->kind == NODE_STEP ? node->step.target
                                                           : NULL;
     if (target && target->kind == NODE_MAP &&
-        table_put(&session->left_out, target->map.name, (void *)target->map.name))
+        table_put(&session->compiler->left_out, target->map.name, (void *)target->map.name))
         arena_give_up(&session->arena);
     return true;
 }
@@ -329,10 +293,10 @@ static bool see_assignment(struct node *node, void *state)
 /* For messages: what is assigned to where no probe is. */
 static void find_left_out(struct session *session)
 {
-    for (struct action_block *block = session->script->blocks; block; block = block->next) {
+    for (struct action_block *block = session->compiler->script->blocks; block; block = block->next) {
         bool has_unit = false;
-        for (size_t i = 0; i < session->unit_count && !has_unit; i++)
-            has_unit = session->units[i].block == block;
+        for (size_t i = 0; i < session->units.count && !has_unit; i++)
+            has_unit = session->units.items[i].block == block;
         if (!has_unit)
             node_walk(block->body, see_assignment, session);
     }
@@ -342,8 +306,8 @@ static void find_left_out(struct session *session)
 static uint32_t name_bytes(const struct session *session)
 {
     size_t longest = 0, most = session->options.settings.max_strlen;
-    for (size_t i = 0; i < session->names.count; i++) {
-        size_t length = session->names.items[i] ? strlen(session->names.items[i]) : 0;
+    for (size_t i = 0; i < session->compiler->names.count; i++) {
+        size_t length = session->compiler->names.items[i] ? strlen(session->compiler->names.items[i]) : 0;
         longest = length > longest ? length : longest;
     }
     return (uint32_t)(longest < most ? longest + 1 : most);
@@ -353,35 +317,37 @@ static int check(struct session *session)
 {
     definitions_provide(session);
     find_left_out(session);
-    session->checker = (struct checker){
+    session->compiler->checker = (struct checker){
         .arena = &session->arena,
         .diagnostics = &session->diagnostics,
         .builtins = session->options.builtins,
-        .provider = &session->provider,
+        .provider = &session->compiler->provider,
         .parameters = &session->options.parameters,
         .is_unsafe = session->options.is_unsafe,
         .has_command = session->options.command != NULL,
-        .script_of = session->options.more_count && !session->options.shares_names ? session_script_of : NULL,
+        .script_of = session->options.more_count && !session->options.shares_names ? imports_script_of : NULL,
         .script_state = session,
-        .left_out = &session->left_out,
+        .left_out = &session->compiler->left_out,
         .max_strlen = session->options.settings.max_strlen,
         .name_bytes = name_bytes(session),
         .stack_mode = session->options.settings.stack_mode,
         .without_types =
-            !session->features.btf
+            !session->environment.features.btf
                 ? "the kernel does not tell its types (there is no /sys/kernel/btf/vmlinux): what "
                   "is used of them has to be defined in the script"
                 : NULL,
-        .declarations = session->script->declarations,
-        .subprograms = session->script->subprograms,
+        .declarations = session->compiler->script->declarations,
+        .subprograms = session->compiler->script->subprograms,
     };
-    return check_units(&session->checker, session->checks, session->unit_count) ? 0 : -EINVAL;
+    return check_units(&session->compiler->checker, session->compiler->checks, session->units.count)
+               ? 0
+               : -EINVAL;
 }
 
 /* "p3_uprobe": the kernel shows 15 characters. */
 static const char *program_name(struct session *session, size_t number)
 {
-    return arena_printf(&session->arena, "s%zu_%s", number, session->units[number].variant->kind->name);
+    return arena_printf(&session->arena, "s%zu_%s", number, session->units.items[number].variant->kind->name);
 }
 
 /* The size of one ring in bytes: a power of two of pages. */
@@ -406,22 +372,22 @@ static uint64_t kernel_device(dev_t device)
 static void find_pid_namespace(struct session *session)
 {
     struct stat namespace;
-    if (session->vm) /* ids are as they were recorded */
+    if (replay_runs_programs(session)) /* ids are as they were recorded */
         return;
     if (stat("/proc/self/ns/pid", &namespace) || namespace.st_ino == INITIAL_PID_NAMESPACE)
         return;
-    session->filter.namespace_device = kernel_device(namespace.st_dev);
-    session->filter.namespace = namespace.st_ino;
+    session->target.filter.namespace_device = kernel_device(namespace.st_dev);
+    session->target.filter.namespace = namespace.st_ino;
 }
 
 static struct lower_options options_for_lowering(struct session *session)
 {
     return (struct lower_options){
-        .features = &session->features,
-        .filter = session->filter,
+        .features = &session->environment.features,
+        .filter = session->target.filter,
         .max_strlen = session->options.settings.max_strlen,
         .max_map_keys = session->options.settings.max_map_keys,
-        .is_for_kernel = !session->vm,
+        .is_for_kernel = !replay_runs_programs(session),
         .ring_bytes = ring_bytes(session),
         .frame_most = session->options.settings.on_stack_limit,
         .tracing_glue_ranges = session->kernel ? names_tracing_glue : NULL,
@@ -429,9 +395,9 @@ static struct lower_options options_for_lowering(struct session *session)
         .times_records = session->options.shows_times || session->live_replay,
         .counts_lookups = session->options.warns,
         .wall_offset = names_wall_offset(),
-        .unwind = session->unwinds ? unwind_find_offsets(session) : NULL,
+        .unwind = session->compiler->unwinds ? unwind_find_offsets(session) : NULL,
         .clock_map = session->options.clock_map,
-        .names = &session->names,
+        .names = &session->compiler->names,
     };
 }
 
@@ -440,7 +406,7 @@ static struct compilation compilation_of(struct session *session)
     return (struct compilation){
         .arena = &session->arena,
         .diagnostics = &session->diagnostics,
-        .checker = &session->checker,
+        .checker = &session->compiler->checker,
         .options = options_for_lowering(session),
         .image = &session->image,
         .actions = &session->actions,
@@ -450,9 +416,9 @@ static struct compilation compilation_of(struct session *session)
 static struct unit_request request_unit(struct session *session, size_t number)
 {
     return (struct unit_request){
-        .unit = &session->checks[number],
+        .unit = &session->compiler->checks[number],
         .program_name = program_name(session, number),
-        .name_base = session->units[number].name_base,
+        .name_base = session->units.items[number].name_base,
     };
 }
 
@@ -460,14 +426,14 @@ static int lower_units(struct session *session, const struct compilation *compil
 {
     enum session_stage dump = session->options.dump;
     int error = 0;
-    for (size_t i = first; !error && i < session->unit_count; i++) {
+    for (size_t i = first; !error && i < session->units.count; i++) {
         struct unit_request request = request_unit(session, i);
-        request.dump_ir = dump == STAGE_IR || dump == STAGE_IR_RAW ? &session->dump : NULL;
+        request.dump_ir = dump == STAGE_IR || dump == STAGE_IR_RAW ? &session->compiler->dump : NULL;
         request.dump_raw = dump == STAGE_IR_RAW;
-        size_t program = session->units[i].program = session->image.program_count;
+        size_t program = session->units.items[i].program = session->image.program_count;
         error = lower_unit(compilation, &request);
         if (!error && dump == STAGE_BPF)
-            image_print(&session->dump, &session->image, &session->image.programs[program]);
+            image_print(&session->compiler->dump, &session->image, &session->image.programs[program]);
     }
     return error;
 }
@@ -479,12 +445,12 @@ static int lower(struct session *session)
     if (!error)
         error = lower_units(session, &compilation, 0);
     if (!error)
-        error = lower_pid_set_programs(&compilation, session->pid_set_programs);
+        error = lower_pid_set_programs(&compilation, session->target.programs);
     if (!error && session->live_replay)
         error = live_replay_check(session);
     /* Blocks that are compiled once more count all of theirs anew. */
     uint32_t spare =
-        (uint32_t)session->image.runtime_error_count + (session->grows ? GROW_RUNTIME_ERRORS : 64);
+        (uint32_t)session->image.runtime_error_count + (grow_is_on(session) ? GROW_RUNTIME_ERRORS : 64);
     if (!error)
         lower_finish(&session->image, spare);
     return error;
@@ -493,7 +459,8 @@ static int lower(struct session *session)
 int compile_more(struct session *session, size_t first)
 {
     clone_blocks(session, first);
-    if (!check_units(&session->checker, session->checks + first, session->unit_count - first))
+    if (!check_units(&session->compiler->checker, session->compiler->checks + first,
+                     session->units.count - first))
         return -EINVAL;
     struct compilation compilation = compilation_of(session);
     int error = lower_more_maps(&compilation);
@@ -517,15 +484,15 @@ void compile_plan(struct session *session, struct action_block *block, const str
 
 static void dump_units(struct session *session)
 {
-    for (size_t i = 0; i < session->unit_count; i++) {
-        text_printf(&session->dump, "%s\n", session->checks[i].probe);
-        if (session->checks[i].predicate)
-            node_print(&session->dump, session->checks[i].predicate, 1);
-        node_print(&session->dump, session->checks[i].body, 1);
-        for (const struct subprogram *called = session->checks[i].subprograms; called;
+    for (size_t i = 0; i < session->units.count; i++) {
+        text_printf(&session->compiler->dump, "%s\n", session->compiler->checks[i].probe);
+        if (session->compiler->checks[i].predicate)
+            node_print(&session->compiler->dump, session->compiler->checks[i].predicate, 1);
+        node_print(&session->compiler->dump, session->compiler->checks[i].body, 1);
+        for (const struct subprogram *called = session->compiler->checks[i].subprograms; called;
              called = called->next) {
-            text_printf(&session->dump, " fn %s\n", called->name);
-            node_print(&session->dump, called->body, 2);
+            text_printf(&session->compiler->dump, " fn %s\n", called->name);
+            node_print(&session->compiler->dump, called->body, 2);
         }
     }
 }
@@ -539,33 +506,32 @@ static int compile(struct session *session)
     features_assume(&session->environment.features);
     features_without(&session->environment.features, session->options.without, &unused);
     definitions_open(session);
-    session_parse(session);
+    imports_parse(session);
     definitions_report(session);
     if (!session->diagnostics.errors)
-        settings_from_script(&session->options.settings, session->script, &session->diagnostics);
+        settings_from_script(&session->options.settings, session->compiler->script, &session->diagnostics);
     if (!session->diagnostics.errors)
-        settings_read(&session->diagnostics, &session->options.settings, session->script);
+        settings_read(&session->diagnostics, &session->options.settings, session->compiler->script);
     if (!session->diagnostics.errors)
-        settings_check_unstable(&session->diagnostics, &session->options.settings, session->script);
+        settings_check_unstable(&session->diagnostics, &session->options.settings, session->compiler->script);
     if (!session->diagnostics.errors)
-        script_take_options(&session->arena, &session->diagnostics, session->script,
+        script_take_options(&session->arena, &session->diagnostics, session->compiler->script,
                             &session->options.parameters);
     if (session->diagnostics.errors)
         return -EINVAL;
     if (session->options.dump == STAGE_AST) {
-        script_print(&session->dump, session->script);
+        script_print(&session->compiler->dump, session->compiler->script);
         return 0;
     }
     int error = open_host(session);
     if (error || (error = compile_filter(session)))
         return error;
-    session->environment.features = session->features;
     session->environment.is_unsafe = session->options.is_unsafe;
     session->environment.asks_kernel = session->kernel != NULL;
     session->environment.missing = (enum missing_policy)session->options.settings.missing_probes;
     session->environment.runs = session->options.runs;
     find_pid_namespace(session);
-    if (!(error = processes_choose(session)))
+    if (!(error = target_choose(session)))
         grow_choose(session);
     if (error || (error = make_units(session)) || (error = check(session)))
         return error;
@@ -584,12 +550,4 @@ int session_compile(struct session *session)
     int error = compile(session);
     session->arena.out_of_memory = NULL;
     return error;
-}
-
-int session_probes(struct session *session, probe_visitor *visit, void *state)
-{
-    for (size_t i = 0; i < session->unit_count; i++)
-        for (size_t k = 0; k < session->units[i].variant->count; k++)
-            visit(state, session->units[i].variant->sites[k].name, NULL);
-    return 0;
 }

@@ -13,8 +13,20 @@
 #include "base/table.h"
 #include "base/trusted_path.h"
 #include "lang/c/definitions.h"
-#include "session/state.h"
+#include "session/compiler.h"
 #include "sym/kernel/btf.h"
+#include "sym/kernel/kallsyms.h"
+
+struct definitions {
+    struct c_definitions *c;
+    struct table enumerators;    /* of the kernel, by name, also those that are none */
+    unsigned enumerators_missed; /* how many of these names are none */
+};
+
+struct c_definitions *definitions_c(const struct session *session)
+{
+    return session->compiler->definitions->c;
+}
 
 /* Opens a header to read. With privileges only what root and the caller alone can have put there is taken; else -EPERM,
  * and *why. The search for headers tries directories of others, too: they count only when the file is there. */
@@ -91,13 +103,13 @@ static const struct type *kernel_type(void *state, const char *name)
 /* The context of the block that is being checked. */
 static const struct probe_context *current_context(const struct session *session)
 {
-    return session->checker.unit ? session->checker.unit->context : NULL;
+    return session->compiler->checker.unit ? session->compiler->checker.unit->context : NULL;
 }
 
 const struct type *definitions_type(struct session *session, const struct probe_context *context,
                                     const char *name)
 {
-    const struct type *type = c_type(session->definitions, name);
+    const struct type *type = c_type(definitions_c(session), name);
     bool is_program = context && context->program_path;
     if (!type && is_program)
         type = probe_program_type(&session->environment, context, name);
@@ -143,14 +155,15 @@ static const struct type *find_kernel_enumerator(struct session *session, const 
 static const struct type *kernel_enumerator(struct session *session, const char *name, int64_t *value)
 {
     enum { MISSES_MAX = 1000 };
-    struct kernel_enumerator *known = table_find(&session->enumerators, name);
-    if (!known && session->enumerators_missed == MISSES_MAX)
+    struct definitions *definitions = session->compiler->definitions;
+    struct kernel_enumerator *known = table_find(&definitions->enumerators, name);
+    if (!known && definitions->enumerators_missed == MISSES_MAX)
         return NULL;
     if (!known) {
         known = arena_new(&session->arena, struct kernel_enumerator);
         known->type = find_kernel_enumerator(session, name, &known->value);
-        session->enumerators_missed += !known->type;
-        table_put(&session->enumerators, name, known); /* without memory it is looked for again */
+        definitions->enumerators_missed += !known->type;
+        table_put(&definitions->enumerators, name, known); /* without memory it is looked for again */
     }
     if (known->type)
         *value = known->value;
@@ -160,7 +173,7 @@ static const struct type *kernel_enumerator(struct session *session, const char 
 static const struct type *provide_enumerator(void *state, const char *name, int64_t *value)
 {
     struct session *session = state;
-    const struct type *type = c_enumerator(session->definitions, name, value);
+    const struct type *type = c_enumerator(definitions_c(session), name, value);
     if (type)
         return type;
     const struct probe_context *context = current_context(session);
@@ -173,7 +186,7 @@ static const struct type *provide_enumerator(void *state, const char *name, int6
 
 static const char *provide_missing_header(void *state)
 {
-    return c_missing_header(((struct session *)state)->definitions);
+    return c_missing_header(definitions_c(state));
 }
 
 static int provide_kernel_address(void *state, const char *symbol, uint64_t *address)
@@ -216,18 +229,20 @@ static void report_waiting(void *state, const char *line, bool is_problem)
 
 void definitions_provide(struct session *session)
 {
-    session->provider = (struct type_provider){.state = session,
-                                               .type = provide_type,
-                                               .enumerator = provide_enumerator,
-                                               .missing_header = provide_missing_header,
-                                               .kernel_address = provide_kernel_address,
-                                               .kernel_variable = provide_kernel_variable,
-                                               .kernel_function = provide_kernel_function,
-                                               .kernel_function_allowed = provide_kernel_function_allowed};
+    session->compiler->provider =
+        (struct type_provider){.state = session,
+                               .type = provide_type,
+                               .enumerator = provide_enumerator,
+                               .missing_header = provide_missing_header,
+                               .kernel_address = provide_kernel_address,
+                               .kernel_variable = provide_kernel_variable,
+                               .kernel_function = provide_kernel_function,
+                               .kernel_function_allowed = provide_kernel_function_allowed};
 }
 
 void definitions_open(struct session *session)
 {
+    session->compiler->definitions = arena_new(&session->arena, struct definitions);
     const char *name = session->options.source->name, *slash = strrchr(name, '/');
     struct c_options options = {
         .arena = &session->arena,
@@ -241,16 +256,25 @@ void definitions_open(struct session *session)
         .read = read_header,
         .type = kernel_type,
     };
-    session->definitions = c_open(&options);
+    session->compiler->definitions->c = c_open(&options);
     session->environment.report = report_waiting;
     session->environment.report_state = session;
     for (const char *const *header = session->options.headers; header && *header; header++)
-        c_include(session->definitions, *header, (struct span){0});
+        c_include(definitions_c(session), *header, (struct span){0});
+}
+
+void definitions_close(struct session *session)
+{
+    struct definitions *definitions = session->compiler->definitions;
+    if (!definitions)
+        return;
+    table_free(&definitions->enumerators);
+    c_close(definitions->c);
 }
 
 void definitions_report(struct session *session)
 {
     const char *note;
-    for (size_t n = 0; session->options.is_verbose && (note = c_note(session->definitions, n)); n++)
+    for (size_t n = 0; session->options.is_verbose && (note = c_note(definitions_c(session), n)); n++)
         session_report(session, "%s\n", note);
 }

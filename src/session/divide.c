@@ -13,9 +13,9 @@
 
 static struct session_unit *unit_of(struct session *session, size_t program)
 {
-    for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].program == program)
-            return &session->units[i];
+    for (size_t i = 0; i < session->units.count; i++)
+        if (session->units.items[i].program == program)
+            return &session->units.items[i];
     return NULL;
 }
 
@@ -39,7 +39,7 @@ static int load_divided(struct session *session, struct session_unit *unit)
     memcpy(before, saved.maps, saved.map_count * sizeof *before);
     /* The divided block has scratch maps of its own. */
     session->image.scratch_cpu = session->image.scratch_task = session->image.scratch_slots = -1;
-    int error = compile_divided(session, (size_t)(unit - session->units));
+    int error = compile_divided(session, (size_t)(unit - session->units.items));
     if (!error && !session_maps_unchanged(session, before, saved.map_count))
         error = -E2BIG;
     if (error) {

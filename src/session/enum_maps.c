@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/state.h"
+#include "session/compiler.h"
 
 struct map_use {
     const struct node *key;
@@ -41,7 +41,7 @@ struct enum_search {
 static struct enum_map *find_map(struct enum_search *search, const struct node *node)
 {
     struct session *session = search->session;
-    const unsigned script = session->options.shares_names ? 0 : session_script_of(session, node->span.source);
+    const unsigned script = session->options.shares_names ? 0 : imports_script_of(session, node->span.source);
     for (size_t i = 0; i < search->count; i++)
         if (search->maps[i].script == script && !strcmp(search->maps[i].name, node->map.name))
             return &search->maps[i];
@@ -92,7 +92,7 @@ static bool see_node(struct node *node, void *state)
 
 static void find_maps(struct enum_search *search)
 {
-    const struct script *script = search->session->script;
+    const struct script *script = search->session->compiler->script;
     for (const struct action_block *block = script->blocks; block; block = block->next) {
         search->block = block;
         node_walk(block->predicate, see_node, search);
@@ -176,8 +176,8 @@ static int judge(void *state, const char *name)
 static const struct session_unit *program_unit(const struct session *session,
                                                const struct action_block *block)
 {
-    for (size_t i = 0; i < session->unit_count; i++) {
-        const struct session_unit *unit = &session->units[i];
+    for (size_t i = 0; i < session->units.count; i++) {
+        const struct session_unit *unit = &session->units.items[i];
         if ((!block || unit->block == block) && unit->variant->context.program_path)
             return unit;
     }
@@ -217,8 +217,8 @@ static const struct type *type_of_argument(const struct session *session, const 
 static const struct type *type_of_keys(const struct session *session, const struct enum_map *map)
 {
     for (size_t use = 0; use < map->use_count; use++)
-        for (size_t i = 0; i < session->unit_count && map->uses[use].block; i++) {
-            const struct session_unit *unit = &session->units[i];
+        for (size_t i = 0; i < session->units.count && map->uses[use].block; i++) {
+            const struct session_unit *unit = &session->units.items[i];
             const struct type *type =
                 unit->block == map->uses[use].block
                     ? type_of_argument(session, &unit->variant->context, map->uses[use].key)
@@ -333,29 +333,39 @@ static int no_such_map(struct session *session, const char *option)
  * for a number that there is not. */
 static const char enum_tag[] = "enum #";
 
+struct enum_maps {
+    const struct type **items; /* enums whose names fill maps; a name after enum_tag is an index of these */
+    size_t count, room;
+};
+
+void enum_maps_open(struct session *session)
+{
+    session->compiler->enum_maps = arena_new(&session->arena, struct enum_maps);
+}
+
 const struct type *enum_maps_type(const struct session *session, const char *name)
 {
+    const struct enum_maps *enums = session->compiler->enum_maps;
     const size_t tag = sizeof enum_tag - 1;
     const size_t number = strncmp(name, enum_tag, tag) ? SIZE_MAX : strtoul(name + tag, NULL, 10);
-    return number < session->enum_type_count ? session->enum_types[number] : NULL;
+    return number < enums->count ? enums->items[number] : NULL;
 }
 
 /* Adds the statements that fill the map, as if the script had them. */
 static int fill(struct session *session, const struct enum_map *map)
 {
     struct source *source = arena_new(&session->arena, struct source);
-    struct action_block *last = session->script->blocks;
+    struct action_block *last = session->compiler->script->blocks;
     while (last->next)
         last = last->next;
     source->name = arena_printf(&session->arena, "names for %s", map->name);
     source->text = arena_printf(&session->arena, "begin { enum_map(%s, \"%s%zu\"); } end { clear(%s); }",
-                                map->name, enum_tag, session->enum_type_count, map->name);
+                                map->name, enum_tag, session->compiler->enum_maps->count, map->name);
     source->length = strlen(source->text);
-    *arena_push(&session->arena, session->enum_types, session->enum_type_count, session->enum_type_room) =
-        map->type;
-    *arena_push(&session->arena, session->texts, session->text_count, session->text_room) =
-        (struct session_text){source, map->script, ""};
-    script_parse_more(&session->arena, &session->diagnostics, session->script, source,
+    struct enum_maps *enums = session->compiler->enum_maps;
+    *arena_push(&session->arena, enums->items, enums->count, enums->room) = map->type;
+    imports_add(session, source, map->script, "");
+    script_parse_more(&session->arena, &session->diagnostics, session->compiler->script, source,
                       &session->options.parameters);
     for (struct action_block *block = last->next; block; block = block->next)
         compile_plan(session, block, NULL);

@@ -12,11 +12,21 @@
 #include <string.h>
 
 #include "base/kernel_error.h"
+#include "base/table.h"
+#include "session/compiler.h"
 #include "session/state.h"
 
 enum {
     PAUSE_NS = 20000000,
     FAILURES_MAX = 64, /* probes that were left out, each of which took memory that stays */
+};
+
+struct grow {
+    bool is_on;         /* traced processes may map files with probes in them later */
+    bool is_wanted;     /* code was mapped since the attach points were expanded last */
+    struct table known; /* the files that were searched for probes */
+    uint64_t time;      /* when the attach points were expanded last: ns of the host's clock */
+    unsigned failures;  /* how many probes were left out */
 };
 
 /* Can it mean files that are not known yet? Those with a path cannot, unless it is a pattern. */
@@ -30,49 +40,27 @@ static bool can_grow(const struct session *session, const struct attach_point *p
 
 void grow_choose(struct session *session)
 {
-    const struct session_options *options = &session->options;
-    if (!session->kernel || options->dump || (!options->pid_count && !(options->command && options->follows)))
+    if (!session->kernel || session->options.dump || !target_maps_files(session))
         return;
-    for (struct action_block *block = session->script->blocks; block; block = block->next)
+    for (struct action_block *block = session->compiler->script->blocks; block; block = block->next)
         for (struct attach_point *point = block->attach_points; point; point = point->next)
-            session->grows |= can_grow(session, point);
-    if (session->grows)
-        session->environment.known = &session->known;
+            session->grow->is_on |= can_grow(session, point);
+    if (session->grow->is_on)
+        session->environment.known = &session->grow->known;
 }
 
 int grow_begin(struct session *session)
 {
-    if (!session->grows)
+    if (!session->grow->is_on)
         return 0;
     int error = kernel_watch_mappings(session->kernel);
     if (error) { /* the trace goes on without */
         session_report(session, "WARNING: libraries that are loaded later are not looked at: %s\n",
                        kernel_error(error));
-        session->grows = false;
+        session->grow->is_on = false;
     }
-    session->grow_wanted = true; /* code may have been mapped since the script was compiled */
+    session->grow->is_wanted = true; /* code may have been mapped since the script was compiled */
     return 0;
-}
-
-static int add_member(void *state, const uint8_t *key, const uint8_t *value)
-{
-    struct session *session = state;
-    uint64_t pid;
-    (void)value;
-    memcpy(&pid, key, sizeof pid);
-    *arena_push(&session->arena, session->members, session->member_count, session->member_room) = (pid_t)pid;
-    return 0;
-}
-
-/* With --follow the processes change. */
-static void find_members(struct session *session)
-{
-    if (!session->filter.has_set)
-        return;
-    session->member_count = 0;
-    session->host->operations->map_each(session->host, (size_t)session->image.processes, add_member, session);
-    session->environment.processes = session->members;
-    session->environment.process_count = session->member_count;
 }
 
 /* Maps that programs use already must not have become others. */
@@ -98,9 +86,9 @@ static int start(struct session *session, size_t first)
     if (error) {
         session->image = saved;
         memcpy(session->image.maps, before, map_count * sizeof *before);
-        for (size_t i = 0; i < session->checker.map_count; i++)
-            if (session->checker.maps[i]->index >= (int)map_count)
-                session->checker.maps[i]->index = -1;
+        for (size_t i = 0; i < session->compiler->checker.map_count; i++)
+            if (session->compiler->checker.maps[i]->index >= (int)map_count)
+                session->compiler->checker.maps[i]->index = -1;
         return error;
     }
     error = host->add_maps(session->host, &session->image, &session->diagnostics);
@@ -110,11 +98,13 @@ static int start(struct session *session, size_t first)
     const size_t program_end = session->image.program_count; /* of those that are known now */
     for (size_t i = program_count; !error && i < program_end; i++)
         error = session_load_program(session, i);
+    struct attach_progress progress = {.session = session};
     const size_t attached = kernel_attached(session->kernel);
-    for (size_t i = first; !error && i < session->unit_count; i++) {
-        error = session_attach_unit(session, &session->units[i]);
-        for (size_t k = 0; !error && session->options.is_verbose && k < session->units[i].variant->count; k++)
-            session_report(session, "Attached later: %s\n", session->units[i].variant->sites[k].name);
+    for (size_t i = first; !error && i < session->units.count; i++) {
+        error = session_attach_unit(session, &session->units.items[i], &progress);
+        for (size_t k = 0;
+             !error && session->options.is_verbose && k < session->units.items[i].variant->count; k++)
+            session_report(session, "Attached later: %s\n", session->units.items[i].variant->sites[k].name);
     }
     if (error)
         kernel_detach_from(session->kernel, attached);
@@ -125,17 +115,18 @@ static int start(struct session *session, size_t first)
 static void report_grown(struct session *session, size_t first, size_t from)
 {
     struct diagnostics *said = &session->diagnostics;
-    for (size_t i = from; i < said->count && first < session->unit_count; i++)
+    for (size_t i = from; i < said->count && first < session->units.count; i++)
         if (said->items[i].severity == DIAGNOSTIC_ERROR)
             session_report(session, "WARNING: %s, which came later, is left out: %s\n",
-                           session->units[first].variant->sites[0].name, said->items[i].message);
+                           session->units.items[first].variant->sites[0].name, said->items[i].message);
 }
 
 /* Whether something that stays was made while an attach point was looked for: a file was opened, a unit planned. */
 static bool has_learnt(const struct session *session, size_t units, size_t files,
                        const struct diagnostic *said)
 {
-    return session->unit_count > units || session->known.count > files || session->diagnostics.items != said;
+    return session->units.count > units || session->grow->known.count > files ||
+           session->diagnostics.items != said;
 }
 
 /* Looks are many, as somebody maps code all the time: one that finds no file that is new leaves nothing. */
@@ -145,18 +136,18 @@ static void grow_at(struct session *session, struct action_block *block, const s
     const struct diagnostic *items = said->items;
     const struct arena_mark mark = arena_mark(&session->arena);
     size_t count = said->count, errors = said->errors;
-    size_t first = session->unit_count, files = session->known.count;
+    size_t first = session->units.count, files = session->grow->known.count;
     compile_plan(session, block, point);
     bool keeps = has_learnt(session, first, files, items);
-    if (session->unit_count > first && start(session, first)) {
+    if (session->units.count > first && start(session, first)) {
         report_grown(session, first, count);
-        session->unit_count = first;
-        if (++session->grow_failures == FAILURES_MAX) {
+        session->units.count = first;
+        if (++session->grow->failures == FAILURES_MAX) {
             session_report(session,
                            "WARNING: files that come later are not looked at any more: probes in %d of "
                            "them were left out\n",
                            FAILURES_MAX);
-            session->grows = false;
+            session->grow->is_on = false;
         }
     }
     said->count = count;
@@ -169,9 +160,10 @@ static void grow(struct session *session)
 {
     enum missing_policy missing = session->environment.missing;
     session->environment.missing = MISSING_IGNORE; /* that there is nothing new is nothing to tell */
-    find_members(session);
-    for (struct action_block *block = session->script->blocks; block; block = block->next)
-        for (struct attach_point *point = block->attach_points; point && session->grows; point = point->next)
+    target_refresh(session);
+    for (struct action_block *block = session->compiler->script->blocks; block; block = block->next)
+        for (struct attach_point *point = block->attach_points; point && session->grow->is_on;
+             point = point->next)
             if (can_grow(session, point))
                 grow_at(session, block, point);
     session->environment.missing = missing;
@@ -179,18 +171,29 @@ static void grow(struct session *session)
 
 void grow_look(struct session *session)
 {
-    if (!session->grows)
+    if (!session->grow->is_on)
         return;
-    session->grow_wanted |= kernel_mapped(session->kernel);
+    session->grow->is_wanted |= kernel_mapped(session->kernel);
     uint64_t now = session->host->operations->clock(session->host);
-    if (!session->grow_wanted || now - session->grow_time < PAUSE_NS)
+    if (!session->grow->is_wanted || now - session->grow->time < PAUSE_NS)
         return;
-    session->grow_wanted = false;
-    session->grow_time = now;
+    session->grow->is_wanted = false;
+    session->grow->time = now;
     grow(session);
+}
+
+bool grow_is_on(const struct session *session)
+{
+    return session->grow->is_on;
+}
+
+void grow_open(struct session *session)
+{
+    session->grow = arena_new(&session->arena, struct grow);
 }
 
 void grow_close(struct session *session)
 {
-    table_free(&session->known);
+    if (session->grow)
+        table_free(&session->grow->known);
 }

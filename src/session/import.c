@@ -15,7 +15,7 @@
 #include "base/open_foreign.h"
 #include "base/trusted_path.h"
 #include "lang/c/definitions.h"
-#include "session/state.h"
+#include "session/compiler.h"
 
 enum { LARGEST_FILE = 2 << 20, FILES_MAX = 1000 };
 
@@ -27,6 +27,30 @@ struct importing {
     size_t done_count, done_room;
     struct action_block *blocks, **last; /* blocks of imported files: the list, and its last link */
 };
+
+/* A text that a script imported. */
+struct imported_text {
+    const struct source *source;
+    unsigned script;
+    const char *path;
+};
+
+struct imports {
+    struct imported_text *items;
+    size_t count, room;
+};
+
+void imports_open(struct session *session)
+{
+    session->compiler->imports = arena_new(&session->arena, struct imports);
+}
+
+void imports_add(struct session *session, const struct source *source, unsigned script, const char *path)
+{
+    struct imports *imports = session->compiler->imports;
+    *arena_push(&session->arena, imports->items, imports->count, imports->room) =
+        (struct imported_text){source, script, path};
+}
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -162,7 +186,7 @@ static void import_file(struct importing *importing, struct script *script, cons
         return;
     }
     if (is_header) {
-        c_include(session->definitions, path, import->span);
+        c_include(definitions_c(session), path, import->span);
         return;
     }
     int descriptor = foreign_check(file, 0, NULL);
@@ -174,8 +198,7 @@ static void import_file(struct importing *importing, struct script *script, cons
     }
     struct source *source = arena_new(&session->arena, struct source);
     source->name = path;
-    *arena_push(&session->arena, session->texts, session->text_count, session->text_room) =
-        (struct session_text){source, importing->script, real_path(session, path)};
+    imports_add(session, source, importing->script, real_path(session, path));
     source->text = read_file(session, descriptor, &source->length);
     int error = errno;
     close(descriptor);
@@ -251,7 +274,7 @@ static struct script *parse_one(struct session *session, const struct source *so
     is_new(&importing, source->name); /* the script itself is there already */
     struct script *script =
         script_parse_importing(&session->arena, &session->diagnostics, source, &session->options.parameters,
-                               session->definitions, &importing.importer);
+                               definitions_c(session), &importing.importer);
     script->importer = NULL;
     struct action_block **last = &script->blocks;
     while (*last)
@@ -264,15 +287,15 @@ static struct script *parse_one(struct session *session, const struct source *so
     return script;
 }
 
-unsigned session_script_of(void *state, const struct source *source)
+unsigned imports_script_of(void *state, const struct source *source)
 {
     const struct session *session = state;
     for (size_t i = 0; i < session->options.more_count; i++)
         if (source == &session->options.more[i])
             return (unsigned)i + 1;
-    for (size_t i = 0; i < session->text_count; i++)
-        if (source == session->texts[i].source)
-            return session->texts[i].script;
+    for (size_t i = 0; i < session->compiler->imports->count; i++)
+        if (source == session->compiler->imports->items[i].source)
+            return session->compiler->imports->items[i].script;
     return 0;
 }
 
@@ -288,10 +311,11 @@ unsigned session_script_of(void *state, const struct source *source)
 /* With --together: the text is one that an earlier script has imported, too. */
 static bool is_again(const struct session *session, const struct source *source)
 {
-    for (size_t i = 0; i < session->text_count; i++) {
-        const struct session_text *text = &session->texts[i];
+    for (size_t i = 0; i < session->compiler->imports->count; i++) {
+        const struct imported_text *text = &session->compiler->imports->items[i];
         for (size_t k = 0; text->source == source && k < i; k++)
-            if (session->texts[k].script < text->script && !strcmp(session->texts[k].path, text->path))
+            if (session->compiler->imports->items[k].script < text->script &&
+                !strcmp(session->compiler->imports->items[k].path, text->path))
                 return true;
     }
     return false;
@@ -315,16 +339,17 @@ static void share_names(struct session *session, struct script *more)
     LEAVE_OUT_AGAIN(session, more->subprograms);
     LEAVE_OUT_AGAIN(session, more->declarations);
     for (const struct subprogram *own = more->subprograms; own; own = own->next)
-        for (const struct subprogram *known = session->script->subprograms; known; known = known->next)
+        for (const struct subprogram *known = session->compiler->script->subprograms; known;
+             known = known->next)
             if (!strcmp(known->name, own->name))
                 diagnose_error(&session->diagnostics, own->span, "Redefinition of function: %s", own->name);
 }
 
 /* Several scripts become one when their macros have been expanded. From then on each name of a map or a
  * function belongs to the script in whose text it stands. */
-void session_parse(struct session *session)
+void imports_parse(struct session *session)
 {
-    struct script *all = session->script = parse_one(session, session->options.source, 0);
+    struct script *all = session->compiler->script = parse_one(session, session->options.source, 0);
     for (size_t i = 0; i < session->options.more_count; i++) {
         struct script *more = parse_one(session, &session->options.more[i], (unsigned)i + 1);
         if (session->options.shares_names)

@@ -5,6 +5,7 @@
  * except that no command is begun any more; after the second one they have no time at all. What is passed
  * over is counted. Then the end probes run and maps are printed, with names that are looked up until that has
  * taken NAMES_MS. --duration is no haste: it ends the trace, and nothing is passed over. */
+#include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -14,6 +15,20 @@
 #include "print/record.h"
 #include "session/state.h"
 
+struct interrupt {
+    int signals;    /* signalfd. -1: signals are the caller's */
+    bool is_asked;  /* a signal asked for the end */
+    bool is_at_end; /* the end probes run: exit() no longer drops records */
+    /* When the first signal asked, when signals were looked for last, and when printing the maps began: ns. */
+    uint64_t asked_at, looked_at, maps_at;
+    unsigned stop_signals_before; /* how many signals may have asked for the end before the end probes run */
+    unsigned pending_sigusr1;     /* SIGUSR1 for which the blocks of self probes have not run yet */
+    uint64_t pause_at;            /* an iteration over recordings pauses at this time; 0: never */
+    bool pauses;                  /* it paused */
+    /* Records, events of recordings and names that were passed over for want of time. */
+    uint64_t unread, unplayed, unnamed;
+};
+
 enum { RECORDS_MS = 500, NAMES_MS = 1000 };
 
 uint64_t session_clock(void)
@@ -21,31 +36,106 @@ uint64_t session_clock(void)
     return clock_ns(CLOCK_MONOTONIC);
 }
 
+void interrupt_open(struct session *session)
+{
+    session->interrupt = arena_new(&session->arena, struct interrupt);
+    session->interrupt->signals = -1;
+}
+
+void interrupt_close(struct session *session)
+{
+    if (session->interrupt->signals >= 0)
+        close(session->interrupt->signals);
+}
+
+int interrupt_begin(struct session *session)
+{
+    static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    sigset_t set;
+    if (session->options.is_embedded)
+        return 0;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof asking / sizeof *asking; i++)
+        sigaddset(&set, asking[i]);
+    if (session->options.duration_ns)
+        sigaddset(&set, SIGALRM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    session->interrupt->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return session->interrupt->signals < 0 ? -errno : 0;
+}
+
+int interrupt_descriptor(const struct session *session)
+{
+    return session->interrupt->signals;
+}
+
+bool interrupt_is_asked(const struct session *session)
+{
+    return session->interrupt->is_asked;
+}
+
+bool interrupt_is_at_end(const struct session *session)
+{
+    return session->interrupt->is_at_end;
+}
+
+bool interrupt_take_sigusr1(struct session *session)
+{
+    bool is_pending = session->interrupt->pending_sigusr1;
+    session->interrupt->pending_sigusr1 -= is_pending;
+    return is_pending;
+}
+
+void interrupt_pause_at(struct session *session, uint64_t time)
+{
+    session->interrupt->pause_at = time;
+}
+
+bool interrupt_pauses(const struct session *session)
+{
+    return session->interrupt->pauses && !session->interrupt->is_asked;
+}
+
+bool interrupt_end_pause(struct session *session)
+{
+    bool paused = session->interrupt->pauses;
+    session->interrupt->pauses = false;
+    session->interrupt->pause_at = 0;
+    return paused;
+}
+
+void interrupt_count_unplayed(struct session *session)
+{
+    session->interrupt->unplayed++;
+}
+
 /* SIGUSR1 does not ask for the end: it is kept for the self probes. */
 bool session_interrupted(struct session *session)
 {
     struct signalfd_siginfo signal;
-    if (session->until && session_clock() >= session->until)
-        session->pauses = true;
-    while (session->signals >= 0 && read(session->signals, &signal, sizeof signal) == sizeof signal) {
+    if (session->interrupt->pause_at && session_clock() >= session->interrupt->pause_at)
+        session->interrupt->pauses = true;
+    while (session->interrupt->signals >= 0 &&
+           read(session->interrupt->signals, &signal, sizeof signal) == sizeof signal) {
         if (signal.ssi_signo == SIGUSR1) {
-            session->pending_sigusr1++;
+            session->interrupt->pending_sigusr1++;
             continue;
         }
-        session->interrupted = true;
+        session->interrupt->is_asked = true;
         if (signal.ssi_signo != SIGALRM && !session->handler.stop_signals++)
-            session->asked_at = session_clock();
+            session->interrupt->asked_at = session_clock();
     }
-    return session->interrupted || session->pauses;
+    return session->interrupt->is_asked || session->interrupt->pauses;
 }
 
 /* Looks for signals once in each tick of the coarse clock: often enough for a user, and too seldom to cost anything. */
 static void look_now_and_then(struct session *session)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
-    if (now == session->looked_at)
+    if (now == session->interrupt->looked_at)
         return;
-    session->looked_at = now;
+    session->interrupt->looked_at = now;
     session_interrupted(session);
 }
 
@@ -58,9 +148,9 @@ static bool has_had(const struct session *session, uint64_t milliseconds, uint64
  * meanwhile. */
 static bool is_in_haste(const struct session *session)
 {
-    if (session->at_end)
-        return session->handler.stop_signals > session->ends_before;
-    return session->handler.stop_signals > 1 || has_had(session, RECORDS_MS, session->asked_at);
+    if (session->interrupt->is_at_end)
+        return session->handler.stop_signals > session->interrupt->stop_signals_before;
+    return session->handler.stop_signals > 1 || has_had(session, RECORDS_MS, session->interrupt->asked_at);
 }
 
 bool interrupt_drops(struct session *session, const struct action *action)
@@ -70,12 +160,14 @@ bool interrupt_drops(struct session *session, const struct action *action)
         session_interrupted(session);
     else
         look_now_and_then(session);
-    if (is_in_haste(session) || (is_command && session->handler.stop_signals && !session->at_end)) {
-        session->unread++;
+    if (is_in_haste(session) ||
+        (is_command && session->handler.stop_signals && !session->interrupt->is_at_end)) {
+        session->interrupt->unread++;
         return true;
     }
-    bool is_unwritten = session->broken_output && !session->at_end;
-    session->unwritten += is_unwritten && !session->reader_left;
+    bool is_unwritten = output_is_broken(session) && !session->interrupt->is_at_end;
+    if (is_unwritten)
+        output_count_unwritten(session);
     return is_unwritten;
 }
 
@@ -89,26 +181,29 @@ bool interrupt_leaves_names(void *state)
 {
     struct session *session = state;
     look_now_and_then(session);
-    uint64_t since = session->maps_at > session->asked_at ? session->maps_at : session->asked_at;
+    uint64_t since = session->interrupt->maps_at > session->interrupt->asked_at
+                         ? session->interrupt->maps_at
+                         : session->interrupt->asked_at;
     bool leaves = session->handler.stop_signals > 1 || has_had(session, NAMES_MS, since);
-    session->unnamed += leaves;
+    session->interrupt->unnamed += leaves;
     return leaves;
 }
 
 void interrupt_end_begins(struct session *session)
 {
-    session->at_end = true;
-    session->ends_before = session->handler.stop_signals ? session->handler.stop_signals : 1;
+    session->interrupt->is_at_end = true;
+    session->interrupt->stop_signals_before =
+        session->handler.stop_signals ? session->handler.stop_signals : 1;
 }
 
 void interrupt_maps_begin(struct session *session)
 {
-    session->maps_at = session_clock();
+    session->interrupt->maps_at = session_clock();
 }
 
 static void report_passed_over(struct session *session, uint64_t count, const char *probes, const char *what)
 {
-    if (count && session->options.is_json && !session->broken_output) {
+    if (count && session->options.is_json && !output_is_broken(session)) {
         record_lost_events(&session->out, count, probes, "end");
         session_flush(session);
     } else if (count)
@@ -120,16 +215,14 @@ void interrupt_report(struct session *session)
 {
     if (session->options.no_warnings)
         return;
-    if (session->unwritten)
-        session_report(session, "Lost %llu events that could not be written\n",
-                       (unsigned long long)session->unwritten);
-    report_passed_over(session, session->unplayed, "trace probes, before the end",
+    output_report_unwritten(session);
+    report_passed_over(session, session->interrupt->unplayed, "trace probes, before the end",
                        "of recordings that were waiting to be read");
-    report_passed_over(session, session->unread, "all probes, before the end",
+    report_passed_over(session, session->interrupt->unread, "all probes, before the end",
                        "that were waiting to be printed or acted on");
-    if (session->unnamed && !session->options.is_json)
+    if (session->interrupt->unnamed && !session->options.is_json)
         session_report(session,
                        "WARNING: %llu names were not looked up: that takes long, and the trace "
                        "was to end\nHINT: exit() and --duration leave all the time that names need\n",
-                       (unsigned long long)session->unnamed);
+                       (unsigned long long)session->interrupt->unnamed);
 }

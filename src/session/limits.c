@@ -43,7 +43,7 @@ int limits_memory(struct session *session)
     if (!most)
         return 0;
     for (size_t i = 0; i < session->image.map_count; i++) {
-        uint64_t bytes = map_bytes(&session->image.maps[i], session->features.cpus);
+        uint64_t bytes = map_bytes(&session->image.maps[i], session->environment.features.cpus);
         if (bytes > largest) {
             largest = bytes;
             name = session->image.maps[i].name;
@@ -65,18 +65,18 @@ int limits_memory(struct session *session)
     struct rlimit limit;
     if (getrlimit(RLIMIT_DATA, &limit))
         return -errno;
-    session->data_limit = limit.rlim_cur;
+    session->target.child.data_limit = limit.rlim_cur;
     if (limit.rlim_cur > most - sum)
         limit.rlim_cur = most - sum;
-    session->has_data_limit = !setrlimit(RLIMIT_DATA, &limit);
-    return session->has_data_limit ? 0 : -errno;
+    session->target.child.has_data_limit = !setrlimit(RLIMIT_DATA, &limit);
+    return session->target.child.has_data_limit ? 0 : -errno;
 }
 
 void limits_of_command(const struct session *session)
 {
     struct rlimit limit;
-    if (session->has_data_limit && !getrlimit(RLIMIT_DATA, &limit)) {
-        limit.rlim_cur = session->data_limit;
+    if (session->target.child.has_data_limit && !getrlimit(RLIMIT_DATA, &limit)) {
+        limit.rlim_cur = session->target.child.data_limit;
         setrlimit(RLIMIT_DATA, &limit);
     }
 }

@@ -17,13 +17,15 @@
 #include "base/kernel_error.h"
 #include "reader/replay.h"
 #include "session/state.h"
+#include "vm/vm.h"
 
 enum { TEXT_MAX = 1024, COLLECT_AFTER = 256 /* events */, PAUSE_NS = 2000000 };
 static const uint64_t PATIENCE =
     1000000000; /* ns: at the end, for recorders that stand still in the middle */
 
 struct live_replay {
-    bool is_busy;
+    bool is_busy;     /* the last step had events */
+    uint64_t horizon; /* records of the kernel up to this time may be handled; UINT64_MAX: all */
     /* When everything was attached; what was recorded before is history. 0: nothing is attached yet. */
     uint64_t since;
     char texts[EVENT_WORDS + 1][TEXT_MAX + 8];
@@ -68,6 +70,7 @@ int live_replay_open(struct session *session)
     session->live_replay = calloc(1, sizeof *session->live_replay);
     if (!session->live_replay)
         return -ENOMEM;
+    session->live_replay->horizon = UINT64_MAX;
     session->environment.is_live_replay = true;
     int error = replay_open_recordings(session);
     return error ? error : check_recordings(session);
@@ -76,9 +79,9 @@ int live_replay_open(struct session *session)
 int live_replay_check(struct session *session)
 {
     int error = 0;
-    for (size_t i = 0; !error && i < session->unit_count; i++)
-        if (session->units[i].variant->kind->reads_recordings)
-            error = vm_check_calls(&session->image.programs[session->units[i].program],
+    for (size_t i = 0; !error && i < session->units.count; i++)
+        if (session->units.items[i].variant->kind->reads_recordings)
+            error = vm_check_calls(&session->image.programs[session->units.items[i].program],
                                    "not the one that recorded is asked when the event is read",
                                    &session->diagnostics);
     return error;
@@ -135,7 +138,7 @@ static void run_events(struct session *session, uint64_t until)
         if (event.time < session->live_replay->since || event.time > until)
             continue;
         session_release(session, event.time);
-        if (session->handler.exit_requested || session->broken_output)
+        if (session->handler.exit_requested || output_is_broken(session))
             return;
         run_event(session, &event);
         session->live_replay->is_busy = true;
@@ -160,18 +163,23 @@ static int read_history(struct session *session)
     session->live_replay->since = session->host->operations->clock(session->host);
     int lives = replay_refresh(replay);
     run_events(session, session->live_replay->since);
-    session->overwritten = arena_array(&session->arena, replay_count(replay), sizeof *session->overwritten);
-    for (size_t i = 0; i < replay_count(replay); i++)
-        session->overwritten[i] = recording_counts(replay_recording(replay, i)).overwritten;
+    replay_forget_overwritten(session);
     return lives < 0 ? lives : 0;
+}
+
+uint64_t live_replay_horizon(const struct session *session)
+{
+    return session->live_replay ? session->live_replay->horizon : UINT64_MAX;
 }
 
 int live_replay_begin(struct session *session)
 {
+    if (!session->live_replay)
+        return 0;
     int error = pump_start(session, NULL);
     if (!error && session->image.follows_objects)
         error = replay_follow_objects(session->environment.replay);
-    session->horizon = 0;
+    session->live_replay->horizon = 0;
     return error || session->options.command ? error : read_history(session);
 }
 
@@ -188,8 +196,8 @@ bool live_replay_step(struct session *session, uint64_t until)
     session_collect(session); /* after the refresh: what is older than what it brought is in the pump now */
     run_events(session, until);
     uint64_t horizon = replay_horizon(replay);
-    session->horizon = horizon < until ? horizon : until;
-    session_release(session, session->horizon);
+    session->live_replay->horizon = horizon < until ? horizon : until;
+    session_release(session, session->live_replay->horizon);
     return !lives;
 }
 
@@ -219,15 +227,16 @@ void live_replay_finish(struct session *session)
 {
     const struct host_operations *host = session->host->operations;
     uint64_t end = host->clock(session->host);
-    if (!session->pump)
-        return; /* live_replay_begin() was not called */
-    while (!session->handler.exit_requested && !session->broken_output && !live_replay_step(session, end) &&
-           session->horizon < end && !interrupt_cuts(session) &&
+    if (!session->live_replay || !session->pump)
+        return; /* there is nothing to finish, or it was not begun */
+    while (!session->handler.exit_requested && !output_is_broken(session) &&
+           !live_replay_step(session, end) && session->live_replay->horizon < end &&
+           !interrupt_cuts(session) &&
            (session->live_replay->is_busy || host->clock(session->host) < end + PATIENCE))
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-    if (!session->handler.exit_requested && !session->broken_output)
+    if (!session->handler.exit_requested && !output_is_broken(session))
         replay_pass_over(session, session->live_replay->since, end);
-    session->horizon = UINT64_MAX;
+    session->live_replay->horizon = UINT64_MAX;
     replay_report_missing(session);
     report_relations(session);
 }

@@ -9,21 +9,42 @@
 #include "base/clock.h"
 #include "bpf/unwind.h"
 #include "session/state.h"
+#include "sym/symbolize.h"
 #include "sym/process/cgroup.h"
 #include "sym/kernel/kallsyms.h"
 #include "sym/process/proc.h"
 
+/* One answer of cgroup_path(), kept for the next time. */
+struct cgroup_name {
+    struct cgroup_name *next;
+    uint64_t number;
+    const char *filter, *path;
+};
+
+struct names {
+    struct print_names of_printer;
+    struct symbolizer *symbolizer;
+    struct cgroup_name *cgroups;
+    struct text username;             /* the answer to the last username that was asked for */
+    struct image_stack *stack_frames; /* the last stack that was asked for */
+    bool has_unread_stacks;           /* it was reported that stacks could not be read */
+    uint64_t *tracing_glue_ranges;    /* names_tracing_glue() */
+    uint32_t tracing_glue_slots;
+    /* When traced processes are looked at again, and how much later after that: ns of the host's clock. */
+    uint64_t remember_next, remember_pause;
+};
+
 static struct symbolizer *symbolizer(struct session *session)
 {
     const struct settings *settings = &session->options.settings;
-    if (!session->symbolizer &&
-        !symbolizer_open(probe_kallsyms(&session->environment), &session->symbolizer)) {
-        symbolizer_demangle(session->symbolizer, settings->cpp_demangle);
-        symbolizer_lines(session->symbolizer, settings->show_debug_info);
-        symbolizer_files(session->symbolizer, session->options.symbol_files);
-        symbolizer_may_leave(session->symbolizer, interrupt_leaves_names, session);
+    if (!session->names->symbolizer &&
+        !symbolizer_open(probe_kallsyms(&session->environment), &session->names->symbolizer)) {
+        symbolizer_demangle(session->names->symbolizer, settings->cpp_demangle);
+        symbolizer_lines(session->names->symbolizer, settings->show_debug_info);
+        symbolizer_files(session->names->symbolizer, session->options.symbol_files);
+        symbolizer_may_leave(session->names->symbolizer, interrupt_leaves_names, session);
     }
-    return session->symbolizer;
+    return session->names->symbolizer;
 }
 
 static bool is_user_address(const struct type *type)
@@ -54,16 +75,30 @@ void names_watch(struct session *session)
 {
     if (!session->kernel || !needs_user_names(session) || !symbolizer(session))
         return;
-    struct processes *processes = symbolizer_processes(session->symbolizer);
+    struct processes *processes = symbolizer_processes(session->names->symbolizer);
     pump_start(session,
                processes); /* without it names come from what /proc still has when they are printed */
     proc_each(read_process, processes);
 }
 
-void names_remember(struct session *session, pid_t pid)
+/* Reads which code a process maps now, where the kernel cannot tell. */
+static void remember_process(struct session *session, pid_t pid)
 {
     if (needs_user_names(session) && symbolizer(session))
-        process_read(symbolizer_processes(session->symbolizer), pid);
+        process_read(symbolizer_processes(session->names->symbolizer), pid);
+}
+
+void names_remember(struct session *session)
+{
+    enum { FIRST_PAUSE = 500000, PAUSE_MAX = 1000000000 };
+    struct names *names = session->names;
+    uint64_t now = session->host->operations->clock(session->host);
+    if (now < names->remember_next)
+        return;
+    target_each(session, remember_process);
+    uint64_t pause = names->remember_pause ? names->remember_pause * 2 : FIRST_PAUSE * 2;
+    names->remember_pause = pause < PAUSE_MAX ? pause : PAUSE_MAX;
+    names->remember_next = now + names->remember_pause;
 }
 
 static bool answer(int error, const struct symbolized *found, struct print_symbol *out)
@@ -126,21 +161,22 @@ const uint64_t *names_tracing_glue(void *state, uint32_t *slots)
     const char *prefixes[OWN_OF_TRACEPOINTS + 1] = {own_functions[0], own_functions[1], own_functions[2]};
     uint64_t *bounds = NULL;
     size_t count = 0;
-    struct kallsyms *kallsyms = session->tracing_glue_slots ? NULL : probe_kallsyms(&session->environment);
+    struct kallsyms *kallsyms =
+        session->names->tracing_glue_slots ? NULL : probe_kallsyms(&session->environment);
     if (kallsyms && !kallsyms_ranges(kallsyms, prefixes, &bounds, &count) && count) {
         uint32_t room = 4;
         while (room <= count)
             room *= 2;
-        session->tracing_glue_ranges =
-            arena_array(&session->arena, room, sizeof *session->tracing_glue_ranges);
-        memset(session->tracing_glue_ranges, 0xff, room * sizeof *session->tracing_glue_ranges);
-        session->tracing_glue_ranges[0] = 0;
-        memcpy(session->tracing_glue_ranges + 1, bounds, count * sizeof *bounds);
-        session->tracing_glue_slots = room;
+        session->names->tracing_glue_ranges =
+            arena_array(&session->arena, room, sizeof *session->names->tracing_glue_ranges);
+        memset(session->names->tracing_glue_ranges, 0xff, room * sizeof *session->names->tracing_glue_ranges);
+        session->names->tracing_glue_ranges[0] = 0;
+        memcpy(session->names->tracing_glue_ranges + 1, bounds, count * sizeof *bounds);
+        session->names->tracing_glue_slots = room;
     }
     free(bounds);
-    *slots = session->tracing_glue_slots;
-    return session->tracing_glue_ranges;
+    *slots = session->names->tracing_glue_slots;
+    return session->names->tracing_glue_ranges;
 }
 
 static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_stack *out)
@@ -151,26 +187,26 @@ static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_st
     if (session->image.stacks < 0)
         return false;
     size_t map = (size_t)session->image.stacks, size = session->image.maps[map].value_size;
-    if (!session->stack_frames && !(session->stack_frames = calloc(1, size))) {
+    if (!session->names->stack_frames && !(session->names->stack_frames = calloc(1, size))) {
         session->out.failed = true; /* or it would look like a stack that could not be taken */
         return false;
     }
-    int error = session->host->operations->map_lookup(session->host, map, &id, session->stack_frames);
-    if (error && error != -ENOENT && !session->has_unread_stacks) {
-        session->has_unread_stacks = true;
+    int error = session->host->operations->map_lookup(session->host, map, &id, session->names->stack_frames);
+    if (error && error != -ENOENT && !session->names->has_unread_stacks) {
+        session->names->has_unread_stacks = true;
         session_report(session,
                        "WARNING: stacks could not be read, and look like those that could not be taken: %s\n",
                        strerror(-error));
     }
     if (error)
         return false;
-    uint32_t end = session->stack_frames->kind >> UNWIND_END_SHIFT & UNWIND_END_MASK;
+    uint32_t end = session->names->stack_frames->kind >> UNWIND_END_SHIFT & UNWIND_END_MASK;
     size_t own = 0;
     *out = (struct print_stack){
-        .is_exact = session->stack_frames->kind & UNWIND_BY_RULES,
+        .is_exact = session->names->stack_frames->kind & UNWIND_BY_RULES,
         .end = end < sizeof ends / sizeof *ends ? ends[end] : NULL,
     };
-    out->count = image_stack_frames(session->stack_frames, size, &out->frames);
+    out->count = image_stack_frames(session->names->stack_frames, size, &out->frames);
     while (kind == TYPE_KSTACK && own < out->count && is_own_frame(session, out->frames[own]))
         own++;
     out->frames += own;
@@ -181,7 +217,7 @@ static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_st
 static const char *name(void *owner, uint64_t index)
 {
     const struct session *session = owner;
-    return index < session->names.count ? session->names.items[index] : NULL;
+    return compiler_name(session, index);
 }
 
 static const char *username(void *owner, uint64_t uid)
@@ -192,16 +228,16 @@ static const char *username(void *owner, uint64_t uid)
     if (interrupt_leaves_names(session) || getpwuid_r((uid_t)uid, &entry, bytes, sizeof bytes, &found) ||
         !found)
         return NULL;
-    text_clear(&session->username);
-    text_add(&session->username, found->pw_name);
-    return text_string(&session->username);
+    text_clear(&session->names->username);
+    text_add(&session->names->username, found->pw_name);
+    return text_string(&session->names->username);
 }
 
 /* Groups are looked for in the file system: what was found once is kept. */
 static const char *cgroup_path(void *owner, uint64_t number, const char *filter)
 {
     struct session *session = owner;
-    struct cgroup_name *known = session->cgroups;
+    struct cgroup_name *known = session->names->cgroups;
     while (known && (known->number != number || strcmp(known->filter, filter ? filter : "")))
         known = known->next;
     if (known)
@@ -211,10 +247,10 @@ static const char *cgroup_path(void *owner, uint64_t number, const char *filter)
     struct text path = {0};
     if (!cgroup_paths(NULL, number, filter, &path)) {
         known = arena_new(&session->arena, struct cgroup_name);
-        *known = (struct cgroup_name){session->cgroups, number,
+        *known = (struct cgroup_name){session->names->cgroups, number,
                                       arena_strdup(&session->arena, filter ? filter : ""),
                                       text_keep(&path, &session->arena)};
-        session->cgroups = known;
+        session->names->cgroups = known;
     }
     text_free(&path);
     return known ? known->path : NULL;
@@ -231,9 +267,10 @@ static int64_t boot_to_wall(void *owner)
     return names_wall_offset();
 }
 
-void names_init(struct session *session)
+void names_open(struct session *session)
 {
-    session->print_names = (struct print_names){
+    session->names = arena_new(&session->arena, struct names);
+    session->names->of_printer = (struct print_names){
         .owner = session,
         .kernel_symbol = kernel_symbol,
         .user_symbol = user_symbol,
@@ -245,10 +282,18 @@ void names_init(struct session *session)
     };
 }
 
+struct print_names *names_of_printer(struct session *session)
+{
+    return &session->names->of_printer;
+}
+
 void names_close(struct session *session)
 {
-    pump_stop(session);
-    if (session->symbolizer)
-        symbolizer_close(session->symbolizer);
-    session->symbolizer = NULL;
+    struct names *names = session->names;
+    if (names->symbolizer)
+        symbolizer_close(names->symbolizer);
+    names->symbolizer = NULL;
+    text_free(&names->username);
+    free(names->stack_frames);
+    names->stack_frames = NULL;
 }

@@ -23,9 +23,45 @@ enum {
     ENDS_MAX = 2,      /* the second signal passes over what is not printed, the third gives up the reader */
 };
 
+struct output {
+    struct text event_ends;    /* a size_t for each event in session.out: where its text ends */
+    uint64_t unwritten;        /* events that were handled and whose text could not be written whole */
+    bool is_held;              /* it is kept for now, up to HELD_BYTES */
+    bool is_broken;            /* it cannot be written any more */
+    bool reader_left;          /* because its reader closed it, as `head` does */
+    bool is_known, waits;      /* whether its reader can make us wait, once it is known */
+    uint64_t bytes;            /* in the present file */
+    unsigned long long number; /* how many files were finished before it */
+};
+
+void session_output_open(struct session *session)
+{
+    session->output = arena_new(&session->arena, struct output);
+}
+
+void session_output_close(struct session *session)
+{
+    text_free(&session->output->event_ends);
+}
+
+void output_hold(struct session *session, bool holds)
+{
+    session->output->is_held = holds;
+}
+
+bool output_is_broken(const struct session *session)
+{
+    return session->output->is_broken;
+}
+
+void output_discard(struct session *session)
+{
+    session->output->is_broken = true;
+}
+
 static void fail(struct session *session, const char *format, const char *what)
 {
-    session->broken_output = true;
+    session->output->is_broken = true;
     diagnose_error(&session->diagnostics, (struct span){0}, format, what);
 }
 
@@ -33,8 +69,9 @@ static void fail(struct session *session, const char *format, const char *what)
 static bool wait_for_reader(struct session *session)
 {
     for (;;) {
-        struct pollfd ready[] = {{session->options.output, POLLOUT, 0}, {session->signals, POLLIN, 0}};
-        int count = poll(ready, 2, session->interrupted ? PATIENCE_MS : -1);
+        struct pollfd ready[] = {{session->options.output, POLLOUT, 0},
+                                 {interrupt_descriptor(session), POLLIN, 0}};
+        int count = poll(ready, 2, interrupt_is_asked(session) ? PATIENCE_MS : -1);
         if (count < 0 && errno != EINTR)
             return true; /* then writing will say what is wrong */
         if (count > 0 && ready[0].revents)
@@ -50,7 +87,7 @@ static void rotate(struct session *session)
 {
     const struct session_options *options = &session->options;
     struct text path = {0};
-    unsigned long long number = ++session->output_number + 1;
+    unsigned long long number = ++session->output->number + 1;
     text_printf(&path, "%s.%llu", options->output_path, number);
     int file = path.failed ? -ENOMEM : create_file(text_string(&path));
     if (file < 0 || dup3(file, options->output, O_CLOEXEC) < 0)
@@ -64,7 +101,7 @@ static void rotate(struct session *session)
             fail(session, "cannot remove an old file of output: %s", strerror(errno));
     }
     text_free(&path);
-    session->output_bytes = 0;
+    session->output->bytes = 0;
 }
 
 /* How many bytes go to the present file: whole lines, unless one is longer than a file may be. */
@@ -73,13 +110,13 @@ static size_t part_of_file(struct session *session, const char *at, size_t left)
     uint64_t most = session->options.rotate_bytes;
     if (!most)
         return left;
-    if (session->output_bytes + left <= most)
+    if (session->output->bytes + left <= most)
         return left;
-    size_t room = session->output_bytes < most ? (size_t)(most - session->output_bytes) : 0;
+    size_t room = session->output->bytes < most ? (size_t)(most - session->output->bytes) : 0;
     const char *end = room ? memrchr(at, '\n', room) : NULL;
     if (end)
         return (size_t)(end + 1 - at);
-    if (session->output_bytes)
+    if (session->output->bytes)
         return 0;
     end = memchr(at, '\n', left);
     return end ? (size_t)(end + 1 - at) : left;
@@ -88,18 +125,18 @@ static size_t part_of_file(struct session *session, const char *at, size_t left)
 /* Writes the bytes. Returns how many of them are left because the output cannot be written any more. */
 static size_t write_all(struct session *session, const char *at, size_t left)
 {
-    if (!session->output_known) {
+    if (!session->output->is_known) {
         struct stat file;
-        session->output_waits = fstat(session->options.output, &file) || !S_ISREG(file.st_mode);
-        session->output_known = true;
+        session->output->waits = fstat(session->options.output, &file) || !S_ISREG(file.st_mode);
+        session->output->is_known = true;
     }
-    while (left && !session->broken_output) {
+    while (left && !session->output->is_broken) {
         size_t part = part_of_file(session, at, left);
         if (!part) {
             rotate(session);
             continue;
         }
-        if (session->output_waits) {
+        if (session->output->waits) {
             if (!wait_for_reader(session)) {
                 fail(session, "%s", "nobody reads the output: the rest of it is lost");
                 return left;
@@ -111,9 +148,9 @@ static size_t write_all(struct session *session, const char *at, size_t left)
         if (written > 0) {
             at += written;
             left -= (size_t)written;
-            session->output_bytes += (size_t)written;
+            session->output->bytes += (size_t)written;
         } else if (written < 0 && errno == EPIPE)
-            session->broken_output = session->reader_left = true;
+            session->output->is_broken = session->output->reader_left = true;
         else if (written < 0 && errno != EINTR && errno != EAGAIN)
             fail(session, "cannot write the output: %s", strerror(errno));
     }
@@ -125,42 +162,68 @@ static size_t write_all(struct session *session, const char *at, size_t left)
 void output_event(struct session *session, bool was_broken)
 {
     size_t end = session->out.length;
-    if (session->broken_output) {
-        session->unwritten += (end || !was_broken) && !session->reader_left;
+    if (session->output->is_broken) {
+        session->output->unwritten += (end || !was_broken) && !session->output->reader_left;
         text_clear(&session->out);
     } else if (end && !session->options.write)
-        text_append(&session->event_ends, (const char *)&end, sizeof end);
+        text_append(&session->output->event_ends, (const char *)&end, sizeof end);
 }
 
-static void count_unwritten(struct session *session, size_t written)
+static void count_unwritten_events(struct session *session, size_t written)
 {
-    size_t end, count = session->event_ends.length / sizeof end;
-    for (; count && session->broken_output && !session->reader_left; count--) {
-        memcpy(&end, session->event_ends.bytes + (count - 1) * sizeof end, sizeof end);
+    size_t end, count = session->output->event_ends.length / sizeof end;
+    for (; count && session->output->is_broken && !session->output->reader_left; count--) {
+        memcpy(&end, session->output->event_ends.bytes + (count - 1) * sizeof end, sizeof end);
         if (end <= written)
             break;
-        session->unwritten++;
+        session->output->unwritten++;
     }
-    text_clear(&session->event_ends);
+    text_clear(&session->output->event_ends);
 }
 
 void session_flush(struct session *session)
 {
-    if (session->holds_output && session->out.length < HELD_BYTES)
+    if (session->output->is_held && session->out.length < HELD_BYTES)
         return;
     if (session->out.failed) { /* its rest is lost, and what comes after would hide that */
         session->out.failed = false;
         fail(session, "%s", "there is not enough memory for the output: it is not complete");
     }
-    if (session->options.write && session->out.length && !session->broken_output)
+    if (session->options.write && session->out.length && !session->output->is_broken)
         session->options.write(session->options.state, session->out.bytes, session->out.length);
     else {
         size_t length = session->out.length, left = length;
-        if (!session->broken_output)
+        if (!session->output->is_broken)
             left = write_all(session, session->out.bytes, length);
-        count_unwritten(session, length - left);
+        count_unwritten_events(session, length - left);
     }
     text_clear(&session->out);
+}
+
+void output_count_unwritten(struct session *session)
+{
+    session->output->unwritten += !session->output->reader_left;
+}
+
+void output_report_unwritten(struct session *session)
+{
+    if (session->output->unwritten)
+        session_report(session, "Lost %llu events that could not be written\n",
+                       (unsigned long long)session->output->unwritten);
+}
+
+void output_release_behind(struct session *session, void (*print)(struct session *session))
+{
+    struct text held = session->out, ends = session->output->event_ends;
+    session->out = session->output->event_ends = (struct text){0};
+    session->output->is_held = false;
+    print(session);
+    session_flush(session);
+    text_append(&session->out, text_string(&held), held.length);
+    text_free(&held);
+    text_free(&session->output->event_ends);
+    session->output->event_ends = ends;
+    session_flush(session);
 }
 
 void session_report_text(struct session *session, const struct text *text)

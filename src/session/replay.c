@@ -11,7 +11,9 @@
 
 #include "base/clock.h"
 #include "reader/replay.h"
+#include "session/compiler.h"
 #include "session/state.h"
+#include "vm/vm.h"
 
 enum {
     LOOK_AROUND = 4096 /* events, or as long as they take */,
@@ -20,12 +22,29 @@ enum {
     PASS_OVER_MS = 2000 /* on a machine that is very busy */
 };
 
+struct replay_run {
+    struct vm *vm;                       /* NULL where the kernel runs the programs */
+    uint64_t monotonic_ahead, tai_ahead; /* how far these clocks are ahead of the boot clock: ns */
+    uint64_t time;                       /* that was reached in the recordings */
+    uint64_t *overwritten; /* events that each recording had lost before the trace began; or NULL */
+};
+
+void replay_run_open(struct session *session)
+{
+    session->replay = arena_new(&session->arena, struct replay_run);
+}
+
+bool replay_runs_programs(const struct session *session)
+{
+    return session->replay->vm != NULL;
+}
+
 /* ---- which host ---- */
 
 static const struct attach_point *find_point(const struct session *session,
                                              bool (*is)(const struct probe_kind *))
 {
-    for (const struct action_block *block = session->script->blocks; block; block = block->next)
+    for (const struct action_block *block = session->compiler->script->blocks; block; block = block->next)
         for (const struct attach_point *point = block->attach_points; point; point = point->next) {
             const char *name = point->piece_count ? point->pieces[0].text : NULL;
             const struct probe_kind *kind = name ? probe_kind_find(session->options.kinds, name) : NULL;
@@ -89,7 +108,7 @@ static void set_time(struct session *session, uint64_t time)
                              .pid = (uint32_t)getpid(),
                              .tid = (uint32_t)getpid(),
                              .comm = program_invocation_short_name};
-    vm_event(session->vm, &event);
+    vm_event(session->replay->vm, &event);
 }
 
 int replay_open_host(struct session *session)
@@ -99,13 +118,13 @@ int replay_open_host(struct session *session)
     int error = refuse_mixture(session, reader);
     if (error)
         return error;
-    if ((error = vm_open(NULL, &session->vm)))
+    if ((error = vm_open(NULL, &session->replay->vm)))
         return error;
-    session->host = vm_host(session->vm);
+    session->host = vm_host(session->replay->vm);
     if (options->without &&
         (error = features_without(&session->host->features, options->without, &session->diagnostics)))
         return error;
-    session->features = session->host->features;
+    session->environment.features = session->host->features;
     if (!options->recordings && !reader)
         return 0;
     if (!(error = replay_open_recordings(session)))
@@ -113,14 +132,21 @@ int replay_open_host(struct session *session)
     return error;
 }
 
+static void close_recordings(struct session *session)
+{
+    replay_free(session->environment.replay);
+    session->environment.replay = NULL;
+}
+
 /* Opens the recording of the command, once it has one that declares a tracepoint. */
 static int open_of_command(struct session *session)
 {
     struct replay **replay = &session->environment.replay;
     struct text why = {0};
-    int error = replay_open(NULL, &session->child.pid, 1, session->environment.is_live_replay, replay, &why);
+    int error =
+        replay_open(NULL, &session->target.child.pid, 1, session->environment.is_live_replay, replay, &why);
     if (!error && !recording_model(replay_recording(*replay, 0))->tracepoint_room)
-        replay_close(session);
+        close_recordings(session);
     text_free(&why);
     return session->environment.replay ? 0 : -ENOENT;
 }
@@ -131,8 +157,8 @@ int replay_open_recordings(struct session *session)
     const struct attach_point *reader = find_point(session, reads_recordings);
     struct text why = {0};
     int error;
-    session->monotonic_ahead = (uint64_t)clock_ahead(CLOCK_MONOTONIC);
-    session->tai_ahead = (uint64_t)clock_ahead(CLOCK_TAI);
+    session->replay->monotonic_ahead = (uint64_t)clock_ahead(CLOCK_MONOTONIC);
+    session->replay->tai_ahead = (uint64_t)clock_ahead(CLOCK_TAI);
     if (options->command && options->recordings) {
         diagnose_error(&session->diagnostics, (struct span){0},
                        "-c and a recording are two answers to one question");
@@ -153,10 +179,18 @@ int replay_open_recordings(struct session *session)
     return error;
 }
 
-void replay_close(struct session *session)
+void replay_run_close(struct session *session)
 {
-    replay_free(session->environment.replay);
-    session->environment.replay = NULL;
+    close_recordings(session);
+}
+
+void replay_forget_overwritten(struct session *session)
+{
+    struct replay *replay = session->environment.replay;
+    size_t count = replay_count(replay);
+    session->replay->overwritten = arena_array(&session->arena, count, sizeof(uint64_t));
+    for (size_t i = 0; i < count; i++)
+        session->replay->overwritten[i] = recording_counts(replay_recording(replay, i)).overwritten;
 }
 
 /* ---- running ---- */
@@ -164,7 +198,7 @@ void replay_close(struct session *session)
 static void run_program(struct session *session, size_t program)
 {
     struct span span = {0};
-    int error = vm_run(session->vm, program, &span);
+    int error = vm_run(session->replay->vm, program, &span);
     if (!error)
         return;
     diagnose_error(&session->diagnostics, span, "A block was ended: %s", vm_error(error));
@@ -173,11 +207,11 @@ static void run_program(struct session *session, size_t program)
 
 void replay_run_special(struct session *session, enum probe_time time)
 {
-    for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].variant->kind->time == time) {
-            if (vm_context(session->vm))
-                memset(vm_context(session->vm), 0, sizeof(struct image_event));
-            run_program(session, session->units[i].program);
+    for (size_t i = 0; i < session->units.count; i++)
+        if (session->units.items[i].variant->kind->time == time) {
+            if (vm_context(session->replay->vm))
+                memset(vm_context(session->replay->vm), 0, sizeof(struct image_event));
+            run_program(session, session->units.items[i].program);
             session_consume(session, true);
         }
 }
@@ -218,8 +252,8 @@ void replay_fill(const struct session *session, struct image_event *to, const st
 {
     const struct recording_event *event = at->event;
     to->time = at->time;
-    to->monotonic = at->time + session->monotonic_ahead;
-    to->tai = at->time + session->tai_ahead;
+    to->monotonic = at->time + session->replay->monotonic_ahead;
+    to->tai = at->time + session->replay->tai_ahead;
     to->object = event->object;
     to->owner = event->owner;
     to->thread = event->thread;
@@ -254,7 +288,7 @@ static void run_timers(struct session *session, uint64_t time)
 {
     const struct replay_timer *timer;
     uint64_t when;
-    while (!session->handler.exit_requested && !session->broken_output &&
+    while (!session->handler.exit_requested && !output_is_broken(session) &&
            (timer = replay_due(session->environment.replay, time, &when))) {
         set_time(session, when);
         run_program(session, timer->program);
@@ -266,8 +300,8 @@ static void run_timers(struct session *session, uint64_t time)
 static uint64_t run_event(struct session *session, const struct replay_event *at)
 {
     uint64_t took = 1;
-    struct image_event *context = vm_context(session->vm);
-    struct vm_event *event = vm_event_here(session->vm);
+    struct image_event *context = vm_context(session->replay->vm);
+    struct vm_event *event = vm_event_here(session->replay->vm);
     event->time = at->time ? at->time : 1; /* 0 would mean the present time */
     event->pid = recording_model(at->recording)->pid;
     event->tid = at->event->thread;
@@ -284,9 +318,9 @@ static uint64_t run_event(struct session *session, const struct replay_event *at
     for (uint32_t i = 0; i < at->tracepoint->count; i++) {
         context->site = at->tracepoint->listeners[i].site;
         run_program(session, at->tracepoint->listeners[i].program);
-        if (vm_has_records(session->vm))
+        if (vm_has_records(session->replay->vm))
             session_deliver(session);
-        took += vm_spent(session->vm) / SPENT;
+        took += vm_spent(session->replay->vm) / SPENT;
         if (session->handler.exit_requested)
             break;
     }
@@ -308,7 +342,8 @@ static bool run_events(struct session *session, uint64_t *time, uint64_t until)
         run_timers(session, event.time);
         if (!session->handler.exit_requested)
             took += run_event(session, &event);
-        if (session->handler.exit_requested || session->broken_output || (session->interrupted && !is_last))
+        if (session->handler.exit_requested || output_is_broken(session) ||
+            (interrupt_is_asked(session) && !is_last))
             return true;
         if (took >= LOOK_AROUND) {
             took = 0;
@@ -329,13 +364,13 @@ void replay_report_missing(struct session *session)
     for (size_t i = 0; i < replay_count(replay); i++) {
         struct recording *recording = replay_recording(replay, i);
         struct recording_counts counts = recording_counts(recording);
-        counts.overwritten -= session->overwritten ? session->overwritten[i] : counts.older;
+        counts.overwritten -= session->replay->overwritten ? session->replay->overwritten[i] : counts.older;
         if (counts.read_error)
             diagnose_error(&session->diagnostics, (struct span){0},
                            "%s could not be read everywhere, and events are missing: %s",
                            recording_path(recording), strerror(counts.read_error));
         struct text older = {0};
-        if (!session->overwritten)
+        if (!session->replay->overwritten)
             recording_describe_older(recording, &older);
         if (older.length)
             session_report(session, "NOTE: %s: %s\n", recording_path(recording), text_string(&older));
@@ -368,8 +403,10 @@ void replay_pass_over(struct session *session, uint64_t since, uint64_t until)
     struct replay_event event;
     for (int lives = 1;;) {
         int got;
-        while ((got = replay_next(replay, &event)) == 1 && event.time <= until)
-            session->unplayed += event.time >= since;
+        while ((got = replay_next(replay, &event)) == 1 && event.time <= until) {
+            if (event.time >= since)
+                interrupt_count_unplayed(session);
+        }
         if (got || lives <= 0 || replay_settled(replay) >= until || session_clock() > patience)
             return;
         wait_a_little();
@@ -392,7 +429,7 @@ static void finish(struct session *session, uint64_t *time)
         wait_a_little();
         over = replay_refresh(replay) < 0;
     }
-    if (replay_is_live(replay) && !session->handler.exit_requested && !session->broken_output)
+    if (replay_is_live(replay) && !session->handler.exit_requested && !output_is_broken(session))
         replay_pass_over(session, 0, end);
 }
 
@@ -406,7 +443,7 @@ void replay_begin(struct session *session)
 void replay_loop(struct session *session)
 {
     struct replay *replay = session->environment.replay;
-    uint64_t time = session->replay_time;
+    uint64_t time = session->replay->time;
     if (!replay || session->handler.exit_requested)
         return;
     if (session->image.follows_objects && replay_follow_objects(replay)) {
@@ -425,7 +462,7 @@ void replay_loop(struct session *session)
             run_timers(session, time);
             session_consume(session, true);
         }
-        if (session->handler.exit_requested || session->broken_output || !replay_is_live(replay))
+        if (session->handler.exit_requested || output_is_broken(session) || !replay_is_live(replay))
             break;
         wait_a_little();
         int lives = replay_refresh(replay);
@@ -435,10 +472,10 @@ void replay_loop(struct session *session)
         if (lives <= 0)
             break;
     }
-    if (session->interrupted && !session->handler.exit_requested && !session->broken_output)
+    if (interrupt_is_asked(session) && !session->handler.exit_requested && !output_is_broken(session))
         finish(session, &time);
-    session->replay_time = time;
-    if (session->pauses && !session->interrupted)
+    session->replay->time = time;
+    if (interrupt_pauses(session))
         return;
     replay_report_missing(session);
     if (time)

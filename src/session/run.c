@@ -1,318 +1,152 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of a trace: load, begin, attach, the loop, end.
- *
- * Everything that the script prints goes through session->out and is written whole; a reader that went away
- * (EPIPE) ends the trace. Records are acted on in time order; after exit() those that follow are dropped
- * until the end probes run. */
+/* The life of a trace: it begins, goes round its loop, and ends. Beginning and ending are tables of steps. */
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/privilege.h"
-#include "base/thread.h"
-#include "base/terminal.h"
-#include "print/record.h"
-#include "print/snapshot.h"
 #include "session/state.h"
 
 enum {
-    FLUSH_BYTES = 64 << 10,
     WAIT_SHORTEST_MS = 1, /* between looks at the rings: doubles while nothing comes */
     WAIT_MAX_MS = 20,
-    PROGRESS_NS = 300000000, /* nothing is shown of what takes less */
 };
-
-/* ---- what handlers of events ask of the session ---- */
-
-static struct session *session_of(struct event_handler *handler)
-{
-    return (struct session *)((char *)handler - offsetof(struct session, handler));
-}
-
-static void handler_flush(struct event_handler *handler)
-{
-    session_of(handler)->holds_output = false; /* somebody else is about to write there */
-    session_flush(session_of(handler));
-}
-
-static void handler_look(struct event_handler *handler)
-{
-    session_interrupted(session_of(handler));
-}
-
-static bool handler_hurries(struct event_handler *handler)
-{
-    return interrupt_cuts(session_of(handler));
-}
-
-static void handler_report(struct event_handler *handler, enum severity severity, struct span span,
-                           const char *message)
-{
-    struct session *session = session_of(handler);
-    struct diagnostic diagnostic = {.severity = severity, .span = span, .message = message};
-    struct text text = {0};
-    diagnostic_render(&text, &diagnostic, session->options.colour);
-    session_report_text(session, &text);
-    session->reported_count += severity == DIAGNOSTIC_ERROR;
-    text_free(&text);
-}
-
-static void handler_warn(struct event_handler *handler, struct span span, const char *format, ...)
-{
-    struct text message = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    terminal_vprint(&message, format, arguments);
-    va_end(arguments);
-    handler_report(handler, DIAGNOSTIC_ERROR, span, text_string(&message));
-    text_free(&message);
-}
-
-/* ---- records ---- */
-
-static int handle_event(void *state, const uint8_t *record, size_t length)
-{
-    struct session *session = state;
-    struct image_record header;
-    if (length < sizeof header)
-        return 0;
-    memcpy(&header, record, sizeof header);
-    if (header.action >= session->actions.count || (session->handler.exit_requested && !session->at_end))
-        return 0;
-    const struct action *action = &session->actions.items[header.action];
-    if (interrupt_drops(session, action))
-        return 0;
-    if (length < action->size)
-        return 0;
-    session->handler.record_length = length;
-    action_count_runtime_errors(action, record, length, session->host->operations->control(session->host));
-    session->printer.time = session->options.shows_times ? header.time : 0;
-    if (session->options.watch &&
-        session->options.watch(session->options.state, &session->handler, action, record))
-        return 0;
-    bool was_broken = session->broken_output;
-    session->handler.is_broken = was_broken;
-    action->builtin->handle(&session->handler, action, record);
-    output_event(session, was_broken);
-    session->printer.time = 0;
-    if (++session->events == session->options.max_events)
-        session->handler.exit_requested = true;
-    if (session->out.length >= FLUSH_BYTES || session->options.unbuffered)
-        session_flush(session);
-    return 0;
-}
-
-int session_consume(struct session *session, bool drain)
-{
-    int count =
-        session->pump
-            ? pump_consume(session, drain ? PUMP_DRAIN : PUMP_FILL, session->horizon, handle_event, session)
-            : session->host->operations->consume(session->host, drain, handle_event, session);
-    runtime_errors_report(session, false);
-    session_flush(session);
-    return count;
-}
-
-void session_deliver(struct session *session)
-{
-    session->host->operations->consume(session->host, true, handle_event, session);
-}
-
-void session_deliver_own(struct session *session)
-{
-    session->host->operations->consume_own(session->host, handle_event, session);
-}
-
-void session_release(struct session *session, uint64_t until)
-{
-    if (pump_is_due(session, until))
-        pump_consume(session, PUMP_KEPT, until, handle_event, session);
-}
-
-void session_collect(struct session *session)
-{
-    pump_consume(session, PUMP_FILL, 0, handle_event, session);
-}
 
 /* ---- the beginning ---- */
 
-static int load(struct session *session)
+static int watch_names(struct session *session)
 {
-    const struct host_operations *host = session->host->operations;
-    int error = host->create_maps(session->host, &session->image, &session->diagnostics);
-    const size_t count = session->image.program_count; /* more may be added */
-    for (size_t i = 0; !error && i < count; i++) {
-        error = session_load_program(session, i);
-        if (session->options.is_verbose && session->kernel && kernel_log(session->kernel, i)) {
-            struct text log = {0};
-            text_add(&log, kernel_log(session->kernel, i));
-            text_char(&log, '\n');
-            session_report_text(session, &log);
-            text_free(&log);
-        }
-    }
-    return error;
-}
-
-/* Shows the user how far attaching is. */
-static int attach_progress(void *state, size_t done, size_t total)
-{
-    struct session *session = state;
-    uint64_t now = session->host->operations->clock(session->host);
-    if (!session->progress_time)
-        session->progress_time = now;
-    if (session->options.progress && now - session->progress_time > PROGRESS_NS) {
-        session->options.progress(session->options.state, done, total);
-        session->shows_progress = true;
-        session->progress_time = now;
-    }
-    return session_interrupted(session);
-}
-
-static void end_progress(struct session *session)
-{
-    if (session->shows_progress)
-        session->options.progress(session->options.state, 0, 0);
-    session->shows_progress = false;
-}
-
-int session_attach_unit(struct session *session, const struct session_unit *unit)
-{
-    const struct probe_variant *variant = unit->variant;
-    struct attach_request request = {
-        .program = unit->program,
-        .name = variant->sites[0].name,
-        .span = variant->sites[0].span,
-        .diagnostics = &session->diagnostics,
-        .progress = attach_progress,
-        .state = session,
-    };
-    /* Reported before the kernel is asked, whose answer would say less. */
-    for (const char *const *need = variant->kind->needs; session->kernel && need && *need; need++) {
-        struct text why = {0};
-        bool is_missing = kernel_lacks(session->kernel, *need, &why);
-        if (is_missing)
-            diagnose_error(&session->diagnostics, request.span, "%s cannot be attached: %s", request.name,
-                           text_string(&why));
-        text_free(&why);
-        if (is_missing)
-            return -ENOTSUP;
-    }
-    return variant->kind->attach(&session->environment, session->kernel, variant, &request);
-}
-
-/* Blocks at one event run in the order of the script: where the kernel runs the newest first, the last goes
- * first. */
-static int attach(struct session *session)
-{
-    if (session->child.pid && !session->options.pid_count)
-        session->environment.pid = session->child.pid;
-    for (size_t i = 0; i < 2 * session->unit_count; i++) {
-        bool reversed = i >= session->unit_count;
-        struct session_unit *unit = &session->units[reversed ? 2 * session->unit_count - 1 - i : i];
-        const struct probe_variant *variant = unit->variant;
-        if (!variant->kind->attach || variant->kind->newest_first != reversed)
-            continue;
-        const struct diagnostics before = session->diagnostics;
-        const size_t attached = session->kernel ? kernel_attached(session->kernel) : 0;
-        int error = session_attach_unit(session, unit);
-        if (error == -EINTR || session_interrupted(session))
-            return -EINTR;
-        if (error && error != -EPERM && session->options.settings.missing_probes != MISSING_ERROR) {
-            session_demote_missing_probe(session, &before);
-            unit->is_left_out = true;
-            if (session->kernel)
-                kernel_detach_from(session->kernel, attached);
-        } else if (error)
-            return error;
-    }
+    names_watch(session);
     return 0;
 }
 
-/* What was left out while all was attached, from the given diagnostic on: told before the trace, and so not
- * after it. A guest's program is told by its own. */
-static void report_left_out(struct session *session, size_t from)
+static int start_command(struct session *session)
 {
-    struct diagnostics *said = &session->diagnostics;
-    struct text text = {0};
-    size_t kept = from;
-    if (session->options.is_embedded)
-        return;
-    for (size_t i = from; i < said->count; i++)
-        if (said->items[i].severity == DIAGNOSTIC_WARNING)
-            diagnostic_render(&text, &said->items[i], session->options.colour);
-        else
-            said->items[kept++] = said->items[i];
-    said->count = kept;
-    if (text.length && !session->options.no_warnings)
-        session_report_text(session, &text);
-    text_free(&text);
+    bool runs = !session->options.command || session->target.child.pid;
+    return runs ? 0 : child_start(session);
 }
 
-/* How many probes are attached: sites, but those of one USDT probe count once for each block. */
-static size_t attached_probes(struct session *session)
+/* Sets what programs read of the trace. */
+static int fill_control(struct session *session)
 {
-    struct table names = {0};
-    size_t count = 0;
-    for (size_t i = 0; i < session->unit_count; i++) {
-        const struct session_unit *unit = &session->units[i];
-        const struct probe_variant *variant = unit->variant;
-        if (i && unit->block != session->units[i - 1].block) {
-            table_free(&names);
-            names = (struct table){0};
-        }
-        for (size_t k = 0; !unit->is_left_out && k < variant->count; k++) {
-            const char *name = variant->sites[k].name;
-            count += !variant->kind->shares_names ||
-                     (!table_find(&names, name) && !table_put(&names, name, (void *)name));
-        }
-    }
-    table_free(&names);
-    return count;
+    struct image_control *control = session->host->operations->control(session->host);
+    if (!control)
+        return 0;
+    control->start = session->host->operations->clock(session->host);
+    if (session->options.command)
+        control->child = (uint64_t)session->target.child.pid;
+    return 0;
 }
 
-static void report_attached(struct session *session)
+/* What they print is kept until the line that says how many probes are attached. */
+static int run_begin_probes(struct session *session)
 {
-    const size_t count = attached_probes(session);
-    struct text held = session->out, ends = session->event_ends;
-    session->out = session->event_ends = (struct text){0};
-    session->holds_output = false;
-    if (session->options.is_json && !session->options.is_quiet)
-        record_attached_probes(&session->out, count);
-    else if (!session->options.is_quiet && !session->options.is_json)
-        session_report(session, "Attached %zu probe%s\n", count, count == 1 ? "" : "s");
-    /* For test suites written for other tracers of this language. */
-    if (!session->options.is_embedded && getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
-        text_add(&session->out, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
-    session_flush(session);
-    text_append(&session->out, text_string(&held), held.length);
-    text_free(&held);
-    text_free(&session->event_ends);
-    session->event_ends = ends;
-    session_flush(session);
-    if (session->options.is_verbose && session->kernel) {
-        struct text text = {0};
-        kernel_describe_attachments(session->kernel, &text);
-        session_report_text(session, &text);
-        text_free(&text);
-    }
+    output_hold(session, true);
+    special_run(session, PROBE_AT_BEGIN);
+    session_consume(session, true);
+    return 0;
+}
+
+static void leave_kernel(struct session *session)
+{
+    if (session->kernel)
+        kernel_leave(session->kernel);
+}
+
+/* A program that traces with libspoortracer goes on with other things, and a script that may run commands runs them with
+ * the rights of spoor. */
+static int give_up_privileges(struct session *session)
+{
+    const struct action_table *actions = &session->actions;
+    unsigned uses = (session->kernel ? PRIVILEGE_TRACE : 0) |
+                    (session->options.rotate_bytes ? PRIVILEGE_OPEN_FILES : 0) |
+                    (session->options.keep_files ? PRIVILEGE_REMOVE_FILES : 0);
+    if (session->options.is_embedded || session->options.is_unsafe)
+        return 0;
+    for (size_t i = 0; i < actions->count; i++)
+        if (actions->items[i].builtin && actions->items[i].builtin->flags & BUILTIN_MAKES_FILES)
+            uses |= PRIVILEGE_OPEN_FILES;
+    int error = privilege_keep(uses);
+    if (error && !session->options.no_warnings)
+        session_report(session, "WARNING: privileges that are not needed any more cannot be given up: %s\n",
+                       strerror(-error));
+    return 0;
+}
+
+static int release_command(struct session *session)
+{
+    return session->options.command ? child_release(session) : 0;
+}
+
+/* The steps of the beginning. The first one that fails is the last: nothing is undone there. However a trace ends - by
+ * itself, by an error, or because memory ran out - cancel() undoes all steps in the opposite order, and undoing one that was
+ * not reached does nothing. */
+static const struct {
+    int (*run)(
+        struct session *session); /* 0, or -errno with a diagnostic; -EINTR: the user asks for the end */
+    void (*undo)(struct session *session);
+    bool unless_exit; /* left out when a begin probe has called exit() */
+} beginning[] = {
+    {interrupt_begin, NULL, false},
+    {records_begin, NULL, false},
+    {runtime_errors_begin, NULL, false},
+    {limits_memory, NULL, false},
+    {session_load, NULL, false},
+    {watch_names, NULL, false},
+    {start_command, child_end, false},
+    {fill_control, NULL, false},
+    {unwind_begin, NULL, false},
+    {run_begin_probes, special_join, false},
+    {target_begin, NULL, true},
+    {session_attach, leave_kernel, true},
+    {target_attached, NULL, true},
+    {grow_begin, NULL, true},
+    {live_replay_begin, NULL, true},
+    /* Before there are threads, which would keep theirs. */
+    {give_up_privileges, NULL, false},
+    {special_start_timers, special_stop_timers, false},
+    {release_command, NULL, true},
+};
+enum { BEGINNING = sizeof beginning / sizeof *beginning };
+
+static void cancel(struct session *session)
+{
+    for (size_t i = BEGINNING; i-- > 0;)
+        if (beginning[i].undo)
+            beginning[i].undo(session);
 }
 
 static bool has_events(const struct session *session)
 {
-    for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].variant->kind->time == PROBE_EVENT ||
-            session->units[i].variant->kind->time == PROBE_AT_SIGNAL)
+    for (size_t i = 0; i < session->units.count; i++)
+        if (session->units.items[i].variant->kind->time == PROBE_EVENT ||
+            session->units.items[i].variant->kind->time == PROBE_AT_SIGNAL)
             return true;
-    return session->grows;
+    return grow_is_on(session);
+}
+
+static int begin(struct session *session)
+{
+    const size_t reported = session->diagnostics.count;
+    int error = 0;
+    for (size_t i = 0; i < BEGINNING && !error; i++)
+        if (!beginning[i].unless_exit || !session->handler.exit_requested)
+            error = beginning[i].run(session);
+    if (error == -EINTR) {
+        session->is_over = true;
+        return 0;
+    }
+    if (error)
+        return error;
+    pump_run(session);
+    replay_begin(session);
+    session_report_left_out(session, reported);
+    session_report_attached(session);
+    limits_time(session, true);
+    special_run(session, PROBE_ITERATE);
+    bench_run(session);
+    session->is_over |= !replay_runs_programs(session) && !has_events(session);
+    return 0;
 }
 
 /* ---- the loop ---- */
@@ -322,49 +156,29 @@ static bool wait_for_events(struct session *session, int wait_ms)
 {
     enum { SIGNALS, RINGS, PROCESS, CHILD, COUNT };
     struct pollfd descriptors[COUNT] = {
-        [SIGNALS] = {session->signals, POLLIN, 0},
+        [SIGNALS] = {interrupt_descriptor(session), POLLIN, 0},
         [RINGS] = {session->host->operations->descriptor(session->host), POLLIN, 0},
         [PROCESS] = {-1, POLLIN, 0},
         [CHILD] = {-1, POLLIN, 0},
     };
-    if (!session->filter.has_set) { /* else the set says when its last one has ended */
-        descriptors[PROCESS].fd = session->process_count ? session->process_fds[0] : -1;
-        descriptors[CHILD].fd = session->child.pidfd;
-    }
+    target_descriptors(session, &descriptors[PROCESS].fd, &descriptors[CHILD].fd);
     poll(descriptors, COUNT, wait_ms);
     if (descriptors[SIGNALS].revents && session_interrupted(session))
         return true;
-    return descriptors[PROCESS].revents || descriptors[CHILD].revents || processes_ended(session);
-}
-
-/* Stacks and symbols are named when they are printed, often after their process has ended: what -c and -p
- * mean is looked at while it lives, soon after the start and then ever less often. */
-static void remember_process(struct session *session)
-{
-    enum { FIRST_PAUSE = 500000, PAUSE_MAX = 1000000000 };
-    uint64_t now = session->host->operations->clock(session->host);
-    if ((!session->child.pid && !session->options.pid_count) || now < session->remember_next)
-        return;
-    if (session->child.pid)
-        names_remember(session, session->child.pid);
-    for (size_t i = 0; i < session->options.pid_count; i++)
-        names_remember(session, session->options.pids[i]);
-    uint64_t pause = session->remember_pause ? session->remember_pause * 2 : FIRST_PAUSE * 2;
-    session->remember_pause = pause < PAUSE_MAX ? pause : PAUSE_MAX;
-    session->remember_next = now + session->remember_pause;
+    return descriptors[PROCESS].revents || descriptors[CHILD].revents || target_has_ended(session);
 }
 
 bool session_is_over(const struct session *session)
 {
-    return session->is_over || session->interrupted || session->handler.exit_requested ||
-           session->broken_output;
+    return session->is_over || interrupt_is_asked(session) || session->handler.exit_requested ||
+           output_is_broken(session);
 }
 
 static int iterate(struct session *session, int wait_ms)
 {
-    remember_process(session);
+    names_remember(session);
     session->is_over |= wait_for_events(session, wait_ms);
-    for (; session->pending_sigusr1; session->pending_sigusr1--)
+    while (interrupt_take_sigusr1(session))
         special_run(session, PROBE_AT_SIGNAL);
     if (session->live_replay)
         session->is_over |= live_replay_step(session, UINT64_MAX);
@@ -389,206 +203,84 @@ static void loop(struct session *session)
 
 /* ---- the end ---- */
 
-static bool comes_before(const struct session *session, size_t map, size_t other)
+static void release_output(struct session *session)
 {
-    int order = strcmp(session->image.maps[map].name, session->image.maps[other].name);
-    return order ? order < 0 : map < other;
+    output_hold(session, false);
 }
 
-static void print_maps(struct session *session)
+static void stop_duration(struct session *session)
 {
-    if (session->options.keep_maps_quiet) {
-        session_flush(session);
-        return;
-    }
-    if (!session->options.is_json)
-        text_add(&session->out, "\n\n");
-    size_t count = session->image.map_count, last = count;
-    /* In order of their names, those of the first script before others; there are few, so the next one is
-     * sought each time. */
-    for (size_t k = 0; k < count && session->options.settings.print_maps_on_exit; k++) {
-        size_t next = count;
-        for (size_t i = 0; i < count; i++) {
-            const struct image_map *map = &session->image.maps[i];
-            if (map->name[0] == '@' && map->value && (last == count || comes_before(session, last, i)) &&
-                (next == count || comes_before(session, i, next)))
-                next = i;
-        }
-        if (next == count)
-            break;
-        last = next;
-        if (snapshot_print(&session->printer, session->host, &session->image, next, 0, 0,
-                           !session->handler.zeroed[next]))
-            session_report(session, "WARNING: the map %s could not be read\n",
-                           session->image.maps[next].name);
-        if (session->out.length >= FLUSH_BYTES)
-            session_flush(session);
-    }
-    session_flush(session);
-}
-
-static void end(struct session *session)
-{
-    session->holds_output = false;
-    child_settle(session);
     limits_time(session, false);
-    special_stop_timers(session);
-    special_stop(session);
+}
+
+static void await_programs(struct session *session)
+{
     if (session->kernel)
         kernel_await_programs(session->kernel);
-    runtime_errors_count_skipped(session);
-    if (session->live_replay)
-        live_replay_finish(session);
+}
+
+static void drain(struct session *session)
+{
     session_consume(session, true);
-    interrupt_end_begins(session);
+}
+
+static void run_end_probes(struct session *session)
+{
     special_run(session, PROBE_AT_END);
-    session_consume(session, true);
-    interrupt_maps_begin(session);
-    if (!session->broken_output)
-        print_maps(session);
+}
+
+static void report_last_errors(struct session *session)
+{
     runtime_errors_report(session, true);
-    interrupt_report(session);
+}
+
+static void report_disorder(struct session *session)
+{
     uint64_t disorder = session->host->operations->disorder(session->host);
     if (disorder && !session->options.no_warnings && !session->options.is_json)
         session_report(session, "WARNING: %llu records came too late to be printed in the order of time\n",
                        (unsigned long long)disorder);
-    if (session->options.is_verbose)
-        for (size_t i = 0; i < session->unit_count; i++) {
-            struct host_runs runs = session->host->operations->runs(session->host, session->units[i].program);
-            if (runs.count)
-                session_report(session, "%s: %llu runs, %llu ns each\n",
-                               session->units[i].variant->sites[0].name, (unsigned long long)runs.count,
-                               (unsigned long long)(runs.ns / runs.count));
-        }
-    if (session->kernel)
-        kernel_leave(session->kernel);
 }
 
-static int take_signals(struct session *session)
+/* With -v: how often programs ran, where the kernel counts that. */
+static void report_runs(struct session *session)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGUSR1);
-    if (session->options.duration_ns)
-        sigaddset(&set, SIGALRM);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    session->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return session->signals < 0 ? -errno : 0;
-}
-
-static int prepare(struct session *session)
-{
-    int error = session->options.is_embedded ? 0 : take_signals(session);
-    if (error)
-        return error;
-    names_init(session);
-    session->printer = (struct printer){
-        .out = &session->out,
-        .names = &session->print_names,
-        .json = session->options.is_json,
-        .json_enum_names = session->options.settings.json_enums,
-        .is_terminal = session->options.is_terminal,
-        .trunc_trailer = session->options.settings.str_trunc_trailer,
-        .bcc_histograms = session->options.bcc_histograms || session->options.settings.histogram,
-    };
-    session->handler = (struct event_handler){
-        .zeroed = arena_array(&session->arena, session->image.map_count + 1, sizeof(bool)),
-        .out = &session->out,
-        .printer = &session->printer,
-        .host = session->host,
-        .image = &session->image,
-        .is_json = session->options.is_json,
-        .no_warnings = session->options.no_warnings,
-        .max_cat_bytes = session->options.settings.max_cat_bytes,
-        .flush = handler_flush,
-        .warn = handler_warn,
-        .report = handler_report,
-        .output_descriptor = session->options.output,
-        .signals = session->signals,
-        .look = handler_look,
-        .hurries = handler_hurries,
-    };
-    return runtime_errors_init(session);
-}
-
-/* A guest's program goes on with other things, and a script that may run commands runs them as spoor. */
-static void give_up_privileges(struct session *session)
-{
-    const struct action_table *actions = &session->actions;
-    unsigned uses = (session->kernel ? PRIVILEGE_TRACE : 0) |
-                    (session->options.rotate_bytes ? PRIVILEGE_OPEN_FILES : 0) |
-                    (session->options.keep_files ? PRIVILEGE_REMOVE_FILES : 0);
-    if (session->options.is_embedded || session->options.is_unsafe)
-        return;
-    for (size_t i = 0; i < actions->count; i++)
-        if (actions->items[i].builtin && actions->items[i].builtin->flags & BUILTIN_MAKES_FILES)
-            uses |= PRIVILEGE_OPEN_FILES;
-    int error = privilege_keep(uses);
-    if (error && !session->options.no_warnings)
-        session_report(session, "WARNING: privileges that are not needed any more cannot be given up: %s\n",
-                       strerror(-error));
-}
-
-static int begin(struct session *session)
-{
-    size_t reported = session->diagnostics.count;
-    int error = prepare(session);
-    if (!error)
-        error = limits_memory(session);
-    if (!error)
-        error = load(session);
-    names_watch(session);
-    if (!error && session->options.command && !session->child.pid)
-        error = child_start(session);
-    if (error)
-        return error;
-    struct image_control *control = session->host->operations->control(session->host);
-    if (control)
-        control->start = session->host->operations->clock(session->host);
-    if (control && session->options.command)
-        control->child = (uint64_t)session->child.pid;
-    if ((error = unwind_begin(session)))
-        return error;
-    session->holds_output = true;
-    special_run(session, PROBE_AT_BEGIN);
-    session_consume(session, true);
-    if (!session->handler.exit_requested && !(error = processes_begin(session)) && !(error = attach(session)))
-        error = processes_attached(session);
-    end_progress(session);
-    if (!error && !session->handler.exit_requested)
-        error = grow_begin(session);
-    if (!error && !session->handler.exit_requested && session->live_replay)
-        error = live_replay_begin(session);
-    if (!error) {
-        give_up_privileges(session); /* before there are threads, which would keep theirs */
-        error = special_start_timers(session);
+    for (size_t i = 0; i < session->units.count && session->options.is_verbose; i++) {
+        const struct session_unit *unit = &session->units.items[i];
+        struct host_runs runs = session->host->operations->runs(session->host, unit->program);
+        if (runs.count)
+            session_report(session, "%s: %llu runs, %llu ns each\n", unit->variant->sites[0].name,
+                           (unsigned long long)runs.count, (unsigned long long)(runs.ns / runs.count));
     }
-    if (!error && !session->handler.exit_requested && session->options.command)
-        error = child_release(session);
-    if (error && error != -EINTR) {
-        if (session->kernel)
-            kernel_leave(session->kernel);
-        return error;
-    }
-    if (error) { /* interrupted while it attached */
-        session->is_over = true;
-        return 0;
-    }
-    pump_run(session);
-    replay_begin(session);
-    report_left_out(session, reported);
-    report_attached(session);
-    limits_time(session, true);
-    special_run(session, PROBE_ITERATE);
-    bench_run(session);
-    if (session->walk_failed)
-        session_report(session, "WARNING: the walk over the kernel's objects ended early\n");
-    session->is_over |= !session->vm && !has_events(session);
-    return 0;
+}
+
+/* The steps of an end that no error and no lack of memory has brought; then cancel(). Programs stop first, so that what
+ * they have sent is all there is; end probes run when it has been handled, and then maps are printed. */
+static void (*const ending[])(struct session *session) = {
+    release_output,
+    child_settle,
+    stop_duration,
+    special_stop_timers,
+    special_stop,
+    await_programs,
+    runtime_errors_count_skipped,
+    live_replay_finish,
+    drain,
+    interrupt_end_begins,
+    run_end_probes,
+    drain,
+    interrupt_maps_begin,
+    maps_print,
+    report_last_errors,
+    interrupt_report,
+    report_disorder,
+    report_runs,
+};
+
+static void end(struct session *session)
+{
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        ending[i](session);
 }
 
 static int run(void *state)
@@ -597,7 +289,7 @@ static int run(void *state)
     int error = begin(session);
     if (error)
         return error;
-    if (session->vm && !session_is_over(session))
+    if (replay_runs_programs(session) && !session_is_over(session))
         replay_loop(session);
     else
         loop(session);
@@ -605,34 +297,19 @@ static int run(void *state)
     return 0;
 }
 
-/* Also called after memory ran out. */
 static int clean_up(void *state)
 {
     struct session *session = state;
-    if (session->has_special_thread) {
-        special_stop(session);
-        pthread_join(session->special_thread, NULL);
-        session->has_special_thread = false;
-    }
-    special_stop_timers(session);
-    child_end(session);
-    session->holds_output = false;
+    cancel(session);
+    output_hold(session, false);
     session_flush(session);
     return 0;
-}
-
-int session_guarded(struct session *session, int (*call)(void *), void *state)
-{
-    jmp_buf out_of_memory, *before = session->arena.out_of_memory;
-    int answer = arena_guard(&session->arena, out_of_memory) ? -ENOMEM : call(state);
-    session->arena.out_of_memory = before;
-    return answer;
 }
 
 static int leave(struct session *session, int error, int *status)
 {
     int later = session_guarded(session, clean_up, session);
-    *status = session->tests_failed && !session->handler.exit_code ? 1 : session->handler.exit_code;
+    *status = session->handler.exit_code ? session->handler.exit_code : session_test_has_failed(session);
     if (!error)
         error = later;
     return session->diagnostics.errors && !error ? -EIO : error;
@@ -653,26 +330,32 @@ static int begin_guarded(void *session)
 int session_begin(struct session *session)
 {
     int error = session_guarded(session, begin_guarded, session);
+    if (error)
+        cancel(session);
     return session->diagnostics.errors && !error ? -EIO : error;
 }
 
+struct iteration {
+    struct session *session;
+    int wait_ms;
+};
+
 static int iterate_guarded(void *state)
 {
-    struct session *session = state;
-    if (!session->vm)
-        return iterate(session, session->wait_ms);
-    session->until = session_clock() + (uint64_t)session->wait_ms * 1000000;
+    const struct iteration *iteration = state;
+    struct session *session = iteration->session;
+    if (!replay_runs_programs(session))
+        return iterate(session, iteration->wait_ms);
+    interrupt_pause_at(session, session_clock() + (uint64_t)iteration->wait_ms * 1000000);
     replay_loop(session);
-    session->is_over |= !session->pauses;
-    session->pauses = false;
-    session->until = 0;
+    session->is_over |= !interrupt_end_pause(session);
     return 0;
 }
 
 int session_iterate(struct session *session, int wait_ms)
 {
-    session->wait_ms = wait_ms;
-    int count = session_is_over(session) ? 0 : session_guarded(session, iterate_guarded, session);
+    struct iteration iteration = {session, wait_ms};
+    int count = session_is_over(session) ? 0 : session_guarded(session, iterate_guarded, &iteration);
     session->is_over |= count == -ENOMEM;
     return count;
 }
@@ -692,29 +375,7 @@ void session_leave(struct session *session)
 {
     if (!session->host)
         return;
-    session->broken_output = true; /* the caller discards the output */
+    output_discard(session);
     special_stop(session);
     session_guarded(session, clean_up, session);
-    if (session->kernel)
-        kernel_leave(session->kernel);
-}
-
-int session_descriptor(const struct session *session)
-{
-    return session->host ? session->host->operations->descriptor(session->host) : -1;
-}
-
-struct host *session_host(const struct session *session)
-{
-    return session->host;
-}
-
-const struct image *session_image(const struct session *session)
-{
-    return &session->image;
-}
-
-struct printer *session_printer(struct session *session)
-{
-    return &session->printer;
 }

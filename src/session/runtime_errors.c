@@ -55,6 +55,12 @@ static const struct {
     [RUNTIME_ERROR_WRITE] = {"Memory could not be written", ALWAYS, "probe_write_user", -14},
 };
 
+struct runtime_errors {
+    uint64_t *
+        reported; /* how much of each counter of the control page was reported; NULL: the trace has not begun */
+    uint64_t time; /* when counters were reported last */
+};
+
 size_t runtime_errors_room(const struct session *session)
 {
     const struct image *image = &session->image;
@@ -63,16 +69,22 @@ size_t runtime_errors_room(const struct session *session)
     return (image->maps[image->control].value_size - sizeof(struct image_control)) / sizeof(uint64_t);
 }
 
-int runtime_errors_init(struct session *session)
+void runtime_errors_open(struct session *session)
 {
-    session->runtime_errors = calloc(runtime_errors_room(session) + 1, sizeof *session->runtime_errors);
-    return session->runtime_errors ? 0 : -ENOMEM;
+    session->runtime_errors = arena_new(&session->arena, struct runtime_errors);
+}
+
+int runtime_errors_begin(struct session *session)
+{
+    size_t room = runtime_errors_room(session) + 1;
+    session->runtime_errors->reported = arena_array(&session->arena, room, sizeof(uint64_t));
+    return 0;
 }
 
 /* Whether errors are JSON objects in the output, which must be writable for that. */
 static bool is_json(const struct session *session)
 {
-    return session->options.is_json && !session->broken_output;
+    return session->options.is_json && !output_is_broken(session);
 }
 
 static void report_lost(struct session *session, uint64_t count, const char *probe, const char *message,
@@ -139,17 +151,17 @@ static void report(struct session *session, const struct runtime_error *runtime_
 void runtime_errors_count_skipped(struct session *session)
 {
     const struct host_operations *host = session->host->operations;
-    for (size_t i = 0; i < session->unit_count; i++) {
-        const struct host_runs runs = host->runs(session->host, session->units[i].program);
-        session->units[i].skipped = runs.skipped;
-        session->units[i].missed = runs.missed;
+    for (size_t i = 0; i < session->units.count; i++) {
+        const struct host_runs runs = host->runs(session->host, session->units.items[i].program);
+        session->units.items[i].skipped = runs.skipped;
+        session->units.items[i].missed = runs.missed;
     }
 }
 
 static void report_skipped(struct session *session)
 {
-    for (size_t i = 0; i < session->unit_count && !session->options.no_warnings; i++) {
-        const struct session_unit *unit = &session->units[i];
+    for (size_t i = 0; i < session->units.count && !session->options.no_warnings; i++) {
+        const struct session_unit *unit = &session->units.items[i];
         const char *name = unit->variant->sites[0].name;
         if (unit->skipped)
             report_lost(session, unit->skipped, name, "the CPU was running a BPF program already", "nested");
@@ -162,23 +174,23 @@ static void report_skipped(struct session *session)
 void runtime_errors_report(struct session *session, bool last)
 {
     const struct image_control *control = session->host->operations->control(session->host);
-    if (!control || !session->runtime_errors)
+    if (!control || !session->runtime_errors->reported)
         return;
     uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
-    bool due = last || now - session->runtime_error_time >= TELL_INTERVAL_NS;
+    bool due = last || now - session->runtime_errors->time >= TELL_INTERVAL_NS;
     for (size_t i = 0; i < session->image.runtime_error_count; i++) {
         const struct runtime_error *runtime_error = &session->image.runtime_errors[i];
-        struct runtime_error_state *state = &session->runtime_errors[i];
+        uint64_t *reported = &session->runtime_errors->reported[i];
         uint64_t value = __atomic_load_n(&control->runtime_errors[i], __ATOMIC_RELAXED);
-        if (value == state->reported || (!due && state->reported))
+        if (value == *reported || (!due && *reported))
             continue;
         if (!session->options.no_warnings &&
             (texts[runtime_error->kind].when == ALWAYS || session->options.warns))
-            report(session, runtime_error, value - state->reported);
-        state->reported = value;
+            report(session, runtime_error, value - *reported);
+        *reported = value;
     }
     if (due)
-        session->runtime_error_time = now;
+        session->runtime_errors->time = now;
     if (last)
         report_skipped(session);
 }

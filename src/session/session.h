@@ -2,11 +2,17 @@
 /* One running trace: compile, load, attach, poll, act, leave. On any host, with any builtins and probe kinds:
  * both are handed in as tables.
  *
+ *   session.c         opens the parts, and closes them
  *   settings.c        what the environment and config = { } say
  *   import.c          files that the script imports
  *   compile.c         text → tree → variants → typed tree → image
  *   definitions.c     C headers; names from outside the script
- *   run.c             load, begin, attach, the loop, end
+ *   enum_maps.c       maps of names that spoor fills
+ *   divide.c          programs that the verifier gave up, compiled once more
+ *   run.c             the steps of the beginning, the loop, the steps of the end
+ *   attach.c          load and attach
+ *   records.c         records to the handlers of builtins
+ *   maps.c            maps at the end
  *   special.c         runs the programs of begin, end, self, iter and interval probes
  *   interrupt.c       signals that ask for the end, which then comes soon
  *   output.c          where the output goes: files, pipes, readers that pause
@@ -14,7 +20,7 @@
  *   runtime_errors.c  what went wrong inside programs, reported when it grows
  *   pump.c            goes on reading while handlers of events are slow
  *   names.c           names for the numbers in records: symbols, stacks, users, probes
- *   processes.c       which processes are traced
+ *   target.c          who is traced
  *   grow.c            probes in libraries that are loaded while the trace runs
  *   replay.c          the loop of a script over recordings, on the user-space host
  *   live_replay.c     recordings and the kernel in one script

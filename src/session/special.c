@@ -13,18 +13,32 @@
 
 enum { LOOK_NS = 1000000 /* between looks at what the programs print */ };
 
+struct special {
+    pthread_t thread; /* runs the blocks of begin, end and such probes */
+    bool has_thread;
+    enum probe_time time;
+    int error;        /* of the first block that could not be run; 0: none */
+    size_t unit;      /* the unit of that block */
+    bool walk_failed; /* the kernel ended an iterator early */
+};
+
+void special_open(struct session *session)
+{
+    session->special = arena_new(&session->arena, struct special);
+}
+
 static void *special_thread(void *state)
 {
     struct session *session = state;
-    enum probe_time time = session->special_time;
+    enum probe_time time = session->special->time;
     if (time == PROBE_ITERATE && kernel_walk(session->kernel))
-        session->walk_failed = true;
-    for (size_t i = 0; i < session->unit_count; i++)
-        if (session->units[i].variant->kind->time == time && time != PROBE_ITERATE) {
-            int error = session->host->operations->run(session->host, session->units[i].program);
-            if (error && !session->special_error) {
-                session->special_error = error;
-                session->special_unit = i;
+        session->special->walk_failed = true;
+    for (size_t i = 0; i < session->units.count; i++)
+        if (session->units.items[i].variant->kind->time == time && time != PROBE_ITERATE) {
+            int error = session->host->operations->run(session->host, session->units.items[i].program);
+            if (error && !session->special->error) {
+                session->special->error = error;
+                session->special->unit = i;
             }
         }
     return NULL;
@@ -32,7 +46,7 @@ static void *special_thread(void *state)
 
 static void report_refusal(struct session *session, size_t unit, int error)
 {
-    const struct probe_site *site = &session->units[unit].variant->sites[0];
+    const struct probe_site *site = &session->units.items[unit].variant->sites[0];
     diagnose_error(&session->diagnostics, site->span, "The kernel could not run this block: %s",
                    kernel_error(error));
 }
@@ -40,9 +54,12 @@ static void report_refusal(struct session *session, size_t unit, int error)
 /* Reports what the thread could not do: the diagnostics belong to this one. */
 static void report_special(struct session *session)
 {
-    if (session->special_error)
-        report_refusal(session, session->special_unit, session->special_error);
-    session->special_error = 0;
+    if (session->special->error)
+        report_refusal(session, session->special->unit, session->special->error);
+    session->special->error = 0;
+    if (session->special->walk_failed)
+        session_report(session, "WARNING: the walk over the kernel's objects ended early\n");
+    session->special->walk_failed = false;
 }
 
 void special_stop(struct session *session)
@@ -50,6 +67,15 @@ void special_stop(struct session *session)
     struct image_control *control = session->host->operations->control(session->host);
     if (control)
         __atomic_store_n(&control->stop, 1, __ATOMIC_SEQ_CST);
+}
+
+void special_join(struct session *session)
+{
+    if (!session->special->has_thread)
+        return;
+    special_stop(session);
+    pthread_join(session->special->thread, NULL);
+    session->special->has_thread = false;
 }
 
 int special_start_timers(struct session *session)
@@ -67,8 +93,8 @@ void special_look_at_timers(struct session *session)
 {
     size_t program;
     int error = session->kernel ? kernel_timers_failed(session->kernel, &program) : 0;
-    for (size_t i = 0; error && i < session->unit_count; i++)
-        if (session->units[i].program == program && !session->is_over) {
+    for (size_t i = 0; error && i < session->units.count; i++)
+        if (session->units.items[i].program == program && !session->is_over) {
             report_refusal(session, i, error);
             session->is_over = true;
         }
@@ -78,33 +104,33 @@ void special_look_at_timers(struct session *session)
  * ring. Without a thread they run all the same. */
 void special_run(struct session *session, enum probe_time time)
 {
-    if (session->vm) {
+    if (replay_runs_programs(session)) {
         replay_run_special(session, time);
         return;
     }
-    session->special_time = time;
+    session->special->time = time;
     bool any = false;
-    for (size_t i = 0; i < session->unit_count; i++)
-        any |= session->units[i].variant->kind->time == time;
+    for (size_t i = 0; i < session->units.count; i++)
+        any |= session->units.items[i].variant->kind->time == time;
     if (!any)
         return;
-    if (thread_start(&session->special_thread, special_thread, session)) {
+    if (thread_start(&session->special->thread, special_thread, session)) {
         special_thread(session);
         report_special(session);
         return;
     }
-    session->has_special_thread = true;
+    session->special->has_thread = true;
     for (;;) {
         /* The time of day may be set, also backwards. */
         const struct timespec until = timespec_of(clock_ns(CLOCK_MONOTONIC) + LOOK_NS);
-        if (pthread_clockjoin_np(session->special_thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
-            session->has_special_thread = false;
+        if (pthread_clockjoin_np(session->special->thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
+            session->special->has_thread = false;
             report_special(session);
             return;
         }
         session_consume(session, false);
         if (time == PROBE_ITERATE &&
-            (session_interrupted(session) || session->handler.exit_requested || session->broken_output))
+            (session_interrupted(session) || session->handler.exit_requested || output_is_broken(session)))
             special_stop(session);
     }
 }

@@ -266,16 +266,16 @@ int unwind_begin(struct session *session)
     bool any = false;
     for (size_t i = 0; i < options->pid_count; i++)
         look_at(session, options->pids[i]);
-    for (size_t i = 0; i < session->unit_count && !options->pid_count; i++)
-        if (session->units[i].variant->context.program_path) {
-            add_path(session, session->units[i].variant->context.program_path);
+    for (size_t i = 0; i < session->units.count && !options->pid_count; i++)
+        if (session->units.items[i].variant->context.program_path) {
+            add_path(session, session->units.items[i].variant->context.program_path);
             any = true;
         }
     if (any && !options->command)
         proc_each(look_if_probed, session);
-    for (size_t i = 0; i < session->unit_count && any; i++)
-        if (session->units[i].variant->context.program_path)
-            needed_each(session->units[i].variant->context.program_path, add_path, session);
+    for (size_t i = 0; i < session->units.count && any; i++)
+        if (session->units.items[i].variant->context.program_path)
+            needed_each(session->units.items[i].variant->context.program_path, add_path, session);
     if (options->command)
         add_command(session);
     return 0;
@@ -409,5 +409,5 @@ const struct unwind_offsets *unwind_find_offsets(struct session *session)
         {"struct inode", "i_sb", &at->inode_super},
         {"struct super_block", "s_dev", &at->super_device},
     };
-    return processes_offsets(session, members, sizeof members / sizeof *members) ? at : NULL;
+    return session_member_offsets(session, members, sizeof members / sizeof *members) ? at : NULL;
 }

@@ -20,6 +20,22 @@
 #include "sym/process/cgroup.h"
 #include "sym/process/proc.h"
 
+struct target_processes {
+    int *fds; /* pidfds of -p */
+    size_t count;
+    uint64_t ends;  /* the count of ended processes in the control page when it was read last */
+    bool all_ended; /* the set of processes is empty */
+    /* The processes in the set: target_refresh(). */
+    pid_t *members;
+    size_t member_count, member_room;
+};
+
+void target_open(struct session *session)
+{
+    session->target.processes = arena_new(&session->arena, struct target_processes);
+    session->target.child = (struct child){.pidfd = -1, .go = -1, .failed = -1};
+}
+
 static int report_process(struct session *session, pid_t pid, int error)
 {
     if (error == -ESRCH || error == -EINVAL)
@@ -32,12 +48,12 @@ static int report_process(struct session *session, pid_t pid, int error)
 static int open_processes(struct session *session)
 {
     const struct session_options *options = &session->options;
-    session->process_fds = arena_array(&session->arena, options->pid_count + 1, sizeof(int));
+    session->target.processes->fds = arena_array(&session->arena, options->pid_count + 1, sizeof(int));
     for (size_t i = 0; i < options->pid_count; i++) {
         int fd = (int)syscall(SYS_pidfd_open, options->pids[i], 0);
         if (fd < 0)
             return report_process(session, options->pids[i], -errno);
-        session->process_fds[session->process_count++] = fd;
+        session->target.processes->fds[session->target.processes->count++] = fd;
     }
     return 0;
 }
@@ -117,7 +133,7 @@ static int choose_group(struct session *session)
 {
     struct cgroup_choice choice;
     struct views views = {.session = session};
-    if (!session->features.cgroup_ancestor) {
+    if (!session->environment.features.cgroup_ancestor) {
         diagnose_error(&session->diagnostics, (struct span){0},
                        "--cgroup: programs in this kernel cannot tell in which control groups a task is");
         diagnose_hint(&session->diagnostics, "a predicate can compare one: /cgroup == cgroupid(\"%s\")/",
@@ -127,9 +143,9 @@ static int choose_group(struct session *session)
     int error = cgroup_choose(session->options.cgroup, &choice);
     if (error)
         return explain_group(session, session->options.cgroup, error);
-    session->filter.cgroup = choice.number;
-    session->filter.cgroup_level = choice.level;
-    session->filter.cgroup_levels = choice.levels;
+    session->target.filter.cgroup = choice.number;
+    session->target.filter.cgroup_level = choice.level;
+    session->target.filter.cgroup_levels = choice.levels;
     if (!session->options.pid_count) {
         cgroup_each_process(text_string(&choice.path), add_view, &views);
         pid_t *pids = arena_array(&session->arena, views.count + 1, sizeof *pids);
@@ -157,7 +173,7 @@ static bool offset_of(struct btf_file *btf, const char *type_name, const char *m
     return true;
 }
 
-bool processes_offsets(struct session *session, const struct session_member *members, size_t count)
+bool session_member_offsets(struct session *session, const struct session_member *members, size_t count)
 {
     struct btf_file *btf = probe_btf(&session->environment);
     for (size_t i = 0; i < count; i++)
@@ -181,13 +197,13 @@ static const struct task_offsets *find_offsets(struct session *session)
         {"struct upid", "nr", &at->upid_number},
         {"struct upid", "ns", &at->upid_namespace},
     };
-    return processes_offsets(session, members, sizeof members / sizeof *members) ? at : NULL;
+    return session_member_offsets(session, members, sizeof members / sizeof *members) ? at : NULL;
 }
 
-int processes_choose(struct session *session)
+int target_choose(struct session *session)
 {
     const struct session_options *options = &session->options;
-    struct process_filter *filter = &session->filter;
+    struct process_filter *filter = &session->target.filter;
     bool asks_kernel = session->kernel != NULL;
     filter->pid = options->pid_count == 1 ? (uint32_t)options->pids[0] : 0;
     filter->follows = options->follows;
@@ -215,6 +231,27 @@ int processes_choose(struct session *session)
         error = -ENOTSUP;
     }
     return error;
+}
+
+bool target_maps_files(const struct session *session)
+{
+    const struct session_options *options = &session->options;
+    return options->pid_count || (options->command && options->follows);
+}
+
+void target_each(struct session *session, void (*visit)(struct session *session, pid_t pid))
+{
+    if (session->target.child.pid)
+        visit(session, session->target.child.pid);
+    for (size_t i = 0; i < session->options.pid_count; i++)
+        visit(session, session->options.pids[i]);
+}
+
+void target_descriptors(const struct session *session, int *process, int *child)
+{
+    const struct target *target = &session->target;
+    *process = target->filter.has_set || !target->processes->count ? -1 : target->processes->fds[0];
+    *child = target->filter.has_set ? -1 : target->child.pidfd;
 }
 
 /* ---- while the trace runs ---- */
@@ -257,35 +294,9 @@ static int add_child(void *state, pid_t pid)
     return family->error = put(family->session, pid);
 }
 
-int processes_begin(struct session *session)
+static int attach_set_program(struct session *session, enum pid_set_program_kind kind)
 {
-    const struct session_options *options = &session->options;
-    if (session->pid_set_programs[PID_SET_LOCATE].is_needed) {
-        int error =
-            session->host->operations->run(session->host, session->pid_set_programs[PID_SET_LOCATE].program);
-        if (error)
-            return error;
-    }
-    if (!session->filter.has_set)
-        return 0;
-    int error = processes_attach(session, PID_SET_FORK);
-    for (size_t i = 0; !error && i < options->pid_count; i++)
-        error = put(session, options->pids[i]);
-    if (!error && session->child.pid)
-        error = put(session, session->child.pid);
-    struct family family = {.session = session, .grew = true};
-    /* What they had started before. A child may come before its parent: until none is found any more. */
-    while (!error && options->follows && family.grew) {
-        family.grew = false;
-        proc_each(add_child, &family);
-        error = family.error;
-    }
-    return error;
-}
-
-int processes_attach(struct session *session, enum pid_set_program_kind kind)
-{
-    const struct pid_set_program *pid_set_body = &session->pid_set_programs[kind];
+    const struct pid_set_program *pid_set_body = &session->target.programs[kind];
     struct attach_request request = {
         .program = pid_set_body->program,
         .name = pid_set_body->event,
@@ -294,6 +305,34 @@ int processes_attach(struct session *session, enum pid_set_program_kind kind)
     return pid_set_body->is_needed && pid_set_body->event
                ? kernel_attach_raw_tracepoint(session->kernel, &request, pid_set_body->event)
                : 0;
+}
+
+int target_begin(struct session *session)
+{
+    const struct session_options *options = &session->options;
+    if (session->target.child.pid && !options->pid_count)
+        session->environment.pid = session->target.child.pid;
+    if (session->target.programs[PID_SET_LOCATE].is_needed) {
+        int error =
+            session->host->operations->run(session->host, session->target.programs[PID_SET_LOCATE].program);
+        if (error)
+            return error;
+    }
+    if (!session->target.filter.has_set)
+        return 0;
+    int error = attach_set_program(session, PID_SET_FORK);
+    for (size_t i = 0; !error && i < options->pid_count; i++)
+        error = put(session, options->pids[i]);
+    if (!error && session->target.child.pid)
+        error = put(session, session->target.child.pid);
+    struct family family = {.session = session, .grew = true};
+    /* What they had started before. A child may come before its parent: until none is found any more. */
+    while (!error && options->follows && family.grew) {
+        family.grew = false;
+        proc_each(add_child, &family);
+        error = family.error;
+    }
+    return error;
 }
 
 static int drop_if_ended(void *state, const uint8_t *key, const uint8_t *value)
@@ -321,13 +360,13 @@ static void look_at_all(struct session *session)
 {
     const struct host_operations *host = session->host->operations;
     size_t map = (size_t)session->image.processes;
-    session->processes_over = host->map_each(session->host, map, any, NULL) == 0;
+    session->target.processes->all_ended = host->map_each(session->host, map, any, NULL) == 0;
 }
 
-int processes_attached(struct session *session)
+int target_attached(struct session *session)
 {
-    int error = session->filter.has_set ? processes_attach(session, PID_SET_EXIT) : 0;
-    if (!error && session->filter.has_set) {
+    int error = session->target.filter.has_set ? attach_set_program(session, PID_SET_EXIT) : 0;
+    if (!error && session->target.filter.has_set) {
         session->host->operations->map_each(session->host, (size_t)session->image.processes, drop_if_ended,
                                             session);
         look_at_all(session);
@@ -335,22 +374,45 @@ int processes_attached(struct session *session)
     return error;
 }
 
-bool processes_ended(struct session *session)
+static int add_member(void *state, const uint8_t *key, const uint8_t *value)
 {
-    const struct image_control *control = session->host->operations->control(session->host);
-    if (!session->filter.has_set || !control)
-        return false;
-    uint64_t ends = __atomic_load_n(&control->process_ends, __ATOMIC_ACQUIRE);
-    if (ends != session->process_ends) {
-        session->process_ends = ends;
-        look_at_all(session);
-    }
-    return session->processes_over;
+    struct session *session = state;
+    struct target_processes *processes = session->target.processes;
+    uint64_t pid;
+    (void)value;
+    memcpy(&pid, key, sizeof pid);
+    *arena_push(&session->arena, processes->members, processes->member_count, processes->member_room) =
+        (pid_t)pid;
+    return 0;
 }
 
-void processes_close(struct session *session)
+void target_refresh(struct session *session)
 {
-    for (size_t i = 0; i < session->process_count; i++)
-        close(session->process_fds[i]);
-    session->process_count = 0;
+    struct target_processes *processes = session->target.processes;
+    if (!session->target.filter.has_set)
+        return;
+    processes->member_count = 0;
+    session->host->operations->map_each(session->host, (size_t)session->image.processes, add_member, session);
+    session->environment.processes = processes->members;
+    session->environment.process_count = processes->member_count;
+}
+
+bool target_has_ended(struct session *session)
+{
+    const struct image_control *control = session->host->operations->control(session->host);
+    if (!session->target.filter.has_set || !control)
+        return false;
+    uint64_t ends = __atomic_load_n(&control->process_ends, __ATOMIC_ACQUIRE);
+    if (ends != session->target.processes->ends) {
+        session->target.processes->ends = ends;
+        look_at_all(session);
+    }
+    return session->target.processes->all_ended;
+}
+
+void target_close(struct session *session)
+{
+    struct target_processes *processes = session->target.processes;
+    for (size_t i = 0; processes && i < processes->count; i++)
+        close(processes->fds[i]);
 }

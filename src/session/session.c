@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opens and closes a session with its parts, and answers those outside of this folder who ask for something in it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "session/compiler.h"
+#include "session/state.h"
+#include "sym/demangle.h"
+#include "sym/elf/debug_file.h"
+#include "sym/tables.h"
+
+/* Opening a part takes memory of the arena and nothing else. Closing is in the order of this table: threads end before
+ * what they use is closed. */
+static const struct {
+    void (*open)(struct session *session);
+    void (*close)(struct session *session);
+} parts[] = {
+    {target_open, child_end},
+    {NULL, pump_stop},
+    {names_open, names_close},
+    {compiler_open, compiler_close},
+    {NULL, live_replay_close},
+    {replay_run_open, replay_run_close},
+    {grow_open, grow_close},
+    {NULL, unwind_close},
+    {special_open, NULL},
+    {runtime_errors_open, NULL},
+    {records_open, records_close},
+    {interrupt_open, interrupt_close},
+    {session_output_open, session_output_close},
+    {NULL, target_close},
+};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+static int open_parts(void *state)
+{
+    for (size_t i = 0; i < PARTS; i++)
+        if (parts[i].open)
+            parts[i].open(state);
+    return 0;
+}
+
+int session_open(const struct session_options *options, struct session **out)
+{
+    struct session *session = calloc(1, sizeof *session);
+    if (!session)
+        return -ENOMEM;
+    session->options = *options;
+    settings_defaults(&session->options.settings);
+    debug_file_directories(options->debug_directories);
+    session->diagnostics.arena = &session->arena;
+    session->image.control = session->image.events = session->image.stacks = -1;
+    int error = session_guarded(session, open_parts, session);
+    if (error) {
+        arena_free(&session->arena);
+        free(session);
+        return error;
+    }
+    *out = session;
+    return 0;
+}
+
+void session_close(struct session *session)
+{
+    if (!session)
+        return;
+    for (size_t i = 0; i < PARTS; i++)
+        if (parts[i].close)
+            parts[i].close(session);
+    probe_environment_close(&session->environment);
+    if (session->host)
+        session->host->operations->close(session->host);
+    text_free(&session->out);
+    arena_free(&session->arena);
+    free(session);
+    tables_end();
+    demangle_end();
+}
+
+int session_guarded(struct session *session, int (*call)(void *), void *state)
+{
+    jmp_buf out_of_memory, *before = session->arena.out_of_memory;
+    int answer = arena_guard(&session->arena, out_of_memory) ? -ENOMEM : call(state);
+    session->arena.out_of_memory = before;
+    return answer;
+}
+
+const struct diagnostics *session_diagnostics(const struct session *session)
+{
+    return &session->diagnostics;
+}
+
+int session_descriptor(const struct session *session)
+{
+    return session->host ? session->host->operations->descriptor(session->host) : -1;
+}
+
+struct host *session_host(const struct session *session)
+{
+    return session->host;
+}
+
+const struct image *session_image(const struct session *session)
+{
+    return &session->image;
+}
+
+int session_probes(struct session *session, probe_visitor *visit, void *state)
+{
+    for (size_t i = 0; i < session->units.count; i++)
+        for (size_t k = 0; k < session->units.items[i].variant->count; k++)
+            visit(state, session->units.items[i].variant->sites[k].name, NULL);
+    return 0;
+}
