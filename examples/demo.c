@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A small shop that never closes, to be looked at with demo.bt: three clerks (threads) take orders, look
- * prices up, and write receipts into a file. It has two USDT probes:
+/* A small shop that never closes, to be watched with demo.bt: three clerks (threads) take orders, look up prices,
+ * and write receipts into a file. It has two USDT probes:
  *   shop:order     an order came in; declared with the names of its arguments
  *   shop:receipt   a receipt was written: item, bytes; in one line where it happens
  *
- * Usage: demo [SECONDS]; runs until it is stopped if none are given. */
+ * Usage: demo [SECONDS]; without SECONDS it runs until it is stopped. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -23,8 +23,8 @@ enum { CLERKS = 3, PAUSE_US = 2000 };
 static const char *const customers[] = {"ada", "brian", "dennis", "grace", "ken", "margaret"};
 static const struct item {
     const char *name;
-    int price;   /* in cents */
-    int shelves; /* to walk past before it is found */
+    int price;   /* price in cents */
+    int shelves; /* shelves to walk past before the item is found */
 } items[] = {{"nails", 5, 1}, {"rope", 900, 4}, {"lamp", 2500, 16}, {"anvil", 12900, 64}};
 
 struct clerk {
@@ -32,7 +32,7 @@ struct clerk {
     int book; /* descriptor of the receipts */
 };
 
-/* Slow for what lies far back: this is what the script times. */
+/* Slow for items that lie far back: this is what the script times. */
 __attribute__((noinline)) int shop_find_price(const struct item *item)
 {
     volatile unsigned walked = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that watches itself: a script counts and times its function work() by uprobes, and says in a map
- * how often each size was asked for. Twice a second the program reads the maps as values and prints them.
+/* A program that watches itself: a script counts and times its function work() by uprobes, and counts in a map how
+ * often each size was asked for. Twice a second the program reads the maps as values and prints them.
  *
  *   watch [ROUNDS]     as root */
 #include <inttypes.h>

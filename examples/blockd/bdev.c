@@ -26,7 +26,7 @@ static void io_complete(struct bdev_io *io, int status)
     io->done(io, status);
 }
 
-/* One slice. Is there more to do? */
+/* Does one slice of an I/O. Returns whether there is more to do. */
 static bool io_advance(struct bdev *bdev, struct bdev_io *io, int *status)
 {
     const uint32_t left = io->length - io->position, length = left < SLICE ? left : SLICE;

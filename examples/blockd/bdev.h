@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Block devices: the lower layer. Whoever submits an I/O hears of it when it is done, in the same thread, and
- * never before bdev_submit has returned. A device is a table of functions; see device.c for those that
- * there are. */
+/* Block devices: the lower layer. The submitter of an I/O is called back when it is done, in the same thread, and
+ * never before bdev_submit has returned. A device is a table of functions; the kinds of devices are in device.c. */
 #ifndef BLOCKD_BDEV_H
 #define BLOCKD_BDEV_H
 
@@ -19,7 +18,7 @@ struct bdev_io {
     uint64_t offset; /* in bytes; within the device */
     uint32_t length;
     void *data;       /* read, write: `length` bytes */
-    const void *from; /* what it is done for; told to the recorder */
+    const void *from; /* the request that it is done for, for the recorder */
     void (*done)(struct bdev_io *io, int status);
 
     /* Private. */
@@ -33,7 +32,7 @@ struct bdev_kind {
     const char *name;
     int (*open)(struct bdev *bdev); /* 0 or -errno */
     void (*close)(struct bdev *bdev);
-    /* Does a part of the I/O: `length` bytes at `offset`, from or to `data`. 0 or -errno. */
+    /* Does a part of the I/O: `length` bytes at `offset`, from or to `data`. Returns 0 or -errno. */
     int (*execute)(struct bdev *bdev, const struct bdev_io *io, uint64_t offset, uint32_t length, void *data);
 };
 
@@ -42,7 +41,7 @@ struct bdev {
     const struct bdev_kind *kind;
     uint64_t size; /* in bytes */
     uint32_t owner;
-    void *memory; /* the kind's own: also a descriptor */
+    void *memory; /* used by the kind: memory or a descriptor */
     struct io_device device;
     thread_fn closed;
     void *closed_context;
@@ -51,13 +50,14 @@ struct bdev {
 extern const struct bdev_kind *const bdev_kinds[]; /* ends with NULL */
 const struct bdev_kind *bdev_find_kind(const char *name);
 
-/* 0 or -errno. */
+/* Makes and opens a device. Returns 0 or -errno. */
 int bdev_open(struct bdev **bdev, const struct bdev_kind *kind, const char *name, uint64_t size,
               struct thread_set *set);
-/* Calls closed(context) in this thread when no thread has a channel of it any more. */
+/* Closes and frees the device once no thread has a channel of it any more; then calls closed(context) in this
+ * thread. */
 void bdev_close(struct bdev *bdev, thread_fn closed, void *context);
 
-/* channel: get_io_channel(&bdev->device). */
+/* Starts an I/O; `channel` comes from get_io_channel(&bdev->device). */
 void bdev_submit(struct io_channel *channel, struct bdev_io *io);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the recorder is told about block I/O. `ctx` is what an I/O is done for; the layer above says what that
- * is. */
+/* Tracepoints of block I/O for the recorder. `ctx` is what an I/O is done for; the layer above says what that is. */
 #ifndef BLOCKD_BDEV_TRACE_H
 #define BLOCKD_BDEV_TRACE_H
 

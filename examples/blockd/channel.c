@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A channel is touched by its own thread alone. What threads share about a device is one word of bits, under
- * a lock that is held for some instructions: nobody waits for another's work. */
+/* A channel is used by its own thread alone. What threads share about a device is one word of bits, under a lock
+ * that is held for a few instructions: no thread waits for another's work. */
 #include "channel.h"
 
 #include <stdlib.h>
@@ -90,13 +90,13 @@ struct io_channel *get_io_channel(struct io_device *device)
     return channel;
 }
 
-/* A turn later: the channel's last user may still be at work when it lets go. */
+/* Destroys a channel a turn after its last reference was put: its last user may still be at work at that moment. */
 static void destroy_channel(void *context)
 {
     struct io_channel *channel = context;
     struct io_device *device = channel->device;
     channel->leaving = false;
-    if (channel->references > 0) /* somebody has got it again */
+    if (channel->references > 0) /* it is in use again */
         return;
     struct io_channel **link = thread_channels(thread_current());
     while (*link != channel)
@@ -138,7 +138,7 @@ static void call_completion(void *context)
     free(iter);
 }
 
-/* To the next thread that has a channel, from index `from` on. */
+/* Goes to the next thread that has a channel, from index `from` on. */
 static void walk(struct io_channel_iter *iter, unsigned from)
 {
     struct io_device *device = iter->device;
@@ -162,7 +162,7 @@ static void call_channel(void *context)
     iter->channel = own_channel(iter->device);
     if (iter->channel)
         iter->fn(iter);
-    else /* gone since */
+    else /* the channel has been destroyed meanwhile */
         walk(iter, iter->at + 1);
 }
 

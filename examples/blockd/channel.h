@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a device keeps on each thread that uses it: its channel there. A device is anything that many threads
- * use: a block device, the target with its poll groups. Whoever needs something done to a device on every
- * thread sends a function round its channels. */
+/* A channel is what a device keeps on each thread that uses it. A device is anything that many threads use: a block
+ * device, the target with its poll groups. To do something to a device on every thread, a function is sent to each
+ * of its channels. */
 #ifndef BLOCKD_CHANNEL_H
 #define BLOCKD_CHANNEL_H
 
@@ -17,7 +17,7 @@ struct io_channel_iter;
 struct io_device {
     const char *name;
     struct thread_set *set;
-    uint64_t context_size;                     /* of what a channel holds for the device */
+    uint64_t context_size;                     /* size of what a channel holds for the device */
     int (*create)(void *owner, void *context); /* 0 or -errno */
     void (*destroy)(void *owner, void *context);
     void *owner;
@@ -38,7 +38,8 @@ void io_device_register(struct io_device *device);
 /* Calls done(device->owner) in the calling thread when the last channel is gone. */
 void io_device_unregister(struct io_device *device, thread_fn done);
 
-/* The calling thread's channel: made at the first call; one put for each get. NULL: it could not be made. */
+/* Returns the calling thread's channel, which is made at the first call; each get needs one put. NULL: it could not
+ * be made. */
 struct io_channel *get_io_channel(struct io_device *device);
 void put_io_channel(struct io_channel *channel);
 void *io_channel_context(struct io_channel *channel);

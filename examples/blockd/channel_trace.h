@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the recorder is told about channels. */
+/* Tracepoints of channels for the recorder. */
 #ifndef BLOCKD_CHANNEL_TRACE_H
 #define BLOCKD_CHANNEL_TRACE_H
 

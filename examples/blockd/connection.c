@@ -33,7 +33,7 @@ enum {
     PARTS = 64,
 };
 
-/* ---- what is to be seen to ---- */
+/* ---- work for the end of the turn ---- */
 
 void connection_mark(struct connection *connection)
 {
@@ -115,8 +115,8 @@ void connection_close(struct connection *connection)
     close(fd);
     SPOOR_RECORD(TCP_QP_DISCONNECT, connection->owner, connection);
 
-    /* Those at work come back from the device. One more is counted, that the last of the others does not free
-     * the connection yet. */
+    /* Requests at work return from the device later. One more is counted, so that releasing the last of the others
+     * does not free the connection yet. */
     connection->requests++;
     if (connection->receiving)
         request_abandon(connection->receiving);
@@ -159,8 +159,8 @@ void connection_refuse(struct connection *connection, const char *why)
     connection_finish(connection);
 }
 
-/* A closing connection ends when everything was answered. The client may still be sending: its data is read
- * and dropped for a while, or the last answer would be lost on its way. */
+/* Ends a closing connection when everything was answered. The client may still be sending: its data is read and
+ * dropped for a while, or the last answer would be lost on its way. */
 static void settle(struct connection *connection)
 {
     if (connection->closed || connection->phase != PHASE_CLOSING || connection->requests > 0 ||
@@ -175,7 +175,7 @@ static void settle(struct connection *connection)
     }
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
 static enum step step(struct connection *connection)
 {
@@ -245,9 +245,10 @@ static void receive(struct connection *connection)
     }
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
-/* Returns false when the socket takes no more. */
+/* Judges the result of a call that sends. Returns false when the socket takes no more; after other errors the
+ * connection is closed. */
 static bool sent(struct connection *connection, ssize_t *count)
 {
     if (*count >= 0)
@@ -339,7 +340,7 @@ static int poll_group_poll(void *context)
     struct poll_group *group = context;
     struct connection *connection;
     while ((connection = TAILQ_FIRST(&group->dirty))) {
-        flush(connection); /* what is released meanwhile finds it marked already */
+        flush(connection); /* a request that is released meanwhile finds the connection marked already */
         if (connection->closed)
             continue;
         TAILQ_REMOVE(&group->dirty, connection, dirty_link);
@@ -401,7 +402,7 @@ static void connection_begin(void *context)
     TAILQ_INSERT_TAIL(&connection->group->connections, connection, link);
     SPOOR_RECORD(TCP_QP_CONNECT, connection->owner, connection, connection->peer);
     SPOOR_FIRE(blockd, connected, thread_id(thread_current()), connection->peer);
-    /* Has no meaning, and fails, on a unix socket. */
+    /* On a unix socket this has no meaning and fails. */
     setsockopt(connection->source.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     connection->interest = EPOLLIN;
     connection_set_deadline(connection, HANDSHAKE_MILLISECONDS);
@@ -416,7 +417,7 @@ void connection_start(struct thread *thread, struct io_device *groups, int fd, c
 {
     struct connection *connection = memory_get(sizeof *connection);
     connection->source.fd = fd;
-    connection->source.context = groups; /* until it begins */
+    connection->source.context = groups; /* until the connection begins */
     connection->count = count;
     snprintf(connection->peer, sizeof connection->peer, "%s", peer);
     thread_send_msg(thread, connection_begin, connection);

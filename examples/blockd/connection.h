@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections, and the poll group: all that one thread has of the server. A connection belongs to its thread
- * from connection_start on. It takes bytes apart by steps: handshake.c and request.c know what they mean. */
+/* Connections, and the poll group: everything that one thread has of the server. A connection belongs to its thread
+ * from connection_start on. It splits its input into steps, whose meaning is in handshake.c and request.c. */
 #ifndef BLOCKD_CONNECTION_H
 #define BLOCKD_CONNECTION_H
 
@@ -16,12 +16,12 @@ enum connection_phase {
     PHASE_FLAGS,        /* the client's flags are awaited */
     PHASE_OPTIONS,      /* the handshake's options */
     PHASE_TRANSMISSION, /* requests */
-    PHASE_CLOSING,      /* answers are sent, then the connection ends; what comes is dropped */
+    PHASE_CLOSING,      /* answers are sent, then the connection ends; further input is dropped */
 };
 
 struct connection {
     struct source source;
-    struct io_channel *channel; /* of the poll groups */
+    struct io_channel *channel; /* the thread's channel of the poll groups */
     struct poll_group *group;
     struct group_export *export;
     enum connection_phase phase;
@@ -30,12 +30,12 @@ struct connection {
     bool blocked; /* nothing is read until answers were sent */
     uint32_t owner, interest;
     uint64_t deadline;       /* in milliseconds; 0: none */
-    _Atomic unsigned *count; /* of all connections */
+    _Atomic unsigned *count; /* count of all connections */
     char peer[64];
 
     unsigned input_begin, input_end;
     uint8_t input[16384];
-    struct request *receiving; /* its data is coming */
+    struct request *receiving; /* the request whose data is being received */
 
     /* Answers to options. */
     uint8_t *answer;
@@ -53,30 +53,30 @@ TAILQ_HEAD(connection_list, connection);
 struct poll_group {
     TAILQ_HEAD(, group_export) exports;
     struct connection_list connections;
-    struct connection_list dirty; /* with something to send, or to go on with */
+    struct connection_list dirty; /* connections with something to send, or to go on with */
     struct poller *poller;
     unsigned deadlines; /* connections that have one */
-    uint64_t looked;    /* when they were looked at last */
+    uint64_t looked;    /* when the deadlines were last checked */
 };
 
-/* The poll groups are the channels of a device with these. */
+/* Create and destroy poll groups, which are the channels of a device with these functions. */
 int poll_group_create(void *owner, void *context);
 void poll_group_destroy(void *owner, void *context);
 void poll_group_close_connections(struct poll_group *group);
 
-/* Of an accepted socket; `groups` is the device above. The rest happens in thread. `count` goes down when it
- * is gone. */
+/* Makes a connection of an accepted socket; `groups` is the device above. The rest happens in `thread`. *count is
+ * decremented when the connection has ended. */
 void connection_start(struct thread *thread, struct io_device *groups, int fd, const char *peer,
                       _Atomic unsigned *count);
 
-/* What a step of the protocol has done. */
+/* Result of a step of the protocol. */
 enum step { STEP_AGAIN, STEP_NEEDS_INPUT, STEP_BLOCKED };
 
 static inline unsigned connection_available(const struct connection *connection)
 {
     return connection->input_end - connection->input_begin;
 }
-/* The next bytes, without taking them. */
+/* Returns the next bytes, without taking them. */
 static inline const uint8_t *connection_peek(const struct connection *connection)
 {
     return connection->input + connection->input_begin;
@@ -86,20 +86,20 @@ static inline void connection_take(struct connection *connection, unsigned lengt
     connection->input_begin += length;
 }
 
-/* Answers to options: sent in their order. */
+/* Adds an answer to an option; answers are sent in their order. */
 void connection_answer(struct connection *connection, const void *bytes, size_t length);
 bool connection_answering(const struct connection *connection);
-/* Something is to be sent, or room was made: seen to at the end of the turn. */
+/* Marks that something is to be sent, or that room was made: handled at the end of the turn. */
 void connection_mark(struct connection *connection);
 void connection_set_deadline(struct connection *connection, unsigned milliseconds);
 
-/* The rest is sent, then it ends. */
+/* Ends the connection after the rest is sent. */
 void connection_finish(struct connection *connection);
-/* The same, because the client did wrong. */
+/* Ends the connection in the same way, because the client made a mistake. */
 void connection_refuse(struct connection *connection, const char *why);
-/* It ends here and now. Its memory lasts until its last I/O is done, and until the turn is over. */
+/* Ends the connection at once. Its memory lasts until its last I/O is done, and until the turn is over. */
 void connection_close(struct connection *connection);
-/* One of its requests is gone. */
+/* Called when one of its requests was released. */
 void connection_released(struct connection *connection);
 
 #endif

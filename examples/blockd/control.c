@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One command of a client is under way at a time; until it is answered the client is not read. */
+/* Each client has at most one command under way; until it is answered, the client's input is not read. */
 #define _GNU_SOURCE
 #include "control.h"
 
@@ -26,7 +26,8 @@ struct control {
 };
 
 struct client {
-    struct control *control; /* NULL: it ended while this client's command was under way */
+    /* NULL: the control socket was closed while this client's command was under way */
+    struct control *control;
     struct source source;
     bool busy, closed;
     unsigned length;
@@ -39,7 +40,7 @@ static void client_free(void *context)
     free(context);
 }
 
-/* A client whose command is under way is freed when the answer would be due. */
+/* Closes a client. If its command is under way, it is freed when the answer would be due. */
 static void client_close(struct client *client)
 {
     const int fd = client->source.fd;
@@ -54,7 +55,7 @@ static void client_close(struct client *client)
         thread_send_msg(thread_current(), client_free, client);
 }
 
-/* A client that does not read its answers is given up. */
+/* Sends an answer. A client that does not read its answers is disconnected. */
 __attribute__((format(printf, 2, 3))) static void say(struct client *client, const char *format, ...)
 {
     char text[LINE_BYTES_MAX];
@@ -94,7 +95,7 @@ static void command_done(void *context, int status)
         thread_rewatch(&client->source, client->busy ? 0 : EPOLLIN);
 }
 
-/* The export that a command is about, if something can be done to it now. */
+/* Returns the export that a command names if it can be changed now; else answers with an error and returns NULL. */
 static struct export *named(struct client *client, const char *name)
 {
     struct export *export = target_find_export(client->control->target, name);
@@ -198,7 +199,7 @@ static void client_command(struct client *client, char *line)
 
 /* ---- clients ---- */
 
-/* The complete lines that are there, until a command takes its time. */
+/* Handles the complete lines that are there, until a command takes time. */
 static void client_lines(struct client *client)
 {
     char *end;
@@ -220,7 +221,7 @@ static void client_lines(struct client *client)
 static void client_ready(void *context, uint32_t events)
 {
     struct client *client = context;
-    if (client->busy) { /* it can only have gone */
+    if (client->busy) { /* the event can only mean that the client has gone */
         if (events & (EPOLLHUP | EPOLLERR))
             client_close(client);
         return;
@@ -265,7 +266,7 @@ int control_open(struct control **result, struct target *target, const char *pat
     control->target = target;
     TAILQ_INIT(&control->clients);
     control->listener.source.fd = -1;
-    /* Whoever can write to it can take exports away. */
+    /* Everyone who can write to the socket can remove exports. */
     const mode_t mask = umask(0077);
     int error = listener_open_unix(&control->listener, path);
     umask(mask);
@@ -292,5 +293,6 @@ void control_close(struct control *control)
     while ((client = TAILQ_FIRST(&control->clients)))
         client_close(client);
     listener_close(&control->listener);
-    thread_send_msg(thread_current(), control_free, control); /* its descriptors may still be in this turn */
+    /* this turn's events may still name its descriptors */
+    thread_send_msg(thread_current(), control_free, control);
 }

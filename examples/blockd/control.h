@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The control socket: commands in lines. Each is answered by lines, of which the last is "ok" or begins with
- * "error: ". An answer comes when the change has been made on every thread. */
+/* The control socket: commands in lines. Each is answered by lines, the last of which is "ok" or begins with
+ * "error: ". The answer comes when the change has been made on every thread. */
 #ifndef BLOCKD_CONTROL_H
 #define BLOCKD_CONTROL_H
 

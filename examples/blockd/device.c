@@ -34,7 +34,7 @@ static int null_execute(struct bdev *bdev, const struct bdev_io *io, uint64_t of
 
 static const struct bdev_kind null_kind = {"null", null_open, null_close, null_execute};
 
-/* Pages come into being when they are written. */
+/* Maps the memory; pages are allocated when they are first written. */
 static int memory_open(struct bdev *bdev)
 {
     bdev->memory =
@@ -47,7 +47,7 @@ static void memory_close(struct bdev *bdev)
     munmap(bdev->memory, bdev->size);
 }
 
-/* Whole pages go back to the system, and read as zeroes from then on. */
+/* Returns whole pages to the system; they read as zeroes from then on. */
 static int memory_discard(char *begin, uint32_t length)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Changes of state. The owner sends export_state_change_on_group round; each thread enters the new state,
- * which can take until its last I/O is done, and lets the change go on. */
+/* Changes the state of exports. The owner sends export_state_change_on_group to each thread; the thread enters the
+ * new state, which can take until its last I/O is done, and passes the change on. */
 #include "export.h"
 
 #include <errno.h>
@@ -96,7 +96,7 @@ static struct group_export *group_export_of(struct poll_group *group, const stru
     return NULL;
 }
 
-/* This thread has entered the new state. `at` is NULL where it never had the export. */
+/* Called when this thread has entered the new state. `at` is NULL where the thread never had the export. */
 static void change_finish(struct io_channel_iter *iter, struct group_export *at, int status)
 {
     const struct change *change = io_channel_iter_context(iter);

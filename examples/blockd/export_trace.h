@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A change of an export's state on one thread: for the recorder, and a probe, export:EXPORT_STATE, too. */
+/* The tracepoint of an export's change of state on one thread, for the recorder; it is also a probe,
+ * export:EXPORT_STATE. */
 #ifndef BLOCKD_EXPORT_TRACE_H
 #define BLOCKD_EXPORT_TRACE_H
 

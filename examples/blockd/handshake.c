@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options and their answers. One option is handled at a time, and only when the answers to those before were
- * sent: a client that does not read gets nothing more. */
+/* Handles options and answers them. One option is handled at a time, and only when the earlier answers were sent: a
+ * client that does not read gets nothing more. */
 #include "handshake.h"
 
 #include <endian.h>
@@ -76,7 +76,8 @@ static void begin_transmission(struct connection *connection, struct group_expor
     spoor_owner_describe(connection->owner, description);
 }
 
-/* An unknown name has no other answer than the end: so the protocol wants it. */
+/* Handles the old option that chooses an export. The protocol has no answer for an unknown name but to end the
+ * connection. */
 static void option_export_name(struct connection *connection, uint32_t option, const uint8_t *data,
                                uint32_t length)
 {
@@ -114,7 +115,7 @@ static void option_list(struct connection *connection, uint32_t option, const ui
     }
     TAILQ_FOREACH(export, &connection->group->exports, link)
     {
-        if (export->state == EXPORT_INACTIVE) /* on its way out */
+        if (export->state == EXPORT_INACTIVE) /* the export is being removed */
             continue;
         uint8_t entry[4 + EXPORT_NAME_MAX];
         const uint32_t name_length = (uint32_t)strlen(export->export->name), wire = htobe32(name_length);
@@ -153,7 +154,7 @@ static void info_answer(struct connection *connection, uint32_t option, const st
 
     option_reply(connection, option, NBD_REP_INFO, &general, sizeof general);
     option_reply(connection, option, NBD_REP_INFO, &block, sizeof block);
-    for (unsigned i = 0; i < count; i++) { /* each at most once, however often it is asked for */
+    for (unsigned i = 0; i < count; i++) { /* each is answered at most once, however often it is asked for */
         name |= read16(wanted + 2 * i) == NBD_INFO_NAME;
         description |= read16(wanted + 2 * i) == NBD_INFO_DESCRIPTION;
     }
@@ -206,7 +207,7 @@ static void option_handle(struct connection *connection, uint32_t option, const 
     }
     if (connection->fixed)
         option_error(connection, option, NBD_REP_ERR_UNSUP, "this option is not supported");
-    else /* it would take the answer for something else */
+    else /* the client would take the answer for something else */
         connection_refuse(connection, "it sent an unknown option without speaking the fixed newstyle");
 }
 

@@ -59,7 +59,7 @@ int listener_open_tcp(struct listener *listener, const char *address, unsigned p
     return error;
 }
 
-/* Does the path hold a socket that nobody listens to? */
+/* Returns whether the path holds a socket without a listener. */
 static bool abandoned(const struct sockaddr_un *address)
 {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -5,22 +5,22 @@
 
 #include "thread.h"
 
-/* fd: a new client's socket, not blocking. peer: how to call it. */
+/* Called for a new client. fd: its socket, not blocking. peer: its printable name. */
 typedef void (*listener_fn)(void *context, int fd, const char *peer);
 
 struct listener {
     struct source source;
     listener_fn accepted;
     void *context;
-    char path[108];    /* of a unix socket, which is removed with the listener */
-    char address[128]; /* where it listens: the port that was given, if any would do */
+    char path[108];    /* path of a unix socket, which is removed with the listener */
+    char address[128]; /* where it listens, with the port that the system chose if none was given */
 };
 
-/* A numeric address; port 0: any. 0 or -errno. */
+/* Listens on a numeric address; port 0: any. Returns 0 or -errno. */
 int listener_open_tcp(struct listener *listener, const char *address, unsigned port);
-/* A socket at that path that nobody listens to is taken over. */
+/* Listens on a unix socket. A socket at that path without a listener is replaced. Returns 0 or -errno. */
 int listener_open_unix(struct listener *listener, const char *path);
-/* In the thread that shall serve it. */
+/* Starts accepting clients; to be called in the thread that shall serve the listener. */
 int listener_start(struct listener *listener, listener_fn accepted, void *context);
 void listener_close(struct listener *listener);
 

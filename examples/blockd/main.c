@@ -13,7 +13,8 @@
 #include "target.h"
 #include "tell.h"
 
-/* A recording that was asked for and cannot be had is an error; otherwise the server goes on without. */
+/* Begins a recording. If one was asked for and is not possible, that is an error; otherwise the server runs
+ * without. */
 static int begin_recording(const char *enable)
 {
     const struct spoor_trace_options options = {.size = sizeof options,

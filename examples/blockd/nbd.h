@@ -13,7 +13,7 @@
 
 enum { NBD_NAME_MAX = 4096, NBD_LENGTH_MAX = 32 << 20 };
 
-/* Of the handshake: the server's, and the client's, which are alike. */
+/* Flags of the handshake, for the server and the client alike. */
 enum { NBD_FLAG_FIXED_NEWSTYLE = 1, NBD_FLAG_NO_ZEROES = 2 };
 
 enum nbd_option {

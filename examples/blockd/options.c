@@ -106,7 +106,7 @@ int options_parse(struct options *options, int argc, char **argv)
         case 't': error = parse_number("threads", optarg, 1, THREAD_MAX - 1, &options->threads); break;
         case 'e': options->trace = optarg; break;
         case 'h': fputs(help, stdout); return 1;
-        default: return -EINVAL; /* getopt has said it */
+        default: return -EINVAL; /* getopt has printed the message */
         }
     }
     if (!error && optind < argc && options->control) {

@@ -18,15 +18,15 @@ struct options {
     const char *address, *socket, *control, *trace;
     bool tcp;
     unsigned port, threads; /* threads: 0, one per core */
-    char *const *command;   /* words for the control socket of a server that runs; NULL: be a server */
+    char *const *command;   /* words for the control socket of a running server; NULL: be a server */
     unsigned export_count;
     struct export_option exports[EXPORTS_MAX];
 };
 
-/* "64M" and the like: K, M, G, T are powers of 1024. 0 or -EINVAL. */
+/* Parses a size such as "64M": K, M, G, T are powers of 1024. Returns 0 or -EINVAL. */
 int options_parse_size(const char *text, uint64_t *size);
 
-/* 0; 1: help was printed; -EINVAL: what is wrong was printed. */
+/* Returns 0; 1: help was printed; -EINVAL: a message was printed. */
 int options_parse(struct options *options, int argc, char **argv);
 
 #endif

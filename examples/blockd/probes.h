@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What blockd tells a tracer through declared probes: usdt:blockd:request_done and so on. Changes of state
- * are told in SPDK's style (SPDK_DTRACE_PROBE…, provider spdk), where they happen: see export.c, target.c. */
+/* The declared probes of blockd: usdt:blockd:request_done and so on. Changes of state have probes in SPDK's style
+ * (SPDK_DTRACE_PROBE…, provider spdk), where they happen: see export.c, target.c. */
 #ifndef BLOCKD_PROBES_H
 #define BLOCKD_PROBES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, from header to answer. A connection has as many under way as REQUESTS_MAX and BUFFERED_MAX
- * allow; then it is not read until some were answered, and other connections do not notice. */
+/* Handles requests, from header to answer. A connection has as many under way as REQUESTS_MAX and BUFFERED_MAX
+ * allow; then it is not read until some were answered, which does not affect other connections. */
 #include "request.h"
 
 #include <endian.h>
@@ -21,7 +21,7 @@ SPOOR_TRACEPOINT_HERE(TCP_REQ_RDY_TO_COMPLETE);
 SPOOR_TRACEPOINT_HERE(TCP_REQ_TRANSFER_C2H);
 SPOOR_TRACEPOINT_HERE(TCP_REQ_COMPLETED);
 
-/* What the block layer cannot know: an I/O is done for a request. */
+/* The block layer does not know that an I/O is done for a request: this layer declares it. */
 SPOOR_RELATION(BDEV_IO_START, ctx, tcp_request);
 SPOOR_RELATION(BDEV_IO_DONE, ctx, tcp_request);
 
@@ -34,8 +34,9 @@ struct command {
     bool known;
     enum bdev_io_type type;
     uint16_t flags;
-    bool ranged, sends, receives; /* has offset and length; the client sends data; it receives some */
-    uint32_t beyond;              /* the error for what lies outside of the export */
+    /* ranged: has offset and length; sends: the client sends data; receives: it receives some */
+    bool ranged, sends, receives;
+    uint32_t beyond; /* the error for what lies outside of the export */
 };
 
 static const struct command commands[] = {
@@ -179,7 +180,7 @@ void request_abandon(struct request *request)
 
 /* ---- headers ---- */
 
-/* What is wrong with a request; 0: nothing. */
+/* Returns what is wrong with a request, as an error of the protocol; 0: nothing. */
 static uint32_t request_check(const struct request *request)
 {
     const struct command *command = request_command(request);
@@ -193,7 +194,7 @@ static uint32_t request_check(const struct request *request)
     return request->offset > size || request->length > size - request->offset ? command->beyond : 0;
 }
 
-/* The error is answered, then the connection ends. */
+/* Answers with the error, then ends the connection. */
 static void request_refuse(struct request *request, const char *why)
 {
     struct connection *connection = request->connection;
@@ -202,7 +203,7 @@ static void request_refuse(struct request *request, const char *why)
     connection_refuse(connection, why);
 }
 
-/* A header, and what follows from it alone. */
+/* Takes a header and sets what follows from it alone. */
 static enum step header_step(struct connection *connection)
 {
     struct nbd_request header;
@@ -223,7 +224,7 @@ static enum step header_step(struct connection *connection)
     request->export = connection->export;
     request->command = be16toh(header.command);
     request->flags = be16toh(header.flags);
-    request->handle = header.handle; /* goes back as it came */
+    request->handle = header.handle; /* returned to the client unchanged */
     request->offset = be64toh(header.offset);
     request->length = be32toh(header.length);
     connection->requests++;
@@ -260,7 +261,7 @@ static enum step buffer_step(struct connection *connection)
         if (request->data)
             connection->buffered += request->length;
         else
-            request->error = NBD_ENOMEM; /* what is sent with it is read and dropped */
+            request->error = NBD_ENOMEM; /* the data sent with it is read and dropped */
     }
     if (sends) {
         RECORD(TCP_REQ_TX_H_TO_C, request);

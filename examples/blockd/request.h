@@ -28,29 +28,31 @@ struct request {
     uint16_t flags;
     uint32_t length, received;
     uint64_t handle, offset;
-    uint32_t error; /* of the protocol; 0: none */
-    void *data;     /* NULL: what the client sends is dropped */
+    uint32_t error; /* an error of the protocol; 0: none */
+    void *data;     /* NULL: the data that the client sends is dropped */
     struct bdev_io io;
     struct nbd_reply reply;
-    bool sending;  /* its answer has been handed to the socket, if only in part */
-    uint64_t sent; /* bytes of the answer */
+    bool sending;  /* the answer was given to the socket, at least in part */
+    uint64_t sent; /* how many bytes of the answer were sent */
     TAILQ_ENTRY(request) link;
 };
 
 /* The next step of a connection in transmission. */
 enum step request_step(struct connection *connection);
-/* Where the data that the client sends now belongs; returns how much is awaited, 0: none can be stored. */
+/* Sets *place to where the data that the client sends now belongs. Returns how much is expected, 0: none can be
+ * stored. */
 uint32_t request_receive_place(struct connection *connection, void **place);
 
-/* The export is active: to the block device. */
+/* Gives the request to the block device, once the export is active. */
 void request_submit(struct request *request);
 
-/* The unsent part of the answer in up to two pieces. Returns their number. */
+/* Describes the unsent part of the answer in up to two pieces. Returns their number. */
 unsigned request_reply_parts(struct request *request, struct iovec parts[2]);
-/* Up to `length` bytes of it were sent. Returns how many were this answer's; it is released with the last. */
+/* Called when up to `length` bytes of the answer were sent. Returns how many belonged to this answer; the request
+ * is released with the last byte. */
 uint64_t request_reply_sent(struct request *request, uint64_t length);
 
-/* For a connection that ends: releases what is not at work. */
+/* For a connection that ends: releases the request unless it is at work. */
 void request_abandon(struct request *request);
 void request_release(struct request *request);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the recorder is told about connections and their requests. */
+/* Tracepoints of connections and their requests for the recorder. */
 #ifndef BLOCKD_REQUEST_TRACE_H
 #define BLOCKD_REQUEST_TRACE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Start and end. Each step sends what it has to do to the threads and goes on when the answer comes; a signal
- * that arrives on the way up turns it round at the next step. */
+/* Starts and ends the server. Each step sends its work to the threads and goes on when the answer comes; a signal
+ * that arrives during the start turns it into the end at the next step. */
 #define _GNU_SOURCE
 #include "target.h"
 
@@ -36,11 +36,11 @@ static void target_fail(struct target *target, const char *what, int error)
     target->stopping = true;
 }
 
-/* ---- down ---- */
+/* ---- the end ---- */
 
 static void target_stop_exports(struct target *target);
 
-/* The first thread ends its turn, and itself, when the others have been told to. */
+/* Sends all threads the message to end. The first thread, which runs this, finishes its turn before it ends. */
 static void target_destroy(void *context)
 {
     struct target *target = context;
@@ -60,7 +60,7 @@ static void poll_group_leave(struct io_channel_iter *iter)
 {
     struct io_channel *channel = io_channel_iter_channel(iter);
     poll_group_close_connections(io_channel_context(channel));
-    put_io_channel(channel); /* its connections put theirs when they are gone */
+    put_io_channel(channel); /* the connections put their references when they have ended */
     for_each_channel_continue(iter, 0);
 }
 
@@ -70,7 +70,7 @@ static void export_stopped(void *context, int status)
     target_stop_exports(context);
 }
 
-/* One after another. Those that are changing come back here when they have changed. */
+/* Stops the exports one after another. Exports that are changing come back here when they have changed. */
 static void target_stop_exports(struct target *target)
 {
     struct export *export = TAILQ_FIRST(&target->exports);
@@ -144,7 +144,7 @@ static void export_inactive(void *context, int status)
 {
     struct export_change *change = context;
     struct target *target = change->target;
-    (void)status; /* what a thread does not have it need not give up */
+    (void)status; /* a thread without the export has nothing to release */
     TAILQ_REMOVE(&target->exports, change->export, link);
     target->export_count--;
     target->closing++;
@@ -164,7 +164,7 @@ static void export_active(void *context, int status)
         change_end(change, 0);
         return;
     }
-    /* Some threads have it, one could not: nobody shall. */
+    /* One thread failed to take the export: it is removed from the others, too. */
     change->status = status;
     export_change_state(change->export, &change->target->groups, EXPORT_INACTIVE, export_inactive, change);
 }
@@ -201,7 +201,7 @@ void target_change_export(struct target *target, struct export *export, enum exp
                         change_begin(target, export, done, context));
 }
 
-/* ---- up ---- */
+/* ---- the start ---- */
 
 static void connection_accepted(void *context, int fd, const char *peer)
 {
@@ -302,7 +302,7 @@ static void create_groups(void *context)
         thread_send_msg(target->set.threads[i], create_group, target);
 }
 
-/* ---- the whole ---- */
+/* ---- the server ---- */
 
 static void signal_ready(void *context, uint32_t events)
 {
@@ -316,7 +316,7 @@ static void signal_ready(void *context, uint32_t events)
         target_stop(target);
 }
 
-/* One descriptor for each connection, and some for the rest. */
+/* Returns how many connections fit: one descriptor for each, and some for the rest of the server. */
 static unsigned connections_most(void)
 {
     struct rlimit limit;
@@ -331,7 +331,7 @@ static unsigned connections_most(void)
                                                  : DESCRIPTORS_KEPT / 2;
 }
 
-/* The threads, each on a core of its own where there are enough. The first one serves no clients. */
+/* Makes the threads, each on a core of its own where there are enough. The first one serves no clients. */
 static int create_threads(struct target *target)
 {
     cpu_set_t cpus;
@@ -359,7 +359,7 @@ int target_run(struct target *target, const struct options *options)
     target_set_state(target, TARGET_NONE);
     target->connections_most = connections_most();
 
-    /* Blocked here, before there are threads: in all of them. */
+    /* The signals are blocked before there are threads, and so in all of them. */
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The server as a whole: goes from state to state, up to RUNNING and down again. Belongs to the first thread,
+/* The server as a whole: it goes from state to state, up to RUNNING and down again. It belongs to the first thread,
  * as do its exports. */
 #ifndef BLOCKD_TARGET_H
 #define BLOCKD_TARGET_H
@@ -25,7 +25,7 @@ enum target_state {
 
 struct control;
 
-/* How many connections a thread was given: what the first thread goes by. */
+/* How many connections a thread was given: the first thread chooses the thread for a new one by it. */
 struct thread_share {
     uint32_t thread, given;
 };
@@ -39,26 +39,26 @@ struct target {
     unsigned export_count, closing; /* closing: removed, but not yet gone */
     unsigned next_option;           /* the next export to be made at the start */
     bool stopping;
-    int status; /* 0 or -errno: how it ended */
+    int status; /* how the server ended: 0 or -errno */
     struct listener tcp, socket;
     struct control *control;
     struct source signals;
     unsigned connections_most;
-    struct thread_share shares[THREAD_MAX]; /* of the threads from the second on */
+    struct thread_share shares[THREAD_MAX]; /* shares of the threads from the second on */
     _Atomic unsigned connections, groups_created;
 };
 
-/* Runs until a signal ends it. 0 or -errno. */
+/* Runs the server until a signal ends it. Returns 0 or -errno. */
 int target_run(struct target *target, const struct options *options);
 
-/* For the control socket. `done` hears of the end, 0 or -errno. Meanwhile target_find_export knows the
+/* For the control socket. `done` is called at the end with 0 or -errno. Meanwhile target_find_export knows the
  * export, and it is `changing`. */
 struct export *target_find_export(struct target *target, const char *name);
 void target_add_export(struct target *target, const char *kind, const char *name, uint64_t size,
                        export_changed_fn done, void *context);
 void target_remove_export(struct target *target, struct export *export, export_changed_fn done,
                           void *context);
-/* To EXPORT_ACTIVE or EXPORT_PAUSED. */
+/* Changes an export to EXPORT_ACTIVE or EXPORT_PAUSED. */
 void target_change_export(struct target *target, struct export *export, enum export_state state,
                           export_changed_fn done, void *context);
 

@@ -3,8 +3,8 @@
 #ifndef BLOCKD_TELL_H
 #define BLOCKD_TELL_H
 
-/* Sends the command and prints the answer. 0; -EREMOTEIO: the server answered with an error; or -errno, and
- * what is wrong was printed. */
+/* Sends the command and prints the answer. Returns 0, -EREMOTEIO if the server answered with an error, or -errno
+ * after a message. */
 int tell(const char *path, char *const words[]);
 
 #endif

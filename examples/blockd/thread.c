@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reactors. A message queue is a stack that senders push on without a lock; its thread takes all of it at
- * once and turns it round. Only the push that finds it empty writes to the eventfd. */
+/* Reactors. A message queue is a stack to which senders push without a lock; its thread takes all of it at once and
+ * reverses it. Only the push that finds it empty writes to the eventfd. */
 #define _GNU_SOURCE
 #include "thread.h"
 
@@ -102,7 +102,7 @@ __attribute__((noinline)) void thread_send_msg(struct thread *thread, thread_fn 
     while (!atomic_compare_exchange_weak_explicit(&thread->inbox, &message->next, message,
                                                   memory_order_release, memory_order_relaxed)) {
     }
-    /* `message` may be gone by now, but not what was read of it. */
+    /* `message` may be freed by now, but not what was read from it. */
     if (thread != current_thread) {
         const uint64_t one = 1;
         /* Fails only when the counter is full, and then the thread is awake. */
@@ -179,7 +179,7 @@ void poller_unregister(struct poller *poller)
     free(poller);
 }
 
-/* How long epoll may wait afterwards. */
+/* Runs the pollers. Returns how long epoll may wait afterwards. */
 static int pollers_run(struct thread *thread)
 {
     int timeout = -1;
@@ -233,14 +233,14 @@ void thread_run(struct thread *thread)
         cpu_set_t cpus;
         CPU_ZERO(&cpus);
         CPU_SET(thread->core, &cpus);
-        /* Only speed depends on it. */
+        /* Failure only costs speed. */
         pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
     }
     while (!thread->stopping) {
         const int count = epoll_wait(thread->epoll, events, 64, timeout);
         for (int i = 0; i < count; i++) {
             struct source *source = events[i].data.ptr;
-            if (source->fd >= 0) /* it may have been given up in this turn */
+            if (source->fd >= 0) /* an earlier handler of this turn may have closed it */
                 source->ready(source->context, events[i].events);
         }
         messages_run(thread);

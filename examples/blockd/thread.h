@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads that never wait for each other. Each runs a reactor: it sleeps in epoll, then handles what became
- * readable, then the messages that other threads sent, then its pollers. State belongs to one thread and has
- * no lock; who wants it changed sends that thread a message. */
+ * readable, then the messages that other threads sent, then its pollers. State belongs to one thread and has no
+ * lock; other threads send that thread a message to change it. */
 #ifndef BLOCKD_THREAD_H
 #define BLOCKD_THREAD_H
 
@@ -20,12 +20,12 @@ struct thread_set {
 
 typedef void (*thread_fn)(void *context);
 
-/* Adds a thread, to be started by thread_start (or to run in the caller, by thread_run). core: where it shall
- * run, or -1. 0 or -errno. */
+/* Adds a thread, to be started by thread_start (or to run in the caller, by thread_run). core: the core to run on,
+ * or -1. Returns 0 or -errno. */
 int thread_create(struct thread_set *set, const char *name, int core);
 int thread_start(struct thread *thread);
 void thread_run(struct thread *thread); /* until thread_stop is called in it */
-void thread_stop(void *thread);         /* is a message, too */
+void thread_stop(void *thread);         /* also usable as a message */
 void thread_join(struct thread *thread);
 void thread_free(struct thread *thread);
 
@@ -47,18 +47,18 @@ int thread_watch(struct source *source, uint32_t events); /* 0 or -errno */
 void thread_rewatch(struct source *source, uint32_t events);
 void thread_unwatch(struct source *source); /* fd becomes -1; the caller closes it */
 
-/* Called at the end of each turn of the calling thread; those registered last come first, so that what a
- * lower layer completes is seen by the upper one in the same turn. Returns in how many milliseconds it wants
- * to be called again at the latest; -1: it does not matter. */
+/* Registers a function that is called at the end of each turn of the calling thread; those registered last come
+ * first, so that the upper layer sees in the same turn what a lower layer completes. The function returns in how
+ * many milliseconds it wants to be called again at the latest; -1: at any time. */
 struct poller;
 struct poller *poller_register(int (*fn)(void *context), void *context);
 void poller_unregister(struct poller *poller); /* not from within a poller */
 
-/* The calling thread does not sleep before its next turn. */
+/* Makes the calling thread go on without sleeping before its next turn. */
 void thread_poll_again(void);
 
-/* Memory for the program's own bookkeeping, zeroed. Linux does not refuse so little; were it to, the program
- * would end. What clients can make large is allocated elsewhere, and may fail. */
+/* Returns zeroed memory for the program's own bookkeeping. Linux does not refuse such small amounts; if it did, the
+ * program would end. Memory whose size depends on clients is allocated elsewhere, and may fail. */
 void *memory_get(uint64_t size);
 
 uint64_t clock_milliseconds(void);
