@@ -29,9 +29,17 @@ static const uint32_t allowed[] = {
 #endif
 };
 
+/* Where links lead: libraries look for files beside others. */
+static const uint32_t allowed_to_open[] = {
+    SYS_readlinkat,
+#ifdef SYS_readlink
+    SYS_readlink,
+#endif
+};
+
 enum {
-    OPEN_HARMLESS =
-        O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_DIRECTORY | 0100000 /* O_LARGEFILE */
+    OPEN_HARMLESS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_DIRECTORY | O_PATH |
+                    0100000 /* O_LARGEFILE */
 };
 
 static int filter_calls(const struct sandbox *options)
@@ -40,6 +48,8 @@ static int filter_calls(const struct sandbox *options)
     call_filter_begin(&filter);
     call_filter_allow_without(&filter, SYS_mmap, 2, PROT_EXEC);
     call_filter_allow_without(&filter, SYS_mprotect, 2, PROT_EXEC);
+    for (size_t i = 0; options->may_open && i < sizeof allowed_to_open / sizeof *allowed_to_open; i++)
+        call_filter_allow(&filter, allowed_to_open[i]);
     if (options->may_open)
         call_filter_allow_without(&filter, SYS_openat, 2, ~(uint32_t)OPEN_HARMLESS);
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)

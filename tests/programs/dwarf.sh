@@ -116,6 +116,36 @@ compile gcc -g -O2 -gsplit-dwarf && {
     grep -q 'WARNING: the compiler split debug information of .* off to .*\.dwo, which cannot be read' problems
     result $? "a split part that is not there is named" problems
 }
+# Parts are found by the name that the compiler gave them, wherever the tree in which it wrote them is now.
+for compiler in "gcc -g" "gcc -gdwarf-4" "clang -g"; do
+    command -v ${compiler%% *} >/dev/null || { echo "skip split parts, $compiler: not installed"; continue; }
+    rm -rf tree moved objects && mkdir -p tree/objects moved
+    (cd tree && $compiler -O2 -gsplit-dwarf -c ../dwarf.c -o objects/dwarf.o && ${compiler%% *} objects/dwarf.o -o ../program)
+    mv tree/objects moved/
+    spoor -e 'uprobe:./program:main { print(args.argc) }' >output 2>problems
+    grep -q "off to objects/dwarf.dwo, which .* is objects/dwarf.dwo to --debuginfo, or put it so beside the program, or under $dir/tree" problems
+    result $? "a split part that was moved is named, $compiler" problems
+    debuginfo=/nonexistent:$dir/tree:$dir/moved
+    compare "--debuginfo and a split part, $compiler"
+    debuginfo=moved
+    compare "--debuginfo beside the program and a split part, $compiler"
+    debuginfo=
+    cp program whole && objcopy --only-keep-debug whole moved/program.debug && objcopy --strip-debug whole program &&
+        objcopy --add-gnu-debuglink=moved/program.debug program
+    debuginfo=moved
+    compare "--debuginfo, a debug link and a split part, $compiler"
+    debuginfo=
+    cp whole program
+    mv moved/objects .
+    compare "a split part beside the program, $compiler"
+    rm -r objects
+    touch program.dwp
+    spoor -e 'uprobe:./program:main { print(args.argc) }' >output 2>problems
+    version=$(eu-readelf --version 2>/dev/null | sed -n '1s/.*0\.//p')
+    [ "${version:-190}" -ge 190 ] || grep -q 'program.dwp is read by elfutils from 0.190 on' problems
+    result $? "a package that cannot be read is named, $compiler" problems
+    rm program.dwp
+done
 if command -v dwz >/dev/null; then
     compile gcc -g -O2 && cp program other && dwz -m common.dwz program other 2>problems &&
         readelf -S program | grep -q gnu_debugaltlink && compare "dwz, with a common file"

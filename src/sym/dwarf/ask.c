@@ -2,10 +2,13 @@
 /* See dwarf.h. The debug information of each program is read by a service of its own, without privileges
  * (dwarf/service.c); this file asks it, and checks its answers. When the service dies, or takes too long, there are
  * no more answers about this program. */
+#include <elfutils/libdwfl.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/open_foreign.h"
 #include "sym/apart.h"
 #include "sym/dwarf/private.h"
 #include "sym/type_wire.h"
@@ -35,22 +38,47 @@ static void report_progress(struct dwarf_file *file, const char *line, bool is_p
         file->options.report(file->options.state, line, is_problem);
 }
 
+/* What is to be done about a part with that name, which was compiled in `directory`. */
+static const char *remedy(struct arena *arena, const char *name, const char *directory)
+{
+    if (*name == '/')
+        return "It must be at that path";
+    return arena_printf(arena,
+                        "Give the directory under which it is %s to --debuginfo, or put it so beside the "
+                        "program, or under %s",
+                        name, *directory ? directory : "where it was compiled");
+}
+
+/* Whether the parts lie in a package that this version of elfutils cannot read. */
+static const char *package(struct dwarf_file *file)
+{
+    const char *path = arena_printf(file->options.arena, "%s.dwp", file->source.path);
+    const char *version = dwfl_version(NULL);
+    unsigned minor = 0;
+    struct stat status;
+    if (foreign_status(path, &status) || sscanf(version ? version : "", "0.%u", &minor) != 1 || minor >= 190)
+        return "";
+    return arena_printf(file->options.arena, ". %s is read by elfutils from 0.190 on, and this is %s", path,
+                        version);
+}
+
 static void report_missing(struct dwarf_file *file, struct cursor *notice)
 {
     struct arena *arena = file->options.arena;
-    const char *name = wire_take_text(notice);
+    const char *name = wire_take_text(notice), *directory = wire_take_text(notice);
     uint64_t count = wire_take(notice);
-    if (notice->is_bad || !name || !count)
+    if (notice->is_bad || !name || !directory || !count)
         return;
-    const char *others =
-        count > 1 ? arena_printf(arena, " and %llu others", (unsigned long long)count - 1) : "";
+    const char *others = count > 1 ? arena_printf(arena, " and %llu other%s", (unsigned long long)count - 1,
+                                                  count > 2 ? "s" : "")
+                                   : "";
     report_progress(
         file,
         arena_printf(
             arena,
             "WARNING: the compiler split debug information of %s off to %s%s, which cannot be read: names "
-            "and types in it are missing. Put it beside the program, or where it was compiled",
-            file->source.path, name, others),
+            "and types in it are missing. %s%s",
+            file->source.path, name, others, remedy(arena, name, directory), package(file)),
         true);
 }
 

@@ -30,23 +30,10 @@ static bool is_pipe_or_device(const char *directory, const char *name)
     return length >= (int)sizeof path || (!fstatat(AT_FDCWD, path, &status, 0) && !S_ISREG(status.st_mode));
 }
 
-static const char *beside(struct dwarf_reader *file)
+static const char *directory_of(struct dwarf_reader *file, const char *path)
 {
-    const char *path = file->source->path, *slash = strrchr(path, '/');
+    const char *slash = strrchr(path, '/');
     return arena_printf(file->arena, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-}
-
-/* Gives libdw the separate file, which was found before (dwarf/sources.c). Depending on its version, libdw also
- * asks for the file that dwz made for several programs, which add_alternative() gives it. */
-static int find_debug_file(Dwfl_Module *module, void **state, const char *name, Dwarf_Addr base,
-                           const char *main_file, const char *link, GElf_Word checksum, char **found)
-{
-    struct dwarf_reader *file = *state;
-    (void)module, (void)name, (void)base, (void)main_file, (void)link, (void)checksum, (void)found;
-    if (file->source->debug < 0 || file->is_debug_given)
-        return -1;
-    file->is_debug_given = true;
-    return fcntl(file->source->debug, F_DUPFD_CLOEXEC, 3);
 }
 
 static void add_alternative(struct dwarf_reader *file)
@@ -88,36 +75,43 @@ static void notify(enum dwarf_notice kind, const char *what)
     text_free(&notice);
 }
 
-/* Reports the first unit whose other half libdw did not find, with the number of all such units. */
-static void look_for_missing(struct dwarf_reader *file)
+/* Counts the units whose other half libdw has not found. *unit: the first of them. */
+static unsigned missing_parts(struct dwarf_reader *file, Dwarf_Die *unit)
 {
-    const char *first = NULL;
     unsigned missing = 0;
-    Dwarf_CU *unit = NULL;
+    Dwarf_CU *next = NULL;
     Dwarf_Die die, half;
-    while (dwarf_get_units(file->dwarf, unit, &unit, NULL, NULL, &die, &half) == 0 && !dwarf_is_late(file)) {
-        const char *name = text_of(&die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
-        if (*name && !half.addr && !missing++)
-            first = name;
-    }
+    while (dwarf_get_units(file->dwarf, next, &next, NULL, NULL, &die, &half) == 0 && !dwarf_is_late(file))
+        if (*text_of(&die, DW_AT_dwo_name, DW_AT_GNU_dwo_name) && !half.addr && !missing++)
+            *unit = die;
+    return missing;
+}
+
+/* Reports the first unit whose other half is missing, with the number of all such units. */
+static void report_missing(struct dwarf_reader *file)
+{
+    Dwarf_Die unit;
+    DWARF_QUERY_SCOPE(file);
+    unsigned missing = missing_parts(file, &unit);
     if (!missing)
         return;
     struct text notice = {0};
-    wire_put_text(&notice, first);
+    wire_put_text(&notice, text_of(&unit, DW_AT_dwo_name, DW_AT_GNU_dwo_name));
+    wire_put_text(&notice, text_of(&unit, DW_AT_comp_dir, DW_AT_comp_dir));
     wire_put(&notice, missing);
     apart_notify(DWARF_NOTICE_MISSING, &notice);
     text_free(&notice);
 }
 
 /* Whether the compiler has split something off. *are_files: everything that it names and that can be found is a
- * regular file. */
-static bool look_for_parts(struct dwarf_reader *file, bool *are_files)
+ * regular file. place: see report_program(). */
+static bool look_for_parts(struct dwarf_reader *file, const char *place, bool *are_files)
 {
     *are_files = true;
     if (!has_addresses_apart(file))
         return false;
     DWARF_QUERY_SCOPE(file);
-    const char *directory = beside(file);
+    const char *directory = directory_of(file, place);
     bool is_split = false;
     Dwarf_CU *unit = NULL;
     Dwarf_Die die;
@@ -130,8 +124,6 @@ static bool look_for_parts(struct dwarf_reader *file, bool *are_files)
             *are_files = false;
     }
     *are_files &= !file->is_late;
-    if (is_split && *are_files && file->source->may_open)
-        look_for_missing(file);
     return is_split;
 }
 
@@ -141,60 +133,116 @@ static bool has_sections(Dwarf *dwarf)
     return dwarf && dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL) == 0;
 }
 
-/* Gives the program to libdw, with a descriptor of its own, which it closes with the session. The path says where
- * to look for files that belong to the program. */
-static void report_program(struct dwarf_reader *file)
+/* Maps a file. NULL: that is not possible. */
+static Elf *map_elf(int descriptor)
 {
-    int descriptor = fcntl(file->source->program, F_DUPFD_CLOEXEC, 3);
-    void **state;
-    if (descriptor < 0)
+    elf_version(EV_CURRENT);
+    return descriptor < 0 ? NULL : elf_begin(descriptor, ELF_C_READ_MMAP_PRIVATE, NULL);
+}
+
+/* Makes a descriptor lead to something else. Only what it leads to matters then, because its file has been mapped. */
+static void lead(int descriptor, const char *path)
+{
+    int place = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (place < 0)
         return;
-    dwfl_report_begin(file->session);
-    file->module = dwfl_report_offline(file->session, "", file->source->path, descriptor);
-    dwfl_report_end(file->session, NULL, NULL);
-    if (!file->module)
-        close(descriptor);
-    else if (dwfl_module_info(file->module, &state, NULL, NULL, NULL, NULL, NULL, NULL))
-        *state = file;
+    close(descriptor);
+    if (fcntl(place, F_DUPFD_CLOEXEC, descriptor) < 0)
+        errno = 0; /* it leads nowhere, and nothing is found there */
+    close(place);
 }
 
 static void end_session(struct dwarf_reader *file)
 {
-    dwfl_end(file->session);
+    if (file->frames)
+        dwarf_cfi_end(file->frames);
+    if (file->dwarf)
+        dwarf_end(file->dwarf);
     if (file->alternative)
         dwarf_end(file->alternative);
-    file->session = NULL;
+    elf_end(file->debug);
+    elf_end(file->program);
+    if (file->descriptor >= 0)
+        close(file->descriptor);
+    file->frames = NULL;
+    file->dwarf = file->alternative = NULL;
+    file->debug = file->program = NULL;
+    file->descriptor = -1;
+}
+
+/* Opens what describes the program. What was split off is sought in the directory where its file is, or that of
+ * `place`, unless it is NULL. */
+static void begin_session(struct dwarf_reader *file, const char *place)
+{
+    const struct dwarf_source *source = file->source;
+    const bool is_apart = source->debug >= 0;
+    file->descriptor = fcntl(is_apart ? source->debug : source->program, F_DUPFD_CLOEXEC, 3);
+    Elf *elf = map_elf(file->descriptor);
+    file->program = is_apart ? map_elf(source->program) : elf;
+    file->debug = is_apart ? elf : NULL;
+    if (elf && place)
+        lead(file->descriptor, place);
+    file->dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+    add_alternative(file);
+}
+
+/* Opens a session in which what was split off is sought beside `place`, or beside the program if it is NULL. Returns as
+ * dwarf_reader_open(). */
+static int open_session(struct dwarf_reader *file, const char *place, bool *is_split)
+{
+    bool are_files = true;
+    *is_split = false;
+    sigbus_guard_begin();
+    begin_session(file, place);
+    bool is_there = has_sections(file->dwarf), is_cut = sigbus_guard_end();
+    if (is_there && !is_cut)
+        *is_split = look_for_parts(file, place ? place : file->source->path, &are_files);
+    if (!is_there || is_cut || !are_files || (*is_split && !file->source->may_open)) {
+        end_session(file);
+        return is_cut ? -EBADMSG : is_there && are_files ? 0 : -ENOENT;
+    }
+    return 0;
+}
+
+/* Looks for what was split off and not found in each directory that was given, until nothing is missing. */
+static int open_in_places(struct dwarf_reader *file)
+{
+    bool is_split = true;
+    Dwarf_Die unit;
+    unsigned fewest = missing_parts(file, &unit);
+    const char *best = NULL, *now = NULL;
+    int error = 0;
+    for (size_t i = 0; fewest && i < file->source->place_count; i++) {
+        end_session(file);
+        error = open_session(file, now = file->source->places[i], &is_split);
+        unsigned missing = error ? UINT_MAX : missing_parts(file, &unit);
+        if (missing < fewest) {
+            fewest = missing;
+            best = now;
+        }
+    }
+    if (now != best) {
+        end_session(file);
+        error = open_session(file, best, &is_split);
+    }
+    if (!error)
+        report_missing(file);
+    return error;
 }
 
 int dwarf_reader_open(const struct dwarf_source *source, struct arena *arena, struct dwarf_reader **out,
                       bool *is_split)
 {
-    static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
-                                             .find_debuginfo = find_debug_file,
-                                             .section_address = dwfl_offline_section_address};
-    Dwarf_Addr bias;
-    bool are_files = true;
-    *is_split = false;
     *out = NULL;
     /* What may run out of memory comes first, because libdw has nothing to undo then. */
     struct dwarf_reader *file = arena_new(arena, struct dwarf_reader);
-    *file = (struct dwarf_reader){.arena = arena, .source = source};
-    file->session = dwfl_begin(&callbacks);
-    if (!file->session)
-        return -ENOMEM;
-    sigbus_guard_begin();
-    report_program(file);
-    file->dwarf = file->module ? dwfl_module_getdwarf(file->module, &bias) : NULL;
-    add_alternative(file);
-    bool is_there = has_sections(file->dwarf), is_cut = sigbus_guard_end();
-    if (is_there && !is_cut)
-        *is_split = look_for_parts(file, &are_files);
-    if (!is_there || is_cut || !are_files || (*is_split && !source->may_open)) {
-        end_session(file);
-        return is_cut ? -EBADMSG : is_there && are_files ? 0 : -ENOENT;
-    }
-    *out = file;
-    return 0;
+    *file = (struct dwarf_reader){.arena = arena, .source = source, .descriptor = -1};
+    int error = open_session(file, NULL, is_split);
+    if (!error && *is_split && source->may_open)
+        error = open_in_places(file);
+    if (!error && file->dwarf)
+        *out = file;
+    return error;
 }
 
 void dwarf_reader_close(struct dwarf_reader *file)
@@ -433,21 +481,36 @@ static bool instance_of(struct dwarf_reader *file, Dwarf_Die *function, Dwarf_Di
     return false;
 }
 
+/* Looks at the symbols of an address: *any is set if there is one, *plain if one has no suffix. */
+static void symbols_at(Elf *elf, uint64_t address, bool *any, bool *plain)
+{
+    GElf_Shdr header;
+    for (Elf_Scn *section = NULL; elf && (section = elf_nextscn(elf, section));) {
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB)
+            continue;
+        Elf_Data *data = elf_getdata(section, NULL);
+        GElf_Sym symbol;
+        for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+            const char *name = symbol.st_value == address && GELF_ST_TYPE(symbol.st_info) == STT_FUNC
+                                   ? elf_strptr(elf, header.sh_link, symbol.st_name)
+                                   : NULL;
+            *any |= name != NULL;
+            *plain |= name && !strchr(name, '.');
+        }
+    }
+}
+
 /* Whether a function follows the calling convention. A copy that the compiler specialised, whose name has a suffix,
  * does not. */
 static bool is_conventional(struct dwarf_reader *file, Dwarf_Die *function, uint64_t address)
 {
-    GElf_Off offset;
-    GElf_Sym symbol;
-    Dwarf_Addr bias = 0;
+    bool any = false, plain = false;
     uint64_t convention;
     if (dwarf_number(function, DW_AT_calling_convention, &convention) && convention == DW_CC_nocall)
         return false;
-    dwfl_module_getdwarf(file->module, &bias);
-    const char *name = dwfl_module_addrinfo(file->module, address + bias, &offset, &symbol, NULL, NULL, NULL);
-    if (name && offset == 0 && strchr(name, '.'))
-        return false;
-    return true;
+    symbols_at(file->program, address, &any, &plain);
+    symbols_at(file->debug, address, &any, &plain);
+    return plain || !any;
 }
 
 const char *dwarf_spelled(struct dwarf_reader *file, Dwarf_Die *die)

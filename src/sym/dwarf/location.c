@@ -69,16 +69,15 @@ static struct dwarf_location at_register(unsigned number, bool based, int64_t of
 /* Finds the canonical frame address at an instruction: a register and a distance. */
 static bool frame_address(struct dwarf_reader *file, uint64_t address, unsigned *number, int64_t *offset)
 {
+    if (!file->frames)
+        file->frames = dwarf_getcfi_elf(file->program);
     for (unsigned i = 0; i < 2; i++) {
-        Dwarf_Addr bias = 0;
-        Dwarf_CFI *table = i ? dwarf_getcfi(file->dwarf) : dwfl_module_eh_cfi(file->module, &bias);
+        Dwarf_CFI *table = i ? dwarf_getcfi(file->dwarf) : file->frames;
         Dwarf_Frame *frame = NULL;
         Dwarf_Op *operations;
         size_t count;
         bool based = false, found = false;
-        Dwarf_Addr file_bias = 0;
-        dwfl_module_getdwarf(file->module, &file_bias);
-        if (!table || dwarf_cfi_addrframe(table, address + file_bias - bias, &frame))
+        if (!table || dwarf_cfi_addrframe(table, address, &frame))
             continue;
         if (!dwarf_frame_cfa(frame, &operations, &count) && count >= 1 && count <= 2)
             found = operation_register(&operations[0], number, &based, offset) && based;

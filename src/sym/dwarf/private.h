@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 #include <dwarf.h>
-#include <elfutils/libdwfl.h>
+#include <elfutils/libdw.h>
 #include <time.h>
 
 #include "base/table.h"
@@ -20,6 +20,7 @@ enum {
     DWARF_STRUCT_MAX = 1 << 30,   /* bytes */
     DWARF_SECONDS_MAX = 60,       /* for one question; after that there are no more answers */
     DWARF_RANGES_MAX = 1 << 24,
+    DWARF_PLACES_MAX = 8,
 };
 
 /* What an entry of the index names. */
@@ -54,7 +55,10 @@ struct dwarf_source {
     /* descriptors; -1: there is none. debug: the file with its debug information; alternative: what dwz has moved to
      * a file for several programs */
     int program, debug, alternative;
-    int index;     /* index of its names in the cache; -1: there is none */
+    int index; /* index of its names in the cache; -1: there is none */
+    /* the path of something in each of the directories where what the compiler has split off may be */
+    const char *places[DWARF_PLACES_MAX];
+    size_t place_count;
     uint64_t key;  /* key in the cache; 0: the program has none */
     bool may_open; /* files that the compiler has split off may be opened */
 };
@@ -63,10 +67,12 @@ struct dwarf_source {
 struct dwarf_reader {
     struct arena *arena;
     const struct dwarf_source *source;
-    Dwfl *session;
-    Dwfl_Module *module;
+    /* debug: the file of its own that has the debug information; NULL: the program has it. Mapped; the descriptor is
+     * the one of the file that has it */
+    Elf *program, *debug;
+    int descriptor;
     Dwarf *dwarf, *alternative;
-    bool is_debug_given;
+    Dwarf_CFI *frames;               /* those of the program's .eh_frame; NULL: none, or nobody has asked */
     struct table made;               /* types that have been made, by the address of their entry */
     struct dwarf_unit_range *ranges; /* sorted by `low` */
     size_t range_count;

@@ -140,6 +140,7 @@ int dwarf_source_find(const struct dwarf_options *options, const char *path, str
         }
     }
     find_alternative(debug ? debug : program, out);
+    out->place_count = debug_file_in_directories(options->arena, path, out->places, DWARF_PLACES_MAX);
     dwarf_cache_find(out, build_id, size);
     elf_file_close(debug);
     elf_file_close(program);

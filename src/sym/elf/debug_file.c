@@ -2,6 +2,7 @@
 /* See debug_file.h. liblzma is loaded when the first .gnu_debugdata is found, because few systems have such files. */
 #include "sym/elf/debug_file.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -13,6 +14,7 @@
 
 #include <lzma.h>
 
+#include "base/open_foreign.h"
 #include "sym/elf/private.h"
 #include "sym/tables.h"
 
@@ -182,16 +184,46 @@ void debug_file_directories(const char *const *directories)
     given_directories = directories;
 }
 
+/* Writes the path of a directory that was given, which may be relative to that of the file. False: it is too long. */
+static bool given_path(const char *given, const char *path, char out[2 * PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    const int beside = *given == '/' || !slash ? 0 : (int)(slash - path);
+    return snprintf(out, 2 * PATH_MAX, "%.*s%s%s", beside, path, beside ? "/" : "", given) < PATH_MAX;
+}
+
+static const char *any_entry(struct arena *arena, const char *directory)
+{
+    const char *found = NULL;
+    int descriptor = foreign_open_directory(directory);
+    DIR *entries = descriptor < 0 ? NULL : fdopendir(descriptor);
+    if (!entries && descriptor >= 0)
+        close(descriptor);
+    for (const struct dirent *entry; entries && !found && (entry = readdir(entries));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            found = arena_printf(arena, "%s/%s", directory, entry->d_name);
+    if (entries)
+        closedir(entries);
+    return found;
+}
+
+size_t debug_file_in_directories(struct arena *arena, const char *path, const char **out, size_t room)
+{
+    char directory[2 * PATH_MAX];
+    size_t count = 0;
+    for (const char *const *given = given_directories; given && *given && count < room; given++)
+        if (given_path(*given, path, directory) && (out[count] = any_entry(arena, directory)))
+            count++;
+    return count;
+}
+
 /* Searches the directories that were given. path: that of the file. */
 static int search_given(const struct elf_file *file, const char *path, const struct debug_link *link,
                         struct elf_file **out)
 {
     char directory[2 * PATH_MAX], name[3 * PATH_MAX];
-    const char *slash = strrchr(path, '/');
     for (const char *const *given = given_directories; given && *given; given++) {
-        const int beside = **given == '/' || !slash ? 0 : (int)(slash - path);
-        if (snprintf(directory, sizeof directory, "%.*s%s%s", beside, path, beside ? "/" : "", *given) >=
-            PATH_MAX)
+        if (!given_path(*given, path, directory))
             continue;
         if (!try_build_id(file, directory, link, out))
             return 0;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/arena.h"
 #include "sym/elf/elf.h"
 
 /* Opens the separate file of debug information. path: that of the file, as the process sees it. pid: the process
@@ -19,6 +20,9 @@ int debug_file_open(const struct elf_file *file, const char *path, pid_t pid, co
  * directory of the file. NULL-terminated, or NULL; it must live as long as files are searched. To be called before
  * the first search. */
 void debug_file_directories(const char *const *directories);
+/* Finds something in each of these directories, for a file with the given path: the path of it. Returns how many of
+ * `room` there are; a directory that is not there or empty is passed over. */
+size_t debug_file_in_directories(struct arena *arena, const char *path, const char **out, size_t room);
 enum { DEBUG_ID_MAX = 64 };
 /* Opens the file with what dwz has moved out of several files: the one that .gnu_debugaltlink names, with the build
  * id that is stored there. `id`, of DEBUG_ID_MAX bytes, and *id_size are set even if it is not found; size 0: the
