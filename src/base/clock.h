@@ -19,7 +19,7 @@ static inline struct timespec timespec_of(uint64_t nanoseconds)
     return (struct timespec){(time_t)(nanoseconds / NSEC_PER_SEC), (long)(nanoseconds % NSEC_PER_SEC)};
 }
 
-/* What the clock shows, in nanoseconds, in milliseconds, in seconds. */
+/* Return the clock's time, in nanoseconds, in milliseconds, in seconds. */
 static inline uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now = {0};
@@ -39,14 +39,14 @@ static inline time_t clock_seconds(clockid_t clock)
     return now.tv_sec;
 }
 
-/* How far a clock is ahead of the boot clock, in nanoseconds; as a difference, it may be negative. */
+/* Returns how far a clock is ahead of the boot clock, in nanoseconds; as a difference, it may be negative. */
 static inline int64_t clock_ahead(clockid_t clock)
 {
     const uint64_t boot = clock_ns(CLOCK_BOOTTIME);
     return (int64_t)(clock_ns(clock) - boot);
 }
 
-/* How many nanoseconds a unit has that is written ns, us, ms, s, m, h or d; 0: it is none of these. */
+/* Returns how many nanoseconds a unit has that is written ns, us, ms, s, m, h or d; 0 if it is none of these. */
 uint64_t time_unit(const char *name, size_t length);
 
 #endif

@@ -31,7 +31,7 @@ int create_invoker(unsigned *uid, unsigned *gid)
            *uid != 0;
 }
 
-/* The directory that the last part of the path is in; *name: that part. -errno. */
+/* Opens the directory that the last part of the path is in; *name: that part. Returns a descriptor or -errno. */
 static int open_directory(const char *path, const char **name)
 {
     const char *slash = strrchr(path, '/');
@@ -46,7 +46,7 @@ static int open_directory(const char *path, const char **name)
     return fd;
 }
 
-/* What was made belongs to who called sudo: the descriptor, or -errno and it is gone. */
+/* Gives what was made to the user who called sudo. Returns the descriptor; or -errno, after removing it again. */
 static int give(int fd, int at, const char *name, int unlink_flags)
 {
     unsigned uid, gid;

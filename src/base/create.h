@@ -13,10 +13,10 @@
  * This never waits: a FIFO that nobody reads is -EAGAIN, and writing to what is no regular file is -EAGAIN when its reader
  * does not read. */
 int create_file(const char *path);
-/* What is wrong when create_file() has failed. */
+/* Returns what is wrong when create_file() has failed. */
 const char *create_error(int error);
 
-/* The same, but fails with -EEXIST if there is such a file already. `at` is a directory, or AT_FDCWD. */
+/* Makes a file as create_file() does, but fails with -EEXIST if it exists. `at` is a directory, or AT_FDCWD. */
 int create_new_file(int at, const char *name);
 /* Makes a directory that did not exist, with the owner and mode of a new file. Returns its descriptor or -errno. */
 int create_new_directory(const char *path);

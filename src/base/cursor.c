@@ -17,7 +17,7 @@ struct cursor cursor_ahead(const struct cursor *cursor, uint64_t offset)
     return ahead;
 }
 
-/* *bits: how many there were; *last: the byte that ended them. */
+/* Reads groups of seven bits. *bits: how many bits there were; *last: the byte that ended them. */
 static uint64_t take_groups(struct cursor *cursor, unsigned *bits, uint8_t *last)
 {
     uint64_t value = 0;

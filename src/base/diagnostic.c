@@ -176,7 +176,7 @@ struct span span_between(struct span first, struct span last)
 
 enum { LINES_MAX = 20, LINE_BYTES_MAX = 1000, BEFORE_PLACE = 200 };
 
-/* One byte of the text, as it is but for tabs, and for what would colour the rest. */
+/* Returns how a byte of the text is shown: as it is, but for tabs and for bytes that would colour the rest. */
 static const char *show(char c, char byte[2])
 {
     byte[0] = c;
@@ -215,7 +215,7 @@ static void diagnostic_line(struct text *out, const struct source *source, struc
     text_free(&marker);
 }
 
-/* The lines that the place is in, without a marker. */
+/* Writes the lines that the place is in, without a marker. */
 static void diagnostic_lines(struct text *out, const struct source *source, struct span span)
 {
     size_t at = span.begin, lines = 1;
@@ -257,7 +257,7 @@ static void render_part(struct text *out, enum severity severity, struct span sp
 
 void diagnostic_render(struct text *out, const struct diagnostic *diagnostic, bool colour)
 {
-    if (*diagnostic->message) /* else its hint is all that there is to say */
+    if (*diagnostic->message) /* without a message, only the hint is shown */
         render_part(out, diagnostic->severity, diagnostic->span, diagnostic->message, colour);
     for (const struct diagnostic_context *context = diagnostic->contexts; context; context = context->next)
         render_part(out, diagnostic->severity, context->span, context->message, colour);
@@ -289,7 +289,7 @@ void nearest_offer(struct nearest *nearest, const char *candidate)
     if (nearest->best && !nearest->distance)
         return;
     if (nearest->best)
-        limit = nearest->distance - 1; /* the first of equals stays */
+        limit = nearest->distance - 1; /* of equally near candidates the first stays */
     if (n == 0 || n > QUOTED_MAX || m > QUOTED_MAX || (n > m ? n - m : m - n) > limit)
         return;
     unsigned row[QUOTED_MAX + 1];
@@ -305,7 +305,7 @@ void nearest_offer(struct nearest *nearest, const char *candidate)
             if (row[j] < least)
                 least = row[j];
         }
-        if (least > limit) /* and it never gets smaller */
+        if (least > limit) /* the distance never gets smaller */
             return;
     }
     if (row[m] <= limit) {

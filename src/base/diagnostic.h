@@ -102,7 +102,7 @@ struct source_cursor {
 struct position source_position_from(struct source_cursor *cursor, const struct source *source,
                                      uint32_t offset);
 
-/* From the beginning of the first span to the end of the last. */
+/* Returns the span from the beginning of the first span to the end of the last. */
 struct span span_between(struct span first, struct span last);
 
 /* Writes one diagnostic, or all of one severity. Colour: ANSI red and yellow around the severity word. */
@@ -114,7 +114,7 @@ void diagnostics_render(struct text *out, const struct diagnostics *diagnostics,
 void diagnostics_render_origin(struct text *out, const struct diagnostics *diagnostics,
                                enum severity severity, struct span span, bool colour);
 
-/* The candidate nearest to name by edit distance, if near enough to be worth suggesting; else NULL. Feed it
+/* Finds the candidate nearest to `name` by edit distance, if near enough to be worth suggesting; else NULL. Pass
  * the candidates one by one; zero-initialise the struct with name set. */
 struct nearest {
     const char *name;

@@ -14,38 +14,40 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* A regular file by its name: a descriptor to look at (O_PATH), or -errno. A path /proc/PID/root/… is looked
- * up as that process would: links in it count from its root, and none leads out. */
+/* Finds a regular file by its name. Returns a descriptor (O_PATH), with which it can be examined but not read, or
+ * -errno. A path /proc/PID/root/… is looked up as that process would: links in it count from its root, and none
+ * leads out. */
 int foreign_find(const char *path);
-/* The same, with the directory `root` as the root for all of the path. */
+/* Finds a regular file like foreign_find(), with the directory `root` as the root for the whole path. */
 int foreign_find_in_root(int root, const char *path);
 /* Whether foreign_find() failed because the path leads to a directory, a FIFO or a device. */
 static inline bool foreign_is_not_regular(int error)
 {
     return error == -EISDIR || error == -EMEDIUMTYPE;
 }
-/* As foreign_find(), for anything that has the name; and stat(2) of it. */
+/* As foreign_find(), for a file of any type; and its stat(2). */
 int foreign_find_any(const char *path);
 int foreign_status(const char *path, struct stat *out);
 /* Opens the very file that a descriptor leads to, O_RDONLY or O_RDWR; never waits. */
 int foreign_reopen(int file, int access);
-/* foreign_find() and foreign_reopen() for reading. */
+/* Opens a regular file for reading: foreign_find() and foreign_reopen(). */
 int foreign_open(const char *path);
-/* Opens a directory for reading its entries; -errno. */
+/* Opens a directory for reading its entries. Returns a descriptor or -errno. */
 int foreign_open_directory(const char *path);
 
 enum foreign_check {
-    FOREIGN_OWNER = 1, /* else -EPERM */
-    FOREIGN_INODE = 2, /* and device; here and below else -ESTALE */
+    FOREIGN_OWNER = 1, /* it has the expected owner; else -EPERM */
+    /* it has the expected inode and device; for this check and those below, else -ESTALE */
+    FOREIGN_INODE = 2,
     FOREIGN_SIZE = 4,
-    FOREIGN_CHANGE = 8,    /* the time of the last change, of its bytes or of what stat tells */
+    FOREIGN_CHANGE = 8,    /* the time of the last change, of its content or of its attributes */
     FOREIGN_ONE_NAME = 16, /* it has no second link; else -EPERM */
 };
-/* Is it a regular file and, as far as `what` (enum foreign_check) asks, as expected? 0 or -errno. */
+/* Checks that a file is regular and, as far as `what` (enum foreign_check) asks, as expected. Returns 0 or -errno. */
 int foreign_check(int file, unsigned what, const struct stat *expected);
 
-/* The length of "/proc/PID/root" in front of a path, and the process in *pid, which may be NULL. Without such a
- * beginning 0, and *pid stays as it is. */
+/* Returns the length of "/proc/PID/root" at the front of a path, and stores the process in *pid, which may be NULL.
+ * Without such a beginning returns 0, and *pid stays as it is. */
 size_t foreign_root_length(const char *path, pid_t *pid);
 
 #endif

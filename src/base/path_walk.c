@@ -26,13 +26,13 @@ static void walk_up(struct walk *walk, int to)
         close(walk->levels[--walk->depth]);
 }
 
-/* Puts what a link says in front of the rest. */
+/* Puts a link's target in front of the rest of the path. */
 static int walk_link(struct walk *walk, int link)
 {
     char text[PATH_MAX];
     struct statfs system;
     if (++walk->links > LINKS_MAX || (!fstatfs(link, &system) && system.f_type == PROC_SUPER_MAGIC))
-        return -ELOOP; /* what /proc calls a link may lead anywhere */
+        return -ELOOP; /* a magic link of /proc may lead anywhere */
     const ssize_t length = readlinkat(link, "", text, sizeof text);
     const size_t rest = strlen(walk->rest);
     if (length <= 0)
@@ -70,7 +70,7 @@ static int walk_name(struct walk *walk, const char *name, const struct stat *dir
     return error;
 }
 
-/* Whatever has something behind it must be a directory. */
+/* Walks one part of the path; a part that others follow must be a directory. */
 static int walk_part(struct walk *walk, const char *name)
 {
     struct stat status;

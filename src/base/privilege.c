@@ -27,9 +27,10 @@ static const uint64_t for_removing = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER);
 static int keep_capabilities(uint64_t wanted)
 {
     if (wanted & BIT(OWN_CAP_BPF) &&
-        prctl(PR_CAPBSET_READ, OWN_CAP_BPF) < 0) /* a kernel that does not know it wants this one */
+        prctl(PR_CAPBSET_READ, OWN_CAP_BPF) < 0) /* a kernel without that capability needs this one */
         wanted |= BIT(CAP_SYS_ADMIN);
-    const int error = rights_bound(wanted); /* first: it takes a capability that goes then */
+    /* comes first, because it needs a capability that rights_keep() gives up */
+    const int error = rights_bound(wanted);
     const int kept = rights_keep(wanted);
     return error ? error : kept;
 }

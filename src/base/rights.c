@@ -28,7 +28,7 @@ int rights_keep(uint64_t capabilities)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-    /* Linux before 4.3 has no ambient ones. */
+    /* Linux before 4.3 has no ambient capabilities. */
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)
         return -errno;
     if (syscall(SYS_capget, &header, data))
@@ -54,7 +54,8 @@ int rights_fix(void)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 }
 
-/* By the kernel at once, else one by one: before Linux 5.9 (and 5.11), or where a sandbox forbids it. */
+/* Closes or marks a range of descriptors: by one call of the kernel, else one by one (before Linux 5.9 or 5.11, or
+ * where a sandbox forbids the call). */
 static void close_range_of(unsigned first, unsigned last, unsigned flags)
 {
     if (first > last || !syscall(SYS_close_range, first, last, flags))

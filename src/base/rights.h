@@ -11,14 +11,14 @@
 bool rights_are_privileged(void);
 
 /* Keeps only the capabilities in the mask, in which bit N stands for capability N, and clears the ambient and
- * inheritable ones, so that what is executed gets none. 0 or -errno. */
+ * inheritable ones, so that executed programs get none. Returns 0 or -errno. */
 #define RIGHTS_ALL UINT64_MAX
 int rights_keep(uint64_t capabilities);
-/* Reduces the bounding set, which limits what the process and its children can ever have. Without CAP_SETPCAP the set
- * stays as it is; then only rights_fix() keeps children from getting more. 0 or -errno. */
+/* Reduces the bounding set, which limits what the process and its children can ever have. Without CAP_SETPCAP the
+ * set stays as it is; then only rights_fix() keeps children from getting more. Returns 0 or -errno. */
 int rights_bound(uint64_t capabilities);
-/* Sets no_new_privs: no program that is executed gains rights by set-user-ID or by capabilities of its file. 0 or
- * -errno. */
+/* Sets no_new_privs: no program that is executed gains rights by set-user-ID or by capabilities of its file.
+ * Returns 0 or -errno. */
 int rights_fix(void);
 /* Marks all descriptors from `first` on to be closed by exec(). */
 void rights_close_from(int first);

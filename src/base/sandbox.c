@@ -15,7 +15,7 @@
 #include "base/call_filter.h"
 #include "base/rights.h"
 
-/* ---- what it may ask the kernel for ---- */
+/* ---- allowed system calls ---- */
 
 static const uint32_t allowed[] = {
     SYS_read,          SYS_pread64,         SYS_write,        SYS_recvmsg,      SYS_sendmsg,
@@ -57,7 +57,7 @@ static int filter_calls(const struct sandbox *options)
     return call_filter_install(&filter, EACCES);
 }
 
-/* ---- what it is ---- */
+/* ---- identity and limits ---- */
 
 /* Gives up root for the given user, or for one that no other process has, so that no other user's process may send
  * it signals or examine it. In a container only the traditional ids may exist. */
@@ -91,14 +91,14 @@ static void limit(int which, rlim_t most)
     setrlimit(which, &now);
 }
 
-/* When memory ends, it goes first. */
+/* Makes this process the first that is killed when memory runs out. */
 static void be_the_first_to_go(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return;
     if (write(fd, "1000", 4) < 0)
-        errno = 0; /* then it does not */
+        errno = 0; /* failure is ignored */
     close(fd);
 }
 
@@ -110,7 +110,7 @@ static int end_with(const struct sandbox *options)
         signal(of_the_terminal[i], SIG_IGN);
     if (!options->outlives && prctl(PR_SET_PDEATHSIG, SIGKILL))
         return -errno;
-    return getppid() == options->parent ? 0 : -ESRCH; /* it had ended before */
+    return getppid() == options->parent ? 0 : -ESRCH; /* the parent had ended before */
 }
 
 int sandbox_enter(const struct sandbox *options)

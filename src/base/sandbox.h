@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks up a process of spoor that reads files of others. Should a malicious file take it over, there is nothing to
- * gain: it has only the descriptors that it was given, memory, and a way to answer. */
+/* Locks up a process of spoor that reads foreign files. Should a malicious file take it over, there is nothing to
+ * gain: the process has only the descriptors that it was given, memory, and a way to answer. */
 #ifndef SPOOR_BASE_SANDBOX_H
 #define SPOOR_BASE_SANDBOX_H
 

@@ -20,10 +20,10 @@ struct table {
     size_t slot_count;
 };
 
-/* The value, or NULL. */
+/* Returns the value, or NULL. */
 void *table_get(const struct table *table, const void *key, size_t length);
 void *table_find(const struct table *table, const char *name);
-/* Sets or replaces. 0, or -ENOMEM with the table unchanged. */
+/* Sets or replaces a value. Returns 0, or -ENOMEM with the table unchanged. */
 int table_set(struct table *table, const void *key, size_t length, void *value);
 int table_put(struct table *table, const char *name, void *value);
 void table_free(struct table *table);

@@ -25,8 +25,8 @@ size_t utf8_character(const char *at, size_t left, uint32_t *point)
     return *point >= least[length] && *point <= 0x10ffff && (*point < 0xd800 || *point > 0xdfff) ? length : 0;
 }
 
-/* What Unicode says to show nothing for (Default_Ignorable_Code_Point) and what else is in its category of
- * formats and does not stand for itself. */
+/* The characters for which Unicode says that nothing is shown (Default_Ignorable_Code_Point), and others of its
+ * category of formats that are not visible themselves. */
 bool utf8_is_hidden(uint32_t point)
 {
     static const struct {
@@ -60,7 +60,7 @@ bool utf8_is_hidden(uint32_t point)
     return false;
 }
 
-/* The length of the character that begins here, if it is one that can be shown; else 0. */
+/* Returns the length of the character that begins here if it can be shown; else 0. */
 static size_t shown(const char *at, size_t left, enum terminal_text kind)
 {
     uint32_t point;
@@ -70,7 +70,7 @@ static size_t shown(const char *at, size_t left, enum terminal_text kind)
     return length && !utf8_is_hidden(point) ? length : 0;
 }
 
-/* ESC [ digits and semicolons m; else 0. */
+/* Returns the length of a colour sequence (ESC [ digits and semicolons m), or 0. */
 static size_t colour(const char *at, size_t left)
 {
     size_t i = 2;
@@ -158,7 +158,7 @@ static void print_name(struct text *out, const struct conversion *conversion, co
     text_free(&shows);
 }
 
-/* The numbers' conversions, by the C library. */
+/* Prints a number with the C library's conversion. */
 static void print_number(struct text *out, const struct conversion *conversion, struct arguments *arguments)
 {
     char format[24];
@@ -177,7 +177,7 @@ static void print_number(struct text *out, const struct conversion *conversion, 
     if (is_integer && conversion->is_long)
         PRINT(long long);
     else if (is_integer)
-        PRINT(int); /* a shorter one too: it is in the range of its type */
+        PRINT(int); /* also shorter integers: their value is in the range of their type */
     else if (conversion->letter == 'p')
         PRINT(void *);
     else
@@ -206,7 +206,7 @@ void terminal_vprint(struct text *out, const char *format, va_list list)
             print_name(out, &conversion, &name, 1);
         } else if (conversion.letter && strchr("diuoxXpeEfFgGaA", conversion.letter)) {
             print_number(out, &conversion, &arguments);
-        } else { /* what it takes is not known, nor what comes behind it */
+        } else { /* the conversion is unknown, and so are the arguments that follow */
             text_add(out, percent);
             break;
         }

@@ -23,7 +23,7 @@ static bool is_trusted(uid_t user)
     return user == 0 || user == geteuid() || user == getuid() || (create_invoker(&uid, &gid) && user == uid);
 }
 
-/* Many systems give each user a group of their own, and let it write. */
+/* Returns whether a group is the user's own: many systems give each user such a group, and let it write. */
 static bool is_own_group(gid_t group, uid_t owner)
 {
     struct passwd user, *user_found = NULL;
@@ -45,8 +45,8 @@ static bool others_write(const struct stat *status)
            (status->st_mode & S_IWGRP && !is_own_group(status->st_gid, status->st_uid));
 }
 
-/* A user who serves a file system (FUSE) says there whose a file is. So the mount says whose it all is: -1 for other file
- * systems. */
+/* Returns the user who serves a file system in user space (FUSE), or -1 for other file systems. That user decides
+ * whose the files are, so all of them count as theirs. */
 static long served_by(dev_t device)
 {
     char *line = NULL;
@@ -82,8 +82,8 @@ static void explain(struct text *why, int fd, const char *what, long user)
         text_printf(why, " %ld", user);
 }
 
-/* One that others may write to must keep them from taking away what is not theirs; then it is the next part's
- * owner that counts. */
+/* Judges a part of the path. A directory that others may write to must keep them from removing files that are not
+ * theirs; then the next part's owner is checked. */
 static int may(void *state, const struct stat *directory, int fd, const struct stat *found)
 {
     struct text *why = state;

@@ -2,13 +2,13 @@
 /* Finds files that only root or the caller can have put where they are, because their content is executed with the
  * tracer's privileges.
  *
- * The caller is who we act as, who started us, and who called sudo. The file, and each directory and link on
- * the way from the root of the file system, must belong to root or the caller, and nobody else may write to
+ * The caller is the effective user, the real user, and the user who called sudo. The file, and each directory and
+ * link on the way from the root of the file system, must belong to root or the caller, and no one else may write to
  * it: by the mode, where a group counts as others unless it is the owner's own (named like the owner, without
- * another member). One exception: directories with the sticky bit (/tmp) may be written by all, because
- * nobody can take away there what is not theirs; so what lies in one must be root's or the caller's, also a
- * link, and a file must have no second name, which somebody else could have given to it. A file system in user space
- * (FUSE) must be served by root or the caller, because who serves it says whose its files are. */
+ * another member). One exception: directories with the sticky bit (/tmp) may be written by all, because there users
+ * cannot remove files of others; so a file or link in one must be root's or the caller's, and a file must have no
+ * second name, which another user could have given to it. A file system in user space (FUSE) must be served by root
+ * or the caller, because its server decides whose its files are. */
 #ifndef SPOOR_BASE_TRUSTED_PATH_H
 #define SPOOR_BASE_TRUSTED_PATH_H
 
@@ -17,8 +17,8 @@
 
 #include "base/text.h"
 
-/* Looks up a regular file or a directory. Returns a descriptor (O_PATH) for foreign_reopen(), or -errno. With -EPERM
- * somebody else could have put it there, and `why` says who. */
+/* Looks up a regular file or a directory. Returns a descriptor (O_PATH) for foreign_reopen(), or -errno. With
+ * -EPERM another user could have put it there, and `why` says who. */
 int trusted_find(const char *path, struct text *why);
 /* Whether other users may put files into this directory. */
 bool trusted_is_shared(const struct stat *directory);

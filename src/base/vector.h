@@ -31,8 +31,9 @@
         has_room_;                                                                                           \
     })
 
-/* A larger array with the same elements, of `size` bytes each. *room: how many there are; then how many there can be,
- * which is at most `most`. NULL, with the array and *room as they were, if there is no memory or no more are allowed. */
+/* Returns a larger array with the same elements, of `size` bytes each. *room: how many there are; then how many
+ * there can be, which is at most `most`. Returns NULL, with the array and *room as they were, if there is no memory
+ * or no more are allowed. */
 void *vector_grow(void *items, size_t *room, size_t most, size_t size);
 
 #endif

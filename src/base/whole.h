@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes all bytes: 0 or -errno. On a non-blocking descriptor it waits until it can go on, at most patience_ms
- * milliseconds at a time (-1: without limit), and fails with -EAGAIN after that. */
+/* Writes all bytes. Returns 0 or -errno. On a non-blocking descriptor it waits until it can go on, at most
+ * patience_ms milliseconds at a time (-1: without limit), and fails with -EAGAIN after that. */
 int whole_write(int fd, const void *bytes, size_t size, int patience_ms);
 /* Writes like whole_write(), at an offset of a file. */
 int whole_write_at(int fd, const void *bytes, size_t size, uint64_t offset);
-/* Reads `size` bytes from the descriptor's position on: 0, -ENODATA if the file ends before, or -errno. */
+/* Reads `size` bytes from the descriptor's position on. Returns 0, -ENODATA if the file ends before, or -errno. */
 int whole_read(int fd, void *bytes, size_t size);
 
 #endif

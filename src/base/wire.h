@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages between two processes of spoor: numbers, texts and arrays, one after another, each aligned to 8 bytes. The
- * receiver trusts nothing: it reads with a cursor, which what does not fit makes bad. */
+/* Messages between two processes of spoor: numbers, texts and arrays, one after another, each aligned to 8 bytes.
+ * The receiver trusts nothing: it reads with a cursor, which becomes bad where the message does not fit. */
 #ifndef SPOOR_BASE_WIRE_H
 #define SPOOR_BASE_WIRE_H
 
