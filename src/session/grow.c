@@ -156,11 +156,13 @@ static void grow_at(struct session *session, struct action_block *block, const s
         arena_rewind(&session->arena, &mark);
 }
 
+/* Without a process the files of all would be searched. */
 static void grow(struct session *session)
 {
+    if (!target_refresh(session))
+        return;
     enum missing_policy missing = session->environment.missing;
     session->environment.missing = MISSING_IGNORE; /* that there is nothing new is nothing to tell */
-    target_refresh(session);
     for (struct action_block *block = session->compiler->script->blocks; block; block = block->next)
         for (struct attach_point *point = block->attach_points; point && session->grow->is_on;
              point = point->next)

@@ -386,15 +386,16 @@ static int add_member(void *state, const uint8_t *key, const uint8_t *value)
     return 0;
 }
 
-void target_refresh(struct session *session)
+bool target_refresh(struct session *session)
 {
     struct target_processes *processes = session->target.processes;
     if (!session->target.filter.has_set)
-        return;
+        return true;
     processes->member_count = 0;
     session->host->operations->map_each(session->host, (size_t)session->image.processes, add_member, session);
     session->environment.processes = processes->members;
     session->environment.process_count = processes->member_count;
+    return processes->member_count != 0;
 }
 
 bool target_has_ended(struct session *session)

@@ -46,8 +46,9 @@ int target_begin(struct session *session);
 int target_attached(struct session *session);
 /* Whether the files that traced processes have mapped are searched for probes, and may become more. */
 bool target_maps_files(const struct session *session);
-/* Looks anew which processes are traced, for probes in files that they have mapped: with --follow they change. */
-void target_refresh(struct session *session);
+/* Looks anew which processes are traced, for probes in files that they have mapped: with --follow they change. False: there
+ * is none now. */
+bool target_refresh(struct session *session);
 /* Calls for the process of the command, if it runs, and for those of -p. */
 void target_each(struct session *session, void (*visit)(struct session *session, pid_t pid));
 /* Descriptors that can be read when the trace is over because its process has ended: of -p, and of -c. -1: there is none,
