@@ -37,6 +37,7 @@ session/command_terminal.c: open("/dev/tty", flags)              our terminal
 session/command_terminal.c: open(name, flags)                   /proc/self/fd, a terminal
 session/command_terminal.c: open(name, O_RDWR | O_NOCTTY        our new terminal, by its number in the mount of terminals
 session/target.c: stat(name,               /proc/PID/ns
+sym/dwarf/dwarf.c: open(path, O_PATH | O_NOFOLLOW   only the directory that it is in matters, to libdw: nothing is read
 sym/kernel/btf.c: open(path ? path : vmlinux      the kernel
 sym/process/cgroup.c: statfs(path, &system)        the mount of the cgroups
 sym/process/cgroup.c: open(mount, O_RDONLY         the same
