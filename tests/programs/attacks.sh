@@ -192,6 +192,53 @@ kill -KILL $program
 wait $program 2>/dev/null
 program=''
 
+# ---- a program that becomes root, and records ----
+cp recording raised && chmod 4755 raised
+mkdir wanted && chmod 777 wanted
+record_as_nobody() { # PROGRAM: its recording is what it says
+    "${as_nobody[@]}" env SPOOR_TRACE_DIR="$dir/wanted" SPOOR_TRACE="$2" "$1" becomes 3 1 0 </dev/null 2>errors | head -n 1
+}
+theirs=$(record_as_nobody ./recording tcp)
+ours=$(record_as_nobody ./raised tcp)
+check "a program records where and what the environment says" [ "${theirs%/*}" = "$dir/wanted" -a -z "$("$spoor" report -f "$theirs" | grep BDEV)" ]
+check "but not a set-user-ID program of its caller's environment" [ "${ours%/*}" = /dev/shm -a -z "$("$spoor" report -f "$ours" 2>errors | grep TCP)" ]
+check "what that one records is root's alone" [ "$(stat -c '%u %a' "$ours")" = "0 600" ]
+"${as_nobody[@]}" "$spoor" report -f "$ours" >out 2>&1
+check "and not for its caller to read" grep -q 'Permission denied' out
+"${as_nobody[@]}" "$spoor" ctl -f "$ours" enable tcp >out 2>&1
+check "or to change" grep -q 'Permission denied' out
+rm -f "$ours"
+
+# ---- a program that forks without end ----
+# Each of its processes makes two and ends; a user of its own may have 60 of them, and the clock ends all.
+cat >forks.c <<'END'
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__((noinline, noclone)) int forked(int number) { __asm__ volatile("" ::: "memory"); return number; }
+int main(void)
+{
+    const time_t end = time(NULL) + 3;
+    const struct rlimit limit = {60, 60};
+    if (setrlimit(RLIMIT_NPROC, &limit) || setgid(64999) || setuid(64999))
+        return 1;
+    usleep(500000);
+    while (time(NULL) < end) {
+        pid_t first = fork(), second = first > 0 ? fork() : 0;
+        forked(1);
+        if (first > 0 && second > 0)
+            _exit(0);
+        usleep(1000);
+    }
+    return 0;
+}
+END
+gcc -g -O1 forks.c -o forks || exit 1
+timeout -k 2 30 "$spoor" -q --follow -c ./forks -e 'config = { max_map_keys = 16 } uprobe:./forks:forked { @n++; }' >out 2>errors
+check "a program that forks without end is followed to its end" [ $? = 0 ]
+check "which is told where it has more processes than there is room for" grep -q 'there are more than max_map_keys' errors
+check "and counted" grep -qE '^@n: [0-9]{2,}$' out
+
 # ---- links in the way of files that follow each other ----
 mkdir theirs && echo precious >victim && chown $nobody theirs
 "${as_nobody[@]}" /usr/bin/python3 -c '
