@@ -116,7 +116,7 @@ static const struct type *check_ctx(struct checker *checker, struct node *node)
 static struct ir *lower_context(struct lowering *l, struct node *node, struct memory *into)
 {
     (void)node, (void)into;
-    return lower_ctx(l);
+    return lower_ctx_address(l);
 }
 
 static const struct type *check_name(struct checker *checker, struct node *node)

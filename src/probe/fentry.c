@@ -241,9 +241,9 @@ static struct ir *slot_read(struct lowering *l, uint32_t offset, const struct ty
 {
     struct ir_builder *b = &l->b;
     struct ir *word = type->kind == TYPE_POINTER
-                          ? lower_read_scalar(l, ir_offset(b, lower_ctx(l), (int32_t)offset), &type_u64,
-                                              SPACE_KERNEL, b->span)
-                          : ir_load(b, lower_ctx(l), (int32_t)offset, SLOT, false);
+                          ? lower_read_scalar(l, ir_offset(b, lower_ctx_address(l), (int32_t)offset),
+                                              &type_u64, SPACE_KERNEL, b->span)
+                          : lower_ctx_word(l, (int32_t)offset, &type_u64);
     if (type->kind == TYPE_BOOL)
         return ir_binary_constant(b, IR_NE, ir_binary_constant(b, IR_AND, word, 0xff), 0);
     return type->size < SLOT ? ir_extend(b, word, type->size, type->is_signed) : word;

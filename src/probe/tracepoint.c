@@ -214,16 +214,16 @@ static struct ir *perf_field(struct lowering *l, const struct probe_context *con
                              const struct field *field)
 {
     const struct type *type = field->type;
-    struct ir *ctx = lower_ctx(l);
     (void)context;
     if (field->offset < RECORD_HEAD) /* common_pid: the thread that made the record, which is this one */
         return ir_extend(&l->b, lower_pid_tgid(l), 4, true);
+    if (type_is_scalar(type) && !field->data_loc && field->offset % type->size == 0)
+        return lower_ctx_word(l, (int32_t)field->offset, type);
+    struct ir *ctx = lower_ctx_address(l);
     if (field->data_loc) {
-        struct ir *location = ir_load(&l->b, ctx, (int32_t)field->offset, 4, false);
+        struct ir *location = lower_ctx_word(l, (int32_t)field->offset, &type_u32);
         return ir_binary(&l->b, IR_ADD, ctx, ir_binary_constant(&l->b, IR_AND, location, 0xffff));
     }
-    if (type_is_scalar(type) && field->offset % type->size == 0)
-        return ir_load(&l->b, ctx, (int32_t)field->offset, type->size, type->is_signed);
     struct ir *address = ir_offset(&l->b, ctx, (int32_t)field->offset);
     return type_is_scalar(type) ? lower_read_scalar(l, address, type, SPACE_KERNEL, l->b.span) : address;
 }

@@ -12,6 +12,7 @@
  *
  * The invariant: a value kept in struct lower_state or lower_function is defined where it dominates every later
  * use. */
+#include "bpf/emit/btf_write.h"
 #include "bpf/limits.h"
 #include "bpf/lower/processes.h"
 #include "bpf/lower/state.h"
@@ -301,10 +302,46 @@ struct ir *lower_ctx(struct lowering *l)
     return lower_shared_value(l, SHARED_CTX);
 }
 
+/* Whether sections get the context: the kernel gives it to functions that it verifies on their own, as which this kind
+ * of program may have it. */
+static bool gives_context(const struct lowering *l)
+{
+    return btf_can_pass_context(l->options->features, l->context->program_type,
+                                l->context->expected_attach_type);
+}
+
+/* Stores the address of the context for sections that do not get it. */
+static void keep_context(struct lowering *l)
+{
+    if (gives_context(l) || l->context->record_in_control)
+        return;
+    struct memory memory = lower_scratch(l, 8, true);
+    l->state->context_slot = memory.offset;
+    ir_store(&l->b, memory.base, memory.offset, 8, lower_ctx(l));
+}
+
+struct ir *lower_ctx_address(struct lowering *l)
+{
+    const struct lower_state *s = l->state;
+    if (!s->section || s->context_slot < 0)
+        return lower_ctx(l);
+    return ir_load(&l->b, lower_shared_value(l, SHARED_SCRATCH), s->context_slot, 8, false);
+}
+
+struct ir *lower_ctx_word(struct lowering *l, int32_t offset, const struct type *type)
+{
+    struct ir *context = lower_ctx_address(l);
+    if (l->state->section && l->state->context_slot >= 0)
+        return lower_read_scalar(l, ir_offset(&l->b, context, offset), type, SPACE_KERNEL, l->b.span);
+    return ir_load(&l->b, context, offset, type->size, type->is_signed);
+}
+
 enum address_space lower_args_space(const struct lowering *l)
 {
     /* a text of a record is in memory of user space */
-    return l->context->has_record ? SPACE_USER : SPACE_BPF;
+    if (l->context->has_record)
+        return SPACE_USER;
+    return l->state->section && l->state->context_slot >= 0 ? SPACE_KERNEL : SPACE_BPF;
 }
 
 struct ir *lower_event_word(struct lowering *l, size_t offset)
@@ -612,6 +649,8 @@ static void lower_predicate(struct lowering *l, struct node *predicate)
 static void lower_body(struct lowering *l, struct node *body)
 {
     begin_phase(l, PHASE_BODY);
+    if (l->state->section_size)
+        keep_context(l);
     lower_statement(l, body);
     if (!ir_ended(&l->b))
         ir_jump(&l->b, l->state->leave[PHASE_BODY]);
@@ -715,7 +754,7 @@ enum attempt {
     ATTEMPT_AVOID_STACK, /* what can be in scratch memory is not on the frame */
 };
 
-/* Lowers a unit in one way. -E2BIG: it does not fit in the stack. -EAGAIN: it cannot be lowered in this way. */
+/* Lowers a unit in one way. -E2BIG: it does not fit in the stack. */
 static int lower_attempt(const struct compilation *compilation, const struct unit_request *request,
                          enum attempt attempt)
 {
@@ -729,6 +768,7 @@ static int lower_attempt(const struct compilation *compilation, const struct uni
         .temporary = &temporary,
         .main = arena_new(&temporary, struct lower_function),
         .return_slot = -1,
+        .context_slot = -1,
         .program_index = (uint32_t)image->program_count,
         .avoid_stack = attempt == ATTEMPT_AVOID_STACK,
         .section_size = attempt == ATTEMPT_DIVIDED ? lower_section_size(unit, request->divides) : 0,
@@ -757,7 +797,7 @@ static int lower_attempt(const struct compilation *compilation, const struct uni
         state.scratch_top = state.scratch_permanent = state.scratch_peak = 8;
     lower_program(&lowering);
     size_scratch(&lowering);
-    int result = state.is_indivisible ? -EAGAIN : diagnostics->errors > errors ? -EINVAL : emit(&lowering);
+    int result = diagnostics->errors > errors ? -EINVAL : emit(&lowering);
     table_free(&state.runtime_errors);
     arena_free(&temporary);
     return result;
@@ -769,7 +809,7 @@ int lower_unit(const struct compilation *compilation, const struct unit_request 
     struct text *dump_ir = request->dump_ir;
     const struct diagnostics before = *diagnostics;
     size_t dumped = dump_ir ? dump_ir->length : 0;
-    int result = -EAGAIN;
+    int result = -E2BIG;
     enum attempt attempt =
         lower_section_size(request->unit, request->divides) ? ATTEMPT_DIVIDED : ATTEMPT_PLAIN;
     if (request->divides && attempt == ATTEMPT_PLAIN)
@@ -785,5 +825,5 @@ int lower_unit(const struct compilation *compilation, const struct unit_request 
         if (is_over)
             break;
     }
-    return result == -EAGAIN ? -E2BIG : result;
+    return result;
 }

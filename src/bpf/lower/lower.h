@@ -236,6 +236,10 @@ struct ir *lower_time(struct lowering *l);     /* time of the boot clock, ns */
 struct ir *lower_pid_tgid(struct lowering *l); /* as seen in the tracer's PID namespace */
 struct ir *lower_control(struct lowering *l);  /* address of struct image_control */
 struct ir *lower_ctx(struct lowering *l);      /* the program's context, also inside loop bodies */
+/* The same as an address in the kernel's memory, where it is read by helpers alone; and a word of it: sections that do not
+ * get the context of a program have its address. */
+struct ir *lower_ctx_address(struct lowering *l);
+struct ir *lower_ctx_word(struct lowering *l, int32_t offset, const struct type *type);
 /* Where fields of args lie that are no scalars. */
 enum address_space lower_args_space(const struct lowering *l);
 struct ir *lower_event_word(struct lowering *l, size_t offset); /* 8 bytes of struct image_event */

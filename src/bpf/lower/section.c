@@ -3,8 +3,9 @@
  * 5.6). It keeps at most 8192 conditions to which it must return, follows a million instructions, and before Linux
  * 6.6 jumps over 32767 at most; every section has these limits for itself.
  *
- * In some types of programs the kernel does not give the context to such functions: sections that need it are then
- * ordinary functions, which at least are short.
+ * In some types of programs the kernel does not give the context to such functions. Their sections read it at its address,
+ * which is in scratch memory, by helpers; and those that must hand it to a helper are ordinary functions, which at least
+ * are short.
  *
  * In most respects a section is a program of its own, with setup and ends. It takes the context, if it needs it,
  * and nothing else; variables are in scratch memory, which each section looks up. Its result says how it was left.

@@ -130,6 +130,8 @@ struct lower_state {
     bool scratch_overflowed;
     /* Offset in the program's area of the mark that a callback ended the program; -1: none does. */
     int32_t return_slot;
+    /* Offset in scratch memory of the context's address, for sections that do not get the context; -1: they get it. */
+    int32_t context_slot;
     struct string_sink *string_sink;
     const struct map_symbol *named[32]; /* maps that the program names although they are in maps of maps */
     unsigned named_count;
@@ -146,9 +148,8 @@ struct lower_state {
     uint32_t *values; /* variables of the IR that hold VARIABLE_VALUE of the program, pointers excepted */
     size_t value_count, value_room;
     bool is_too_large, is_too_deep;
-    bool is_indivisible; /* a variable must stay what the verifier knows, in all sections */
-    bool has_scratch;    /* some function uses scratch memory */
-    bool avoid_stack;    /* the second attempt: nothing is on the frame that can be in scratch memory */
+    bool has_scratch; /* some function uses scratch memory */
+    bool avoid_stack; /* the second attempt: nothing is on the frame that can be in scratch memory */
     /* runtime errors of this program: from what is counted to its index in the image + 1 */
     struct table runtime_errors;
 };

@@ -119,8 +119,6 @@ void lower_variable_write(struct lowering *l, struct variable *variable, struct 
         return;
     }
     if (lowered->kind == VARIABLE_SCRATCH) {
-        const struct ir *context = l->state->current->shared[SHARED_CTX];
-        l->state->is_indivisible |= l->state->section_size && context && value == context;
         ir_store(&l->b, lower_shared_value(l, SHARED_SCRATCH), lowered->offset, 8, value);
         return;
     }
