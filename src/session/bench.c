@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --test and --bench: runs the blocks of test and bench probes and tells how they did.
+/* --test and --bench: runs the blocks of test and bench probes and reports the results.
  *
- * A test has failed when it returned something else than 0, or asked to exit with something else, or a
- * complaint came of it. The time of a bench is what the kernel counts for the program itself. */
+ * A test has failed when it returned something else than 0, called exit() with something else, or reported an error. The
+ * time of a bench is what the kernel counts for the program itself. */
 #include <stdio.h>
 #include <string.h>
 
@@ -130,7 +130,7 @@ static void bench_all(struct session *session)
     const struct host_operations *host = session->host->operations;
     size_t widest = 40;
     if (session->kernel)
-        kernel_count_time(session->kernel); /* refused: then the calls are measured */
+        kernel_count_time(session->kernel); /* where that is refused the calls are measured */
     for (size_t i = 0; i < session->units.count; i++)
         if (session->units.items[i].variant->kind->time == PROBE_BENCH &&
             strlen(bench_name(&session->units.items[i])) + 2 > widest)

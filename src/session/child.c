@@ -89,13 +89,13 @@ int child_start(struct session *session)
         close(go[1]);
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
-        signal(SIGPIPE, SIG_DFL); /* we ignore them, what is run must not */
+        signal(SIGPIPE, SIG_DFL); /* spoor ignores these, and a program that it runs must not */
         signal(SIGXFSZ, SIG_DFL);
         if (read(go[0], &ready, 1) != 1)
             _exit(127); /* the tracer is gone */
         limits_of_command(session);
         error = command_user_become(&user);
-        /* It may stand still when we die (child_run_until), and then nobody else would let it go on. */
+        /* If spoor dies while the command is stopped (child_run_until), the command continues. */
         if (!error && prctl(PR_SET_PDEATHSIG, SIGCONT))
             error = errno;
         if (!error) {
@@ -132,9 +132,9 @@ int child_release(struct session *session)
         return 0;
     }
     if (child->go < 0)
-        return 0; /* it went before, and has ended */
+        return 0; /* it was released before */
     if (send(child->go, "", 1, MSG_NOSIGNAL) != 1)
-        error = errno == EPIPE ? ECHILD : errno; /* somebody has ended it */
+        error = errno == EPIPE ? ECHILD : errno; /* ECHILD: its process has ended already */
     else if (read(child->failed, &error, sizeof error) != sizeof error)
         error = 0; /* closed by exec */
     close(child->go);
@@ -147,8 +147,8 @@ int child_release(struct session *session)
     return -error;
 }
 
-/* What the command records is known when it records: it is let go so far, and then stands still until all is
- * attached. Whether a recording is complete enough to be opened is for `open` to say. */
+/* A recording of the command exists only once it records: it runs until then, and is stopped until all is attached. `open`
+ * decides whether the recording is complete enough. */
 int child_run_until(struct session *session, int (*open)(struct session *session))
 {
     struct child *child = &session->target.child;
@@ -186,7 +186,7 @@ void child_settle(struct session *session)
 void child_end(struct session *session)
 {
     struct child *child = &session->target.child;
-    if (child->go >= 0) { /* never released: it ends by itself when the pipe closes */
+    if (child->go >= 0) { /* it was never released, and ends by itself when the socket closes */
         close(child->go);
         close(child->failed);
     } else if (child->pid > 0) {
@@ -194,7 +194,7 @@ void child_end(struct session *session)
         if (child->is_stopped)
             kill(child->pid, SIGCONT);
     }
-    if (child->terminal.monitor > 0) /* whose child it is */
+    if (child->terminal.monitor > 0) /* the command is the monitor's child, so it cannot be waited for here */
         while (poll(&(struct pollfd){child->pidfd, POLLIN, 0}, 1, -1) < 0 && errno == EINTR)
             ;
     else if (child->pid > 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The leader of the new terminal's session, and the command's parent. It sees when the command is stopped,
- * and does what only a process of that session may do: say who is in the foreground there. */
+/* The monitor: it leads the session of the new terminal and is the parent of the command. It sees when the command is
+ * stopped, and sets which process group is in the foreground, which only a process of that session may do. */
 #include "session/command_monitor.h"
 
 #include <errno.h>
@@ -23,11 +23,11 @@ struct monitor {
 static void notify(const struct monitor *monitor, char what)
 {
     if (monitor->relay >= 0 && send(monitor->relay, &what, 1, MSG_NOSIGNAL) < 0)
-        return; /* it has ended, which is seen where it is read from */
+        return; /* the relay has ended: reading from it will show that */
 }
 
-/* What ended stays a zombie, so that its number means nobody else. SIGSTOP is not the terminal's: a trace
- * stops the command with it, until all is attached. */
+/* Reports to the relay that the command has stopped or ended. A command that has ended stays a zombie, so that no other
+ * process gets its number. SIGSTOP is not reported: the trace itself sends it, until all is attached. */
 static void look(struct monitor *monitor)
 {
     siginfo_t what = {0};
@@ -53,7 +53,7 @@ static void signal_command(const struct monitor *monitor, int number)
         kill(-monitor->command, number);
 }
 
-/* Ends the command as a terminal does that is closed. */
+/* Ends the command with the signal that a closed terminal sends. */
 static void hang_up(struct monitor *monitor)
 {
     signal_command(monitor, SIGHUP);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two processes beside a command that has a terminal of its own: see command_terminal.h. They tell each
- * other what happens, a byte each. */
+/* The two processes beside a command that has a terminal of its own: see command_terminal.h. They send each other
+ * messages of one byte. */
 #ifndef SPOOR_SESSION_COMMAND_MONITOR_H
 #define SPOOR_SESSION_COMMAND_MONITOR_H
 
@@ -9,26 +9,27 @@
 
 enum monitor_message {
     /* From the monitor. */
-    MONITOR_GROUP = 'g',          /* first: the command's process group follows */
-    MONITOR_ENDED = 'e',          /* the command has */
-    MONITOR_STOPPED = 's',        /* by its terminal: so is to be what we belong to */
-    MONITOR_WANTS_TERMINAL = 'w', /* it was in the background, and reads */
+    MONITOR_GROUP = 'g',          /* the first message; the command's process group follows */
+    MONITOR_ENDED = 'e',          /* the command has ended */
+    MONITOR_STOPPED = 's',        /* the terminal stopped the command: the relay stops its own job, too */
+    MONITOR_WANTS_TERMINAL = 'w', /* the command is in the background, and tries to read */
     /* From the relay. */
-    MONITOR_FOREGROUND = 'f', /* what is typed is the command's, which goes on */
-    MONITOR_BACKGROUND = 'b', /* nothing comes to it */
+    MONITOR_FOREGROUND = 'f', /* the command gets what is typed, and goes on */
+    MONITOR_BACKGROUND = 'b', /* the command gets nothing that is typed */
     MONITOR_GO_ON = 'c',
     MONITOR_INTERRUPT = 'i', /* as Ctrl-C does */
     MONITOR_QUIT = 'q',
     MONITOR_STOP = 't',
 };
 
-/* Does not return. slave: the new terminal, which is the controlling one. number: takes the command's process
- * id, when the relay has said whether it is in the foreground. life: ends when nobody needs that id any more,
- * which nobody else has before. */
+/* Runs the monitor; does not return. slave: the new terminal, which is its controlling one. number: gets the command's
+ * process id as soon as the relay has said whether it is in the foreground. life: is closed by the tracer when it needs that
+ * id no more; until then no other process can have it. */
 void command_monitor(int slave, int relay, int number, int life, pid_t command) __attribute__((noreturn));
 
-/* Does not return. shown: is told when all is shown that the command wrote until its end; what it leaves behind
- * may still write. takes: the command has our terminal from the start, if we have it. */
+/* Runs the relay; does not return. shown: gets a byte when everything is on the terminal that the command wrote until its
+ * end; processes that it leaves behind may write later. takes: the command gets what is typed from the start, if the relay
+ * is in the foreground. */
 void command_relay(int terminal, int master, int monitor, int shown, bool takes) __attribute__((noreturn));
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Carries what is typed to a command's own terminal, and what is written there to ours. */
+/* The relay: carries what is typed to the command's own terminal, and what is written there to the user's. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -24,10 +24,11 @@ struct relay {
     bool is_taken;       /* what is typed goes to the command */
     bool is_wanted;      /* it is to be taken whenever the relay is in the foreground */
     pid_t command;       /* its process group; 0: not known yet */
-    bool is_over;        /* so is the command, and the monitor */
+    bool is_over;        /* the command and the monitor have ended */
 };
 
-/* A terminal that is not our controlling one has no foreground. */
+/* Whether what is typed at the user's terminal is meant for this job. A terminal that is not the controlling one has no
+ * foreground, and counts as such. */
 static bool is_foreground(const struct relay *relay)
 {
     pid_t group = tcgetpgrp(relay->terminal);
@@ -37,7 +38,7 @@ static bool is_foreground(const struct relay *relay)
 static void notify(const struct relay *relay, char what)
 {
     if (send(relay->monitor, &what, 1, MSG_NOSIGNAL) < 0)
-        return; /* it has ended, which is seen where it is read from */
+        return; /* the monitor has ended: reading from it will show that */
 }
 
 static void copy_size(const struct relay *relay)
@@ -47,8 +48,9 @@ static void copy_size(const struct relay *relay)
         ioctl(relay->master, TIOCSWINSZ, &size);
 }
 
-/* What is typed goes through as it is. What is written is treated by our terminal only if the command wants
- * that of its own: the trace's output comes there past us, and needs it. Twice does no harm. */
+/* Sets the mode of the user's terminal while what is typed goes to the command: input passes unchanged. Output is processed
+ * (newline to CR and newline) if the command's terminal does that, too: the output of the trace goes to the terminal
+ * directly and needs it, and processing the command's output twice does no harm. */
 static void set_mode(struct relay *relay)
 {
     struct termios mode = relay->mode, theirs;
@@ -78,8 +80,8 @@ static void take(struct relay *relay)
     notify(relay, MONITOR_FOREGROUND);
 }
 
-/* Who has the foreground may have set a mode of their own. Without that it is given back even when the tracer
- * was killed and we are in the background. */
+/* Gives the user's terminal its mode back, also in the background after the tracer was killed, unless the foreground job
+ * has set a mode of its own meanwhile. */
 static void release(struct relay *relay)
 {
     struct termios now;
@@ -89,7 +91,7 @@ static void release(struct relay *relay)
     relay->is_taken = false;
 }
 
-/* All that we belong to, as the terminal would stop it. When that goes on, the command does. */
+/* Stops the whole job that the relay belongs to, as the terminal would. When the job continues, so does the command. */
 static void stop(struct relay *relay, int number)
 {
     sigset_t only;
@@ -107,8 +109,8 @@ static void stop(struct relay *relay, int number)
     }
 }
 
-/* Ctrl-C and Ctrl-\ are for the trace, too, and for what it is piped to: all that our terminal would have
- * sent them to. When the command is a shell with jobs, what it has in the foreground is meant alone. */
+/* Carries what was typed to the command. Ctrl-C and Ctrl-\ also go to the job of the trace, to which the user's terminal would
+ * have sent them; but when the command is a shell with jobs, only to the one that it has in the foreground. */
 static void carry_typed(const struct relay *relay)
 {
     char typed[512]; /* less than a terminal buffers */
@@ -128,7 +130,8 @@ static void carry_typed(const struct relay *relay)
             kill(0, SIGQUIT);
 }
 
-/* Both terminals make CR and newline of a newline: one of them is enough. */
+/* Removes the CR that the command's terminal has put before each newline, where the user's terminal adds one as well.
+ * Returns the length that is left. */
 static size_t without_returns(const struct relay *relay, char *bytes, size_t length)
 {
     struct termios theirs, now;
@@ -155,7 +158,7 @@ static bool carry_written(struct relay *relay)
     return true;
 }
 
-/* The command has ended: what it wrote is here. */
+/* Shows the rest of what the command wrote, after it has ended. */
 static void finish(struct relay *relay)
 {
     while (carry_written(relay))
@@ -163,7 +166,7 @@ static void finish(struct relay *relay)
     release(relay);
     relay->is_wanted = false;
     if (write(relay->shown, "", 1) < 0)
-        return; /* nobody waits for it */
+        return; /* the tracer does not wait for it any more */
 }
 
 static void hear_monitor(struct relay *relay)
@@ -188,8 +191,8 @@ static void hear_monitor(struct relay *relay)
     }
 }
 
-/* What the terminal sends to all of a job is sent on, unless it was typed to the command's own terminal, which
- * sent it already. */
+/* Sends the command the signals that the terminal sends to all processes of a job, unless they were typed at the command's
+ * own terminal, which has sent them already. */
 static void hear_signal(struct relay *relay)
 {
     struct signalfd_siginfo signal;
@@ -214,7 +217,8 @@ void command_relay(int terminal, int master, int monitor, int shown, bool takes)
     static const int heard[] = {SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
     sigset_t all, some;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL); /* also SIGTERM: who sends it means the tracer, and then we end */
+    /* also SIGTERM, which is meant for the tracer: the relay ends with that */
+    sigprocmask(SIG_SETMASK, &all, NULL);
     sigemptyset(&some);
     for (size_t i = 0; i < sizeof heard / sizeof *heard; i++)
         sigaddset(&some, heard[i]);

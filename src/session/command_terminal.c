@@ -18,8 +18,8 @@
 
 enum { SETTLE_MS = 2000 };
 
-/* Ours by a description of its own, so that O_NONBLOCK is nobody else's: the controlling one, else one that is
- * a standard stream. -errno. */
+/* Opens the user's terminal: the controlling one, or the first standard stream that is a terminal. It gets an open file
+ * description of its own, so that O_NONBLOCK affects no other process. Returns a descriptor or -errno. */
 static int open_terminal(void)
 {
     int flags = O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, terminal = open("/dev/tty", flags);
@@ -40,7 +40,7 @@ bool command_terminal_is_shared(void)
     return terminal >= 0;
 }
 
-/* The new one's both ends; in mode and size as ours. 0 or -errno. */
+/* Makes the new terminal, with the mode and the size of the user's. Returns 0 or -errno. */
 static int make_terminal(struct command_terminal *terminal, uid_t owner, int *master, int *slave)
 {
     char name[64];
@@ -86,7 +86,8 @@ static int open_ends(struct command_terminal *terminal, uid_t owner, struct ends
     return make_terminal(terminal, owner, &ends->master, &ends->slave);
 }
 
-/* In the command. Its group is in the foreground of the new terminal only when the relay says so. */
+/* Called in the command's process: makes the new terminal its standard streams. Its group is in the foreground there only
+ * when the relay says so. */
 static int join(int slave)
 {
     for (int fd = 0; fd < 3; fd++)
@@ -95,7 +96,7 @@ static int join(int slave)
     return 0;
 }
 
-/* The monitor, which begins the command: 0 in that one. */
+/* Runs the monitor, which forks the command. Returns 0 in the command's process, and nowhere else. */
 static pid_t lead(const struct ends *ends)
 {
     pid_t tracer = getppid();
@@ -109,7 +110,7 @@ static pid_t lead(const struct ends *ends)
     }
     if (command < 0 || getppid() != tracer)
         _exit(126);
-    setpgid(command, command); /* whoever of us is first */
+    setpgid(command, command); /* parent and child both do it, since either may be first */
     command_monitor(ends->slave, ends->between[1], ends->number[1], ends->life[0], command);
 }
 
@@ -179,7 +180,7 @@ void command_terminal_close(struct command_terminal *terminal)
     if (terminal->relay > 0 && terminal->shown >= 0 &&
         !poll(&(struct pollfd){terminal->shown, 0, 0}, 1, SETTLE_MS)) /* until its end is closed */
         kill(terminal->relay, SIGKILL);                               /* it waits for the terminal */
-    /* Somebody ended it, and it could not give the terminal back. */
+    /* A signal has ended the relay before it could give the terminal its mode back. */
     if (WIFSIGNALED(wait_for(terminal->relay)) && terminal->has_mode &&
         tcgetpgrp(terminal->terminal) == getpgrp())
         tcsetattr(terminal->terminal, TCSANOW, &terminal->mode);

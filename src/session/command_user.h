@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who runs the command of -c, and with what: no more than that user has. */
+/* The user that runs the command of -c, with no more rights than that user has. */
 #ifndef SPOOR_SESSION_COMMAND_USER_H
 #define SPOOR_SESSION_COMMAND_USER_H
 
@@ -17,14 +17,14 @@ struct command_user {
     const char *name, *home, *shell; /* NULL: the system does not know the user */
 };
 
-/* That of --user, by name or number; else who called sudo; else we. Before the fork: it reads files. */
+/* Chooses the user: that of --user, by name or number; else the one who called sudo; else spoor's own. To be called before
+ * the fork, since it reads files. Returns 0, or -errno with a diagnostic. */
 int command_user_choose(struct session *session, struct command_user *user);
-/* In the child; 0 or an errno. What cannot be given up is an error: the command never runs with more than it
- * shall have. What we have by our caller's favour (ambient capabilities) is ours alone. Another user gets none
- * of the descriptors either, and no rights that it did not have: neither from us nor, unless the options say
- * so, from programs that it executes. */
+/* Called in the child: becomes that user. Returns 0 or an errno: a right that cannot be given up is an error, since the
+ * command never runs with more than it is to have. Ambient capabilities are spoor's alone. Another user gets none of spoor's
+ * descriptors either, and no new rights from programs that it executes, unless the options allow it. */
 int command_user_become(const struct command_user *user);
-/* When the program is one that asks for rights that it will not get. */
+/* Warns if the program is set-user-ID or has capabilities, which it will not get. */
 void command_user_warn(struct session *session, const struct command_user *user, const char *program);
 
 #endif

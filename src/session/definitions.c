@@ -28,8 +28,9 @@ struct c_definitions *definitions_c(const struct session *session)
     return session->compiler->definitions->c;
 }
 
-/* Opens a header to read. With privileges only what root and the caller alone can have put there is taken; else -EPERM,
- * and *why. The search for headers tries directories of others, too: they count only when the file is there. */
+/* Opens a header for reading. With privileges, a file that others than root and the caller can have put there is refused
+ * with -EPERM and *why. The search for headers also tries directories that others can write to: it is an error only if the
+ * file is there. Returns a descriptor or -errno. */
 static int open_header(struct session *session, const char *path, const char **why)
 {
     struct text reason = {0};
@@ -51,7 +52,7 @@ static int open_header(struct session *session, const char *path, const char **w
     return answer;
 }
 
-/* Of a regular file only, so that no pipe or device makes us wait. */
+/* Reads a header, which must be a regular file: a pipe or a device could make spoor wait. Returns 0 or -errno. */
 static int read_header(void *state, const char *path, const char **text, size_t *length)
 {
     enum { LARGEST = 16 << 20 };
@@ -82,7 +83,7 @@ static int read_header(void *state, const char *path, const char **text, size_t 
     if (!error && bytes.failed)
         error = -ENOMEM;
     if (!error && used && memchr(bytes.bytes, 0, used))
-        error = -EINVAL; /* there is a NUL in it: it is no text */
+        error = -EINVAL; /* it has a NUL byte, so it is no text */
     if (!error) {
         *text = arena_copy(&session->arena, text_string(&bytes), used);
         *length = used;
@@ -100,7 +101,7 @@ static const struct type *kernel_type(void *state, const char *name)
     return btf ? btf_file_type(btf, name) : NULL;
 }
 
-/* The context of the block that is being checked. */
+/* Returns the context of the block that is being checked. */
 static const struct probe_context *current_context(const struct session *session)
 {
     return session->compiler->checker.unit ? session->compiler->checker.unit->context : NULL;
@@ -149,9 +150,8 @@ static const struct type *find_kernel_enumerator(struct session *session, const 
     return type;
 }
 
-/* The kernel's enumerators have no index: what was found is remembered, and so is what was not. When so many
- * names of a script mean nothing, more of them are shown to nobody, and looking for them would take minutes.
- */
+/* Finds an enumerator of the kernel. BTF has no index of them, so answers are kept, also that there is none. After MISSES_MAX
+ * names that mean nothing no more are looked for: each takes long, and no more errors are shown. */
 static const struct type *kernel_enumerator(struct session *session, const char *name, int64_t *value)
 {
     enum { MISSES_MAX = 1000 };

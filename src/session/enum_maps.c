@@ -56,7 +56,7 @@ static void use_otherwise(struct enum_search *search, const struct node *node)
         find_map(search, node)->is_used_otherwise = true;
 }
 
-/* delete(@m[key]) and the like. */
+/* Notes that a call uses a map as a whole, or changes it, as delete(@m[key]) does. */
 static void see_call(struct enum_search *search, const struct node *node)
 {
     const struct builtin *builtin = builtin_find(search->session->options.builtins, node->call.name, NULL);
@@ -145,8 +145,8 @@ struct candidates {
     unsigned unexplained; /* words of these names that are neither the map's nor the probes' */
 };
 
-/* The enum's name has every word of the map's; of its others at most one is nobody's, and that is the first, which
- * names a library, or the last, which says what kind of thing it is. */
+/* Accepts an enum whose name has every word of the map's name. At most one other word of it may be in none of the probes'
+ * names: the first, which names a library, or the last, which says what kind of thing it is. */
 static int judge(void *state, const char *name)
 {
     struct candidates *candidates = state;
@@ -172,7 +172,7 @@ static int judge(void *state, const char *name)
     return 0;
 }
 
-/* The unit of a block whose probe is in a program. */
+/* Returns the unit of a block whose probe is in a program. */
 static const struct session_unit *program_unit(const struct session *session,
                                                const struct action_block *block)
 {
@@ -213,7 +213,7 @@ static const struct type *type_of_argument(const struct session *session, const 
     return NULL;
 }
 
-/* Where a key's type is an enum nobody has to guess. */
+/* Returns the type of the map's keys where that is an enum; NULL: it is none. */
 static const struct type *type_of_keys(const struct session *session, const struct enum_map *map)
 {
     for (size_t use = 0; use < map->use_count; use++)
@@ -258,7 +258,7 @@ static int judge_alike(void *state, const char *name)
     return 0;
 }
 
-/* 0; the map has a type when one enum of the program fits. */
+/* Gives the map its type if exactly one enum of the program fits. Returns 0, or -errno with a diagnostic. */
 static int guess(struct session *session, struct enum_map *map)
 {
     const struct session_unit *unit = map_unit(session, map);
@@ -294,7 +294,7 @@ static int guess(struct session *session, struct enum_map *map)
 
 /* ---- --enum ---- */
 
-/* "@map=enum", both parts there: is it this map's? */
+/* Whether an argument of --enum, "@map=enum" with both parts, is about this map. */
 static bool is_choice(const char *option, const char *map)
 {
     const size_t at = option[0] == '@', length = strcspn(option, "=") - at;
@@ -351,7 +351,7 @@ const struct type *enum_maps_type(const struct session *session, const char *nam
     return number < enums->count ? enums->items[number] : NULL;
 }
 
-/* Adds the statements that fill the map, as if the script had them. */
+/* Adds blocks to the script that fill the map. Returns 0, or -errno with a diagnostic. */
 static int fill(struct session *session, const struct enum_map *map)
 {
     struct source *source = arena_new(&session->arena, struct source);

@@ -2,12 +2,12 @@
 /* Probes in libraries that a traced process loads, and in programs that it starts, while the trace runs: the
  * blocks of `usdt:*:name` and the like get further programs then.
  *
- * What is named by a path needs none of this: such probes are in the file, whoever maps it, and when. Here
- * the files are not known before. The kernel tells that some process mapped code; then each attach point that
- * can mean new files is expanded again, and of files that it has not been looked for in yet come new sites. A
- * block is compiled anew for them. It may add maps and programs to the image, but not change those that there
- * are: a probe that would need it is told and left out. Nothing stops the process meanwhile, so what happens
- * in its first milliseconds with the library is missed. */
+ * Probes that are named by a path need none of this: they are in the file, whichever process maps it, and when. Here the
+ * files are not known before. When the kernel reports that a process has mapped code, each attach point that can mean new
+ * files is expanded again, and files that were not searched yet give new sites. The block is compiled once more for them.
+ * That may add maps and programs to the image but must not change the existing ones: a probe that would need it is left
+ * out with a warning. The process is not stopped meanwhile, so events in the first milliseconds after it has loaded the
+ * library are missed. */
 #include <errno.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ struct grow {
     unsigned failures;  /* how many probes were left out */
 };
 
-/* Can it mean files that are not known yet? Those with a path cannot, unless it is a pattern. */
+/* Whether an attach point can mean files that are not known yet. With a path it cannot, unless that is a pattern. */
 static bool can_grow(const struct session *session, const struct attach_point *point)
 {
     const char *name = point->piece_count ? point->pieces[0].text : NULL;
@@ -63,7 +63,7 @@ int grow_begin(struct session *session)
     return 0;
 }
 
-/* Maps that programs use already must not have become others. */
+/* Checks that maps which programs use already were not changed. Returns 0, or -errno with a diagnostic. */
 static int check_maps(struct session *session, const struct image_map *before, size_t count)
 {
     if (session_maps_unchanged(session, before, count))
@@ -111,7 +111,7 @@ static int start(struct session *session, size_t first)
     return error;
 }
 
-/* What was said about it becomes a warning: the trace goes on. */
+/* Reports the errors about a probe that came later as a warning, since the trace goes on. */
 static void report_grown(struct session *session, size_t first, size_t from)
 {
     struct diagnostics *said = &session->diagnostics;
@@ -129,7 +129,8 @@ static bool has_learnt(const struct session *session, size_t units, size_t files
            session->diagnostics.items != said;
 }
 
-/* Looks are many, as somebody maps code all the time: one that finds no file that is new leaves nothing. */
+/* Expands an attach point again, and attaches what is new. Processes map code all the time, so this happens often: memory
+ * that it took is freed if there was nothing new. */
 static void grow_at(struct session *session, struct action_block *block, const struct attach_point *point)
 {
     struct diagnostics *said = &session->diagnostics;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses the scripts with what they import. import "file" and import "directory": their texts become part of
- * the script, at once, so that what they define counts from there on; only their probes come behind the
- * script's. A name is relative to the text that says it; each file is read once. What is imported has no
- * settings of its own. Headers of C are included. */
+/* Parses the scripts with what they import. The texts of import "file" and import "directory" become part of the script at
+ * that point, so that what they define is known from there on; only their probes come after those of the script. A name is
+ * relative to the text that imports it, and each file is read once. Imported texts cannot have settings. C headers are
+ * included. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static bool ends_with(const char *text, const char *end)
     return length >= tail && !strcmp(text + length - tail, end);
 }
 
-/* The name as seen from the file that imports it. */
+/* Returns the path of the imported file, whose name is relative to the file that imports it. */
 static const char *relative_path(struct session *session, const struct import *import)
 {
     const char *from = import->span.source->name, *slash = strrchr(from, '/');
@@ -94,7 +94,8 @@ static void cannot(struct session *session, const struct import *import, const c
     diagnose_error(&session->diagnostics, import->span, "cannot import '%s': %s", path, strerror(error));
 }
 
-/* A part of bpftrace's standard library, "stdlib/NAME" or "stdlib/NAME.bt": what it defines are builtins here. */
+/* Whether the path names a part of bpftrace's standard library, "stdlib/NAME" or "stdlib/NAME.bt". What it defines there
+ * are builtins here. */
 static bool is_built_in(const struct session *session, const char *path)
 {
     static const char folder[] = "stdlib/";
@@ -109,8 +110,8 @@ static bool is_built_in(const struct session *session, const char *path)
     return false;
 }
 
-/* Opens a file that only root and the caller can have put there. A descriptor, or -1 with a diagnostic unless the
- * file may be missing. */
+/* Opens a file that only root or the caller can have put there. Returns a descriptor, or -1 with a diagnostic, which is left
+ * out where the file may be missing. */
 static int find(struct session *session, const struct import *import, const char *path)
 {
     struct text why = {0};
@@ -130,7 +131,7 @@ static int find(struct session *session, const struct import *import, const char
     return file < 0 ? -1 : file;
 }
 
-/* The resolved path, which identifies a file. Where it cannot be resolved the path itself, and opening it will say
+/* Returns the resolved path, which identifies a file; or the path itself if it cannot be resolved: opening it will report
  * why. */
 static const char *real_path(struct session *session, const char *path)
 {
@@ -308,7 +309,7 @@ unsigned imports_script_of(void *state, const struct source *source)
         *last = (more);                                                                                      \
     } while (0)
 
-/* With --together: the text is one that an earlier script has imported, too. */
+/* Whether an earlier script has imported the text, too (--together). */
 static bool is_again(const struct session *session, const struct source *source)
 {
     for (size_t i = 0; i < session->compiler->imports->count; i++) {
@@ -331,8 +332,8 @@ static bool is_again(const struct session *session, const struct source *source)
                 at = &(*at)->next;                                                                           \
     } while (0)
 
-/* Names of the new script are those of the others: a function has one definition, and what several import is there
- * once. */
+/* Joins a script with the earlier ones, as --together wants it: names mean the same in all, so a function may be defined
+ * only once, and what several import is kept once. */
 static void share_names(struct session *session, struct script *more)
 {
     LEAVE_OUT_AGAIN(session, more->blocks);
@@ -345,8 +346,8 @@ static void share_names(struct session *session, struct script *more)
                 diagnose_error(&session->diagnostics, own->span, "Redefinition of function: %s", own->name);
 }
 
-/* Several scripts become one when their macros have been expanded. From then on each name of a map or a
- * function belongs to the script in whose text it stands. */
+/* Several scripts become one list of blocks when their macros have been expanded. From then on the source text of a name
+ * tells which script the map or the function belongs to. */
 void imports_parse(struct session *session)
 {
     struct script *all = session->compiler->script = parse_one(session, session->options.source, 0);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end that a signal asked for: it comes soon, whatever waits to be printed or handled.
+/* Signals that ask for the end, which then comes soon, whatever waits to be printed or handled.
  *
- * Signals are looked at between records. After the first one the records that wait have RECORDS_MS in all,
- * except that no command is begun any more; after the second one they have no time at all. What is passed
- * over is counted. Then the end probes run and maps are printed, with names that are looked up until that has
- * taken NAMES_MS. --duration is no haste: it ends the trace, and nothing is passed over. */
+ * Signals are read between records. After the first one, the records that wait are handled for RECORDS_MS in all, except
+ * that no command is started any more; after the second one, none is. Records that are left out are counted. Then the end
+ * probes run and maps are printed, and names are looked up for NAMES_MS. The end of --duration leaves nothing out. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -110,7 +109,7 @@ void interrupt_count_unplayed(struct session *session)
     session->interrupt->unplayed++;
 }
 
-/* SIGUSR1 does not ask for the end: it is kept for the self probes. */
+/* SIGUSR1 does not ask for the end: it is counted for the self probes. */
 bool session_interrupted(struct session *session)
 {
     struct signalfd_siginfo signal;
@@ -144,8 +143,8 @@ static bool has_had(const struct session *session, uint64_t milliseconds, uint64
     return session->handler.stop_signals && session_clock() >= since + milliseconds * 1000000;
 }
 
-/* What the end probes send waits for nobody else, and is passed over only when the end is asked for once more
- * meanwhile. */
+/* Whether records are left out for want of time. Those of the end probes are left out only if the end is asked for once
+ * more meanwhile. */
 static bool is_in_haste(const struct session *session)
 {
     if (session->interrupt->is_at_end)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A script over recordings of living programs and over the kernel at once.
  *
- * The kernel runs all its programs, so that a map is one map for all of them, and as atomic. Those of trace
- * probes are attached to nothing: this process reads the recordings and has the kernel run them
- * (BPF_PROG_TEST_RUN), event by event, with the event in the control page. What they send comes by a ring of
- * their own, and is acted on before the next event.
+ * The kernel runs all programs of the script, so that they share its maps. Programs of trace probes are attached to nothing:
+ * spoor reads the recordings and has the kernel run the programs (BPF_PROG_TEST_RUN) for one event after the other, with
+ * the event in the control page. What they send comes through a ring of their own, and is handled before the next event.
  *
- * The order is that of time. A recording is read some 25 ms behind, because its program may be about to
- * write; so long the records of other probes wait in the pump. Invariant: when an event runs, every record
- * before it was acted on, and none behind it. */
+ * Everything happens in the order of time. Recordings are read about 25 ms late, because their program may be about to
+ * write, and records of other probes wait in the pump for as long. Invariant: when an event runs, every record with an
+ * earlier time was handled, and none with a later one. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +20,12 @@
 
 enum { TEXT_MAX = 1024, COLLECT_AFTER = 256 /* events */, PAUSE_NS = 2000000 };
 static const uint64_t PATIENCE =
-    1000000000; /* ns: at the end, for recorders that stand still in the middle */
+    1000000000; /* ns: how long the end waits for a program that has stopped in the middle of an event */
 
 struct live_replay {
     bool is_busy;     /* the last step had events */
     uint64_t horizon; /* records of the kernel up to this time may be handled; UINT64_MAX: all */
-    /* When everything was attached; what was recorded before is history. 0: nothing is attached yet. */
+    /* When everything was attached: what was recorded before only counts for lifetimes. 0: nothing is attached yet. */
     uint64_t since;
     char texts[EVENT_WORDS + 1][TEXT_MAX + 8];
 };
@@ -40,7 +39,7 @@ static int refuse(struct session *session, const char *why, const char *hint)
     return -EINVAL;
 }
 
-/* Every recording must be written now, with the clock that the kernel has. */
+/* Checks that every recording is of a living program, with a clock that relates to the kernel's. */
 static int check_recordings(struct session *session)
 {
     const struct replay *replay = session->environment.replay;
@@ -155,8 +154,8 @@ static void run_events(struct session *session, uint64_t until)
     }
 }
 
-/* What was recorded before is of interest only to those who ask for lifetimes, and nobody asks for what of it
- * was overwritten. */
+/* Reads what was recorded before the trace, from which lifetimes of objects are known. What of it was overwritten is not
+ * reported. */
 static int read_history(struct session *session)
 {
     struct replay *replay = session->environment.replay;
@@ -193,7 +192,8 @@ bool live_replay_step(struct session *session, uint64_t until)
         return true;
     }
     session->live_replay->is_busy = false;
-    session_collect(session); /* after the refresh: what is older than what it brought is in the pump now */
+    /* after the refresh: then all records that are older than its events are in the pump */
+    session_collect(session);
     run_events(session, until);
     uint64_t horizon = replay_horizon(replay);
     session->live_replay->horizon = horizon < until ? horizon : until;
@@ -221,8 +221,7 @@ static void report_relations(struct session *session)
     }
 }
 
-/* What happened until now is still to be read: programs of the kernel have been stopped, trace probes have
- * not. */
+/* Programs that the kernel attaches have been stopped; events of recordings until now are still to be read. */
 void live_replay_finish(struct session *session)
 {
     const struct host_operations *host = session->host->operations;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the script's output goes: all of it, in order, or an error. Nobody reads it any more (EPIPE): the
- * trace ends. A reader that only pauses holds us up, while events wait in their rings and are counted when
- * these are full; but it never keeps a signal from ending us. So of a pipe, a socket or a terminal no more is
- * asked than it takes at once. */
+/* Writes the output of the script: all of it, in order, or with an error. When the reader has gone (EPIPE) the trace ends. A
+ * reader that pauses makes spoor wait, while events wait in the rings and are counted as lost when these are full; but it
+ * never keeps a signal from ending the trace. So no more is written to a pipe, a socket or a terminal at once than it takes
+ * without waiting. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -65,7 +65,7 @@ static void fail(struct session *session, const char *format, const char *what)
     diagnose_error(&session->diagnostics, (struct span){0}, format, what);
 }
 
-/* Waits until the output can be written. False: the user asked for the end, and nobody reads. */
+/* Waits until the output can be written. Returns false if the user asked for the end and the reader still does not read. */
 static bool wait_for_reader(struct session *session)
 {
     for (;;) {
@@ -81,8 +81,8 @@ static bool wait_for_reader(struct session *session)
     }
 }
 
-/* FILE.1, FILE.2 and so on; the newest has the highest number, and of older ones as many are kept as wanted.
- */
+/* Goes on with a new file of output: FILE.2, FILE.3 and so on, the newest with the highest number. Removes the oldest when
+ * there are more than the options keep. */
 static void rotate(struct session *session)
 {
     const struct session_options *options = &session->options;
@@ -104,7 +104,7 @@ static void rotate(struct session *session)
     session->output->bytes = 0;
 }
 
-/* How many bytes go to the present file: whole lines, unless one is longer than a file may be. */
+/* Returns how many bytes go to the present file: whole lines, unless one is longer than a file may be. */
 static size_t part_of_file(struct session *session, const char *at, size_t left)
 {
     uint64_t most = session->options.rotate_bytes;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events keep being read while handling them is slow.
+/* Keeps reading events while handling them is slow.
  *
- * Naming addresses can mean reading a large file, and meanwhile nobody would empty the rings. Where a
- * script's actions may do so, records are first copied into memory, and acted on from there; while that lasts
- * a thread goes on copying. The same thread hears what processes map. Where records have to wait for events
- * of recordings that come later (live_replay.c), they wait here. Other scripts act on records where they are.
+ * Naming an address can mean reading a large file, and meanwhile the rings would fill up. Where a script prints such names,
+ * records are first copied from the rings into memory and handled from there, while a thread goes on copying. The same
+ * thread reads which code processes map. Records that have to wait for events of recordings (live_replay.c) wait here,
+ * too. Other scripts handle records where they lie in the rings.
  *
  * Invariant: the rings and the mappings are read with the lock held; `acting` is the main thread's alone. */
 #include <errno.h>
@@ -21,26 +21,26 @@
 enum {
     PAUSE_NS = 2000000,
     WAITING_MIN = 64 << 10,
-    WAITING_KEPT = 1 << 20, /* more goes back when it has been acted on */
-    WAITING_MAX = 8 << 20,  /* then the rings fill up, and what is lost is counted there; all of it is still
-                               to be printed when the end is asked for */
+    WAITING_KEPT = 1 << 20, /* a larger buffer is freed when its records were handled */
+    /* then the rings fill up, and count what is lost. All of this is still printed at the end */
+    WAITING_MAX = 8 << 20,
 };
 
-struct batch { /* of records: length, bytes, up to a multiple of 8 */
+struct batch { /* records: the length of each, its bytes, and zeros up to a multiple of 8 */
     uint8_t *bytes;
     size_t size, room;
 };
 
 struct pump {
     struct session *session;
-    struct mappings *mappings; /* NULL: the kernel does not tell */
+    struct mappings *mappings; /* NULL: the kernel does not report them */
     struct processes *processes;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool has_thread, is_acting, stops;
     struct batch waiting, acting;
-    size_t at; /* in acting */
+    size_t at; /* offset of the next record in `acting` */
 };
 
 static int keep(void *state, const uint8_t *record, size_t length)
@@ -172,7 +172,7 @@ static bool is_due(const struct pump *pump, uint64_t until)
     if (pump->at == pump->acting.size)
         return false;
     memcpy(&header, pump->acting.bytes + pump->at + sizeof(uint64_t),
-           sizeof header); /* keep() took no shorter ones */
+           sizeof header); /* every record has a header */
     return header.time <= until;
 }
 

@@ -55,7 +55,7 @@ static struct session *session_of(struct event_handler *handler)
 
 static void handler_flush(struct event_handler *handler)
 {
-    output_hold(session_of(handler), false); /* somebody else is about to write there */
+    output_hold(session_of(handler), false); /* a command is about to write there */
     session_flush(session_of(handler));
 }
 

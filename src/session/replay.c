@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A script over recordings: the same session, with the user-space host in the place of the kernel.
  *
- * Time is the recordings': `nsecs`, `elapsed` and intervals go by the time of the event that is at hand. What
- * an event's blocks print, and exit(), happens before the next event. Everything is in one thread. */
+ * Time is that of the recordings: `nsecs`, `elapsed` and intervals go by the time of the present event. What the blocks of
+ * an event print, and exit(), takes effect before the next event. One thread does everything. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "vm/vm.h"
 
 enum {
-    LOOK_AROUND = 4096 /* events, or as long as they take */,
+    LOOK_AROUND = 4096 /* how many short events, or work of the same amount, between two looks at signals */,
     SPENT = 256,
     PAUSE_NS = 20000000,
     PASS_OVER_MS = 2000 /* on a machine that is very busy */
@@ -25,7 +25,7 @@ enum {
 struct replay_run {
     struct vm *vm;                       /* NULL where the kernel runs the programs */
     uint64_t monotonic_ahead, tai_ahead; /* how far these clocks are ahead of the boot clock: ns */
-    uint64_t time;                       /* that was reached in the recordings */
+    uint64_t time;                       /* the time that was reached in the recordings: ns */
     uint64_t *overwritten; /* events that each recording had lost before the trace began; or NULL */
 };
 
@@ -101,7 +101,7 @@ static int refuse_mixture(struct session *session, const struct attach_point *re
     return -EINVAL;
 }
 
-/* Sets the event that blocks of begin and end see: this process, at the time that was reached. */
+/* Sets the event that the blocks of begin and end see: spoor's process, at the given time of the recordings. */
 static void set_time(struct session *session, uint64_t time)
 {
     struct vm_event event = {.time = time,
@@ -223,7 +223,7 @@ bool replay_text(const struct replay_event *at, unsigned which, struct vm_text *
         const struct recording_tracepoint *tracepoint = event->tracepoint;
         if (which >= tracepoint->argument_count || tracepoint->arguments[which].kind != RECORDING_STRING)
             return false;
-        struct recording_text found = recording_string(event, which); /* a null pointer: empty */
+        struct recording_text found = recording_string(event, which); /* empty for a null pointer */
         *text = (struct vm_text){found.bytes, found.length};
         return true;
     }
@@ -414,8 +414,7 @@ void replay_pass_over(struct session *session, uint64_t since, uint64_t until)
     }
 }
 
-/* The end was asked for, and programs go on recording: what happened until now is still to be read, as far as there is time
- * for it. */
+/* Called when the end was asked for while programs record: reads the events until now, as far as time permits. */
 static void finish(struct session *session, uint64_t *time)
 {
     struct replay *replay = session->environment.replay;
@@ -436,7 +435,7 @@ static void finish(struct session *session, uint64_t *time)
 void replay_begin(struct session *session)
 {
     struct replay *replay = session->environment.replay;
-    if (replay && replay_keep_up(replay)) /* they are looked at in between, then */
+    if (replay && replay_keep_up(replay)) /* then recordings are read only between events */
         session_report(session, "WARNING: no thread can be made that keeps up with recordings\n");
 }
 

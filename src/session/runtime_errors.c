@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What went wrong inside programs: counters that the programs raise and we read. A counter is told at once
- * when it first moves, then at most once a second, and for the last time at the end, always with the place in
- * the script and how often it happened since it was told. Events for which the kernel did not run a program
- * at all it counts itself: they are told at the end. */
+/* Errors inside programs: the programs raise counters, which are read here. A counter is reported as soon as it first changes,
+ * then at most once a second, and for the last time at the end, with the line of the script and how often it happened
+ * since the last report. Events for which the kernel did not run a program at all are counted by the kernel, and reported at
+ * the end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -56,11 +56,11 @@ struct session_options {
     const char *const *debug_directories; /* --debuginfo; the same */
     const pid_t *pids;                    /* -p */
     size_t pid_count;
-    bool follows;                    /* --follow: also what they, or the command, start */
-    const char *cgroup;              /* --cgroup; NULL: none */
-    const char *command;             /* -c; NULL: none */
-    const char *command_user;        /* who runs it; NULL: who called sudo, or we */
-    bool new_privileges;             /* as another user it may run set-user-ID programs */
+    bool follows;             /* --follow: also what they, or the command, start */
+    const char *cgroup;       /* --cgroup; NULL: none */
+    const char *command;      /* -c; NULL: none */
+    const char *command_user; /* the user that runs it; NULL: the one who called sudo, or spoor's own */
+    bool new_privileges;      /* as another user it may run set-user-ID programs */
     const char *const *symbol_files; /* that may have the symbols of others; NULL-terminated, or NULL */
     const char *without;             /* --no-feature; NULL: none */
     bool without_kernel;             /* --host vm */
@@ -76,27 +76,27 @@ struct session_options {
     const char *clock_map;    /* tests: tseries' clock; NULL: the real one */
     int output;               /* where the script's output goes */
     const char *output_path;  /* its name, for rotation; NULL: none */
-    uint64_t rotate_bytes;    /* a file of output has at most so many; 0: any number */
-    unsigned keep_files;      /* so many of them are kept; 0: all */
-    uint64_t duration_ns;     /* the trace ends so long after all is attached; 0: not for that */
-    uint64_t max_events;      /* and after so many events; 0: not for that */
+    uint64_t rotate_bytes;    /* the size that a file of output may have; 0: any */
+    unsigned keep_files;      /* how many of them are kept; 0: all */
+    uint64_t duration_ns;     /* how long the trace lasts after all is attached; 0: no limit */
+    uint64_t max_events;      /* after how many events it ends; 0: no limit */
     uint64_t max_memory;      /* bytes for maps, rings and this process; 0: no limit */
     bool unbuffered;          /* write each record at once: -B line, -B none */
     bool keep_maps_quiet;     /* no maps at the end, nor the empty lines before them */
     bool bcc_histograms;      /* --histogram bcc */
-    /* What is said beside the output: banners, warnings, run-time errors. Whole lines. */
+    /* Gets what is reported beside the output, in whole lines: banners, warnings, run-time errors. */
     void (*report)(void *state, const char *text);
-    /* How many sites are attached, now and then while that takes long; total 0: it is over. May be NULL. */
+    /* Gets how many sites are attached, now and then while that takes long; total 0: it is over. May be NULL. */
     void (*progress)(void *state, size_t done, size_t total);
     void *state;
     bool colour;
     bool colours_output; /* the output is to have colours */
     bool is_terminal;    /* the output is a terminal's */
-    /* In somebody else's program (libspoortracer): no signal is taken over, the environment is not asked. */
+    /* Part of another program (libspoortracer): no signal is taken over, and the environment is not read. */
     bool is_embedded;
     /* Instead of `output`; or NULL. */
     void (*write)(void *state, const char *bytes, size_t length);
-    /* Sees each record before it is acted on; true: nothing else is done with it. Or NULL. */
+    /* Gets each record before it is handled, and returns true if nothing else is to be done with it. May be NULL. */
     bool (*watch)(void *state, const struct event_handler *handler, const struct action *action,
                   const uint8_t *record);
 };

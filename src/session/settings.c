@@ -17,7 +17,7 @@ enum setting_kind {
     SETTING_BOOL,
     SETTING_WORD, /* the index of one of `words` */
     SETTING_TEXT,
-    SETTING_NOTHING, /* taken for the sake of scripts that say it: a bool */
+    SETTING_NOTHING, /* accepted for scripts that set it, without an effect: a bool */
 };
 
 static const char *const missing_words[] = {"error", "warn", "ignore", NULL};
@@ -60,14 +60,14 @@ static const struct setting_line {
     {"cache_user_symbols", SETTING_WORD, SIZE_MAX, 0, 0, 0, cache_words, NULL, NULL},
     {"lazy_symbolication", SETTING_NOTHING, SIZE_MAX, 0, 0, 0, NULL, NULL, NULL},
     {"use_blazesym", SETTING_NOTHING, SIZE_MAX, 0, 0, 0, NULL, NULL, NULL},
-    /* Nothing of these is unstable here, so that they are enabled; who says otherwise is obeyed. */
+    /* These are stable in spoor and enabled, unless the user sets something else. */
     {"unstable_tseries", SETTING_WORD, AT(unstable_tseries), 0, 0, UNSTABLE_ENABLE, unstable_words, NULL,
      NULL},
     {"unstable_typeinfo", SETTING_WORD, AT(unstable_typeinfo), 0, 0, UNSTABLE_ENABLE, unstable_words, NULL,
      NULL},
     {"unstable_dw_ustack", SETTING_WORD, AT(unstable_dw_ustack), 0, 0, UNSTABLE_ENABLE, unstable_words, NULL,
      NULL},
-    /* These have been stable for some releases. */
+    /* bpftrace has called these stable for some releases. */
     {"unstable_macro", SETTING_WORD, SIZE_MAX, 0, 0, 0, unstable_words, NULL, NULL},
     {"unstable_map_decl", SETTING_WORD, SIZE_MAX, 0, 0, 0, unstable_words, NULL, NULL},
     {"unstable_import", SETTING_WORD, SIZE_MAX, 0, 0, 0, unstable_words, NULL, NULL},
@@ -335,7 +335,7 @@ static bool read_setting(struct node *node, void *state)
     struct nearest nearest = {.name = node->field.name};
     for (size_t i = 0; i < LINES; i++) {
         if (lines[i].offset == SIZE_MAX)
-            continue; /* it is taken, and has no value */
+            continue; /* it is accepted and has no value */
         nearest_offer(&nearest, lines[i].key);
         if (strcmp(lines[i].key, node->field.name) != 0)
             continue;

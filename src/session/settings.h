@@ -20,7 +20,7 @@ struct settings {
     uint32_t max_probes; /* counted while they are looked for */
     uint32_t max_bpf_progs;
     uint32_t log_size;
-    uint32_t ring_pages; /* 0: as many as are good */
+    uint32_t ring_pages; /* 0: the default */
     uint32_t on_stack_limit;
     uint32_t missing_probes;                                          /* enum missing_policy */
     uint32_t stack_mode;                                              /* enum stack_mode */
@@ -32,17 +32,17 @@ struct settings {
     uint64_t given; /* by the environment: a bit per line of the table */
 };
 
-/* Defaults, then what the environment says. False after an error. */
+/* Sets the defaults, and then what the environment says. Returns false after an error. */
 bool settings_from_environment(struct settings *settings, struct diagnostics *diagnostics);
-/* What the script says, except where the environment said something. */
+/* Takes what the script says, except for keys that the environment has set. */
 void settings_from_script(struct settings *settings, const struct script *script,
                           struct diagnostics *diagnostics);
 void settings_defaults(struct settings *settings);
-/* Where the kernel takes short keys only, strings are shorter unless somebody said how long they are. */
+/* Makes strings shorter where the kernel takes short keys only, unless max_strlen was set. */
 void settings_shorten_keys(struct settings *settings, const struct features *features);
-/* config.max_strlen and the like become constants. */
+/* Replaces config.max_strlen and the like in the script by their values. */
 void settings_read(struct diagnostics *diagnostics, const struct settings *settings, struct script *script);
-/* Warns of or refuses what unstable_… = warn or error is about. */
+/* Warns of uses of what `unstable_… = warn` names, and reports those of `unstable_… = error` as errors. */
 void settings_check_unstable(struct diagnostics *diagnostics, const struct settings *settings,
                              struct script *script);
 

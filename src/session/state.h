@@ -308,7 +308,7 @@ void interrupt_pause_at(struct session *session, uint64_t time);
 bool interrupt_pauses(const struct session *session);
 /* The iteration is over: whether it paused. */
 bool interrupt_end_pause(struct session *session);
-/* Whether this record is passed over, because a signal asked for the end or because nobody reads any more. */
+/* Whether this record is left out, because a signal asked for the end or because the output cannot be written. */
 bool interrupt_drops(struct session *session, const struct action *action);
 /* Whether there is no time even for the rest of the record that is being handled. */
 bool interrupt_cuts(struct session *session);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables for unwinding by call frame information (bpf/unwind.h): which files have rows in them.
+/* Fills the tables for unwinding by call frame information (bpf/unwind.h).
  *
- * Before anything is attached come the files that are known to matter: what the processes of -p have mapped,
- * what the command of -c is linked with, the programs that have probes, what processes that run them have
- * mapped. Others are asked for by programs that meet them, and are there a turn later. Rows of a file stay,
- * for every process that maps it. What does not fit any more has no rows, and is told once. */
+ * Before anything is attached, rows are made for the files that are known to matter: those that the processes of -p have
+ * mapped, those that the command of -c is linked with, programs that have probes, and files that processes of these
+ * programs have mapped. A BPF program that meets another file requests it, and its rows are there from the next iteration
+ * of the loop on. The rows of a file stay, for every process that maps it. When the tables are full, further files get no
+ * rows, and a warning says so once. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,16 +29,16 @@ enum {
     DEVICE_MINOR_BITS = 20,
 };
 
-struct look { /* when a process was looked at */
+struct look { /* a process whose mappings were read lately */
     struct look *next;
     struct unwind_key key;
-    uint64_t until; /* it is not looked at again before this time */
+    uint64_t until; /* they are not read again before this time: ns of the host's clock */
 };
 
 struct unwind {
     void *chunks[UNWIND_CHUNKS];
     uint32_t chunk_count, filled; /* filled: rows in the last chunk */
-    struct table files;           /* those that were looked at, by key */
+    struct table files;           /* those whose rows were made, by key */
     struct look *looks;
     uint64_t requests; /* the count in the control page when it was read last */
     bool is_full;
@@ -70,7 +71,8 @@ static int add_block(struct session *session, struct unwind_key *key, const stru
     return update(session, session->image.unwind_blocks, key, &block);
 }
 
-/* Each block begins with the row that holds there. What is more than a search can tell apart is left out. */
+/* Adds the rows of a file, in blocks that each begin with the row that holds at its first address. Rows beyond what a search
+ * in a block can tell apart are left out. Returns 0 or -errno. */
 static int add_rows(struct session *session, struct unwind_key key, const struct cfi_rows *rows)
 {
     int error = 0;
@@ -91,7 +93,7 @@ static int add_rows(struct session *session, struct unwind_key key, const struct
     return error;
 }
 
-/* fd: the file, or the error of opening it. */
+/* Adds a file. fd: its descriptor, which is closed, or the error of opening it. */
 static void add_file(struct session *session, struct unwind_key key, int fd, const char *path)
 {
     struct unwind *unwind = session->unwind;
@@ -144,7 +146,8 @@ static void add_program(struct session *session, const char *path)
 
 /* ---- processes ---- */
 
-/* The very file that is mapped, also when its name is gone; without the right to that, by its name. */
+/* Adds the file of a mapping. It is opened through /proc/PID/map_files, where it is found even without a name; where that is
+ * not permitted, by its name. */
 static void add_mapping(struct session *session, pid_t pid, const struct proc_mapping *mapping,
                         struct unwind_key key)
 {
@@ -158,7 +161,7 @@ static void add_mapping(struct session *session, pid_t pid, const struct proc_ma
     int fd = foreign_open(mapped);
     if (fd < 0 && !mapping->is_deleted && !proc_path(pid, mapping->path, &path))
         fd = foreign_open(text_string(&path));
-    /* Rows of another file would lead astray: what has the mapping's name may be one by now. */
+    /* Another file may have the name by now, and its rows would be wrong. */
     if (fd >= 0 && mapped_file_is(fd, mapping->device, mapping->inode))
         add_file(session, key, fd, path.length ? text_string(&path) : mapped);
     if (fd >= 0)
@@ -171,7 +174,7 @@ static bool is_code(const struct proc_mapping *mapping)
     return mapping->executable && mapping->inode;
 }
 
-/* Reads which files a process maps and where, and makes their tables. */
+/* Adds the files that a process has mapped, and where they are. Returns 0 or -errno. */
 static int add_process(struct session *session, pid_t pid, const struct proc_maps *maps)
 {
     struct unwind_process process;
@@ -231,7 +234,7 @@ static bool is_probed(const struct session *session, const struct proc_mapping *
     return is_code(mapping) && table_get(&session->unwind->files, &key, sizeof key);
 }
 
-/* What runs a program that has probes. Called while no others are known. */
+/* Adds the files of a process if it runs a program that has probes. Called for each process, while none is chosen. */
 static int look_if_probed(void *state, pid_t pid)
 {
     struct proc_maps maps;
@@ -294,7 +297,8 @@ static void forget(struct session *session, const struct unwind_key *key)
     session->host->operations->map_delete(session->host, session->image.unwind_requests, key);
 }
 
-/* Of a file on an overlay the kernel's inode is that of the file below, which it shows to nobody. */
+/* Whether a mapping is of the requested file. For a file on an overlay the kernel has the inode of the file below, which
+ * /proc does not show: then any mapping of a file system without a device may be it. */
 static bool is_requested(const struct proc_mapping *mapping, const struct unwind_key *key)
 {
     return is_code(mapping) && (mapping->inode == key->inode || mapping->device >> 32 == 0);
@@ -336,13 +340,14 @@ static int grant(void *state, const uint8_t *bytes, const uint8_t *value)
     look_at(session, (pid_t)key.inode);
     struct look *look = malloc(sizeof *look);
     if (!look)
-        return 0; /* it is not looked at again */
+        return 0; /* there is no memory to remember it */
     *look = (struct look){session->unwind->looks, key, requests->now + PAUSE_NS};
     session->unwind->looks = look;
     return 0;
 }
 
-/* Ends the pauses of processes, which keep one that loads code all the time from being read all the time. */
+/* Forgets processes that may be read again. The pause keeps a process that loads code all the time from being read all the
+ * time. */
 static void end_pauses(struct session *session, uint64_t now)
 {
     for (struct look **at = &session->unwind->looks; *at;) {
