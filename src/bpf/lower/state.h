@@ -163,6 +163,8 @@ void lower_enter_function(struct lowering *l, struct lower_function *function, c
 /* Whether the kernel has no frame for one more function inside of the current one. Then that was reported. */
 bool lower_is_too_deep(struct lowering *l);
 void lower_finish_function(struct lowering *l, struct lower_function *function);
+/* Stores the address of the context for sections that do not get it. */
+void lower_keep_context(struct lowering *l);
 struct ir *lower_shared_value(struct lowering *l, enum lower_shared which);
 /* The value, as one of which the verifier knows nothing. Before Linux 6.7 it follows a callback through one
  * turn only: what it knows of the area before the loop it takes for true in every turn and after the loop,
