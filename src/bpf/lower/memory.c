@@ -83,10 +83,12 @@ struct memory lower_temporary(struct lowering *l, uint32_t bytes, bool zeroed)
     uint32_t most = l->options->frame_most && l->options->frame_most < FRAME_TEMPORARY_MAX
                         ? l->options->frame_most
                         : FRAME_TEMPORARY_MAX;
+    /* A word goes to scratch memory, too, but for that with which scratch memory is asked for. */
     if (l->state->avoid_stack)
+        most = l->state->current->shared[SHARED_SCRATCH] ? 0 : 8;
+    else if (most < 8)
         most = 8;
-    struct ir *frame =
-        bytes <= 8 || bytes <= most ? take_frame(l, bytes, frame_budget(l->state->current)) : NULL;
+    struct ir *frame = bytes <= most ? take_frame(l, bytes, frame_budget(l->state->current)) : NULL;
     struct memory memory = frame ? (struct memory){.base = frame} : lower_scratch(l, bytes, false);
     if (zeroed)
         lower_zero(l, memory, bytes);
