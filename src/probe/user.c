@@ -60,7 +60,7 @@ const struct elf_origin *user_origin(struct probe_environment *environment, cons
     if (!(origin = table_get(&environment->origins, &found, sizeof found))) {
         origin = arena_new(environment->arena, struct elf_origin);
         *origin = found;
-        /* Without memory for it the origin is there twice. */
+        /* If there is no memory for the entry, the file is described once more by the next site. */
         table_set(&environment->origins, &found, sizeof found, origin);
     }
     return origin;

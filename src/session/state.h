@@ -116,8 +116,9 @@ void session_release(struct session *session, uint64_t until);
 void session_collect(struct session *session);
 /* How many errors handlers of events have reported. */
 size_t session_reported_errors(const struct session *session);
-/* A test of --test has failed, so that the exit status is not 0; whether any has. */
+/* To be called when a test of --test has failed: the exit status will not be 0. */
 void session_fail_test(struct session *session);
+/* Whether any test has failed. */
 bool session_test_has_failed(const struct session *session);
 
 /* ---- maps.c ---- */
@@ -316,8 +317,9 @@ bool interrupt_cuts(struct session *session);
 bool interrupt_leaves_names(void *session);
 /* An event of a recording was not read for want of time. */
 void interrupt_count_unplayed(struct session *session);
-/* From now on records are those of the end probes; whether they are. */
+/* To be called when everything else was handled: from now on records are those of the end probes. */
 void interrupt_end_begins(struct session *session);
+/* Whether records are those of the end probes. */
 bool interrupt_is_at_end(const struct session *session);
 void interrupt_maps_begin(struct session *session);
 /* Reports what was passed over. To be called at the end. */
